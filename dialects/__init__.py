@@ -1,0 +1,1 @@
+"""The languages that ted defines, one package per MLIR dialect."""

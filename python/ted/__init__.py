@@ -1,0 +1,1 @@
+"""ted: differentiable tensor expressions on MLIR."""
