@@ -1,0 +1,1 @@
+"""The working form of programs (scalar DAGs, equations, systems) and its bridge to MLIR ops."""

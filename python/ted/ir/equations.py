@@ -1,0 +1,196 @@
+"""Tensors defined by equations, and systems of them: the form on which every transform works.
+
+A tensor is `fill` everywhere, then its equations are applied in order:
+
+    for p in box(extents) /\\ domain:  T[write(p)] = T[write(p)] (combiner) body(p)
+
+A tensor without fill and equations is an input.  Tensors are compared by identity.  An equation's
+dims are positional, the `parallel` ones first; it is in *gather* form when `write` uses parallel
+dims only (then distinct parallel points write distinct elements), else in *scatter* form.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ted.domain import sets
+from ted.errors import SourceLocation
+from ted.ir.dtypes import DType
+from ted.ir.scalar import Expr, Number, dim, dims_used, loads, reads_data, replace_tensors
+
+COMBINERS = ("set", "add", "mul", "max", "min", "argmax", "argmin")
+
+
+def identity(combiner: str, dtype: DType) -> Number:
+    """The neutral element of a combiner on a type."""
+    if combiner in ("add", "set"):
+        return 0
+    if combiner == "mul":
+        return 1
+    if combiner in ("argmax", "argmin"):
+        return -1
+    sign = -1 if combiner == "max" else 1
+    if dtype.is_float:
+        return sign * math.inf
+    if dtype.kind == "bool":
+        return sign > 0
+    return -(2 ** (dtype.bits - 1)) if sign < 0 else 2 ** (dtype.bits - 1) - 1
+
+
+@dataclass(eq=False)
+class Tensor:
+    """A node of a system: a name, a static shape, a type and the equations that define it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    fill: Number | None = None
+    equations: tuple[Equation, ...] = ()
+    location: SourceLocation | None = None
+
+    @property
+    def is_input(self) -> bool:
+        return self.fill is None and not self.equations
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    def __repr__(self) -> str:
+        return f"{self.name}{list(self.shape)}"
+
+
+@dataclass(frozen=True, eq=False)
+class Equation:
+    """One equation; `domain` is an isl set over all dims, always inside the box of extents.
+
+    For argmax/argmin the body is the value compared and the result is the row-major index over
+    the extents of the reduction dims (-1 where no point exists).
+    """
+
+    extents: tuple[int, ...]
+    parallel: int
+    domain: Any
+    write: tuple[Expr, ...]
+    combiner: str
+    body: Expr
+    location: SourceLocation | None = None
+    dim_names: tuple[str, ...] = field(default=())
+
+    @property
+    def rank(self) -> int:
+        return len(self.extents)
+
+    @property
+    def reduction_dims(self) -> range:
+        return range(self.parallel, self.rank)
+
+    @property
+    def is_box(self) -> bool:
+        """Whether the domain is the whole box."""
+        return sets.box(self.extents).is_subset(self.domain)
+
+    @property
+    def is_scatter(self) -> bool:
+        """Whether different iteration points may write the same element in parallel."""
+        return bool(dims_used(*self.write) & set(self.reduction_dims)) or reads_data(*self.write)
+
+    @property
+    def is_identity_write(self) -> bool:
+        """Whether the write is exactly (d0, ..., d(parallel-1))."""
+        return self.write == tuple(dim(k) for k in range(self.parallel))
+
+    def covers(self, shape: tuple[int, ...]) -> bool:
+        """Whether every element of a tensor of `shape` is written (sufficient, not necessary)."""
+        return self.is_identity_write and self.extents[: self.parallel] == shape and self.is_box
+
+
+def reads(equation: Equation) -> list[Expr]:
+    """The distinct reads of an equation: body and write subscripts."""
+    return loads(equation.body, *equation.write)
+
+
+def operands(tensor: Tensor) -> list[Tensor]:
+    """The distinct tensors that the equations of `tensor` read, in order of first use."""
+    seen: dict[Tensor, None] = {}
+    for equation in tensor.equations:
+        for read in reads(equation):
+            seen.setdefault(read.attr)
+    return list(seen)
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """A program: ordered inputs and outputs; everything between is reached through reads."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    name: str = "main"
+
+    def tensors(self) -> list[Tensor]:
+        """Every tensor that the outputs need, operands before their users."""
+        return topological(self.outputs)
+
+    def consumers(self) -> dict[Tensor, list[Tensor]]:
+        """For every tensor, the tensors whose equations read it."""
+        users: dict[Tensor, list[Tensor]] = {t: [] for t in self.tensors()}
+        for tensor in list(users):
+            for operand in operands(tensor):
+                users[operand].append(tensor)
+        return users
+
+
+def topological(roots: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors reachable from the roots, operands first; no recursion, so depth is free."""
+    order: list[Tensor] = []
+    state: set[Tensor] = set()
+    stack: list[tuple[Tensor, bool]] = [(r, False) for r in reversed(list(roots))]
+    while stack:
+        tensor, expanded = stack.pop()
+        if expanded:
+            order.append(tensor)
+        elif tensor not in state:
+            state.add(tensor)
+            stack.append((tensor, True))
+            stack.extend((o, False) for o in reversed(operands(tensor)))
+    return order
+
+
+Rewriter = Callable[[Tensor, tuple["Equation", ...]], "tuple[Equation, ...] | Tensor"]
+
+
+def rewrite_system(system: System, rewriter: Rewriter) -> tuple[System, dict[Tensor, Tensor]]:
+    """Rebuild a system operands first; also return what each old tensor became.
+
+    `rewriter(tensor, equations)` gets the tensor and its equations already reading rewritten
+    operands; it returns the new equations, or another tensor to use in its place.  A tensor whose
+    equations do not change is kept, so that identity survives.
+    """
+    new: dict[Tensor, Tensor] = {}
+    for tensor in system.tensors():
+        equations = tuple(replace_operands(e, new) for e in tensor.equations)
+        result = rewriter(tensor, equations)
+        if isinstance(result, Tensor):
+            new[tensor] = result
+        elif _same(result, tensor.equations):
+            new[tensor] = tensor
+        else:
+            new[tensor] = replace(tensor, equations=result)
+    outputs = tuple(new[t] for t in system.outputs)
+    return replace(system, outputs=outputs), new
+
+
+def _same(a: tuple[Equation, ...], b: tuple[Equation, ...]) -> bool:
+    return len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True))
+
+
+def replace_operands(equation: Equation, mapping: dict[Tensor, Tensor]) -> Equation:
+    """The equation reading `mapping[t]` in place of `t`; itself when nothing changes."""
+    body, *write = replace_tensors([equation.body, *equation.write], mapping)
+    if body is equation.body and tuple(write) == equation.write:
+        return equation
+    return replace(equation, body=body, write=tuple(write))

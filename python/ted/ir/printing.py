@@ -1,0 +1,80 @@
+"""Equations as text that a mathematician reads: `dA[i, r] += dC[i, j] * B[r, j]  for j < 7`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ted.domain import sets
+from ted.ir.equations import Equation, System, Tensor
+from ted.ir.scalar import Expr
+
+_INFIX = {
+    "or": (" or ", 1), "and": (" and ", 2), "lt": (" < ", 4), "le": (" <= ", 4), "eq": (" == ", 4),
+    "ne": (" != ", 4), "add": (" + ", 5), "sub": (" - ", 5), "mul": ("*", 6), "div": ("/", 6),
+    "floordiv": ("//", 6), "mod": (" % ", 6),
+}  # fmt: skip
+_UPDATE = {"set": "=", "add": "+=", "mul": "*="}
+_PARALLEL_NAMES = "ijklmnopq"
+
+
+def format_expr(e: Expr, names: Sequence[str] = (), outer: int = 0) -> str:
+    """One scalar expression; dim k is `names[k]`, or `d<k>` when no name is given."""
+    if e.op == "const":
+        return f"{e.attr:g}" if e.dtype.is_float else str(e.attr)
+    if e.op == "dim":
+        return names[e.attr] if e.attr < len(names) else f"d{e.attr}"
+    if e.op == "load":
+        return f"{e.attr.name}[{', '.join(format_expr(a, names) for a in e.args)}]"
+    if e.op in _INFIX:
+        sign, level = _INFIX[e.op]
+        left, right = format_expr(e.args[0], names, level), format_expr(e.args[1], names, level + 1)
+        return f"({left}{sign}{right})" if level < outer else f"{left}{sign}{right}"
+    if e.op == "neg":
+        text = f"-{format_expr(e.args[0], names, 7)}"
+        return f"({text})" if outer > 5 else text
+    name = {"select": "where", "cast": e.dtype.name}.get(e.op, e.op)
+    return f"{name}({', '.join(format_expr(a, names) for a in e.args)})"
+
+
+def dim_names(equation: Equation) -> list[str]:
+    """The user's names where known and distinct, else i j k ... and r s ... for reductions."""
+    given = list(equation.dim_names)
+    if len(given) == equation.rank and len(set(given)) == len(given):
+        return given
+    rank, parallel = equation.rank, equation.parallel
+    loops = [f"r{k}" for k in range(rank - parallel)] if rank - parallel > 1 else ["r"]
+    points = _PARALLEL_NAMES if parallel <= len(_PARALLEL_NAMES) else ()
+    return [*(points or [f"i{k}" for k in range(parallel)])[:parallel], *loops][:rank]
+
+
+def format_equation(tensor: Tensor, equation: Equation) -> str:
+    """One equation with the ranges of its reduction dims and, if any, its extra conditions."""
+    names = dim_names(equation)
+    show: Callable[[Expr], str] = lambda e: format_expr(e, names)
+    target = f"{tensor.name}[{', '.join(show(w) for w in equation.write)}]"
+    body = show(equation.body)
+    update = _UPDATE.get(equation.combiner)
+    head = f"{target} {update} {body}" if update else f"{target} = {equation.combiner}({body})"
+    full = equation.covers(tensor.shape)
+    ranged = range(equation.rank) if not full and equation.parallel else equation.reduction_dims
+    clauses = [f"{names[k]} < {equation.extents[k]}" for k in ranged]
+    guard = sets.describe(equation.domain, equation.extents, names)
+    text = head + (f"  for {', '.join(clauses)}" if clauses else "")
+    text += f"  where {guard}" if guard else ""
+    return text + ("  (scatter)" if equation.is_scatter else "")
+
+
+def format_tensor(tensor: Tensor) -> str:
+    """A tensor's declaration and its equations, one a line."""
+    lines = [f"{tensor.name}: {tensor.dtype}{list(tensor.shape)}"]
+    if tensor.is_input:
+        return lines[0] + " input"
+    if tensor.fill is not None and not (tensor.equations and tensor.fill == 0):
+        lines.append(f"  {tensor.name} = {tensor.fill}")
+    lines += [f"  {format_equation(tensor, e)}" for e in tensor.equations]
+    return "\n".join(lines)
+
+
+def format_system(system: System) -> str:
+    """Every tensor of a system, operands first."""
+    return "\n".join(format_tensor(t) for t in system.tensors())

@@ -1,0 +1,362 @@
+"""Scalar expressions: an immutable, hash-consed DAG over dims, constants and tensor reads.
+
+Nodes are interned, so equal expressions are one object and `is` decides equality.  Dims are
+positions in the equation that holds the expression (parallel dims first), which makes equal bodies
+of different equations the same object.  Index arithmetic is ordinary arithmetic of type `index`.
+The constructors simplify only what is exact for every value (NaN and infinities included).
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from ted.ir.dtypes import BOOL, INDEX, DType
+from ted.ir.operations import OPERATIONS
+
+if TYPE_CHECKING:
+    from ted.ir.equations import Tensor
+
+Number: TypeAlias = "int | float | bool"
+
+
+class Expr:
+    """A node: `op`, argument nodes, an attribute (value, position, tensor) and its type."""
+
+    __slots__ = ("__weakref__", "args", "attr", "dtype", "op")
+    op: str
+    args: tuple[Expr, ...]
+    attr: Any
+    dtype: DType
+
+    def __repr__(self) -> str:
+        from ted.ir.printing import format_expr
+
+        return format_expr(self)
+
+
+_interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
+
+
+def _node(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
+    key = (op, args, repr(attr) if op == "const" else attr, dtype)
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    node = Expr()
+    node.op, node.args, node.attr, node.dtype = op, args, attr, dtype
+    _interned[key] = node
+    return node
+
+
+# ------------------------------------------------------------------ leaves
+
+
+def const(value: Number, dtype: DType) -> Expr:
+    """The constant `value` of type `dtype`."""
+    value = {"float": float, "int": int, "index": int, "bool": bool}[dtype.kind](value)
+    return _node("const", (), value, dtype)
+
+
+def index(value: int) -> Expr:
+    """The constant index `value`."""
+    return const(value, INDEX)
+
+
+def dim(position: int) -> Expr:
+    """The value of iteration dim `position` of the surrounding equation."""
+    return _node("dim", (), position, INDEX)
+
+
+def load(tensor: Tensor, indices: Sequence[Expr]) -> Expr:
+    """The element of `tensor` at `indices` (one per dim, of type index)."""
+    assert len(indices) == len(tensor.shape), f"{tensor}: rank {len(tensor.shape)}, got {indices}"
+    assert all(i.dtype.is_index for i in indices), f"{tensor}: non-index subscript in {indices}"
+    return _node("load", tuple(indices), tensor, tensor.dtype)
+
+
+TRUE = const(True, BOOL)
+FALSE = const(False, BOOL)
+
+
+def is_const(e: Expr, value: Number | None = None) -> bool:
+    """Whether `e` is a constant, and equal to `value` if one is given."""
+    return e.op == "const" and (value is None or e.attr == value)
+
+
+# ------------------------------------------------------------------ operations
+
+
+def _typed(name: str, *args: Expr) -> Expr:
+    row = OPERATIONS[name]
+    values = args[1:] if name == "select" else args
+    assert len(args) == row.arity, f"{name}: {row.arity} arguments, got {len(args)}"
+    assert len({a.dtype for a in values}) == 1, f"{name}: one type, got {[a.dtype for a in values]}"
+    assert values[0].dtype.kind in row.kinds, f"{name}: not defined on {values[0].dtype}"
+    return _node(name, args, None, BOOL if row.rule in ("compare", "logic") else values[0].dtype)
+
+
+def apply(name: str, *args: Expr) -> Expr:
+    """The operation `name` of the table on `args`, simplified where that is exact."""
+    simplify = _SIMPLIFY.get(name)
+    return simplify(*args) if simplify is not None else _typed(name, *args)
+
+
+def _exact(e: Expr) -> bool:
+    return not e.dtype.is_float
+
+
+def add(a: Expr, b: Expr) -> Expr:
+    """a + b."""
+    if is_const(b, 0):
+        return a
+    if is_const(a, 0):
+        return b
+    if _exact(a) and is_const(a) and is_const(b):
+        return const(a.attr + b.attr, a.dtype)
+    return sub(a, b.args[0]) if b.op == "neg" else _typed("add", a, b)
+
+
+def sub(a: Expr, b: Expr) -> Expr:
+    """a - b."""
+    if is_const(b, 0):
+        return a
+    if is_const(a, 0):
+        return neg(b)
+    if _exact(a) and a is b:
+        return const(0, a.dtype)
+    if _exact(a) and is_const(a) and is_const(b):
+        return const(a.attr - b.attr, a.dtype)
+    return add(a, b.args[0]) if b.op == "neg" else _typed("sub", a, b)
+
+
+def neg(a: Expr) -> Expr:
+    """-a."""
+    if is_const(a):
+        return const(-a.attr, a.dtype)
+    return a.args[0] if a.op == "neg" else _typed("neg", a)
+
+
+def mul(a: Expr, b: Expr) -> Expr:
+    """a * b; a zero factor is dropped for integers only (0 * inf is NaN)."""
+    for x, y in ((a, b), (b, a)):
+        if is_const(x, 1):
+            return y
+        if is_const(x, -1):
+            return neg(y)
+        if is_const(x, 0) and _exact(x):
+            return x
+    if _exact(a) and is_const(a) and is_const(b):
+        return const(a.attr * b.attr, a.dtype)
+    return _typed("mul", a, b)
+
+
+def div(a: Expr, b: Expr) -> Expr:
+    """a / b, floats only."""
+    return a if is_const(b, 1) else _typed("div", a, b)
+
+
+def floordiv(a: Expr, b: Expr) -> Expr:
+    """The quotient rounded towards minus infinity, integers and indices."""
+    if is_const(b, 1):
+        return a
+    if is_const(a) and is_const(b) and b.attr != 0:
+        return const(a.attr // b.attr, a.dtype)
+    return _typed("floordiv", a, b)
+
+
+def mod(a: Expr, b: Expr) -> Expr:
+    """a - b * floordiv(a, b), integers and indices."""
+    if is_const(b, 1):
+        return const(0, a.dtype)
+    if is_const(a) and is_const(b) and b.attr != 0:
+        return const(a.attr % b.attr, a.dtype)
+    return _typed("mod", a, b)
+
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "lt": lambda a, b: a < b,
+    "le": lambda a, b: a <= b,
+    "eq": lambda a, b: a == b,
+    "ne": lambda a, b: a != b,
+}
+
+
+def compare(name: str, a: Expr, b: Expr) -> Expr:
+    """The comparison `name` (lt, le, eq, ne) as a bool."""
+    if is_const(a) and is_const(b):
+        return const(_COMPARE[name](a.attr, b.attr), BOOL)
+    return _typed(name, a, b)
+
+
+def land(a: Expr, b: Expr) -> Expr:
+    """a and b."""
+    if a is FALSE or b is FALSE:
+        return FALSE
+    if a is TRUE or a is b:
+        return b
+    return a if b is TRUE else _typed("and", a, b)
+
+
+def lor(a: Expr, b: Expr) -> Expr:
+    """a or b."""
+    if a is TRUE or b is TRUE:
+        return TRUE
+    if a is FALSE or a is b:
+        return b
+    return a if b is FALSE else _typed("or", a, b)
+
+
+def lnot(a: Expr) -> Expr:
+    """not a."""
+    if a.op == "const":
+        return const(not a.attr, BOOL)
+    return a.args[0] if a.op == "not" else _typed("not", a)
+
+
+def select(condition: Expr, a: Expr, b: Expr) -> Expr:
+    """a where the condition holds, else b; both sides are values, neither is skipped."""
+    if condition.op == "not":
+        return select(condition.args[0], b, a)
+    if condition is TRUE or a is b:
+        return a
+    if condition is FALSE:
+        return b
+    if a.op == "select" and a.args[0] is condition:
+        a = a.args[1]
+    if b.op == "select" and b.args[0] is condition:
+        b = b.args[2]
+    return _typed("select", condition, a, b)
+
+
+def cast(a: Expr, dtype: DType) -> Expr:
+    """a converted to `dtype`: floats truncate towards zero, bool is a != 0."""
+    if a.dtype == dtype:
+        return a
+    if is_const(a) and (dtype.is_float or not a.dtype.is_float):
+        return const(a.attr, dtype)
+    return _node("cast", (a,), None, dtype)
+
+
+def extremum(name: str, a: Expr, b: Expr) -> Expr:
+    """maximum or minimum, NaN propagating."""
+    if a is b:
+        return a
+    if _exact(a) and is_const(a) and is_const(b):
+        return const((max if name == "maximum" else min)(a.attr, b.attr), a.dtype)
+    return _typed(name, a, b)
+
+
+_SIMPLIFY: dict[str, Callable[..., Expr]] = {
+    "add": add, "sub": sub, "neg": neg, "mul": mul, "div": div, "floordiv": floordiv, "mod": mod,
+    "and": land, "or": lor, "not": lnot, "select": select,
+    "maximum": lambda a, b: extremum("maximum", a, b),
+    "minimum": lambda a, b: extremum("minimum", a, b),
+    **{n: (lambda a, b, n=n: compare(n, a, b)) for n in _COMPARE},
+}  # fmt: skip
+
+
+# ------------------------------------------------------------------ walks
+
+
+def postorder(*roots: Expr) -> list[Expr]:
+    """Every node below the roots once, arguments before their users."""
+    seen: set[int] = set()
+    order: list[Expr] = []
+    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((a, False) for a in reversed(node.args))
+    return order
+
+
+def loads(*roots: Expr) -> list[Expr]:
+    """The distinct reads below the roots, in first-use order, those inside subscripts included."""
+    return [n for n in postorder(*roots) if n.op == "load"]
+
+
+def rebuild(node: Expr, args: Iterable[Expr]) -> Expr:
+    """`node` with other arguments, simplified."""
+    args = tuple(args)
+    if args == node.args:
+        return node
+    if node.op == "load":
+        return load(node.attr, args)
+    return cast(args[0], node.dtype) if node.op == "cast" else apply(node.op, *args)
+
+
+def rewrite(
+    roots: Sequence[Expr], leaf: Callable[[Expr, tuple[Expr, ...]], Expr | None]
+) -> list[Expr]:
+    """Rewrite bottom up: `leaf(node, new_args)` gives a replacement, or None to rebuild."""
+    memo: dict[int, Expr] = {}
+    for node in postorder(*roots):
+        args = tuple(memo[id(a)] for a in node.args)
+        new = leaf(node, args)
+        memo[id(node)] = rebuild(node, args) if new is None else new
+    return [memo[id(r)] for r in roots]
+
+
+def substitute(roots: Sequence[Expr], dims: Sequence[Expr]) -> list[Expr]:
+    """Replace dim k by `dims[k]` everywhere."""
+    return rewrite(roots, lambda n, _: dims[n.attr] if n.op == "dim" else None)
+
+
+def replace_tensors(roots: Sequence[Expr], mapping: dict[Tensor, Tensor]) -> list[Expr]:
+    """Read `mapping[t]` instead of `t`."""
+
+    def swap(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        new = mapping.get(node.attr) if node.op == "load" else None
+        return None if new is None else load(new, args)
+
+    return rewrite(roots, swap)
+
+
+def replace_nodes(root: Expr, mapping: dict[Expr, Expr]) -> Expr:
+    """Replace whole sub-expressions, outermost first."""
+    memo: dict[Expr, Expr] = {}
+
+    def visit(node: Expr) -> Expr:
+        if node in mapping:
+            return mapping[node]
+        if node not in memo:
+            memo[node] = rebuild(node, [visit(a) for a in node.args])
+        return memo[node]
+
+    return visit(root)
+
+
+def dims_used(*roots: Expr) -> set[int]:
+    """Positions of the dims that the roots mention, subscripts included."""
+    return {n.attr for n in postorder(*roots) if n.op == "dim"}
+
+
+def reads_data(*roots: Expr) -> bool:
+    """Whether a value of a tensor is read anywhere below the roots."""
+    return any(n.op == "load" for n in postorder(*roots))
+
+
+def iter_weighted(*roots: Expr) -> Iterator[tuple[Expr, int]]:
+    """The nodes that the operation count counts, each once, with their weights.
+
+    Free: index arithmetic (also inside subscripts), comparisons of indices and logic on them.
+    """
+    data: dict[int, bool] = {}
+    for node in postorder(*roots):
+        data[id(node)] = node.op == "load" or any(data[id(a)] for a in node.args)
+        if node.op not in OPERATIONS or node.dtype.is_index:
+            continue
+        if node.dtype.kind == "bool" and not data[id(node)]:
+            continue
+        yield node, OPERATIONS[node.op].weight
+
+
+def weight(*roots: Expr) -> int:
+    """The weighted operations that one evaluation of the roots costs, shared nodes once."""
+    return sum(w for _, w in iter_weighted(*roots))
