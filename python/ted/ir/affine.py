@@ -1,0 +1,212 @@
+"""Index expressions and conditions <-> integer sets: Expr -> isl, and isl -> Expr.
+
+An index expression is Presburger when it uses dims, constants, +, -, scaling, floordiv and mod by
+positive constants, min, max and select.  Anything else (products of dims, values of tensors)
+raises `NotAffine`, and the caller keeps the expression as data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from ted.domain.affine import Aff, Floor
+from ted.domain.affine import from_isl as aff_from_isl
+from ted.domain.budget import bounded
+from ted.errors import DomainError
+from ted.ir.dtypes import INDEX
+from ted.ir.scalar import (
+    Expr, add, apply, dim, index, is_const, mul, neg, rebuild, rewrite, sub,
+)  # fmt: skip
+
+
+class NotAffine(DomainError):
+    """The expression is not a quasi-affine function of the dims."""
+
+
+# ------------------------------------------------------------------ Expr -> isl
+
+
+def piecewise(e: Expr, domain: isl.Set) -> isl.PwAff:
+    """An index expression as a piecewise quasi-affine function on the space of `domain`."""
+    return _Translator(domain).value(e)
+
+
+def condition_set(e: Expr, domain: isl.Set) -> isl.Set:
+    """The points of the space of `domain` where a condition on indices holds."""
+    return _Translator(domain).condition(e)
+
+
+def is_affine(e: Expr, domain: isl.Set) -> bool:
+    """Whether an index expression or a condition is Presburger."""
+    try:
+        translator = _Translator(domain)
+        _ = translator.value(e) if e.dtype.is_index else translator.condition(e)
+    except NotAffine:
+        return False
+    return True
+
+
+class _Translator:
+    """Expr -> isl over one space, memoised per node."""
+
+    def __init__(self, domain: isl.Set) -> None:
+        self.space = domain.get_space()
+        self.local = isl.LocalSpace.from_space(self.space)
+        self.memo: dict[Expr, isl.PwAff] = {}
+
+    def value(self, e: Expr) -> isl.PwAff:
+        if e not in self.memo:
+            self.memo[e] = self._value(e)
+        return self.memo[e]
+
+    def _constant(self, value: int) -> isl.PwAff:
+        aff = isl.Aff.zero_on_domain(self.local).add_constant_val(_val(self.space, value))
+        return isl.PwAff.from_aff(aff)
+
+    def _value(self, e: Expr) -> isl.PwAff:
+        if e.op == "dim":
+            return isl.PwAff.from_aff(
+                isl.Aff.var_on_domain(self.local, isl.dim_type.set, e.attr)
+            )
+        if not e.dtype.is_index:
+            raise NotAffine(f"index expression: an affine function of dims, got {e}")
+        if e.op == "const":
+            return self._constant(e.attr)
+        if e.op in _BINARY:
+            return _BINARY[e.op](self.value(e.args[0]), self.value(e.args[1]))
+        if e.op == "neg":
+            return self.value(e.args[0]).neg()
+        if e.op == "abs":
+            inner = self.value(e.args[0])
+            return inner.max(inner.neg())
+        if e.op == "mul":
+            return self._scaled(*e.args)
+        if e.op in ("floordiv", "mod"):
+            return self._quotient(e)
+        if e.op == "select":
+            condition = self.condition(e.args[0])
+            then = self.value(e.args[1]).intersect_domain(condition)
+            return then.union_add(
+                self.value(e.args[2]).intersect_domain(condition.complement())
+            )
+        raise NotAffine(f"index expression: an affine function of dims, got {e}")
+
+    def _scaled(self, a: Expr, b: Expr) -> isl.PwAff:
+        if is_const(a):
+            a, b = b, a
+        if not is_const(b):
+            raise NotAffine(f"index expression: a product with a constant, got {a} * {b}")
+        return self.value(a).scale_val(_val(self.space, b.attr))
+
+    def _quotient(self, e: Expr) -> isl.PwAff:
+        a, divisor = e.args
+        if not is_const(divisor) or divisor.attr <= 0:
+            raise NotAffine(f"index expression: division by a positive constant, got {e}")
+        value, by = self.value(a), _val(self.space, divisor.attr)
+        return value.scale_down_val(by).floor() if e.op == "floordiv" else value.mod_val(by)
+
+    def condition(self, e: Expr) -> isl.Set:
+        if e.op == "const":
+            universe = isl.Set.universe(self.space)
+            return universe if e.attr else isl.Set.empty(self.space)
+        if e.op == "not":
+            return self.condition(e.args[0]).complement()
+        if e.op in ("and", "or"):
+            a, b = (self.condition(x) for x in e.args)
+            return a.intersect(b) if e.op == "and" else a.union(b)
+        if e.op in _COMPARE and e.args[0].dtype.is_index:
+            a, b = (self.value(x) for x in e.args)
+            return getattr(a, _COMPARE[e.op])(b)
+        raise NotAffine(f"condition: comparisons of affine indices, got {e}")
+
+
+_BINARY = {
+    "add": lambda a, b: a.add(b),
+    "sub": lambda a, b: a.sub(b),
+    "minimum": lambda a, b: a.min(b),
+    "maximum": lambda a, b: a.max(b),
+}
+_COMPARE = {"lt": "lt_set", "le": "le_set", "eq": "eq_set", "ne": "ne_set"}
+
+
+def _val(space: isl.Space, value: int) -> isl.Val:
+    return isl.Val.int_from_si(space.get_ctx(), value)
+
+
+# ------------------------------------------------------------------ isl -> Expr
+
+
+def aff_to_expr(aff: Aff, dims: Sequence[Expr] | None = None) -> Expr:
+    """A quasi-affine function as an index expression; dim k becomes `dims[k]` if given.
+
+    Positive terms come first, so that `4 - i` is not written `-i + 4`.
+    """
+    plus, minus = index(max(aff.const, 0)), index(max(-aff.const, 0))
+    for coefficient, term in aff.terms:
+        if isinstance(term, Floor):
+            atom = apply("floordiv", aff_to_expr(term.inner, dims), index(term.divisor))
+        else:
+            atom = dim(term) if dims is None else dims[term]
+        scaled = mul(atom, index(abs(coefficient)))
+        if coefficient > 0:
+            plus = scaled if is_const(plus, 0) else _tail_constant(plus, scaled)
+        else:
+            minus = _tail_constant(minus, scaled)
+    if is_const(plus, 0) and not is_const(minus):
+        return neg(minus)
+    return sub(plus, minus)
+
+
+def _tail_constant(total: Expr, term: Expr) -> Expr:
+    """total + term with a constant kept at the end."""
+    if is_const(total):
+        return add(term, total)
+    if total.op == "add" and is_const(total.args[1]):
+        return add(add(total.args[0], term), total.args[1])
+    return add(total, term)
+
+
+def canonical_index(e: Expr, domain: isl.Set) -> Expr:
+    """The simplest single-piece form of an index on a domain; `e` itself when there is none."""
+    try:
+        value = bounded(lambda: piecewise(e, domain).gist(domain).coalesce())
+    except NotAffine:
+        return e
+    if value is None or value.n_piece() != 1:
+        return e
+    ((_, aff),) = value.get_pieces()
+    aff = bounded(lambda: aff.gist(domain))
+    return e if aff is None else aff_to_expr(aff_from_isl(aff))
+
+
+def canonical_indices(roots: Sequence[Expr], domain: isl.Set) -> list[Expr]:
+    """Every subscript, and every floordiv or mod, below the roots in canonical form."""
+
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        if node.op == "load":
+            return rebuild(node, [canonical_index(a, domain) for a in args])
+        if node.dtype == INDEX and node.op in ("floordiv", "mod"):
+            return canonical_index(rebuild(node, args), domain)
+        return None
+
+    return rewrite(roots, visit)
+
+
+def decide_selects(roots: Sequence[Expr], domain: isl.Set) -> list[Expr]:
+    """Drop the selects, index minima and maxima whose outcome the domain already decides."""
+    translator = _Translator(domain)
+
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        if node.op != "select":
+            return None
+        try:
+            holds = translator.condition(args[0])
+        except NotAffine:
+            return None
+        if bounded(lambda: domain.is_subset(holds)):
+            return args[1]
+        return args[2] if bounded(lambda: domain.is_disjoint(holds)) else None
+
+    return rewrite(roots, visit)
