@@ -1,0 +1,81 @@
+/* The interface of libted_runtime: what compiled ted programs call, and what calls them.
+ *
+ * Compiled code sees three families of symbols: memory (every buffer that a program allocates
+ * comes from here, aligned and counted), copies (the strided copy that MLIR names `memrefCopy`)
+ * and faults (an index that is data and out of range). A caller runs compiled code inside a
+ * `ted_call`, which collects what happened: bytes, the first fault, a failed allocation.
+ */
+#ifndef TED_RUNTIME_H
+#define TED_RUNTIME_H
+
+#include <setjmp.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define TED_EXPORT __attribute__((visibility("default")))
+#else
+#define TED_EXPORT
+#endif
+
+enum { TED_ALIGNMENT = 64 };
+
+/* The first index out of range that a call met. `tensor_id` is a key into the caller's table. */
+struct ted_index_fault {
+  int64_t tensor_id, dim, value, extent;
+};
+
+enum ted_status { TED_OK = 0, TED_INDEX_FAULT = 1, TED_OUT_OF_MEMORY = 2 };
+
+struct ted_block;
+
+/* One execution of one compiled function by one thread. Lives on the caller's stack. */
+struct ted_call {
+  jmp_buf escape;             /* where a failed allocation returns to */
+  struct ted_call *outer;     /* the call that this one interrupts, if any */
+  struct ted_block *blocks;   /* buffers that are still live, freed when the call is abandoned */
+  int64_t current, peak;      /* bytes of buffers that this call allocated itself */
+  int64_t failed_bytes;       /* the size that could not be had */
+  bool faulted;
+  struct ted_index_fault fault;
+};
+
+/* Runs `function(arguments)` (MLIR's packed C interface) and reports how it ended. After
+ * TED_OUT_OF_MEMORY every buffer of the call has been freed and its results are garbage. */
+TED_EXPORT enum ted_status ted_call_run(struct ted_call *call, void (*function)(void **),
+                                        void **arguments);
+TED_EXPORT struct ted_call *ted_call_current(void);
+
+/* Records an index out of range; the first one of a call counts. The program goes on, and must
+ * not make the access. Threads that run no call of their own share one slot of the process. */
+TED_EXPORT void ted_index_error(int64_t tensor_id, int64_t dim, int64_t value, int64_t extent);
+
+/* Bytes that compiled programs hold now, and held at most since the last reset, process-wide. */
+TED_EXPORT int64_t ted_memory_current(void);
+TED_EXPORT int64_t ted_memory_peak(void);
+TED_EXPORT void ted_memory_reset_peak(void);
+/* Allocations that would pass this many bytes fail; 0 means no limit. Returns the old limit. */
+TED_EXPORT int64_t ted_memory_set_limit(int64_t bytes);
+
+/* An aligned block, counted; NULL when it cannot be had. */
+TED_EXPORT void *ted_memory_take(int64_t alignment, int64_t size);
+TED_EXPORT void ted_memory_give(void *pointer);
+
+/* The names that `finalize-memref-to-llvm{use-generic-functions}` calls. They never return NULL:
+ * a failure leaves the running ted_call, or ends the process where there is none. */
+TED_EXPORT void *_mlir_memref_to_llvm_alloc(int64_t size);
+TED_EXPORT void *_mlir_memref_to_llvm_aligned_alloc(int64_t alignment, int64_t size);
+TED_EXPORT void _mlir_memref_to_llvm_free(void *pointer);
+
+/* MLIR's unranked memref: `descriptor` points at {base, data, offset, sizes[rank], strides[rank]}. */
+struct ted_unranked_memref {
+  int64_t rank;
+  void *descriptor;
+};
+TED_EXPORT void memrefCopy(int64_t element_size, struct ted_unranked_memref *source,
+                           struct ted_unranked_memref *target);
+
+/* The runtime's own share of a call, used between its source files. */
+void ted_blocks_abandon(struct ted_call *call);
+
+#endif

@@ -1,0 +1,147 @@
+/* Buffers of compiled programs: aligned, counted, and returned when a call is abandoned.
+ *
+ * Each block is preceded by a header that knows its size and its call. The blocks of a call form a
+ * list, so that an allocation that fails deep inside compiled code can leave by `longjmp`: compiled
+ * code has no destructors, all that it owns are these blocks.
+ */
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ted/runtime.h"
+
+struct ted_block {
+  struct ted_block *previous, *next;
+  struct ted_call *call;
+  void *start;
+  int64_t size;
+};
+
+static _Atomic int64_t current_bytes, peak_bytes, limit_bytes;
+
+/* Blocks may be freed by another thread than took them, so the lists share one lock. It is held
+ * for a few instructions, once per buffer and not per element. */
+static atomic_flag lists_lock = ATOMIC_FLAG_INIT;
+
+static void lock_lists(void) {
+  while (atomic_flag_test_and_set_explicit(&lists_lock, memory_order_acquire)) {
+  }
+}
+
+static void unlock_lists(void) {
+  atomic_flag_clear_explicit(&lists_lock, memory_order_release);
+}
+
+static void raise_peak(int64_t bytes) {
+  int64_t peak = atomic_load(&peak_bytes);
+  while (bytes > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, bytes)) {
+  }
+}
+
+/* Counts `size` bytes in, unless that passes the limit. */
+static bool charge(int64_t size) {
+  int64_t limit = atomic_load(&limit_bytes);
+  int64_t bytes = atomic_fetch_add(&current_bytes, size) + size;
+  if (limit > 0 && bytes > limit) {
+    atomic_fetch_sub(&current_bytes, size);
+    return false;
+  }
+  raise_peak(bytes);
+  return true;
+}
+
+static void link_block(struct ted_block *block, struct ted_call *call) {
+  block->call = call;
+  block->previous = block->next = NULL;
+  if (!call)
+    return;
+  lock_lists();
+  block->next = call->blocks;
+  if (call->blocks)
+    call->blocks->previous = block;
+  call->blocks = block;
+  call->current += block->size;
+  if (call->current > call->peak)
+    call->peak = call->current;
+  unlock_lists();
+}
+
+static void unlink_block(struct ted_block *block) {
+  struct ted_call *call = block->call;
+  if (!call)
+    return;
+  lock_lists();
+  if (block->previous)
+    block->previous->next = block->next;
+  else
+    call->blocks = block->next;
+  if (block->next)
+    block->next->previous = block->previous;
+  call->current -= block->size;
+  unlock_lists();
+}
+
+static void *take(struct ted_call *call, int64_t alignment, int64_t size) {
+  if (alignment < TED_ALIGNMENT)
+    alignment = TED_ALIGNMENT;
+  int64_t overhead = (int64_t)sizeof(struct ted_block) + alignment;
+  if (size < 0 || size > PTRDIFF_MAX - overhead || !charge(size))
+    return NULL;
+  void *start = malloc((size_t)(size + overhead));
+  if (!start) {
+    atomic_fetch_sub(&current_bytes, size);
+    return NULL;
+  }
+  uintptr_t first = (uintptr_t)start + sizeof(struct ted_block);
+  uintptr_t data = (first + (uintptr_t)alignment - 1) & ~((uintptr_t)alignment - 1);
+  struct ted_block *block = (struct ted_block *)data - 1;
+  block->start = start;
+  block->size = size;
+  link_block(block, call);
+  return (void *)data;
+}
+
+void *ted_memory_take(int64_t alignment, int64_t size) { return take(NULL, alignment, size); }
+
+void ted_memory_give(void *pointer) {
+  if (!pointer)
+    return;
+  struct ted_block *block = (struct ted_block *)pointer - 1;
+  unlink_block(block);
+  atomic_fetch_sub(&current_bytes, block->size);
+  free(block->start);
+}
+
+void ted_blocks_abandon(struct ted_call *call) {
+  while (call->blocks)
+    ted_memory_give(call->blocks + 1);
+}
+
+static void *take_or_leave(int64_t alignment, int64_t size) {
+  struct ted_call *call = ted_call_current();
+  void *pointer = take(call, alignment, size);
+  if (pointer)
+    return pointer;
+  if (!call) {
+    fprintf(stderr, "ted: out of memory: cannot allocate %lld bytes\n", (long long)size);
+    abort();
+  }
+  call->failed_bytes = size;
+  longjmp(call->escape, 1);
+}
+
+void *_mlir_memref_to_llvm_alloc(int64_t size) { return take_or_leave(TED_ALIGNMENT, size); }
+
+void *_mlir_memref_to_llvm_aligned_alloc(int64_t alignment, int64_t size) {
+  return take_or_leave(alignment, size);
+}
+
+void _mlir_memref_to_llvm_free(void *pointer) { ted_memory_give(pointer); }
+
+int64_t ted_memory_current(void) { return atomic_load(&current_bytes); }
+
+int64_t ted_memory_peak(void) { return atomic_load(&peak_bytes); }
+
+void ted_memory_reset_peak(void) { atomic_store(&peak_bytes, atomic_load(&current_bytes)); }
+
+int64_t ted_memory_set_limit(int64_t bytes) { return atomic_exchange(&limit_bytes, bytes); }

@@ -1,0 +1,66 @@
+/* The extension module `ted._runtime`: the two types and the counters of the runtime. */
+#include "extension.h"
+#include "ted/runtime.h"
+
+PyObject *ted_IndexFault;
+
+static PyObject *memory_current(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return PyLong_FromLongLong(ted_memory_current());
+}
+
+static PyObject *memory_peak(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return PyLong_FromLongLong(ted_memory_peak());
+}
+
+static PyObject *memory_reset_peak(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  ted_memory_reset_peak();
+  Py_RETURN_NONE;
+}
+
+static PyObject *memory_set_limit(PyObject *module, PyObject *bytes) {
+  (void)module;
+  long long limit = PyLong_AsLongLong(bytes);
+  if (limit == -1 && PyErr_Occurred())
+    return NULL;
+  return PyLong_FromLongLong(ted_memory_set_limit(limit));
+}
+
+static PyMethodDef methods[] = {
+    {"memory_current", memory_current, METH_NOARGS, "bytes that the runtime's buffers hold now"},
+    {"memory_peak", memory_peak, METH_NOARGS, "the most bytes held since the last reset"},
+    {"memory_reset_peak", memory_reset_peak, METH_NOARGS, "start a new peak at what is held now"},
+    {"memory_set_limit", memory_set_limit, METH_O,
+     "refuse to hold more bytes than this, 0 for no limit; returns the old limit"},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "ted._runtime",
+    .m_doc = "The native side of ted.runtime: kernels, aligned buffers, memory counters.",
+    .m_size = -1,
+    .m_methods = methods,
+};
+
+static bool add_type(PyObject *module, const char *name, PyType_Spec *spec) {
+  PyObject *type = PyType_FromSpec(spec);
+  return type && PyModule_AddObject(module, name, type) == 0;
+}
+
+PyMODINIT_FUNC PyInit__runtime(void) {
+  PyObject *module = PyModule_Create(&definition);
+  if (!module)
+    return NULL;
+  ted_IndexFault = PyErr_NewExceptionWithDoc(
+      "ted._runtime.IndexFault", "An index out of range: (tensor id, dim, value, extent).", NULL,
+      NULL);
+  Py_XINCREF(ted_IndexFault);
+  if (!ted_IndexFault || PyModule_AddObject(module, "IndexFault", ted_IndexFault) < 0 ||
+      !add_type(module, "Kernel", &ted_kernel_type) ||
+      !add_type(module, "Buffer", &ted_buffer_type))
+    return Py_DECREF(module), NULL;
+  return module;
+}
