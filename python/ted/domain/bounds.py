@@ -1,0 +1,128 @@
+"""Exact answers about where an index function goes: inside a shape, between which values, twice.
+
+All questions are decided over the integers, so divisions, skews and guards that interval analysis
+gives up on are handled; each raises BudgetExhausted instead of a guess when it is too expensive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import islpy as isl
+
+from ted.domain import sets
+from ted.domain.budget import bounded, required, total_budget
+
+
+class Witness(NamedTuple):
+    """A point of the domain at which component `dim` of an index has a `value` out of bounds."""
+
+    point: tuple[int, ...]
+    dim: int
+    value: int
+
+
+def out_of_bounds_witness(
+    domain: isl.Set, index: Sequence[isl.PwAff], shape: Sequence[int]
+) -> Witness | None:
+    """The lexicographically first point of `domain` whose index leaves `shape`, or None.
+
+    Raises: BudgetExhausted.
+    """
+    assert len(index) == len(shape), f"{len(index)} index values for {len(shape)} dims"
+    domain = sets.anonymous(domain)
+    values = [sets.anonymous_value(value) for value in index]
+    found: list[Witness] = []
+    for dim, (value, extent) in enumerate(zip(values, shape, strict=True)):
+        with total_budget():
+            point = _first_point(_outside(domain, value, extent))
+            if point is not None:
+                found.append(Witness(point, dim, value_at(value, point)))
+    return min(found, default=None)
+
+
+def _outside(domain: isl.Set, value: isl.PwAff, extent: int) -> isl.Set:
+    rank = sets.rank_of(domain)
+    zero = isl.PwAff.from_aff(sets.constant_aff(rank, 0))
+    end = isl.PwAff.from_aff(sets.constant_aff(rank, extent))
+    return domain.intersect(value.lt_set(zero).union(value.ge_set(end)))
+
+
+def _first_point(points: isl.Set) -> tuple[int, ...] | None:
+    """The lexicographic minimum, or just some point where finding the minimum costs too much."""
+    if points.is_empty():
+        return None
+    return sets.point_of(bounded(points.lexmin) or points)
+
+
+def value_at(value: isl.PwAff, point: Sequence[int]) -> int:
+    """The value of a piecewise function at an integer point of its domain."""
+    at = isl.Point.zero(sets.space(len(point)))
+    for k, coordinate in enumerate(point):
+        at = at.set_coordinate_val(sets.SET, k, isl.Val(coordinate))
+    return sets.to_int(value.eval(at))
+
+
+def index_range(domain: isl.Set, value: isl.PwAff) -> tuple[int, int] | None:
+    """The least and greatest value over the domain; None when the domain is empty or unbounded.
+
+    Raises: BudgetExhausted.
+    """
+    values = image(domain, [value])
+    return None if values.is_empty() else required(sets.dim_range, values, 0)
+
+
+def image(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Set:
+    """The set of index values over the domain.
+
+    Raises: BudgetExhausted.
+    """
+    return required(_relation(domain, index).range)
+
+
+def is_injective(domain: isl.Set, index: Sequence[isl.PwAff]) -> bool:
+    """Whether no two points of the domain have the same index.
+
+    Raises: BudgetExhausted.
+    """
+    return required(_relation(domain, index).is_injective)
+
+
+def is_disjoint(one: isl.Set, other: isl.Set) -> bool:
+    """Whether two sets share no point.
+
+    Raises: BudgetExhausted.
+    """
+    return required(sets.anonymous(one).is_disjoint, sets.anonymous(other))
+
+
+def is_subset(one: isl.Set, other: isl.Set) -> bool:
+    """Whether every point of the first set is in the second.
+
+    Raises: BudgetExhausted.
+    """
+    return required(sets.anonymous(one).is_subset, sets.anonymous(other))
+
+
+def not_overwritten(
+    domain: isl.Set,
+    write: Sequence[isl.PwAff],
+    later_domain: isl.Set,
+    later_write: Sequence[isl.PwAff],
+) -> isl.Set:
+    """The points of `domain` whose written element `later_write` does not write again.
+
+    Raises: BudgetExhausted.
+    """
+    later = image(later_domain, later_write)
+
+    def kept() -> isl.Set:
+        lost = _relation(domain, write).intersect_range(later).domain()
+        return sets.anonymous(domain).subtract(lost).coalesce()
+
+    return required(kept)
+
+
+def _relation(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Map:
+    return sets.index_map(sets.anonymous(domain), [sets.anonymous_value(value) for value in index])

@@ -1,0 +1,106 @@
+"""Operation budgets for isl: some calls never return without one, and no signal interrupts them.
+
+isl counts its own basic operations and raises when a limit is passed. The count is a property of
+the input alone, so a step that is skipped for its price is skipped on every machine and every run.
+`bounded` is for optional steps (None: do without); `total_budget` is for a whole analysis.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeVar
+
+import islpy as isl
+
+from ted.errors import DomainError
+
+STEP_OPERATIONS = 20_000
+TOTAL_OPERATIONS = 200_000
+
+_Result = TypeVar("_Result")
+
+
+class BudgetExhausted(DomainError):
+    """An analysis over integer sets was given up because it needed too many operations."""
+
+
+@dataclass
+class _Budget:
+    remaining: int
+
+
+_current: ContextVar[_Budget | None] = ContextVar("ted_isl_budget", default=None)
+
+
+def _is_quota(error: isl.Error) -> bool:
+    return "maximal number of operations" in str(error)
+
+
+def _apply(budget: _Budget | None) -> None:
+    """Start counting anew against `budget`; to isl zero means no limit, so one means none left."""
+    context = isl.DEFAULT_CONTEXT
+    context.reset_operations()
+    context.set_max_operations(0 if budget is None else max(budget.remaining, 1))
+
+
+@contextmanager
+def _counting(operations: int) -> Generator[_Budget]:
+    """Count isl operations against a fresh budget, inside what the enclosing one has left."""
+    outer = _current.get()
+    inner = _Budget(operations if outer is None else min(operations, outer.remaining))
+    token = _current.set(inner)
+    _apply(inner)
+    try:
+        yield inner
+    finally:
+        _current.reset(token)
+        _apply(outer)
+
+
+def bounded(
+    call: Callable[..., _Result], *args: object, operations: int = STEP_OPERATIONS
+) -> _Result | None:
+    """`call(*args)`, or None when it needs more than `operations`.
+
+    What an exhausted call has cost is taken from the enclosing budget; a call that finished in time
+    is free, which bounds the total because every analysis makes a bounded number of calls.
+    """
+    outer = _current.get()
+    with _counting(operations) as inner:
+        try:
+            return call(*args)
+        except isl.Error as error:
+            if not _is_quota(error):
+                raise
+            if outer is not None:
+                outer.remaining = max(outer.remaining - inner.remaining, 0)
+            return None
+
+
+@contextmanager
+def total_budget(operations: int = TOTAL_OPERATIONS) -> Generator[None]:
+    """Run the block under one budget.
+
+    Raises: BudgetExhausted when the budget is spent.
+    """
+    with _counting(operations):
+        try:
+            yield
+        except isl.Error as error:
+            if not _is_quota(error):
+                raise
+            raise BudgetExhausted(
+                f"integer set analysis: at most {operations} operations, needed more"
+            ) from None
+
+
+def required(call: Callable[..., _Result], *args: object) -> _Result:
+    """`call(*args)` under a total budget, for a question that has no second-best answer.
+
+    Raises: BudgetExhausted when the budget is spent.
+    """
+    with total_budget():
+        return call(*args)

@@ -1,0 +1,96 @@
+"""Between isl's expressions and sets and the plain values of `ted.domain.affine`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from ted.domain import affine, sets
+from ted.domain.affine import Aff, Constraint, Floor
+
+Conjunction = tuple[Constraint, ...]
+
+
+def from_isl(value: isl.Aff) -> Aff:
+    """An isl expression as a plain one; a rational one is rounded down.
+
+    isl's `get_div` gives the argument of the floor with a rational denominator, not the floor.
+    """
+    denominator = value.get_denominator_val()
+    scale = sets.to_int(denominator)
+    scaled = value if scale == 1 else value.scale_val(denominator)
+    result = affine.constant(sets.to_int(scaled.get_constant_val()))
+    for k in range(scaled.dim(sets.IN)):
+        factor = sets.to_int(scaled.get_coefficient_val(sets.IN, k))
+        if factor:
+            result = result + affine.dim(k) * factor
+    for k in range(scaled.dim(sets.DIV)):
+        factor = sets.to_int(scaled.get_coefficient_val(sets.DIV, k))
+        if factor:
+            result = result + from_isl(scaled.get_div(k)) * factor
+    return result if scale == 1 else result // scale
+
+
+def to_isl(value: Aff, rank: int) -> isl.Aff:
+    """A plain expression as an isl one over points with `rank` coordinates."""
+    result = sets.constant_aff(rank, value.const)
+    for factor, term in value.terms:
+        if isinstance(term, Floor):
+            part = to_isl(term.inner, rank).scale_down_val(isl.Val(term.divisor)).floor()
+        else:
+            part = sets.dim_aff(rank, term)
+        result = result.add(part.scale_val(isl.Val(factor)))
+    return result
+
+
+def to_piecewise(value: Aff, rank: int) -> isl.PwAff:
+    """A plain expression as an isl piecewise one, total over points with `rank` coordinates."""
+    return isl.PwAff.from_aff(to_isl(value, rank))
+
+
+def conjunctions(points: isl.Set, *, disjoint: bool = False) -> tuple[Conjunction, ...]:
+    """A set as a union of conjunctions: none is the empty set, the empty one the universe."""
+    if disjoint:
+        parts = sets.disjoint_parts(points)
+    else:
+        whole = points.compute_divs().coalesce().compute_divs()
+        parts = [part for part in whole.get_basic_sets() if not part.is_empty()]
+    return tuple(constraints(part) for part in parts)
+
+
+def constraints(part: isl.BasicSet) -> Conjunction:
+    """The constraints of a basic set whose divisions are explicit."""
+    found = [
+        Constraint(_normalised_sign(from_isl(c.get_aff()), c.is_equality()), c.is_equality())
+        for c in part.get_constraints()
+    ]
+    kept = [c for c in found if not (c.expression.is_constant and c.holds(()))]
+    return tuple(sorted(set(kept), key=lambda c: (not c.equality, str(c))))
+
+
+def from_conjunctions(rank: int, parts: Sequence[Sequence[Constraint]]) -> isl.Set:
+    """The union of conjunctions as an isl set."""
+    result, zero = sets.empty(rank), sets.constant_aff(rank, 0)
+    for part in parts:
+        points = sets.universe(rank)
+        for constraint in part:
+            value = to_isl(constraint.expression, rank)
+            half = value.zero_basic_set() if constraint.equality else value.ge_basic_set(zero)
+            points = points.intersect(isl.Set.from_basic_set(half))
+        result = result.union(points)
+    return result
+
+
+def _normalised_sign(value: Aff, equality: bool) -> Aff:
+    """An equality may be written with either sign; the first dim gets the positive one."""
+    if not equality or value.is_constant:
+        return value
+    found = affine.remainder(value)
+    if found is not None and found.rest == Aff():
+        return _positive(found.argument) % found.divisor  # x % m == 0 exactly when -x % m == 0
+    return _positive(value)
+
+
+def _positive(value: Aff) -> Aff:
+    return -value if value.terms and value.terms[0][0] < 0 else value

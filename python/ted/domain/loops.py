@@ -1,0 +1,163 @@
+"""Loop nests that scan exactly the points of a set: affine bounds per dim, and a residual guard.
+
+Each disjoint basic set gets its own nest. Dims are taken in order; the bounds of one come from the
+constraints of the projection on it and the dims before it, so a triangle is scanned as a triangle.
+Constraints that no bound can say (a remainder, a rounded projection) stay as a residual guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from ted.domain import affine, conversion, sets
+from ted.domain.affine import Aff, Constraint
+from ted.domain.budget import bounded, total_budget
+from ted.errors import DomainError
+
+
+@dataclass(frozen=True)
+class LoopBounds:
+    """`for dim in range(max(lower), min(upper))`, in terms of the dims of the loops outside."""
+
+    dim: int
+    lower: tuple[Aff, ...]
+    upper: tuple[Aff, ...]
+
+    def range(self, point: Sequence[int]) -> range:
+        """The trips of the loop, where `point` holds the values of the dims outside."""
+        return range(
+            max(bound.evaluate(point) for bound in self.lower),
+            min(bound.evaluate(point) for bound in self.upper),
+        )
+
+
+@dataclass(frozen=True)
+class LoopNest:
+    """Loops from the outermost to the innermost and the guard that remains inside."""
+
+    loops: tuple[LoopBounds, ...]
+    guard: tuple[Constraint, ...]
+
+
+def loop_nests(domain: isl.Set, order: Sequence[int] | None = None) -> tuple[LoopNest, ...]:
+    """Disjoint loop nests that together visit every point of a bounded set once.
+
+    `order` lists the dims from the outermost loop inwards, by default in their own order.
+
+    Raises: BudgetExhausted; DomainError when the set is unbounded.
+    """
+    rank = sets.rank_of(domain)
+    order = tuple(range(rank)) if order is None else tuple(order)
+    assert sorted(order) == list(range(rank)), f"order {order} is no permutation of {rank} dims"
+    # In the permuted space loop k is dim k; at the end dims get their own numbers back.
+    position = {dim: k for k, dim in enumerate(order)}
+    permuted = [sets.dim_aff(rank, position[dim]) for dim in range(rank)]
+    with total_budget():
+        points = sets.preimage(sets.anonymous(domain), rank, permuted)
+        parts = sets.disjoint_parts(points)
+        return tuple(_renumber(_nest(isl.Set.from_basic_set(part)), order) for part in parts)
+
+
+def _nest(part: isl.Set) -> LoopNest:
+    rank = sets.rank_of(part)
+    scanned = sets.universe(rank)
+    loops: list[LoopBounds] = []
+    for k in range(rank):
+        prefix = part.project_out(sets.SET, k + 1, rank - k - 1).compute_divs()
+        lower, upper = _bounds(prefix, k)
+        for bound in lower:
+            scanned = scanned.intersect(_at_least(sets.dim_aff(rank, k), bound, rank))
+        for bound in upper:
+            scanned = scanned.intersect(_at_least(bound, sets.dim_aff(rank, k), rank))
+        loops.append(
+            LoopBounds(
+                k,
+                tuple(conversion.from_isl(bound) for bound in lower),
+                tuple(conversion.from_isl(bound) + 1 for bound in upper),
+            )
+        )
+    return LoopNest(tuple(loops), _residual(part, scanned))
+
+
+def _residual(part: isl.Set, scanned: isl.Set) -> tuple[Constraint, ...]:
+    """The constraints of a basic set that the scanned points do not satisfy anyway."""
+    if scanned.is_subset(part):
+        return ()
+    left = bounded(lambda: part.gist(scanned).compute_divs()) or part
+    parts = left.get_basic_sets()
+    return conversion.constraints(parts[0] if len(parts) == 1 else part.get_basic_sets()[0])
+
+
+def _at_least(value: isl.Aff, bound: isl.Aff, rank: int) -> isl.Set:
+    return isl.Set.from_basic_set(_over(value, rank).ge_basic_set(_over(bound, rank)))
+
+
+def _over(value: isl.Aff, rank: int) -> isl.Aff:
+    """The same function of the first dims, over points with `rank` coordinates."""
+    known = value.dim(sets.IN)
+    if known == rank:
+        return value
+    first = [sets.dim_aff(rank, k) for k in range(known)]
+    return value.pullback_multi_aff(sets.multi_aff(rank, first))
+
+
+def _bounds(prefix: isl.Set, k: int) -> tuple[list[isl.Aff], list[isl.Aff]]:
+    """Inclusive bounds of dim k, the last of `prefix`, without those that others imply."""
+    rank = k + 1
+    limits = sets.dim_range(prefix, k)
+    if limits is None:
+        raise DomainError(f"loop bounds: every dim must be bounded, got {prefix} (dim {k})")
+    lower = [sets.constant_aff(rank, limits[0])]
+    upper = [sets.constant_aff(rank, limits[1])]
+    hull = prefix.simple_hull()
+    without_divisions = prefix.remove_divs_involving_dims(sets.SET, k, 1).compute_divs()
+    for c in [*hull.get_constraints(), *without_divisions.simple_hull().get_constraints()]:
+        for is_lower, bound in bounds_of_constraint(c, k):
+            (lower if is_lower else upper).append(bound)
+    tight_below = _without_implied(prefix, lower, isl.Aff.le_set)
+    return tight_below, _without_implied(prefix, upper, isl.Aff.ge_set)
+
+
+def bounds_of_constraint(constraint: isl.Constraint, k: int) -> list[tuple[bool, isl.Aff]]:
+    """The `(is lower, inclusive bound)` that a constraint says about dim k, if it is explicit."""
+    value = constraint.get_aff()
+    factor = sets.to_int(constraint.get_coefficient_val(sets.SET, k))
+    divisions = (value.get_div(j) for j in range(value.dim(sets.DIV)))
+    if factor == 0 or any(d.involves_dims(sets.IN, k, 1) for d in divisions):
+        return []
+    rest = value.set_coefficient_val(sets.IN, k, isl.Val(0))
+    positive = rest.neg() if factor > 0 else rest
+    bound = positive.scale_down_val(isl.Val(abs(factor)))
+    if constraint.is_equality():
+        return [(True, bound.ceil()), (False, bound.floor())]
+    return [(True, bound.ceil())] if factor > 0 else [(False, bound.floor())]
+
+
+def _without_implied(
+    prefix: isl.Set, bounds: list[isl.Aff], weaker: Callable[[isl.Aff, isl.Aff], isl.Set]
+) -> list[isl.Aff]:
+    """Drop each bound that another one makes superfluous on all of `prefix`."""
+    kept = list(bounds)
+    for bound in bounds:
+        others = [other for other in kept if other is not bound]
+        implied = (bounded(prefix.is_subset, weaker(bound, other)) for other in others)
+        if any(implied):
+            kept = others
+    return kept
+
+
+def _renumber(nest: LoopNest, order: Sequence[int]) -> LoopNest:
+    names = [affine.dim(dim) for dim in order]
+    loops = tuple(
+        LoopBounds(
+            order[loop.dim],
+            tuple(bound.substitute(names) for bound in loop.lower),
+            tuple(bound.substitute(names) for bound in loop.upper),
+        )
+        for loop in nest.loops
+    )
+    guard = tuple(Constraint(c.expression.substitute(names), c.equality) for c in nest.guard)
+    return LoopNest(loops, guard)

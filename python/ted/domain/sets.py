@@ -1,0 +1,166 @@
+"""A small vocabulary over isl for sets with positional, unnamed dims.
+
+Two dims that share a name are taken for one by text, by parsing and by some of isl's alignments,
+which silently joins what must stay apart; so sets enter through `anonymous` and stay unnamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+SET = isl.dim_type.set
+IN = isl.dim_type.in_
+OUT = isl.dim_type.out
+DIV = isl.dim_type.div
+
+
+def space(rank: int) -> isl.Space:
+    """The space of unnamed points with `rank` coordinates."""
+    return isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, rank)
+
+
+def universe(rank: int) -> isl.Set:
+    """All integer points with `rank` coordinates."""
+    return isl.Set.universe(space(rank))
+
+
+def empty(rank: int) -> isl.Set:
+    """No point, in the space of `rank` coordinates."""
+    return isl.Set.empty(space(rank))
+
+
+def rank_of(points: isl.Set | isl.BasicSet) -> int:
+    """The number of coordinates of a set's points."""
+    return points.dim(SET)
+
+
+def linear(rank: int, coefficients: Sequence[int], constant: int = 0) -> isl.Aff:
+    """`constant + sum(coefficients[k] * dim k)` over points with `rank` coordinates."""
+    result = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space(rank)))
+    for k, factor in enumerate(coefficients):
+        if factor:
+            result = result.set_coefficient_val(IN, k, isl.Val(factor))
+    return result.set_constant_val(isl.Val(constant)) if constant else result
+
+
+def dim_aff(rank: int, index: int) -> isl.Aff:
+    """The coordinate `index` of points with `rank` coordinates."""
+    return isl.Aff.var_on_domain(isl.LocalSpace.from_space(space(rank)), SET, index)
+
+
+def dim_affs(rank: int) -> list[isl.Aff]:
+    """Every coordinate of points with `rank` coordinates, the identity map."""
+    return [dim_aff(rank, k) for k in range(rank)]
+
+
+def constant_aff(rank: int, value: int) -> isl.Aff:
+    """`value` at every point with `rank` coordinates."""
+    return linear(rank, (), value)
+
+
+def box(extents: Sequence[int]) -> isl.Set:
+    """The points with `0 <= dim k < extents[k]`."""
+    return bounding_box([(0, extent - 1) for extent in extents])
+
+
+def bounding_box(ranges: Sequence[tuple[int, int]]) -> isl.Set:
+    """The points with `lower <= dim k <= upper` for `(lower, upper) = ranges[k]`."""
+    result = isl.Set.universe(space(len(ranges)))
+    for k, (lower, upper) in enumerate(ranges):
+        result = result.lower_bound_val(SET, k, isl.Val(lower))
+        result = result.upper_bound_val(SET, k, isl.Val(upper))
+    return result
+
+
+def multi_aff(rank: int, values: Sequence[isl.Aff]) -> isl.MultiAff:
+    """The map from points with `rank` coordinates to the tuple of `values`."""
+    result = isl.MultiAff.zero(space(rank).map_from_domain_and_range(space(len(values))))
+    for k, value in enumerate(values):
+        result = result.set_aff(k, value)
+    return result
+
+
+def preimage(points: isl.Set, rank: int, values: Sequence[isl.Aff]) -> isl.Set:
+    """The points with `rank` coordinates that `values` sends into `points`."""
+    return points.preimage_multi_aff(multi_aff(rank, values))
+
+
+def anonymous(points: isl.Set) -> isl.Set:
+    """The same points with all names of dims and tuples dropped."""
+    rank, named = rank_of(points), points.get_space()
+    unnamed_to_named = isl.MultiAff.zero(space(rank).map_from_domain_and_range(named))
+    for k in range(rank):
+        unnamed_to_named = unnamed_to_named.set_aff(k, dim_aff(rank, k))
+    return points.preimage_multi_aff(unnamed_to_named)
+
+
+def anonymous_value(value: isl.PwAff | isl.Aff) -> isl.PwAff:
+    """The same function with all names of dims and tuples dropped."""
+    function = isl.PwAff.from_aff(value) if isinstance(value, isl.Aff) else value
+    rank = function.dim(IN)
+    unnamed_to_named = isl.MultiAff.zero(
+        space(rank).map_from_domain_and_range(function.get_domain_space())
+    )
+    for k in range(rank):
+        unnamed_to_named = unnamed_to_named.set_aff(k, dim_aff(rank, k))
+    return function.pullback_multi_aff(unnamed_to_named)
+
+
+def index_map(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Map:
+    """The relation from the points of `domain` to the values of `index` there."""
+    rank = rank_of(domain)
+    result = isl.Map.from_domain_and_range(domain, universe(0))
+    for value in index:
+        result = result.flat_range_product(isl.Map.from_pw_aff(value))
+    assert result.dim(IN) == rank, f"index over {result.dim(IN)} dims, domain has {rank}"
+    return result
+
+
+def as_function(points: isl.Set, index: int) -> isl.Map:
+    """The relation from the other coordinates of `points` to coordinate `index`."""
+    return isl.Map.from_domain(points).move_dims(OUT, 0, IN, index, 1)
+
+
+def disjoint_parts(points: isl.Set) -> list[isl.BasicSet]:
+    """Basic sets without common points that make up `points`, all divisions explicit.
+
+    Coalescing comes before, since it may merge parts again; only `make_disjoint` promises that a
+    point is counted once.
+    """
+    parts = points.compute_divs().coalesce().make_disjoint().compute_divs().get_basic_sets()
+    return [part for part in parts if not part.is_empty()]
+
+
+def dim_range(points: isl.Set, index: int) -> tuple[int, int] | None:
+    """The least and greatest value of coordinate `index`, or None when it is unbounded."""
+    lower, upper = points.dim_min_val(index), points.dim_max_val(index)
+    if not (lower.is_int() and upper.is_int()):
+        return None
+    return to_int(lower), to_int(upper)
+
+
+def dim_ranges(points: isl.Set) -> list[tuple[int, int]] | None:
+    """The bounding box of a set, or None when some coordinate is unbounded."""
+    ranges: list[tuple[int, int]] = []
+    for k in range(rank_of(points)):
+        limits = dim_range(points, k)
+        if limits is None:
+            return None
+        ranges.append(limits)
+    return ranges
+
+
+def to_int(value: isl.Val) -> int:
+    """An integral isl value as a Python integer."""
+    assert value.is_int(), f"integer expected, got {value}"
+    return int(value.to_str())
+
+
+def point_of(points: isl.Set) -> tuple[int, ...] | None:
+    """Some point of a set, or None when it is empty."""
+    if points.is_empty():
+        return None
+    point = points.sample_point()
+    return tuple(to_int(point.get_coordinate_val(SET, k)) for k in range(rank_of(points)))
