@@ -12,8 +12,9 @@ from collections.abc import Sequence
 import islpy as isl
 
 from ted.domain.affine import Aff, Floor
-from ted.domain.affine import from_isl as aff_from_isl
+from ted.domain.conversion import from_isl as aff_from_isl
 from ted.domain.budget import bounded
+from ted.domain.conversion import from_isl
 from ted.errors import DomainError
 from ted.ir.dtypes import INDEX
 from ted.ir.scalar import (
@@ -168,17 +169,23 @@ def _tail_constant(total: Expr, term: Expr) -> Expr:
     return add(total, term)
 
 
+def single_piece(e: Expr, domain: isl.Set) -> Aff | None:
+    """An index as one quasi-affine function on a domain, or None when it has several pieces."""
+    value = bounded(lambda: piecewise(e, domain).gist(domain).coalesce())
+    if value is None or value.n_piece() != 1:
+        return None
+    ((_, aff),) = value.get_pieces()
+    simpler = bounded(lambda: aff.gist(domain))
+    return None if simpler is None else from_isl(simpler)
+
+
 def canonical_index(e: Expr, domain: isl.Set) -> Expr:
     """The simplest single-piece form of an index on a domain; `e` itself when there is none."""
     try:
-        value = bounded(lambda: piecewise(e, domain).gist(domain).coalesce())
+        aff = single_piece(e, domain)
     except NotAffine:
         return e
-    if value is None or value.n_piece() != 1:
-        return e
-    ((_, aff),) = value.get_pieces()
-    aff = bounded(lambda: aff.gist(domain))
-    return e if aff is None else aff_to_expr(aff_from_isl(aff))
+    return e if aff is None else aff_to_expr(aff)
 
 
 def canonical_indices(roots: Sequence[Expr], domain: isl.Set) -> list[Expr]:
