@@ -1,0 +1,1 @@
+"""From the LLVM dialect to machine code in this process."""

@@ -1,0 +1,92 @@
+"""The body of an equation at one point: its reads, its scalar operations, its combined values.
+
+The same code fills the region of a `linalg.generic` and the innermost block of a loop nest.  A read
+that indexing maps cannot express becomes `tensor.extract`, under `scf.if` when it is guarded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ted.lowering.combiners import BODY
+from ted.lowering.data_reads import checked_load
+from ted.lowering.piece import Piece, Read
+from ted.lowering.scalars import (
+    affine_value,
+    all_hold,
+    conditional,
+    constant,
+    element_type,
+    index,
+)
+from ted.mlir import arith, ir, tensor
+
+_CONTRACTABLE = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.negf")
+
+
+def read_value(read: Read | None, zero_type: ir.Type, dims: Sequence[ir.Value]) -> ir.Value:
+    """The value of an affine read at a point, by `tensor.extract`."""
+    if read is None:
+        return constant(zero_type, 0)
+    kind = element_type(read.tensor)
+
+    def load() -> list[ir.Value]:
+        where = [affine_value(e, dims) for e in read.subscripts]
+        return [tensor.ExtractOp(read.tensor, where).result]
+
+    if not read.guard:
+        return load()[0]
+    inside = all_hold(read.guard, dims)
+    return conditional(inside, [kind], load, lambda: [constant(kind, 0)])[0]
+
+
+def emit_body(
+    piece: Piece, arguments: Sequence[ir.Value], dims: Sequence[ir.Value]
+) -> tuple[list[ir.Value], list[ir.Value]]:
+    """Copy the body here; returns its values and, for a data-dependent write, its indices.
+
+    For argmax and argmin the row-major index over the reduction dims is appended to the values.
+    """
+    known = dict(zip(piece.body.arguments, arguments, strict=True))
+    *operations, terminator = list(piece.body.operations)
+    for op in operations:
+        _copy(op.operation, piece, known, dims)
+    yielded = [known.get(v, v) for v in terminator.operands]
+    if piece.combiner in ("argmax", "argmin"):
+        return [yielded[0], _reduction_index(piece, dims)], []
+    count = len(piece.inits)
+    return yielded[:count], yielded[count:]
+
+
+def _copy(
+    op: ir.Operation, piece: Piece, known: dict[ir.Value, ir.Value], dims: Sequence[ir.Value]
+) -> None:
+    operands = [known.get(v, v) for v in op.operands]
+    if op.name == "ted.index":
+        which = ir.IntegerAttr(op.attributes["dim"]).value
+        known[op.results[0]] = affine_value(piece.coordinates[which], dims)
+    elif op.name == "ted.stop_gradient":
+        known[op.results[0]] = operands[0]
+    elif op.name == "ted.load":
+        known[op.results[0]] = checked_load(op, operands)
+    else:
+        clone = op.clone()
+        for k, operand in enumerate(operands):
+            clone.operation.operands[k] = operand
+        if op.name in _CONTRACTABLE:
+            clone.operation.attributes["fastmath"] = ir.Attribute.parse(BODY)
+        for old, new in zip(op.results, clone.operation.results, strict=True):
+            known[old] = new
+
+
+def _reduction_index(piece: Piece, dims: Sequence[ir.Value]) -> ir.Value:
+    reductions = [c for c, kind in zip(piece.coordinates, piece.iterators, strict=True)
+                  if kind == "reduction"]  # fmt: skip
+    total = ir.AffineExpr.get_constant(0)
+    for coordinate, extent in zip(reductions, piece.reduction_extents, strict=True):
+        total = total * extent + coordinate
+    i64 = ir.IntegerType.get_signless(64)
+    from ted.lowering.affine_forms import down
+
+    place = affine_value(down(total), dims) if reductions else index(0)
+    return arith.IndexCastOp(i64, place).result

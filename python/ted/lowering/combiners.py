@@ -1,0 +1,61 @@
+"""The combiners as scalar code: one accumulated value, or (value, index) for argmax and argmin.
+
+Sums and products carry `reassoc`, which LLVM needs to keep a reduction in a vector register; max and
+min propagate NaN, and argmax takes the first NaN, else the first of the greatest.
+"""
+
+from __future__ import annotations
+
+from ted.lowering.scalars import constant, is_float, wider
+from ted.mlir import arith, ir
+
+ACCUMULATE = "#arith.fastmath<reassoc,contract,nsz>"
+BODY = "#arith.fastmath<contract>"
+
+# Combiner -> (operation on floats, on integers, on i1).
+_OPERATIONS = {
+    "add": ("AddFOp", "AddIOp", "OrIOp"),
+    "mul": ("MulFOp", "MulIOp", "AndIOp"),
+    "max": ("MaximumFOp", "MaxSIOp", "OrIOp"),
+    "min": ("MinimumFOp", "MinSIOp", "AndIOp"),
+}
+
+
+def combine(combiner: str, totals: list[ir.Value], values: list[ir.Value]) -> list[ir.Value]:
+    """The new totals after one more point; for argmax `values` is the value and its index."""
+    if combiner == "set":
+        return values
+    if combiner in ("argmax", "argmin"):
+        return _better(combiner, totals, values)
+    kind = totals[0].type
+    on_float, on_integer, on_bool = _OPERATIONS[combiner]
+    if not is_float(kind):
+        is_bool = kind == ir.IntegerType.get_signless(1)
+        operation = getattr(arith, on_bool if is_bool else on_integer)
+        return [operation(a, b).result for a, b in zip(totals, values, strict=True)]
+    flags = ir.Attribute.parse(ACCUMULATE if combiner in ("add", "mul") else BODY)
+    operation = getattr(arith, on_float)
+    return [operation(a, b, fastmath=flags).result for a, b in zip(totals, values, strict=True)]
+
+
+def _better(combiner: str, totals: list[ir.Value], values: list[ir.Value]) -> list[ir.Value]:
+    (best, place), (value, here) = totals, values
+    none_yet = arith.CmpIOp(arith.CmpIPredicate.slt, place, constant(place.type, 0)).result
+    if is_float(value.type):
+        wanted = "UGT" if combiner == "argmax" else "ULT"
+        beats = arith.CmpFOp(getattr(arith.CmpFPredicate, wanted), value, best).result
+        final = arith.CmpFOp(arith.CmpFPredicate.ORD, best, best).result
+        beats = arith.AndIOp(beats, final).result
+    else:
+        wanted = "sgt" if combiner == "argmax" else "slt"
+        beats = arith.CmpIOp(getattr(arith.CmpIPredicate, wanted), value, best).result
+    beats = arith.OrIOp(beats, none_yet).result
+    return [
+        arith.SelectOp(beats, value, best).result,
+        arith.SelectOp(beats, here, place).result,
+    ]
+
+
+def accumulator_type(combiner: str, kind: ir.Type, *, repeats: bool) -> ir.Type:
+    """The type of the running total: wider for sums and products that round more than once."""
+    return wider(kind) if repeats and combiner in ("add", "mul") else kind

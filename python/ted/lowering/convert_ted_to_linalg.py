@@ -1,0 +1,52 @@
+"""`ted.compute` on tensors -> `linalg` and loops on tensors: the pass `convert-ted-to-linalg`.
+
+Each equation becomes one piece (`piece.py`), which takes the first road that fits:
+contractions -> named operations on padded operands (`contraction_forms.py`); constraints of single
+dims -> smaller boxes without them (`box_cuts.py`); whole boxes -> `linalg.generic`; the rest
+-> loop nests with exact bounds (`loops.py`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.lowering import roads
+from ted.lowering.piece import from_compute
+from ted.mlir import ir
+
+
+@dataclass(frozen=True)
+class ConvertTedToLinalg:
+    """Replace every `ted.compute` by `linalg` operations or loops.
+
+    Before: `"ted.compute"(%A, %B, %init) ({...}) {...}`
+    After: `linalg.matmul ins(%A, %B) outs(%init)`
+    """
+
+    def run(self, module: ir.Module) -> None:
+        for op in _computes(module):
+            _convert(op)
+
+
+def _computes(module: ir.Module) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in ("ted.compute", "ted.stop_gradient"):
+            found.append(op)
+            return ir.WalkResult.SKIP
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def _convert(op: ir.Operation) -> None:
+    if op.name == "ted.stop_gradient":
+        results = list(op.operands)
+    else:
+        with ir.InsertionPoint(op), op.location:
+            results = roads.lower_piece(from_compute(op))
+    for old, new in zip(op.results, results, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()

@@ -1,0 +1,30 @@
+"""`memref.copy` -> `linalg.copy`: the pass `ted-copies-to-linalg`.
+
+A copy of strided memory would become a call of `memrefCopy`, which no library here provides; as a
+loop it is vectorised like everything else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.mlir import ir, linalg
+
+
+@dataclass(frozen=True)
+class CopiesToLinalg:
+    """Before: `memref.copy %a, %b`.  After: `linalg.copy ins(%a) outs(%b)`."""
+
+    def run(self, module: ir.Module) -> None:
+        copies: list[ir.Operation] = []
+
+        def visit(op: ir.Operation) -> ir.WalkResult:
+            if op.name == "memref.copy":
+                copies.append(op)
+            return ir.WalkResult.ADVANCE
+
+        module.operation.walk(visit)
+        for op in copies:
+            with ir.InsertionPoint(op), op.location:
+                linalg.copy(op.operands[0], outs=[op.operands[1]])
+            op.erase()

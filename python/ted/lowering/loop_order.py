@@ -1,0 +1,58 @@
+"""The order of loops: which dim runs innermost, and what runs around it.
+
+Innermost goes a dim along which the written element and most reads are contiguous or fixed; a
+parallel one if it is as good as a reduction.  Around it: parallel dims in the order of the result,
+then reductions, so that a running total stays in a register or in the first cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ted.lowering.affine_forms import dims_used, element_strides, linear
+from ted.lowering.piece import Piece
+from ted.lowering.scalars import shape_of
+from ted.mlir import ir
+
+STRIDED = 8  # cost of an access that jumps along the dim, in contiguous ones
+SHORT = 4  # a loop of fewer points is unrolled, whatever is in it
+
+
+def loop_order(piece: Piece) -> list[int]:
+    """Dims from the outermost to the innermost."""
+    if not piece.rank:
+        return []
+    parallel = sorted(piece.parallel_dims, key=lambda d: _place_in_result(piece, d))
+    candidates = [*piece.reduction_dims, *parallel]
+    inner = min(candidates, key=lambda d: (_cost(piece, d), -candidates.index(d)))
+    return [d for d in (*parallel, *piece.reduction_dims) if d != inner] + [inner]
+
+
+def _place_in_result(piece: Piece, dim: int) -> int:
+    uses = [k for k, e in enumerate(piece.write) if dim in dims_used(e)]
+    return uses[0] if uses else len(piece.write)
+
+
+def _cost(piece: Piece, dim: int) -> int:
+    steps = [_step(e, t, dim, piece.rank) for e, t in _accesses(piece)]
+    jumps = sum(STRIDED if abs(s) > 1 else abs(s) for s in steps)
+    write = _step(piece.write, piece.inits[0], dim, piece.rank)
+    short = 64 * STRIDED if piece.extents[dim] < SHORT else 0
+    return jumps + (2 * STRIDED if abs(write) > 1 else 2 * abs(write)) + short
+
+
+def _accesses(piece: Piece) -> Iterator[tuple[tuple[ir.AffineExpr, ...], ir.Value]]:
+    for read in piece.reads:
+        if read is not None:
+            yield read.subscripts, read.tensor
+
+
+def _step(subscripts: tuple[ir.AffineExpr, ...], source: ir.Value, dim: int, rank: int) -> int:
+    """By how many elements an access moves when the dim advances; 2 when it depends."""
+    total = 0
+    for expr, stride in zip(subscripts, element_strides(shape_of(source)), strict=True):
+        form = linear(expr, rank)
+        if form is None:
+            return 2 if dim in dims_used(expr) else total
+        total += form[0][dim] * stride
+    return total

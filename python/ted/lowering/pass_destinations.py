@@ -1,0 +1,132 @@
+"""Function results -> memory that the caller provides: the pass `ted-pass-destinations`.
+
+Before: `func @f(%a: tensor<4xf32>) -> tensor<4xf32>`
+After: `func @f(%a: memref<4xf32>, %out: memref<4xf32>)`, where the chain of operations that makes
+the result starts from `%out` itself instead of from a `tensor.empty`.
+
+Results are destinations from the start because upstream's late elimination of empty tensors can
+give two results one memory.  For the same reason fills and empties are unshared here, and no CSE
+may run between `convert-ted-to-linalg` and this pass.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.mlir import bufferization, func, ir
+
+_ARGUMENT = "{llvm.noalias}"
+
+
+@dataclass(frozen=True)
+class PassDestinations:
+    """Turn tensor arguments and results of every public function into memrefs."""
+
+    def run(self, module: ir.Module) -> None:
+        for op in module.body.operations:
+            if op.operation.name == "func.func" and not op.is_external:
+                _unshare(op.entry_block)
+                _convert(op)
+
+
+def _unshare(block: ir.Block) -> None:
+    """Give every user of a `linalg.fill` or `tensor.empty` its own."""
+    for name in ("linalg.fill", "tensor.empty"):
+        for op in [o.operation for o in block.operations if o.operation.name == name]:
+            for use in list(op.results[0].uses)[1:]:
+                copy = op.clone(ir.InsertionPoint(op))
+                use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
+
+
+def _convert(function: func.FuncOp) -> None:
+    block = function.entry_block
+    terminator = block.operations[len(block.operations) - 1].operation
+    with function.operation.location:
+        arguments = _arguments_to_memrefs(block)
+        results = list(terminator.operands)
+        outs = [_add_destination(block, value) for value in results]
+        with ir.InsertionPoint(terminator):
+            for value, out in zip(results, outs, strict=True):
+                bufferization.MaterializeInDestinationOp(
+                    None, value, out, restrict=True, writable=True
+                )
+            func.ReturnOp([])
+        terminator.erase()
+    kinds = [a.type for a in block.arguments]
+    function.operation.attributes["function_type"] = ir.TypeAttr.get(
+        ir.FunctionType.get(kinds, [])
+    )
+    function.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [ir.Attribute.parse(_ARGUMENT if _is_memref(k) else "{}") for k in kinds]
+    )
+    if "res_attrs" in function.operation.attributes:
+        del function.operation.attributes["res_attrs"]
+    assert len(arguments) + len(outs) == len(kinds)
+
+
+def _is_memref(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.MemRefType)
+
+
+def _arguments_to_memrefs(block: ir.Block) -> list[ir.Value]:
+    count = len(block.arguments)
+    new = []
+    for old in list(block.arguments):
+        if not isinstance(old.type, ir.RankedTensorType):
+            value = block.add_argument(old.type, old.location)
+            old.replace_all_uses_with(value)
+        else:
+            value = block.add_argument(_memref(old.type), old.location)
+            _replace_by_tensor(block, old, value)
+        new.append(value)
+    for _ in range(count):
+        block.erase_argument(0)
+    return new
+
+
+def _memref(kind: ir.Type) -> ir.MemRefType:
+    shaped = ir.RankedTensorType(kind)
+    return ir.MemRefType.get(shaped.shape, shaped.element_type)
+
+
+def _replace_by_tensor(block: ir.Block, old: ir.Value, memory: ir.Value) -> None:
+    with ir.InsertionPoint.at_block_begin(block), memory.location:
+        value = bufferization.ToTensorOp(old.type, memory, restrict=True).result
+    old.replace_all_uses_with(value)
+
+
+def _add_destination(block: ir.Block, value: ir.Value) -> ir.Value:
+    out = block.add_argument(_memref(value.type), value.location)
+    use = _root(value)
+    if use is None or use.owner.operation.block != block:
+        return out  # starts from something else: materialize_in_destination copies
+    with ir.InsertionPoint.at_block_begin(block), value.location:
+        start = bufferization.ToTensorOp(value.type, out, restrict=True, writable=True).result
+    use.owner.operation.operands[use.operand_number] = start
+    return out
+
+
+def _root(value: ir.Value) -> ir.OpOperand | None:
+    """The use of a `tensor.empty` in which the destination chain of `value` starts."""
+    while isinstance(value, ir.OpResult):
+        op = value.owner.operation
+        position = _destination_operand(op, value.result_number)
+        if position is None:
+            return None
+        start = op.operands[position]
+        if isinstance(start, ir.OpResult) and start.owner.operation.name == "tensor.empty":
+            return next(u for u in start.uses if u.operand_number == position)
+        value = start
+    return None
+
+
+def _destination_operand(op: ir.Operation, result: int) -> int | None:
+    if op.name.startswith("linalg.") or op.name == "tensor.insert":
+        if op.name == "tensor.insert":
+            return 1
+        return len(op.operands) - len(op.results) + result
+    if op.name == "tensor.insert_slice":
+        return 1
+    if op.name == "scf.for":
+        return 3 + result
+    return None

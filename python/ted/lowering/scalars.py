@@ -1,0 +1,114 @@
+"""Small scalar builders shared by the lowerings: constants, affine values, casts, conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ted.lowering.affine_forms import linear, symbols_used
+from ted.lowering.piece import Constraint
+from ted.mlir import affine, arith, ir, scf
+
+WIDER = {"f16": "f32", "bf16": "f32"}
+
+
+def is_float(kind: ir.Type) -> bool:
+    return isinstance(kind, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
+
+
+def constant(kind: ir.Type, value: float) -> ir.Value:
+    """A constant of a float, integer or index type; infinities allowed for floats."""
+    if is_float(kind):
+        return arith.ConstantOp(kind, ir.FloatAttr.get(kind, float(value))).result
+    return arith.ConstantOp(kind, ir.IntegerAttr.get(kind, int(value))).result
+
+
+def index(value: int) -> ir.Value:
+    return constant(ir.IndexType.get(), value)
+
+
+def affine_value(
+    expr: ir.AffineExpr, dims: Sequence[ir.Value], symbols: Sequence[ir.Value] = ()
+) -> ir.Value:
+    """The value of an affine expression at the given dims and symbols."""
+    if isinstance(expr, ir.AffineConstantExpr):
+        return index(expr.value)
+    if isinstance(expr, ir.AffineDimExpr):
+        return dims[expr.position]
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return symbols[expr.position]
+    if symbols_used(expr):
+        return _with_symbols(expr, dims, symbols)
+    used = ir.AffineMap.get(len(dims), 0, [expr])
+    return affine.AffineApplyOp(ir.AffineMapAttr.get(used), list(dims)).result
+
+
+def _with_symbols(
+    expr: ir.AffineExpr, dims: Sequence[ir.Value], symbols: Sequence[ir.Value]
+) -> ir.Value:
+    # A yielded index is no affine symbol for the verifier, so the sum is built with arith.
+    left, right = affine_operands(expr)
+    a, b = affine_value(left, dims, symbols), affine_value(right, dims, symbols)
+    if isinstance(expr, ir.AffineAddExpr):
+        return arith.AddIOp(a, b).result
+    if isinstance(expr, ir.AffineMulExpr):
+        return arith.MulIOp(a, b).result
+    if isinstance(expr, ir.AffineFloorDivExpr):
+        return arith.FloorDivSIOp(a, b).result
+    quotient = arith.FloorDivSIOp(a, b).result
+    return arith.SubIOp(a, arith.MulIOp(quotient, b).result).result
+
+
+def affine_operands(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, ir.AffineExpr]:
+    from ted.lowering.affine_forms import down
+
+    return down(expr.lhs), down(expr.rhs)
+
+
+def all_hold(constraints: Sequence[Constraint], dims: Sequence[ir.Value]) -> ir.Value | None:
+    """The conjunction of affine constraints; None when there are none."""
+    result, zero = None, index(0)
+    for constraint in constraints:
+        predicate = arith.CmpIPredicate.eq if constraint.is_equality else arith.CmpIPredicate.sge
+        holds = arith.CmpIOp(predicate, affine_value(constraint.expr, dims), zero).result
+        result = holds if result is None else arith.AndIOp(result, holds).result
+    return result
+
+
+def conditional(
+    condition: ir.Value,
+    types: list[ir.Type],
+    then: Callable[[], list[ir.Value]],
+    otherwise: Callable[[], list[ir.Value]],
+) -> list[ir.Value]:
+    """`scf.if` with results from two builders."""
+    op = scf.IfOp(condition, types, has_else=True)
+    with ir.InsertionPoint(op.then_block):
+        scf.YieldOp(then())
+    with ir.InsertionPoint(op.else_block):
+        scf.YieldOp(otherwise())
+    return list(op.results)
+
+
+def element_type(value: ir.Value) -> ir.Type:
+    return ir.ShapedType(value.type).element_type
+
+
+def shape_of(value: ir.Value) -> tuple[int, ...]:
+    return tuple(ir.ShapedType(value.type).shape)
+
+
+def wider(kind: ir.Type) -> ir.Type:
+    """The type in which sums of `kind` accumulate."""
+    return ir.Type.parse(WIDER.get(str(kind), str(kind)))
+
+
+def widened(value: ir.Value, kind: ir.Type) -> ir.Value:
+    return value if value.type == kind else arith.ExtFOp(kind, value).result
+
+
+def narrowed(value: ir.Value, kind: ir.Type) -> ir.Value:
+    return value if value.type == kind else arith.TruncFOp(kind, value).result
+
+
+def is_linear(expr: ir.AffineExpr, rank: int) -> bool:
+    return linear(expr, rank) is not None
