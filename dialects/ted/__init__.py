@@ -1,0 +1,25 @@
+"""The dialect `ted`: operations and their verifier."""
+
+from ted.dialects.ted.ops import (
+    COMBINERS,
+    ELEMENT_TYPES,
+    LOAD_MODES,
+    ComputeOp,
+    IndexOp,
+    LoadOp,
+    StopGradientOp,
+    Ted,
+    YieldOp,
+)
+
+__all__ = [
+    "COMBINERS",
+    "ELEMENT_TYPES",
+    "LOAD_MODES",
+    "ComputeOp",
+    "IndexOp",
+    "LoadOp",
+    "StopGradientOp",
+    "Ted",
+    "YieldOp",
+]

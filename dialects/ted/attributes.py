@@ -1,0 +1,94 @@
+"""What the attributes of `ted.compute` may say, and typed access to them.
+
+`ComputeFields` is the base of `ComputeOp`: `op.box` is a tuple of ints where `op.extents` is the
+attribute. It is also what passes use to read the op, so that attribute spelling stays in this file.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ted.dialects.ted.operand_types import OperandSlots
+from ted.mlir import integer_set, ir
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# Combiner -> number of results. The two results of argmax and argmin are value and i64 index.
+COMBINERS = {"set": 1, "add": 1, "mul": 1, "max": 1, "min": 1, "argmax": 2, "argmin": 2}
+# Combiners that may meet a write whose indices are data: any order of points gives one result.
+SCATTER_COMBINERS = ("add", "max", "min")
+ITERATORS = ("parallel", "reduction")
+LOAD_MODES = ("check", "clip", "drop", "unchecked")
+ELEMENT_TYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i8", "i1")
+
+
+def everywhere(dims: int) -> ir.IntegerSet:
+    """The set without constraints, written `(0 == 0)`."""
+    zero = ir.AffineExpr.get_constant(0)
+    return ir.IntegerSet.get(dims, 0, [zero], [True])
+
+
+class ComputeFields(OperandSlots):
+    """Typed views of the attributes, operands and body of a `ted.compute` that verifies."""
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """Extent of each iteration dim."""
+        return tuple(ir.DenseI64ArrayAttr(self.attributes["extents"]))
+
+    @property
+    def iterator_kinds(self) -> tuple[str, ...]:
+        """`parallel` or `reduction` for each iteration dim."""
+        return tuple(ir.StringAttr(a).value for a in ir.ArrayAttr(self.attributes["iterators"]))
+
+    @property
+    def read_maps(self) -> tuple[ir.AffineMap, ...]:
+        """One map per input, from iteration dims to the dims of the input."""
+        return tuple(ir.AffineMapAttr(a).value for a in ir.ArrayAttr(self.attributes["reads"]))
+
+    @property
+    def guard_sets(self) -> tuple[ir.IntegerSet, ...]:
+        """One set per input: where the read is made."""
+        return tuple(integer_set(a) for a in ir.ArrayAttr(self.attributes["guards"]))
+
+    @property
+    def domain_set(self) -> ir.IntegerSet:
+        """The points of the box that take part."""
+        return integer_set(self.attributes["domain"])
+
+    @property
+    def write_map(self) -> ir.AffineMap:
+        """From iteration dims, and yielded indices as symbols, to the dims of the results."""
+        return ir.AffineMapAttr(self.attributes["write"]).value
+
+    @property
+    def combiner_name(self) -> str:
+        """A key of `COMBINERS`."""
+        return ir.StringAttr(self.attributes["combiner"]).value
+
+    @property
+    def read_count(self) -> int:
+        """Number of inputs."""
+        return len(ir.ArrayAttr(self.attributes["reads"]))
+
+    @property
+    def inputs(self) -> Sequence[ir.Value]:
+        """The tensors that are read, one per map."""
+        return list(self.operands)[: self.read_count]
+
+    @property
+    def inits(self) -> Sequence[ir.Value]:
+        """The tensors that the results start from."""
+        return list(self.operands)[self.read_count :]
+
+    @property
+    def body_block(self) -> ir.Block:
+        """The one block of the body."""
+        return self.regions[0].blocks[0]
+
+    @property
+    def yielded(self) -> Sequence[ir.Value]:
+        """What the terminator yields: values, then the indices of a data-dependent write."""
+        operations = list(self.body_block.operations)
+        return list(operations[-1].operands)

@@ -1,0 +1,157 @@
+"""The one module that names the MLIR binding: all others write `from ted.mlir import ir, linalg`.
+
+The binding is the package `torch_mlir`, or `mlir` when the environment says `TED_MLIR=mlir`. Its
+modules are imported on first use, so that importing this one costs nothing. Spellings that change between MLIR versions are the functions at the end of this file, and live nowhere else.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+BINDING = os.environ.get("TED_MLIR", "torch_mlir")
+
+# Name here -> (module inside the binding, attribute of that module or None for the module itself).
+_EXPORTS: dict[str, tuple[str, str | None]] = {
+    "ir": ("ir", None),
+    "passmanager": ("passmanager", None),
+    "rewrite": ("rewrite", None),
+    "execution_engine": ("execution_engine", None),
+    "PassManager": ("passmanager", "PassManager"),
+    "ExecutionEngine": ("execution_engine", "ExecutionEngine"),
+    "ext": ("dialects.ext", None),
+    "irdl": ("dialects.irdl", None),
+    "affine": ("dialects.affine", None),
+    "arith": ("dialects.arith", None),
+    "bufferization": ("dialects.bufferization", None),
+    "builtin": ("dialects.builtin", None),
+    "cf": ("dialects.cf", None),
+    "func": ("dialects.func", None),
+    "gpu": ("dialects.gpu", None),
+    "index": ("dialects.index", None),
+    "linalg": ("dialects.linalg", None),
+    "llvm": ("dialects.llvm", None),
+    "math": ("dialects.math", None),
+    "memref": ("dialects.memref", None),
+    "nvgpu": ("dialects.nvgpu", None),
+    "nvvm": ("dialects.nvvm", None),
+    "openmp": ("dialects.openmp", None),
+    "scf": ("dialects.scf", None),
+    "tensor": ("dialects.tensor", None),
+    "ub": ("dialects.ub", None),
+    "vector": ("dialects.vector", None),
+    "transform": ("dialects.transform", None),
+    "structured": ("dialects.transform.structured", None),
+    "transform_bufferization": ("dialects.transform.bufferization", None),
+    "transform_loop": ("dialects.transform.loop", None),
+    "transform_vector": ("dialects.transform.vector", None),
+    "interpreter": ("dialects.transform.interpreter", None),
+}
+
+if TYPE_CHECKING:
+    from torch_mlir import execution_engine as execution_engine
+    from torch_mlir import ir as ir
+    from torch_mlir import passmanager as passmanager
+    from torch_mlir import rewrite as rewrite
+    from torch_mlir.dialects import affine as affine
+    from torch_mlir.dialects import arith as arith
+    from torch_mlir.dialects import bufferization as bufferization
+    from torch_mlir.dialects import builtin as builtin
+    from torch_mlir.dialects import cf as cf
+    from torch_mlir.dialects import ext as ext
+    from torch_mlir.dialects import func as func
+    from torch_mlir.dialects import gpu as gpu
+    from torch_mlir.dialects import index as index
+    from torch_mlir.dialects import irdl as irdl
+    from torch_mlir.dialects import linalg as linalg
+    from torch_mlir.dialects import llvm as llvm
+    from torch_mlir.dialects import math as math
+    from torch_mlir.dialects import memref as memref
+    from torch_mlir.dialects import nvgpu as nvgpu
+    from torch_mlir.dialects import nvvm as nvvm
+    from torch_mlir.dialects import openmp as openmp
+    from torch_mlir.dialects import scf as scf
+    from torch_mlir.dialects import tensor as tensor
+    from torch_mlir.dialects import transform as transform
+    from torch_mlir.dialects import ub as ub
+    from torch_mlir.dialects import vector as vector
+    from torch_mlir.dialects.transform import bufferization as transform_bufferization  # noqa: F401
+    from torch_mlir.dialects.transform import interpreter as interpreter
+    from torch_mlir.dialects.transform import loop as transform_loop  # noqa: F401
+    from torch_mlir.dialects.transform import structured as structured
+    from torch_mlir.dialects.transform import vector as transform_vector  # noqa: F401
+    from torch_mlir.execution_engine import ExecutionEngine as ExecutionEngine
+    from torch_mlir.passmanager import PassManager as PassManager
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module_name, attribute = _EXPORTS[name]
+    value: Any = importlib.import_module(f"{BINDING}.{module_name}")
+    if attribute is not None:
+        value = getattr(value, attribute)
+    globals()[name] = value
+    return value
+
+
+def make_context(*, threading: bool = True) -> ir.Context:
+    """Make a context with every upstream dialect; `ted.dialects.make_context` adds ted's own."""
+    from ted.mlir import ir
+
+    context = ir.Context()
+    if not threading:
+        context.enable_multithreading(False)
+    return context
+
+
+def binding_version() -> str:
+    """Name and version of the binding's distribution, for `--version` and bug reports."""
+    from importlib import metadata
+
+    names = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
+    distribution = names.get(BINDING, BINDING)
+    try:
+        return f"{distribution} {metadata.version(distribution)}"
+    except metadata.PackageNotFoundError:
+        return f"{distribution} (unknown version)"
+
+
+# ---- spellings that differ between MLIR versions -------------------------------------------------
+
+
+def opt_tool() -> str | None:
+    """Path of the binding's own `mlir-opt`, an independent reader of our IR; None if absent."""
+    package = importlib.import_module(f"{BINDING}._mlir_libs")
+    for name in ("torch-mlir-opt", "mlir-opt"):
+        for folder in package.get_lib_dirs():
+            path = os.path.join(folder, name)
+            if os.path.exists(path):
+                return path
+    return None
+
+
+_SET = re.compile(r"affine_set<(\(.*?\)(?:\[.*?\])?) : \((.*)\)>$")
+
+
+def integer_set(attribute: ir.Attribute) -> ir.IntegerSet:
+    """The set inside an IntegerSetAttr.
+
+    The binding has no accessor for it, so the constraints are read through an affine map with the
+    same dims, symbols and expressions.
+    """
+    from ted.mlir import ir
+
+    found = _SET.match(str(attribute))
+    if found is None:
+        raise ValueError(f"not an integer set: {attribute}")
+    dims, body = found.groups()
+    constraints = [text.rsplit(" ", 2) for text in body.split(", ")]  # "d0 - 1", ">=", "0"
+    text = f"affine_map<{dims} -> ({', '.join(left for left, _, _ in constraints)})>"
+    exprs = ir.AffineMapAttr(ir.Attribute.parse(text, attribute.context)).value
+    are_equalities = [relation == "==" for _, relation, _ in constraints]
+    return ir.IntegerSet.get(
+        exprs.n_dims, exprs.n_symbols, list(exprs.results), are_equalities, attribute.context
+    )
