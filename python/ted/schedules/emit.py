@@ -1,0 +1,66 @@
+"""Index arithmetic and loops with known bounds, folded while they are built.
+
+An `Index` is a Python int or an SSA value of type index. Folding here, not in `canonicalize`, keeps
+the number of operations that Python makes (the largest part of a schedule's compile time) small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ted.mlir import arith, ir, scf
+
+Index = int | ir.Value
+
+
+def constant(value: Index) -> ir.Value:
+    """The index as an SSA value."""
+    if not isinstance(value, int):
+        return value
+    return arith.ConstantOp(ir.IndexType.get(), value).result
+
+
+def add(left: Index, right: Index) -> Index:
+    """left + right."""
+    if isinstance(left, int) and isinstance(right, int):
+        return left + right
+    if left == 0 or right == 0:
+        return right if isinstance(left, int) else left
+    return arith.AddIOp(constant(left), constant(right)).result
+
+
+def scale(index: Index, factor: int) -> Index:
+    """index * factor."""
+    if isinstance(index, int):
+        return index * factor
+    if factor in (0, 1):
+        return index if factor else 0
+    return arith.MulIOp(index, constant(factor)).result
+
+
+def loop(
+    lower: int, upper: Index, step: int, body: Callable[[Index], None], *, keep: bool = False
+) -> None:
+    """Run `body(i)` for i in range; no loop is built when it would run once, unless `keep`."""
+    if isinstance(upper, int) and not keep:
+        if lower >= upper:
+            return
+        if lower + step >= upper:
+            body(lower)
+            return
+    carried_loop(lower, upper, step, (), lambda index, _: body(index) or ())
+
+
+def carried_loop(
+    lower: Index,
+    upper: Index,
+    step: int,
+    initial: Sequence[ir.Value],
+    body: Callable[[ir.Value, Sequence[ir.Value]], Sequence[ir.Value]],
+) -> list[ir.Value]:
+    """A loop whose body maps carried values to new ones; returns the last ones."""
+    built = scf.ForOp(constant(lower), constant(upper), constant(step), list(initial))
+    with ir.InsertionPoint(built.body):
+        results = body(built.induction_variable, list(built.inner_iter_args))
+        scf.YieldOp(list(results))
+    return list(built.results)

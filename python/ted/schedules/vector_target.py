@@ -1,0 +1,57 @@
+"""The part of a CPU that a vector schedule depends on: how wide and how many its registers are.
+
+A schedule is a function of shapes and of this table, never of timing, so results are bitwise equal
+on every machine with the same row.
+"""
+
+from __future__ import annotations
+
+import platform
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class VectorTarget:
+    """Vector registers of a CPU: `vector_bytes` each, `registers` of them."""
+
+    name: str
+    vector_bytes: int
+    registers: int
+
+    def lanes(self, element_bytes: int) -> int:
+        """Elements of the given width in one register."""
+        return self.vector_bytes // element_bytes
+
+
+TARGETS = {
+    target.name: target
+    for target in (
+        VectorTarget("avx512", 64, 32),
+        VectorTarget("avx2", 32, 16),
+        VectorTarget("sse2", 16, 16),
+        VectorTarget("neon", 16, 32),
+    )
+}
+
+
+@cache
+def host_target() -> VectorTarget:
+    """The row of the machine that runs this process."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return TARGETS["neon"]
+    flags = _x86_flags()
+    if "avx512f" in flags and "avx512vl" in flags:
+        return TARGETS["avx512"]
+    return TARGETS["avx2" if "avx2" in flags and "fma" in flags else "sse2"]
+
+
+def _x86_flags() -> frozenset[str]:
+    """Feature names from the kernel; none where it does not say (then the oldest row is safe)."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return frozenset()
+    lines = (line for line in text.splitlines() if line.startswith("flags"))
+    return frozenset(next(lines, "").split())
