@@ -19,7 +19,9 @@ from typing import Any
 from ted.domain import sets
 from ted.errors import SourceLocation
 from ted.ir.dtypes import DType
-from ted.ir.scalar import Expr, Number, dim, dims_used, loads, reads_data, replace_tensors
+from ted.ir.scalar import (
+    Expr, Number, dim, dims_used, loads, reads_data, replace_tensors, substitute,
+)  # fmt: skip
 
 COMBINERS = ("set", "add", "mul", "max", "min", "argmax", "argmin")
 
@@ -194,3 +196,19 @@ def replace_operands(equation: Equation, mapping: dict[Tensor, Tensor]) -> Equat
     if body is equation.body and tuple(write) == equation.write:
         return equation
     return replace(equation, body=body, write=tuple(write))
+
+
+def reorder_dims(equation: Equation, order: Sequence[int]) -> Equation:
+    """The same equation with old dim `order[k]` as dim k."""
+    position = {old: new for new, old in enumerate(order)}
+    rank = equation.rank
+    moved = [dim(position[d]) for d in range(rank)]
+    body, *write = substitute([equation.body, *equation.write], moved)
+    affs = [sets.dim_aff(rank, position[d]) for d in range(rank)]
+    names = equation.dim_names
+    return replace(
+        equation, body=body, write=tuple(write),
+        extents=tuple(equation.extents[d] for d in order),
+        domain=sets.preimage(equation.domain, rank, affs),
+        dim_names=tuple(names[d] for d in order) if names else (),
+    )  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ted.domain import sets
+from ted.domain import conversion, sets
 from ted.ir.equations import Equation, System, Tensor
 from ted.ir.scalar import Expr
 
@@ -47,6 +47,16 @@ def dim_names(equation: Equation) -> list[str]:
     return [*(points or [f"i{k}" for k in range(parallel)])[:parallel], *loops][:rank]
 
 
+def format_guard(equation: Equation, names: Sequence[str]) -> str:
+    """What the domain demands beyond the box; empty when it is the box."""
+    rest = equation.domain.gist(sets.box(equation.extents))
+    parts = conversion.conjunctions(rest)
+    texts = [" and ".join(c.show(names) for c in part) for part in parts]
+    if not texts:
+        return "never"
+    return "" if "" in texts else " or ".join(texts)
+
+
 def format_equation(tensor: Tensor, equation: Equation) -> str:
     """One equation with the ranges of its reduction dims and, if any, its extra conditions."""
     names = dim_names(equation)
@@ -58,7 +68,7 @@ def format_equation(tensor: Tensor, equation: Equation) -> str:
     full = equation.covers(tensor.shape)
     ranged = range(equation.rank) if not full and equation.parallel else equation.reduction_dims
     clauses = [f"{names[k]} < {equation.extents[k]}" for k in ranged]
-    guard = sets.describe(equation.domain, equation.extents, names)
+    guard = format_guard(equation, names)
     text = head + (f"  for {', '.join(clauses)}" if clauses else "")
     text += f"  where {guard}" if guard else ""
     return text + ("  (scatter)" if equation.is_scatter else "")

@@ -1,0 +1,1 @@
+"""Reverse-mode differentiation: systems of equations -> systems of adjoint equations."""

@@ -1,0 +1,141 @@
+"""Equivalent programs whose every equation the reverse sweep can differentiate.
+
+* A product becomes a balanced tree of pairwise products, exact with any number of zeros at any
+  order; dividing the product by a factor is not.
+* A chain that mixes combiners, or reduces onto an initial value by max, min or mul, is cut: the
+  reduction gets a tensor of its own and joins what came before in a pointwise equation.
+* Points that a later `set` of the chain overwrites are dropped from the earlier equations.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ted.domain import bounds, sets
+from ted.ir.affine import NotAffine, piecewise
+from ted.ir.dtypes import INDEX
+from ted.ir.equations import Equation, System, Tensor, identity, rewrite_system
+from ted.ir.scalar import (
+    Expr, add, apply, compare, const, dim, index, load, mul, select,
+)  # fmt: skip
+
+_SCALAR = {"max": "maximum", "min": "minimum", "mul": "mul"}
+
+
+def expand_combiners(system: System) -> tuple[System, dict[Tensor, Tensor]]:
+    """Rewrite every float tensor into differentiable equations; also old tensor -> new tensor."""
+
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
+        if not tensor.dtype.is_float:
+            return equations
+        return _expanded(replace(tensor, equations=equations)) or equations
+
+    return rewrite_system(system, visit)
+
+
+def _expanded(tensor: Tensor) -> Tensor | tuple[Equation, ...] | None:
+    if not tensor.equations:
+        return None
+    *before, last = tensor.equations
+    neutral = tensor.fill == identity(last.combiner, tensor.dtype)
+    if last.combiner in _SCALAR and (before or not neutral):
+        return _cut(tensor, tuple(before), last)
+    if last.combiner == "mul":
+        return _product_tree(tensor, last)
+    if len(before) > 0 and any(e.combiner == "set" for e in tensor.equations):
+        return _without_overwritten(tensor.equations)
+    return None
+
+
+def _cut(tensor: Tensor, before: tuple[Equation, ...], last: Equation) -> Tensor:
+    """init (combiner) reduction, as a pointwise equation over two tensors."""
+    start = replace(tensor, name=f"{tensor.name}_init", equations=before)
+    start = _as_tensor(_expanded(start), start)
+    part = replace(
+        tensor, name=f"{tensor.name}_part", fill=identity(last.combiner, tensor.dtype),
+        equations=(last,),
+    )  # fmt: skip
+    part = _as_tensor(_expanded(part), part)
+    dims = tuple(dim(k) for k in range(len(tensor.shape)))
+    body = apply(_SCALAR[last.combiner], load(start, dims), load(part, dims))
+    return replace(tensor, fill=0, equations=(_pointwise(tensor, body, last),))
+
+
+def _as_tensor(result: Tensor | tuple[Equation, ...] | None, old: Tensor) -> Tensor:
+    if isinstance(result, Tensor):
+        return result
+    return old if result is None else replace(old, equations=result)
+
+
+def _pointwise(tensor: Tensor, body: Expr, like: Equation) -> Equation:
+    dims = tuple(dim(k) for k in range(len(tensor.shape)))
+    return Equation(
+        tensor.shape, len(dims), sets.box(tensor.shape), dims, "set", body, like.location
+    )
+
+
+def _product_tree(tensor: Tensor, equation: Equation) -> Tensor | None:
+    """Factors in one row per result, then halved until one is left; odd tails pair with 1."""
+    if equation.parallel == equation.rank or not equation.is_identity_write:
+        return None
+    level = _factors(tensor, equation)
+    while level.shape[-1] > 1:
+        level = _halved(level)
+    dims = tuple(dim(k) for k in range(len(tensor.shape)))
+    body = load(level, (*dims, index(0)))
+    return replace(tensor, fill=0, equations=(_pointwise(tensor, body, equation),))
+
+
+def _factors(tensor: Tensor, equation: Equation) -> Tensor:
+    parallel = equation.parallel
+    reductions = equation.extents[parallel:]
+    number: Expr = index(0)
+    for d in equation.reduction_dims:
+        number = add(mul(number, index(equation.extents[d])), dim(d))
+    write = (*(dim(k) for k in range(parallel)), number)
+    shape = (*equation.extents[:parallel], math.prod(reductions))
+    factors = replace(equation, parallel=equation.rank, write=write, combiner="set")
+    return Tensor(
+        f"{tensor.name}_factors", shape, tensor.dtype, 1, (factors,), equation.location
+    )
+
+
+def _halved(level: Tensor) -> Tensor:
+    *outer, length = level.shape
+    shape = (*outer, (length + 1) // 2)
+    dims = tuple(dim(k) for k in range(len(outer)))
+    even = mul(dim(len(outer)), index(2))
+    odd = add(even, index(1))
+    one = const(1, level.dtype)
+    inside = compare("lt", odd, const(length, INDEX))
+    partner = load(level, (*dims, odd))
+    if length % 2:
+        partner = select(inside, partner, one)
+    body = mul(load(level, (*dims, even)), partner)
+    half = Tensor(f"{level.name}_2", shape, level.dtype, 0, (), level.location)
+    return replace(half, equations=(_pointwise(half, body, level.equations[0]),))
+
+
+def _without_overwritten(equations: tuple[Equation, ...]) -> tuple[Equation, ...] | None:
+    """Each equation restricted to the points whose value no later `set` replaces."""
+    kept = list(equations)
+    for later, setter in enumerate(equations):
+        if setter.combiner != "set":
+            continue
+        for earlier in range(later):
+            kept[earlier] = _minus(kept[earlier], setter)
+    changed = any(a is not b for a, b in zip(kept, equations, strict=True))
+    return tuple(kept) if changed else None
+
+
+def _minus(equation: Equation, setter: Equation) -> Equation:
+    try:
+        write = [piecewise(w, equation.domain) for w in equation.write]
+        later = [piecewise(w, setter.domain) for w in setter.write]
+    except NotAffine:
+        return equation
+    left = bounds.not_overwritten(equation.domain, write, setter.domain, later)
+    return equation if equation.domain.is_subset(left) else replace(equation, domain=left)
+
+

@@ -1,0 +1,1 @@
+"""Passes from ted to ted, one a file; most are functions from systems to systems."""

@@ -1,0 +1,69 @@
+"""Put pointwise producers under the condition of their consumer.
+
+Before: s[i] = sqrt(x[i])            After: y[i] = where(x[i] > 0, sqrt(x[i]), 0)
+        y[i] = where(x[i] > 0, s[i], 0)
+
+The derivative of the guarded form is selected by the condition, so it is 0 where x is 0 or
+negative; differentiating s by itself would give 0 * inf.  Consumers that read s without a
+condition keep reading the tensor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ted.ir.equations import Equation, System, Tensor, rewrite_system
+from ted.ir.paths import path_conditions
+from ted.ir.scalar import TRUE, Expr, loads, reads_data, rebuild, rewrite, substitute
+
+MAX_DEPTH = 16  # producers of producers; a longer guarded chain is cut, not wrong
+
+
+def inline_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
+    """Inline guarded producers in every equation; also old tensor -> new tensor."""
+
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
+        del tensor
+        return tuple(inline_guarded(e) for e in equations)
+
+    return rewrite_system(system, visit)
+
+
+def inline_guarded(equation: Equation) -> Equation:
+    """The equation with every pointwise producer that it reads under a condition on data inlined."""
+    body = equation.body
+    for _ in range(MAX_DEPTH):
+        guarded = _guarded_reads(body)
+        if not guarded:
+            break
+        body = _inlined(body, guarded)
+    return equation if body is equation.body else replace(equation, body=body)
+
+
+def _guarded_reads(body: Expr) -> set[Expr]:
+    conditions = path_conditions(body)
+    return {
+        read
+        for read in loads(body)
+        if conditions[read] is not TRUE and reads_data(conditions[read]) and _is_map(read.attr)
+    }
+
+
+def _is_map(tensor: Tensor) -> bool:
+    """One equation that computes every element from others at the same point, doing some work."""
+    if len(tensor.equations) != 1 or not tensor.dtype.is_float:
+        return False
+    (equation,) = tensor.equations
+    pointwise = equation.combiner == "set" and equation.parallel == equation.rank
+    return pointwise and equation.covers(tensor.shape) and reads_data(equation.body)
+
+
+def _inlined(body: Expr, guarded: set[Expr]) -> Expr:
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        if node not in guarded:
+            return None
+        new = rebuild(node, args)
+        (definition,) = new.attr.equations
+        return substitute([definition.body], new.args)[0]
+
+    return rewrite([body], visit)[0]

@@ -1,0 +1,122 @@
+"""Clean a system: dead and zero equations, equal tensors, copies, and pieces that fit together.
+
+Before: dX = 0;  dX[i] += dY[i] * a;  dX[i] += dY[i] * b;  dX[i] += 0
+After:  dX[i] = dY[i]*a + dY[i]*b
+
+Everything here keeps values: sums are only regrouped inside one tensor, in a fixed order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import replace
+
+from ted.ir.affine import decide_selects
+from ted.ir.equations import Equation, System, Tensor, rewrite_system
+from ted.ir.scalar import Expr, add, dim, is_const, postorder
+
+
+def simplify(
+    system: System, keep: Collection[Tensor] = (), alias_outputs: bool = False
+) -> tuple[System, dict[Tensor, Tensor]]:
+    """The cleaned system; also old tensor -> new tensor.
+
+    Tensors in `keep` are left as they are.  An output that equals another tensor stays a tensor of
+    its own unless `alias_outputs`.
+    """
+    known: dict[Hashable, Tensor] = {}
+    fixed = set() if alias_outputs else set(system.outputs)
+
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
+        if tensor.is_input:
+            return equations
+        clean = equations if tensor in keep else tidy_equations(tensor, equations)
+        new = tensor if clean == tensor.equations else replace(tensor, equations=clean)
+        if tensor in fixed or tensor in keep:
+            known.setdefault(tensor_key(new), new)
+            return new
+        return copied_tensor(new) or known.setdefault(tensor_key(new), new)
+
+    return rewrite_system(system, visit)
+
+
+def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equation, ...]:
+    """Live equations, merged where they agree, the best one first."""
+    live = [_decided(e) for e in equations if not _is_dead(e)]
+    if any(e.combiner != "add" for e in live) or tensor.fill != 0:
+        return tuple(live)
+    return _full_write_first(tensor, _merged(live))
+
+
+def _is_dead(equation: Equation) -> bool:
+    adds_zero = equation.combiner == "add" and is_const(equation.body, 0)
+    return adds_zero or equation.domain.is_empty()
+
+
+def _decided(equation: Equation) -> Equation:
+    if not any(n.op == "select" for n in _nodes(equation)):
+        return equation
+    body, *write = decide_selects([equation.body, *equation.write], equation.domain)
+    if body is equation.body:
+        return equation
+    return replace(equation, body=body, write=tuple(write))
+
+
+def _nodes(equation: Equation) -> list[Expr]:
+    return postorder(equation.body, *equation.write)
+
+
+# ------------------------------------------------------------------ pieces of one tensor
+
+
+def _merged(equations: Sequence[Equation]) -> list[Equation]:
+    """Sum the bodies of equations over the same points that write the same elements."""
+    groups: dict[Hashable, Equation] = {}
+    for equation in equations:
+        key = (equation.parallel, equation.write, *domain_key(equation))
+        before = groups.get(key)
+        groups[key] = (
+            equation
+            if before is None
+            else replace(before, body=add(before.body, equation.body))
+        )
+    return list(groups.values())
+
+
+def _full_write_first(tensor: Tensor, equations: list[Equation]) -> tuple[Equation, ...]:
+    """A map that covers the tensor starts it, instead of adding to a zero fill."""
+    for position, equation in enumerate(equations):
+        if equation.parallel == equation.rank and equation.covers(tensor.shape):
+            rest = equations[:position] + equations[position + 1 :]
+            return (replace(equation, combiner="set"), *rest)
+    return tuple(equations)
+
+
+# ------------------------------------------------------------------ whole tensors
+
+
+def domain_key(equation: Equation) -> tuple[Hashable, ...]:
+    """A key that is equal only for equal iteration domains."""
+    box = equation.is_box
+    return (equation.extents, None if box else str(equation.domain.coalesce()))
+
+
+def tensor_key(tensor: Tensor) -> Hashable:
+    """A key that is equal only for tensors that hold the same values."""
+    parts = tuple(
+        (e.parallel, e.write, e.combiner, e.body, *domain_key(e)) for e in tensor.equations
+    )
+    return (tensor.shape, tensor.dtype, repr(tensor.fill), parts)
+
+
+def copied_tensor(tensor: Tensor) -> Tensor | None:
+    """The tensor that this one is an element-wise copy of, or None."""
+    if len(tensor.equations) != 1:
+        return None
+    (equation,) = tensor.equations
+    body, dims = equation.body, tuple(dim(k) for k in range(len(tensor.shape)))
+    plain = equation.combiner == "set" or (equation.combiner == "add" and tensor.fill == 0)
+    if not plain or body.op != "load" or body.args != dims or body.attr.shape != tensor.shape:
+        return None
+    full = equation.parallel == equation.rank and equation.covers(tensor.shape)
+    return body.attr if full else None
