@@ -1,0 +1,1 @@
+"""Running compiled programs: the native library, buffers, and calls with checked arguments."""

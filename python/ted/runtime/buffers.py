@@ -1,0 +1,142 @@
+"""Arrays at the boundary: what a caller passes -> a C-contiguous numpy array that a kernel accepts.
+
+A compiled function states each argument as an `ArgSpec`. `as_input` converts what it may convert
+without changing the meaning (layout, byte order, weak Python scalars, arrays of other libraries)
+and refuses the rest by name. Results live in aligned memory of the runtime.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ted._runtime import Buffer
+from ted.errors import ExecutionError
+
+# numpy cannot export bfloat16 through the buffer protocol: its bits travel as uint16.
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_WEAK_ORDER = "bif"  # a Python bool fits every kind, an int fits int and float, a float only float
+
+
+@dataclass(frozen=True)
+class ArgSpec:
+    """One argument or result of a compiled function; `dtype` is numpy's name for the type."""
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+
+    @cached_property
+    def numpy_dtype(self) -> np.dtype:
+        """The dtype that the caller sees."""
+        return _BFLOAT16 if self.dtype == "bfloat16" else np.dtype(self.dtype)
+
+    @cached_property
+    def storage_dtype(self) -> np.dtype:
+        """The dtype under which the kernel sees the same bytes."""
+        return np.dtype(np.uint16) if self.dtype == "bfloat16" else self.numpy_dtype
+
+    @property
+    def nbytes(self) -> int:
+        """Size of the array in bytes."""
+        return prod(self.shape) * self.numpy_dtype.itemsize
+
+    def kernel_spec(self, writable: bool) -> tuple[str, int, tuple[int, ...], bool]:
+        """The spec that the native kernel compares arguments with."""
+        return (self.storage_dtype.kind, self.storage_dtype.itemsize, self.shape, writable)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.dtype}{list(self.shape)}"
+
+
+def allocate(spec: ArgSpec) -> np.ndarray:
+    """A fresh array of aligned memory, in storage dtype, not initialised.
+
+    Raises: MemoryError with the number of bytes.
+    """
+    return np.ndarray(spec.shape, spec.storage_dtype, Buffer(spec.nbytes))
+
+
+def as_result(storage: np.ndarray, spec: ArgSpec) -> np.ndarray:
+    """A storage array as the caller sees it."""
+    return storage if spec.storage_dtype is spec.numpy_dtype else storage.view(spec.numpy_dtype)
+
+
+def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
+    """What the caller passed for `spec` as a contiguous, aligned, native array in storage dtype.
+
+    Raises: ExecutionError naming the argument when rank, dtype or shape differ.
+    """
+    if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
+        return _from_scalar(value, spec, function).view(spec.storage_dtype)
+    array = to_numpy(value, spec, function)
+    check(array, spec, function)
+    array = np.asarray(array, dtype=spec.numpy_dtype, order="C")
+    if not array.flags.aligned:
+        array = array.copy(order="C")
+    return array.view(spec.storage_dtype)
+
+
+def to_numpy(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
+    """An array of any library as a numpy array, sharing memory where that library allows it."""
+    what = f"{function}: argument {spec.name!r}"
+    if isinstance(value, list | tuple | str | None):
+        raise ExecutionError(f"{what}: expected an array, got {type(value).__name__}")
+    try:
+        array = np.asarray(_torch_bfloat16_bits(value))
+    except Exception as error:  # whatever the other library raises
+        raise ExecutionError(
+            f"{what}: {type(value).__name__} does not convert to a numpy array: {error}"
+        ) from error
+    if array.dtype == object:
+        raise ExecutionError(f"{what}: expected an array, got {type(value).__name__}")
+    return array.view(_BFLOAT16) if _is_torch_bfloat16(value) else array
+
+
+def check(array: np.ndarray, spec: ArgSpec, function: str) -> None:
+    """Compare rank, dtype and shape, in this order, and explain the first difference."""
+    what = f"{function}: argument {spec.name!r}"
+    if array.ndim != len(spec.shape):
+        raise ExecutionError(
+            f"{what}: expected rank {len(spec.shape)} (shape {spec.shape}), "
+            f"got rank {array.ndim} (shape {array.shape})"
+        )
+    if array.dtype.newbyteorder("=") != spec.numpy_dtype:
+        raise ExecutionError(f"{what}: expected dtype {spec.dtype}, got {array.dtype}")
+    if array.shape != spec.shape:
+        raise ExecutionError(f"{what}: expected shape {spec.shape}, got {array.shape}")
+
+
+def _from_scalar(value: float, spec: ArgSpec, function: str) -> np.ndarray:
+    what = f"{function}: argument {spec.name!r}"
+    kind = "f" if spec.dtype == "bfloat16" else spec.numpy_dtype.kind
+    if spec.shape:
+        raise ExecutionError(
+            f"{what}: expected rank {len(spec.shape)} (shape {spec.shape}), got the scalar {value}"
+        )
+    own_kind = {bool: "b", int: "i"}.get(type(value), "f")
+    if _WEAK_ORDER.index(own_kind) > _WEAK_ORDER.index(kind):
+        raise ExecutionError(
+            f"{what}: expected dtype {spec.dtype}, got {type(value).__name__} {value}"
+        )
+    try:
+        with np.errstate(over="ignore"):
+            return np.asarray(value, dtype=spec.numpy_dtype)
+    except OverflowError:
+        raise ExecutionError(f"{what}: {spec.dtype} does not hold {value}") from None
+
+
+def _is_torch_bfloat16(value: Any) -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16
+
+
+def _torch_bfloat16_bits(value: Any) -> Any:
+    """Torch does not hand bfloat16 to numpy, but it reinterprets bits."""
+    return value.view(sys.modules["torch"].int16) if _is_torch_bfloat16(value) else value

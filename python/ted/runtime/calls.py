@@ -1,0 +1,170 @@
+"""Machine code and argument specs -> a Python callable: arrays in, arrays out.
+
+The fast path hands the caller's objects to the native kernel as they are. The kernel runs, or says
+which argument it cannot take, and only then does Python convert that one or explain what is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ted._runtime import IndexFault, Kernel
+from ted.errors import CompileError, ExecutionError
+from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, to_numpy
+
+
+class BoundFunction:
+    """A compiled function: call it with its inputs, get a tuple of its results.
+
+    `out=` takes one array, or a sequence of one array per result; they are filled and returned.
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        inputs: Sequence[ArgSpec],
+        outputs: Sequence[ArgSpec],
+        name: str,
+        tensors: Mapping[int, str],
+    ) -> None:
+        self.name = name
+        self.inputs = tuple(inputs)
+        self.outputs = tuple(outputs)
+        self._kernel = kernel
+        self._tensors = tensors
+        self._result_bytes = sum(spec.nbytes for spec in outputs)
+
+    def __call__(self, *arrays: Any, out: Any = None) -> tuple[Any, ...]:
+        """Run on `arrays`, one for each input, into fresh results or into `out`.
+
+        Raises: ExecutionError naming the argument, the tensor and index, or the bytes.
+        """
+        if len(arrays) != len(self.inputs):
+            names = ", ".join(spec.name for spec in self.inputs)
+            raise ExecutionError(
+                f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {len(arrays)}"
+            )
+        if out is not None:
+            return self._call_into(arrays, out)
+        storage = self._allocate()
+        self._run([*arrays, *storage])
+        return tuple(map(as_result, storage, self.outputs))
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes that the latest call held at most at once: results and temporary buffers."""
+        return self._result_bytes + self._kernel.peak_bytes
+
+    def _allocate(self) -> list[np.ndarray]:
+        try:
+            return [allocate(spec) for spec in self.outputs]
+        except (MemoryError, ValueError, OverflowError) as error:
+            raise self._out_of_memory(error) from error
+
+    def _out_of_memory(self, error: Exception) -> ExecutionError:
+        return ExecutionError(f"{self.name}: out of memory: cannot allocate {error} bytes")
+
+    def _run(self, arguments: list[Any]) -> None:
+        """Call the kernel, converting each argument that it refuses."""
+        converted = -1
+        try:
+            while (refused := self._kernel(*arguments)) is not None:
+                assert converted < refused < len(self.inputs), f"argument {refused} is not accepted"
+                arguments[refused] = as_input(arguments[refused], self.inputs[refused], self.name)
+                converted = refused
+        except IndexFault as fault:
+            raise self._index_error(*fault.args) from None
+        except MemoryError as error:
+            raise self._out_of_memory(error) from None
+
+    def _index_error(self, tensor: int, dim: int, value: int, extent: int) -> ExecutionError:
+        name = self._tensors.get(tensor, f"number {tensor}")
+        return ExecutionError(
+            f"{self.name}: index out of range: tensor {name} has extent {extent} in dim {dim}, "
+            f"got index {value}"
+        )
+
+    def _call_into(self, arrays: Sequence[Any], out: Any) -> tuple[Any, ...]:
+        """Run into the caller's arrays: directly where possible, else through fresh results.
+
+        A target that overlaps an input must not be written while inputs are still read, so such a
+        call computes aside and copies at the end.
+        """
+        given = tuple(out) if isinstance(out, list | tuple) else (out,)
+        targets = self._targets(given)
+        inputs = [as_input(a, spec, self.name) for a, spec in zip(arrays, self.inputs, strict=True)]
+        direct = all(_is_dense(t) for t in targets) and not any(
+            np.may_share_memory(target, array) for target in targets for array in inputs
+        )
+        if direct:
+            views = [t.view(s.storage_dtype) for t, s in zip(targets, self.outputs, strict=True)]
+            self._run([*inputs, *views])
+            return given
+        storage = self._allocate()
+        self._run([*inputs, *storage])
+        for target, values, spec in zip(targets, storage, self.outputs, strict=True):
+            target[...] = as_result(values, spec)
+        return given
+
+    def _targets(self, given: Sequence[Any]) -> list[np.ndarray]:
+        if len(given) != len(self.outputs):
+            names = ", ".join(spec.name for spec in self.outputs)
+            raise ExecutionError(
+                f"{self.name}: out= expected {len(self.outputs)} arrays ({names}), got {len(given)}"
+            )
+        targets = [to_numpy(g, s, self.name) for g, s in zip(given, self.outputs, strict=True)]
+        for target, spec in zip(targets, self.outputs, strict=True):
+            check(target, spec, self.name)
+            if not target.flags.writeable:
+                raise ExecutionError(f"{self.name}: out={spec.name!r}: the array is read-only")
+        for (i, a), (j, b) in combinations(enumerate(targets), 2):
+            if _overlap(a, b):
+                raise ExecutionError(
+                    f"{self.name}: out={self.outputs[i].name!r} and out={self.outputs[j].name!r} "
+                    f"overlap in memory"
+                )
+        return targets
+
+
+def bind(
+    code: Any,
+    inputs: Sequence[ArgSpec],
+    outputs: Sequence[ArgSpec],
+    *,
+    name: str = "main",
+    symbol: str | None = None,
+    tensors: Mapping[int, str] | None = None,
+    owner: Any = None,
+) -> BoundFunction:
+    """Make compiled code callable; `code` is an ExecutionEngine or a packed function's address.
+
+    The code takes bare pointers, inputs first and then results. `name` stands in messages, `symbol`
+    is the function to look up (default: `name`), `tensors` maps the ids that the code passes to
+    `ted_index_error` to names, and `owner` is kept alive with the function.
+    Raises: CompileError when the code does not have the symbol.
+    """
+    symbol = symbol or name
+    address = code if isinstance(code, int) else code.raw_lookup(symbol)
+    if not address:
+        raise CompileError(
+            f"{name}: the compiled code does not resolve, looking up symbol {symbol!r}"
+        )
+    specs = [spec.kernel_spec(writable=False) for spec in inputs]
+    specs += [spec.kernel_spec(writable=True) for spec in outputs]
+    kernel = Kernel(address, tuple(specs), code if owner is None else (code, owner))
+    return BoundFunction(kernel, inputs, outputs, name, tensors or {})
+
+
+def _is_dense(array: np.ndarray) -> bool:
+    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
+
+
+def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
+    try:
+        return np.shares_memory(a, b, max_work=10_000)
+    except np.exceptions.TooHardError:
+        return True

@@ -1,0 +1,31 @@
+"""Where libted_runtime is: the shared library whose symbols compiled programs call.
+
+It lies in the package beside the extension `ted._runtime`, which links to it, so that both see one
+state. Found through importlib.resources, since an editable install keeps built files elsewhere than
+sources.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import resources
+
+from ted.errors import ExecutionError
+
+_NAMES = {"darwin": "libted_runtime.dylib", "win32": "ted_runtime.dll"}
+
+
+@cache
+def library_path() -> str:
+    """The file of libted_runtime, for `ExecutionEngine(shared_libs=[...])`.
+
+    Raises: ExecutionError when the package was installed without its native part.
+    """
+    name = _NAMES.get(sys.platform, "libted_runtime.so")
+    path = resources.files("ted").joinpath(name)
+    if not path.is_file():
+        raise ExecutionError(
+            f"ted.runtime: the native library {name} is not installed; run `pip install .` again"
+        )
+    return str(path)

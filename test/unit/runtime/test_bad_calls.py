@@ -1,0 +1,130 @@
+"""Calling compiled code wrongly: an ExecutionError says what is wrong, and nothing runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ted import _runtime
+from ted.errors import CompileError, ExecutionError
+from ted.runtime.buffers import ArgSpec
+from ted.runtime.calls import BoundFunction, bind
+from unit.runtime.programs import compile_text
+from unit.runtime.test_calls import doubling
+
+X = np.zeros((3, 4), np.float32)
+
+COPIES = """
+func.func @main(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>) {
+  memref.copy %x, %y : memref<4xf32> to memref<4xf32>
+  memref.copy %x, %z : memref<4xf32> to memref<4xf32>
+  return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (np.zeros(12, np.float32), "expected rank 2 (shape (3, 4)), got rank 1 (shape (12,))"),
+        (np.zeros((3, 4)), "expected dtype float32, got float64"),
+        (np.zeros((3, 4), np.int32), "expected dtype float32, got int32"),
+        (np.zeros((3, 4), np.complex64), "expected dtype float32, got complex64"),
+        (np.zeros((4, 3), np.float32), "expected shape (3, 4), got (4, 3)"),
+        (1.0, "expected rank 2 (shape (3, 4)), got the scalar 1.0"),
+        ([[0.0] * 4] * 3, "expected an array, got list"),
+        (None, "expected an array, got NoneType"),
+        ("text", "expected an array, got str"),
+        (object(), "expected an array, got object"),
+    ],
+)
+def test_a_wrong_argument_is_named(value: object, message: str) -> None:
+    with pytest.raises(ExecutionError) as error:
+        doubling("float32", (3, 4))(value)
+    assert str(error.value) == f"double: argument 'x': {message}"
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scalar", "message"),
+    [
+        ("int32", 1.5, "expected dtype int32, got float 1.5"),
+        ("bool", 1, "expected dtype bool, got int 1"),
+        ("int8", 300, "int8 does not hold 300"),
+    ],
+)
+def test_a_python_scalar_must_fit_the_type(dtype: str, scalar: float, message: str) -> None:
+    with pytest.raises(ExecutionError) as error:
+        doubling(dtype, ())(scalar)
+    assert str(error.value) == f"double: argument 'x': {message}"
+
+
+def test_numpy_scalars_keep_their_type() -> None:
+    with pytest.raises(ExecutionError, match="expected dtype float32, got float64"):
+        doubling("float32", ())(np.float64(1))
+
+
+def test_a_number_of_arguments_is_checked() -> None:
+    with pytest.raises(ExecutionError, match=r"double: expected 1 arguments \(x\), got 2"):
+        doubling("float32", (3, 4))(X, X)
+
+
+def test_a_tensor_that_tracks_gradients_is_refused() -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(ExecutionError, match=r"argument 'x'.*detach"):
+        doubling("float32", (3, 4))(torch.zeros(3, 4, requires_grad=True))
+
+
+def read_only() -> np.ndarray:
+    array = X.copy()
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    ("out", "message"),
+    [
+        (read_only(), "double: out='y': the array is read-only"),
+        (np.zeros((3, 4)), "double: argument 'y': expected dtype float32, got float64"),
+        (np.zeros((4, 3), np.float32), "double: argument 'y': expected shape (3, 4), got (4, 3)"),
+        (np.zeros(4, np.float32),
+         "double: argument 'y': expected rank 2 (shape (3, 4)), got rank 1 (shape (4,))"),
+        ((X, X), "double: out= expected 1 arrays (y), got 2"),
+        (3, "double: argument 'y': expected rank 2 (shape (3, 4)), got rank 0 (shape ())"),
+    ],
+)  # fmt: skip
+def test_a_wrong_out_is_named(out: object, message: str) -> None:
+    with pytest.raises(ExecutionError) as error:
+        doubling("float32", (3, 4))(X, out=out)
+    assert str(error.value) == message
+
+
+def test_outs_that_overlap_are_refused() -> None:
+    specs = [ArgSpec(name, "float32", (4,)) for name in "xyz"]
+    copies = bind(compile_text(COPIES), specs[:1], specs[1:])
+    memory = np.zeros(9, np.float32)
+    x = np.ones(4, np.float32)
+    with pytest.raises(ExecutionError, match="main: out='y' and out='z' overlap in memory"):
+        copies(x, out=(memory[:4], memory[3:7]))
+    copies(x, out=(memory[0:8:2], memory[1:9:2]))
+    assert memory.tolist() == [1] * 8 + [0]
+
+
+def test_an_unknown_symbol_is_a_compile_error() -> None:
+    with pytest.raises(CompileError, match="'nothing'"):
+        bind(compile_text(COPIES), [], [], symbol="nothing")
+
+
+def test_a_result_too_large_for_memory_is_an_error() -> None:
+    huge = BoundFunction(
+        _runtime.Kernel(1, ()), [], [ArgSpec("y", "float32", (1 << 60,))], "huge", {}
+    )
+    with pytest.raises(ExecutionError, match="huge: out of memory: cannot allocate 46116860184273"):
+        huge()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(0, ()), (1, [()]), (1, ((),)), (1, (("f", 4, ("a",), False),)), (1, (("f", 0, (), False),))],
+)
+def test_a_kernel_refuses_broken_specs(arguments: tuple) -> None:
+    with pytest.raises((TypeError, ValueError)):
+        _runtime.Kernel(*arguments)

@@ -1,0 +1,145 @@
+"""Calling compiled code with good arguments: every layout, every library, `out=`."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+from ted.runtime.buffers import ArgSpec
+from ted.runtime.calls import BoundFunction, bind
+from unit.runtime.programs import elementwise
+
+MLIR = {
+    "float64": "f64", "float32": "f32", "float16": "f16", "bfloat16": "bf16",
+    "int64": "i64", "int32": "i32", "int8": "i8", "bool": "i1",
+}  # fmt: skip
+
+
+def doubling(dtype: str, shape: tuple[int, ...]) -> BoundFunction:
+    """`double(x) = x + x` (exclusive or for bool)."""
+    kind = MLIR[dtype]
+    op = "arith.addf" if "f" in kind else "arith.addi"
+    engine = elementwise(f"%b = {op} %a, %a : {kind}", kind, kind, shape)
+    x, y = ArgSpec("x", dtype, shape), ArgSpec("y", dtype, shape)
+    return bind(engine, [x], [y], name="double", symbol="main")
+
+
+def values(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
+    return (np.arange(np.prod(shape, dtype=int)) % 50).reshape(shape).astype(kind)
+
+
+@pytest.mark.parametrize("dtype", MLIR)
+@pytest.mark.parametrize("shape", [(), (5,), (3, 4)])
+def test_every_element_type_and_rank_passes(dtype: str, shape: tuple[int, ...]) -> None:
+    x = values(dtype, shape)
+    (y,) = doubling(dtype, shape)(x)
+    assert y.dtype == x.dtype
+    assert y.shape == shape
+    np.testing.assert_array_equal(y, x ^ x if dtype == "bool" else x + x)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        lambda x: x.T.copy().T,
+        lambda x: np.repeat(x, 2, axis=1)[:, ::2],
+        lambda x: x[::-1][::-1],
+        lambda x: x.astype(">f4"),
+        lambda x: np.frombuffer(b"." + x.tobytes(), np.uint8)[1:].view(np.float32).reshape(x.shape),
+        lambda x: memoryview(x),
+    ],
+    ids=["fortran", "strided", "reversed twice", "big endian", "misaligned", "memoryview"],
+)
+def test_layout_of_an_input_does_not_matter(layout) -> None:
+    x = values("float32", (3, 4))
+    (y,) = doubling("float32", (3, 4))(layout(x))
+    np.testing.assert_array_equal(y, x + x)
+
+
+def test_broadcast_and_read_only_inputs_are_fine() -> None:
+    x = np.broadcast_to(np.float32(3), (3, 4))
+    assert not x.flags.writeable
+    np.testing.assert_array_equal(doubling("float32", (3, 4))(x)[0], np.full((3, 4), 6))
+    dense = values("float32", (3, 4))
+    dense.flags.writeable = False
+    np.testing.assert_array_equal(doubling("float32", (3, 4))(dense)[0], 2 * dense)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 4)])
+def test_empty_arrays_give_empty_results(shape: tuple[int, ...]) -> None:
+    engine = elementwise("%b = arith.addf %a, %a : f32", "f32", "f32", (0,))
+    function = bind(engine, [ArgSpec("x", "float32", shape)], [ArgSpec("y", "float32", shape)])
+    (y,) = function(np.empty(shape, np.float32))
+    assert y.shape == shape
+
+
+@pytest.mark.parametrize(
+    ("dtype", "scalar"),
+    [
+        ("float32", 1.5),
+        ("float64", 2),
+        ("bfloat16", 1),
+        ("int8", 3),
+        ("int64", True),
+        ("bool", True),
+    ],
+)
+def test_python_scalars_fit_rank_0(dtype: str, scalar: float) -> None:
+    (y,) = doubling(dtype, ())(scalar)
+    assert y.shape == ()
+    assert y == (False if dtype == "bool" else 2 * scalar)
+
+
+def test_results_are_aligned() -> None:
+    double = doubling("float32", (5,))
+    results = [double(values("float32", (5,)))[0] for _ in range(20)]
+    assert {r.ctypes.data % 64 for r in results} == {0}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int64", "bool"])
+def test_torch_tensors_pass(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    x = torch.arange(12).reshape(3, 4).to(getattr(torch, dtype))
+    (y,) = doubling(dtype, (3, 4))(x)
+    expected = (x ^ x if dtype == "bool" else x + x).to(torch.float64).numpy()
+    np.testing.assert_array_equal(y.astype(np.float64), expected)
+
+
+def test_out_may_be_a_torch_tensor() -> None:
+    torch = pytest.importorskip("torch")
+    x, y = torch.ones(3, 4), torch.zeros(3, 4)
+    assert doubling("float32", (3, 4))(x, out=y) == (y,)
+    assert float(y.sum()) == 24
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_jax_arrays_pass(dtype: str) -> None:
+    jnp = pytest.importorskip("jax.numpy")
+    x = jnp.arange(12, dtype=dtype).reshape(3, 4)
+    (y,) = doubling(dtype, (3, 4))(x)
+    np.testing.assert_array_equal(y, np.asarray(x + x))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_out_is_filled_and_returned(dtype: str) -> None:
+    x, y = values(dtype, (3, 4)), values(dtype, (3, 4))
+    (returned,) = doubling(dtype, (3, 4))(x, out=(y,))
+    assert returned is y
+    np.testing.assert_array_equal(y, x + x)
+
+
+def test_out_may_have_any_layout_and_byte_order() -> None:
+    x = values("float32", (3, 4))
+    for y in (np.zeros((4, 3), np.float32).T, np.zeros((3, 8), np.float32)[:, ::2]):
+        doubling("float32", (3, 4))(x, out=y)
+        np.testing.assert_array_equal(y, x + x)
+
+
+def test_out_may_overlap_an_input() -> None:
+    memory = np.arange(6, dtype=np.float32)
+    x, y = memory[:5], memory[1:]
+    expected = x + x
+    doubling("float32", (5,))(x, out=y)
+    np.testing.assert_array_equal(y, expected)
