@@ -1,0 +1,26 @@
+"""Judges of ted's own work: a reference interpreter, gradient checks, random programs.
+
+Nothing here is needed to compile or to run a program.  The public names resolve on first use.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+_EXPORTS = {
+    "Counts": "ted.testing.interpreter",
+    "interpret": "ted.testing.interpreter",
+}
+
+if TYPE_CHECKING:
+    from ted.testing.interpreter import Counts as Counts
+    from ted.testing.interpreter import interpret as interpret
+
+__all__ = ["Counts", "interpret"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _EXPORTS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(_EXPORTS[name]), name)

@@ -1,0 +1,152 @@
+"""The reference interpreter: evaluates ted ops directly, point by point, to judge everything else.
+
+Scalars are numpy scalars of exactly the element type, points run in row-major order, and no code is
+shared with the equations, the transforms or the lowerings that it judges.  It counts the weighted
+operations that it executes.  An element of `tensor.empty` that reaches a result is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ted.dialects import make_context
+from ted.dialects.ted import ComputeOp
+from ted.errors import ExecutionError
+from ted.mlir import ir
+from ted.testing import interpreter_scalars as scalars
+from ted.testing.interpreter_compute import run_compute
+from ted.testing.interpreter_tensors import TENSOR_OPS
+from ted.testing.interpreter_values import Cells, name_of, place_of, shape_and_type
+
+Arrays = tuple[np.ndarray[Any, Any], ...]
+
+
+@dataclass(frozen=True)
+class OperationCount:
+    """One executed `ted.compute`: its name, its points, and the weighted operations they cost."""
+
+    name: str
+    combiner: str
+    points: int
+    operations: int
+
+
+@dataclass
+class Counts:
+    """What an interpretation executed, op by op in execution order."""
+
+    per_op: list[OperationCount] = field(default_factory=list)
+
+    @property
+    def total(self) -> int:
+        """Weighted operations of all ops."""
+        return sum(c.operations for c in self.per_op)
+
+    @property
+    def points(self) -> int:
+        """Iteration points of all ops."""
+        return sum(c.points for c in self.per_op)
+
+
+def interpret(
+    module: ir.Module | str,
+    inputs: Sequence[np.ndarray[Any, Any]],
+    function: str = "main",
+    counts: Counts | None = None,
+) -> Arrays:
+    """Run `function` of a module, given as an object or as text, on arrays of its exact types."""
+    parsed = _parsed(module) if isinstance(module, str) else module
+    with parsed.context, np.errstate(all="ignore"):
+        program = _Program(parsed, Counts() if counts is None else counts)
+        callee = program.functions.get(function)
+        if callee is None:
+            raise ExecutionError(f"interpret: a function of the module, got {function}")
+        results = program.call(callee, _checked_inputs(callee, inputs))
+    return tuple(_defined(r, k, function) for k, r in enumerate(results))
+
+
+def _parsed(text: str) -> ir.Module:
+    with make_context():
+        return ir.Module.parse(text)
+
+
+def _checked_inputs(callee: ir.Operation, inputs: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+    arguments = list(callee.regions[0].blocks[0].arguments)
+    if len(arguments) != len(inputs):
+        raise ExecutionError(f"interpret: {len(arguments)} inputs, got {len(inputs)}")
+    cells = []
+    for position, (argument, array) in enumerate(zip(arguments, inputs, strict=True)):
+        shape, dtype = shape_and_type(argument.type)
+        array = np.asarray(array)
+        if array.shape != shape or array.dtype != dtype:
+            name = name_of(argument, str(position))
+            wanted, given = f"{dtype}{list(shape)}", f"{array.dtype}{list(array.shape)}"
+            raise ExecutionError(f"interpret: argument {name} of type {wanted}, got {given}")
+        cells.append(Cells(array))
+    return cells
+
+
+def _defined(result: Any, position: int, function: str) -> np.ndarray[Any, Any]:
+    if not isinstance(result, Cells):
+        return np.asarray(result)
+    if result.undefined is not None and result.undefined.any():
+        first = [int(n) for n in np.argwhere(result.undefined)[0]]
+        raise ExecutionError(
+            f"interpret: every element of result {position} of {function} is written, "
+            f"got none at index {first}"
+        )
+    return result.data
+
+
+class _Program:
+    """The functions of a module and the counts of a run."""
+
+    def __init__(self, module: ir.Module, counts: Counts) -> None:
+        tops = [view.operation for view in module.body.operations]
+        self.functions = {
+            ir.StringAttr(op.attributes["sym_name"]).value: op
+            for op in tops
+            if op.name == "func.func"
+        }
+        self.counts = counts
+
+    def call(self, callee: ir.Operation, arguments: Sequence[Any]) -> list[Any]:
+        """Run the one block of a function."""
+        block = callee.regions[0].blocks[0]
+        environment: dict[ir.Value, Any] = dict(zip(block.arguments, arguments, strict=True))
+        for view in block.operations:
+            op = view.operation
+            if op.name == "func.return":
+                return [environment[v] for v in op.operands]
+            results = self.run(op, environment)
+            environment.update(zip(op.results, results, strict=True))
+        raise ExecutionError("interpret: a function that returns, got no func.return")
+
+    def run(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
+        if op.name == "ted.compute":
+            return self.compute(op, environment)
+        operands = [environment[v] for v in op.operands]
+        if op.name == "func.call":
+            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+            return self.call(self.functions[name], operands)
+        handler: Callable[..., Any] | None = TENSOR_OPS.get(op.name)
+        if handler is not None and (handled := handler(op, operands)) is not None:
+            return [handled]
+        try:
+            return [scalars.scalar_function(op)(*operands)]
+        except ExecutionError as error:
+            raise ExecutionError(str(error), place_of(op.location)) from None
+
+    def compute(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
+        view = op.opview
+        assert isinstance(view, ComputeOp), "the ted dialect is loaded"
+        results, points = run_compute(view, environment)
+        combiner = view.combiner_name
+        weight = scalars.body_weight(view.body_block) + (combiner != "set")
+        name = name_of(op.results[0], "")
+        self.counts.per_op.append(OperationCount(name, combiner, points, points * weight))
+        return results

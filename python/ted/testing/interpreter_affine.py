@@ -1,0 +1,47 @@
+"""Affine maps and integer sets of MLIR as text of Python expressions over d0, d1, ..., s0, s1, ...
+
+Python's `//` and `%` on integers are exactly the floordiv and mod of affine expressions, so the
+text means what the attribute means; it is pasted into the loop nest that runs an op.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ted.mlir import ir
+
+_INFIX = {"AffineAddExpr": "+", "AffineMulExpr": "*", "AffineFloorDivExpr": "//"}
+
+
+def expression_text(expr: Any) -> str:
+    """One affine expression."""
+    expr = expr.maybe_downcast()
+    kind = type(expr).__name__
+    if kind == "AffineConstantExpr":
+        return f"({expr.value})"
+    if kind == "AffineDimExpr":
+        return f"d{expr.position}"
+    if kind == "AffineSymbolExpr":
+        return f"s{expr.position}"
+    left, right = expression_text(expr.lhs), expression_text(expr.rhs)
+    if kind == "AffineModExpr":
+        return f"({left} % {right})"
+    if kind == "AffineCeilDivExpr":
+        return f"(-(-{left} // {right}))"
+    return f"({left} {_INFIX[kind]} {right})"
+
+
+def map_texts(affine_map: ir.AffineMap) -> list[str]:
+    """The results of a map, one text each."""
+    return [expression_text(result) for result in affine_map.results]
+
+
+def condition_text(integer_set: ir.IntegerSet) -> str:
+    """Whether a point lies in the set; the empty text when every point does."""
+    clauses = []
+    for constraint in integer_set.constraints:
+        text = expression_text(constraint.expr)
+        if constraint.is_eq and text == "(0)":
+            continue
+        clauses.append(f"{text} {'==' if constraint.is_eq else '>='} 0")
+    return " and ".join(clauses)

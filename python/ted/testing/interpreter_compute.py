@@ -1,0 +1,282 @@
+"""Run one `ted.compute`: its loop nest is written as Python text, compiled once, and executed.
+
+    for d0 in range(e0): ...: if domain: read; body; write        (points in row-major order)
+
+Nothing is vectorised and nothing is reordered, so the text is the definition of the op.  Reads and
+writes are checked at every point: a read outside its tensor, a read of an element that was never
+written, two `set` writes of one element and a bad data index are errors with the op's place.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ted.dialects.ted import ComputeOp
+from ted.errors import ExecutionError
+from ted.mlir import ir
+from ted.testing import interpreter_scalars as scalars
+from ted.testing.interpreter_affine import condition_text, map_texts
+from ted.testing.interpreter_values import Cells, name_of, place_of, shape_and_type
+
+Environment = Mapping[ir.Value, Any]
+
+_INLINE = {
+    "arith.addf": "{} + {}",
+    "arith.subf": "{} - {}",
+    "arith.mulf": "{} * {}",
+    "arith.select": "{1} if {0} else {2}",
+    "ted.stop_gradient": "{}",
+}
+
+
+def run_compute(op: ComputeOp, environment: Environment) -> tuple[list[Cells], int]:
+    """The results of the op and the number of points that took part."""
+    inputs: list[Cells] = [environment[v] for v in op.inputs]
+    outs = [_writable(environment[v], op.combiner_name) for v in op.inits]
+    nest = _Nest(op, environment, inputs)
+    code = compile(nest.text(), "<ted.compute>", "exec")
+    arrays = {f"A{k}": c.data for k, c in enumerate(inputs)}
+    marks = {f"U{k}": c.undefined for k, c in enumerate(inputs)}
+    results = {f"O{k}": c.data for k, c in enumerate(outs)}
+    unwritten = {f"V{k}": c.undefined for k, c in enumerate(outs)}
+    names: dict[str, Any] = nest.names | arrays | marks | results | unwritten
+    exec(code, names)
+    try:
+        points = names["run"]()
+    except ExecutionError as error:
+        raise (
+            error if error.location else ExecutionError(str(error), place_of(op.location))
+        ) from None
+    return [_settled(c) for c in outs], points
+
+
+def _writable(init: Cells, combiner: str) -> Cells:
+    """A copy of an init; for `set` also with room for marks, to notice a second write."""
+    undefined = np.zeros(init.data.shape, np.bool_) if init.undefined is None else init.undefined
+    if combiner == "set" or init.undefined is not None:
+        return Cells(init.data.copy(), undefined.copy())
+    return Cells(init.data.copy())
+
+
+def _settled(cells: Cells) -> Cells:
+    some = cells.undefined is not None and cells.undefined.any()
+    return cells if some else Cells(cells.data)
+
+
+@dataclass
+class _Nest:
+    """The text of one loop nest and the names that it uses."""
+
+    op: ComputeOp
+    environment: Environment
+    inputs: list[Cells]
+    names: dict[str, Any] = field(default_factory=dict)
+    values: dict[ir.Value, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        op = self.op
+        self.names |= {f.__name__: f for f in (self.outside, self.unwritten, self.twice)}
+        for position, value in enumerate(op.body_block.arguments):
+            self.values[value] = f"a{position}"
+        point = [*self.reads(), *self.body(), *self.write(), "count += 1"]
+        condition = condition_text(op.domain_set)
+        if condition:
+            point = [f"if {condition}:", *indented(point)]
+        for position, extent in reversed(list(enumerate(op.box))):
+            point = [f"for d{position} in range({extent}):", *indented(point)]
+        if op.combiner_name == "set":
+            self.names["W0"] = np.zeros(shape_and_type(op.results[0].type)[0], np.bool_)
+        lines = ["def run():", *indented(["count = 0", *point, "return count"])]
+        return "\n".join(lines)
+
+    # -------------------------------------------------------------- reads
+
+    def reads(self) -> list[str]:
+        lines: list[str] = []
+        op = self.op
+        for k, (read, guard) in enumerate(zip(op.read_maps, op.guard_sets, strict=True)):
+            subscripts = map_texts(read)
+            what = described(f"read {k}", op.inputs[k], f"operand {k}")
+            made = self.checked(f"A{k}", self.inputs[k], subscripts, what, f"a{k}")
+            condition = condition_text(guard)
+            if condition:
+                self.names[f"Z{k}"] = scalars.zero(str(op.body_block.arguments[k].type))
+                made = [f"if {condition}:", *indented(made), "else:", f"    a{k} = Z{k}"]
+            lines += made
+        return lines
+
+    def checked(
+        self, array: str, cells: Cells, subscripts: list[str], what: str, target: str
+    ) -> list[str]:
+        """Statements that read one element into `target`, or fail."""
+        lines = [f"{target}_{n} = {text}" for n, text in enumerate(subscripts)]
+        place = "".join(f"{target}_{n}, " for n in range(len(subscripts)))
+        bounds = in_bounds([f"{target}_{n}" for n in range(len(subscripts))], cells.data.shape)
+        if bounds:
+            lines.append(f"if not ({bounds}): outside({what!r}, ({place}), {self.point()})")
+        if cells.undefined is not None:
+            lines.append(
+                f"if U{array[1:]}[({place})]: unwritten({what!r}, ({place}), {self.point()})"
+            )
+        return [*lines, f"{target} = {array}[({place})]"]
+
+    def point(self) -> str:
+        return "(" + "".join(f"d{n}, " for n in range(len(self.op.box))) + ")"
+
+    # -------------------------------------------------------------- body
+
+    def body(self) -> list[str]:
+        lines: list[str] = []
+        for position, view in enumerate(list(self.op.body_block.operations)[:-1]):
+            op = view.operation
+            target = f"v{position}"
+            operands = [self.operand(v) for v in op.operands]
+            if op.name == "ted.index":
+                lines.append(f"{target} = d{ir.IntegerAttr(op.attributes['dim']).value}")
+            elif op.name == "ted.load":
+                lines += self.load(op, position)
+            elif op.name in _INLINE:
+                lines.append(f"{target} = {_INLINE[op.name].format(*operands)}")
+            elif op.name == "arith.constant":
+                self.names[target] = scalars.constant_value(op)
+            else:
+                self.names[f"f{position}"] = scalars.scalar_function(op)
+                lines.append(f"{target} = f{position}({', '.join(operands)})")
+            self.values[op.results[0]] = target
+        return lines
+
+    def operand(self, value: ir.Value) -> str:
+        """The name of a value of the body, or of one that the body captures."""
+        if value not in self.values:
+            name = f"c{len(self.names)}"
+            captured = self.environment[value]
+            self.names[name] = captured
+            self.values[value] = name
+        return self.values[value]
+
+    def load(self, op: ir.Operation, position: int) -> list[str]:
+        source, predicate, *indices = op.operands
+        cells: Cells = self.environment[source]
+        target, mode = f"v{position}", ir.StringAttr(op.attributes["mode"]).value
+        array = f"A_{position}"
+        self.names |= {array: cells.data, f"U_{position}": cells.undefined}
+        self.names[f"z{position}"] = scalars.zero(str(op.results[0].type))
+        texts = [self.operand(i) for i in indices]
+        shape = cells.data.shape
+        if mode == "clip":
+            texts = [f"min(max({t}, 0), {n - 1})" for t, n in zip(texts, shape, strict=True)]
+        what = described("load", source, "a tensor")
+        made = self.checked(array, cells, texts, what, target)
+        condition = self.operand(predicate)
+        if mode == "drop":
+            condition = " and ".join(filter(None, [condition, in_bounds(texts, shape)]))
+        return [f"if {condition}:", *indented(made), "else:", f"    {target} = z{position}"]
+
+    # -------------------------------------------------------------- write
+
+    def write(self) -> list[str]:
+        op, results = self.op, len(self.op.inits)
+        yielded = [self.operand(v) for v in op.yielded]
+        symbols = op.write_map.n_symbols
+        values = yielded[: len(yielded) - symbols]
+        lines = [f"s{n} = {text}" for n, text in enumerate(yielded[len(values) :])]
+        texts = map_texts(op.write_map)
+        lines += [f"w{n} = {text}" for n, text in enumerate(texts)]
+        lines.append("p = (" + "".join(f"w{n}, " for n in range(len(texts))) + ")")
+        what = described("write", op.results[0], "the result")
+        shape = shape_and_type(op.results[0].type)[0]
+        bounds = in_bounds([f"w{n}" for n in range(len(texts))], shape)
+        if bounds:
+            lines.append(f"if not ({bounds}): outside({what!r}, p, {self.point()})")
+        if op.combiner_name == "set":
+            return [*lines, *self.store(values[0], what)]
+        for k in range(results):
+            if self.environment[op.inits[k]].undefined is not None:
+                lines.append(f"if V{k}[p]: unwritten({f'init {k}'!r}, p, {self.point()})")
+        if op.combiner_name in ("argmax", "argmin"):
+            return [*lines, *self.replace_best(values[0])]
+        self.names["combine"] = combiner_function(op.combiner_name, op.results[0].type)
+        return [*lines, f"O0[p] = combine(O0[p], {values[0]})"]
+
+    def store(self, value: str, what: str) -> list[str]:
+        return [
+            f"if W0[p]: twice({what!r}, p, {self.point()})",
+            "W0[p] = True",
+            "V0[p] = False",
+            f"O0[p] = {value}",
+        ]
+
+    def replace_best(self, value: str) -> list[str]:
+        kinds, box = self.op.iterator_kinds, self.op.box
+        reduced = [n for n, kind in enumerate(kinds) if kind == "reduction"]
+        linear = " + ".join(
+            f"d{n} * {math.prod(box[m] for m in reduced[at + 1 :])}" for at, n in enumerate(reduced)
+        )
+        self.names["better"] = _BETTER[self.op.combiner_name]
+        return [
+            f"if better({value}, O0[p]):",
+            f"    O0[p] = {value}",
+            f"    O1[p] = {linear or '0'}",
+        ]
+
+    # -------------------------------------------------------------- failures
+
+    def outside(self, what: str, at: tuple[int, ...], point: tuple[int, ...]) -> None:
+        """An index outside its tensor."""
+        raise self.error(f"{what} stays inside, got index {list(at)} at point {list(point)}")
+
+    def unwritten(self, what: str, at: tuple[int, ...], point: tuple[int, ...]) -> None:
+        """A read of an element of `tensor.empty`."""
+        rule = "meets written elements only"
+        raise self.error(f"{what} {rule}, got none at index {list(at)} at point {list(point)}")
+
+    def twice(self, what: str, at: tuple[int, ...], point: tuple[int, ...]) -> None:
+        """A second `set` of one element."""
+        rule = "sets an element once"
+        raise self.error(f"{what} {rule}, got index {list(at)} again at point {list(point)}")
+
+    def error(self, message: str) -> ExecutionError:
+        return ExecutionError(f"ted.compute: {message}", place_of(self.op.location))
+
+
+def described(what: str, value: ir.Value, default: str) -> str:
+    """An access and its tensor, as errors name them."""
+    return f"{what} of {name_of(value, default)} {list(shape_and_type(value.type)[0])}"
+
+
+def indented(lines: list[str]) -> list[str]:
+    """The lines one level deeper."""
+    return [f"    {line}" for line in lines]
+
+
+def in_bounds(subscripts: list[str], shape: tuple[int, ...]) -> str:
+    """The condition that every subscript lies inside the shape."""
+    return " and ".join(f"0 <= {t} < {n}" for t, n in zip(subscripts, shape, strict=True))
+
+
+def combiner_function(name: str, result_type: ir.Type) -> Callable[[Any, Any], Any]:
+    """What `outs (combiner) value` computes on one element type."""
+    element = str(ir.RankedTensorType(result_type).element_type)
+    if element == "i1":
+        return operator.or_ if name in ("add", "max") else operator.and_
+    if element in ("i8", "i32", "i64"):
+        plain = {"add": operator.add, "mul": operator.mul, "max": max, "min": min}[name]
+        return lambda a, b: scalars.wrap(plain(int(a), int(b)), element)
+    return {
+        "add": operator.add,
+        "mul": operator.mul,
+        "max": scalars.maximum,
+        "min": scalars.minimum,
+    }[name]
+
+
+_BETTER: dict[str, Callable[[Any, Any], bool]] = {
+    "argmax": lambda new, old: bool(new > old or (new != new and old == old)),
+    "argmin": lambda new, old: bool(new < old or (new != new and old == old)),
+}

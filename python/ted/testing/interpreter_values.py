@@ -1,0 +1,54 @@
+"""Tensors while a program is interpreted, and the places that its errors name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ted.errors import SourceLocation
+from ted.mlir import ir
+from ted.testing.interpreter_scalars import NUMPY_TYPES
+
+
+@dataclass(frozen=True)
+class Cells:
+    """A tensor: its elements, and which of them were never written (None: all were)."""
+
+    data: np.ndarray[Any, Any]
+    undefined: np.ndarray[Any, Any] | None = None
+
+    def like(self, view: Any) -> Cells:
+        """The tensor that `view(array)` gives, with the same marks."""
+        return Cells(view(self.data), None if self.undefined is None else view(self.undefined))
+
+
+def shape_and_type(value_type: ir.Type) -> tuple[tuple[int, ...], Any]:
+    """Static shape and numpy type of a tensor type."""
+    ranked = ir.RankedTensorType(value_type)
+    return tuple(ranked.shape), np.dtype(NUMPY_TYPES[str(ranked.element_type)])
+
+
+def empty(value_type: ir.Type) -> Cells:
+    """A tensor without any written element."""
+    shape, dtype = shape_and_type(value_type)
+    return Cells(np.zeros(shape, dtype), np.ones(shape, np.bool_))
+
+
+_NAME = re.compile(r'loc\((?:fused(?:<[^\[]*>)?\[)?"([^"]*)"\(')
+_FILE = re.compile(r'"([^"]*)":(\d+):(\d+)')
+
+
+def name_of(value: ir.Value, default: str) -> str:
+    """The user's name of a tensor, from its location."""
+    location = value.location if isinstance(value, ir.BlockArgument) else value.owner.location
+    found = _NAME.match(str(location))
+    return found.group(1) if found else default
+
+
+def place_of(location: ir.Location) -> SourceLocation | None:
+    """The first file and line that a location mentions."""
+    found = _FILE.search(str(location))
+    return SourceLocation(found[1], int(found[2]), int(found[3])) if found else None
