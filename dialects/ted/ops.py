@@ -2,7 +2,8 @@
 
 A program is a `func.func` over builtin tensors. `ted.compute` is one equation over a box of
 iteration points; its body is a scalar function made of `arith`, `math` and the ops below.
-Everything is pure, so that upstream CSE and DCE apply. The generated `ted.irdl.mlir` says the same in IRDL.
+Everything is pure, so that upstream CSE and DCE apply. The generated `ted.irdl.mlir` says the same
+in IRDL.
 
 Rules that IRDL cannot express are tables of functions in `verify_compute` and `verify_body`. The
 names a user gave live in locations, never in attributes: ops that differ in an attribute are not
@@ -73,7 +74,9 @@ class ComputeOp(ComputeFields, dialect=Ted, name="compute", traits=[ext.Pure]):
     operands); the rest are inits, one per result and of its type. Outside its guard a read is not
     made and gives 0. `combiner` is one of `COMBINERS`: `set` stores, and wants a write that is
     injective on the domain; `argmax` and `argmin` have two results, the value and the i64 row-major
-    index over the reduction dims, and a point replaces the init only when it is strictly better.
+    index over the reduction dims, and a point replaces the init only when it is strictly better
+    or when the init's index is negative, which means that no point was seen. NaN is better than any
+    number, and the first of equals stays.
     For a data-dependent write the map has symbols, and `ted.yield` carries their values last.
 
     VJP, for the cotangent dC of the result: into read k of an `add`, `dA[reads[k](p)] +=

@@ -1,7 +1,8 @@
 """The one module that names the MLIR binding: all others write `from ted.mlir import ir, linalg`.
 
 The binding is the package `torch_mlir`, or `mlir` when the environment says `TED_MLIR=mlir`. Its
-modules are imported on first use, so that importing this one costs nothing. Spellings that change between MLIR versions are the functions at the end of this file, and live nowhere else.
+modules are imported on first use, so that importing this one costs nothing. Spellings that change
+between MLIR versions are the functions at the end of this file, and live nowhere else.
 """
 
 from __future__ import annotations
