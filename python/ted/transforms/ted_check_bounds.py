@@ -1,0 +1,164 @@
+"""Prove that every affine access lies inside its tensor: the pass `ted-check-bounds`.
+
+For each `ted.compute` every read (where domain and guard hold) and every write is decided over the
+integers, so skewed, guarded and divided subscripts that interval analysis gives up on are exact.
+Also proved: a `set` writes no element twice, and sizes fit into 64 bits.  Data-dependent subscripts
+are checked when the program runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+
+from ted.domain import bounds, sets
+from ted.domain.affine import Aff
+from ted.domain.budget import BudgetExhausted, required
+from ted.errors import VerifyError
+from ted.mlir import ir
+from ted.transforms.compute_sets import Access, ComputeSets, computes, shape_of, to_isl
+
+Rule = Callable[[ComputeSets, Access], "str | None"]
+LARGEST_SIZE = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class TedCheckBounds:
+    """Change nothing; report every access that may leave its tensor and fail.
+
+    Before: a read `affine_map<(d0) -> (d0 + 3)>` of a tensor<8xf32> for d0 in [0, 8)
+    After: error: ted.compute: read 0 uses index d0 + 3 in [3, 10], tensor A has extent 8 in dim 0,
+    first at d0=5
+
+    Raises: VerifyError with the first finding, after a diagnostic for each.
+    """
+
+    def run(self, module: ir.Module) -> None:
+        """Check every op of the module."""
+        findings = list(violations(module))
+        for op_sets, message in findings:
+            op_sets.op.location.emit_error(message)
+        if findings:
+            op_sets, message = findings[0]
+            raise VerifyError(message, op_sets.place)
+
+
+def violations(module: ir.Module) -> Iterator[tuple[ComputeSets, str]]:
+    """Every broken rule with its op; the text is a complete message."""
+    for op in computes(module):
+        op_sets = ComputeSets(op)
+        for problem in _problems(op_sets):
+            yield op_sets, f"ted.compute: {problem}"
+
+
+def _problems(op_sets: ComputeSets) -> Iterator[str]:
+    huge = list(_huge(op_sets))
+    if huge:
+        yield from huge
+        return
+    for access in (*op_sets.reads(), op_sets.write):
+        problem = _decided(_out_of_bounds, op_sets, access)
+        if problem is not None:
+            yield problem
+    problem = _decided(_written_twice, op_sets, op_sets.write)
+    if problem is not None:
+        yield problem
+
+
+def _decided(rule: Rule, op_sets: ComputeSets, access: Access) -> str | None:
+    try:
+        return rule(op_sets, access)
+    except BudgetExhausted as error:
+        return f"{access.label} is not proved to stay inside tensor {access.tensor}: {error}"
+
+
+# ------------------------------------------------------------------ sizes
+
+
+def _huge(op_sets: ComputeSets) -> Iterator[str]:
+    points = math.prod(op_sets.box)
+    if points > LARGEST_SIZE:
+        yield f"at most 2**63 - 1 iteration points, got {points} in box {list(op_sets.box)}"
+    for value in (*op_sets.op.inputs, *op_sets.op.results):
+        size = math.prod(shape_of(value)) * 8
+        if size > LARGEST_SIZE:
+            yield f"tensors of less than 2**63 bytes, got shape {list(shape_of(value))}"
+
+
+# ------------------------------------------------------------------ bounds
+
+
+def _out_of_bounds(op_sets: ComputeSets, access: Access) -> str | None:
+    """What is wrong with one access, or None when it is proved right."""
+    known = [(k, s) for k, s in enumerate(access.subscripts) if s is not None]
+    open_dims = [
+        (k, s) for k, s in known if not _inside_by_intervals(s, op_sets.box, access.shape[k])
+    ]
+    if not open_dims:
+        return None
+    index = to_isl([s for _, s in open_dims], len(op_sets.box))
+    witness = bounds.out_of_bounds_witness(
+        access.points, index, [access.shape[k] for k, _ in open_dims]
+    )
+    if witness is None:
+        return None
+    dim, subscript = open_dims[witness.dim]
+    between = bounds.index_range(access.points, index[witness.dim])
+    span = "" if between is None else f" in [{between[0]}, {between[1]}]"
+    at = ", ".join(f"d{k}={v}" for k, v in enumerate(witness.point))
+    return (
+        f"{access.label} uses index {subscript.show()}{span}, tensor {access.tensor} has extent "
+        f"{access.shape[dim]} in dim {dim}, first at {at or 'the only point'}"
+    )
+
+
+def _inside_by_intervals(value: Aff, box: tuple[int, ...], extent: int) -> bool:
+    """Whether the whole box stays inside, which needs no integer set; most accesses are such."""
+    if not value.is_affine or 0 in box:
+        return False
+    low = high = value.const
+    for factor, term in value.terms:
+        assert isinstance(term, int), "an affine expression has no floor"
+        reach = factor * (box[term] - 1)
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return low >= 0 and high < extent
+
+
+# ------------------------------------------------------------------ set writes
+
+
+def _written_twice(op_sets: ComputeSets, write: Access) -> str | None:
+    """Two points of a `set` that write one element, or None when there are none."""
+    if op_sets.op.combiner_name != "set" or _is_projection(op_sets, write):
+        return None
+    if None in write.subscripts:
+        return "set writes an element once, got a write at data indices"
+    index = to_isl([s for s in write.subscripts if s is not None], len(op_sets.box))
+    if bounds.is_injective(write.points, index):
+        return None
+    one, other = _pair(write.points, index)
+    target = ", ".join(s.show() for s in write.subscripts if s is not None)
+    return f"set writes an element once, got [{target}] equal at points {one} and {other}"
+
+
+def _is_projection(op_sets: ComputeSets, write: Access) -> bool:
+    """Whether every dim is a subscript of its own."""
+    plain = {s.as_dim for s in write.subscripts if s is not None}
+    return plain >= set(range(len(op_sets.box)))
+
+
+def _pair(points: isl.Set, index: list[isl.PwAff]) -> tuple[list[int], list[int]]:
+    """Two points with the same index."""
+
+    def sample() -> isl.Set:
+        relation = sets.index_map(points, index)
+        again = relation.apply_range(relation.reverse())
+        return again.subtract(isl.Map.identity(again.get_space())).wrap().flatten()
+
+    found = sets.point_of(required(sample))
+    assert found is not None, "a map that is not injective has such points"
+    rank = sets.rank_of(points)
+    return list(found[:rank]), list(found[rank:])
