@@ -96,9 +96,7 @@ def _factors(tensor: Tensor, equation: Equation) -> Tensor:
     write = (*(dim(k) for k in range(parallel)), number)
     shape = (*equation.extents[:parallel], math.prod(reductions))
     factors = replace(equation, parallel=equation.rank, write=write, combiner="set")
-    return Tensor(
-        f"{tensor.name}_factors", shape, tensor.dtype, 1, (factors,), equation.location
-    )
+    return Tensor(f"{tensor.name}_factors", shape, tensor.dtype, 1, (factors,), equation.location)
 
 
 def _halved(level: Tensor) -> Tensor:
@@ -137,5 +135,3 @@ def _minus(equation: Equation, setter: Equation) -> Equation:
         return equation
     left = bounds.not_overwritten(equation.domain, write, setter.domain, later)
     return equation if equation.domain.is_subset(left) else replace(equation, domain=left)
-
-

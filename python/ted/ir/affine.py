@@ -18,7 +18,7 @@ from ted.domain.conversion import from_isl
 from ted.errors import DomainError
 from ted.ir.dtypes import INDEX
 from ted.ir.scalar import (
-    Expr, add, apply, dim, index, is_const, mul, neg, rebuild, rewrite, sub,
+    Expr, add, apply, dim, index, is_const, mul, neg, postorder, rebuild, rewrite, sub,
 )  # fmt: skip
 
 
@@ -68,9 +68,7 @@ class _Translator:
 
     def _value(self, e: Expr) -> isl.PwAff:
         if e.op == "dim":
-            return isl.PwAff.from_aff(
-                isl.Aff.var_on_domain(self.local, isl.dim_type.set, e.attr)
-            )
+            return isl.PwAff.from_aff(isl.Aff.var_on_domain(self.local, isl.dim_type.set, e.attr))
         if not e.dtype.is_index:
             raise NotAffine(f"index expression: an affine function of dims, got {e}")
         if e.op == "const":
@@ -89,9 +87,7 @@ class _Translator:
         if e.op == "select":
             condition = self.condition(e.args[0])
             then = self.value(e.args[1]).intersect_domain(condition)
-            return then.union_add(
-                self.value(e.args[2]).intersect_domain(condition.complement())
-            )
+            return then.union_add(self.value(e.args[2]).intersect_domain(condition.complement()))
         raise NotAffine(f"index expression: an affine function of dims, got {e}")
 
     def _scaled(self, a: Expr, b: Expr) -> isl.PwAff:
@@ -180,12 +176,15 @@ def single_piece(e: Expr, domain: isl.Set) -> Aff | None:
 
 
 def canonical_index(e: Expr, domain: isl.Set) -> Expr:
-    """The simplest single-piece form of an index on a domain; `e` itself when there is none."""
+    """The single-piece form of an index on a domain if that is no longer; else `e` itself."""
+    if e.op in ("const", "dim"):
+        return e
     try:
         aff = single_piece(e, domain)
     except NotAffine:
         return e
-    return e if aff is None else aff_to_expr(aff)
+    new = e if aff is None else aff_to_expr(aff)
+    return new if len(postorder(new)) <= len(postorder(e)) else e
 
 
 def canonical_indices(roots: Sequence[Expr], domain: isl.Set) -> list[Expr]:

@@ -76,9 +76,7 @@ def _merged(equations: Sequence[Equation]) -> list[Equation]:
         key = (equation.parallel, equation.write, *domain_key(equation))
         before = groups.get(key)
         groups[key] = (
-            equation
-            if before is None
-            else replace(before, body=add(before.body, equation.body))
+            equation if before is None else replace(before, body=add(before.body, equation.body))
         )
     return list(groups.values())
 

@@ -1,0 +1,135 @@
+"""Compute pointwise tensors where they are used, when that costs no more than storing them.
+
+Before: t[i, j] = x[i, j] + b[j]          After: y[i, j] = maximum(x[i, j] + b[j], 0)
+        y[i, j] = maximum(t[i, j], 0)
+
+A producer is fused when all its uses together evaluate it about once per element, or when it is
+cheap and has few uses.  Contractions keep plain operands: their reads are packed and reused many
+times, so only producers that are pure re-indexing are folded into them, as affine reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ted.ir.affine import canonical_indices, decide_selects
+from ted.ir.equations import Equation, System, Tensor, reads, rewrite_system
+from ted.ir.scalar import Expr, dims_used, loads, postorder, rebuild, rewrite, substitute, weight
+
+EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free
+CHEAP = 4  # weight of a body that may be evaluated a few times instead of being stored
+CHEAP_USES = 3
+MAX_NODES = 400  # a fused body stays below this size
+
+
+def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
+    """Fuse producers into their consumers; also old tensor -> new tensor."""
+    fused = _worth_fusing(system)
+    bodies: set[Tensor] = set()
+
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> Tensor:
+        new = tuple(_fuse_into(e, bodies) for e in equations)
+        result = tensor if new == tensor.equations else replace(tensor, equations=new)
+        if tensor in fused:
+            bodies.add(result)
+        return result
+
+    return rewrite_system(system, visit)
+
+
+# ------------------------------------------------------------------ which producers
+
+
+def _worth_fusing(system: System) -> set[Tensor]:
+    users = _uses(system)
+    outputs = set(system.outputs)
+    return {
+        t
+        for t, found in users.items()
+        if t not in outputs and is_pointwise(t) and found and _is_cheaper(t, found)
+    }
+
+
+def is_pointwise(tensor: Tensor) -> bool:
+    """One equation that gives every element a value of its own, without a reduction."""
+    if len(tensor.equations) != 1:
+        return False
+    (equation,) = tensor.equations
+    once = equation.parallel == equation.rank and not equation.is_scatter
+    starts = equation.combiner == "set" or (equation.combiner == "add" and tensor.fill == 0)
+    return once and starts and equation.covers(tensor.shape)
+
+
+def _uses(system: System) -> dict[Tensor, list[tuple[Equation, Expr]]]:
+    uses: dict[Tensor, list[tuple[Equation, Expr]]] = {t: [] for t in system.tensors()}
+    for tensor in list(uses):
+        for equation in tensor.equations:
+            for read in reads(equation):
+                uses[read.attr].append((equation, read))
+    return uses
+
+
+def _is_cheaper(tensor: Tensor, uses: list[tuple[Equation, Expr]]) -> bool:
+    body = tensor.equations[0].body
+    cost = weight(body)
+    if any(is_contraction(e) or _in_subscript(e, r) for e, r in uses):
+        return cost == 0 and len(loads(body)) == 1 and _stays_affine(tensor)
+    points = sum(_box_size(e) for e, _ in uses)
+    if cost == 0 and len(loads(body)) <= 1:
+        return True
+    few = cost <= CHEAP and len(uses) <= CHEAP_USES and points <= CHEAP_USES * tensor.size
+    return few or points <= EVALUATIONS * tensor.size
+
+
+def _box_size(equation: Equation) -> int:
+    size = 1
+    for extent in equation.extents:
+        size *= extent
+    return size
+
+
+def is_contraction(equation: Equation) -> bool:
+    """A sum of products of two reads, each reused along some dim of the other."""
+    product = equation.body
+    if equation.combiner != "add" or equation.parallel == equation.rank or product.op != "mul":
+        return False
+    found = loads(product)
+    return len(found) == 2 and all(not _covers_all_dims(equation, r) for r in found)
+
+
+def _covers_all_dims(equation: Equation, read: Expr) -> bool:
+    return dims_used(*read.args) == set(range(equation.rank))
+
+
+def _in_subscript(equation: Equation, read: Expr) -> bool:
+    """Whether a read is used to compute an index (data-dependent), which must stay a tensor."""
+    for other in reads(equation):
+        if other is not read and read in postorder(*other.args):
+            return True
+    return read in postorder(*equation.write)
+
+
+def _stays_affine(tensor: Tensor) -> bool:
+    (read,) = loads(tensor.equations[0].body)
+    return tensor.equations[0].body is read and all(
+        n.op not in ("floordiv", "mod", "select") for n in postorder(*read.args)
+    )
+
+
+# ------------------------------------------------------------------ rewriting
+
+
+def _fuse_into(equation: Equation, bodies: set[Tensor]) -> Equation:
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        if node.op != "load" or node.attr not in bodies:
+            return None
+        new = rebuild(node, args)
+        (definition,) = new.attr.equations
+        return substitute([definition.body], new.args)[0]
+
+    (body,) = rewrite([equation.body], visit)
+    if body is equation.body or len(postorder(body)) > MAX_NODES:
+        return equation
+    (body,) = canonical_indices([body], equation.domain)
+    (body,) = decide_selects([body], equation.domain)
+    return replace(equation, body=body)
