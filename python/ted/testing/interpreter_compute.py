@@ -220,7 +220,7 @@ class _Nest:
         )
         self.names["better"] = _BETTER[self.op.combiner_name]
         return [
-            f"if better({value}, O0[p]):",
+            f"if O1[p] < 0 or better({value}, O0[p]):",  # a negative index: no point taken yet
             f"    O0[p] = {value}",
             f"    O1[p] = {linear or '0'}",
         ]

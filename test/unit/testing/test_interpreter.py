@@ -212,7 +212,7 @@ def arg_reduction(name: str, shape=(2, 3)) -> str:
         maps=["d0, d1"], iterators="rr", combiner=name,
     )  # fmt: skip
     start = "0xFF800000" if name == "argmax" else "0x7F800000"
-    lines = [*zeros("%v", v, start), *zeros("%i", i, "0"), compute]
+    lines = [*zeros("%v", v, start), *zeros("%i", i, "-1"), compute]
     return function([("%A", t)], lines, [("%C#0", v), ("%C#1", i)])
 
 
@@ -226,9 +226,10 @@ def test_arg_reduction_takes_the_first_of_ties_and_the_first_nan(name):
         np.testing.assert_array_equal(value, a.flat[reduce(a)])
 
 
-def test_argmax_of_minus_infinity_is_the_first_point():
-    value, at = apply(arg_reduction("argmax"), np.full((2, 3), -np.inf, "f"))
-    assert (float(value), int(at)) == (-np.inf, 0)
+@pytest.mark.parametrize(("name", "value"), [("argmax", -np.inf), ("argmin", np.inf)])
+def test_arg_reduction_of_the_identity_is_the_first_point(name, value):
+    best, at = apply(arg_reduction(name), np.full((2, 3), value, "f"))
+    assert (float(best), int(at)) == (value, 0)
 
 
 @pytest.mark.parametrize(("name", "start"), [("max", "0xFF800000"), ("min", "0x7F800000")])
