@@ -21,12 +21,17 @@ _OPERATIONS = {
 }
 
 
-def combine(combiner: str, totals: list[ir.Value], values: list[ir.Value]) -> list[ir.Value]:
-    """The new totals after one more point; for argmax `values` is the value and its index."""
+def combine(
+    combiner: str, totals: list[ir.Value], values: list[ir.Value], *, unordered: bool = False
+) -> list[ir.Value]:
+    """The new totals after one more point; for argmax `values` is the value and its index.
+
+    `unordered`: points do not come in the order of their indices, so ties compare indices.
+    """
     if combiner == "set":
         return values
     if combiner in ("argmax", "argmin"):
-        return _better(combiner, totals, values)
+        return _better(combiner, totals, values, unordered)
     kind = totals[0].type
     on_float, on_integer, on_bool = _OPERATIONS[combiner]
     if not is_float(kind):
@@ -38,22 +43,38 @@ def combine(combiner: str, totals: list[ir.Value], values: list[ir.Value]) -> li
     return [operation(a, b, fastmath=flags).result for a, b in zip(totals, values, strict=True)]
 
 
-def _better(combiner: str, totals: list[ir.Value], values: list[ir.Value]) -> list[ir.Value]:
+def _better(
+    combiner: str, totals: list[ir.Value], values: list[ir.Value], unordered: bool
+) -> list[ir.Value]:
     (best, place), (value, here) = totals, values
+    beats, equal = _compare(combiner, value, best)
+    # A negative index says that no point has been seen, so the first one replaces even an equal.
     none_yet = arith.CmpIOp(arith.CmpIPredicate.slt, place, constant(place.type, 0)).result
-    if is_float(value.type):
-        wanted = "UGT" if combiner == "argmax" else "ULT"
-        beats = arith.CmpFOp(getattr(arith.CmpFPredicate, wanted), value, best).result
-        final = arith.CmpFOp(arith.CmpFPredicate.ORD, best, best).result
-        beats = arith.AndIOp(beats, final).result
-    else:
+    wins_tie = none_yet
+    if unordered:
+        before = arith.CmpIOp(arith.CmpIPredicate.slt, here, place).result
+        wins_tie = arith.OrIOp(none_yet, before).result
+    wins = arith.OrIOp(beats, arith.AndIOp(equal, wins_tie).result).result
+    return [
+        arith.SelectOp(wins, value, best).result,
+        arith.SelectOp(wins, here, place).result,
+    ]
+
+
+def _compare(combiner: str, value: ir.Value, best: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Whether the value beats the best so far, and whether they tie; NaN beats all but NaN."""
+    if not is_float(value.type):
         wanted = "sgt" if combiner == "argmax" else "slt"
         beats = arith.CmpIOp(getattr(arith.CmpIPredicate, wanted), value, best).result
-    beats = arith.OrIOp(beats, none_yet).result
-    return [
-        arith.SelectOp(beats, value, best).result,
-        arith.SelectOp(beats, here, place).result,
-    ]
+        return beats, arith.CmpIOp(arith.CmpIPredicate.eq, value, best).result
+    wanted = "UGT" if combiner == "argmax" else "ULT"
+    beats = arith.CmpFOp(getattr(arith.CmpFPredicate, wanted), value, best).result
+    final = arith.CmpFOp(arith.CmpFPredicate.ORD, best, best).result
+    # Unordered-or-equal holds for two NaNs; for one NaN `beats` has already decided.
+    equal = arith.CmpFOp(arith.CmpFPredicate.UEQ, value, best).result
+    both = arith.CmpFOp(arith.CmpFPredicate.UNO, value, value).result
+    numbers = arith.OrIOp(final, both).result
+    return arith.AndIOp(beats, final).result, arith.AndIOp(equal, numbers).result
 
 
 def accumulator_type(combiner: str, kind: ir.Type, *, repeats: bool) -> ir.Type:

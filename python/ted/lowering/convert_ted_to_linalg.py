@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.lowering import roads
+from ted.lowering.padding import Paddings
 from ted.lowering.piece import from_compute
 from ted.mlir import ir
 
@@ -24,8 +25,9 @@ class ConvertTedToLinalg:
     """
 
     def run(self, module: ir.Module) -> None:
+        paddings: dict[ir.Block, Paddings] = {}
         for op in _computes(module):
-            _convert(op)
+            _convert(op, paddings.setdefault(op.block, Paddings()))
 
 
 def _computes(module: ir.Module) -> list[ir.Operation]:
@@ -41,12 +43,12 @@ def _computes(module: ir.Module) -> list[ir.Operation]:
     return found
 
 
-def _convert(op: ir.Operation) -> None:
+def _convert(op: ir.Operation, paddings: Paddings) -> None:
     if op.name == "ted.stop_gradient":
         results = list(op.operands)
     else:
         with ir.InsertionPoint(op), op.location:
-            results = roads.lower_piece(from_compute(op))
+            results = roads.lower_piece(from_compute(op), paddings)
     for old, new in zip(op.results, results, strict=True):
         old.replace_all_uses_with(new)
     op.erase()

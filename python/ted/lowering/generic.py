@@ -28,10 +28,10 @@ def emit_generic(piece: Piece, target: WrittenSlice, results: Values) -> Values:
         for kind in kinds
     ]
     slices = [target.of(r) for r in results]
-    started = [_cast(s, t, widened) for s, t in zip(slices, totals, strict=True)]
+    started = [cast_tensor(s, t, widened) for s, t in zip(slices, totals, strict=True)]
     finished = _generic(piece, target, started)
     rounded = [
-        _cast(f, kind, narrowed, into=s)
+        cast_tensor(f, kind, narrowed, into=s)
         for f, kind, s in zip(finished, kinds, slices, strict=True)
     ]
     return [target.back_into(part, r) for part, r in zip(rounded, results, strict=True)]
@@ -54,7 +54,7 @@ def _generic(piece: Piece, target: WrittenSlice, outs: Values) -> Values:
         values, _ = emit_body(piece, reads, dims)
         totals = list(arguments[len(operands) :])
         values = [widened(v, t.type) for v, t in zip(values, totals, strict=True)]
-        return combine(piece.combiner, totals, values)
+        return combine(piece.combiner, totals, values, unordered=piece.unordered)
 
     kinds = [piece.iterators[d] for d in order]
     return build_generic(operands, written, order, kinds, body)
@@ -119,7 +119,7 @@ def linalg_indices(rank: int, order: Sequence[int]) -> Values:
     return [found[d] for d in range(rank)]
 
 
-def _cast(
+def cast_tensor(
     value: ir.Value,
     kind: ir.Type,
     convert: Callable[[ir.Value, ir.Type], ir.Value],

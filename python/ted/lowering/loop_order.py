@@ -23,7 +23,10 @@ def loop_order(piece: Piece) -> list[int]:
     if not piece.rank:
         return []
     parallel = sorted(piece.parallel_dims, key=lambda d: _place_in_result(piece, d))
-    candidates = [*piece.reduction_dims, *parallel]
+    reductions = piece.reduction_dims
+    if piece.combiner in ("argmax", "argmin"):
+        reductions = reductions[-1:]  # the first of equals wins, so their order stays
+    candidates = [*reductions, *parallel]
     inner = min(candidates, key=lambda d: (_cost(piece, d), -candidates.index(d)))
     return [d for d in (*parallel, *piece.reduction_dims) if d != inner] + [inner]
 

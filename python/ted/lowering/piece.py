@@ -56,6 +56,8 @@ class Piece:
     body: ir.Block
     inits: tuple[ir.Value, ...]
     location: ir.Location
+    mode: str = "check"  # what a write at data does with a bad index
+    unordered: bool = False  # reduction points come in any order, argmax must compare indices
 
     @property
     def rank(self) -> int:
@@ -144,6 +146,7 @@ def from_compute(op: ir.OpView) -> Piece:
         body=op.operation.regions[0].blocks[0],
         inits=tuple(operands[len(reads) :]),
         location=op.operation.location,
+        mode=ir.StringAttr(attributes["mode"]).value if "mode" in attributes else "check",
     )
     return piece if piece.is_empty else piece.settled()
 

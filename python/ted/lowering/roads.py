@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from ted.lowering.contraction_forms import as_contraction, emit_contraction
 from ted.lowering.generic import emit_generic
+from ted.lowering.loops import emit_loops
+from ted.lowering.padding import Paddings
+from ted.lowering.parts import parts_of
 from ted.lowering.piece import Piece
 from ted.lowering.slices import written_slice
 from ted.mlir import ir
 
 
-def lower_piece(piece: Piece) -> list[ir.Value]:
+def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
     """Emit the piece at the insertion point; returns the new values of its results."""
-    return _lower(piece, list(piece.inits))
-
-
-def _lower(piece: Piece, results: list[ir.Value]) -> list[ir.Value]:
-    if piece.is_empty:
+    results = list(piece.inits)
+    if piece.is_empty or 0 in _shape(results[0]):
         return results
+    contraction = as_contraction(piece, paddings)
+    if contraction is not None:
+        return emit_contraction(contraction, results)
+    for part in parts_of(piece):
+        results = _emit(part.piece, part.points, results)
+    return results
+
+
+def _emit(piece: Piece, where: object, results: list[ir.Value]) -> list[ir.Value]:
     target = written_slice(piece)
-    assert target is not None and not piece.domain
-    return emit_generic(piece, target, results)
+    if where is None and target is not None:
+        return emit_generic(piece, target, results)
+    return emit_loops(piece, where, results)
+
+
+def _shape(value: ir.Value) -> tuple[int, ...]:
+    return tuple(ir.ShapedType(value.type).shape)

@@ -1,0 +1,115 @@
+"""Sums of products over shared dims -> dense operands and a named operation or a plain generic.
+
+Before: `C[i, j] += A[i + r] * B[...]`, with guards or a domain that say that a read is inside.
+After: `linalg.matmul`, `linalg.batch_matmul` or a `linalg.generic` of one multiplication and one
+addition whose operands are read forwards and without guards, as vector schedules need them.
+
+Nothing here knows convolution: a guard or a domain that is about one subscript becomes zeros around
+that operand, a dim that runs backwards is turned round where the larger operand gains by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import prod
+
+from ted.lowering.affine_forms import dims_used, linear
+from ted.lowering.generic import emit_generic
+from ted.lowering.named_contractions import emit_named
+from ted.lowering.padding import Paddings, subscript_windows
+from ted.lowering.piece import Constraint, Piece, Read
+from ted.lowering.scalars import shape_of
+from ted.lowering.slices import is_plain, written_slice
+from ted.mlir import ir
+
+_PRODUCTS = ("arith.mulf", "arith.muli")
+
+
+def as_contraction(piece: Piece, paddings: Paddings) -> Piece | None:
+    """The piece with dense operands, or None when it is no contraction or cannot be made dense."""
+    if not is_contraction(piece) or written_slice(piece) is None:
+        return None
+    dense = _domain_to_guards(piece)
+    if dense is None:
+        return None
+    dense = _turned_forwards(dense)
+    reads = [_dense_read(r, dense.extents, paddings) for r in dense.reads if r is not None]
+    if any(r is None for r in reads):
+        return None
+    return replace(dense, reads=tuple(reads))
+
+
+def is_contraction(piece: Piece) -> bool:
+    """A sum of products of two reads, each with a parallel dim that the other lacks."""
+    operations = [op.operation for op in piece.body.operations]
+    if piece.combiner != "add" or not piece.reduction_dims or len(piece.reads) != 2:
+        return False
+    if len(operations) != 2 or operations[0].name not in _PRODUCTS or None in piece.reads:
+        return False
+    first, second = piece.body.arguments
+    factors = list(operations[0].operands)
+    if sorted(factors.index(a) if a in factors else -1 for a in (first, second)) != [0, 1]:
+        return False
+    left, right = (_dims(r) for r in piece.reads if r is not None)
+    parallel = set(piece.parallel_dims)
+    return bool((left - right) & parallel and (right - left) & parallel and left & right - parallel)
+
+
+def _dims(read: Read) -> set[int]:
+    return dims_used(*read.subscripts)
+
+
+def _domain_to_guards(piece: Piece) -> Piece | None:
+    """Constraints of the domain as guards: where an operand is 0, a sum gains nothing."""
+    reads = list(piece.reads)
+    for constraint in piece.domain:
+        k = _about(constraint, piece)
+        if k is None:
+            return None
+        read = reads[k]
+        assert read is not None, "a contraction has two reads"
+        reads[k] = replace(read, guard=(*read.guard, constraint))
+    return replace(piece, domain=(), reads=tuple(reads))
+
+
+def _about(constraint: Constraint, piece: Piece) -> int | None:
+    for k, read in enumerate(piece.reads):
+        if read is not None and subscript_windows(read, (constraint,), piece.extents) is not None:
+            return k
+    return None
+
+
+def _turned_forwards(piece: Piece) -> Piece:
+    """Flip each reduction dim along which more elements are read backwards than forwards."""
+    for dim in piece.reduction_dims:
+        weight = sum(_direction(r, dim, piece.rank) for r in piece.reads if r is not None)
+        if weight < 0:
+            piece = piece.flipped(dim)
+    return piece
+
+
+def _direction(read: Read, dim: int, rank: int) -> int:
+    forms = [linear(e, rank) for e in read.subscripts]
+    factors = [form[0][dim] for form in forms if form is not None and form[0][dim]]
+    if not factors:
+        return 0
+    # A guarded read must be padded in memory order, an unguarded one can be copied turned round.
+    size = prod(shape_of(read.tensor)) * (1 << 20 if read.guard else 1)
+    return size if min(factors) > 0 else -size
+
+
+def _dense_read(read: Read, extents: tuple[int, ...], paddings: Paddings) -> Read | None:
+    if is_plain(read, len(extents)):
+        return read
+    if is_plain(replace(read, guard=()), len(extents)):
+        padded = paddings.padded(read, extents)
+        if padded is not None:
+            return padded
+    return paddings.gathered(read, extents)
+
+
+def emit_contraction(piece: Piece, results: list[ir.Value]) -> list[ir.Value]:
+    """Emit a dense contraction; its result slice exists by construction."""
+    target = written_slice(piece)
+    assert target is not None, "as_contraction accepts sliced writes only"
+    return emit_named(piece, target, results) or emit_generic(piece, target, results)

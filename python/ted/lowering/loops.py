@@ -1,0 +1,182 @@
+"""A piece over any set of points -> loops on tensors with exact bounds.
+
+Before: a piece on a triangle, with divisions in its subscripts, or with a write at data.
+After: `scf.for` from `affine.max` to `affine.min`, `tensor.extract` and `tensor.insert` carried
+through the loops (bufferization makes them loads and stores in place). Trailing reduction loops
+carry the total as a scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ted.domain.loops import LoopBounds, LoopNest, loop_nests
+from ted.lowering.affine_forms import dims_used
+from ted.lowering.body import emit_body, read_value
+from ted.lowering.combiners import accumulator_type, combine
+from ted.lowering.data_reads import guarded
+from ted.lowering.domain_forms import constraints_from, from_plain
+from ted.lowering.domain_forms import points as box_points
+from ted.lowering.loop_order import loop_order
+from ted.lowering.piece import Constraint, Piece
+from ted.lowering.scalars import (
+    affine_value,
+    all_hold,
+    conditional,
+    element_type,
+    index,
+    narrowed,
+    widened,
+)
+from ted.mlir import affine, ir, scf, tensor
+
+Values = list[ir.Value]
+
+
+def emit_loops(piece: Piece, where: Any, results: Values) -> Values:
+    """Apply the piece at the points `where` (None: its whole box); returns the new results."""
+    where = box_points(piece.extents) if where is None else where
+    order = loop_order(piece)
+    nests = loop_nests(where, order)
+    piece = replace(piece, unordered=piece.unordered or len(nests) > 1)
+    for nest in nests:
+        results = _Nest(piece, nest, order).emit(results)
+    return results
+
+
+@dataclass
+class _Nest:
+    piece: Piece
+    nest: LoopNest
+    order: list[int]
+    dims: dict[int, ir.Value] = field(default_factory=dict)
+
+    def emit(self, results: Values) -> Values:
+        if self.piece.writes_at_data:
+            return self._loops(list(self.nest.loops), results, self._write_at_data)
+        trailing = self._trailing_reductions()
+        outer = self.nest.loops[: len(self.order) - trailing]
+        return self._loops(list(outer), results, self._element)
+
+    def _trailing_reductions(self) -> int:
+        """How many innermost loops leave the written element alone."""
+        moving = dims_used(*self.piece.write)
+        count = 0
+        for dim in reversed(self.order):
+            if dim in moving or self.piece.iterators[dim] != "reduction":
+                break
+            count += 1
+        return count
+
+    def _loops(
+        self, loops: list[LoopBounds], carried: Values, leaf: Callable[[Values], Values]
+    ) -> Values:
+        """The loops around `leaf`, which maps carried values to new ones."""
+        if not loops:
+            return leaf(carried)
+        bounds, *inner = loops
+        lower = self._bound(bounds.lower, affine.AffineMaxOp)
+        upper = self._bound(bounds.upper, affine.AffineMinOp)
+        loop = scf.ForOp(lower, upper, index(1), carried)
+        with ir.InsertionPoint(loop.body):
+            self.dims[bounds.dim] = loop.induction_variable
+            scf.YieldOp(self._loops(inner, list(loop.inner_iter_args), leaf))
+        return list(loop.results)
+
+    def _bound(self, values: Sequence[Any], operation: Any) -> ir.Value:
+        exprs = [from_plain(v) for v in values]
+        known = sorted(self.dims)
+        place = {d: k for k, d in enumerate(known)}
+        moved = [
+            e.compose(ir.AffineMap.get(len(known), 0, [
+                ir.AffineExpr.get_dim(place.get(d, 0)) for d in range(self.piece.rank)
+            ]))
+            for e in exprs
+        ]  # fmt: skip
+        dims = [self.dims[d] for d in known]
+        if len(moved) == 1:
+            return affine_value(moved[0].maybe_downcast(), dims)
+        amap = ir.AffineMap.get(len(known), 0, moved)
+        return operation(amap, dims).result
+
+    def _points(self) -> Values:
+        return [self.dims[d] for d in range(self.piece.rank)]
+
+    def _arguments(self, dims: Values) -> Values:
+        return [
+            read_value(r, a.type, dims)
+            for r, a in zip(self.piece.reads, self.piece.body.arguments, strict=True)
+        ]
+
+    def _element(self, results: Values) -> Values:
+        """One element of each result: start from its value, run the reductions, put it back."""
+        piece = self.piece
+        rest = list(self.nest.loops[len(self.dims) :])
+        # Subscripts of the write use the dims of the outer loops only.
+        known = [self.dims.get(d, next(iter(self.dims.values()), None)) for d in range(piece.rank)]
+        place = [affine_value(e, known) for e in piece.write]
+        kinds = [element_type(r) for r in results]
+
+        def update() -> Values:
+            totals = [
+                widened(
+                    tensor.ExtractOp(r, place).result,
+                    accumulator_type(piece.combiner, kind, repeats=bool(rest)),
+                )
+                for r, kind in zip(results, kinds, strict=True)
+            ] if piece.combiner != "set" else results  # fmt: skip
+            totals = self._loops(rest, totals, self._point)
+            return [
+                tensor.InsertOp(narrowed(t, kind), r, place).result
+                for t, kind, r in zip(totals, kinds, results, strict=True)
+            ]
+
+        # A guard without reductions inside decides whether the element is written at all.
+        if self._guard() and not rest:
+            inside = all_hold(self._guard(), self._points())
+            types = [r.type for r in results]
+            return conditional(inside, types, update, lambda: results)
+        return update()
+
+    def _guard(self) -> tuple[Constraint, ...]:
+        return constraints_from(self.nest.guard)
+
+    def _point(self, totals: Values) -> Values:
+        """Combine the body at one point into the totals."""
+        piece, dims = self.piece, self._points()
+
+        def update() -> Values:
+            values, _ = emit_body(piece, self._arguments(dims), dims)
+            if piece.combiner == "set":
+                return values
+            values = [widened(v, t.type) for v, t in zip(values, totals, strict=True)]
+            return combine(piece.combiner, totals, values, unordered=piece.unordered)
+
+        if self._guard() and piece.reduction_dims and self._trailing_reductions():
+            inside = all_hold(self._guard(), dims)
+            return conditional(inside, [t.type for t in totals], update, lambda: totals)
+        return update()
+
+    def _write_at_data(self, results: Values) -> Values:
+        """A write whose subscripts the body computes."""
+        piece, dims = self.piece, self._points()
+
+        def update() -> Values:
+            values, symbols = emit_body(piece, self._arguments(dims), dims)
+            place = [affine_value(e, dims, symbols) for e in piece.write]
+
+            def put(at: Values) -> Values:
+                old = [tensor.ExtractOp(r, at).result for r in results]
+                new = combine(piece.combiner, old, values, unordered=piece.unordered)
+                return [tensor.InsertOp(n, r, at).result
+                        for n, r in zip(new, results, strict=True)]  # fmt: skip
+
+            types = [r.type for r in results]
+            return guarded(None, results[0], place, piece.mode, types, put, lambda: results)
+
+        if not self._guard():
+            return update()
+        inside = all_hold(self._guard(), dims)
+        return conditional(inside, [r.type for r in results], update, lambda: results)

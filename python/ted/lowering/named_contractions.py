@@ -1,0 +1,75 @@
+"""Contractions of the shape of a matrix product -> `linalg.matmul` and `linalg.batch_matmul`.
+
+Before: `C[i, j] += A[r, i] * B[j, r]`.  After: `linalg.matmul` whose indexing maps carry the
+transpositions, so that schedules and readers see a matrix product, and nothing is moved.
+"""
+
+from __future__ import annotations
+
+from ted.lowering.combiners import accumulator_type
+from ted.lowering.generic import cast_tensor
+from ted.lowering.piece import Piece
+from ted.lowering.scalars import element_type, is_float, narrowed, widened
+from ted.lowering.slices import Operand, WrittenSlice, read_hull
+from ted.mlir import ir, linalg
+
+# Batch dims -> the operation that takes them.
+_OPERATIONS = {0: "MatmulOp", 1: "BatchMatmulOp"}
+
+
+def emit_named(
+    piece: Piece, target: WrittenSlice, results: list[ir.Value]
+) -> list[ir.Value] | None:
+    """Emit the matrix product, or return None when the piece is none."""
+    kind = element_type(results[0])
+    reads = [r for r in piece.reads if r is not None]
+    if any(element_type(r.tensor) != kind for r in reads) or not is_float(kind):
+        return None
+    operands = [read_hull(r, piece.extents) for r in reads]
+    written = [e.position for e in target.subscripts]
+    dims = _roles(operands, written, piece)
+    if dims is None:
+        return None
+    left = next(k for k, o in enumerate(operands) if dims[-3] in _positions(o))
+    a, b = operands[left], operands[1 - left]
+    slice_ = target.of(results[0])
+    total = accumulator_type("add", kind, repeats=True)
+    start = cast_tensor(slice_, total, widened)
+    product = _build(a, b, Operand(start, tuple(target.subscripts)), dims)
+    rounded = cast_tensor(product, kind, narrowed, into=slice_)
+    return [target.back_into(rounded, results[0])]
+
+
+def _positions(operand: Operand) -> list[int]:
+    return [e.position for e in operand.subscripts if isinstance(e, ir.AffineDimExpr)]
+
+
+def _roles(operands: list[Operand], written: list[int], piece: Piece) -> list[int] | None:
+    """Dims in the order (batch..., m, n, k) of the named operation; None when it is another form."""
+    left, right = (_positions(o) for o in operands)
+    if len(left) != len(operands[0].subscripts) or len(right) != len(operands[1].subscripts):
+        return None
+    if len(piece.reduction_dims) != 1 or len(written) not in (2, 3):
+        return None
+    *batch, m, n = written
+    (k,) = piece.reduction_dims
+    if left[: len(batch)] != batch or right[: len(batch)] != batch:
+        return None
+    rows = [set(p[len(batch) :]) for p in (left, right)]
+    if sorted(map(sorted, rows)) != sorted(map(sorted, ({m, k}, {n, k}))):
+        return None
+    return [*batch, m, n, k]
+
+
+def _build(a: Operand, b: Operand, c: Operand, dims: list[int]) -> ir.Value:
+    place = {d: ir.AffineExpr.get_dim(k) for k, d in enumerate(dims)}
+    maps = [
+        ir.AffineMap.get(len(dims), 0, [place[e.position] for e in o.subscripts])
+        for o in (a, b, c)
+    ]
+    attribute = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    operation = getattr(linalg, _OPERATIONS[len(dims) - 3])
+    builder = linalg.matmul if operation is linalg.MatmulOp else linalg.batch_matmul
+    return builder(a.value, b.value, outs=[c.value], indexing_maps=attribute)
+
+
