@@ -25,6 +25,8 @@ MIN_ROWS_FOR_RELAYOUT = 4
 # From this distance between the rows of B (bytes), pages and cache sets run out before bytes do.
 FAR_APART_BYTES = 512
 MIN_ROWS_FOR_COPY = 48
+# Cycles to read and write one register of C; more where each row of the tile is on its own page.
+OUTPUT_CYCLES, FAR_OUTPUT_CYCLES, FAR_ROWS_BYTES = 2.0, 8.0, 2048
 
 
 @dataclass(frozen=True)
@@ -80,8 +82,11 @@ def _plans(
         pack = _packing(contraction, lane_dim, element_bytes)
         if pack in ("transpose", "gather") and contraction.row_count < MIN_ROWS_FOR_RELAYOUT:
             continue
+        far = row_dim.c * element_bytes >= FAR_ROWS_BYTES
         tile_rows, tile_vectors, tile_cycles = _best_tile(
-            row_dim.extent, lane_dim.extent, contraction.reduction_count, lanes, target.registers
+            (row_dim.extent, lane_dim.extent),
+            (lanes, target.registers),
+            (contraction.reduction_count, FAR_OUTPUT_CYCLES if far else OUTPUT_CYCLES),
         )
         yield Plan(
             swapped=swapped,
@@ -142,16 +147,19 @@ def _packing(contraction: Contraction, lane_dim: Dim, element_bytes: int) -> str
 
 
 def _best_tile(
-    rows: int, columns: int, steps: int, lanes: int, registers: int
+    extents: tuple[int, int], registers: tuple[int, int], work: tuple[int, float]
 ) -> tuple[int, int, float]:
-    """Tile shape with the fewest cycles for rows x columns outputs of `steps` products each."""
-    vectors = ceil(columns / lanes)
+    """Tile (rows, vectors) with the fewest cycles for all outputs of (rows, columns).
+
+    `registers` is (lanes, count); `work` is (products per output, cycles per output register).
+    """
+    rows, vectors = extents[0], ceil(extents[1] / registers[0])
     best = (1, 1, float("inf"))
     for tile_vectors in range(1, min(vectors, 6) + 1):
-        most_rows = min(rows, (registers - 1 - tile_vectors) // tile_vectors)
+        most_rows = min(rows, (registers[1] - 1 - tile_vectors) // tile_vectors)
         for tile_rows in range(1, most_rows + 1):
             cycles = sum(
-                row_tiles * vector_tiles * _tile_cycles(height, width, steps)
+                row_tiles * vector_tiles * _tile_cycles(height, width, *work)
                 for row_tiles, height in split(rows, tile_rows)
                 for vector_tiles, width in split(vectors, tile_vectors)
             )
@@ -166,10 +174,10 @@ def split(extent: int, size: int) -> tuple[tuple[int, int], ...]:
     return tuple((count, part) for count, part in parts if count and part)
 
 
-def _tile_cycles(rows: int, vectors: int, steps: int) -> float:
+def _tile_cycles(rows: int, vectors: int, steps: int, per_output: float) -> float:
     """Per step: multiply-adds, loads, or latency; per tile: read, write and start the outputs."""
     per_step = max(rows * vectors / 2, (rows + vectors) / 2, 4.0) + 0.25
-    return steps * per_step + 2 * rows * vectors + 10
+    return steps * per_step + per_output * rows * vectors + 10
 
 
 def _cycles(

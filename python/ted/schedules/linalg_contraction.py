@@ -1,8 +1,9 @@
 """Recognise a contraction among linalg ops and read it as strides.
 
-A contraction is a `linalg.generic` with two inputs and one output of the same float type whose body
-is `out + a * b`, and linear indexing maps (no floordiv, no mod). On memrefs with static strides the
-maps and layouts together are the integers of `strided_contraction`.
+A contraction is a `linalg.generic` whose body is `out + a * b` on one float type, with linear
+indexing maps (no floordiv, no mod) and at least one reduction dim. Inputs that the body does not
+read may be there; they only carry shapes. On memrefs with static strides, maps and layouts together
+are the integers of `strided_contraction`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from ted.mlir import ir
 from ted.schedules.strided_contraction import Dim
 
-# Discardable attribute by which the steps before bufferization claim an op for the vector route.
+# Discardable attribute by which the step before bufferization claims an op for the vector route.
 MARK = "ted.contraction"
 ELEMENT_BYTES = {"f32": 4, "f64": 8}
 
@@ -24,110 +25,152 @@ class LinearMap:
     coefficients: tuple[tuple[int, ...], ...]
     offsets: tuple[int, ...]
 
+    @property
+    def dims(self) -> frozenset[int]:
+        """The dims that the map depends on."""
+        return frozenset(d for row in self.coefficients for d, step in enumerate(row) if step)
 
-def is_contraction(op: ir.OpView) -> bool:
-    """Whether the op is a `linalg.generic` that sums products into its output."""
-    if op.operation.name != "linalg.generic" or len(op.operands) != 3:
-        return False
-    shaped = [ir.ShapedType(operand.type) for operand in op.operands if _is_shaped(operand.type)]
-    if len(shaped) != 3 or not all(kind.has_static_shape for kind in shaped):
-        return False
-    elements = {str(kind.element_type) for kind in shaped}
-    if len(elements) != 1 or not elements <= ELEMENT_BYTES.keys():
-        return False
-    return (
-        "reduction" in iterator_types(op)
-        and _sums_products(op.regions[0].blocks[0])
-        and all(linear_map(map_) is not None for map_ in indexing_maps(op))
-        and None not in extents(op)
+
+@dataclass(frozen=True)
+class LinalgContraction:
+    """A recognised op: its two factors and its output as (value, map), extents, kinds of dims."""
+
+    values: tuple[ir.Value, ir.Value, ir.Value]
+    maps: tuple[LinearMap, LinearMap, LinearMap]
+    extents: tuple[int, ...]
+    reductions: tuple[bool, ...]
+    element: ir.Type
+
+    def strided(self) -> tuple[tuple[Dim, ...], tuple[int, ...]] | None:
+        """Dims, and the constant offsets in A, B, C; None when a stride is dynamic."""
+        layouts = [element_strides(value.type) for value in self.values]
+        if any(layout is None for layout in layouts):
+            return None
+        pairs = [(m, s) for m, s in zip(self.maps, layouts, strict=True) if s is not None]
+        offsets = tuple(_dot(linear.offsets, strides) for linear, strides in pairs)
+        dims = tuple(
+            Dim(extent, *(_column(m, d, s) for m, s in pairs), reduction=self.reductions[d])
+            for d, extent in enumerate(self.extents)
+        )
+        return dims, offsets
+
+
+def recognise(op: ir.Operation) -> LinalgContraction | None:
+    """The op as a contraction, or None."""
+    if not is_float_reduction(op):
+        return None
+    factors = _factors(op.regions[0].blocks[0])
+    found = extents(op)
+    maps = [linear_map(map_) for map_ in indexing_maps(op)]
+    if factors is None or found is None or len(op.operands) != len(maps):
+        return None
+    places = (*factors, len(maps) - 1)
+    a, b, c = (maps[place] for place in places)
+    if a is None or b is None or c is None:
+        return None
+    values = (op.operands[places[0]], op.operands[places[1]], op.operands[places[2]])
+    elements = {str(ir.ShapedType(value.type).element_type) for value in values}
+    if len(elements) != 1:
+        return None
+    return LinalgContraction(
+        values, (a, b, c), found, reductions(op), ir.ShapedType(values[2].type).element_type
     )
 
 
-def iterator_types(op: ir.OpView) -> list[str]:
-    """'parallel' or 'reduction' per dim."""
-    kinds = ir.ArrayAttr(op.attributes["iterator_types"])
-    return [str(kind).split("<")[1].rstrip(">") for kind in kinds]
+def is_float_reduction(op: ir.Operation) -> bool:
+    """Whether the op is a generic with one f32 or f64 output and a reduction dim."""
+    if op.name != "linalg.generic" or not any(reductions(op)):
+        return False
+    if len(op.regions[0].blocks[0].operations[-1].operands) != 1:
+        return False
+    return str(ir.ShapedType(op.operands[-1].type).element_type) in ELEMENT_BYTES
 
 
-def indexing_maps(op: ir.OpView) -> list[ir.AffineMap]:
+def reductions(op: ir.Operation) -> tuple[bool, ...]:
+    """Per dim, whether it is summed over."""
+    return tuple("reduction" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"]))
+
+
+def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
     """One map per operand."""
     return [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+
+
+def extents(op: ir.Operation) -> tuple[int, ...] | None:
+    """Extent per dim, from the operands that are indexed by that dim alone; None if dynamic."""
+    maps = indexing_maps(op)
+    found = [0] * maps[0].n_dims
+    for operand, map_ in zip(op.operands, maps, strict=True):
+        shaped = ir.ShapedType(operand.type)
+        if not shaped.has_rank or not shaped.has_static_shape:
+            return None
+        for expr, size in zip(map_.results, shaped.shape, strict=True):
+            if isinstance(expr, ir.AffineDimExpr):
+                found[expr.position] = size
+    return tuple(found) if all(found) else None
+
+
+def element_strides(type_: ir.Type) -> list[int] | None:
+    """Distance of neighbours per dim: of the memref's layout, dense for a tensor."""
+    if isinstance(type_, ir.MemRefType):
+        strides, _ = type_.get_strides_and_offset()
+        dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+        return None if dynamic in strides else strides
+    strides = [1]
+    for size in reversed(ir.ShapedType(type_).shape[1:]):
+        strides.insert(0, strides[0] * size)
+    return strides[: ir.ShapedType(type_).rank]
 
 
 def linear_map(map_: ir.AffineMap) -> LinearMap | None:
     """The map as integers; None if it is not linear."""
     rows = [_linear(expr, map_.n_dims) for expr in map_.results]
-    if any(row is None for row in rows):
+    found = [row for row in rows if row is not None]
+    if len(found) != len(rows):
         return None
-    return LinearMap(
-        tuple(tuple(row[:-1]) for row in rows if row), tuple(row[-1] for row in rows if row)
-    )
+    return LinearMap(tuple(tuple(row[:-1]) for row in found), tuple(row[-1] for row in found))
 
 
-def extents(op: ir.OpView) -> list[int | None]:
-    """Extent per dim, from the operands that are indexed by that dim alone."""
-    maps = indexing_maps(op)
-    found: list[int | None] = [None] * maps[0].n_dims
-    for operand, map_ in zip(op.operands, maps, strict=True):
-        shape = ir.ShapedType(operand.type).shape
-        for expr, size in zip(map_.results, shape, strict=True):
-            if isinstance(expr, ir.AffineDimExpr):
-                found[ir.AffineDimExpr(expr).position] = size
-    return found
+def producer(value: ir.Value) -> ir.Operation | None:
+    """The operation that makes a value; None for an argument."""
+    return None if isinstance(value.owner, ir.Block) else value.owner.operation
 
 
-def strided_dims(op: ir.OpView) -> tuple[tuple[Dim, ...], tuple[int, ...]] | None:
-    """Dims and the constant offsets in A, B, C of a marked op on memrefs; None if not static."""
-    strides: list[list[int]] = []
-    offsets: list[int] = []
-    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
-    for operand, map_ in zip(op.operands, indexing_maps(op), strict=True):
-        steps, _ = ir.MemRefType(operand.type).get_strides_and_offset()
-        linear = linear_map(map_)
-        if linear is None or dynamic in steps:
-            return None
-        columns = zip(*linear.coefficients, strict=True)
-        strides.append([sum(x * s for x, s in zip(col, steps, strict=True)) for col in columns])
-        offsets.append(sum(x * s for x, s in zip(linear.offsets, steps, strict=True)))
-    dims = tuple(
-        Dim(size or 0, a, b, c, kind == "reduction")
-        for size, a, b, c, kind in zip(extents(op), *strides, iterator_types(op), strict=True)
-    )
-    return dims, tuple(offsets)
+def added_value(block: ir.Block) -> ir.Value | None:
+    """x of a body that yields `out + x`, where x does not read out; else None."""
+    out = block.arguments[-1]
+    total = producer(block.operations[-1].operands[0])
+    if total is None or total.name != "arith.addf" or len(list(out.uses)) != 1:
+        return None
+    left, right = total.operands
+    if out not in (left, right):
+        return None
+    return right if left == out else left
 
 
-def _is_shaped(type_: ir.Type) -> bool:
-    return isinstance(type_, (ir.RankedTensorType, ir.MemRefType))
-
-
-def _sums_products(block: ir.Block) -> bool:
-    """Whether the block yields out + a * b, operands in any order."""
-    ops = list(block.operations)
-    if [op.operation.name for op in ops] != ["arith.mulf", "arith.addf", "linalg.yield"]:
-        return False
-    product, total, result = ops
-    a, b, out = block.arguments
-    factors, terms = list(product.operands), list(total.operands)
-    return (
-        factors in ([a, b], [b, a])
-        and terms in ([out, product.result], [product.result, out])
-        and list(result.operands) == [total.result]
-    )
+def _factors(block: ir.Block) -> tuple[int, int] | None:
+    """Which inputs a body `out + a * b` multiplies."""
+    added = added_value(block)
+    product = None if added is None else producer(added)
+    if product is None or product.name != "arith.mulf" or len(block.operations) != 3:
+        return None
+    arguments = list(block.arguments)
+    left, right = (arguments.index(v) if v in arguments else -1 for v in product.operands)
+    return None if -1 in (left, right) else (left, right)
 
 
 def _linear(expr: ir.AffineExpr, dims: int) -> list[int] | None:
     """Coefficients of the dims, then the constant."""
     row = [0] * (dims + 1)
     if isinstance(expr, ir.AffineConstantExpr):
-        row[-1] = ir.AffineConstantExpr(expr).value
+        row[-1] = expr.value
         return row
     if isinstance(expr, ir.AffineDimExpr):
-        row[ir.AffineDimExpr(expr).position] = 1
+        row[expr.position] = 1
         return row
     if not isinstance(expr, (ir.AffineAddExpr, ir.AffineMulExpr)):
         return None
-    binary = ir.AffineBinaryExpr(expr)
-    left, right = _linear(binary.lhs, dims), _linear(binary.rhs, dims)
+    left, right = _linear(expr.lhs, dims), _linear(expr.rhs, dims)
     if left is None or right is None:
         return None
     if isinstance(expr, ir.AffineAddExpr):
@@ -135,3 +178,11 @@ def _linear(expr: ir.AffineExpr, dims: int) -> list[int] | None:
     if any(right[:-1]):  # canonical form has the constant on the right
         return None
     return [x * right[-1] for x in left]
+
+
+def _column(linear: LinearMap, dim: int, strides: list[int]) -> int:
+    return sum(row[dim] * step for row, step in zip(linear.coefficients, strides, strict=True))
+
+
+def _dot(left: tuple[int, ...], right: list[int]) -> int:
+    return sum(x * y for x, y in zip(left, right, strict=True))

@@ -71,9 +71,13 @@ class Lanes:
         if stride != 1:
             at, steps, mask = self._spread(source, start, stride, mask)
             return vector.GatherOp(self.type, source.memory, [at], steps, mask, self.zero()).result
-        at = source.at(start)
-        if mask is None:
-            return vector.LoadOp(self.type, source.memory, [at]).result
+        if mask is not None:
+            return self.load_masked(source.advance(start), mask)
+        return vector.LoadOp(self.type, source.memory, [source.at(start)]).result
+
+    def load_masked(self, source: Pointer, mask: ir.Value) -> ir.Value:
+        """Read one register; lanes outside the mask read as zero."""
+        at = source.at(0)
         return vector.MaskedLoadOp(self.type, source.memory, [at], mask, self.zero()).result
 
     def store(self, value: ir.Value, target: Pointer, start: int, stride: int = 1) -> None:

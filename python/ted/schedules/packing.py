@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ted.mlir import arith, ir, vector
-from ted.schedules.emit import Index, carried_loop, constant, loop
+from ted.schedules.emit import Index, constant, loop
 from ted.schedules.microkernel import Lanes, Pointer
 from ted.schedules.strided_contraction import Dim
 
@@ -102,47 +102,33 @@ def _whole(lanes: Lanes) -> Lanes:
 def _transpose_run(panel: Panel, extent: Index, source: Pointer, packed: Pointer) -> None:
     """Pack the innermost dim, contiguous in B, in squares of width x width elements."""
     width = panel.lanes.width
-    if isinstance(extent, int):
-        main: Index = extent - extent % width
-        ragged = extent % width != 0
-    else:
-        main = arith.SubIOp(extent, arith.RemUIOp(extent, constant(width)).result).result
-        ragged = True
-    for start in panel.lanes.starts:
-        square = min(width, panel.lanes.count - start)
-        block = source.advance(start, panel.lane_b)
-        goal = packed.advance(start)
-        loop(0, main, width, lambda k, b=block, t=goal, n=square: _square(panel, n, k, b, t, None))
-        if ragged and isinstance(extent, int):
-            _square(panel, square, main, block, goal, extent)
-        elif ragged:
-            carried_loop(
-                main,
-                extent,
-                width,
-                (),
-                lambda k, _, b=block, t=goal, n=square: _square(panel, n, k, b, t, extent) or (),
-            )
+
+    def squares(rows: int, start: Index) -> None:
+        block, goal = source.advance(start, panel.lane_b), packed.advance(start)
+        loop(0, extent, width, lambda k: _square(panel, rows, block, goal, k, extent))
+
+    whole = panel.lanes.count - panel.lanes.count % width
+    loop(0, whole, width, lambda start: squares(width, start))
+    if panel.lanes.count > whole:
+        squares(panel.lanes.count - whole, whole)
 
 
 def _square(
-    panel: Panel, rows: int, k: Index, source: Pointer, packed: Pointer, extent: Index | None
+    panel: Panel, rows: int, source: Pointer, packed: Pointer, k: Index, extent: Index
 ) -> None:
-    """One square: row i of it is lane i of B, from step k on; past `extent` it reads zeros."""
+    """One square: row i of it is lane i of B, from step k on; past `extent` it reads zeros.
+
+    What it writes past the extent is either written again by the next run or padding.
+    """
     width, dense = panel.lanes.width, panel.row
     full = Lanes(width, width, panel.lanes.element)
-    mask = None if extent is None else _remaining_mask(width, k, extent)
-    registers = []
-    for row in range(width):
-        if row >= rows:
-            registers.append(full.zero())
-            continue
-        at = source.advance(row, panel.lane_b).advance(k)
-        if mask is None:
-            registers.append(full.load(at, 0))
-            continue
-        load = vector.MaskedLoadOp(full.type, at.memory, [at.at(0)], mask, full.zero())
-        registers.append(load.result)
+    ragged = not isinstance(extent, int) or extent % width != 0
+    mask = _remaining_mask(width, k, extent) if ragged else None
+    source = source.advance(k)
+    registers = [full.zero()] * width
+    for row in range(rows):
+        at = source.advance(row, panel.lane_b)
+        registers[row] = full.load(at, 0) if mask is None else full.load_masked(at, mask)
     for step, register in enumerate(transpose_square(registers)):
         full.store(register, packed.advance(k, dense).advance(step, dense), 0)
 

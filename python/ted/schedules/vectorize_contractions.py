@@ -16,14 +16,26 @@ from dataclasses import dataclass
 
 from ted.mlir import arith, ir, memref
 from ted.schedules.contraction_plan import Plan, plan_contraction, split
-from ted.schedules.emit import Index, loop
-from ted.schedules.linalg_contraction import ELEMENT_BYTES, MARK, is_contraction, strided_dims
+from ted.schedules.emit import Index, constant, loop
+from ted.schedules.linalg_contraction import (
+    ELEMENT_BYTES,
+    MARK,
+    LinalgContraction,
+    producer,
+    recognise,
+)
 from ted.schedules.microkernel import Lanes, Pointer, Tile, multiply_tile
 from ted.schedules.packing import Panel, pack_panel
 from ted.schedules.strided_contraction import Dim
 from ted.schedules.vector_target import TARGETS, host_target
 
-_NO_EFFECT = {"memref.subview", "memref.alloc", "memref.cast", "memref.reinterpret_cast"}
+_VIEWS = {
+    "memref.subview",
+    "memref.cast",
+    "memref.reinterpret_cast",
+    "memref.expand_shape",
+    "memref.collapse_shape",
+}
 
 
 @dataclass(frozen=True)
@@ -36,39 +48,43 @@ class VectorizeContractions:
         """Rewrite every marked contraction that has a plan."""
         target = TARGETS[self.target] if self.target else host_target()
         for op in _marked(module.operation):
-            if not is_contraction(op):
+            contraction = recognise(op)
+            strided = contraction.strided() if contraction else None
+            if contraction is None or strided is None:
                 continue
-            found = strided_dims(op)
-            if found is None:
-                continue
-            element = ir.MemRefType(op.operands[2].type).element_type
-            plan = plan_contraction(found[0], ELEMENT_BYTES[str(element)], target)
+            element_bytes = ELEMENT_BYTES[str(contraction.element)]
+            plan = plan_contraction(strided[0], element_bytes, target)
             if plan is not None:
                 with ir.InsertionPoint(op), op.location:
-                    _rewrite(op, plan, found[1], element)
+                    _rewrite(op, contraction, plan, strided[1])
 
 
-def _marked(root: ir.Operation) -> list[ir.OpView]:
-    found: list[ir.OpView] = []
+def _marked(root: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name == "linalg.generic" and MARK in op.attributes:
-            found.append(op.opview)
+            found.append(op)
         return ir.WalkResult.ADVANCE
 
     root.walk(visit)
     return found
 
 
-def _rewrite(op: ir.OpView, plan: Plan, offsets: tuple[int, ...], element: ir.Type) -> None:
-    pointers = [_flat(value).advance(at) for value, at in zip(op.operands, offsets, strict=True)]
-    a, b, c = pointers
+def _rewrite(
+    op: ir.Operation, contraction: LinalgContraction, plan: Plan, offsets: tuple[int, ...]
+) -> None:
     fill = _fill_before(op) if plan.single_block else None
-    starts_at_zero = fill is not None
-    _Emitter(plan, element, starts_at_zero).run(*((b, a, c) if plan.swapped else (a, b, c)))
-    op.operation.erase()
+    a, b, c = (
+        _flat(value).advance(offset)
+        for value, offset in zip(contraction.values, offsets, strict=True)
+    )
+    if plan.swapped:
+        a, b = b, a
+    _Emitter(plan, contraction.element, fill is not None).run(a, b, c)
+    op.erase()
     if fill is not None:
-        fill.operation.erase()
+        fill.erase()
 
 
 @dataclass(frozen=True)
@@ -116,9 +132,9 @@ class _Emitter:
         if not plan.last_block:
             return None
         last = plan.reduction_blocks[-1].extent - 1
-        is_last = arith.CmpIOp(arith.CmpIPredicate.eq, _value(block), _value(last)).result
+        is_last = arith.CmpIOp(arith.CmpIPredicate.eq, constant(block), constant(last)).result
         return arith.SelectOp(
-            is_last, _value(plan.last_block), _value(plan.reduction[0].extent)
+            is_last, constant(plan.last_block), constant(plan.reduction[0].extent)
         ).result
 
     def _panel_sizes(self) -> tuple[tuple[int, int], ...]:
@@ -197,12 +213,6 @@ def nest(
     )
 
 
-def _value(index: Index) -> ir.Value:
-    from ted.schedules.emit import constant
-
-    return constant(index)
-
-
 def _flat(value: ir.Value) -> Pointer:
     """The memref as one row of elements, so that positions are plain sums of strides."""
     kind = ir.MemRefType(value.type)
@@ -218,22 +228,37 @@ def _flat(value: ir.Value) -> Pointer:
     return Pointer(row.result)
 
 
-def _fill_before(op: ir.OpView) -> ir.OpView | None:
-    """The `linalg.fill` with zero of the op's output, if nothing in between touches memory."""
-    output = op.operands[2]
-    previous = list(op.operation.block.operations)
-    position = next(i for i, other in enumerate(previous) if other == op)
-    for other in reversed(previous[:position]):
-        name = other.operation.name
-        if name == "linalg.fill":
-            return other if other.operands[1] == output and _is_zero(other.operands[0]) else None
-        if name not in _NO_EFFECT and not name.startswith("arith."):
+def _fill_before(op: ir.Operation) -> ir.Operation | None:
+    """The `linalg.fill` with zero of the op's output, if nothing in between touches that memory.
+
+    Different allocations and arguments do not overlap: results are never written over inputs.
+    """
+    output = op.operands[len(op.operands) - 1]
+    root = _root(output)
+    siblings = [sibling.operation for sibling in op.block.operations]
+    for other in reversed(siblings[: siblings.index(op)]):
+        if other.name == "linalg.fill" and other.operands[1] == output:
+            return other if _is_zero(other.operands[0]) else None
+        if other.name in _VIEWS or other.name.startswith("arith."):
+            continue
+        if len(other.regions) and not other.name.startswith("linalg."):
+            return None
+        if not other.name.startswith(("linalg.", "memref.")) or root in map(_root, other.operands):
             return None
     return None
 
 
+def _root(value: ir.Value) -> ir.Value:
+    """The allocation or argument that a view looks at."""
+    owner = producer(value)
+    while owner is not None and owner.name in _VIEWS:
+        value = owner.operands[0]
+        owner = producer(value)
+    return value
+
+
 def _is_zero(value: ir.Value) -> bool:
-    owner = value.owner
-    if not isinstance(owner, ir.Operation) or owner.name != "arith.constant":
+    owner = producer(value)
+    if owner is None or owner.name != "arith.constant":
         return False
     return ir.FloatAttr(owner.attributes["value"]).value == 0.0

@@ -1,0 +1,92 @@
+"""`ted-schedule-contractions`: find contractions on tensors and claim them for the vector route.
+
+Before: named matrix products and convolutions, and generics that sum products of anything.
+After: `linalg.generic {ted.contraction}` with a body `out + a * b` for each that
+`plan_contraction` has a plan for; element-wise work in its factors stands before it as maps. Other
+ops are not touched. What has the mark must be left alone until `ted-vectorize-contractions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.mlir import interpreter, ir
+from ted.schedules.contraction_factors import split_factors
+from ted.schedules.contraction_plan import plan_contraction
+from ted.schedules.linalg_contraction import ELEMENT_BYTES, MARK, recognise
+from ted.schedules.vector_target import TARGETS, VectorTarget, host_target
+
+NAMED = (
+    "linalg.matmul",
+    "linalg.batch_matmul",
+    "linalg.batch_reduce_matmul",
+    "linalg.matvec",
+    "linalg.vecmat",
+    "linalg.batch_matvec",
+    "linalg.batch_vecmat",
+    "linalg.contract",
+    "linalg.conv_1d_nwc_wcf",
+    "linalg.conv_1d_ncw_fcw",
+    "linalg.conv_2d_nhwc_hwcf",
+    "linalg.conv_2d_nhwc_fhwc",
+    "linalg.conv_2d_nchw_fchw",
+    "linalg.conv_3d_ndhwc_dhwcf",
+    "linalg.conv_3d_ncdhw_fcdhw",
+)
+
+_GENERALIZE = """
+module attributes {{transform.with_named_sequence}} {{
+  transform.named_sequence @generalize(%root: !transform.any_op) {{
+    %named = transform.structured.match ops{{[{names}]}} in %root
+      : (!transform.any_op) -> !transform.any_op
+    transform.structured.generalize %named : (!transform.any_op) -> !transform.any_op
+    transform.yield
+  }}
+}}
+"""
+
+
+@dataclass(frozen=True)
+class ScheduleContractions:
+    """The pass. `target` is a row of `vector_target.TARGETS`, empty for the host's."""
+
+    target: str = ""
+
+    def run(self, module: ir.Module) -> None:
+        """Mark every contraction that has a plan."""
+        target = TARGETS[self.target] if self.target else host_target()
+        with module.context, ir.Location.unknown(module.context):
+            _generalize(module)
+            for op in _generics(module.operation):
+                contraction = split_factors(op) or op
+                if _has_plan(contraction, target):
+                    contraction.attributes[MARK] = ir.UnitAttr.get()
+
+
+def _generalize(module: ir.Module) -> None:
+    names = ", ".join(f'"{name}"' for name in NAMED)
+    script = ir.Module.parse(_GENERALIZE.format(names=names))
+    sequence = script.body.operations[0].operation
+    interpreter.apply_named_sequence(module.operation, sequence, script.operation)
+
+
+def _generics(root: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "linalg.generic" and isinstance(op.operands[0].type, ir.RankedTensorType):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return found
+
+
+def _has_plan(op: ir.Operation, target: VectorTarget) -> bool:
+    """Whether the op gets a plan when its operands are dense; layouts are known only later."""
+    contraction = recognise(op)
+    strided = contraction.strided() if contraction else None
+    if contraction is None or strided is None:
+        return False
+    element_bytes = ELEMENT_BYTES[str(contraction.element)]
+    return plan_contraction(strided[0], element_bytes, target) is not None
