@@ -156,3 +156,13 @@ def integer_set(attribute: ir.Attribute) -> ir.IntegerSet:
     return ir.IntegerSet.get(
         exprs.n_dims, exprs.n_symbols, list(exprs.results), are_equalities, attribute.context
     )
+
+
+def dialect_names(context: ir.Context) -> list[str]:
+    """Namespaces of the dialects that a context has loaded, of those that have a Python module."""
+    import pkgutil
+
+    package = importlib.import_module(f"{BINDING}.dialects")
+    names = {m.name.removesuffix("_dialect") for m in pkgutil.iter_modules(package.__path__)}
+    known = {"ted", "omp" if "openmp" in names else "", "acc" if "openacc" in names else ""}
+    return sorted(name for name in names | known if name and context.is_dialect_loaded(name))

@@ -1,0 +1,44 @@
+"""MLIR locations <-> the user's names and lines.
+
+A value that the user named `C` on line 41 of `model.py` has the location `"C"("model.py":41:0)`.
+"""
+
+from __future__ import annotations
+
+from ted.errors import SourceLocation
+from ted.mlir import ir
+
+
+def source_location(location: ir.Location) -> SourceLocation | None:
+    """The user's line in a location: the first file and line below names, calls and fusions."""
+    if isinstance(location, ir.FileLineColLoc):
+        return SourceLocation(location.filename, location.start_line, location.start_col)
+    if isinstance(location, ir.NameLoc):
+        return source_location(location.child_loc)
+    if isinstance(location, ir.CallSiteLoc):
+        return source_location(location.callee)
+    if isinstance(location, ir.FusedLoc):
+        found = (source_location(one) for one in location.locations)
+        return next((one for one in found if one is not None), None)
+    return None
+
+
+def user_name(location: ir.Location) -> str | None:
+    """The name that a location carries, if any."""
+    if isinstance(location, ir.NameLoc):
+        return location.name_str
+    if isinstance(location, ir.FusedLoc):
+        found = (user_name(one) for one in location.locations)
+        return next((one for one in found if one is not None), None)
+    return None
+
+
+def mlir_location(
+    source: SourceLocation | None, name: str | None = None, context: ir.Context | None = None
+) -> ir.Location:
+    """The location of something on the user's line, under the user's name."""
+    if source is None:
+        place = ir.Location.unknown(context)
+    else:
+        place = ir.Location.file(source.file, source.line, source.column, context)
+    return place if name is None else ir.Location.name(name, place, context)

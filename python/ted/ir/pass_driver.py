@@ -1,0 +1,185 @@
+"""Run a pipeline that mixes passes of MLIR and of ted on a module.
+
+MLIR's pass manager cannot hold our passes below `func.func` (it ends the process), so a pipeline is
+planned as a list of steps: MLIR's passes go to `PassManager` as text, ours are called on the whole
+module. A pass of ours below `func.func` runs on the module too, since it visits every function.
+The whole plan is made, and every option parsed, before anything runs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ted.errors import PassFailed, TedError
+from ted.ir.passes import Pass, is_ours, make_pass
+from ted.ir.pipeline_text import Element, parse_options, parse_pipeline
+from ted.mlir import PassManager, ir
+
+_OUR_ANCHORS = ("builtin.module", "func.func", "any")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One thing to run: a piece of a pipeline for MLIR, or one of our passes."""
+
+    name: str
+    work: PassManager | Pass
+
+
+class Observer(Protocol):
+    """Sees every step; printing and timing are observers."""
+
+    def before(self, name: str, module: ir.Module) -> None:
+        """Run before a step."""
+
+    def after(self, name: str, module: ir.Module) -> None:
+        """Run after a step that succeeded."""
+
+    def failed(self, name: str, module: ir.Module) -> None:
+        """Run after a step that failed."""
+
+
+def run_pipeline(
+    module: ir.Module,
+    pipeline: str,
+    *,
+    verify_each: bool = True,
+    observers: Sequence[Observer] = (),
+) -> None:
+    """Run the pipeline on the module, in place.
+
+    Raises: PassFailed for a broken pipeline or a failing pass of MLIR; what our pass raised.
+    """
+    tree = parse_pipeline(pipeline)
+    steps = plan(tree, module.context, verify_each=verify_each, one_by_one=bool(observers))
+    for step in steps:
+        for observer in observers:
+            observer.before(step.name, module)
+        try:
+            _run_step(step, module, verify_each)
+        except TedError:
+            for observer in observers:
+                observer.failed(step.name, module)
+            raise
+        for observer in observers:
+            observer.after(step.name, module)
+
+
+# ---- planning ------------------------------------------------------------------------------------
+
+
+def plan(
+    tree: Element, context: ir.Context, *, verify_each: bool = True, one_by_one: bool = False
+) -> list[Step]:
+    """Turn a pipeline into steps; `one_by_one` gives each pass of MLIR a step of its own.
+
+    Raises: PassFailed for an unknown pass, anchor or option.
+    """
+    steps: list[Step] = []
+    for element in _pieces(tree, one_by_one):
+        ours = [leaf for leaf in _leaves(element) if is_ours(leaf.name)]
+        if ours:
+            work: Pass | PassManager = make_pass(ours[0].name, parse_options(ours[0].options))
+        else:
+            work = _pass_manager(str(element), context, verify_each)
+        steps.append(Step(",".join(element.passes()), work))
+    return steps
+
+
+def _pieces(tree: Element, one_by_one: bool) -> Iterator[Element]:
+    """Split a tree into trees with one pass of ours each, or with passes of MLIR only."""
+    assert tree.children is not None, f"pipeline: an anchor is expected, got {tree}"
+    waiting: list[Element] = []
+
+    def flush() -> Iterator[Element]:
+        if waiting:
+            yield Element(tree.name, children=tuple(waiting))
+            waiting.clear()
+
+    for child in tree.children:
+        has_ours = any(is_ours(name) for name in child.passes())
+        if not has_ours and not one_by_one:
+            waiting.append(child)
+            continue
+        yield from flush()
+        if has_ours and tree.name not in _OUR_ANCHORS:
+            anchors = ", ".join(_OUR_ANCHORS)
+            raise PassFailed(f"pipeline: passes of ted run on {anchors}, got {tree.name} in {tree}")
+        inner = [child] if child.children is None else _pieces(child, one_by_one)
+        for piece in inner:
+            yield Element(tree.name, children=(piece,))
+    yield from flush()
+
+
+def _leaves(element: Element) -> Iterator[Element]:
+    if element.children is None:
+        yield element
+    for child in element.children or ():
+        yield from _leaves(child)
+
+
+def _pass_manager(text: str, context: ir.Context, verify_each: bool) -> PassManager:
+    try:
+        manager = PassManager.parse(text, context)
+    except ValueError as error:
+        reason = str(error).strip().splitlines()[0].rpartition(" error: ")[2]
+        raise PassFailed(f"pipeline: {reason}, got '{text}'") from None
+    manager.enable_verifier(verify_each)
+    return manager
+
+
+# ---- running -------------------------------------------------------------------------------------
+
+
+def _run_step(step: Step, module: ir.Module, verify_each: bool) -> None:
+    if isinstance(step.work, PassManager):
+        _run_upstream(step.work, step.name, module)
+        return
+    with module.context, ir.Location.unknown(), _one_thread(module.context):
+        _run_ours(step.work, step.name, module)
+    if verify_each:
+        _verify(step.name, module)
+
+
+def _run_upstream(manager: PassManager, name: str, module: ir.Module) -> None:
+    try:
+        manager.run(module.operation)
+    except ir.MLIRError as error:
+        raise PassFailed(f"{name}: failed{_because(error)}") from None
+
+
+def _run_ours(work: Pass, name: str, module: ir.Module) -> None:
+    try:
+        work.run(module)
+    except TedError:
+        raise
+    except ir.MLIRError as error:
+        raise PassFailed(f"{name}: made IR that MLIR refuses{_because(error)}") from error
+    except Exception as error:  # a bug of ours must not end a user's process
+        raise PassFailed(f"{name}: internal error, got {error!r}") from error
+
+
+def _verify(name: str, module: ir.Module) -> None:
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        raise PassFailed(f"{name}: left invalid IR{_because(error)}") from None
+
+
+def _because(error: ir.MLIRError) -> str:
+    """The first diagnostic of an error, unless a handler took it."""
+    found = error.error_diagnostics
+    return f": {found[0].message} ({found[0].location})" if found else ""
+
+
+@contextlib.contextmanager
+def _one_thread(context: ir.Context) -> Iterator[None]:
+    threads = context.get_num_threads()
+    context.enable_multithreading(False)
+    try:
+        yield
+    finally:
+        context.enable_multithreading(threads > 1)

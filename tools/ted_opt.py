@@ -1,0 +1,296 @@
+"""ted-opt: read MLIR, run a pipeline of ted's and MLIR's passes, print the result.
+
+Nothing heavy is imported before the flags are parsed, so that `--help` and `--list-passes` answer
+at once. Every failure is a diagnostic on stderr and exit code 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import time
+import traceback
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ted.errors import PassFailed, TedError
+from ted.tools.ted_opt_flags import parse_flags
+
+if TYPE_CHECKING:
+    from ted.mlir import ir
+    from ted.tools.diagnostics import Diagnostics
+    from ted.tools.observers import Timer
+
+_SPLIT = re.compile(r"^// -----\s*\n", re.MULTILINE)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the tool; returns the exit code."""
+    flags = parse_flags(argv)
+    if flags.list_passes:
+        return _list_passes()
+    if flags.version or flags.show_dialects:
+        return _show_version() if flags.version else _show_dialects()
+    try:
+        source = sys.stdin.read() if flags.input == "-" else _read(flags.input)
+        output, ok = _process_pieces(flags, source)
+        if ok or flags.verify_diagnostics:
+            _write(flags.output, b"" if flags.verify_diagnostics else output)
+    except TedError as error:
+        print(f"ted-opt: error: {error}", file=sys.stderr)
+        return 1
+    return 0 if ok else 1
+
+
+def _list_passes() -> int:
+    from ted.ir.passes import available
+
+    for name, row in available():
+        print(f"{name:28} {row.summary}")
+    return 0
+
+
+def _show_version() -> int:
+    from importlib import metadata
+
+    from ted.mlir import binding_version
+
+    print(f"ted {metadata.version('ted')}\n{binding_version()}")
+    return 0
+
+
+def _show_dialects() -> int:
+    from ted.dialects import make_context
+    from ted.mlir import dialect_names
+
+    print("Available Dialects: " + ",".join(dialect_names(make_context())))
+    return 0
+
+
+# ---- files ---------------------------------------------------------------------------------------
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise TedError(f"input: must be a readable text file, got '{path}': {reason}") from None
+
+
+def _write(path: str, output: bytes) -> None:
+    if path == "-":
+        sys.stdout.buffer.write(output)
+        sys.stdout.buffer.flush()
+        return
+    try:
+        Path(path).write_bytes(output)
+    except OSError as error:
+        raise TedError(f"output: must be a writable file, got '{path}': {error.strerror}") from None
+
+
+def _split(source: str) -> list[str]:
+    """The pieces of an input, padded with empty lines so that line numbers stay right."""
+    pieces: list[str] = []
+    start = 0
+    for found in [*_SPLIT.finditer(source), None]:
+        end = len(source) if found is None else found.start()
+        pieces.append("\n" * source.count("\n", 0, start) + source[start:end])
+        start = 0 if found is None else found.end()
+    return pieces
+
+
+# ---- one input -----------------------------------------------------------------------------------
+
+
+def _process_pieces(flags: argparse.Namespace, source: str) -> tuple[bytes, bool]:
+    pieces = _split(source) if flags.split_input_file else [source]
+    results = [Run(flags, piece).process() for piece in pieces]
+    separator = b"// -----\n"
+    return separator.join(text for text, _ in results), all(ok for _, ok in results)
+
+
+@dataclass
+class Run:
+    """The work on one piece of the input."""
+
+    flags: argparse.Namespace
+    source: str
+    timer: Timer | None = field(default=None)
+
+    def process(self) -> tuple[bytes, bool]:
+        """Parse, run, print; returns the output and whether all went well."""
+        from ted.tools.diagnostics import Diagnostics, unmet
+
+        diagnostics = Diagnostics(self.flags.input)
+        output = b""
+        try:
+            output = self._transform(diagnostics)
+        except TedError as error:
+            if self.flags.mlir_print_stacktrace_on_diagnostic:
+                traceback.print_exc()
+            if not diagnostics.has_error or not isinstance(error, PassFailed):
+                diagnostics.add_error(error)
+        if self.timer is not None:
+            self.timer.print(sys.stderr)
+        if self.flags.verify_diagnostics:
+            wrong = unmet(diagnostics, self.source)
+            for line in wrong:
+                print(line, file=sys.stderr)
+            return b"", not wrong
+        diagnostics.print(self.source, sys.stderr)
+        return output, not diagnostics.has_error
+
+    def _transform(self, diagnostics: Diagnostics) -> bytes:
+        from ted.dialects import make_context
+
+        context = make_context(threading=False)
+        context.allow_unregistered_dialects = self.flags.allow_unregistered_dialect
+        diagnostics.attach(context)
+        if self.flags.irdl_file:
+            _load_irdl(self.flags.irdl_file, context)
+        module, pipeline = self._parse(context)
+        if pipeline is not None:
+            self._run(module, pipeline)
+        if self.flags.verify_roundtrip:
+            _check_roundtrip(module, context)
+        if self.flags.emit_bytecode:
+            return _bytecode(module)
+        return (self._text(module).rstrip("\n") + "\n").encode()
+
+    def _parse(self, context: ir.Context) -> tuple[Any, str | None]:
+        from ted.ir.reproducer import split_reproducer
+        from ted.mlir import ir
+
+        started = time.perf_counter()
+        text, pipeline = self.source, self._pipeline()
+        if self.flags.run_reproducer:
+            text, pipeline = split_reproducer(text)
+            if pipeline is None:
+                raise PassFailed("reproducer: must hold a mlir_reproducer section, got none")
+        try:
+            if self.flags.no_implicit_module:
+                parsed = ir.Operation.parse(text, source_name=self.flags.input, context=context)
+            elif (
+                text == self.source and self.flags.input != "-" and not self.flags.split_input_file
+            ):
+                parsed = ir.Module.parseFile(self.flags.input, context)
+            else:
+                parsed = ir.Module.parse(text, context)
+        except ir.MLIRError:
+            raise PassFailed("input: must be MLIR that parses and verifies") from None
+        if self.flags.mlir_timing:
+            from ted.tools.observers import Timer
+
+            self.timer = Timer([("Parser", time.perf_counter() - started)])
+        return parsed, pipeline
+
+    def _pipeline(self) -> str | None:
+        if self.flags.passes:
+            return f"builtin.module({','.join(self.flags.passes)})"
+        return self.flags.pass_pipeline
+
+    def _run(self, module: Any, pipeline: str) -> None:
+        from ted.ir.pass_driver import run_pipeline
+        from ted.ir.pipeline_text import parse_pipeline
+        from ted.mlir import ir
+
+        if not isinstance(module, ir.Module):
+            raise PassFailed(f"pipeline: runs on a module, got {module.operation.name}")
+        if self.flags.dump_pass_pipeline:
+            print(f"Pass Manager with 1 passes:\n{parse_pipeline(pipeline)}\n", file=sys.stderr)
+        before = self._before_text(module, pipeline)
+        try:
+            run_pipeline(
+                module,
+                pipeline,
+                verify_each=self.flags.verify_each,
+                observers=self._observers(),
+            )
+        except TedError:
+            self._reproduce(before, pipeline)
+            raise
+
+    def _observers(self) -> list[Any]:
+        from ted.tools.observers import IRPrinter
+
+        flags = self.flags
+        printer = IRPrinter(
+            sys.stderr,
+            self._text,
+            before_all=flags.mlir_print_ir_before_all,
+            after_all=flags.mlir_print_ir_after_all,
+            before_names=frozenset(filter(None, flags.mlir_print_ir_before.split(","))),
+            after_names=frozenset(filter(None, flags.mlir_print_ir_after.split(","))),
+            after_change=flags.mlir_print_ir_after_change,
+            after_failure=flags.mlir_print_ir_after_failure,
+        )
+        observers: list[Any] = [printer] if printer.is_needed else []
+        return observers if self.timer is None else [*observers, self.timer]
+
+    def _before_text(self, module: ir.Module, pipeline: str) -> str:
+        flags = self.flags
+        if not (flags.mlir_generate_reproducer or flags.mlir_pass_pipeline_crash_reproducer):
+            return ""
+        from ted.ir.reproducer import write_reproducer
+
+        text = module.operation.get_asm(enable_debug_info=True)
+        if flags.mlir_generate_reproducer:
+            write_reproducer(flags.mlir_generate_reproducer, text, pipeline)
+        return text
+
+    def _reproduce(self, before: str, pipeline: str) -> None:
+        path = self.flags.mlir_pass_pipeline_crash_reproducer
+        if not path:
+            return
+        from ted.ir.reproducer import write_reproducer
+
+        command = write_reproducer(path, before, pipeline)
+        print(f"ted-opt: note: to reproduce, run: {command}", file=sys.stderr)
+
+    def _text(self, module: Any) -> str:
+        flags = self.flags
+        return module.operation.get_asm(
+            enable_debug_info=flags.mlir_print_debuginfo,
+            print_generic_op_form=flags.mlir_print_op_generic,
+            use_local_scope=flags.mlir_print_local_scope,
+            use_name_loc_as_prefix=flags.mlir_use_nameloc_as_prefix,
+            large_elements_limit=flags.mlir_elide_elementsattrs_if_larger,
+        )
+
+
+# ---- small parts ---------------------------------------------------------------------------------
+
+
+def _load_irdl(path: str, context: ir.Context) -> None:
+    from ted.mlir import ir, irdl
+
+    try:
+        irdl.load_dialects(ir.Module.parse(_read(path), context))
+    except ir.MLIRError:
+        raise PassFailed(f"irdl-file: must hold dialect definitions, got '{path}'") from None
+
+
+def _check_roundtrip(module: Any, context: ir.Context) -> None:
+    from ted.mlir import ir
+
+    for generic in (False, True):
+        options = {"enable_debug_info": True, "print_generic_op_form": generic}
+        first = module.operation.get_asm(**options)
+        second = ir.Module.parse(first, context).operation.get_asm(**options)
+        if first != second:
+            raise PassFailed("roundtrip: printed IR must parse to the same IR, got a difference")
+
+
+def _bytecode(module: Any) -> bytes:
+    import io
+
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
