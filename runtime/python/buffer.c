@@ -3,7 +3,7 @@
 #include "ted/runtime.h"
 
 typedef struct {
-  PyObject_HEAD
+  PyObject base;
   void *data;
   Py_ssize_t size;
 } Buffer;

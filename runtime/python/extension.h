@@ -2,8 +2,7 @@
 #ifndef TED_EXTENSION_H
 #define TED_EXTENSION_H
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "stable_abi.h"
 
 /* Raised for an index out of range; its arguments are (tensor id, dim, value, extent). */
 extern PyObject *ted_IndexFault;
@@ -13,10 +12,15 @@ extern PyType_Spec ted_buffer_type;
 
 /* Frees an object of one of our types and the reference that it holds to its type. */
 static inline void ted_free_object(PyObject *self) {
-  PyTypeObject *type = Py_TYPE(self);
+  PyTypeObject *type = self->ob_type;
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
   release(self);
-  Py_DECREF(type);
+  Py_DecRef((PyObject *)type);
+}
+
+static inline PyObject *ted_none(void) {
+  Py_IncRef(&_Py_NoneStruct);
+  return &_Py_NoneStruct;
 }
 
 #endif

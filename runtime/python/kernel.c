@@ -10,6 +10,12 @@
 #include "extension.h"
 #include "ted/runtime.h"
 
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+enum { LITTLE_ENDIAN_HOST = 0 };
+#else
+enum { LITTLE_ENDIAN_HOST = 1 };
+#endif
+
 enum { MAX_RANK = 32, ON_STACK = 32 };
 
 struct spec {
@@ -21,7 +27,7 @@ struct spec {
 };
 
 typedef struct {
-  PyObject_HEAD
+  PyObject base;
   void (*function)(void **);
   PyObject *owner; /* keeps the machine code alive */
   Py_ssize_t count;
@@ -33,7 +39,7 @@ typedef struct {
 static char format_kind(const char *format) {
   if (!format)
     return 'u';
-  if (*format == '@' || *format == '=' || (*format == '<' && PY_LITTLE_ENDIAN))
+  if (*format == '@' || *format == '=' || (*format == '<' && LITTLE_ENDIAN_HOST))
     format++;
   if (!format[0] || format[1])
     return 0;
@@ -75,7 +81,7 @@ static Py_ssize_t take_views(const Kernel *self, PyObject *arguments, Py_buffer 
 static PyObject *report(Kernel *self, enum ted_status status, const struct ted_call *call) {
   self->peak_bytes = call->peak;
   if (status == TED_OK)
-    Py_RETURN_NONE;
+    return ted_none();
   PyObject *value = status == TED_OUT_OF_MEMORY
                         ? PyLong_FromLongLong(call->failed_bytes)
                         : Py_BuildValue("(LLLL)", (long long)call->fault.tensor_id,
@@ -83,7 +89,7 @@ static PyObject *report(Kernel *self, enum ted_status status, const struct ted_c
                                         (long long)call->fault.extent);
   if (value)
     PyErr_SetObject(status == TED_OUT_OF_MEMORY ? PyExc_MemoryError : ted_IndexFault, value);
-  Py_XDECREF(value);
+  Py_DecRef(value);
   return NULL;
 }
 
@@ -97,10 +103,9 @@ static PyObject *run(Kernel *self, PyObject *arguments, Py_buffer *views, void *
       pointers[self->count + i] = &pointers[i];
     }
     struct ted_call call;
-    enum ted_status status;
-    Py_BEGIN_ALLOW_THREADS
-    status = ted_call_run(&call, self->function, pointers + self->count);
-    Py_END_ALLOW_THREADS
+    PyThreadState *thread = PyEval_SaveThread(); /* releases the GIL */
+    enum ted_status status = ted_call_run(&call, self->function, pointers + self->count);
+    PyEval_RestoreThread(thread);
     result = report(self, status, &call);
   } else {
     result = PyLong_FromSsize_t(taken);
@@ -134,7 +139,7 @@ static PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *ke
 static bool parse_spec(PyObject *item, struct spec *spec) {
   int kind, writable;
   PyObject *shape;
-  if (!PyTuple_Check(item))
+  if (!PyObject_IsInstance(item, (PyObject *)&PyTuple_Type))
     return PyErr_SetString(PyExc_TypeError, "a spec is (kind, item size, shape, writable)"), false;
   if (!PyArg_ParseTuple(item, "CnO!p", &kind, &spec->item_size, &PyTuple_Type, &shape, &writable))
     return false;
@@ -152,13 +157,13 @@ static bool parse_spec(PyObject *item, struct spec *spec) {
 static void kernel_dealloc(PyObject *object) {
   Kernel *self = (Kernel *)object;
   PyMem_Free(self->specs);
-  Py_XDECREF(self->owner);
+  Py_DecRef(self->owner);
   ted_free_object(object);
 }
 
 static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   unsigned long long address;
-  PyObject *specs, *owner = Py_None;
+  PyObject *specs, *owner = &_Py_NoneStruct;
   (void)keywords;
   if (!PyArg_ParseTuple(arguments, "KO!|O", &address, &PyTuple_Type, &specs, &owner))
     return NULL;
@@ -168,16 +173,16 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *k
   Kernel *self = (Kernel *)allocate(type, 0);
   if (!self)
     return NULL;
-  Py_INCREF(owner);
+  Py_IncRef(owner);
   self->owner = owner;
   self->function = (void (*)(void **))(uintptr_t)address;
   self->count = PyTuple_Size(specs);
   self->specs = PyMem_Calloc((size_t)self->count + 1, sizeof *self->specs);
   if (!self->specs)
-    return Py_DECREF(self), PyErr_NoMemory();
+    return Py_DecRef((PyObject *)self), PyErr_NoMemory();
   for (Py_ssize_t i = 0; i < self->count; i++)
     if (!parse_spec(PyTuple_GetItem(specs, i), &self->specs[i]))
-      return Py_DECREF(self), NULL;
+      return Py_DecRef((PyObject *)self), NULL;
   return (PyObject *)self;
 }
 

@@ -17,7 +17,7 @@ static PyObject *memory_peak(PyObject *module, PyObject *unused) {
 static PyObject *memory_reset_peak(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
   ted_memory_reset_peak();
-  Py_RETURN_NONE;
+  return ted_none();
 }
 
 static PyObject *memory_set_limit(PyObject *module, PyObject *bytes) {
@@ -37,7 +37,7 @@ static PyMethodDef methods[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef definition = {
+static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "ted._runtime",
     .m_doc = "The native side of ted.runtime: kernels, aligned buffers, memory counters.",
@@ -51,16 +51,16 @@ static bool add_type(PyObject *module, const char *name, PyType_Spec *spec) {
 }
 
 PyMODINIT_FUNC PyInit__runtime(void) {
-  PyObject *module = PyModule_Create(&definition);
+  PyObject *module = PyModule_Create2(&definition, PYTHON_API_VERSION);
   if (!module)
     return NULL;
   ted_IndexFault = PyErr_NewExceptionWithDoc(
       "ted._runtime.IndexFault", "An index out of range: (tensor id, dim, value, extent).", NULL,
       NULL);
-  Py_XINCREF(ted_IndexFault);
+  Py_IncRef(ted_IndexFault);
   if (!ted_IndexFault || PyModule_AddObject(module, "IndexFault", ted_IndexFault) < 0 ||
       !add_type(module, "Kernel", &ted_kernel_type) ||
       !add_type(module, "Buffer", &ted_buffer_type))
-    return Py_DECREF(module), NULL;
+    return Py_DecRef(module), NULL;
   return module;
 }

@@ -60,7 +60,8 @@ def allocate(spec: ArgSpec) -> np.ndarray:
 
     Raises: MemoryError with the number of bytes.
     """
-    return np.ndarray(spec.shape, spec.storage_dtype, Buffer(spec.nbytes))
+    memory: Any = Buffer(spec.nbytes)  # numpy's annotations list known buffer types before 3.12
+    return np.ndarray(spec.shape, spec.storage_dtype, memory)
 
 
 def as_result(storage: np.ndarray, spec: ArgSpec) -> np.ndarray:

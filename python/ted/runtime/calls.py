@@ -165,6 +165,7 @@ def _is_dense(array: np.ndarray) -> bool:
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
     try:
-        return np.shares_memory(a, b, max_work=10_000)
+        # numpy's annotation of max_work knows the two special values only
+        return np.shares_memory(a, b, max_work=10_000)  # pyright: ignore[reportArgumentType]
     except np.exceptions.TooHardError:
         return True
