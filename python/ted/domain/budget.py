@@ -39,6 +39,14 @@ def _is_quota(error: isl.Error) -> bool:
     return "maximal number of operations" in str(error)
 
 
+def _check_not_exhausted() -> None:
+    """Every isl object costs an operation, so making one fails when the count has run out.
+
+    A few calls (printing, callbacks) do not report that themselves but give an incomplete result.
+    """
+    isl.Val.zero(isl.DEFAULT_CONTEXT)
+
+
 def _apply(budget: _Budget | None) -> None:
     """Start counting anew against `budget`; to isl zero means no limit, so one means none left."""
     context = isl.DEFAULT_CONTEXT
@@ -71,7 +79,9 @@ def bounded(
     outer = _current.get()
     with _counting(operations) as inner:
         try:
-            return call(*args)
+            result = call(*args)
+            _check_not_exhausted()
+            return result
         except isl.Error as error:
             if not _is_quota(error):
                 raise
@@ -89,6 +99,7 @@ def total_budget(operations: int = TOTAL_OPERATIONS) -> Generator[None]:
     with _counting(operations):
         try:
             yield
+            _check_not_exhausted()
         except isl.Error as error:
             if not _is_quota(error):
                 raise

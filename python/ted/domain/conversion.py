@@ -65,7 +65,7 @@ def constraints(part: isl.BasicSet) -> Conjunction:
         Constraint(_normalised_sign(from_isl(c.get_aff()), c.is_equality()), c.is_equality())
         for c in part.get_constraints()
     ]
-    kept = [c for c in found if not (c.expression.is_constant and c.holds(()))]
+    kept = [c for c in found if not _always_holds(c)]
     return tuple(sorted(set(kept), key=lambda c: (not c.equality, str(c))))
 
 
@@ -90,6 +90,17 @@ def _normalised_sign(value: Aff, equality: bool) -> Aff:
     if found is not None and found.rest == Aff():
         return _positive(found.argument) % found.divisor  # x % m == 0 exactly when -x % m == 0
     return _positive(value)
+
+
+def _always_holds(constraint: Constraint) -> bool:
+    """Constants, and what the range of a remainder alone implies: isl may state that too."""
+    value = constraint.expression
+    if value.is_constant:
+        return constraint.holds(())
+    found = affine.remainder(value)
+    if constraint.equality or found is None or not found.rest.is_constant:
+        return False
+    return min(0, found.factor * (found.divisor - 1)) + found.rest.const >= 0
 
 
 def _positive(value: Aff) -> Aff:

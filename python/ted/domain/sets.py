@@ -69,9 +69,14 @@ def bounding_box(ranges: Sequence[tuple[int, int]]) -> isl.Set:
     """The points with `lower <= dim k <= upper` for `(lower, upper) = ranges[k]`."""
     result = isl.Set.universe(space(len(ranges)))
     for k, (lower, upper) in enumerate(ranges):
-        result = result.lower_bound_val(SET, k, isl.Val(lower))
-        result = result.upper_bound_val(SET, k, isl.Val(upper))
+        result = within(result, k, lower, upper)
     return result
+
+
+def within(points: isl.Set, index: int, lower: int, upper: int) -> isl.Set:
+    """The points with `lower <= dim index <= upper`."""
+    above = points.lower_bound_val(SET, index, isl.Val(lower))
+    return above.upper_bound_val(SET, index, isl.Val(upper))
 
 
 def multi_aff(rank: int, values: Sequence[isl.Aff]) -> isl.MultiAff:
@@ -123,6 +128,13 @@ def as_function(points: isl.Set, index: int) -> isl.Map:
     return isl.Map.from_domain(points).move_dims(OUT, 0, IN, index, 1)
 
 
+def pieces_of(function: isl.PwMultiAff) -> list[tuple[isl.Set, isl.MultiAff]]:
+    """The pieces of a function; isl drops exceptions of the callback, so it does nothing else."""
+    pieces: list[tuple[isl.Set, isl.MultiAff]] = []
+    function.foreach_piece(lambda part, value: pieces.append((part, value)))
+    return pieces
+
+
 def disjoint_parts(points: isl.Set) -> list[isl.BasicSet]:
     """Basic sets without common points that make up `points`, all divisions explicit.
 
@@ -154,8 +166,11 @@ def dim_ranges(points: isl.Set) -> list[tuple[int, int]] | None:
 
 def to_int(value: isl.Val) -> int:
     """An integral isl value as a Python integer."""
-    assert value.is_int(), f"integer expected, got {value}"
-    return int(value.to_str())
+    text = value.to_str()
+    if not text:  # isl prints nothing, whatever its stub says, once a budget is spent
+        raise isl.Error("maximal number of operations exceeded")
+    assert "/" not in text, f"integer expected, got {text}"
+    return int(text)
 
 
 def point_of(points: isl.Set) -> tuple[int, ...] | None:
@@ -164,3 +179,14 @@ def point_of(points: isl.Set) -> tuple[int, ...] | None:
         return None
     point = points.sample_point()
     return tuple(to_int(point.get_coordinate_val(SET, k)) for k in range(rank_of(points)))
+
+
+def project(points: isl.Set, dims: Sequence[int]) -> isl.Set:
+    """The points' coordinates `dims` (ascending) alone, unnamed."""
+    kept = list(dims)
+    assert kept == sorted(set(kept)), f"ascending dims expected, got {kept}"
+    points = anonymous(points)
+    for k in reversed(range(rank_of(points))):
+        if k not in kept:
+            points = points.project_out(SET, k, 1)
+    return anonymous(points)

@@ -1,0 +1,124 @@
+"""Take the divisions out of a chart by residue classes of its outer dims.
+
+Expand: `q = m*u + c` as two dims when that leaves no division over u or c and no loop bound on c.
+Clone: one chart per residue c otherwise, `q = m*u + c` with c a constant; classes without a point
+vanish, and in the others loops that only skipped points have become shorter or gone.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+from ted.domain import conversion, sets
+from ted.domain.affine import Aff, Floor
+from ted.domain.charts import Chart
+from ted.domain.normalise import Normalised, moduli, normalise
+from ted.domain.projection import drop_single_valued_loops, parametrise_targets
+
+MAX_EXPANSION = 4096
+MAX_MODULUS = 8
+MAX_CLASSES = 32
+PERIODS_TO_CLONE = 4
+"""A division in an access alone is taken out only along dims of at least so many periods."""
+
+
+def expand_classes(chart: Chart, whole: Normalised) -> tuple[Chart, Normalised]:
+    """Split outer dims in two wherever their divisions disappear by that; last dims first."""
+    periods = _periods(whole, [*whole.shifts, *_plain_values(whole.chart)])
+    for index in reversed(range(chart.outer)):
+        if 1 < periods[index] <= MAX_EXPANSION:
+            expanded = _expanded(chart, index, periods[index])
+            normalised = normalise(expanded)
+            if _is_free_of_divisions(normalised.chart, index):
+                chart, whole = expanded, normalised
+    return chart, whole
+
+
+def _expanded(chart: Chart, index: int, period: int) -> Chart:
+    rank = chart.rank + 1
+    values = [sets.dim_aff(rank, k + (k > index)) for k in range(chart.rank)]
+    values[index] = sets.linear(rank, [0] * index + [period, 1])
+    residues = sets.within(sets.universe(rank), index + 1, 0, period - 1)
+    return chart.substitute(rank, chart.outer + 1, values).restrict(residues).simplified()
+
+
+def _is_free_of_divisions(chart: Chart, index: int) -> bool:
+    """No floor sees dims index and index + 1, and no loop is bounded by the residue index + 1."""
+    pair, loops = {index, index + 1}, set(range(chart.outer, chart.rank))
+    if any(_floored_dims(value) & pair for value in _plain_values(chart.simplified())):
+        return False
+    for constraint in itertools.chain(*conversion.conjunctions(chart.domain)):
+        value = constraint.expression
+        if _floored_dims(value) & pair or (index + 1 in value.dims and value.dims & loops):
+            return False
+    return True
+
+
+def clone_classes(chart: Chart, whole: Normalised) -> list[Normalised]:
+    """One chart per residue class, where that takes divisions or empty trips away."""
+    periods = _clone_periods(whole)
+    count = math.prod(periods)
+    if max(periods, default=1) > MAX_MODULUS or not 1 < count <= MAX_CLASSES:
+        return [whole]
+    classes = [n for residues in _residues(periods) for n in _class(chart, periods, residues)]
+    divisions = max((_divisions(n) for n in classes), default=0)
+    if divisions < _divisions(whole) or sum(map(_trips, classes)) < _trips(whole):
+        return classes
+    return [whole]
+
+
+def _clone_periods(whole: Normalised) -> list[int]:
+    """The periods of loop bounds and strides, and of accesses along dims of many periods."""
+    equalities = (
+        c.expression
+        for c in itertools.chain(*conversion.conjunctions(whole.chart.domain))
+        if c.equality
+    )
+    periods = _periods(whole, [*whole.shifts, *equalities])
+    accesses = _periods(whole, _plain_values(whole.chart.simplified()))
+    ranges = sets.dim_ranges(whole.chart.outer_domain()) or []
+    for k, (lower, upper) in enumerate(ranges):
+        if upper - lower + 1 >= PERIODS_TO_CLONE * accesses[k]:
+            periods[k] = math.lcm(periods[k], accesses[k])
+    return periods
+
+
+def _residues(periods: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    return itertools.product(*(range(period) for period in periods))
+
+
+def _class(chart: Chart, periods: Sequence[int], residues: Sequence[int]) -> Iterator[Normalised]:
+    values = sets.dim_affs(chart.rank)
+    for k, (period, residue) in enumerate(zip(periods, residues, strict=True)):
+        values[k] = sets.linear(chart.rank, [0] * k + [period], residue)
+    members = chart.substitute(chart.rank, chart.outer, values)
+    if members.domain.is_empty():
+        return
+    for part in drop_single_valued_loops(members):
+        yield normalise(parametrise_targets(part))
+
+
+def _periods(whole: Normalised, values: Sequence[Aff]) -> list[int]:
+    rank = whole.chart.rank
+    seen = [moduli(value, rank) for value in values]
+    return [math.lcm(*(periods[k] for periods in seen)) for k in range(whole.chart.outer)]
+
+
+def _plain_values(chart: Chart) -> list[Aff]:
+    return [conversion.from_isl(value) for value in chart.values]
+
+
+def _floored_dims(value: Aff) -> frozenset[int]:
+    floored = (term.inner.dims for _, term in value.terms if isinstance(term, Floor))
+    return frozenset[int]().union(*floored)
+
+
+def _divisions(whole: Normalised) -> int:
+    return sum(not value.is_affine for value in _plain_values(whole.chart.simplified()))
+
+
+def _trips(whole: Normalised) -> int:
+    ranges = sets.dim_ranges(whole.chart.outer_domain()) or []
+    return math.prod(whole.extents) * math.prod(upper - lower + 1 for lower, upper in ranges)
