@@ -71,11 +71,11 @@ PASSES: dict[str, Row] = {
     ),
     "ted-schedule-contractions": Row(
         "ted.schedules.ted_schedule_contractions:TedScheduleContractions",
-        "tile and pack contractions for registers and caches",
+        "find contractions on tensors and claim them for the vector route",
     ),
-    "ted-lower-vectors": Row(
-        "ted.schedules.ted_lower_vectors:TedLowerVectors",
-        "lower vector operations of scheduled contractions",
+    "ted-vectorize-contractions": Row(
+        "ted.schedules.ted_vectorize_contractions:TedVectorizeContractions",
+        "turn claimed contractions on memrefs into loops around register tiles",
     ),
     "convert-ted-to-linalg": Row(
         "ted.lowering.convert_ted_to_linalg:ConvertTedToLinalg",

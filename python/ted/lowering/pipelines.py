@@ -17,6 +17,8 @@ from ted.lowering.convert_ted_to_linalg import ConvertTedToLinalg
 from ted.lowering.copies_to_linalg import CopiesToLinalg
 from ted.lowering.pass_destinations import PassDestinations
 from ted.mlir import PassManager, ir
+from ted.schedules.ted_schedule_contractions import TedScheduleContractions
+from ted.schedules.ted_vectorize_contractions import TedVectorizeContractions
 
 
 class Pass(Protocol):
@@ -58,6 +60,7 @@ CPU_STAGES: tuple[Stage, ...] = (
         (
             Step(PassDestinations(), "before any CSE, which would merge the starts of two results"),
             Step("func.func(canonicalize,cse)", "equal slices and paddings become one"),
+            Step(TedScheduleContractions(), "before anything else fuses or tiles what it claims"),
         ),
     ),
     Stage(
@@ -74,6 +77,7 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "loops",
         (
+            Step(TedVectorizeContractions(), "layouts are known now; before generics become loops"),
             Step(CopiesToLinalg(), "a strided memref.copy would call a missing function"),
             Step("func.func(convert-linalg-to-loops),canonicalize,cse", "LLVM vectorises the loops"),
             Step("loop-invariant-code-motion", "addresses and guards of outer dims leave the loop"),

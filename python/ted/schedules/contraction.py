@@ -1,20 +1,20 @@
-"""The schedule of contractions: two steps of the pipeline, one on each side of bufferization."""
+"""The schedule of contractions: two steps of a pipeline, one on each side of bufferization."""
 
 from __future__ import annotations
 
 from ted.mlir import ir
-from ted.schedules.schedule_contractions import ScheduleContractions
-from ted.schedules.vectorize_contractions import VectorizeContractions
+from ted.schedules.ted_schedule_contractions import TedScheduleContractions
+from ted.schedules.ted_vectorize_contractions import TedVectorizeContractions
 
 
 def schedule_tensors(module: ir.Module) -> None:
-    """Claim the contractions of a module on tensors: see `schedule_contractions`."""
-    ScheduleContractions().run(module)
+    """Claim the contractions of a module on tensors, as `ted-schedule-contractions`."""
+    TedScheduleContractions().run(module)
 
 
 def schedule_buffers(module: ir.Module) -> None:
-    """Turn the claimed ones, now on memrefs, into vector code: see `vectorize_contractions`.
+    """Turn the claimed ones, now on memrefs, into vector code, as `ted-vectorize-contractions`.
 
-    After the buffers' own promotion and deallocation, before generics become scalar loops.
+    It comes after buffers were promoted and deallocated, before generics become scalar loops.
     """
-    VectorizeContractions().run(module)
+    TedVectorizeContractions().run(module)

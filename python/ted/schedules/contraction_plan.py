@@ -31,7 +31,7 @@ OUTPUT_CYCLES, FAR_OUTPUT_CYCLES, FAR_ROWS_BYTES = 2.0, 8.0, 2048
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything `vectorize-contractions` needs: loop order is the order of the fields."""
+    """Everything `ted-vectorize-contractions` needs: loop order is the order of the fields."""
 
     swapped: bool
     batch: tuple[Dim, ...]

@@ -29,6 +29,8 @@ from ted.schedules.packing import Panel, pack_panel
 from ted.schedules.strided_contraction import Dim
 from ted.schedules.vector_target import TARGETS, host_target
 
+# A packed panel of at most this size lies on the stack: no allocation in a small product.
+STACK_BYTES = 32768
 _VIEWS = {
     "memref.subview",
     "memref.cast",
@@ -39,7 +41,7 @@ _VIEWS = {
 
 
 @dataclass(frozen=True)
-class VectorizeContractions:
+class TedVectorizeContractions:
     """The pass. `target` is a row of `vector_target.TARGETS`, empty for the host's."""
 
     target: str = ""
@@ -81,7 +83,7 @@ def _rewrite(
     )
     if plan.swapped:
         a, b = b, a
-    _Emitter(plan, contraction.element, fill is not None).run(a, b, c)
+    _Emitter(plan, contraction.element, fill is not None, _entry_block(op)).run(a, b, c)
     op.erase()
     if fill is not None:
         fill.erase()
@@ -94,6 +96,7 @@ class _Emitter:
     plan: Plan
     element: ir.Type
     starts_at_zero: bool
+    entry: ir.Block
 
     def run(self, a: Pointer, b: Pointer, c: Pointer) -> None:
         if self.plan.pack == "none":
@@ -103,6 +106,11 @@ class _Emitter:
         size = self._panel(widest).size
         scratch_type = ir.MemRefType.get([size], self.element)
         alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+        if size * ELEMENT_BYTES[str(self.element)] <= STACK_BYTES:
+            with ir.InsertionPoint.at_block_begin(self.entry):
+                scratch = memref.AllocaOp(scratch_type, [], [], alignment=alignment).result
+            self._batches(a, b, c, Pointer(scratch))
+            return
         scratch = memref.AllocOp(scratch_type, [], [], alignment=alignment).result
         self._batches(a, b, c, Pointer(scratch))
         memref.DeallocOp(scratch)
@@ -226,6 +234,15 @@ def _flat(value: ir.Value) -> Pointer:
     flat = ir.MemRefType.get([size], kind.element_type, layout, kind.memory_space)
     row = memref.ReinterpretCastOp(flat, value, offsets, [], [], [offset], [size], [1])
     return Pointer(row.result)
+
+
+def _entry_block(op: ir.Operation) -> ir.Block:
+    """First block of the function: a stack buffer made there exists once, not per iteration."""
+    parent = op.parent
+    while parent is not None and parent.name != "func.func":
+        parent = parent.operation.parent
+    assert parent is not None, "code is inside functions"
+    return parent.regions[0].blocks[0]
 
 
 def _fill_before(op: ir.Operation) -> ir.Operation | None:

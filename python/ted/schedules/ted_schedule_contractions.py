@@ -47,7 +47,7 @@ module attributes {{transform.with_named_sequence}} {{
 
 
 @dataclass(frozen=True)
-class ScheduleContractions:
+class TedScheduleContractions:
     """The pass. `target` is a row of `vector_target.TARGETS`, empty for the host's."""
 
     target: str = ""
