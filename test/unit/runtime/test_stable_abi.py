@@ -1,4 +1,4 @@
-"""The hand-written part of Python's stable ABI agrees with the real Python.h, where there is one."""
+"""The hand-written part of Python's stable ABI agrees with Python.h, where there is one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ def probe(header: str) -> str:
     for name, fields in FIELDS.items():
         prints.append(f'printf("{name} %zu\\n", sizeof({name}));')
         prints += [f'printf("{name}.{f} %zu\\n", offsetof({name}, {f}));' for f in fields]
-    return f"{header}\n#include <stddef.h>\n#include <stdio.h>\nint main(void) {{ {' '.join(prints)} return 0; }}"
+    includes = f"{header}\n#include <stddef.h>\n#include <stdio.h>"
+    return f"{includes}\nint main(void) {{ {' '.join(prints)} return 0; }}"
 
 
 def test_constants_and_layouts_are_those_of_python(tmp_path: Path) -> None:
@@ -60,5 +61,5 @@ def test_constants_and_layouts_are_those_of_python(tmp_path: Path) -> None:
 
 
 def test_signatures_do_not_contradict_python(tmp_path: Path) -> None:
-    both = "#define Py_LIMITED_API 0x030B0000\n#include <Python.h>\n#include \"stable_abi.h\""
+    both = '#define Py_LIMITED_API 0x030B0000\n#include <Python.h>\n#include "stable_abi.h"'
     assert run_c(tmp_path, f"{both}\nint main(void) {{ return 0; }}") == ""
