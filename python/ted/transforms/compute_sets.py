@@ -6,18 +6,16 @@ passes that rewrite work on equations instead.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import islpy as isl
-
 from ted.dialects.ted import ComputeOp
 from ted.domain import affine, conversion, sets
 from ted.domain.affine import Aff, Constraint
 from ted.errors import SourceLocation
+from ted.ir.locations import source_location, user_name
 from ted.mlir import ir
 
 
@@ -32,7 +30,7 @@ class Access:
     tensor: str
     shape: tuple[int, ...]
     subscripts: tuple[Aff | None, ...]
-    points: isl.Set
+    points: Any  # isl set
     is_box: bool  # every point of the box
 
 
@@ -58,7 +56,7 @@ class ComputeSets:
         return not constraints(self.op.domain_set)
 
     @cached_property
-    def domain(self) -> isl.Set:
+    def domain(self) -> Any:
         """The points that take part."""
         return sets.box(self.box).intersect(set_of(self.op.domain_set, len(self.box)))
 
@@ -85,7 +83,7 @@ class ComputeSets:
     @property
     def place(self) -> SourceLocation | None:
         """The user's line."""
-        return place_of(self.op.location)
+        return source_location(self.op.location)
 
 
 def computes(module: ir.Module | ir.Operation) -> list[ComputeOp]:
@@ -151,30 +149,21 @@ def constraints(integer_set: ir.IntegerSet) -> list[Constraint]:
     return found
 
 
-def set_of(integer_set: ir.IntegerSet, rank: int) -> isl.Set:
+def set_of(integer_set: ir.IntegerSet, rank: int) -> Any:
     """A set as an isl set over `rank` dims."""
     return conversion.from_conjunctions(rank, [constraints(integer_set)])
 
 
-def to_isl(subscripts: Sequence[Aff], rank: int) -> list[isl.PwAff]:
+def to_isl(subscripts: Sequence[Aff], rank: int) -> list[Any]:
     """Subscripts as isl functions."""
     return [conversion.to_piecewise(value, rank) for value in subscripts]
 
 
-# ------------------------------------------------------------------ names and places
-
-_NAME = re.compile(r'loc\((?:fused(?:<[^\[]*>)?\[)?"([^"]*)"\(')
-_FILE = re.compile(r'"([^"]*)":(\d+):(\d+)')
+# ------------------------------------------------------------------ names
 
 
 def name_of(value: ir.Value) -> str | None:
     """The user's name of a tensor, from its location."""
-    location = value.location if isinstance(value, ir.BlockArgument) else value.owner.location
-    found = _NAME.match(str(location))
-    return found[1] if found else None
-
-
-def place_of(location: ir.Location) -> SourceLocation | None:
-    """The first file and line that a location mentions."""
-    found = _FILE.search(str(location))
-    return SourceLocation(found[1], int(found[2]), int(found[3])) if found else None
+    return user_name(
+        value.location if isinstance(value, ir.BlockArgument) else value.owner.location
+    )

@@ -12,11 +12,10 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-import islpy as isl
-
-from ted.domain import bounds, sets
+from ted.domain import bounds
 from ted.domain.affine import Aff
-from ted.domain.budget import BudgetExhausted, required
+from ted.domain.budget import BudgetExhausted
+from ted.domain.collisions import collision
 from ted.errors import VerifyError
 from ted.mlir import ir
 from ted.transforms.compute_sets import Access, ComputeSets, computes, shape_of, to_isl
@@ -27,22 +26,18 @@ LARGEST_SIZE = 2**63 - 1
 
 @dataclass(frozen=True)
 class TedCheckBounds:
-    """Change nothing; report every access that may leave its tensor and fail.
+    """Change nothing; fail at the first access that may leave its tensor.
 
     Before: a read `affine_map<(d0) -> (d0 + 3)>` of a tensor<8xf32> for d0 in [0, 8)
     After: error: ted.compute: read 0 uses index d0 + 3 in [3, 10], tensor A has extent 8 in dim 0,
     first at d0=5
 
-    Raises: VerifyError with the first finding, after a diagnostic for each.
+    Raises: VerifyError at the user's line.
     """
 
     def run(self, module: ir.Module) -> None:
         """Check every op of the module."""
-        findings = list(violations(module))
-        for op_sets, message in findings:
-            op_sets.op.location.emit_error(message)
-        if findings:
-            op_sets, message = findings[0]
+        for op_sets, message in violations(module):
             raise VerifyError(message, op_sets.place)
 
 
@@ -137,28 +132,15 @@ def _written_twice(op_sets: ComputeSets, write: Access) -> str | None:
     if None in write.subscripts:
         return "set writes an element once, got a write at data indices"
     index = to_isl([s for s in write.subscripts if s is not None], len(op_sets.box))
-    if bounds.is_injective(write.points, index):
+    found = collision(write.points, index)
+    if found is None:
         return None
-    one, other = _pair(write.points, index)
     target = ", ".join(s.show() for s in write.subscripts if s is not None)
-    return f"set writes an element once, got [{target}] equal at points {one} and {other}"
+    points = f"points {list(found.one)} and {list(found.other)}"
+    return f"set writes an element once, got [{target}] equal at {points}"
 
 
 def _is_projection(op_sets: ComputeSets, write: Access) -> bool:
     """Whether every dim is a subscript of its own."""
     plain = {s.as_dim for s in write.subscripts if s is not None}
     return plain >= set(range(len(op_sets.box)))
-
-
-def _pair(points: isl.Set, index: list[isl.PwAff]) -> tuple[list[int], list[int]]:
-    """Two points with the same index."""
-
-    def sample() -> isl.Set:
-        relation = sets.index_map(points, index)
-        again = relation.apply_range(relation.reverse())
-        return again.subtract(isl.Map.identity(again.get_space())).wrap().flatten()
-
-    found = sets.point_of(required(sample))
-    assert found is not None, "a map that is not injective has such points"
-    rank = sets.rank_of(points)
-    return list(found[:rank]), list(found[rank:])

@@ -108,7 +108,7 @@ def test_sizes_beyond_64_bits_are_refused():
     assert "tensors of less than 2**63 bytes" in texts[1]
 
 
-def test_pass_raises_with_the_line_of_the_user(capfd):
+def test_pass_raises_with_the_line_of_the_user():
     with make_context():
         module = ir.Module.parse(copy([10], "d0", [9]))
         with pytest.raises(VerifyError, match=r"tensor A has extent 9 .*\(model.py:41\)"):
