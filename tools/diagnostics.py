@@ -64,7 +64,9 @@ class Diagnostics:
         if place is None:
             self.found.append(Found("error", message, self.path, None, 0))
         else:
-            self.found.append(Found("error", message, place.file, place.line, place.column))
+            file = self.path if place.file == "-" else place.file
+            message = message.removesuffix(f" ({place})")
+            self.found.append(Found("error", message, file, place.line, place.column))
 
     @property
     def has_error(self) -> bool:
