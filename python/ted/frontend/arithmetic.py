@@ -1,0 +1,177 @@
+"""Operators on scalar expressions as users mean them: weak Python numbers, promotion, kinds.
+
+Python numbers are weak: they take the type of the other operand, unless its kind is too small (a
+float beside integers makes float32).  Indices stay indices among themselves and count as int64
+beside data.  Integers go to float32 where an operation needs a float.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from ted.frontend.locations import fail
+from ted.ir import scalar
+from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType, promote
+from ted.ir.operations import OPERATIONS
+from ted.ir.scalar import Expr, is_const
+
+Number: TypeAlias = "int | float | bool"
+Operand: TypeAlias = "Expr | int | float | bool"
+
+_RANK = {"bool": 0, "int": 1, "index": 1, "float": 2}
+_AT_LEAST = {bool: 0, int: 1, float: 2}
+
+
+def constant(value: Number, dtype: DType, what: str) -> Expr:
+    """A Python number as a constant of `dtype`, refused where the type cannot hold it."""
+    if dtype.kind in ("int", "index") and not -(2 ** (dtype.bits - 1)) <= value < 2 ** (
+        dtype.bits - 1
+    ):
+        fail(f"{what}: the constant must fit the type {dtype}, got {value}")
+    if dtype.is_float and isinstance(value, int) and abs(value) > 10**308:
+        fail(f"{what}: the constant must fit the type {dtype}, got {value}")
+    return scalar.const(value, dtype)
+
+
+def common_dtype(operands: Sequence[Operand]) -> DType:
+    """The type in which operands meet; all Python ints make an index."""
+    typed = [o.dtype for o in operands if isinstance(o, Expr)]
+    rank = max((_AT_LEAST[type(o)] for o in operands if not isinstance(o, Expr)), default=0)
+    if all(t.is_index for t in typed):
+        return INDEX if rank < 2 else FLOAT32
+    dtype = typed[0]
+    for other in typed[1:]:
+        dtype = promote(dtype, other)
+    if rank > _RANK[dtype.kind]:
+        return FLOAT32 if rank == 2 else INT64
+    return dtype
+
+
+def convert(operand: Operand, dtype: DType, what: str) -> Expr:
+    """An operand as an expression of `dtype`."""
+    if isinstance(operand, Expr):
+        return scalar.cast(operand, dtype)
+    return constant(operand, dtype, what)
+
+
+def unify(operands: Sequence[Operand], what: str) -> list[Expr]:
+    """The operands in their common type."""
+    dtype = common_dtype(operands)
+    return [convert(o, dtype, what) for o in operands]
+
+
+def number(what: str, *operands: Operand) -> list[Expr]:
+    """The operands in a common type on which the operation `what` is defined."""
+    values = unify(operands, what)
+    kinds = OPERATIONS[what].kinds
+    if values[0].dtype.kind in kinds:
+        return values
+    if values[0].dtype.kind == "bool" and kinds - {"float"}:
+        fail(f'{what}: operands must be numbers, got bool; convert one with .astype("int32")')
+    if "float" in kinds:
+        return [scalar.cast(v, FLOAT32) for v in values]
+    return fail(f"{what}: operands must be integers, got {values[0].dtype}")
+
+
+def apply(name: str, *operands: Operand) -> Expr:
+    """The operation `name` of the table on operands brought to a type it is defined on."""
+    return scalar.apply(name, *number(name, *operands))
+
+
+def add(a: Operand, b: Operand) -> Expr:
+    """a + b."""
+    return apply("add", a, b)
+
+
+def subtract(a: Operand, b: Operand) -> Expr:
+    """a - b."""
+    return apply("sub", a, b)
+
+
+def multiply(a: Operand, b: Operand) -> Expr:
+    """a * b; a bool beside a number is 0 or 1."""
+    return apply("mul", a, b)
+
+
+def divide(a: Operand, b: Operand) -> Expr:
+    """a / b, a float also for integers."""
+    return apply("div", a, b)
+
+
+def _by_constant(name: str, a: Expr, b: Expr) -> Expr:
+    """Quotient and remainder rounded down; index sets know positive constant divisors only."""
+    if is_const(b, 0):
+        fail(f"{name}: the divisor must not be 0, got the constant 0")
+    if not is_const(b) or b.attr > 0:
+        return scalar.apply(name, a, b)
+    positive = scalar.apply(name, scalar.neg(a), scalar.neg(b))
+    return positive if name == "floordiv" else scalar.neg(positive)
+
+
+def floor_divide(a: Operand, b: Operand) -> Expr:
+    """a // b rounded towards minus infinity."""
+    a, b = unify((a, b), "//")
+    if a.dtype.is_float:
+        return scalar.apply("floor", scalar.div(a, b))
+    return _by_constant("floordiv", *number("floordiv", a, b))
+
+
+def remainder(a: Operand, b: Operand) -> Expr:
+    """a - b * (a // b), with the sign of b."""
+    a, b = unify((a, b), "%")
+    if a.dtype.is_float:
+        return scalar.sub(a, scalar.mul(b, scalar.apply("floor", scalar.div(a, b))))
+    return _by_constant("mod", *number("mod", a, b))
+
+
+def power(a: Operand, b: Operand) -> Expr:
+    """a ** b: products for small whole exponents, which are exact where pow is not."""
+    exponent = b if not isinstance(b, Expr) else b.attr if is_const(b) else None
+    if exponent is not None and float(exponent).is_integer() and abs(exponent) <= 16:
+        return _whole_power(convert(a, common_dtype((a, b)), "power"), int(exponent))
+    if exponent == 0.5:
+        return apply("sqrt", a)
+    if common_dtype((a, b)).kind != "float":
+        fail("power: the exponent of an integer must be a constant in [0, 16], or use floats")
+    return apply("pow", a, b)
+
+
+def _whole_power(base: Expr, exponent: int) -> Expr:
+    if base.dtype.kind == "bool":
+        fail('power: the base must be a number, got bool; convert it with .astype("int32")')
+    if exponent < 0:
+        if not base.dtype.is_float:
+            fail(f"power: an integer takes exponents >= 0, got {exponent}; use a float base")
+        return scalar.div(scalar.const(1, base.dtype), _whole_power(base, -exponent))
+    if exponent == 0:
+        return scalar.const(1, base.dtype)
+    half = _whole_power(base, exponent // 2) if exponent > 1 else None
+    if half is None:
+        return base
+    square = scalar.mul(half, half)
+    return scalar.mul(square, base) if exponent % 2 else square
+
+
+def compare(name: str, a: Operand, b: Operand) -> Expr:
+    """lt, le, eq, ne; greater-than is the swapped lesser-than."""
+    return scalar.compare(name, *unify((a, b), name))
+
+
+def logic(name: str, *operands: Operand) -> Expr:
+    """and, or, not of bools."""
+    return scalar.apply(name, *(_condition(name, value) for value in operands))
+
+
+def _condition(name: str, value: Operand) -> Expr:
+    if isinstance(value, bool):
+        return scalar.const(value, BOOL)
+    if isinstance(value, Expr) and value.dtype == BOOL:
+        return value
+    got = value.dtype if isinstance(value, Expr) else repr(value)
+    return fail(f"{name}: operands must be bools (comparisons in parentheses), got {got}")
+
+
+def select(condition: Operand, a: Operand, b: Operand) -> Expr:
+    """a where the condition holds, else b."""
+    return scalar.select(_condition("where", condition), *unify((a, b), "where"))

@@ -1,0 +1,63 @@
+"""Index variables: the parameters of an index lambda, and reduction axes.
+
+While an expression is being written its dims carry numbers of their own, unique in the process;
+closing the expression (closing.py) renumbers them by position.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+from ted.frontend.checks import integer, name_of
+from ted.frontend.locations import fail, here
+from ted.frontend.scalars import Scalar
+from ted.ir.scalar import add, dim, index
+
+_numbers = itertools.count()
+_by_number: weakref.WeakValueDictionary[int, Axis] = weakref.WeakValueDictionary()
+
+
+class Axis(Scalar):
+    """An index variable over `lower, ..., lower + extent - 1`."""
+
+    __slots__ = ("extent", "is_reduction", "location", "lower", "name", "number")
+
+    def __init__(self, name: str, lower: int, extent: int, is_reduction: bool) -> None:
+        self.number = next(_numbers)
+        self.name, self.lower, self.extent = name, lower, extent
+        self.is_reduction = is_reduction
+        self.location = here()
+        super().__init__(add(dim(self.number), index(lower)))
+        _by_number[self.number] = self
+
+    def __repr__(self) -> str:
+        kind = "reduce_axis" if self.is_reduction else "index"
+        return f"{kind} {self.name} in [{self.lower}, {self.lower + self.extent})"
+
+
+def axis_numbered(number: int) -> Axis | None:
+    """The live axis that a dim number of an unfinished expression stands for."""
+    return _by_number.get(number)
+
+
+def reduce_axis(extent: Any, name: str | None = None) -> Axis:
+    """A reduction axis over `range(extent)`, or over `[lower, upper)` of a pair or a range.
+
+    Raises: FrontendError for a negative extent or one that is not a Python integer.
+    """
+    if isinstance(extent, range):
+        if extent.step != 1:
+            fail(f"reduce_axis: a range must have step 1, got {extent}; scale the index instead")
+        extent = (extent.start, max(extent.start, extent.stop))
+    pair = tuple(extent) if isinstance(extent, (tuple, list)) else (0, extent)
+    if len(pair) != 2:
+        fail(f"reduce_axis: takes an extent or a pair (lower, upper), got {extent!r}")
+    if any(isinstance(bound, Scalar) for bound in pair):
+        fail("reduce_axis: bounds must be Python integers; state a varying bound by where=")
+    lower, upper = (integer(bound, "reduce_axis: bound") for bound in pair)
+    if upper < lower:
+        fail(f"reduce_axis: the extent must be at least 0, got [{lower}, {upper})")
+    checked = name_of(name, "reduce_axis")
+    return Axis(checked or "r", lower, upper - lower, True)

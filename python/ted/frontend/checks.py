@@ -1,0 +1,103 @@
+"""Arguments as users write them -> checked shapes, types and axes; every refusal says the rule."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
+
+from ted.frontend.locations import fail
+from ted.ir.dtypes import BY_NAME, DType
+
+MAX_BYTES = 2**47  # the address space of a process on today's 64-bit machines
+
+Shape: TypeAlias = "Sequence[int] | int"
+DTypeLike: TypeAlias = "str | DType | Any"
+
+_ALIASES = {
+    "float": "float64", "double": "float64", "half": "float16", "int": "int64",
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+    "i64": "int64", "i32": "int32", "i8": "int8", "i1": "bool", "bool_": "bool",
+}  # fmt: skip
+
+
+def integer(value: Any, what: str) -> int:
+    """A Python or numpy integer, bools excluded."""
+    if not isinstance(value, bool):
+        try:
+            return operator.index(value)
+        except TypeError:
+            pass
+    return fail(f"{what}: must be an integer, got {value!r}")
+
+
+def dtype_of(value: DTypeLike, what: str) -> DType:
+    """An element type from its name, a numpy dtype, a Python type or a DType."""
+    if isinstance(value, DType) and not value.is_index:
+        return value
+    name = value if isinstance(value, str) else getattr(value, "name", None)
+    if not isinstance(name, str):
+        name = getattr(value, "__name__", str(value)).rpartition(".")[2]
+    found = BY_NAME.get(_ALIASES.get(name, name))
+    return found or fail(f"{what}: dtype must be one of {', '.join(BY_NAME)}, got {value!r}")
+
+
+def shape_of(shape: Shape, dtype: DType, what: str) -> tuple[int, ...]:
+    """A tuple of extents >= 0 of a tensor that a process can address."""
+    items: tuple[Any, ...] = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    extents = tuple(integer(n, f"{what}: extent {k}") for k, n in enumerate(items))
+    for k, extent in enumerate(extents):
+        if extent < 0:
+            fail(f"{what}: extent {k} must be at least 0, got shape {extents}")
+    size = math.prod(extents) * max(dtype.bits, 8) // 8
+    if size > MAX_BYTES or max(extents, default=0) > MAX_BYTES:
+        fail(f"{what}: a tensor takes at most 2**47 bytes, got shape {extents} of {dtype}")
+    return extents
+
+
+def axis_of(axis: Any, rank: int, what: str) -> int:
+    """A dim number in [-rank, rank) -> [0, rank)."""
+    number = integer(axis, f"{what}: axis")
+    if not -rank <= number < rank:
+        allowed = f"in [{-rank}, {rank})" if rank else "absent for a tensor of rank 0"
+        fail(f"{what}: axis must be {allowed}, got {number}")
+    return number % rank
+
+
+def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
+    """One dim number, several, or None for all; distinct, in the order given."""
+    if axis is None:
+        return tuple(range(rank))
+    numbers = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    result = tuple(axis_of(a, rank, what) for a in numbers)
+    if len(set(result)) < len(result):
+        fail(f"{what}: an axis may appear once, got axis={axis!r}")
+    return result
+
+
+def name_of(name: Any, what: str) -> str | None:
+    """A name that is a string or absent."""
+    if name is None or (isinstance(name, str) and name):
+        return name
+    return fail(f"{what}: name must be a non-empty string, got {name!r}")
+
+
+def broadcast(shapes: Sequence[tuple[int, ...]], what: str) -> tuple[int, ...]:
+    """The common shape of operands by numpy's rule: aligned at the right, 1 stretches."""
+    rank = max(map(len, shapes), default=0)
+    result = []
+    for k in range(-rank, 0):
+        extents = {s[k] for s in shapes if len(s) >= -k}
+        wide = extents - {1}
+        if len(wide) > 1:
+            listed = " and ".join(str(s) for s in dict.fromkeys(shapes))
+            fail(f"{what}: extents must be equal or 1 to broadcast, got shapes {listed}")
+        result.append(wide.pop() if wide else 1)
+    return tuple(result)
+
+
+def broadcast_to(shape: tuple[int, ...], target: tuple[int, ...], what: str) -> None:
+    """`shape` stretches to exactly `target`."""
+    if len(shape) > len(target) or broadcast([shape, target], what) != target:
+        fail(f"{what}: must broadcast to {target}, got shape {shape}")

@@ -1,0 +1,218 @@
+"""Scalar functions under numpy's names: on elements, on whole tensors, on Python numbers."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ted.frontend import arithmetic, checks
+from ted.frontend.locations import fail
+from ted.frontend.scalars import Scalar, operand
+from ted.frontend.tensors import Tensor, pointwise
+from ted.ir import scalar
+from ted.ir.operations import OPERATIONS
+
+UNARY = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt",
+    "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh",
+    "erf", "erfc", "floor", "ceil", "round", "trunc",
+)  # fmt: skip
+_ROUNDING = ("floor", "ceil", "round", "trunc")
+_ON_NUMBERS: dict[str, Callable[..., Any]] = {
+    "erf": math.erf,
+    "erfc": math.erfc,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan,
+    "asinh": np.arcsinh, "acosh": np.arccosh, "atanh": np.arctanh, "atan2": np.arctan2,
+}  # fmt: skip
+
+
+def _primitive(name: str, *operands: Any) -> Any:
+    """One row of the operation table on Scalars or Python numbers."""
+    if any(isinstance(value, Scalar) for value in operands):
+        return Scalar(arithmetic.apply(name, *(operand(value) for value in operands)))
+    function = _ON_NUMBERS.get(name) or getattr(np, name)
+    with np.errstate(all="ignore"):
+        return np.asarray(function(*operands)).item()
+
+
+def _lifted(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function on scalars, working on tensors as well."""
+
+    @functools.wraps(function)
+    def call(*operands: Any) -> Any:
+        return pointwise(function, function.__name__, *operands)
+
+    return call
+
+
+def _unary(name: str) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        if name in _ROUNDING and isinstance(x, Scalar) and not x.dtype.is_float:
+            return x
+        return _primitive(name, x)
+
+    function.__name__ = function.__qualname__ = name
+    cost = OPERATIONS[name].weight
+    function.__doc__ = f"{name}(x), element by element; counts as {cost} operations."
+    return _lifted(function)
+
+
+exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, cbrt = map(_unary, UNARY[:10])
+sin, cos, tan, asin, acos, atan = map(_unary, UNARY[10:16])
+sinh, cosh, tanh, asinh, acosh, atanh = map(_unary, UNARY[16:22])
+erf, erfc, floor, ceil, round, trunc = map(_unary, UNARY[22:])
+
+
+@_lifted
+def maximum(a: Any, b: Any) -> Any:
+    """The greater of two values; NaN propagates."""
+    return _primitive("maximum", a, b)
+
+
+@_lifted
+def minimum(a: Any, b: Any) -> Any:
+    """The lesser of two values; NaN propagates."""
+    return _primitive("minimum", a, b)
+
+
+@_lifted
+def atan2(y: Any, x: Any) -> Any:
+    """The angle of the point (x, y)."""
+    return _primitive("atan2", y, x)
+
+
+@_lifted
+def absolute(x: Any) -> Any:
+    """The magnitude."""
+    return x.__abs__()
+
+
+@_lifted
+def power(a: Any, b: Any) -> Any:
+    """a ** b; whole exponents up to 16 become products."""
+    return a**b
+
+
+@_lifted
+def square(x: Any) -> Any:
+    """x * x."""
+    return x * x
+
+
+@_lifted
+def reciprocal(x: Any) -> Any:
+    """1 / x."""
+    return 1 / x
+
+
+@_lifted
+def sign(x: Any) -> Any:
+    """-1, 0 or 1, NaN for NaN; its derivative is zero everywhere."""
+    return stop_gradient(where(x > 0, 1, where(x < 0, -1, x)))
+
+
+@_lifted
+def relu(x: Any) -> Any:
+    """max(0, x); NaN propagates, the derivative at 0 is 0."""
+    return maximum(0, x)
+
+
+@_lifted
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + exp(-x)), written with tanh: no overflow, and no NaN in any derivative."""
+    return 0.5 * tanh(0.5 * x) + 0.5
+
+
+@_lifted
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)) without overflow."""
+    positive = x > 0
+    return where(positive, x, 0) + log1p(exp(where(positive, -x, x)))
+
+
+@_lifted
+def isnan(x: Any) -> Any:
+    """Whether the value is NaN."""
+    return x != x
+
+
+@_lifted
+def isinf(x: Any) -> Any:
+    """Whether the value is plus or minus infinity."""
+    return absolute(x) == math.inf
+
+
+@_lifted
+def isfinite(x: Any) -> Any:
+    """Whether the value is neither NaN nor infinite."""
+    return absolute(x) < math.inf
+
+
+@_lifted
+def logical_and(a: Any, b: Any) -> Any:
+    """Whether both conditions hold."""
+    return a & b
+
+
+@_lifted
+def logical_or(a: Any, b: Any) -> Any:
+    """Whether one of the conditions holds."""
+    return a | b
+
+
+@_lifted
+def logical_not(a: Any) -> Any:
+    """Whether the condition does not hold."""
+    return not a if isinstance(a, bool) else ~a
+
+
+@_lifted
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """a where the condition holds, else b.
+
+    A read that only one side needs is made only where that side is taken, so an affine condition
+    guards subscripts: `where(i > 0, A[i - 1], 0)`.
+    """
+    if isinstance(condition, bool):
+        return a if condition else b
+    return Scalar(arithmetic.select(operand(condition), operand(a), operand(b)))
+
+
+def clip(x: Any, lower: Any = None, upper: Any = None) -> Any:
+    """x limited to [lower, upper]; either bound may be None."""
+    if lower is not None:
+        x = maximum(x, lower)
+    return x if upper is None else minimum(x, upper)
+
+
+def cast(x: Any, dtype: Any) -> Any:
+    """x converted to another element type: floats truncate towards zero, a bool is x != 0."""
+    target = checks.dtype_of(dtype, "cast")
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, Scalar):
+            return Scalar(scalar.cast(value.expr, target))
+        return Scalar(arithmetic.constant(value, target, "cast"))
+
+    return pointwise(convert, "cast", x)
+
+
+@_lifted
+def stop_gradient(x: Any) -> Any:
+    """x, treated as a constant by differentiation."""
+    if isinstance(x, Scalar) and x.dtype.is_float:
+        return Scalar(scalar.apply("stop_gradient", x.expr))
+    return x
+
+
+def to_tensor(x: Any, what: str) -> Tensor:
+    """A tensor, or a refusal that says what came instead."""
+    if isinstance(x, Tensor):
+        return x
+    kind = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")
+    return fail(f"{what}: takes tensors, got {kind}; an array comes in through a placeholder")

@@ -1,0 +1,181 @@
+"""Tracing: a Python function of tensors and a signature of arrays -> placeholders and results."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ted.frontend import checks
+from ted.frontend.creation import full
+from ted.frontend.locations import fail
+from ted.frontend.systems import system_of
+from ted.frontend.tensors import Tensor, placeholder
+from ted.frontend.trees import Tree, flatten, unflatten
+from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
+from ted.ir.equations import System
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """What tracing needs to know of an array argument."""
+
+    shape: tuple[int, ...]
+    dtype: DType
+
+
+@dataclass(frozen=True)
+class Static:
+    """An argument that is part of the program; its type counts, since 1 == True == 1.0."""
+
+    kind: type
+    value: Any
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Shapes and types of the arrays in a call, the values of everything else, and the nests.
+
+    Two calls with equal signatures run the same program.
+    """
+
+    leaves: tuple[Any, ...]
+    names: tuple[str, ...]
+    tree: Tree
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """A traced function: one placeholder per array of the call, and its results as a nest."""
+
+    inputs: tuple[Tensor, ...]
+    outputs: tuple[Tensor, ...]
+    output_tree: Tree
+    arguments: Any
+    name: str = "main"
+
+    def system(self) -> System:
+        """The program from the placeholders to the results."""
+        return system_of(self.inputs, self.outputs, self.name)
+
+    def results(self, values: Any) -> Any:
+        """One value per output in the nest that the function returned."""
+        return unflatten(self.output_tree, iter(values))
+
+
+def signature_of(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Signature:
+    """The signature of a call; arrays are what has a shape and a dtype."""
+    named = _bind(fn, args, kwargs)
+    leaves, tree = flatten(named)
+    specs = tuple(_leaf(value, f"{_name(fn)}: argument {path}") for path, value in leaves)
+    return Signature(specs, tuple(path for path, _ in leaves), tree)
+
+
+def arrays_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """The arrays of a call in the order of the placeholders."""
+    leaves, _ = flatten(_bind(fn, args, kwargs))
+    return [value for _, value in leaves if _is_array(value)]
+
+
+def trace(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
+) -> Trace:
+    """Call `fn` once with a placeholder for each array in the arguments.
+
+    Python numbers, strings and None are passed on as they are: they are part of the program.
+
+    Raises: FrontendError for an argument of another kind, or a result that is not made of tensors.
+    """
+    return trace_signature(fn, signature_of(fn, args, kwargs or {}))
+
+
+def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
+    """Trace for a signature that is already known."""
+    values = [
+        placeholder(leaf.shape, leaf.dtype, name) if isinstance(leaf, ArraySpec) else leaf.value
+        for leaf, name in zip(signature.leaves, signature.names, strict=True)
+    ]
+    named = unflatten(signature.tree, iter(values))
+    positional, keywords = _split(fn, named)
+    result = fn(*positional, **keywords)
+    leaves, tree = flatten(result)
+    outputs = tuple(_output(value, path, _name(fn)) for path, value in leaves)
+    inputs = tuple(value for value in values if isinstance(value, Tensor))
+    return Trace(inputs, outputs, tree, named, _name(fn))
+
+
+def has_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call is made with tensors, that is while something else is being traced."""
+    leaves, _ = flatten((args, kwargs))
+    return any(isinstance(value, Tensor) for _, value in leaves)
+
+
+# ------------------------------------------------------------------ arguments and results
+
+
+def _name(fn: Callable[..., Any]) -> str:
+    name = getattr(fn, "__name__", "main")
+    return name if name.isidentifier() else "main"
+
+
+def _bind(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The arguments by parameter name, in the order of the parameters."""
+    try:
+        bound = inspect.signature(fn).bind(*args, **kwargs)
+    except TypeError as error:
+        fail(f"{_name(fn)}: {error}")
+    except ValueError:
+        return {f"x{k}": value for k, value in enumerate(args)}
+    return dict(bound.arguments)
+
+
+def _split(fn: Callable[..., Any], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Arguments by name -> a call, *args and **kwargs spread again."""
+    try:
+        parameters = inspect.signature(fn).parameters
+    except ValueError:
+        return list(named.values()), {}
+    positional: list[Any] = []
+    keywords: dict[str, Any] = {}
+    for name, value in named.items():
+        kind = parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            positional += value
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            keywords.update(value)
+        elif kind is inspect.Parameter.POSITIONAL_ONLY:
+            positional.append(value)
+        elif keywords or kind is inspect.Parameter.KEYWORD_ONLY:
+            keywords[name] = value
+        else:
+            positional.append(value)
+    return positional, keywords
+
+
+def _is_array(value: Any) -> bool:
+    return hasattr(value, "shape") and hasattr(value, "dtype")
+
+
+def _leaf(value: Any, what: str) -> Any:
+    if isinstance(value, Tensor):
+        fail(f"{what}: a traced function is called with arrays, got {value!r}")
+    if _is_array(value):
+        return ArraySpec(tuple(int(n) for n in value.shape), checks.dtype_of(value.dtype, what))
+    try:
+        hash(value)
+    except TypeError:
+        fail(f"{what}: must be an array or a hashable value, got {type(value).__name__}")
+    return Static(type(value), value)
+
+
+def _output(value: Any, path: str, what: str) -> Tensor:
+    if isinstance(value, Tensor):
+        return value
+    for kind, dtype in ((bool, BOOL), (int, INT64), (float, FLOAT32)):
+        if isinstance(value, kind):
+            return full((), value, dtype)
+    place = f" at {path}" if path else ""
+    return fail(f"{what}: results must be tensors, got {type(value).__name__}{place}")

@@ -1,0 +1,249 @@
+"""Functions that move elements without computing: each one a compute that reads at an index map."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.frontend import checks
+from ted.frontend.compute import compute
+from ted.frontend.creation import zeros
+from ted.frontend.elementwise import to_tensor, where
+from ted.frontend.locations import fail
+from ted.frontend.tensors import Tensor
+
+
+def _gather(
+    x: Tensor, shape: Sequence[int], point: Callable[..., Sequence[Any]], what: str
+) -> Tensor:
+    """`out[index] = x[point(*index)]`."""
+    return compute(tuple(shape), lambda *index: x[tuple(point(*index))], name=what)
+
+
+def transpose(x: Any, axes: Any = None) -> Tensor:
+    """The dims in the order `axes`, reversed by default.
+
+    Raises: FrontendError unless `axes` is a permutation of the dims.
+    """
+    x = to_tensor(x, "transpose")
+    order = tuple(reversed(range(x.ndim))) if axes is None else axes
+    order = checks.axes_of(order, x.ndim, "transpose")
+    if len(order) != x.ndim:
+        fail(f"transpose: axes must name each of {x.ndim} dims once, got {axes!r}")
+    place = [order.index(k) for k in range(x.ndim)]
+    shape = [x.shape[k] for k in order]
+    return _gather(x, shape, lambda *i: [i[k] for k in place], "transpose")
+
+
+def swapaxes(x: Any, first: int, second: int) -> Tensor:
+    """Two dims exchanged."""
+    x = to_tensor(x, "swapaxes")
+    order = list(range(x.ndim))
+    a, b = (checks.axis_of(axis, x.ndim, "swapaxes") for axis in (first, second))
+    order[a], order[b] = b, a
+    return transpose(x, order)
+
+
+# ------------------------------------------------------------------ reshape
+
+
+def reshape(x: Any, shape: Any) -> Tensor:
+    """The same elements in row-major order under another shape; one extent may be -1.
+
+    Raises: FrontendError when the number of elements differs.
+    """
+    x = to_tensor(x, "reshape")
+    target = _resolve(shape, x)
+    if target == x.shape:
+        return x
+    if x.size == 0:
+        return zeros(target, x.dtype)
+    blocks = _blocks(x.shape, target)
+
+    def point(*index: Any) -> list[Any]:
+        at: list[Any] = [0] * x.ndim
+        for sources, results in blocks:
+            position = _linear([index[k] for k in results], [target[k] for k in results])
+            _spread(position, sources, x.shape, at)
+        return at
+
+    return _gather(x, target, point, "reshape")
+
+
+def _resolve(shape: Any, x: Tensor) -> tuple[int, ...]:
+    items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+    extents = [checks.integer(n, f"reshape: extent {k}") for k, n in enumerate(items)]
+    if extents.count(-1) > 1:
+        fail(f"reshape: one extent may be -1, got {tuple(extents)}")
+    if -1 in extents:
+        known = -math.prod(extents)
+        extents[extents.index(-1)] = x.size // known if known else 0
+    target = checks.shape_of(extents, x.dtype, "reshape")
+    if math.prod(target) != x.size:
+        fail(f"reshape: {x.name} of shape {x.shape} has {x.size} elements, got shape {items}")
+    return target
+
+
+def _blocks(source: tuple[int, ...], target: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
+    """Cut both shapes into the shortest runs of dims with equal products."""
+    blocks: list[tuple[list[int], list[int]]] = []
+    a, b = 0, 0
+    while a < len(source) or b < len(target):
+        sources, results, left, right = [], [], 1, 1
+        while True:
+            if left <= right and a < len(source):
+                left, a = left * source[a], a + 1
+                sources.append(a - 1)
+            elif b < len(target):
+                right, b = right * target[b], b + 1
+                results.append(b - 1)
+            if left == right and (left > 1 or (a == len(source) and b == len(target))):
+                break
+            if left == right and sources and results:
+                break
+        blocks.append((sources, results))
+    return blocks
+
+
+def _linear(index: list[Any], extents: list[int]) -> Any:
+    """The row-major position of a point within its block."""
+    position: Any = 0
+    for i, extent in zip(index, extents, strict=True):
+        if extent != 1:
+            position = position * extent + i
+    return position
+
+
+def _spread(position: Any, dims: list[int], shape: tuple[int, ...], at: list[Any]) -> None:
+    """Write the point of the block `dims` with row-major `position` into `at`."""
+    wide = [d for d in dims if shape[d] != 1]
+    for n, d in enumerate(wide):
+        stride = math.prod(shape[k] for k in wide[n + 1 :])
+        quotient = position // stride if stride != 1 else position
+        at[d] = quotient if n == 0 else quotient % shape[d]
+
+
+def flatten(x: Any, start: int = 0) -> Tensor:
+    """The dims from `start` on joined into one, row-major."""
+    x = to_tensor(x, "flatten")
+    first = checks.axis_of(start, x.ndim, "flatten") if x.ndim else 0
+    return reshape(x, (*x.shape[:first], math.prod(x.shape[first:])))
+
+
+def expand_dims(x: Any, axis: int) -> Tensor:
+    """A new dim of extent 1 before dim `axis`."""
+    x = to_tensor(x, "expand_dims")
+    at = checks.axis_of(axis, x.ndim + 1, "expand_dims")
+    return reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
+
+
+def squeeze(x: Any, axis: Any = None) -> Tensor:
+    """Dims of extent 1 removed, all by default."""
+    x = to_tensor(x, "squeeze")
+    ones = [k for k in range(x.ndim) if x.shape[k] == 1]
+    gone = ones if axis is None else checks.axes_of(axis, x.ndim, "squeeze")
+    for k in gone:
+        if x.shape[k] != 1:
+            fail(f"squeeze: dim {k} must have extent 1, got shape {x.shape}")
+    return reshape(x, tuple(n for k, n in enumerate(x.shape) if k not in gone))
+
+
+# ------------------------------------------------------------------ repeat, reverse, shift, mask
+
+
+def broadcast_to(x: Any, shape: checks.Shape) -> Tensor:
+    """The tensor stretched to `shape` by numpy's broadcasting."""
+    x = to_tensor(x, "broadcast_to")
+    target = checks.shape_of(shape, x.dtype, "broadcast_to")
+    checks.broadcast_to(x.shape, target, "broadcast_to")
+    skip = len(target) - x.ndim
+
+    def point(*index: Any) -> list[Any]:
+        return [0 if x.shape[k] == 1 else i for k, i in enumerate(index[skip:])]
+
+    return _gather(x, target, point, "broadcast_to")
+
+
+def flip(x: Any, axis: Any = None) -> Tensor:
+    """The order along `axis` reversed, along all dims by default."""
+    x = to_tensor(x, "flip")
+    axes = checks.axes_of(axis, x.ndim, "flip")
+
+    def point(*index: Any) -> list[Any]:
+        return [x.shape[k] - 1 - i if k in axes else i for k, i in enumerate(index)]
+
+    return _gather(x, x.shape, point, "flip")
+
+
+def roll(x: Any, shift: int, axis: int) -> Tensor:
+    """Elements moved by `shift` along `axis`, those that leave come in at the other end."""
+    x = to_tensor(x, "roll")
+    along = checks.axis_of(axis, x.ndim, "roll")
+    extent = x.shape[along]
+    by = checks.integer(shift, "roll: shift") % extent if extent else 0
+    if by == 0:
+        return x
+
+    def point(*index: Any) -> list[Any]:
+        return [(i + (extent - by)) % extent if k == along else i for k, i in enumerate(index)]
+
+    return _gather(x, x.shape, point, "roll")
+
+
+def tile(x: Any, repeats: Any) -> Tensor:
+    """The tensor repeated `repeats[k]` times along dim k."""
+    x = to_tensor(x, "tile")
+    counts = checks.shape_of(repeats, x.dtype, "tile: repeats")
+    if len(counts) != x.ndim:
+        fail(f"tile: one count for each of {x.ndim} dims, got {repeats!r}")
+    shape = [n * c for n, c in zip(x.shape, counts, strict=True)]
+    return _gather(x, shape, lambda *i: [p % n for p, n in zip(i, x.shape, strict=True)], "tile")
+
+
+def repeat(x: Any, count: int, axis: int) -> Tensor:
+    """Every element repeated `count` times along `axis`."""
+    x = to_tensor(x, "repeat")
+    along = checks.axis_of(axis, x.ndim, "repeat")
+    times = checks.shape_of((count,), x.dtype, "repeat: count")[0]
+    shape = [n * times if k == along else n for k, n in enumerate(x.shape)]
+    return _gather(
+        x, shape, lambda *i: [p // times if k == along else p for k, p in enumerate(i)], "repeat"
+    )
+
+
+def tril(x: Any, k: int = 0) -> Tensor:
+    """The elements on and below the k-th diagonal of the last two dims, zeros above."""
+    return _triangle(x, lambda i, j: j <= i + checks.integer(k, "tril: k"), "tril")
+
+
+def triu(x: Any, k: int = 0) -> Tensor:
+    """The elements on and above the k-th diagonal of the last two dims, zeros below."""
+    return _triangle(x, lambda i, j: j >= i + checks.integer(k, "triu: k"), "triu")
+
+
+def _triangle(x: Any, keep: Callable[[Any, Any], Any], what: str) -> Tensor:
+    x = to_tensor(x, what)
+    if x.ndim < 2:
+        fail(f"{what}: takes a tensor of at least 2 dims, got shape {x.shape}")
+    return compute(x.shape, lambda *i: where(keep(i[-2], i[-1]), x[i], 0), name=what)
+
+
+def split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
+    """Pieces along `axis`: so many equal ones, or cut before the given positions.
+
+    Raises: FrontendError when the extent is not a multiple of the number of pieces.
+    """
+    x = to_tensor(x, "split")
+    along = checks.axis_of(axis, x.ndim, "split")
+    extent = x.shape[along]
+    if isinstance(sections, (tuple, list)):
+        cuts = [checks.integer(s, "split: position") for s in sections]
+    else:
+        pieces = checks.integer(sections, "split: sections")
+        if pieces < 1 or extent % pieces:
+            fail(f"split: the number of pieces must divide extent {extent}, got {pieces}")
+        cuts = [extent // pieces * k for k in range(1, pieces)]
+    ends = zip([0, *cuts], [*cuts, extent], strict=True)
+    lead = (slice(None),) * along
+    return [x[(*lead, slice(a, b))] for a, b in ends]

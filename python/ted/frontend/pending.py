@@ -1,0 +1,106 @@
+"""Reductions before they are equations: what is reduced, over which axes, from which start.
+
+A reduction may stand alone as the body of a compute, or anywhere inside a larger expression.  In
+the second case it stands for a *pending* tensor over exactly the dims that its body depends on;
+closing the surrounding compute turns that into a tensor with an equation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ted.errors import SourceLocation
+from ted.frontend.axes import Axis, axis_numbered
+from ted.frontend.locations import fail
+from ted.frontend.scalars import Scalar
+from ted.ir.dtypes import INT64, DType
+from ted.ir.equations import Tensor
+from ted.ir.scalar import TRUE, Expr, cast, dim, dims_used, load, postorder
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """`combiner` over `axes` of `body` where `condition` (affine) holds, on top of `init`."""
+
+    what: str
+    combiner: str
+    body: Expr
+    axes: tuple[Axis, ...]
+    condition: Expr = TRUE
+    init: Expr | None = None
+    location: SourceLocation | None = None
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the accumulator."""
+        return INT64 if self.combiner in ("argmax", "argmin") else self.body.dtype
+
+    def free_axes(self) -> list[Axis]:
+        """The axes around the reduction on which its value depends, in order of creation."""
+        roots = [self.body, self.condition, *([] if self.init is None else [self.init])]
+        return free_axes(roots, {axis.number for axis in self.axes}, self.what)
+
+
+def free_axes(roots: list[Expr], bound: set[int], what: str) -> list[Axis]:
+    """The live axes that the roots mention, apart from those in `bound`."""
+    result = []
+    for number in sorted(dims_used(*roots) - bound):
+        axis = axis_numbered(number)
+        if axis is None:
+            fail(f"{what}: an index may be used only inside the lambda it belongs to")
+        result.append(axis)
+    return result
+
+
+@dataclass(eq=False)
+class PendingTensor(Tensor):
+    """The placeholder that a nested reduction reads until its surroundings are closed."""
+
+    reduction: Reduction | None = None
+    axes: tuple[Axis, ...] = ()
+    whole: Tensor | None = field(default=None)  # the closed form over the full box, once built
+
+
+class ReductionScalar(Scalar):
+    """The value of a reduction; becomes a pending tensor only when something else reads it."""
+
+    __slots__ = ("reduction", "result_dtype")
+
+    def __init__(self, reduction: Reduction, result_dtype: DType) -> None:
+        super().__init__(None)
+        self.reduction, self.result_dtype = reduction, result_dtype
+
+    @property
+    def expr(self) -> Expr:
+        """The read of the pending tensor at the surrounding indices."""
+        if self._expr is None:
+            value = cast(read_pending(self.reduction), self.result_dtype)
+            self._expr = value
+            return value
+        return self._expr
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the result, after the accumulator was rounded once."""
+        return self.result_dtype
+
+
+def read_pending(reduction: Reduction) -> Expr:
+    """A read, at the surrounding indices, of the tensor that will hold the reduction."""
+    axes = tuple(reduction.free_axes())
+    tensor = PendingTensor(
+        reduction.what,
+        tuple(axis.extent for axis in axes),
+        reduction.dtype,
+        fill=0,
+        location=reduction.location,
+        reduction=reduction,
+        axes=axes,
+    )
+    return load(tensor, [dim(axis.number) for axis in axes])
+
+
+def pending_reads(*roots: Expr) -> list[Expr]:
+    """The distinct reads of pending tensors below the roots."""
+    nodes = postorder(*roots)
+    return [n for n in nodes if n.op == "load" and isinstance(n.attr, PendingTensor)]

@@ -1,0 +1,261 @@
+"""Reductions: over reduction axes inside a lambda, over dims of a whole tensor outside.
+
+Sums and products accumulate in a wider type where the language says so and are rounded once.  An
+affine `where=` narrows the iteration domain; one that reads data masks the body with the identity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.frontend import arithmetic, checks, elementwise
+from ted.frontend.axes import Axis
+from ted.frontend.closing import split_condition
+from ted.frontend.compute import compute
+from ted.frontend.locations import fail, here
+from ted.frontend.pending import Reduction, ReductionScalar
+from ted.frontend.scalars import Scalar, operand
+from ted.frontend.tensors import Tensor, broadcast_read, read
+from ted.ir import scalar
+from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator
+from ted.ir.equations import identity
+from ted.ir.scalar import TRUE, Expr, cast
+
+_COMBINERS = {
+    "sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "max", "all": "min",
+    "argmax": "argmax", "argmin": "argmin",
+}  # fmt: skip
+
+
+def sum(
+    x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False,
+    dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The sum over `axis`; float16 and bfloat16 accumulate in float32, int8 in int32, bools count.
+
+    Raises: FrontendError for an axis that is neither a reduce axis nor a dim, or is named twice.
+    """
+    return _reduce("sum", x, axis, where, init, keepdims, dtype)
+
+
+def prod(
+    x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False,
+    dtype: Any = None,
+) -> Any:  # fmt: skip
+    """The product over `axis`, accumulated as in `sum`."""
+    return _reduce("prod", x, axis, where, init, keepdims, dtype)
+
+
+def max(
+    x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False
+) -> Any:
+    """The greatest value over `axis`; NaN propagates, no point gives the identity (-inf)."""
+    return _reduce("max", x, axis, where, init, keepdims)
+
+
+def min(
+    x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False
+) -> Any:
+    """The least value over `axis`; NaN propagates, no point gives the identity (inf)."""
+    return _reduce("min", x, axis, where, init, keepdims)
+
+
+def any(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
+    """Whether some value over `axis` is true (numbers: not 0)."""
+    return _reduce("any", x, axis, where, None, keepdims)
+
+
+def all(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
+    """Whether every value over `axis` is true (numbers: not 0)."""
+    return _reduce("all", x, axis, where, None, keepdims)
+
+
+def argmax(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
+    """The row-major position of the first greatest value over `axis`; NaN counts as greatest."""
+    return _reduce("argmax", x, axis, where, None, keepdims)
+
+
+def argmin(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
+    """The row-major position of the first least value over `axis`; NaN counts as least."""
+    return _reduce("argmin", x, axis, where, None, keepdims)
+
+
+def mean(
+    x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False, dtype: Any = None
+) -> Any:
+    """The sum over `axis` divided by the number of points; integers and bools give float32."""
+    return _reduce("mean", x, axis, where, None, keepdims, dtype)
+
+
+def logsumexp(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
+    """log(sum(exp(x))) over `axis`, computed on x - max so that nothing overflows."""
+    return _reduce("logsumexp", x, axis, where, None, keepdims)
+
+
+def reducer(combine: Callable[..., Any], identity: Any) -> Any:
+    """A reduction with a combiner of your own; not available in this version."""
+    fail("reducer: not available in this version; use sum, prod, max, min, any or all")
+
+
+# ------------------------------------------------------------------ inside and outside a lambda
+
+
+def _reduce(
+    what: str, x: Any, axis: Any, where: Any, init: Any, keepdims: bool, dtype: Any = None
+) -> Any:
+    target = None if dtype is None else checks.dtype_of(dtype, what)
+    if isinstance(x, Tensor) and not _is_reduce_axis(axis):
+        return _whole(what, x, axis, where, init, keepdims, target)
+    if isinstance(x, Tensor):
+        if x.ndim:
+            fail(f"{what}: a reduce axis reduces an element, got {x!r}; index the tensor")
+        x = read(x, ())
+    if operand(x) is None:
+        fail(f"{what}: takes a tensor or a value of an index lambda, got {x!r}")
+    if keepdims:
+        fail(f"{what}: keepdims applies to whole tensors, got a reduction over {axis!r}")
+    return _reduce_element(what, x, _reduce_axes(what, axis), where, init, target)
+
+
+def _reduce_element(
+    what: str, x: Any, axes: tuple[Axis, ...], where: Any, init: Any, dtype: DType | None
+) -> Scalar:
+    if isinstance(init, Tensor) and init.ndim == 0:
+        init = read(init, ())
+    if init is not None and operand(init) is None:
+        fail(f"{what}: init must be a number or a value of the lambda, got {init!r}")
+    body = x.expr if isinstance(x, Scalar) else scalar.const(x, FLOAT32)
+    return _reduce_scalar(what, body, axes, _condition(what, where), operand(init), dtype)
+
+
+def _is_reduce_axis(axis: Any) -> bool:
+    items = axis if isinstance(axis, (tuple, list)) else (axis,)
+    return len(items) > 0 and isinstance(items[0], Scalar)
+
+
+def _reduce_axes(what: str, axis: Any) -> tuple[Axis, ...]:
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    for one in axes:
+        if not isinstance(one, Axis) or not one.is_reduction:
+            fail(f"{what}: axis must be a ted.reduce_axis inside a lambda, got {one!r}")
+    if len({one.number for one in axes}) < len(axes):
+        fail(f"{what}: an axis may appear once, got {', '.join(one.name for one in axes)}")
+    return axes
+
+
+def _condition(what: str, where: Any) -> Expr:
+    if where is None or where is True:
+        return TRUE
+    condition = read(where, ()) if isinstance(where, Tensor) and where.ndim == 0 else where
+    if not isinstance(condition, Scalar) or condition.dtype != BOOL:
+        fail(f"{what}: where must be a condition, got {where!r}")
+    return condition.expr
+
+
+def _whole(
+    what: str, x: Tensor, axis: Any, where: Any, init: Any, keepdims: bool, dtype: DType | None
+) -> Tensor:
+    """Reduce dims of a whole tensor: a compute over the dims that stay."""
+    reduced = checks.axes_of(axis, x.ndim, what)
+    if isinstance(where, Tensor) and where.dtype != BOOL:
+        fail(f"{what}: where must be a bool tensor, got {where!r}")
+    if isinstance(where, Tensor):
+        checks.broadcast_to(where.shape, x.shape, f"{what}: where")
+    loops = {k: Axis(f"r{n}" if len(reduced) > 1 else "r", 0, x.shape[k], True)
+             for n, k in enumerate(reduced)}  # fmt: skip
+    kept = [k for k in range(x.ndim) if keepdims or k not in loops]
+
+    def element(*index: Axis) -> Any:
+        outer = dict(zip(kept, index, strict=True))
+        point = [loops[k] if k in loops else outer[k] for k in range(x.ndim)]
+        mask = broadcast_read(where, point) if isinstance(where, Tensor) else where
+        value, axes = broadcast_read(x, point), tuple(loops[k] for k in reduced)
+        return _reduce_element(what, value, axes, mask, init, dtype)
+
+    shape = tuple(1 if k in loops else x.shape[k] for k in kept)
+    return compute(shape, element, name=what)
+
+
+# ------------------------------------------------------------------ on expressions
+
+
+def _reduce_scalar(
+    what: str, body: Expr, axes: tuple[Axis, ...], condition: Expr, init: Any, dtype: DType | None
+) -> Scalar:
+    if what == "mean":
+        return _mean(body, axes, condition, dtype)
+    if what == "logsumexp":
+        return _logsumexp(body, axes, condition)
+    if body.dtype.is_index:
+        body = cast(body, INT64)
+    result, body = _typed(what, body, dtype)
+    return ReductionScalar(_reduction(what, body, axes, condition, init), result)
+
+
+def _typed(what: str, body: Expr, dtype: DType | None) -> tuple[DType, Expr]:
+    """The result's type, and the body in the type of the accumulator."""
+    if what in ("any", "all"):
+        return BOOL, cast(body, BOOL)
+    if what in ("argmax", "argmin"):
+        return INT64, body
+    if what not in ("sum", "prod"):
+        return body.dtype, body
+    result = dtype or (INT64 if body.dtype == BOOL else body.dtype)
+    return result, widen(body, dtype or accumulator(result))
+
+
+def widen(body: Expr, dtype: DType) -> Expr:
+    """The body computed in the accumulator's type: products of a contraction are not rounded."""
+    if body.dtype == dtype:
+        return body
+    if body.op in ("mul", "add", "sub", "neg") and body.dtype.kind == dtype.kind:
+        return scalar.apply(body.op, *(widen(a, dtype) for a in body.args))
+    return cast(body, dtype)
+
+
+def _reduction(
+    what: str, body: Expr, axes: tuple[Axis, ...], condition: Expr, init: Any
+) -> Reduction:
+    combiner = _COMBINERS[what]
+    domain, mask = split_condition(condition)
+    if mask is not TRUE:
+        if combiner in ("argmax", "argmin"):
+            fail(f"{what}: where= may compare indices only, got a condition on data")
+        neutral = scalar.const(identity(combiner, body.dtype), body.dtype)
+        body = scalar.select(mask, body, neutral)
+    start = None if init is None else arithmetic.convert(init, body.dtype, f"{what}: init")
+    return Reduction(what, combiner, body, axes, domain, start, here())
+
+
+def _mean(body: Expr, axes: Sequence[Axis], condition: Expr, dtype: DType | None) -> Scalar:
+    result = dtype or (body.dtype if body.dtype.is_float else FLOAT32)
+    wide = accumulator(result)
+    axes = tuple(axes)
+    total = ReductionScalar(_reduction("sum", widen(body, wide), axes, condition, None), wide)
+    if condition is TRUE:
+        points = scalar.const(math.prod(axis.extent for axis in axes), wide)
+    else:
+        one = scalar.const(1, INT64)
+        count = ReductionScalar(_reduction("sum", one, axes, condition, None), INT64)
+        points = cast(count.expr, wide)
+    return _once("mean", cast(scalar.div(total.expr, points), result))
+
+
+def _logsumexp(body: Expr, axes: tuple[Axis, ...], condition: Expr) -> Scalar:
+    result = body.dtype if body.dtype.is_float else FLOAT32
+    wide = accumulator(result)
+    value = Scalar(widen(body, wide))
+    top = ReductionScalar(_reduction("max", value.expr, axes, condition, None), wide)
+    # An infinite maximum is not subtracted: inf - inf would hide the right answer, +-inf.
+    shift = elementwise.where(abs(top) == math.inf, 0.0, top)
+    shift = _once("shift", elementwise.stop_gradient(shift).expr)
+    terms = elementwise.exp(value - shift)
+    total = ReductionScalar(_reduction("sum", terms.expr, axes, condition, None), wide)
+    return _once("logsumexp", cast((elementwise.log(total) + shift).expr, result))
+
+
+def _once(what: str, value: Expr) -> ReductionScalar:
+    """A value computed once per point of the dims it depends on, not once per use."""
+    return ReductionScalar(Reduction(what, "set", value, (), location=here()), value.dtype)

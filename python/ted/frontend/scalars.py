@@ -1,0 +1,131 @@
+"""Scalars: the values inside an index lambda, with Python's operators and weak Python numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ted.errors import FrontendError
+from ted.frontend import arithmetic
+from ted.frontend.checks import dtype_of
+from ted.frontend.locations import here
+from ted.ir.dtypes import DType
+from ted.ir.scalar import Expr, cast
+
+NO_TRUTH = (
+    "{what}: a condition on values has no truth value while the expression is being written; "
+    "choose with ted.where(condition, a, b), combine with & | ~, test constants with Python ints"
+)
+
+
+def _binary(function: Callable[..., Expr], swap: bool = False) -> Callable[[Scalar, Any], Any]:
+    def method(self: Scalar, other: Any) -> Any:
+        value = operand(other)
+        if value is None:
+            return NotImplemented
+        return Scalar(function(value, self.expr) if swap else function(self.expr, value))
+
+    return method
+
+
+def _comparison(name: str, swap: bool = False) -> Callable[[Scalar, Any], Any]:
+    def compare(a: Any, b: Any) -> Expr:
+        return arithmetic.compare(name, a, b)
+
+    return _binary(compare, swap)
+
+
+def _logic(name: str) -> Callable[[Scalar, Any], Any]:
+    def combine(a: Any, b: Any) -> Expr:
+        return arithmetic.logic(name, a, b)
+
+    return _binary(combine)
+
+
+class Scalar:
+    """One value of an index lambda: a number, an index or a condition."""
+
+    __slots__ = ("__weakref__", "_expr")
+    __array_ufunc__ = None  # numpy arrays leave mixed operators to us
+
+    def __init__(self, expr: Expr | None) -> None:
+        self._expr = expr
+
+    @property
+    def expr(self) -> Expr:
+        """The expression; dims in it are those of the lambda that is being traced."""
+        assert self._expr is not None
+        return self._expr
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the value; `index` for index variables."""
+        return self.expr.dtype
+
+    __add__, __radd__ = _binary(arithmetic.add), _binary(arithmetic.add, True)
+    __sub__, __rsub__ = _binary(arithmetic.subtract), _binary(arithmetic.subtract, True)
+    __mul__, __rmul__ = _binary(arithmetic.multiply), _binary(arithmetic.multiply, True)
+    __truediv__, __rtruediv__ = _binary(arithmetic.divide), _binary(arithmetic.divide, True)
+    __floordiv__ = _binary(arithmetic.floor_divide)
+    __rfloordiv__ = _binary(arithmetic.floor_divide, True)
+    __mod__, __rmod__ = _binary(arithmetic.remainder), _binary(arithmetic.remainder, True)
+    __pow__, __rpow__ = _binary(arithmetic.power), _binary(arithmetic.power, True)
+    __lt__, __gt__ = _comparison("lt"), _comparison("lt", True)
+    __le__, __ge__ = _comparison("le"), _comparison("le", True)
+    __eq__ = _comparison("eq")  # type: ignore[assignment]
+    __ne__ = _comparison("ne")  # type: ignore[assignment]
+    __and__ = __rand__ = _logic("and")
+    __or__ = __ror__ = _logic("or")
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Scalar:
+        return Scalar(arithmetic.apply("neg", self.expr))
+
+    def __pos__(self) -> Scalar:
+        return self
+
+    def __abs__(self) -> Scalar:
+        return Scalar(arithmetic.apply("abs", self.expr))
+
+    def __invert__(self) -> Scalar:
+        return Scalar(arithmetic.logic("not", self.expr))
+
+    def __bool__(self) -> bool:
+        raise FrontendError(NO_TRUTH.format(what="bool"), here())
+
+    def __index__(self) -> int:
+        raise FrontendError(
+            f"index: a value of an expression is no Python integer, got {self.expr}", here()
+        )
+
+    __float__ = __int__ = __index__  # type: ignore[assignment]
+
+    def __iter__(self) -> Any:
+        raise FrontendError("iter: a scalar has no elements to iterate over", here())
+
+    def astype(self, dtype: Any) -> Scalar:
+        """The value converted: floats truncate towards zero, a bool is value != 0."""
+        return Scalar(cast(self.expr, dtype_of(dtype, "astype")))
+
+    def __repr__(self) -> str:
+        return f"Scalar({self.expr}: {self.dtype})"
+
+
+def operand(value: Any) -> Any:
+    """The expression of a Scalar or a Python number itself; None for anything else."""
+    if isinstance(value, Scalar):
+        return value.expr
+    if isinstance(value, (bool, int, float)):
+        # A subclass (numpy's float64, an enum) counts as the plain number it is.
+        return value if type(value) in (bool, int, float) else _plain(value)
+    return _plain(value) if hasattr(value, "dtype") and hasattr(value, "item") else None
+
+
+def _plain(value: Any) -> Any:
+    if getattr(value, "ndim", 0):
+        return None
+    plain = value.item() if hasattr(value, "item") else value
+    for kind in (bool, int, float):
+        if isinstance(plain, kind):
+            return kind(plain)
+    return None

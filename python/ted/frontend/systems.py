@@ -1,0 +1,51 @@
+"""Frontend tensors -> a System: closed under its inputs, every tensor with a name of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ted.frontend.locations import fail
+from ted.frontend.tensors import Tensor
+from ted.ir.equations import System, topological
+
+
+def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main") -> System:
+    """The program from placeholders to results.
+
+    Raises: FrontendError when an input is no placeholder or given twice, an output no tensor, or an
+    output depends on a placeholder that is not among the inputs.
+    """
+    for k, x in enumerate(inputs):
+        if not isinstance(x, Tensor):
+            fail(f"{name}: input {k} must be a placeholder, got {type(x).__name__}")
+        if not x.node.is_input:
+            fail(f"{name}: input {k} must be a placeholder, got {x!r}, which is computed")
+    for k, x in enumerate(outputs):
+        if not isinstance(x, Tensor):
+            fail(f"{name}: output {k} must be a tensor, got {type(x).__name__}")
+    nodes = tuple(x.node for x in inputs)
+    for k, node in enumerate(nodes):
+        if node in nodes[:k]:
+            fail(f"{name}: an input may be given once, got {node.name} as input {k} again")
+    system = System(nodes, tuple(x.node for x in outputs), name)
+    for tensor in system.tensors():
+        if tensor.is_input and tensor not in nodes:
+            at = f" of {tensor.location}" if tensor.location else ""
+            fail(
+                f"{name}: the inputs must hold every placeholder that the outputs need, "
+                f"got none for {tensor.name}{at}"
+            )
+    unique_names(system)
+    return system
+
+
+def unique_names(system: System) -> None:
+    """Number the later of several tensors with one name: x, x_1, x_2."""
+    taken: set[str] = set()
+    for tensor in dict.fromkeys((*system.inputs, *topological(system.outputs))):
+        name, count = tensor.name, 0
+        while tensor.name in taken:
+            count += 1
+            tensor.name = f"{name}_{count}"
+        taken.add(tensor.name)

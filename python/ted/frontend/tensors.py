@@ -1,0 +1,333 @@
+"""Tensors as users hold them: a node of a system with subscripts, operators and methods.
+
+Operators and elementwise functions on whole tensors are sugar for a compute over the broadcast
+shape; methods lead to the functions of the same name.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from ted.errors import FrontendError
+from ted.frontend import arithmetic, checks
+from ted.frontend.axes import Axis
+from ted.frontend.closing import close_map
+from ted.frontend.locations import fail, here
+from ted.frontend.scalars import NO_TRUTH, Scalar, operand
+from ted.ir import equations
+from ted.ir.dtypes import DType
+from ted.ir.scalar import INDEX, Expr, cast, dim, index, load
+
+DIM_NAMES = "ijklmnopqstuvwxyz"
+
+
+def _operator(function: Callable[..., Expr], what: str, swap: bool = False) -> Any:
+    def on_scalars(a: Any, b: Any) -> Scalar:
+        return Scalar(function(operand(a), operand(b)))
+
+    def method(self: Tensor, other: Any) -> Any:
+        operands = (other, self) if swap else (self, other)
+        return pointwise(on_scalars, what, *operands)
+
+    return method
+
+
+def _comparison(name: str, swap: bool = False) -> Any:
+    return _operator(lambda a, b: arithmetic.compare(name, a, b), name, swap)
+
+
+def _logic(name: str, swap: bool = False) -> Any:
+    return _operator(lambda a, b: arithmetic.logic(name, a, b), name, swap)
+
+
+class Tensor:
+    """A tensor expression: a placeholder, or the result of an equation."""
+
+    __slots__ = ("__weakref__", "node")
+    __array_ufunc__ = None  # numpy arrays leave mixed operators to us
+
+    def __init__(self, node: equations.Tensor) -> None:
+        self.node = node
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self.node.shape
+
+    @property
+    def dtype(self) -> DType:
+        """The element type."""
+        return self.node.dtype
+
+    @property
+    def name(self) -> str:
+        """The name in printed programs."""
+        return self.node.name
+
+    @property
+    def ndim(self) -> int:
+        """The number of dims."""
+        return len(self.node.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.node.size
+
+    @property
+    def T(self) -> Tensor:
+        """The tensor with its dims in reverse order."""
+        return self.transpose()
+
+    # ------------------------------------------------------------ subscripts
+
+    def __getitem__(self, subscripts: Any) -> Any:
+        items = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+        if any(isinstance(item, Scalar) for item in items) or self._is_element(items):
+            return read(self, items)
+        from ted.frontend.slicing import subscript
+
+        return subscript(self, items)
+
+    def _is_element(self, items: tuple[Any, ...]) -> bool:
+        """Inside an index lambda a full set of numbers (or scalars in tensors) reads an element."""
+        if not _in_lambda.get() or len(items) != self.ndim:
+            return False
+        return all(isinstance(i, int) or (isinstance(i, Tensor) and i.ndim == 0) for i in items)
+
+    def __len__(self) -> int:
+        return self.shape[0] if self.shape else fail(f"len: tensor {self.name} has rank 0")
+
+    def __iter__(self) -> Iterator[Any]:
+        return (self[k] for k in range(len(self)))
+
+    def __bool__(self) -> bool:
+        raise FrontendError(NO_TRUTH.format(what=f"bool: tensor {self.name}"), here())
+
+    # ------------------------------------------------------------ operators
+
+    __add__ = _operator(arithmetic.add, "add")
+    __radd__ = _operator(arithmetic.add, "add", True)
+    __sub__ = _operator(arithmetic.subtract, "sub")
+    __rsub__ = _operator(arithmetic.subtract, "sub", True)
+    __mul__ = _operator(arithmetic.multiply, "mul")
+    __rmul__ = _operator(arithmetic.multiply, "mul", True)
+    __truediv__ = _operator(arithmetic.divide, "div")
+    __rtruediv__ = _operator(arithmetic.divide, "div", True)
+    __floordiv__ = _operator(arithmetic.floor_divide, "floordiv")
+    __rfloordiv__ = _operator(arithmetic.floor_divide, "floordiv", True)
+    __mod__ = _operator(arithmetic.remainder, "mod")
+    __rmod__ = _operator(arithmetic.remainder, "mod", True)
+    __pow__ = _operator(arithmetic.power, "power")
+    __rpow__ = _operator(arithmetic.power, "power", True)
+    __lt__, __gt__ = _comparison("lt"), _comparison("lt", True)
+    __le__, __ge__ = _comparison("le"), _comparison("le", True)
+    __eq__, __ne__ = _comparison("eq"), _comparison("ne")
+    __and__, __rand__ = _logic("and"), _logic("and", True)
+    __or__, __ror__ = _logic("or"), _logic("or", True)
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Tensor:
+        return pointwise(lambda x: -x, "neg", self)
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __abs__(self) -> Tensor:
+        return pointwise(abs, "abs", self)
+
+    def __invert__(self) -> Tensor:
+        return pointwise(lambda x: ~x, "not", self)
+
+    def __matmul__(self, other: Any) -> Tensor:
+        from ted.frontend.contraction import matmul
+
+        return matmul(self, other)
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        from ted.frontend.contraction import matmul
+
+        return matmul(other, self)
+
+    # ------------------------------------------------------------ methods
+
+    def astype(self, dtype: Any) -> Tensor:
+        """The tensor converted: floats truncate towards zero, a bool is value != 0."""
+        target = checks.dtype_of(dtype, "astype")
+        if target == self.dtype:
+            return self
+        return pointwise(lambda x: x.astype(target), "astype", self)
+
+    def reshape(self, *shape: Any) -> Tensor:
+        """The same elements in row-major order under another shape; one extent may be -1."""
+        from ted.frontend.layout import reshape
+
+        return reshape(self, shape[0] if len(shape) == 1 else shape)
+
+    def flatten(self, start: int = 0) -> Tensor:
+        """The dims from `start` on joined into one."""
+        from ted.frontend.layout import flatten
+
+        return flatten(self, start)
+
+    def transpose(self, *axes: Any) -> Tensor:
+        """The dims in another order, reversed by default."""
+        from ted.frontend.layout import transpose
+
+        order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
+        return transpose(self, order or None)
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.name}: {self.dtype}{list(self.shape)})"
+
+
+def _reduction_method(name: str) -> Callable[..., Tensor]:
+    def method(self: Tensor, axis: Any = None, **options: Any) -> Tensor:
+        from ted.frontend import reductions
+
+        return getattr(reductions, name)(self, axis, **options)
+
+    method.__name__ = name
+    method.__doc__ = f"`ted.{name}` over the dims in `axis`, all by default."
+    return method
+
+
+for _name in ("sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin"):
+    setattr(Tensor, _name, _reduction_method(_name))
+
+
+# ------------------------------------------------------------------ wrapping nodes
+
+_wrappers: weakref.WeakKeyDictionary[equations.Tensor, weakref.ref[Tensor]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def wrap(node: equations.Tensor) -> Tensor:
+    """The tensor that stands for a node: the same object as long as somebody holds it."""
+    known = _wrappers.get(node)
+    found = known() if known is not None else None
+    if found is None:
+        found = Tensor(node)
+        _wrappers[node] = weakref.ref(found)
+    return found
+
+
+def placeholder(shape: checks.Shape, dtype: Any = "float32", name: str | None = None) -> Tensor:
+    """An input of a program.
+
+    Raises: FrontendError for a negative or non-integer extent, an unknown dtype, or a tensor of
+    more than 2**47 bytes.
+    """
+    what = "placeholder" if name is None else f"placeholder {name}"
+    element = checks.dtype_of(dtype, what)
+    extents = checks.shape_of(shape, element, what)
+    return wrap(
+        equations.Tensor(checks.name_of(name, what) or "x", extents, element, location=here())
+    )
+
+
+# ------------------------------------------------------------------ reading elements
+
+_in_lambda: ContextVar[bool] = ContextVar("in_lambda", default=False)
+
+
+@contextmanager
+def tracing() -> Iterator[None]:
+    """While an index lambda runs, subscripts of numbers alone read elements."""
+    token = _in_lambda.set(True)
+    try:
+        yield
+    finally:
+        _in_lambda.reset(token)
+
+
+def read(tensor: Tensor, items: tuple[Any, ...]) -> Scalar:
+    """The element of `tensor` at one subscript per dim."""
+    if len(items) != tensor.ndim:
+        fail(
+            f"{tensor.name}: one subscript for each of its {tensor.ndim} dims, "
+            f"got {len(items)} (shape {tensor.shape})"
+        )
+    return Scalar(load(tensor.node, [_subscript(tensor, k, i) for k, i in enumerate(items)]))
+
+
+def _subscript(tensor: Tensor, position: int, item: Any) -> Expr:
+    what = f"{tensor.name}: subscript {position}"
+    if isinstance(item, Tensor) and item.ndim == 0:
+        item = read(item, ())
+    if isinstance(item, Scalar):
+        if item.dtype.kind not in ("index", "int"):
+            fail(f"{what}: must be an integer or an index, got {item.dtype}; divide with //")
+        return cast(item.expr, INDEX)
+    if item is None or item is Ellipsis or isinstance(item, (slice, Tensor)):
+        fail(
+            f"{what}: beside index variables every subscript is one index, got {item!r}; "
+            "reduce over a ted.reduce_axis, or index the whole tensor outside the lambda"
+        )
+    return index(wrapped(checks.integer(item, what), tensor.shape[position], what))
+
+
+def wrapped(position: int, extent: int, what: str) -> int:
+    """A constant subscript in [-extent, extent) -> [0, extent)."""
+    if not -extent <= position < extent:
+        fail(f"{what}: must be in [{-extent}, {extent}), got {position}")
+    return position % extent
+
+
+# ------------------------------------------------------------------ elementwise
+
+
+def parallel_axes(shape: tuple[int, ...]) -> list[Axis]:
+    """One index variable per dim of a shape."""
+    names = DIM_NAMES if len(shape) <= len(DIM_NAMES) else [f"i{k}" for k in range(len(shape))]
+    return [Axis(names[k], 0, extent, False) for k, extent in enumerate(shape)]
+
+
+def broadcast_read(tensor: Tensor, axes: list[Axis]) -> Scalar:
+    """The element of `tensor` under numpy's broadcasting at the point `axes`."""
+    own = axes[len(axes) - tensor.ndim :]
+    at = [
+        index(0) if extent == 1 and axis.extent != 1 else dim(axis.number)
+        for extent, axis in zip(tensor.shape, own, strict=True)
+    ]
+    return Scalar(load(tensor.node, at))
+
+
+def pointwise(function: Callable[..., Any], what: str, *operands: Any) -> Any:
+    """`function` on scalars, lifted to tensors, scalars and Python numbers."""
+    values = [_operand(value, what) for value in operands]
+    tensors = [value for value in values if isinstance(value, Tensor)]
+    if not tensors:
+        return function(*values)
+    if any(isinstance(value, Scalar) for value in values):
+        return function(*(_element(v, what) if isinstance(v, Tensor) else v for v in values))
+    axes = parallel_axes(checks.broadcast([t.shape for t in tensors], what))
+    points = [broadcast_read(v, axes) if isinstance(v, Tensor) else v for v in values]
+    return wrap(close_map(what, axes, function(*points).expr))
+
+
+def _operand(value: Any, what: str) -> Any:
+    if isinstance(value, (Tensor, Scalar)):
+        return value
+    number = operand(value)
+    if number is None:
+        kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+        fail(
+            f"{what}: operands must be tensors, scalars or Python numbers, got {kind}; "
+            "an array comes in through a placeholder"
+        )
+    return number
+
+
+def _element(tensor: Tensor, what: str) -> Scalar:
+    if tensor.ndim == 0:
+        return Scalar(load(tensor.node, []))
+    return fail(
+        f"{what}: beside index variables a tensor of rank 0 or an element is needed, "
+        f"got {tensor.name} of shape {tensor.shape}; index it"
+    )
