@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.mlir import bufferization, func, ir
+from ted.mlir import bufferization, func, ir, tensor
 
 _ARGUMENT = "{llvm.noalias}"
 
@@ -47,6 +47,8 @@ def _convert(function: func.FuncOp) -> None:
         outs = [_add_destination(block, value) for value in results]
         with ir.InsertionPoint(terminator):
             for value, out in zip(results, outs, strict=True):
+                if _is_void(value.type):
+                    continue
                 bufferization.MaterializeInDestinationOp(
                     None, value, out, restrict=True, writable=True
                 )
@@ -86,18 +88,28 @@ def _arguments_to_memrefs(block: ir.Block) -> list[ir.Value]:
 
 def _memref(kind: ir.Type) -> ir.MemRefType:
     shaped = ir.RankedTensorType(kind)
-    return ir.MemRefType.get(shaped.shape, shaped.element_type)
+    # A pointer to nothing has no type with bare pointers, so it is passed as one to an element.
+    shape = [] if 0 in shaped.shape else shaped.shape
+    return ir.MemRefType.get(shape, shaped.element_type)
+
+
+def _is_void(kind: ir.Type) -> bool:
+    return 0 in ir.RankedTensorType(kind).shape
 
 
 def _replace_by_tensor(block: ir.Block, old: ir.Value, memory: ir.Value) -> None:
     with ir.InsertionPoint.at_block_begin(block), memory.location:
-        value = bufferization.ToTensorOp(old.type, memory, restrict=True).result
+        if _is_void(old.type):
+            shaped = ir.RankedTensorType(old.type)
+            value = tensor.EmptyOp(shaped.shape, shaped.element_type).result
+        else:
+            value = bufferization.ToTensorOp(old.type, memory, restrict=True).result
     old.replace_all_uses_with(value)
 
 
 def _add_destination(block: ir.Block, value: ir.Value) -> ir.Value:
     out = block.add_argument(_memref(value.type), value.location)
-    use = _root(value)
+    use = None if _is_void(value.type) else _root(value)
     if use is None or use.owner.operation.block != block:
         return out  # starts from something else: materialize_in_destination copies
     with ir.InsertionPoint.at_block_begin(block), value.location:

@@ -15,7 +15,9 @@ from ted.lowering.annotate_latches import AnnotateLatches
 from ted.lowering.check_lowered import CheckLowered
 from ted.lowering.convert_ted_to_linalg import ConvertTedToLinalg
 from ted.lowering.copies_to_linalg import CopiesToLinalg
+from ted.lowering.expand_math import ExpandMath
 from ted.lowering.pass_destinations import PassDestinations
+from ted.lowering.unroll_small_loops import UnrollSmallLoops
 from ted.mlir import PassManager, ir
 from ted.schedules.ted_schedule_contractions import TedScheduleContractions
 from ted.schedules.ted_vectorize_contractions import TedVectorizeContractions
@@ -80,6 +82,8 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step(TedVectorizeContractions(), "layouts are known now; before generics become loops"),
             Step(CopiesToLinalg(), "a strided memref.copy would call a missing function"),
             Step("func.func(convert-linalg-to-loops),canonicalize,cse", "LLVM vectorises the loops"),
+            Step(UnrollSmallLoops(), "LLVM vectorises innermost loops only, so these must be long"),
+            Step(ExpandMath(), "on scalars: as a call, exp would keep its loop scalar"),
             Step("loop-invariant-code-motion", "addresses and guards of outer dims leave the loop"),
         ),
     ),

@@ -1,0 +1,93 @@
+"""Constants of the float formats and fitted polynomials that `expand_math` evaluates.
+
+The fits are Chebyshev expansions computed with 60 digits, except the ones that name a source.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Format:
+    """What the formulas need to know of a float type."""
+
+    mantissa: int
+    bias: int
+    magic: float  # 1.5 * 2**mantissa: adding it rounds to an integer and leaves that in the bits
+    ln2_high: float  # few bits, so that a product with an exponent is exact
+    ln2_low: float
+    exp_range: tuple[float, float]
+    expm1_range: tuple[float, float]
+    tiny: float  # least normal number
+    sqrt_half: int  # bits of sqrt(1/2)
+    exp_tail: tuple[float, ...]  # (exp(r) - 1 - r) / r**2 on |r| <= ln(2)/2
+
+
+F32 = Format(
+    mantissa=23,
+    bias=127,
+    magic=1.5 * 2**23,
+    ln2_high=0.693359375,
+    ln2_low=-2.12194440e-4,
+    exp_range=(-104.0, 89.0),
+    expm1_range=(-30.0, 89.0),
+    tiny=2.0**-126,
+    sqrt_half=0x3F3504F3,
+    exp_tail=(
+        0.5000000014286223, 0.16666666682534356, 0.04166645680967788, 0.008333310024225292,
+        0.0013934541928270264, 0.0001989198131397769,
+    ),
+)  # fmt: skip
+
+F64 = Format(
+    mantissa=52,
+    bias=1023,
+    magic=1.5 * 2**52,
+    ln2_high=6.93147180369123816490e-01,
+    ln2_low=1.90821492927058770002e-10,
+    exp_range=(-746.0, 710.0),
+    expm1_range=(-50.0, 710.0),
+    tiny=2.0**-1022,
+    sqrt_half=0x3FE6A09E667F3BCD,
+    exp_tail=(
+        0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333325544,
+        0.0013888888888883327, 0.00019841269876864356, 2.4801587327007187e-05,
+        2.755725283351691e-06, 2.75572718102198e-07, 2.5106274733573296e-08,
+        2.0915442297780116e-09,
+    ),
+)  # fmt: skip
+
+# log(1 + f) = f - f*f/2 + f**3 * P(f). Source: S. Moshier, Cephes, logf.
+LOG_F32 = (
+    3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1, 1.4249322787e-1,
+    -1.2420140846e-1, 1.1676998740e-1, -1.1514610310e-1, 7.0376836292e-2,
+)  # fmt: skip
+
+# With s = f / (2 + f): log(1 + f) = f - f*f/2 + s * (f*f/2 + z * P(z)), z = s*s.
+# Source: Sun Microsystems, FDLIBM, e_log.c.
+LOG_F64 = (
+    6.666666666666735130e-01, 3.999999999940941908e-01, 2.857142874366239149e-01,
+    2.222219843214978396e-01, 1.818357216161805012e-01, 1.531383769920937332e-01,
+    1.479819860511658591e-01,
+)  # fmt: skip
+
+# erf(x) / x as a polynomial in x*x on |x| <= 1.
+ERF_SMALL = (
+    1.1283791670955126, -0.37612638903183754, 0.1128379167095512, -0.02686617064512984,
+    0.0052239776254232985, -0.000854832702193483, 0.00012055332902888736,
+    -1.4925647567519332e-05, 1.6462045441468418e-06, -1.6364642158167616e-07,
+    1.4792401209404813e-08, -1.216456005728345e-09, 8.709045129053106e-11,
+    -4.230945824295338e-12,
+)  # fmt: skip
+
+# erfc(x) * exp(x*x) * (1 + 2*x) as a polynomial in (x - 3) / (x + 3) on 1/2 <= x <= 28.
+ERFC_SCALED = (
+    1.2530080582697296, -0.1356211061245812, -0.0475622943534507, 0.12964515870276203,
+    -0.11927366341531179, 0.06830802734394434, -0.02377051491853638, 0.002529391816335117,
+    0.0018886903564002055, -0.0007798322714918795, -0.00010515976008945177,
+    0.00012509932758636072, 4.9491714476033325e-06, -2.0100376113106087e-05,
+    -7.300550882569987e-07, 3.471616676593574e-06, 3.52693258412998e-07,
+    -6.146346341425417e-07, -1.3432312409451292e-07, 9.877438074940672e-08,
+    3.42329907978226e-08, -1.0659628807393203e-08, -4.325370719107278e-09,
+)  # fmt: skip

@@ -1,0 +1,105 @@
+"""Expanded functions against correctly rounded references, in units in the last place."""
+
+from __future__ import annotations
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from equation_text import compute, evaluate, module_text, tensor_type
+
+TYPES = {"f32": np.float32, "f64": np.float64}
+# Function -> (numpy reference or None, range of ordinary arguments in f32, in f64).
+FUNCTIONS = {
+    "exp": (np.exp, (-110, 95), (-750, 715)),
+    "exp2": (np.exp2, (-155, 130), (-1080, 1030)),
+    "expm1": (np.expm1, (-30, 90), (-50, 712)),
+    "log": (np.log, (0, 100), (0, 100)),
+    "log2": (np.log2, (0, 100), (0, 100)),
+    "log10": (np.log10, (0, 100), (0, 100)),
+    "log1p": (np.log1p, (-1, 100), (-1, 100)),
+    "tanh": (np.tanh, (-11, 11), (-25, 25)),
+    "erf": (None, (-5, 5), (-7, 7)),
+    "erfc": (None, (-6, 11), (-6, 28)),
+}
+LIMITS = {"f32": 3.0, "f64": 4.0}
+
+
+def apply(name: str, kind: str, *arguments: np.ndarray) -> np.ndarray:
+    shape = arguments[0].shape
+    t = tensor_type(shape, kind)
+    letters = ", ".join(f"%{c}" for c in "ab"[: len(arguments)])
+    body = f'%p = math.{name} {letters} : {kind}\n"ted.yield"(%p) : ({kind}) -> ()'
+    names = [("A", t), ("B", t)][: len(arguments)]
+    text = module_text(
+        names,
+        f"%e = tensor.empty() : {t}\n"
+        + compute("y", [(n, t, "i") for n, t in names], [("e", t)], shape, "p", "i", body),
+        [("y", t)],
+    )
+    return evaluate(text, list(arguments), [np.zeros(shape, TYPES[kind])])[0]
+
+
+def arguments_of(name: str, kind: str) -> np.ndarray:
+    _, *ranges = FUNCTIONS[name]
+    low, high = ranges[0 if kind == "f32" else 1]
+    rng = np.random.default_rng(0)
+    near_zero = np.ldexp(rng.uniform(-1, 1, 2000), rng.integers(-60, 3, 2000))
+    dense = np.concatenate([rng.uniform(low, high, 20000), near_zero])
+    dense = dense[(dense > low) & (dense < high)]
+    if name.startswith("log") and name != "log1p":
+        scales = rng.integers(-148, 127, 4000) if kind == "f32" else rng.integers(-1070, 1020, 4000)
+        dense = np.concatenate([dense, np.ldexp(rng.uniform(0.5, 1, 4000), scales)])
+    return dense.astype(TYPES[kind])
+
+
+def reference(name: str, x: np.ndarray) -> np.ndarray:
+    """The function in extended precision."""
+    function, *_ = FUNCTIONS[name]
+    if function is not None:
+        with np.errstate(all="ignore"):
+            return function(x.astype(np.longdouble))
+    return np.array([float(getattr(mpmath, name)(float(v))) for v in x], np.longdouble)
+
+
+def ulps(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        unit = np.spacing(np.abs(exact).astype(got.dtype)).astype(np.longdouble)
+        same = (got == exact.astype(got.dtype)) | (np.isnan(got) & np.isnan(exact))
+        return np.where(same, 0, np.abs(got.astype(np.longdouble) - exact) / unit)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_error_is_a_few_units_in_the_last_place(name, kind):
+    x = arguments_of(name, kind)[: 3000 if FUNCTIONS[name][0] is None else None]
+    errors = ulps(apply(name, kind, x), reference(name, x))
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= LIMITS[kind], f"{errors[worst]:.2f} at {x[worst]!r}"
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_special_arguments(name, kind):
+    x = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 1e30, -1e30], TYPES[kind])
+    got = apply(name, kind, x)
+    function = FUNCTIONS[name][0]
+    with np.errstate(all="ignore"):
+        expected = (
+            function(x)
+            if function
+            else np.array([getattr(math, name)(float(v)) for v in x])
+        ).astype(x.dtype)
+    np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(x.dtype).eps)
+    zeros = expected == 0
+    np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(expected[zeros]))
+
+
+def test_powers_are_those_of_ieee():
+    bases = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.7, -3.7, np.inf, -np.inf, np.nan]
+    exponents = [0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 2.5, np.inf, -np.inf, np.nan, 127.0]
+    x, y = (a.ravel().astype(np.float32) for a in np.meshgrid(bases, exponents))
+    with np.errstate(all="ignore"):
+        expected = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
+    np.testing.assert_allclose(apply("powf", "f32", x, y), expected, rtol=1e-6)
