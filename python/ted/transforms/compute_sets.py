@@ -6,15 +6,16 @@ passes that rewrite work on equations instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from ted.dialects.ted import ComputeOp
-from ted.domain import affine, conversion, sets
-from ted.domain.affine import Aff, Constraint
+from ted.domain import conversion, sets
+from ted.domain.affine import Aff
 from ted.errors import SourceLocation
+from ted.ir.affine_attributes import aff_from_mlir, constraints_from_mlir, set_from_mlir
 from ted.ir.locations import source_location, user_name
 from ted.mlir import ir
 
@@ -53,12 +54,12 @@ class ComputeSets:
     @cached_property
     def is_box(self) -> bool:
         """Whether the domain is written without constraints."""
-        return not constraints(self.op.domain_set)
+        return not constraints_from_mlir(self.op.domain_set)
 
     @cached_property
     def domain(self) -> Any:
         """The points that take part."""
-        return sets.box(self.box).intersect(set_of(self.op.domain_set, len(self.box)))
+        return sets.box(self.box).intersect(set_from_mlir(self.op.domain_set))
 
     @cached_property
     def write(self) -> Access:
@@ -74,8 +75,8 @@ class ComputeSets:
         for k, (value, read, guard) in enumerate(
             zip(op.inputs, op.read_maps, op.guard_sets, strict=True)
         ):
-            is_box = self.is_box and not constraints(guard)
-            points = self.domain if is_box else self.domain.intersect(set_of(guard, len(self.box)))
+            is_box = self.is_box and not constraints_from_mlir(guard)
+            points = self.domain if is_box else self.domain.intersect(set_from_mlir(guard))
             name = name_of(value) or f"of operand {k}"
             subscripts = subscripts_of(read)
             yield Access(f"read {k}", name, shape_of(value), subscripts, points, is_box)
@@ -108,50 +109,9 @@ def shape_of(value: ir.Value) -> tuple[int, ...]:
 # ------------------------------------------------------------------ MLIR -> domain
 
 
-_COMBINE: dict[str, Callable[[Aff, Aff], Aff]] = {
-    "AffineAddExpr": lambda a, b: a + b,
-    "AffineMulExpr": lambda a, b: a * b.const if b.is_constant else b * a.const,
-    "AffineFloorDivExpr": lambda a, b: a // b.const,
-    "AffineCeilDivExpr": lambda a, b: -(-a // b.const),
-    "AffineModExpr": lambda a, b: a % b.const,
-}
-
-
-def aff_of(expr: Any) -> Aff | None:
-    """A quasi-affine expression as a plain one; None when it contains a symbol."""
-    expr = expr.maybe_downcast()
-    if isinstance(expr, ir.AffineConstantExpr):
-        return affine.constant(expr.value)
-    if isinstance(expr, ir.AffineDimExpr):
-        return affine.dim(expr.position)
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return None
-    left, right = aff_of(expr.lhs), aff_of(expr.rhs)
-    if left is None or right is None:
-        return None
-    return _COMBINE[type(expr).__name__](left, right)
-
-
 def subscripts_of(affine_map: ir.AffineMap) -> tuple[Aff | None, ...]:
-    """The results of a map."""
-    return tuple(aff_of(result) for result in affine_map.results)
-
-
-def constraints(integer_set: ir.IntegerSet) -> list[Constraint]:
-    """The constraints of a set that do not hold everywhere by their form."""
-    found = []
-    for constraint in integer_set.constraints:
-        value = aff_of(constraint.expr)
-        assert value is not None, "sets of ted.compute have no symbols"
-        made = Constraint(value, constraint.is_eq)
-        if not (value.is_constant and made.holds(())):
-            found.append(made)
-    return found
-
-
-def set_of(integer_set: ir.IntegerSet, rank: int) -> Any:
-    """A set as an isl set over `rank` dims."""
-    return conversion.from_conjunctions(rank, [constraints(integer_set)])
+    """The results of a map; None for one that uses a symbol."""
+    return tuple(aff_from_mlir(result) for result in affine_map.results)
 
 
 def to_isl(subscripts: Sequence[Aff], rank: int) -> list[Any]:
