@@ -51,7 +51,31 @@ def compile_module(module: ir.Module, shared_libraries: tuple[str, ...] = ()) ->
     text = module.operation.get_asm(enable_debug_info=False)
     key = hashlib.sha256("\0".join([text, *shared_libraries]).encode()).hexdigest()
     if key not in _compiled:
+        if not shared_libraries:
+            _define_allocator(module)
         _compiled[key] = Compiled(
             ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(shared_libraries))
         )
     return _compiled[key]
+
+
+# What libted_runtime provides, without its accounting: for tools that run without the library.
+_ALLOCATOR = {
+    "_mlir_memref_to_llvm_alloc": """llvm.func @{name}(%n: i64) -> !llvm.ptr {{
+        %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+        llvm.return %p : !llvm.ptr }}
+        llvm.func @malloc(i64) -> !llvm.ptr""",
+    "_mlir_memref_to_llvm_free": """llvm.func @{name}(%p: !llvm.ptr) {{
+        llvm.call @free(%p) : (!llvm.ptr) -> ()
+        llvm.return }}
+        llvm.func @free(!llvm.ptr)""",
+}
+
+
+def _define_allocator(module: ir.Module) -> None:
+    symbols = ir.SymbolTable(module.operation)
+    for name, text in _ALLOCATOR.items():
+        if name in symbols:
+            symbols[name].operation.erase()
+            for op in ir.Module.parse(text.format(name=name), module.context).body.operations:
+                op.operation.clone(ir.InsertionPoint.at_block_begin(module.body))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.lowering import roads
+from ted.lowering.initial_values import unshare_starts
 from ted.lowering.padding import Paddings
 from ted.lowering.piece import from_compute
 from ted.mlir import ir
@@ -25,6 +26,7 @@ class ConvertTedToLinalg:
     """
 
     def run(self, module: ir.Module) -> None:
+        unshare_starts(module)
         paddings: dict[ir.Block, Paddings] = {}
         for op in _computes(module):
             _convert(op, paddings.setdefault(op.block, Paddings()))

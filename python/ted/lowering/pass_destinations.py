@@ -5,8 +5,8 @@ After: `func @f(%a: memref<4xf32>, %out: memref<4xf32>)`, where the chain of ope
 the result starts from `%out` itself instead of from a `tensor.empty`.
 
 Results are destinations from the start because upstream's late elimination of empty tensors can
-give two results one memory.  For the same reason fills and empties are unshared here, and no CSE
-may run between `convert-ted-to-linalg` and this pass.
+give two results one memory.  For the same reason each fill and empty tensor has one user, which
+`convert-ted-to-linalg` sees to, and no CSE may run before this pass.
 """
 
 from __future__ import annotations
@@ -25,17 +25,7 @@ class PassDestinations:
     def run(self, module: ir.Module) -> None:
         for op in module.body.operations:
             if op.operation.name == "func.func" and not op.is_external:
-                _unshare(op.entry_block)
                 _convert(op)
-
-
-def _unshare(block: ir.Block) -> None:
-    """Give every user of a `linalg.fill` or `tensor.empty` its own."""
-    for name in ("linalg.fill", "tensor.empty"):
-        for op in [o.operation for o in block.operations if o.operation.name == name]:
-            for use in list(op.results[0].uses)[1:]:
-                copy = op.clone(ir.InsertionPoint(op))
-                use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
 
 
 def _convert(function: func.FuncOp) -> None:
@@ -55,6 +45,8 @@ def _convert(function: func.FuncOp) -> None:
             func.ReturnOp([])
         terminator.erase()
     kinds = [a.type for a in block.arguments]
+    # The wrapper that takes packed arguments would otherwise get a second copy of the code.
+    function.operation.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
     function.operation.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get(kinds, [])
     )
@@ -109,26 +101,25 @@ def _replace_by_tensor(block: ir.Block, old: ir.Value, memory: ir.Value) -> None
 
 def _add_destination(block: ir.Block, value: ir.Value) -> ir.Value:
     out = block.add_argument(_memref(value.type), value.location)
-    use = None if _is_void(value.type) else _root(value)
-    if use is None or use.owner.operation.block != block:
+    root = None if _is_void(value.type) else _root(value)
+    if root is None or root.owner.operation.block != block:
         return out  # starts from something else: materialize_in_destination copies
     with ir.InsertionPoint.at_block_begin(block), value.location:
         start = bufferization.ToTensorOp(value.type, out, restrict=True, writable=True).result
-    use.owner.operation.operands[use.operand_number] = start
+    root.replace_all_uses_with(start)
     return out
 
 
-def _root(value: ir.Value) -> ir.OpOperand | None:
-    """The use of a `tensor.empty` in which the destination chain of `value` starts."""
+def _root(value: ir.Value) -> ir.Value | None:
+    """The `tensor.empty` in which the destination chain of `value` starts."""
     while isinstance(value, ir.OpResult):
         op = value.owner.operation
         position = _destination_operand(op, value.result_number)
         if position is None:
             return None
-        start = op.operands[position]
-        if isinstance(start, ir.OpResult) and start.owner.operation.name == "tensor.empty":
-            return next(u for u in start.uses if u.operand_number == position)
-        value = start
+        value = op.operands[position]
+        if isinstance(value, ir.OpResult) and value.owner.operation.name == "tensor.empty":
+            return value
     return None
 
 

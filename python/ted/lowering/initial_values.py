@@ -1,0 +1,36 @@
+"""Fills and empty tensors with several users -> one for each user.
+
+Two running results that start from one value would have to be copied apart by bufferization; upstream
+CSE merges equal ones again, so each carries a number of its own, which keeps them different.
+"""
+
+from __future__ import annotations
+
+from ted.mlir import ir
+
+NUMBER = "ted.buffer"
+_STARTS = ("linalg.fill", "tensor.empty")
+
+
+def unshare_starts(module: ir.Module) -> None:
+    """Give each use of a fill or an empty tensor its own operation."""
+    # Fills first: their copies are new users of empty tensors.
+    for name in _STARTS:
+        for op in _all(module, name):
+            for use in list(op.results[0].uses)[1:]:
+                copy = op.clone(ir.InsertionPoint(op))
+                use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
+    for number, op in enumerate(_all(module, "tensor.empty")):
+        op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def _all(module: ir.Module, name: str) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == name:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
