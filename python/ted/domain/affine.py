@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from math import gcd
+from math import gcd, lcm
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,22 @@ class Aff:
         """The factor of dim `index` outside of all floors."""
         return next((c for c, t in self.terms if t == index), 0)
 
+    def slope(self, index: int) -> Fraction:
+        """The average growth per step of dim `index`."""
+        total = Fraction(self.coefficient(index))
+        floors = ((c, t) for c, t in self.terms if isinstance(t, Floor))
+        return total + sum((c * t.inner.slope(index) / t.divisor for c, t in floors), Fraction())
+
+    def period(self, index: int) -> int:
+        """The least known steps of dim `index` after which the value has grown by a constant."""
+        result = 1
+        for _, term in self.terms:
+            if isinstance(term, Floor):
+                steps = term.inner.period(index)
+                growth = int(term.inner.slope(index) * steps)
+                result = lcm(result, steps * term.divisor // gcd(term.divisor, growth))
+        return result
+
     def evaluate(self, point: Sequence[int]) -> int:
         """The value at an integer point."""
         total = self.const
@@ -163,7 +180,10 @@ def _collect(terms: Iterable[tuple[int, Term]], offset: int) -> Aff:
 
 
 def _floor(value: Aff, divisor: int) -> Aff:
-    """Multiples of the divisor leave the floor, common factors cancel, nested floors merge."""
+    """Multiples of the divisor leave the floor, common factors cancel, nested floors merge.
+
+    The first term keeps a positive factor by `-y // m == -((y + m - 1) // m)`.
+    """
     assert divisor > 0, f"floor division needs a positive divisor, got {divisor}"
     common = gcd(divisor, *(factor for factor, _ in value.terms))
     divisor //= common
@@ -179,6 +199,8 @@ def _floor(value: Aff, divisor: int) -> Aff:
     match inside:
         case Aff((), _):
             return outside
+        case Aff(((leading, _), *_), _) if leading < 0:
+            return outside - _floor(divisor - 1 - inside, divisor)
         case Aff(((1, Floor(inner, inner_divisor)),), shift):
             return outside + _floor(inner + shift * inner_divisor, inner_divisor * divisor)
         case _:

@@ -62,7 +62,7 @@ def conjunctions(points: isl.Set, *, disjoint: bool = False) -> tuple[Conjunctio
 def constraints(part: isl.BasicSet) -> Conjunction:
     """The constraints of a basic set whose divisions are explicit."""
     found = [
-        Constraint(_normalised_sign(from_isl(c.get_aff()), c.is_equality()), c.is_equality())
+        Constraint(_normalised(from_isl(c.get_aff()), c.is_equality()), c.is_equality())
         for c in part.get_constraints()
     ]
     kept = [c for c in found if not _always_holds(c)]
@@ -82,14 +82,16 @@ def from_conjunctions(rank: int, parts: Sequence[Sequence[Constraint]]) -> isl.S
     return result
 
 
-def _normalised_sign(value: Aff, equality: bool) -> Aff:
-    """An equality may be written with either sign; the first dim gets the positive one."""
+def _normalised(value: Aff, equality: bool) -> Aff:
+    """One spelling per equality: a stride as `x % m == 0`, first terms with positive factors."""
     if not equality or value.is_constant:
         return value
     found = affine.remainder(value)
-    if found is not None and found.rest == Aff():
-        return _positive(found.argument) % found.divisor  # x % m == 0 exactly when -x % m == 0
-    return _positive(value)
+    if found is not None and found.rest.is_constant:
+        expected, off = divmod(-found.rest.const, found.factor)
+        if off == 0 and 0 <= expected < found.divisor:
+            return (found.argument - expected) % found.divisor
+    return -value if value.terms[0][0] < 0 else value
 
 
 def _always_holds(constraint: Constraint) -> bool:
@@ -101,7 +103,3 @@ def _always_holds(constraint: Constraint) -> bool:
     if constraint.equality or found is None or not found.rest.is_constant:
         return False
     return min(0, found.factor * (found.divisor - 1)) + found.rest.const >= 0
-
-
-def _positive(value: Aff) -> Aff:
-    return -value if value.terms and value.terms[0][0] < 0 else value

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from math import gcd, lcm
 
 import islpy as isl
 
 from ted.domain import conversion, sets
-from ted.domain.affine import Aff, Floor
+from ted.domain.affine import Aff
 from ted.domain.budget import bounded
 from ted.domain.charts import Chart
 from ted.domain.loops import bounds_of_constraint
@@ -114,16 +113,3 @@ def _only_piece(extreme: Callable[[], isl.PwMultiAff]) -> isl.Aff | None:
         return None
     ((part, value),) = pieces
     return integral(value.get_aff(0).gist(part))
-
-
-def moduli(value: Aff, rank: int) -> list[int]:
-    """Per dim, the period with which the value's floors see it; 1 for a dim outside of floors."""
-    result = [1] * rank
-    for _, term in value.terms:
-        if isinstance(term, Floor):
-            inner = moduli(term.inner, rank)
-            for k in range(rank):
-                factor = term.inner.coefficient(k)
-                period = term.divisor // gcd(term.divisor, factor) if factor else 1
-                result[k] = lcm(result[k], inner[k], period)
-    return result

@@ -1,6 +1,7 @@
 """Take the divisions out of a chart by residue classes of its outer dims.
 
-Expand: `q = m*u + c` as two dims when that leaves no division over u or c and no loop bound on c.
+Expand: `q = m*u + c` as two dims (c again, if need be) when that leaves no division over u or c,
+and no loop bound on c.
 Clone: one chart per residue c otherwise, `q = m*u + c` with c a constant; classes without a point
 vanish, and in the others loops that only skipped points have become shorter or gone.
 """
@@ -14,10 +15,11 @@ from collections.abc import Iterator, Sequence
 from ted.domain import conversion, sets
 from ted.domain.affine import Aff, Floor
 from ted.domain.charts import Chart
-from ted.domain.normalise import Normalised, moduli, normalise
+from ted.domain.normalise import Normalised, normalise
 from ted.domain.projection import drop_single_valued_loops, parametrise_targets
 
 MAX_EXPANSION = 4096
+MAX_EXPANDED_DIMS = 4
 MAX_MODULUS = 8
 MAX_CLASSES = 32
 PERIODS_TO_CLONE = 4
@@ -25,18 +27,29 @@ PERIODS_TO_CLONE = 4
 
 
 def expand_classes(chart: Chart, whole: Normalised) -> tuple[Chart, Normalised]:
-    """Split outer dims in two wherever their divisions disappear by that; last dims first."""
-    periods = _periods(whole, [*whole.shifts, *_plain_values(whole.chart)])
+    """Split outer dims into several wherever their divisions disappear by that; last dims first."""
     for index in reversed(range(chart.outer)):
-        if 1 < periods[index] <= MAX_EXPANSION:
-            expanded = _expanded(chart, index, periods[index])
-            normalised = normalise(expanded)
-            if _is_free_of_divisions(normalised.chart, index):
-                chart, whole = expanded, normalised
+        chart, whole = _expansion(chart, whole, range(index, index + 1)) or (chart, whole)
     return chart, whole
 
 
-def _expanded(chart: Chart, index: int, period: int) -> Chart:
+def _expansion(chart: Chart, whole: Normalised, dims: range) -> tuple[Chart, Normalised] | None:
+    """Split one of `dims`, all made from the same dim, and so on until they see no division."""
+    if len(dims) > 1 and _is_free_of_divisions(whole.chart, dims):
+        return chart, whole
+    if len(dims) == MAX_EXPANDED_DIMS:
+        return None
+    periods = _periods(whole, [*whole.shifts, *_plain_values(whole.chart.simplified())])
+    for index in reversed(dims):
+        limits = sets.dim_range(chart.domain, index)
+        if limits and 1 < periods[index] <= min(MAX_EXPANSION, limits[1] - limits[0]):
+            split = _split_dim(chart, index, periods[index])
+            return _expansion(split, normalise(split), range(dims.start, dims.stop + 1))
+    return None
+
+
+def _split_dim(chart: Chart, index: int, period: int) -> Chart:
+    """Replace a dim by `period * dim index + dim index + 1`, with the latter below the period."""
     rank = chart.rank + 1
     values = [sets.dim_aff(rank, k + (k > index)) for k in range(chart.rank)]
     values[index] = sets.linear(rank, [0] * index + [period, 1])
@@ -44,14 +57,15 @@ def _expanded(chart: Chart, index: int, period: int) -> Chart:
     return chart.substitute(rank, chart.outer + 1, values).restrict(residues).simplified()
 
 
-def _is_free_of_divisions(chart: Chart, index: int) -> bool:
-    """No floor sees dims index and index + 1, and no loop is bounded by the residue index + 1."""
-    pair, loops = {index, index + 1}, set(range(chart.outer, chart.rank))
-    if any(_floored_dims(value) & pair for value in _plain_values(chart.simplified())):
+def _is_free_of_divisions(chart: Chart, dims: range) -> bool:
+    """No floor sees one of `dims`, and no loop is bounded by one after the first, a residue."""
+    split, residues = set(dims), set(dims[1:])
+    loops = set(range(chart.outer, chart.rank))
+    if any(_floored_dims(value) & split for value in _plain_values(chart.simplified())):
         return False
     for constraint in itertools.chain(*conversion.conjunctions(chart.domain)):
         value = constraint.expression
-        if _floored_dims(value) & pair or (index + 1 in value.dims and value.dims & loops):
+        if _floored_dims(value) & split or (residues & value.dims and loops & value.dims):
             return False
     return True
 
@@ -101,9 +115,7 @@ def _class(chart: Chart, periods: Sequence[int], residues: Sequence[int]) -> Ite
 
 
 def _periods(whole: Normalised, values: Sequence[Aff]) -> list[int]:
-    rank = whole.chart.rank
-    seen = [moduli(value, rank) for value in values]
-    return [math.lcm(*(periods[k] for periods in seen)) for k in range(whole.chart.outer)]
+    return [math.lcm(*(v.period(k) for v in values)) for k in range(whole.chart.outer)]
 
 
 def _plain_values(chart: Chart) -> list[Aff]:

@@ -1,0 +1,58 @@
+"""Counts are exact, and do not cost time in proportion to what is counted."""
+
+import islpy as isl
+import pytest
+from random_maps import constant, enumerate_set, random_problem
+
+from ted.domain import sets
+from ted.domain.counting import Count, count, count_points
+from ted.errors import DomainError
+
+
+@pytest.mark.parametrize("seeds", [range(n, n + 20) for n in range(0, 300, 20)], ids=str)
+def test_random_guarded_sets_are_counted_exactly(seeds: range) -> None:
+    for seed in seeds:
+        problem = random_problem(seed)
+        assert count_points(problem.domain) == len(problem.points)
+        one = constant(sets.rank_of(problem.domain), 1).function
+        part = problem.domain.intersect(problem.functions[0].ge_set(one))
+        assert count_points(part) == len(enumerate_set(part))
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("{ [i, j] : 0 <= j <= i < 1000000 }", 500000500000),
+        ("{ [i, j, k] : 0 <= k <= j <= i < 300 }", 300 * 301 * 302 // 6),
+        ("{ [i] : 0 <= i < 1000000000 and i % 7 = 3 }", 142857143),
+        ("{ [i] : 0 <= i < 1000000 and i % 7 <= 2 }", 428572),
+        ("{ [i, j] : 0 <= 3j <= 2i and i < 100000 }", sum(2 * i // 3 + 1 for i in range(100000))),
+        ("{ [i, j] : 0 <= i < 100000 and j = 5 }", 100000),
+        ("{ [] }", 1),
+        ("{ [i] : i > 0 and i < 1 }", 0),
+        ("{ [i] : 0 <= i < 10; [i] : 5 <= i < 20 }", 20),
+    ],
+)
+def test_large_sets_have_closed_forms(text: str, number: int) -> None:
+    assert count_points(isl.Set(text)) == number
+
+
+def test_a_window_over_images_is_counted_by_factors() -> None:
+    inside = "0 <= 2y + h - 1 < 224 and 0 <= 2x + w - 1 < 224"
+    points = isl.Set(
+        "{ [n, o, y, x, c, h, w] : 0 <= n < 32 and 0 <= o < 64 and 0 <= y, x < 112"
+        f" and 0 <= c < 3 and 0 <= h, w < 3 and {inside} }}"
+    )
+    rows = 112 * 3 - 1
+    assert count_points(points) == 32 * 64 * 3 * rows * rows
+
+
+def test_an_unbounded_set_is_refused() -> None:
+    with pytest.raises(DomainError, match="bounded"):
+        count_points(isl.Set("{ [i] : i >= 0 }"))
+
+
+def test_what_is_too_expensive_to_count_has_an_upper_bound() -> None:
+    cube = isl.Set("{ [i, j, k] : 0 <= i <= j <= k < 10000 }")
+    assert count(cube) == Count(10000**3, exact=False)
+    assert count(isl.Set("{ [i] : 0 <= i < 4 }")) == Count(4, exact=True)
