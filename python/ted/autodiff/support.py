@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ted.ir.affine import NotAffine, condition_set
+from ted.ir.affine import condition_bounds
 from ted.ir.scalar import Expr, is_const, postorder
 
 _KEEPS_ZERO = {"neg", "tanh", "sin", "sinh", "asin", "atan", "asinh", "sqrt", "cast", "abs", "erf",
@@ -42,22 +42,5 @@ def _support(node: Expr, domain: Any, memo: dict[Expr, Any]) -> Any:
 
 def _select_support(node: Expr, domain: Any, memo: dict[Expr, Any]) -> Any:
     condition, a, b = node.args
-    over, under = _affine_part(condition, domain)
+    over, under = condition_bounds(condition, domain)
     return memo[a].intersect(over).union(memo[b].subtract(under))
-
-
-def _affine_part(condition: Expr, domain: Any) -> tuple[Any, Any]:
-    """Sets (over, under) with under <= {condition} <= over, exact when the condition is affine."""
-    if condition.op in ("and", "or"):
-        (over_a, under_a), (over_b, under_b) = (_affine_part(c, domain) for c in condition.args)
-        if condition.op == "and":
-            return over_a.intersect(over_b), under_a.intersect(under_b)
-        return over_a.union(over_b), under_a.union(under_b)
-    if condition.op == "not":
-        over, under = _affine_part(condition.args[0], domain)
-        return domain.subtract(under), domain.subtract(over)
-    try:
-        exact = condition_set(condition, domain)
-    except NotAffine:
-        return domain, domain.subtract(domain)
-    return exact, exact

@@ -49,6 +49,26 @@ def is_affine(e: Expr, domain: isl.Set) -> bool:
     return True
 
 
+def condition_bounds(condition: Expr, domain: isl.Set) -> tuple[isl.Set, isl.Set]:
+    """Sets (over, under) with under <= {condition} <= over; equal when the condition is affine.
+
+    Parts of the condition that depend on data may hold anywhere.
+    """
+    if condition.op in ("and", "or"):
+        a, b = (condition_bounds(c, domain) for c in condition.args)
+        if condition.op == "and":
+            return a[0].intersect(b[0]), a[1].intersect(b[1])
+        return a[0].union(b[0]), a[1].union(b[1])
+    if condition.op == "not":
+        over, under = condition_bounds(condition.args[0], domain)
+        return domain.subtract(under), domain.subtract(over)
+    try:
+        exact = condition_set(condition, domain)
+    except NotAffine:
+        return domain, domain.subtract(domain)
+    return exact, exact
+
+
 class _Translator:
     """Expr -> isl over one space, memoised per node."""
 

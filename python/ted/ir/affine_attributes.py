@@ -1,98 +1,160 @@
-"""Quasi-affine functions and sets <-> MLIR affine maps and integer sets.
-
-MLIR says a set as one conjunction; a union of conjunctions has no attribute, and `as_integer_set`
-gives None for it.
-"""
+"""MLIR affine maps and sets <-> quasi-affine values (`ted.domain.affine`) and index expressions."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.domain import affine, conversion, sets
+from ted.domain import affine, conversion
 from ted.domain.affine import Aff, Constraint, Floor
+from ted.ir.affine import aff_to_expr
+from ted.ir.scalar import TRUE, Expr, apply, compare, index, land
 from ted.mlir import ir
 
-
-def affine_expr(aff: Aff) -> ir.AffineExpr:
-    """A quasi-affine function as an MLIR expression over dims."""
-    total: ir.AffineExpr | None = None
-    for coefficient, term in aff.terms:
-        if isinstance(term, Floor):
-            atom = ir.AffineExpr.get_floor_div(
-                affine_expr(term.inner), ir.AffineExpr.get_constant(term.divisor)
-            )
-        else:
-            atom = ir.AffineDimExpr.get(term)
-        if coefficient != 1:
-            atom = ir.AffineExpr.get_mul(atom, ir.AffineExpr.get_constant(coefficient))
-        total = atom if total is None else ir.AffineExpr.get_add(total, atom)
-    constant = ir.AffineExpr.get_constant(aff.const)
-    if total is None:
-        return constant
-    return total if aff.const == 0 else ir.AffineExpr.get_add(total, constant)
+# ------------------------------------------------------------------ plain values -> MLIR
 
 
-def affine_map(rank: int, results: Sequence[Aff]) -> ir.AffineMap:
-    """The map from `rank` dims to the results."""
-    return ir.AffineMap.get(rank, 0, [affine_expr(a) for a in results])
+def aff_to_mlir(value: Aff) -> ir.AffineExpr:
+    """A quasi-affine value as an MLIR expression; a remainder is written with `mod`."""
+    parts: list[tuple[int, ir.AffineExpr]] = []
+    while (found := affine.remainder(value)) is not None:
+        parts.append((found.factor, aff_to_mlir(found.argument) % found.divisor))
+        value = found.rest
+    total = ir.AffineExpr.get_constant(value.const)
+    for factor, term in value.terms:
+        total = total + _atom(term) * factor
+    for factor, part in parts:
+        total = total + part * factor
+    return total
 
 
-def aff_of(expr: ir.AffineExpr, symbols: int | None = None) -> Aff:
-    """An MLIR expression as a quasi-affine function; symbol k is dim `symbols + k`."""
-    if isinstance(expr, ir.AffineDimExpr):
-        return affine.dim(expr.position)
-    if isinstance(expr, ir.AffineSymbolExpr):
-        assert symbols is not None, f"a symbol is not expected in {expr}"
-        return affine.dim(symbols + expr.position)
-    if isinstance(expr, ir.AffineConstantExpr):
-        return affine.constant(expr.value)
-    left, right = aff_of(expr.lhs, symbols), aff_of(expr.rhs, symbols)
-    if isinstance(expr, ir.AffineAddExpr):
-        return left + right
-    if isinstance(expr, ir.AffineMulExpr):
-        return right * left.const if left.is_constant else left * right.const
-    assert right.is_constant, f"division by a constant expected in {expr}"
-    if isinstance(expr, ir.AffineModExpr):
-        return left % right.const
-    if isinstance(expr, ir.AffineFloorDivExpr):
-        return left // right.const
-    assert isinstance(expr, ir.AffineCeilDivExpr), f"not an affine expression: {expr}"
-    return -((-left) // right.const)
+def _atom(term: int | Floor) -> ir.AffineExpr:
+    if isinstance(term, Floor):
+        return ir.AffineExpr.get_floor_div(aff_to_mlir(term.inner), term.divisor)
+    return ir.AffineExpr.get_dim(term)
 
 
-def as_integer_set(points: Any, rank: int) -> ir.IntegerSet | None:
-    """An isl set as an MLIR one; None when it is a union of conjunctions."""
-    parts = conversion.conjunctions(points)
-    if len(parts) > 1:
+def constraints_to_mlir(rank: int, constraints: Sequence[Constraint]) -> ir.IntegerSet:
+    """A conjunction as a set; the empty conjunction is everything, written `0 == 0`."""
+    rows = [(aff_to_mlir(c.expression), c.equality) for c in constraints]
+    rows = rows or [(ir.AffineExpr.get_constant(0), True)]
+    return ir.IntegerSet.get(rank, 0, [e for e, _ in rows], [flag for _, flag in rows])
+
+
+NEVER = (Constraint(affine.constant(1), equality=True),)
+
+
+# ------------------------------------------------------------------ MLIR -> plain values
+
+
+_COMBINE: dict[str, Callable[[Aff, Aff], Aff]] = {
+    "AffineAddExpr": lambda a, b: a + b,
+    "AffineMulExpr": lambda a, b: a * b.const if b.is_constant else b * a.const,
+    "AffineFloorDivExpr": lambda a, b: a // b.const,
+    "AffineCeilDivExpr": lambda a, b: -(-a // b.const),
+    "AffineModExpr": lambda a, b: a % b.const,
+}
+
+
+def aff_from_mlir(expression: Any) -> Aff | None:
+    """An MLIR expression as a quasi-affine value; None when it contains a symbol."""
+    expression = expression.maybe_downcast()
+    if isinstance(expression, ir.AffineConstantExpr):
+        return affine.constant(expression.value)
+    if isinstance(expression, ir.AffineDimExpr):
+        return affine.dim(expression.position)
+    if isinstance(expression, ir.AffineSymbolExpr):
         return None
-    if not parts:
-        never = ir.AffineExpr.get_constant(1)
-        return ir.IntegerSet.get(rank, 0, [never], [True])
-    return conjunction_set(parts[0], rank)
+    left, right = aff_from_mlir(expression.lhs), aff_from_mlir(expression.rhs)
+    if left is None or right is None:
+        return None
+    return _COMBINE[type(expression).__name__](left, right)
 
 
-def conjunction_set(constraints: Sequence[Constraint], rank: int) -> ir.IntegerSet:
-    """A conjunction as an MLIR set; the empty one is `0 == 0`."""
-    if not constraints:
-        return ir.IntegerSet.get(rank, 0, [ir.AffineExpr.get_constant(0)], [True])
-    values = [affine_expr(c.expression) for c in constraints]
-    return ir.IntegerSet.get(rank, 0, values, [c.equality for c in constraints])
+def constraints_from_mlir(points: ir.IntegerSet) -> list[Constraint]:
+    """The constraints of a set without symbols; those that always hold are left out."""
+    found = []
+    for row in points.constraints:
+        value = aff_from_mlir(row.expr)
+        assert value is not None, f"sets of ted.compute have no symbols, got {points}"
+        constraint = Constraint(value, row.is_eq)
+        if not (value.is_constant and constraint.holds(())):
+            found.append(constraint)
+    return found
 
 
-def points_of(integer_set: ir.IntegerSet) -> Any:
-    """An MLIR set as an isl one."""
-    constraints = [Constraint(aff_of(c.expr), c.is_eq) for c in integer_set.constraints]
-    return conversion.from_conjunctions(integer_set.n_dims, [constraints])
+def set_from_mlir(points: ir.IntegerSet) -> Any:
+    """An MLIR set as an isl set over its dims."""
+    return conversion.from_conjunctions(points.n_dims, [constraints_from_mlir(points)])
 
 
-def is_everywhere(integer_set: ir.IntegerSet) -> bool:
-    """Whether the set is written without a real constraint."""
-    return all(
-        aff_of(c.expr) == affine.constant(0) and c.is_eq for c in integer_set.constraints
-    )
+# ------------------------------------------------------------------ index expressions
 
 
-def box_with(extents: Sequence[int], integer_set: ir.IntegerSet) -> Any:
-    """The points of a box that are in an MLIR set."""
-    return sets.box(extents).intersect(points_of(integer_set)).coalesce()
+_SCALAR = {
+    "AffineAddExpr": "add",
+    "AffineMulExpr": "mul",
+    "AffineFloorDivExpr": "floordiv",
+    "AffineModExpr": "mod",
+}
+
+
+def mlir_to_expr(expression: Any, symbols: Sequence[Expr] = ()) -> Expr:
+    """An MLIR expression as an index expression; symbol k becomes `symbols[k]`."""
+    value = aff_from_mlir(expression)
+    if value is not None:
+        return aff_to_expr(value)
+    expression = expression.maybe_downcast()
+    if isinstance(expression, ir.AffineSymbolExpr):
+        return symbols[expression.position]
+    operation = _SCALAR[type(expression).__name__]
+    arguments = (mlir_to_expr(e, symbols) for e in (expression.lhs, expression.rhs))
+    return apply(operation, *arguments)
+
+
+def conjunction_to_expr(constraints: Sequence[Constraint]) -> Expr:
+    """A conjunction as a condition: `e >= 0` is written `0 <= e`."""
+    result = TRUE
+    for constraint in constraints:
+        value = aff_to_expr(constraint.expression)
+        relation = "eq" if constraint.equality else "le"
+        result = land(result, compare(relation, index(0), value))
+    return result
+
+
+def expr_to_aff(e: Expr) -> Aff | None:
+    """An index expression that is quasi-affine by its form; None for min, max, select and data."""
+    if e.op == "const":
+        return affine.constant(e.attr)
+    if e.op == "dim":
+        return affine.dim(e.attr)
+    if e.op not in _BY_FORM or not e.dtype.is_index:
+        return None
+    values = [expr_to_aff(a) for a in e.args]
+    if any(v is None for v in values):
+        return None
+    return _BY_FORM[e.op](*values)
+
+
+def _product(a: Aff, b: Aff) -> Aff | None:
+    if b.is_constant:
+        return a * b.const
+    return b * a.const if a.is_constant else None
+
+
+def _quotient(a: Aff, b: Aff) -> Aff | None:
+    return a // b.const if b.is_constant and b.const > 0 else None
+
+
+def _remainder(a: Aff, b: Aff) -> Aff | None:
+    return a % b.const if b.is_constant and b.const > 0 else None
+
+
+_BY_FORM: dict[str, Callable[..., Aff | None]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "neg": lambda a: -a,
+    "mul": _product,
+    "floordiv": _quotient,
+    "mod": _remainder,
+}

@@ -1,17 +1,20 @@
-"""How scalar operations are spelled in MLIR: one table, used for writing and for reading.
+"""The table between scalar operations of equations and the `arith` and `math` ops that spell them.
 
-`%` on integers has no op that rounds down; it is written a - (a floordiv b) * b.
+One row per operation and kind of type; both directions read the same rows. What one op cannot say
+(`neg` of integers, `mod`, casts) is spelled by the functions at the end, and read back by
+`ted.ir.from_body`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ted.ir.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, INDEX, INT64, DType
+from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType
+from ted.ir.scalar import Expr
 from ted.mlir import ir
 
-# operation -> op on floats, op on integers and indices, op on bools; None where there is none.
-SPELLING: dict[str, tuple[str | None, str | None, str | None]] = {
+# Operation -> (op on floats, op on integers and indices, op on bools); None where there is none.
+_ROWS: dict[str, tuple[str | None, str | None, str | None]] = {
     "add": ("arith.addf", "arith.addi", None),
     "sub": ("arith.subf", "arith.subi", None),
     "mul": ("arith.mulf", "arith.muli", None),
@@ -23,11 +26,10 @@ SPELLING: dict[str, tuple[str | None, str | None, str | None]] = {
     "abs": ("math.absf", "math.absi", None),
     "and": (None, None, "arith.andi"),
     "or": (None, None, "arith.ori"),
-    "not": (None, None, "arith.xori"),
-    "select": ("arith.select", "arith.select", "arith.select"),
+    "select": ("arith.select",) * 3,
+    "stop_gradient": ("ted.stop_gradient", None, None),
     "round": ("math.roundeven", None, None),
     "pow": ("math.powf", None, None),
-    "stop_gradient": ("ted.stop_gradient", None, None),
     **{
         name: (f"math.{name}", None, None)
         for name in (
@@ -38,82 +40,141 @@ SPELLING: dict[str, tuple[str | None, str | None, str | None]] = {
     },
 }  # fmt: skip
 
-_KIND = {"float": 0, "int": 1, "index": 1, "bool": 2}
+_COLUMN = {"float": 0, "int": 1, "index": 1, "bool": 2}
 
-# Comparison -> predicate of arith.cmpf (ne is true on NaN), of arith.cmpi signed and unsigned.
-CMPF = {"eq": 1, "lt": 4, "le": 5, "ne": 13}
-CMPI = {"eq": 0, "ne": 1, "lt": 2, "le": 3}
-CMPI_BOOL = {"eq": 0, "ne": 1, "lt": 6, "le": 7}
+# op -> operation, for the rows that are read back by name alone.
+OPERATION_OF = {op: name for name, row in _ROWS.items() for op in row if op is not None}
 
-
-def spelled(name: str, dtype: DType) -> str | None:
-    """The op of an operation on operands of `dtype`; None when it takes more than one op."""
-    row = SPELLING.get(name)
-    return None if row is None else row[_KIND[dtype.kind]]
-
-
-READING: dict[str, str] = {
-    op: name for name, row in SPELLING.items() for op in row if op is not None
-}
-
-# arith.cmpf / arith.cmpi predicate -> (comparison, operands swapped, negated)
-READ_CMPF: dict[int, tuple[str, bool, bool]] = {
-    1: ("eq", False, False), 2: ("lt", True, False), 3: ("le", True, False),
-    4: ("lt", False, False), 5: ("le", False, False), 13: ("ne", False, False),
-    9: ("le", False, True), 10: ("lt", False, True), 11: ("le", True, True),
-    12: ("lt", True, True),
-}  # fmt: skip
-READ_CMPI: dict[int, tuple[str, bool, bool]] = {
-    0: ("eq", False, False), 1: ("ne", False, False), 2: ("lt", False, False),
-    3: ("le", False, False), 4: ("lt", True, False), 5: ("le", True, False),
-}  # fmt: skip
+# Comparison -> its code in `arith.cmpf`, in `arith.cmpi`, and in `arith.cmpi` on bools.
+COMPARISONS = {"lt": (4, 2, 6), "le": (5, 3, 7), "eq": (1, 0, 0), "ne": (13, 1, 1)}
 
 
 def mlir_type(dtype: DType) -> ir.Type:
-    """The scalar type in the current context."""
+    """The scalar type of a dtype, in the current context."""
     return ir.Type.parse(dtype.mlir)
 
 
-def tensor_type(shape: tuple[int, ...], dtype: DType) -> ir.RankedTensorType:
-    """The tensor type in the current context."""
-    return ir.RankedTensorType.get(shape, mlir_type(dtype))
-
-
-def constant_attribute(value: float, dtype: DType) -> ir.Attribute:
-    """A number as an attribute of its type."""
+def constant(value: float | int | bool, dtype: DType) -> ir.Value:
+    """Insert `arith.constant`."""
+    kind = mlir_type(dtype)
     if dtype.is_float:
-        return ir.FloatAttr.get(mlir_type(dtype), float(value))
-    return ir.IntegerAttr.get(mlir_type(dtype), int(value))
-
-
-Emit = Callable[[str, list[ir.Value], ir.Type], ir.Value]
-
-
-def emit_cast(value: ir.Value, source: DType, target: DType, emit: Emit) -> ir.Value:
-    """Convert a scalar, by as many ops as MLIR needs."""
-    result = mlir_type(target)
-    if source == INDEX and target != INDEX:
-        wide = emit("arith.index_cast", [value], mlir_type(INT64))
-        return wide if target == INT64 else emit_cast(wide, INT64, target, emit)
-    if target == INDEX:
-        op = "arith.index_castui" if source == BOOL else "arith.index_cast"
-        return emit(op, [value], result)
-    if {source, target} == {FLOAT16, BFLOAT16}:
-        return emit("arith.truncf", [emit("arith.extf", [value], mlir_type(FLOAT32))], result)
-    if source.is_float and target.is_float:
-        op = "arith.extf" if target.bits > source.bits else "arith.truncf"
-    elif source.is_float:
-        op = "arith.fptosi"
-    elif target.is_float:
-        op = "arith.uitofp" if source == BOOL else "arith.sitofp"
-    elif source == BOOL:
-        op = "arith.extui"
+        attribute: ir.Attribute = ir.FloatAttr.get(kind, float(value))
     else:
-        op = "arith.extsi" if target.bits > source.bits else "arith.trunci"
-    return emit(op, [value], result)
+        attribute = ir.IntegerAttr.get(kind, int(value))
+    return _insert("arith.constant", [], kind, {"value": attribute})
 
 
-CASTS = frozenset(
-    {"arith.index_cast", "arith.index_castui", "arith.extf", "arith.truncf", "arith.fptosi",
-     "arith.uitofp", "arith.sitofp", "arith.extui", "arith.extsi", "arith.trunci"}
-)  # fmt: skip
+def spell(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
+    """Insert the ops of one operation on values."""
+    if node.op in COMPARISONS:
+        return _compare(node.op, node.args[0].dtype, args)
+    if node.op in _SPECIAL:
+        return _SPECIAL[node.op](node, args)
+    name = _ROWS[node.op][_COLUMN[node.dtype.kind]]
+    assert name is not None, f"{node.op}: no op on {node.dtype}"
+    return _insert(name, args, mlir_type(node.dtype))
+
+
+def add_values(a: ir.Value, b: ir.Value, dtype: DType) -> ir.Value:
+    """Insert the sum of two values of which one is 0; on bools their or."""
+    name = "arith.ori" if dtype == BOOL else _ROWS["add"][_COLUMN[dtype.kind]]
+    assert name is not None, f"numbers can be added, got {dtype}"
+    return _insert(name, [a, b], mlir_type(dtype))
+
+
+def tensor_type(shape: Sequence[int], dtype: DType) -> ir.RankedTensorType:
+    """The tensor type of a shape and dtype, in the current context."""
+    return ir.RankedTensorType.get(list(shape), mlir_type(dtype))
+
+
+def _insert(
+    name: str,
+    operands: Sequence[ir.Value],
+    kind: ir.Type,
+    attributes: dict[str, ir.Attribute] | None = None,
+) -> ir.Value:
+    return ir.Operation.create(
+        name, results=[kind], operands=list(operands), attributes=attributes
+    ).results[0]
+
+
+def _compare(name: str, dtype: DType, args: Sequence[ir.Value]) -> ir.Value:
+    code = COMPARISONS[name][_COLUMN[dtype.kind]]
+    i64 = ir.IntegerType.get_signless(64)
+    op = "arith.cmpf" if dtype.is_float else "arith.cmpi"
+    return _insert(op, args, mlir_type(BOOL), {"predicate": ir.IntegerAttr.get(i64, code)})
+
+
+def _neg(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
+    if node.dtype.is_float:
+        return _insert("arith.negf", args, mlir_type(node.dtype))
+    return _insert("arith.subi", [constant(0, node.dtype), *args], mlir_type(node.dtype))
+
+
+def _not(_: Expr, args: Sequence[ir.Value]) -> ir.Value:
+    return _insert("arith.xori", [*args, constant(True, BOOL)], mlir_type(BOOL))
+
+
+def _mod(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
+    kind = mlir_type(node.dtype)
+    quotient = _insert("arith.floordivsi", args, kind)
+    multiple = _insert("arith.muli", [quotient, args[1]], kind)
+    return _insert("arith.subi", [args[0], multiple], kind)
+
+
+def _cast(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
+    (value,) = args
+    return cast_value(value, node.args[0].dtype, node.dtype)
+
+
+def cast_value(value: ir.Value, source: DType, target: DType) -> ir.Value:
+    """Insert the conversion between two types: floats truncate, bool is `value != 0`."""
+    if source == target:
+        return value
+    if target == BOOL:
+        return _compare("ne", source, [value, constant(0, source)])
+    step = _via(source, target)
+    if step is not None:
+        return cast_value(cast_value(value, source, step), step, target)
+    return _insert(_CASTS[_cast_key(source, target)], [value], mlir_type(target))
+
+
+def _via(source: DType, target: DType) -> DType | None:
+    """A type in between, where there is no op for the whole way."""
+    if {source.kind, target.kind} == {"index", "float"}:
+        return INT64
+    if source.is_float and target.is_float and source.bits == target.bits:
+        return FLOAT32
+    return None
+
+
+def _cast_key(source: DType, target: DType) -> tuple[str, str, bool]:
+    return source.kind, target.kind, target.bits > source.bits
+
+
+_CASTS = {
+    ("float", "float", True): "arith.extf",
+    ("float", "float", False): "arith.truncf",
+    ("int", "float", True): "arith.sitofp",
+    ("int", "float", False): "arith.sitofp",
+    ("bool", "float", True): "arith.uitofp",
+    ("float", "int", True): "arith.fptosi",
+    ("float", "int", False): "arith.fptosi",
+    ("int", "int", True): "arith.extsi",
+    ("int", "int", False): "arith.trunci",
+    ("bool", "int", True): "arith.extui",
+    ("int", "index", True): "arith.index_cast",
+    ("int", "index", False): "arith.index_cast",
+    ("index", "int", False): "arith.index_cast",
+    ("bool", "index", True): "arith.index_castui",
+}
+CAST_OPS = frozenset(_CASTS.values())
+
+_SPECIAL: dict[str, Callable[[Expr, Sequence[ir.Value]], ir.Value]] = {
+    "neg": _neg,
+    "not": _not,
+    "mod": _mod,
+    "cast": _cast,
+}
+
+assert INDEX.bits == INT64.bits, "index casts are written for 64-bit indices"
