@@ -2,7 +2,7 @@
 # it needs, once: a stamp named after a hash of what is built and pinned says that it is there.
 #
 #   make demo    train a network on real data with derived gradients
-#   make test    lint, types, import contracts, IR tests and the fast tests
+#   make test    lint, types, IR tests and the fast tests (import contracts are one of them)
 #   make slow    the sweeps that `make test` leaves out
 #   make check   the tests alone; make lint: the linters alone; make format: rewrite the sources
 #   make bench   measure; make clean: remove what was built, and the environment
@@ -55,7 +55,7 @@ BENCH_READY := $(VENV)/.installed-bench-$(HASH)
 demo: $(DEMO_READY)
 	$(RUN) examples/03_digits.py
 
-test: lint types contracts check
+test: lint types check
 
 check: ir unit
 

@@ -2,8 +2,8 @@
  *
  * A call compares every argument with its spec, packs pointers the way MLIR's packed C interface
  * wants them (an array of pointers to the arguments, here to bare data pointers), releases the GIL
- * and runs. It returns None, or the position of the first argument that does not fit its spec: then
- * nothing ran, and Python, which can convert and knows the names, converts or explains.
+ * and runs. It returns None, or the position of the first argument that does not fit its spec or
+ * overlaps: then nothing ran, and Python, which can convert and knows the names, does or explains.
  */
 #include <string.h>
 
@@ -78,6 +78,21 @@ static Py_ssize_t take_views(const Kernel *self, PyObject *arguments, Py_buffer 
   return self->count;
 }
 
+static bool share_bytes(const Py_buffer *a, const Py_buffer *b) {
+  const char *first = a->buf, *second = b->buf;
+  return first < second + b->len && second < first + a->len;
+}
+
+/* The position of a result that shares bytes with another argument, else the count: compiled code
+ * takes its results to be memory of their own. */
+static Py_ssize_t find_overlap(const Kernel *self, const Py_buffer *views) {
+  for (Py_ssize_t i = 0; i < self->count; i++)
+    for (Py_ssize_t j = 0; self->specs[i].writable && j < self->count; j++)
+      if (i != j && views[i].len && views[j].len && share_bytes(&views[i], &views[j]))
+        return i;
+  return self->count;
+}
+
 static PyObject *report(Kernel *self, enum ted_status status, const struct ted_call *call) {
   self->peak_bytes = call->peak;
   if (status == TED_OK)
@@ -96,8 +111,9 @@ static PyObject *report(Kernel *self, enum ted_status status, const struct ted_c
 /* `pointers` has room for two entries per argument: the data pointers, then pointers to those. */
 static PyObject *run(Kernel *self, PyObject *arguments, Py_buffer *views, void **pointers) {
   Py_ssize_t taken = take_views(self, arguments, views);
+  Py_ssize_t refused = taken < self->count ? taken : find_overlap(self, views);
   PyObject *result = NULL;
-  if (taken == self->count) {
+  if (refused == self->count) {
     for (Py_ssize_t i = 0; i < self->count; i++) {
       pointers[i] = views[i].buf;
       pointers[self->count + i] = &pointers[i];
@@ -108,7 +124,7 @@ static PyObject *run(Kernel *self, PyObject *arguments, Py_buffer *views, void *
     PyEval_RestoreThread(thread);
     result = report(self, status, &call);
   } else {
-    result = PyLong_FromSsize_t(taken);
+    result = PyLong_FromSsize_t(refused);
   }
   for (Py_ssize_t i = 0; i < taken; i++)
     PyBuffer_Release(&views[i]);

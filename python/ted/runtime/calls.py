@@ -50,9 +50,7 @@ class BoundFunction:
             )
         if out is not None:
             return self._call_into(arrays, out)
-        storage = self._allocate()
-        self._run([*arrays, *storage])
-        return tuple(map(as_result, storage, self.outputs))
+        return tuple(map(as_result, self._run(arrays), self.outputs))
 
     @property
     def peak_bytes(self) -> int:
@@ -68,14 +66,21 @@ class BoundFunction:
     def _out_of_memory(self, error: Exception) -> ExecutionError:
         return ExecutionError(f"{self.name}: out of memory: cannot allocate {error} bytes")
 
-    def _run(self, arguments: list[Any]) -> None:
-        """Call the kernel, converting each argument that it refuses."""
+    def _run(self, arrays: Sequence[Any]) -> list[np.ndarray]:
+        """Compute fresh results, converting each input that the kernel refuses."""
+        storage = self._allocate()
+        arguments = [*arrays, *storage]
         converted = -1
+        while (refused := self._attempt(arguments)) is not None:
+            assert converted < refused < len(self.inputs), f"argument {refused} is not accepted"
+            arguments[refused] = as_input(arguments[refused], self.inputs[refused], self.name)
+            converted = refused
+        return storage
+
+    def _attempt(self, arguments: Sequence[Any]) -> int | None:
+        """Call the kernel: None, or which argument it refused; faults become our errors."""
         try:
-            while (refused := self._kernel(*arguments)) is not None:
-                assert converted < refused < len(self.inputs), f"argument {refused} is not accepted"
-                arguments[refused] = as_input(arguments[refused], self.inputs[refused], self.name)
-                converted = refused
+            return self._kernel(*arguments)
         except IndexFault as fault:
             raise self._index_error(*fault.args) from None
         except MemoryError as error:
@@ -89,24 +94,16 @@ class BoundFunction:
         )
 
     def _call_into(self, arrays: Sequence[Any], out: Any) -> tuple[Any, ...]:
-        """Run into the caller's arrays: directly where possible, else through fresh results.
+        """Run into the caller's arrays: directly where the kernel takes them, else by copying.
 
-        A target that overlaps an input must not be written while inputs are still read, so such a
-        call computes aside and copies at the end.
+        A target that overlaps an input must not be written while inputs are still read, and one
+        that is not dense cannot be; such a call computes fresh results and copies at the end.
         """
         given = tuple(out) if isinstance(out, list | tuple) else (out,)
-        targets = self._targets(given)
-        inputs = [as_input(a, spec, self.name) for a, spec in zip(arrays, self.inputs, strict=True)]
-        direct = all(_is_dense(t) for t in targets) and not any(
-            np.may_share_memory(target, array) for target in targets for array in inputs
-        )
-        if direct:
-            views = [t.view(s.storage_dtype) for t, s in zip(targets, self.outputs, strict=True)]
-            self._run([*inputs, *views])
+        if len(given) == len(self.outputs) and self._attempt([*arrays, *given]) is None:
             return given
-        storage = self._allocate()
-        self._run([*inputs, *storage])
-        for target, values, spec in zip(targets, storage, self.outputs, strict=True):
+        targets = self._targets(given)
+        for target, values, spec in zip(targets, self._run(arrays), self.outputs, strict=True):
             target[...] = as_result(values, spec)
         return given
 
@@ -157,10 +154,6 @@ def bind(
     specs += [spec.kernel_spec(writable=True) for spec in outputs]
     kernel = Kernel(address, tuple(specs), code if owner is None else (code, owner))
     return BoundFunction(kernel, inputs, outputs, name, tensors or {})
-
-
-def _is_dense(array: np.ndarray) -> bool:
-    return array.flags.c_contiguous and array.flags.aligned and array.dtype.isnative
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:
