@@ -1,176 +1,255 @@
-"""Systems -> MLIR: one function per system, one `ted.compute` per equation.
+"""A `System` of equations -> `func.func` of ted ops.
 
-Before: C[i, j] += A[i, r] * B[r, j]   After: %C = "ted.compute"(%A, %B, %zero) ({...}) {...}
+Before: `C[i, j] += A[i, r] * B[r, j]`   After: `%1 = "ted.compute"(%A, %B, %0) ({...}) {...}`
 
-A tensor is a chain of computes through their inits, started by a fill.  Reads become operands with
-affine maps and guards (see `ted.ir.reads`).
+A tensor starts from `tensor.empty`, from `linalg.fill`, or from the tensor that its first equation
+copies; each equation is one `ted.compute` whose init is what was there before. A domain that is a
+union of convex sets becomes one op per disjoint part.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from ted.dialects.ted.ops import ComputeOp
+from ted import dialects
+from ted.dialects.ted import ComputeOp, IndexOp, LoadOp
 from ted.domain import conversion, sets
 from ted.domain.affine import Constraint
-from ted.ir.affine import NotAffine, single_piece
+from ted.errors import VerifyError
+from ted.ir.accesses import (
+    Accesses,
+    AffineRead,
+    affine_subscripts,
+    emission_order,
+    plan_accesses,
+)
 from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
-from ted.ir.bodies import BodyBuilder
-from ted.ir.dtypes import INT64, DType
+from ted.ir.dtypes import INT64
 from ted.ir.equations import Equation, System, Tensor, identity
 from ted.ir.locations import mlir_location
-from ted.ir.reads import Access, accesses, without_guarded_selects
-from ted.ir.scalar import Expr, Number
-from ted.ir.spelling import constant, tensor_type
+from ted.ir.scalar import Expr, dim
+from ted.ir.spelling import constant, mlir_type, spell
 from ted.mlir import func, ir, linalg, tensor
 
-EXTREMUM = {"argmax": "max", "argmin": "min"}
+_ARG_VALUE = {"argmax": "max", "argmin": "min"}
+_SCATTER = ("add", "max", "min")
+
+
+def to_module(system: System, context: ir.Context | None = None) -> ir.Module:
+    """A module with one function, in the given, the current or a new context.
+
+    Raises: VerifyError if an equation cannot be said in ops.
+    """
+    if context is None:
+        context = _current_context() or dialects.make_context(threading=False)
+    dialects.load(context)
+    with context, ir.Location.unknown():
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+            build_function(system)
+        return module
 
 
 def system_to_module(system: System) -> ir.Module:
-    """A module whose one function is the system, in the current context."""
-    module = ir.Module.create()
-    append_function(module, system)
-    return module
+    """A module with one function; the same as `to_module`."""
+    return to_module(system)
 
 
-def append_function(module: ir.Module, system: System) -> func.FuncOp:
-    """Append the system to the module as a function of its name."""
-    types = [tensor_type(t.shape, t.dtype) for t in system.inputs]
-    results = [tensor_type(t.shape, t.dtype) for t in system.outputs]
-    with ir.InsertionPoint(module.body):
-        function = func.FuncOp(system.name, (types, results))
-    places = [mlir_location(t.location, t.name) for t in system.inputs]
-    block = function.body.blocks.append(*types, arg_locs=places)
-    builder = _FunctionBuilder(dict(zip(system.inputs, block.arguments, strict=True)))
+def _current_context() -> ir.Context | None:
+    try:
+        return ir.Context.current
+    except ValueError:
+        return None
+
+
+def build_function(system: System) -> func.FuncOp:
+    """Insert the function of a system here."""
+    inputs = [_tensor_type(t) for t in system.inputs]
+    outputs = [_tensor_type(t) for t in system.outputs]
+    function = func.FuncOp(system.name, ir.FunctionType.get(inputs, outputs))
+    locations = [mlir_location(t.location, t.name) for t in system.inputs]
+    block = function.add_entry_block(locations)
+    values = dict(zip(system.inputs, block.arguments, strict=True))
     with ir.InsertionPoint(block):
         for node in system.tensors():
-            builder.define(node)
-        func.ReturnOp([builder.values[t] for t in system.outputs])
+            if node not in values:
+                values[node] = _define(node, values)
+        func.ReturnOp([values[t] for t in system.outputs])
     return function
 
 
-class _FunctionBuilder:
-    """The values of the tensors that were built so far."""
+def _tensor_type(node: Tensor) -> ir.RankedTensorType:
+    return ir.RankedTensorType.get(list(node.shape), mlir_type(node.dtype))
 
-    def __init__(self, values: dict[Tensor, ir.Value]) -> None:
-        self.values = values
-        self.searches: dict[tuple[object, ...], tuple[ir.Value, ir.Value]] = {}
 
-    def define(self, node: Tensor) -> None:
-        """Build the ops of one tensor, whose operands exist."""
-        if node in self.values:
-            return
-        place = mlir_location(node.location, node.name)
-        search = self._extremum_search(node, place)
-        if search is not None:
-            self.values[node] = search
-            return
-        value = self._start(node, place)
-        for equation in node.equations:
-            where = mlir_location(equation.location or node.location, node.name)
-            value = self._compute(equation, [value], where)[0]
-        self.values[node] = value
+# ------------------------------------------------------------------ one tensor
 
-    def _start(self, node: Tensor, place: ir.Location) -> ir.Value:
-        """The value before the first equation: nothing when that writes every element."""
-        first = node.equations[0] if node.equations else None
-        covered = first is not None and first.combiner == "set" and first.covers(node.shape)
-        if covered or node.fill is None:
-            return _empty(node.shape, node.dtype, place)
-        return _filled(node.shape, node.dtype, node.fill, place)
 
-    def _extremum_search(self, node: Tensor, place: ir.Location) -> ir.Value | None:
-        """The op of an argmax; a max over the same points comes from the same op."""
-        if len(node.equations) != 1:
-            return None
-        (equation,) = node.equations
-        kind = equation.combiner
-        if kind in EXTREMUM:
-            return self._search(node, equation, place)[1]
+def _define(node: Tensor, values: dict[Tensor, ir.Value]) -> ir.Value:
+    if node.is_input:
+        raise VerifyError(f"system: every input must be listed, got {node}", node.location)
+    location = mlir_location(node.location, node.name)
+    copied = _copied(node)
+    with location:
+        if copied is None:
+            total, equations = _started(node), node.equations
+        else:
+            total, equations = values[copied], node.equations[1:]
+        writer = _Writer(node, values, total, None)
+        for equation in equations:
+            writer.apply(equation)
+    return writer.total
+
+
+def _started(node: Tensor) -> ir.Value:
+    empty = tensor.EmptyOp(list(node.shape), mlir_type(node.dtype)).result
+    if node.fill is None:
+        return empty
+    return _filled(node.shape, node.fill, node.dtype, empty)
+
+
+def _filled(shape: Sequence[int], value: Any, dtype: Any, empty: ir.Value | None = None) -> Any:
+    if empty is None:
+        empty = tensor.EmptyOp(list(shape), mlir_type(dtype)).result
+    return linalg.fill(constant(value, dtype), outs=[empty])
+
+
+def _copied(node: Tensor) -> Tensor | None:
+    """The tensor that the first of several equations copies as a whole."""
+    if len(node.equations) < 2:
         return None
+    first = node.equations[0]
+    body = first.body
+    if first.combiner != "set" or body.op != "load" or not first.covers(node.shape):
+        return None
+    same = body.args == tuple(dim(k) for k in range(first.rank))
+    return body.attr if same and body.attr.shape == node.shape else None
 
-    def _search(
-        self, node: Tensor, equation: Equation, place: ir.Location
-    ) -> tuple[ir.Value, ir.Value]:
-        value_type = equation.body.dtype
-        start = identity(EXTREMUM[equation.combiner], value_type)
-        inits = [
-            _filled(node.shape, value_type, start, place),
-            _filled(node.shape, INT64, -1, place),
-        ]
-        value, position = self._compute(equation, inits, place)
-        return value, position
+
+@dataclass
+class _Writer:
+    """Apply equations to the running value of a tensor."""
+
+    node: Tensor
+    values: dict[Tensor, ir.Value]
+    total: ir.Value
+    best: ir.Value | None  # of argmax: the value at the index that `total` holds
+
+    def apply(self, equation: Equation) -> None:
+        plan = plan_accesses(equation)
+        location = mlir_location(equation.location or self.node.location, self.node.name)
+        for part in self._parts(equation):
+            self._compute(equation, plan, part, location)
+
+    def _parts(self, equation: Equation) -> Sequence[tuple[Constraint, ...]]:
+        rest = equation.domain.gist(sets.box(equation.extents))
+        parts = conversion.conjunctions(rest)
+        if len(parts) < 2:
+            return parts or (NEVER,)
+        if equation.combiner in _ARG_VALUE:
+            raise VerifyError(
+                f"{self.node}: {equation.combiner} must range over a convex domain, "
+                f"got a union of {len(parts)} parts",
+                equation.location,
+            )
+        return conversion.conjunctions(rest, disjoint=True)
 
     def _compute(
-        self, equation: Equation, inits: list[ir.Value], place: ir.Location
-    ) -> list[ir.Value]:
-        found = accesses(equation)
-        body = without_guarded_selects(equation, found)
+        self,
+        equation: Equation,
+        plan: Accesses,
+        part: tuple[Constraint, ...],
+        location: ir.Location,
+    ) -> None:
         rank = equation.rank
-        operands = [o for access in found.values() for o in access.operands]
-        write, symbols = _write_map(equation)
-        with place:
-            op = ComputeOp.build(
-                [self.values[o.read.attr] for o in operands],
-                inits,
-                extents=equation.extents,
-                reads=[ir.AffineMap.get(rank, 0, [aff_to_mlir(a) for a in o.index]) for o in operands],
-                guards=[constraints_to_mlir(rank, o.guard) for o in operands],
-                domain=constraints_to_mlir(rank, _beyond_box(equation)),
-                write=write,
-                iterators=["parallel"] * equation.parallel
-                + ["reduction"] * (rank - equation.parallel),
-                combiner=equation.combiner,
-                body=lambda *scalars: BodyBuilder(self.values, place).build(
-                    [body, *symbols], _reads(found, scalars), found
-                ),
-                loc=place,
+        reads = sorted(plan.affine.values(), key=_type_order) if _many(plan) else [
+            *plan.affine.values()
+        ]  # fmt: skip
+        write, symbols = self._write(equation, plan)
+        op = ComputeOp.build(
+            [self.values[read.node.attr] for read in reads],
+            self._inits(equation),
+            extents=equation.extents,
+            iterators=["parallel"] * equation.parallel + ["reduction"] * (rank - equation.parallel),
+            domain=constraints_to_mlir(rank, part),
+            reads=[
+                ir.AffineMap.get(rank, 0, [aff_to_mlir(a) for a in r.subscripts]) for r in reads
+            ],
+            guards=[constraints_to_mlir(rank, r.guard) for r in reads],
+            write=write,
+            combiner=equation.combiner,
+            body=lambda *scalars: _emit(plan, [plan.body, *symbols], reads, scalars, self.values),
+            loc=location,
+        )
+        results = list(op.operation.results)
+        self.total = results[-1]
+        self.best = results[0] if len(results) > 1 else None
+
+    def _inits(self, equation: Equation) -> list[ir.Value]:
+        if equation.combiner not in _ARG_VALUE:
+            return [self.total]
+        if self.best is None:
+            dtype = equation.body.dtype
+            worst = identity(_ARG_VALUE[equation.combiner], dtype)
+            self.best = _filled(self.node.shape, worst, dtype)
+        assert self.node.dtype == INT64, f"{self.node}: an index is an int64"
+        return [self.best, self.total]
+
+    def _write(self, equation: Equation, plan: Accesses) -> tuple[ir.AffineMap, list[Expr]]:
+        """The map of the write, and the expressions whose values are its symbols."""
+        exprs: list[ir.AffineExpr] = []
+        symbols: list[Expr] = []
+        for e in plan.write:
+            found = affine_subscripts([e], equation.domain)
+            if found is not None:
+                exprs.append(aff_to_mlir(found[0]))
+                continue
+            exprs.append(ir.AffineExpr.get_symbol(len(symbols)))
+            symbols.append(e)
+        if symbols and equation.combiner not in _SCATTER:
+            raise VerifyError(
+                f"{self.node}: a write at computed indices wants a combiner of "
+                f"{', '.join(_SCATTER)}, got '{equation.combiner}'",
+                equation.location,
             )
-        return list(op.results)
+        return ir.AffineMap.get(equation.rank, len(symbols), exprs), symbols
 
 
-def _reads(
-    found: dict[Expr, Access], scalars: Sequence[ir.Value]
-) -> dict[Expr, list[ir.Value]]:
-    """The block arguments of each affine read."""
-    rest = iter(scalars)
-    return {r: [next(rest) for _ in access.operands] for r, access in found.items()}
+def _many(plan: Accesses) -> bool:
+    # The op holds any number of operands in at most 64 runs of equal type.
+    return len(plan.affine) > 60
 
 
-def _beyond_box(equation: Equation) -> tuple[Constraint, ...]:
-    """What the domain demands beyond the box, one conjunction."""
-    rest = equation.domain.gist(sets.box(equation.extents)).coalesce()
-    parts = conversion.conjunctions(rest)
-    assert len(parts) <= 1, f"an equation over a union of domains is split before, got {rest}"
-    return parts[0] if parts else NEVER
+def _type_order(read: AffineRead) -> tuple[str, tuple[int, ...]]:
+    return read.node.dtype.name, read.node.attr.shape
 
 
-def _write_map(equation: Equation) -> tuple[ir.AffineMap, list[Expr]]:
-    """The write as an affine map; subscripts that are data become symbols."""
-    results: list[ir.AffineExpr] = []
-    symbols: list[Expr] = []
-    for subscript in equation.write:
-        try:
-            aff = single_piece(subscript, equation.domain)
-        except NotAffine:
-            aff = None
-        if aff is None:
-            results.append(ir.AffineSymbolExpr.get(len(symbols)))
-            symbols.append(subscript)
+# ------------------------------------------------------------------ bodies
+
+
+def _emit(
+    plan: Accesses,
+    roots: Sequence[Expr],
+    reads: Sequence[AffineRead],
+    scalars: Sequence[ir.Value],
+    values: dict[Tensor, ir.Value],
+) -> list[ir.Value]:
+    """Insert the ops of a body; returns what it yields."""
+    known: dict[Expr, ir.Value] = dict(zip((r.node for r in reads), scalars, strict=True))
+    for node in emission_order(roots, {**plan.affine, **plan.data}):
+        if node in known:
+            continue
+        args = [known[a] for a in node.args]
+        if node.op == "const":
+            known[node] = constant(node.attr, node.dtype)
+        elif node.op == "dim":
+            known[node] = IndexOp.build(node.attr).operation.results[0]
+        elif node.op == "load":
+            read = plan.data[node]
+            op = LoadOp.build(values[node.attr], known[read.predicate], args, mode=read.mode)
+            known[node] = op.operation.results[0]
         else:
-            results.append(aff_to_mlir(aff))
-    return ir.AffineMap.get(equation.rank, len(symbols), results), symbols
-
-
-def _empty(shape: tuple[int, ...], dtype: DType, place: ir.Location) -> ir.Value:
-    element = tensor_type(shape, dtype).element_type
-    return tensor.EmptyOp(list(shape), element, loc=place).result
-
-
-def _filled(
-    shape: tuple[int, ...], dtype: DType, value: Number, place: ir.Location
-) -> ir.Value:
-    with place:
-        scalar = constant(value, dtype)
-        return linalg.fill(scalar, outs=[_empty(shape, dtype, place)])
+            known[node] = spell(node, args)
+    return [known[root] for root in roots]

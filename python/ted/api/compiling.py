@@ -1,0 +1,159 @@
+"""From tensors to a function on arrays: system -> ted ops -> linalg -> loops -> machine code.
+
+Before: C = ted.compute(...)      After: f = ted.compile([A, B], [C]);  c = f(a, b)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+from ted import dialects
+from ted.codegen.assembly import disassemble
+from ted.codegen.jit import Compiled, compile_module
+from ted.domain import sets
+from ted.errors import CompileError
+from ted.frontend.systems import system_of
+from ted.frontend.tensors import Tensor, wrap
+from ted.ir.equations import Equation, System, topological
+from ted.ir.equations import Tensor as Node
+from ted.ir.scalar import dim, load
+from ted.ir.to_ops import system_to_module
+from ted.lowering.pipelines import CPU_STAGES, run_pipeline, stage_text
+from ted.mlir import ir
+from ted.runtime.buffers import ArgSpec
+from ted.runtime.calls import bind
+from ted.runtime.library import library_path
+
+STAGES = (*(stage.name for stage in CPU_STAGES), "asm")
+
+
+def compile(
+    inputs: Sequence[Tensor],
+    outputs: Tensor | Sequence[Tensor],
+    target: str = "cpu",
+    name: str = "main",
+    donate: Sequence[Tensor] = (),
+) -> CompiledFunction:
+    """Compile the program that computes `outputs` from `inputs`.
+
+    Shapes: the function takes one array per input and returns one per output, of their shapes.
+    Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError
+    for an unknown target.
+    """
+    if target != "cpu":
+        raise CompileError(f"compile: the target of this version is 'cpu', got {target!r}")
+    if donate:
+        raise CompileError("compile: donate is not available in this version, got donated inputs")
+    single = isinstance(outputs, Tensor)
+    return compile_system(system_of(inputs, [outputs] if single else outputs, name), single)
+
+
+def compile_system(system: System, single: bool = False) -> CompiledFunction:
+    """Compile a program; every output gets memory of its own."""
+    return CompiledFunction(replace(system, outputs=_distinct(system.outputs)), single)
+
+
+def _distinct(nodes: Sequence[Node]) -> tuple[Node, ...]:
+    """Every output owns its memory: an input or a repeated output is copied."""
+    taken: set[Node] = set()
+    result: list[Node] = []
+    for node in nodes:
+        result.append(_copy(node) if node.is_input or node in taken else node)
+        taken.add(node)
+    return tuple(result)
+
+
+def _copy(node: Node) -> Node:
+    dims = tuple(dim(k) for k in range(len(node.shape)))
+    points = sets.box(node.shape)
+    whole = Equation(node.shape, len(dims), points, dims, "set", load(node, dims), node.location)
+    return Node(node.name, node.shape, node.dtype, None, (whole,), node.location)
+
+
+class CompiledFunction:
+    """A program compiled for one target: call it with arrays, look at its IR.
+
+    `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
+    `out=` gives arrays to fill.
+    """
+
+    def __init__(self, system: System, single: bool) -> None:
+        self.system = system
+        self._single = single
+        self._source = _module_text(system)
+        self._call = bind(
+            self._code.address(system.name),
+            [_spec(t) for t in system.inputs],
+            [_spec(t) for t in system.outputs],
+            name=system.name,
+            tensors=_numbered(system),
+            owner=self._code,
+        )
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Run on one array per input.
+
+        Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
+        """
+        results = self._call(*arrays, out=out)
+        return results[0] if self._single else results
+
+    @cached_property
+    def _code(self) -> Compiled:
+        with dialects.make_context(), ir.Location.unknown():
+            lowered = run_pipeline(ir.Module.parse(self._source))
+            return compile_module(lowered, (library_path(),))
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of results and temporary buffers that the latest call held at most at once."""
+        return self._call.peak_bytes
+
+    def ir(self, stage: str = "ted") -> str:
+        """The program at the end of a stage: one of ted.api.compiling.STAGES.
+
+        Raises: CompileError for an unknown stage.
+        """
+        if stage not in STAGES:
+            raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
+        if stage == "asm":
+            return disassemble(self._code.object_code())
+        with dialects.make_context(), ir.Location.unknown():
+            return stage_text(ir.Module.parse(self._source), stage)
+
+
+def module(program: Any, *arguments: Any) -> ir.Module:
+    """The MLIR module of ted ops of a function traced on arguments, or of outputs.
+
+    `program` is a traced function (`ted.function`), a tensor or a sequence of tensors; for tensors
+    the inputs are the placeholders they need, in order of first use.
+    """
+    if hasattr(program, "trace"):
+        system = program.trace(*arguments).system()
+    else:
+        outputs = [program] if isinstance(program, Tensor) else list(program)
+        system = system_of(placeholders_of(outputs), outputs)
+    with dialects.make_context(), ir.Location.unknown():
+        return system_to_module(system)
+
+
+def placeholders_of(outputs: Sequence[Tensor]) -> list[Tensor]:
+    """The placeholders that the outputs need, in order of first use."""
+    return [wrap(n) for n in topological([t.node for t in outputs]) if n.is_input]
+
+
+def _module_text(system: System) -> str:
+    with dialects.make_context(), ir.Location.unknown():
+        return system_to_module(system).operation.get_asm(enable_debug_info=True)
+
+
+def _spec(tensor: Node) -> ArgSpec:
+    return ArgSpec(tensor.name, tensor.dtype.name, tensor.shape)
+
+
+def _numbered(system: System) -> dict[int, str]:
+    """Names of the tensors by the number under which the code reports a bad index."""
+    return {k: t.name for k, t in enumerate(system.tensors())}

@@ -1,0 +1,136 @@
+"""`ted.differentiate`: gradients of tensors as ordinary tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn, overload
+
+from ted.errors import DerivativeError
+from ted.frontend.tensors import Tensor, wrap
+from ted.ir.equations import Equation, topological
+from ted.ir.equations import Tensor as Node
+from ted.transforms.gradient import Gradient
+from ted.transforms.gradient import differentiate as differentiate_nodes
+
+
+@dataclass(frozen=True)
+class DifferentiationResult(Sequence[Tensor]):
+    """The gradients in the order of the inputs; `adjoints` has those of intermediate tensors."""
+
+    found: Gradient
+
+    @overload
+    def __getitem__(self, position: int) -> Tensor: ...
+    @overload
+    def __getitem__(self, position: slice) -> Sequence[Tensor]: ...
+    def __getitem__(self, position: int | slice) -> Tensor | Sequence[Tensor]:
+        if isinstance(position, slice):
+            return [wrap(n) for n in self.found.gradients[position]]
+        return wrap(self.found.gradients[position])
+
+    def __len__(self) -> int:
+        return len(self.found.gradients)
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (wrap(n) for n in self.found.gradients)
+
+    @property
+    def adjoints(self) -> Mapping[Tensor, Tensor]:
+        """The adjoint of every tensor between the inputs and the outputs."""
+        return {wrap(t): wrap(d) for t, d in self.found.adjoints.items()}
+
+    @property
+    def adjoint_summands(self) -> Mapping[Tensor, tuple[Equation, ...]]:
+        """The equations that each adjoint is the sum of."""
+        return {wrap(t): d.equations for t, d in self.found.adjoints.items()}
+
+    def report(self) -> Any:
+        """Which gradients are gathers and what they cost, recomputed from the IR."""
+        from ted.api.reporting import report_of
+
+        return report_of(self)
+
+    def __str__(self) -> str:
+        from ted.ir.printing import format_tensor
+
+        primals = set(self.found.adjoints)
+        shown = [
+            n for n in topological(self.found.gradients) if not n.is_input and n not in primals
+        ]
+        return "\n".join(format_tensor(n) for n in shown)
+
+
+def differentiate(
+    output: Tensor | Sequence[Tensor],
+    inputs: Tensor | Sequence[Tensor] | None = None,
+    head: Tensor | Sequence[Tensor] | None = None,
+    override: Mapping[Any, Any] | None = None,
+    fdiff: Any = None,
+) -> DifferentiationResult:
+    """Vector-Jacobian products: the gradients of <head, output> with respect to `inputs`.
+
+    Shapes: `head` has the shape and type of `output`, a list of heads belongs to a list of
+    outputs; gradients have the shapes and types of `inputs` (default: all float placeholders).
+    A scalar output needs no head.
+    Raises: DerivativeError for a missing or ill-shaped head, an integer input or output, or an
+    operation without a derivative rule.
+    """
+    if override is not None or fdiff is not None:
+        raise DerivativeError("differentiate: override and fdiff are not available in this version")
+    outputs = _listed(output, "output")
+    heads = _heads(outputs, head)
+    nodes = [o.node for o in outputs]
+    wanted = _default_inputs(nodes) if inputs is None else _listed(inputs, "inputs")
+    for tensor in (*outputs, *wanted):
+        if not tensor.dtype.is_float:
+            _fail(f"only float tensors have gradients, got {tensor.name} of {tensor.dtype}", tensor)
+    found = differentiate_nodes(nodes, [t.node for t in wanted], [h.node for h in heads])
+    return DifferentiationResult(found)
+
+
+def _listed(value: Any, what: str) -> list[Tensor]:
+    values = [value] if isinstance(value, Tensor) else list(value)
+    for item in values:
+        if not isinstance(item, Tensor):
+            raise DerivativeError(
+                f"differentiate: {what} must be ted tensors, got {type(item).__name__} {item!r}"
+            )
+    return values
+
+
+def _default_inputs(outputs: Sequence[Node]) -> list[Tensor]:
+    return [wrap(n) for n in topological(outputs) if n.is_input and n.dtype.is_float]
+
+
+def _heads(outputs: Sequence[Tensor], head: Any) -> list[Tensor]:
+    """One cotangent per output; ones for scalar outputs when none is given."""
+    if head is None:
+        return [_one(o) for o in outputs]
+    heads = _listed(head, "head")
+    if len(heads) != len(outputs):
+        raise DerivativeError(
+            f"differentiate: one head per output, got {len(heads)} for {len(outputs)} outputs"
+        )
+    for o, h in zip(outputs, heads, strict=True):
+        if (o.shape, o.dtype) != (h.shape, h.dtype):
+            _fail(
+                f"a head has the shape and type of its output, got {h.dtype}{list(h.shape)} for "
+                f"{o.name}: {o.dtype}{list(o.shape)}",
+                h,
+            )
+    return heads
+
+
+def _one(output: Tensor) -> Tensor:
+    if output.shape != ():
+        _fail(
+            f"output {output.name} has shape {output.shape} and no head; give head= for a "
+            "vector-Jacobian product, or ask for ted.jacobian",
+            output,
+        )
+    return wrap(Node(f"d{output.name}", (), output.dtype, 1, (), output.node.location))
+
+
+def _fail(rule: str, tensor: Tensor) -> NoReturn:
+    raise DerivativeError(f"differentiate: {rule}", tensor.node.location)

@@ -1,0 +1,135 @@
+"""Functions of tensors by tracing: `function`, `grad`, `value_and_grad`, `vjp`.
+
+A `Function` called on arrays traces its Python function once per signature, compiles it and runs;
+called on tensors (inside another function) it is the Python function, so transformations nest.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.api.compiling import CompiledFunction, compile_system
+from ted.api.differentiating import differentiate
+from ted.errors import DerivativeError
+from ted.frontend.functions import (
+    Signature,
+    Trace,
+    arrays_of,
+    has_tensors,
+    signature_of,
+    trace_signature,
+)  # fmt: skip
+from ted.frontend.tensors import Tensor
+from ted.frontend.trees import flatten, unflatten
+
+
+class Function:
+    """A Python function of tensors that compiles itself for the arrays it is called on."""
+
+    def __init__(self, fn: Callable[..., Any], target: str = "cpu") -> None:
+        functools.update_wrapper(self, fn)
+        self._fn = fn
+        self._target = target
+        self._compiled: dict[Signature, tuple[Trace, CompiledFunction]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on arrays, or build the expression on tensors.
+
+        Raises: FrontendError for what cannot be traced; ExecutionError for what cannot be run.
+        """
+        if has_tensors(args, kwargs):
+            return self._fn(*args, **kwargs)
+        traced, compiled = self._specialised(args, kwargs)
+        return traced.results(compiled(*arrays_of(self._fn, args, kwargs)))
+
+    def trace(self, *args: Any, **kwargs: Any) -> Trace:
+        """The program for arguments like these."""
+        return self._specialised(args, kwargs)[0]
+
+    def compiled(self, *args: Any, **kwargs: Any) -> CompiledFunction:
+        """The compiled function for arguments like these, for its IR and memory."""
+        return self._specialised(args, kwargs)[1]
+
+    def _specialised(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Trace, CompiledFunction]:
+        signature = signature_of(self._fn, args, kwargs)
+        if signature not in self._compiled:
+            traced = trace_signature(self._fn, signature)
+            self._compiled[signature] = (traced, compile_system(traced.system()))
+        return self._compiled[signature]
+
+
+def function(fn: Callable[..., Any]) -> Function:
+    """A Python function of tensors as a function of arrays, compiled once per signature."""
+    return fn if isinstance(fn, Function) else Function(fn)
+
+
+def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Function:
+    """The function that returns (fn's scalar result, its gradients).
+
+    Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
+    of its argument.
+    Raises: DerivativeError when the result is not one scalar tensor, or an argument has no gradient.
+    """
+    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    @functools.wraps(fn)
+    def with_gradient(*args: Any, **kwargs: Any) -> Any:
+        value = fn(*args, **kwargs)
+        if not isinstance(value, Tensor):
+            raise DerivativeError(
+                f"grad: the function must return one tensor, got {type(value).__name__}"
+            )
+        found = _gradients(value, None, [_argument(args, p) for p in positions])
+        return value, found[0] if isinstance(argnums, int) else tuple(found)
+
+    return Function(with_gradient)
+
+
+def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Function:
+    """The function that returns the gradients of fn's scalar result; see `value_and_grad`."""
+    both = value_and_grad(fn, argnums)
+
+    @functools.wraps(fn)
+    def gradient(*args: Any, **kwargs: Any) -> Any:
+        return both(*args, **kwargs)[1]
+
+    return Function(gradient)
+
+
+def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """fn's result and the function from cotangents to a tuple of gradients, one per primal.
+
+    Shapes: the cotangent has the nest and the shapes of the result, gradients those of the primals.
+    """
+    result = function(fn)(*primals)
+
+    def pullback_of(*all_args: Any) -> Any:
+        *args, cotangent = all_args
+        value = fn(*args)
+        outputs, heads = flatten(value)[0], flatten(cotangent)[0]
+        if len(outputs) != len(heads):
+            raise DerivativeError(
+                f"vjp: one cotangent per result, got {len(heads)} for {len(outputs)}"
+            )
+        return tuple(_gradients([o for _, o in outputs], [h for _, h in heads], args))
+
+    pullback = Function(pullback_of)
+    return result, lambda cotangent: pullback(*primals, cotangent)
+
+
+def _argument(args: tuple[Any, ...], position: int) -> Any:
+    if not -len(args) <= position < len(args):
+        raise DerivativeError(f"grad: argnums must be in [0, {len(args)}), got {position}")
+    return args[position]
+
+
+def _gradients(output: Any, head: Any, arguments: Sequence[Any]) -> list[Any]:
+    """Gradients of `output` in the nests of the arguments."""
+    flat = [flatten(a) for a in arguments]
+    leaves = [leaf for found, _ in flat for _, leaf in found]
+    gradients = iter(differentiate(output, leaves, head))
+    return [unflatten(tree, gradients) for _, tree in flat]
