@@ -10,8 +10,10 @@
 # Set PYTHON= to choose an interpreter and VENV= to choose where the environment goes.
 
 VENV ?= .venv
-PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
+ifndef PYTHON
+PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python3.10; do \
   $$p -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && echo $$p && break; done)
+endif
 JOBS ?= auto
 CC ?= cc
 

@@ -61,10 +61,10 @@ class BoundFunction:
         try:
             return [allocate(spec) for spec in self.outputs]
         except (MemoryError, ValueError, OverflowError) as error:
-            raise self._out_of_memory(error) from error
+            raise self._out_of_memory(f"{self._result_bytes} bytes of results") from error
 
-    def _out_of_memory(self, error: Exception) -> ExecutionError:
-        return ExecutionError(f"{self.name}: out of memory: cannot allocate {error} bytes")
+    def _out_of_memory(self, what: str) -> ExecutionError:
+        return ExecutionError(f"{self.name}: out of memory: cannot allocate {what}")
 
     def _run(self, arrays: Sequence[Any]) -> list[np.ndarray]:
         """Compute fresh results, converting each input that the kernel refuses."""
@@ -84,7 +84,7 @@ class BoundFunction:
         except IndexFault as fault:
             raise self._index_error(*fault.args) from None
         except MemoryError as error:
-            raise self._out_of_memory(error) from None
+            raise self._out_of_memory(f"{error} bytes") from None
 
     def _index_error(self, tensor: int, dim: int, value: int, extent: int) -> ExecutionError:
         name = self._tensors.get(tensor, f"number {tensor}")
@@ -142,7 +142,7 @@ def bind(
     The code takes bare pointers, inputs first and then results. `name` stands in messages, `symbol`
     is the function to look up (default: `name`), `tensors` maps the ids that the code passes to
     `ted_index_error` to names, and `owner` is kept alive with the function.
-    Raises: CompileError when the code does not have the symbol.
+    Raises: CompileError when the code does not have the symbol, or no kernel takes such arrays.
     """
     symbol = symbol or name
     address = code if isinstance(code, int) else code.raw_lookup(symbol)
@@ -152,7 +152,10 @@ def bind(
         )
     specs = [spec.kernel_spec(writable=False) for spec in inputs]
     specs += [spec.kernel_spec(writable=True) for spec in outputs]
-    kernel = Kernel(address, tuple(specs), code if owner is None else (code, owner))
+    try:
+        kernel = Kernel(address, tuple(specs), code if owner is None else (code, owner))
+    except (OverflowError, ValueError) as error:
+        raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
     return BoundFunction(kernel, inputs, outputs, name, tensors or {})
 
 

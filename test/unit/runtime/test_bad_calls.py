@@ -113,12 +113,21 @@ def test_an_unknown_symbol_is_a_compile_error() -> None:
         bind(compile_text(COPIES), [], [], symbol="nothing")
 
 
-def test_a_result_too_large_for_memory_is_an_error() -> None:
-    huge = BoundFunction(
-        _runtime.Kernel(1, ()), [], [ArgSpec("y", "float32", (1 << 60,))], "huge", {}
-    )
-    with pytest.raises(ExecutionError, match="huge: out of memory: cannot allocate 46116860184273"):
+@pytest.mark.parametrize("shape", [(2**60,), (2**62, 4), (2**40, 2**40, 2**40)])
+def test_a_result_too_large_for_memory_is_an_error(shape: tuple[int, ...]) -> None:
+    result = ArgSpec("y", "float32", shape)
+    huge = BoundFunction(_runtime.Kernel(1, ()), [], [result], "huge", {})
+    with pytest.raises(ExecutionError) as error:
         huge()
+    assert str(error.value) == (
+        f"huge: out of memory: cannot allocate {result.nbytes} bytes of results"
+    )
+
+
+@pytest.mark.parametrize("shape", [(2**63,), (1,) * 33])
+def test_a_shape_that_no_array_has_is_a_compile_error(shape: tuple[int, ...]) -> None:
+    with pytest.raises(CompileError, match="main: an argument cannot be an array"):
+        bind(1, [ArgSpec("x", "float32", shape)], [])
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -97,6 +98,17 @@ def test_a_fault_does_not_outlive_its_call(checked) -> None:
     with pytest.raises(ExecutionError):
         checked(np.array([8, 8, 8, 8]))
     assert checked(np.array([1, 2, 3, 4]))[0].tolist() == [1, 2, 3, 4]
+
+
+def test_concurrent_calls_keep_their_faults_apart(checked) -> None:
+    def outcome(k: int) -> bool:
+        try:
+            return checked(np.array([1, 2, 3, 8 if k % 2 else 4]))[0][3] == 4
+        except ExecutionError:
+            return False
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(outcome, range(400))) == [True, False] * 200
 
 
 def test_peak_bytes_are_results_and_temporaries(hungry) -> None:
