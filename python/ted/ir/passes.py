@@ -77,9 +77,37 @@ PASSES: dict[str, Row] = {
         "ted.schedules.ted_vectorize_contractions:TedVectorizeContractions",
         "turn claimed contractions on memrefs into loops around register tiles",
     ),
+    "ted-fuse-rows": Row(
+        "ted.schedules.ted_fuse_rows:TedFuseRows",
+        "tile groups of generics over common outer dims and fuse them into one loop nest",
+    ),
     "convert-ted-to-linalg": Row(
         "ted.lowering.convert_ted_to_linalg:ConvertTedToLinalg",
         "lower equations to linalg and scf on tensors",
+    ),
+    "ted-pass-destinations": Row(
+        "ted.lowering.ted_pass_destinations:TedPassDestinations",
+        "turn results of functions into memory that the caller provides",
+    ),
+    "ted-convert-copies": Row(
+        "ted.lowering.ted_convert_copies:TedConvertCopies",
+        "turn copies of memory into linalg, which becomes loops",
+    ),
+    "ted-unroll-small-loops": Row(
+        "ted.lowering.ted_unroll_small_loops:TedUnrollSmallLoops",
+        "unroll innermost loops of few trips, from the inside out",
+    ),
+    "ted-expand-math": Row(
+        "ted.lowering.ted_expand_math:TedExpandMath",
+        "turn elementary functions into polynomials that vectorise",
+    ),
+    "ted-annotate-latches": Row(
+        "ted.lowering.ted_annotate_latches:TedAnnotateLatches",
+        "keep LLVM from unrolling vectorised loops away",
+    ),
+    "ted-check-lowered": Row(
+        "ted.lowering.ted_check_lowered:TedCheckLowered",
+        "refuse operations outside the LLVM dialect and symbols that nothing defines",
     ),
 }
 

@@ -1,39 +1,27 @@
 """The pipeline of each target: stages in order, each step with the reason for its place.
 
-A step is the text of an upstream pipeline or one of our passes.  A stage's name is what
+A step is pipeline text, as `ted-opt --pass-pipeline` takes it.  A stage's name is what
 `f.ir(name)` shows: the module after the stage's last step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import tempfile
 from dataclasses import dataclass
-from typing import Protocol
+from pathlib import Path
 
-from ted.errors import PassFailed, TedError
-from ted.lowering.annotate_latches import AnnotateLatches
-from ted.lowering.check_lowered import CheckLowered
-from ted.lowering.convert_ted_to_linalg import ConvertTedToLinalg
-from ted.lowering.copies_to_linalg import CopiesToLinalg
-from ted.lowering.expand_math import ExpandMath
-from ted.lowering.pass_destinations import PassDestinations
-from ted.lowering.unroll_small_loops import UnrollSmallLoops
-from ted.mlir import PassManager, ir
-from ted.schedules.ted_schedule_contractions import TedScheduleContractions
-from ted.schedules.ted_vectorize_contractions import TedVectorizeContractions
-
-
-class Pass(Protocol):
-    """What our passes have in common."""
-
-    def run(self, module: ir.Module) -> None: ...
+from ted.errors import PassFailed
+from ted.ir import pass_driver
+from ted.ir.reproducer import write_reproducer
+from ted.mlir import ir
 
 
 @dataclass(frozen=True)
 class Step:
     """One line of a pipeline."""
 
-    work: str | Pass
+    passes: str
     reason: str
 
 
@@ -55,14 +43,14 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage("ted", (Step("inline,symbol-dce", "later steps work inside one function"),)),
     Stage(
         "linalg",
-        (Step(ConvertTedToLinalg(), "tiling and bufferization know linalg, not ted"),),
+        (Step("convert-ted-to-linalg", "tiling and bufferization know linalg, not ted"),),
     ),
     Stage(
         "scheduled",
         (
-            Step(PassDestinations(), "before any CSE, which would merge the starts of two results"),
+            Step("ted-pass-destinations", "before any CSE, which would merge the starts of two results"),
             Step("func.func(canonicalize,cse)", "equal slices and paddings become one"),
-            Step(TedScheduleContractions(), "before anything else fuses or tiles what it claims"),
+            Step("ted-schedule-contractions", "before anything else fuses or tiles what it claims"),
         ),
     ),
     Stage(
@@ -79,11 +67,11 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "loops",
         (
-            Step(TedVectorizeContractions(), "layouts are known now; before generics become loops"),
-            Step(CopiesToLinalg(), "a strided memref.copy would call a missing function"),
+            Step("ted-vectorize-contractions", "layouts are known now; before generics become loops"),
+            Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
             Step("func.func(convert-linalg-to-loops),canonicalize,cse", "LLVM vectorises the loops"),
-            Step(UnrollSmallLoops(), "LLVM vectorises innermost loops only, so these must be long"),
-            Step(ExpandMath(), "on scalars: as a call, exp would keep its loop scalar"),
+            Step("ted-unroll-small-loops", "LLVM vectorises innermost loops only, so these must be long"),
+            Step("ted-expand-math", "on scalars: as a call, exp would keep its loop scalar"),
             Step("loop-invariant-code-motion", "addresses and guards of outer dims leave the loop"),
         ),
     ),
@@ -98,47 +86,55 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step("convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}", "static shapes: pointers"),
             Step("convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm", "the rest"),
             Step("reconcile-unrealized-casts,canonicalize,cse", "after every conversion"),
-            Step(AnnotateLatches(), "on the LLVM branches: nothing earlier survives"),
-            Step(CheckLowered(), "last: translation would end the process"),
+            Step("ted-annotate-latches", "on the LLVM branches: nothing earlier survives"),
+            Step("ted-check-lowered", "last: translation would end the process"),
         ),
     ),
 )
 
 
+def pipeline_text(
+    until: str | None = None, after: str | None = None, stages: tuple[Stage, ...] = CPU_STAGES
+) -> str:
+    """The pipeline from the end of stage `after` (default: the start) to the end of `until`."""
+    names = [stage.name for stage in stages]
+    for name in (until, after):
+        if name is not None and name not in names:
+            raise PassFailed(f"pipeline: stages are {', '.join(names)}, got {name!r}")
+    first = 0 if after is None else names.index(after) + 1
+    last = len(names) if until is None else names.index(until) + 1
+    steps = [step.passes for stage in stages[first:last] for step in stage.steps]
+    return f"builtin.module({','.join(steps)})"
+
+
 def run_pipeline(
-    module: ir.Module, until: str | None = None, stages: tuple[Stage, ...] = CPU_STAGES
+    module: ir.Module,
+    until: str | None = None,
+    after: str | None = None,
+    stages: tuple[Stage, ...] = CPU_STAGES,
 ) -> ir.Module:
-    """Lower the module in place to the end of stage `until` (default: the last one)."""
-    for _, step in _steps(stages, until):
-        _run(step, module)
+    """Lower the module in place to the end of stage `until` (default: the last one).
+
+    Raises: PassFailed with the `ted-opt` line that reproduces it; CompileError.
+    """
+    text = pipeline_text(until, after, stages)
+    before = module.operation.clone()
+    try:
+        pass_driver.run_pipeline(module, text, verify_each=False)
+    except PassFailed as error:
+        raise PassFailed(f"{error}; to reproduce: {_reproducer(before, text)}") from error
+    finally:
+        before.erase()
     return module
+
+
+def _reproducer(module: ir.OpView, text: str) -> str:
+    asm = str(module.operation.get_asm(enable_debug_info=True))
+    name = f"ted-{hashlib.sha256((asm + text).encode()).hexdigest()[:12]}.mlir"
+    return write_reproducer(Path(tempfile.gettempdir()) / name, asm, text)
 
 
 def stage_text(module: ir.Module, until: str, stages: tuple[Stage, ...] = CPU_STAGES) -> str:
     """The IR at the end of a stage; the module itself is left alone."""
     copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True), module.context)
-    return str(run_pipeline(copy, until, stages))
-
-
-def _steps(stages: tuple[Stage, ...], until: str | None) -> Iterator[tuple[Stage, Step]]:
-    names = [stage.name for stage in stages]
-    if until is not None and until not in names:
-        raise PassFailed(f"pipeline: no stage of this name, got {until!r}, known are {names}")
-    for stage in stages:
-        for step in stage.steps:
-            yield stage, step
-        if stage.name == until:
-            return
-
-
-def _run(step: Step, module: ir.Module) -> None:
-    with module.context, ir.Location.unknown(module.context):
-        try:
-            if isinstance(step.work, str):
-                PassManager.parse(f"builtin.module({step.work})").run(module.operation)
-            else:
-                step.work.run(module)
-        except TedError:
-            raise
-        except Exception as error:
-            raise PassFailed(f"pipeline: step {step.work!r} failed, got {error}") from error
+    return str(run_pipeline(copy, until, stages=stages))

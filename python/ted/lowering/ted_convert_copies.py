@@ -1,4 +1,4 @@
-"""`memref.copy` -> `linalg.copy`: the pass `ted-copies-to-linalg`.
+"""`memref.copy` -> `linalg.copy`: the pass `ted-convert-copies`.
 
 A copy of strided memory would become a call of `memrefCopy`, which no library here provides; as a
 loop it is vectorised like everything else.
@@ -12,7 +12,7 @@ from ted.mlir import ir, linalg
 
 
 @dataclass(frozen=True)
-class CopiesToLinalg:
+class TedConvertCopies:
     """Before: `memref.copy %a, %b`.  After: `linalg.copy ins(%a) outs(%b)`."""
 
     def run(self, module: ir.Module) -> None:

@@ -19,7 +19,7 @@ _ARGUMENT = "{llvm.noalias}"
 
 
 @dataclass(frozen=True)
-class PassDestinations:
+class TedPassDestinations:
     """Turn tensor arguments and results of every public function into memrefs."""
 
     def run(self, module: ir.Module) -> None:

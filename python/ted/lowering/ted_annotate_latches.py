@@ -15,7 +15,7 @@ NO_UNROLL = "#llvm.loop_annotation<unroll = <disable = true>>"
 
 
 @dataclass(frozen=True)
-class AnnotateLatches:
+class TedAnnotateLatches:
     """Put `loop_annotation` on each backward branch: the pass `ted-annotate-latches`."""
 
     def run(self, module: ir.Module) -> None:

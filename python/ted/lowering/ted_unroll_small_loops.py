@@ -15,7 +15,7 @@ _MARK = "ted.unroll"
 
 
 @dataclass(frozen=True)
-class UnrollSmallLoops:
+class TedUnrollSmallLoops:
     """Unroll loops of a constant trip count up to `limit`, as long as the body stays small."""
 
     limit: int = 8

@@ -26,7 +26,7 @@ _IN_F64 = ("math.erfc",)
 
 
 @dataclass(frozen=True)
-class ExpandMath:
+class TedExpandMath:
     """Replace every operation of the table that is on floats, scalar or vector."""
 
     def run(self, module: ir.Module) -> None:

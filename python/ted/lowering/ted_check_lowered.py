@@ -6,7 +6,7 @@ jumps to address 0; both must be found before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from ted.errors import CompileError
 from ted.mlir import ir
@@ -23,16 +23,14 @@ LIBM = frozenset(
 
 
 @dataclass(frozen=True)
-class CheckLowered:
+class TedCheckLowered:
     """Raise CompileError unless only LLVM operations and known symbols are left."""
-
-    known: frozenset[str] = field(default=KNOWN_SYMBOLS)
 
     def run(self, module: ir.Module) -> None:
         left = sorted(_foreign(module))
         if left:
             raise CompileError(f"lowering: operations outside the LLVM dialect, got {left}")
-        unknown = sorted(set(_declared(module)) - self.known - LIBM - {f"{n}f" for n in LIBM})
+        unknown = sorted(set(_declared(module)) - KNOWN_SYMBOLS - LIBM - {f"{n}f" for n in LIBM})
         if unknown:
             raise CompileError(f"lowering: calls of symbols that nothing defines, got {unknown}")
 
