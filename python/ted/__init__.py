@@ -112,6 +112,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "tril",
         "triu",
         "trunc",
+        "vectorize",
         "vmap",
         "where",
         "zeros",

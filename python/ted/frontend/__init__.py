@@ -15,7 +15,7 @@ from ted.frontend.creation import (
     ones_like,
     zeros,
     zeros_like,
-)  # fmt: skip
+)
 from ted.frontend.elementwise import (
     absolute,
     acos,
@@ -65,8 +65,9 @@ from ted.frontend.elementwise import (
     tan,
     tanh,
     trunc,
+    vectorize,
     where,
-)  # fmt: skip
+)
 from ted.frontend.joining import concatenate, pad, stack
 from ted.frontend.layout import (
     broadcast_to,
@@ -83,7 +84,7 @@ from ted.frontend.layout import (
     transpose,
     tril,
     triu,
-)  # fmt: skip
+)
 from ted.frontend.reductions import (
     all,
     any,
@@ -96,7 +97,7 @@ from ted.frontend.reductions import (
     prod,
     reducer,
     sum,
-)  # fmt: skip
+)
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, placeholder
 from ted.frontend.unavailable import (
@@ -109,7 +110,7 @@ from ted.frontend.unavailable import (
     scatter,
     size,
     vmap,
-)  # fmt: skip
+)
 
 abs = absolute
 
@@ -212,7 +213,7 @@ __all__ = [
     "tril",
     "triu",
     "trunc",
-    "vmap",
+    "vectorize", "vmap",
     "where",
     "zeros",
     "zeros_like",

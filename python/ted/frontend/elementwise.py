@@ -40,12 +40,17 @@ def _primitive(name: str, *operands: Any) -> Any:
         return np.asarray(function(*operands)).item()
 
 
-def _lifted(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function on scalars, working on tensors as well."""
+def vectorize(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of scalars that works on whole tensors as well, broadcast, as one equation.
+
+    Inside an index lambda and on Python numbers the function is called as it is.
+    """
+    name = getattr(function, "__name__", "map").strip("_")
+    hint = name if name.isidentifier() else "map"
 
     @functools.wraps(function)
     def call(*operands: Any) -> Any:
-        return pointwise(function, function.__name__, *operands)
+        return pointwise(function, hint, *operands)
 
     return call
 
@@ -59,7 +64,7 @@ def _unary(name: str) -> Callable[[Any], Any]:
     function.__name__ = function.__qualname__ = name
     cost = OPERATIONS[name].weight
     function.__doc__ = f"{name}(x), element by element; counts as {cost} operations."
-    return _lifted(function)
+    return vectorize(function)
 
 
 exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, cbrt = map(_unary, UNARY[:10])
@@ -68,110 +73,110 @@ sinh, cosh, tanh, asinh, acosh, atanh = map(_unary, UNARY[16:22])
 erf, erfc, floor, ceil, round, trunc = map(_unary, UNARY[22:])
 
 
-@_lifted
+@vectorize
 def maximum(a: Any, b: Any) -> Any:
     """The greater of two values; NaN propagates."""
     return _primitive("maximum", a, b)
 
 
-@_lifted
+@vectorize
 def minimum(a: Any, b: Any) -> Any:
     """The lesser of two values; NaN propagates."""
     return _primitive("minimum", a, b)
 
 
-@_lifted
+@vectorize
 def atan2(y: Any, x: Any) -> Any:
     """The angle of the point (x, y)."""
     return _primitive("atan2", y, x)
 
 
-@_lifted
+@vectorize
 def absolute(x: Any) -> Any:
     """The magnitude."""
     return x.__abs__()
 
 
-@_lifted
+@vectorize
 def power(a: Any, b: Any) -> Any:
     """a ** b; whole exponents up to 16 become products."""
     return a**b
 
 
-@_lifted
+@vectorize
 def square(x: Any) -> Any:
     """x * x."""
     return x * x
 
 
-@_lifted
+@vectorize
 def reciprocal(x: Any) -> Any:
     """1 / x."""
     return 1 / x
 
 
-@_lifted
+@vectorize
 def sign(x: Any) -> Any:
     """-1, 0 or 1, NaN for NaN; its derivative is zero everywhere."""
     return stop_gradient(where(x > 0, 1, where(x < 0, -1, x)))
 
 
-@_lifted
+@vectorize
 def relu(x: Any) -> Any:
     """max(0, x); NaN propagates, the derivative at 0 is 0."""
     return maximum(0, x)
 
 
-@_lifted
+@vectorize
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x)), written with tanh: no overflow, and no NaN in any derivative."""
     return 0.5 * tanh(0.5 * x) + 0.5
 
 
-@_lifted
+@vectorize
 def softplus(x: Any) -> Any:
     """log(1 + exp(x)) without overflow."""
     positive = x > 0
     return where(positive, x, 0) + log1p(exp(where(positive, -x, x)))
 
 
-@_lifted
+@vectorize
 def isnan(x: Any) -> Any:
     """Whether the value is NaN."""
     return x != x
 
 
-@_lifted
+@vectorize
 def isinf(x: Any) -> Any:
     """Whether the value is plus or minus infinity."""
     return absolute(x) == math.inf
 
 
-@_lifted
+@vectorize
 def isfinite(x: Any) -> Any:
     """Whether the value is neither NaN nor infinite."""
     return absolute(x) < math.inf
 
 
-@_lifted
+@vectorize
 def logical_and(a: Any, b: Any) -> Any:
     """Whether both conditions hold."""
     return a & b
 
 
-@_lifted
+@vectorize
 def logical_or(a: Any, b: Any) -> Any:
     """Whether one of the conditions holds."""
     return a | b
 
 
-@_lifted
+@vectorize
 def logical_not(a: Any) -> Any:
     """Whether the condition does not hold."""
     return not a if isinstance(a, bool) else ~a
 
 
-@_lifted
+@vectorize
 def where(condition: Any, a: Any, b: Any) -> Any:
     """a where the condition holds, else b.
 
@@ -202,7 +207,7 @@ def cast(x: Any, dtype: Any) -> Any:
     return pointwise(convert, "cast", x)
 
 
-@_lifted
+@vectorize
 def stop_gradient(x: Any) -> Any:
     """x, treated as a constant by differentiation."""
     if isinstance(x, Scalar) and x.dtype.is_float:

@@ -1,0 +1,47 @@
+"""Operators of neural networks, each an ordinary expression in the public frontend.
+
+Nothing here has a gradient of its own: every operator is differentiated like what a user writes.
+"""
+
+from ted.nn.activations import elu, gelu, leaky_relu, log_softmax, relu, sigmoid, silu, softmax
+from ted.nn.attention import attention
+from ted.nn.convolution import conv1d, conv2d, conv3d, conv_transpose2d, depthwise_conv2d
+from ted.nn.layers import dense, embedding, flatten, linear
+from ted.nn.losses import cross_entropy, logsumexp, mse
+from ted.nn.normalization import batch_norm, group_norm, layer_norm, rms_norm
+from ted.nn.optimizers import adam, sgd
+from ted.nn.pooling import avg_pool2d, global_avg_pool2d, global_max_pool2d, max_pool2d
+
+__all__ = [
+    "adam",
+    "attention",
+    "avg_pool2d",
+    "batch_norm",
+    "conv1d",
+    "conv2d",
+    "conv3d",
+    "conv_transpose2d",
+    "cross_entropy",
+    "dense",
+    "depthwise_conv2d",
+    "elu",
+    "embedding",
+    "flatten",
+    "gelu",
+    "global_avg_pool2d",
+    "global_max_pool2d",
+    "group_norm",
+    "layer_norm",
+    "leaky_relu",
+    "linear",
+    "log_softmax",
+    "logsumexp",
+    "max_pool2d",
+    "mse",
+    "relu",
+    "rms_norm",
+    "sgd",
+    "sigmoid",
+    "silu",
+    "softmax",
+]

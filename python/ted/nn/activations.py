@@ -1,0 +1,75 @@
+"""Activation functions: on whole tensors, and on scalars inside an index lambda."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ted
+from ted.frontend.locations import fail
+from ted.frontend.tensors import Tensor
+from ted.nn.arguments import floating
+
+relu = ted.relu
+sigmoid = ted.sigmoid
+
+
+def leaky_relu(x: Any, slope: float = 0.01) -> Any:
+    """x where it is positive, else slope * x."""
+    return ted.vectorize(lambda v: ted.where(v > 0, v, slope * v))(x)
+
+
+@ted.vectorize
+def elu(x: Any) -> Any:
+    """x where it is positive, else exp(x) - 1."""
+    return ted.where(x > 0, x, ted.expm1(x))
+
+
+@ted.vectorize
+def silu(x: Any) -> Any:
+    """x * sigmoid(x), also called swish."""
+    return x * ted.sigmoid(x)
+
+
+def gelu(x: Any, approximate: str = "none") -> Any:
+    """x times the normal distribution function, by erf or by its "tanh" approximation.
+
+    Raises: FrontendError for another `approximate`.
+    Source: Hendrycks and Gimpel, Gaussian Error Linear Units, section 2.
+    """
+    forms = {"none": _gelu, "tanh": _gelu_tanh}
+    if approximate not in forms:
+        fail(f'gelu: approximate must be "none" or "tanh", got {approximate!r}')
+    return ted.vectorize(forms[approximate])(x)
+
+
+def _gelu(x: Any) -> Any:
+    return 0.5 * x * (1 + ted.erf(x * math.sqrt(0.5)))
+
+
+def _gelu_tanh(x: Any) -> Any:
+    inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
+    return 0.5 * x * (1 + ted.tanh(inner))
+
+
+# ------------------------------------------------------------------ along an axis
+
+
+def softmax(x: Any, axis: int = -1) -> Tensor:
+    """exp(x) / sum(exp(x)) along `axis`, computed on x - max.
+
+    The maximum cancels, so it is a constant for differentiation.
+    """
+    exponentials = ted.exp(_shifted(x, axis, "softmax"))
+    return exponentials / ted.sum(exponentials, axis, keepdims=True)
+
+
+def log_softmax(x: Any, axis: int = -1) -> Tensor:
+    """log(softmax(x)) along `axis` without overflow or cancellation."""
+    shifted = _shifted(x, axis, "log_softmax")
+    return shifted - ted.log(ted.sum(ted.exp(shifted), axis, keepdims=True))
+
+
+def _shifted(x: Any, axis: int, what: str) -> Tensor:
+    x = floating(x, f"{what}: x")
+    return x - ted.stop_gradient(ted.max(x, axis, keepdims=True))

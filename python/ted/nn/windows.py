@@ -1,0 +1,109 @@
+"""Sliding windows: where output position p and window position k read the input, and when.
+
+input position = p * stride + k * dilation - before,   read only inside [0, extent)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ted.frontend.locations import fail
+from ted.nn.arguments import per_dim
+
+
+@dataclass(frozen=True)
+class Window:
+    """The geometry of one spatial dim."""
+
+    extent: int
+    kernel: int
+    stride: int
+    dilation: int
+    before: int
+    after: int
+
+    @property
+    def reach(self) -> int:
+        """The number of input positions that one window spans."""
+        return (self.kernel - 1) * self.dilation + 1
+
+    @property
+    def positions(self) -> int:
+        """The number of windows that fit."""
+        padded = self.extent + self.before + self.after
+        return max((padded - self.reach) // self.stride + 1, 0)
+
+    def at(self, position: Any, k: Any) -> Any:
+        """The input position that window `position` reads with its element `k`."""
+        return position * self.stride + k * self.dilation - self.before
+
+    def inside(self, position: Any, k: Any) -> list[Any]:
+        """The conditions under which that position exists, those that can fail only."""
+        at, conditions = self.at(position, k), []
+        if self.before:
+            conditions.append(at >= 0)
+        if (self.positions - 1) * self.stride + self.reach - self.before > self.extent:
+            conditions.append(at < self.extent)
+        return conditions
+
+
+def windows(
+    extents: Sequence[int],
+    kernel: Sequence[int],
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    what: str,
+) -> list[Window]:
+    """One window per spatial dim.
+
+    `padding` is a number, one for each dim, a pair (before, after) for each dim, "valid", or "same"
+    (as many windows as extent / stride, rounded up; the odd element comes after).
+    """
+    rank = len(extents)
+    strides = per_dim(stride, rank, 1, f"{what}: stride")
+    dilations = per_dim(dilation, rank, 1, f"{what}: dilation")
+    result = []
+    pads = _padding(padding, rank, what)
+    for k, (extent, size) in enumerate(zip(extents, kernel, strict=True)):
+        before, after = pads[k] or _same(extent, size, strides[k], dilations[k])
+        window = Window(extent, size, strides[k], dilations[k], before, after)
+        if extent and window.reach > extent + before + after:
+            fail(
+                f"{what}: the window must fit into the padded input, got a window over "
+                f"{window.reach} positions and {extent} + {before} + {after} in spatial dim {k}"
+            )
+        result.append(window)
+    return result
+
+
+def _same(extent: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
+    positions = -(-extent // stride)
+    total = max((positions - 1) * stride + (kernel - 1) * dilation + 1 - extent, 0)
+    return total // 2, total - total // 2
+
+
+def _padding(padding: Any, rank: int, what: str) -> list[tuple[int, int] | None]:
+    """A pair for each dim; None for "same"."""
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            fail(f'{what}: padding must be numbers, "same" or "valid", got {padding!r}')
+        return [None if padding == "same" else (0, 0)] * rank
+    items = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * rank
+    if len(items) != rank:
+        fail(f"{what}: padding must be a number or one for each of {rank} dims, got {padding!r}")
+    pairs: list[tuple[int, int] | None] = []
+    for item in items:
+        before, after = per_dim(item, 2, 0, f"{what}: padding")
+        pairs.append((before, after))
+    return pairs
+
+
+def conjunction(conditions: Sequence[Any]) -> Any:
+    """All of the conditions, or None when there is none."""
+    result = None
+    for condition in conditions:
+        result = condition if result is None else result & condition
+    return result
