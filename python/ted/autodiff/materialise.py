@@ -8,6 +8,7 @@ storing them would make a tensor of the size of the iteration space.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ted.domain import sets
@@ -16,7 +17,15 @@ from ted.ir.equations import Equation, Tensor
 from ted.ir.operations import OPERATIONS
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
-    Expr, dim, dims_used, index, load, postorder, rebuild, substitute, weight,
+    Expr,
+    dim,
+    dims_used,
+    index,
+    load,
+    postorder,
+    rebuild,
+    substitute,
+    weight,
 )  # fmt: skip
 
 SLACK = 1.5  # recomputing this much more than the shared evaluation is cheaper than storing
@@ -24,19 +33,24 @@ SLACK = 1.5  # recomputing this much more than the shared evaluation is cheaper 
 Pair = tuple[Expr, Expr]  # a read and its adjoint
 
 
-def materialise_shared(equation: Equation, pairs: list[Pair], name: str) -> list[Pair]:
-    """The same adjoints, reading stored factors where sharing pays."""
+def materialise_shared(
+    equation: Equation, pairs: list[Pair], domains: Sequence[Any], name: str
+) -> list[Pair]:
+    """The same adjoints, reading stored factors where sharing pays.
+
+    Each adjoint may be evaluated on its own domain only: elsewhere its reads can be out of bounds.
+    """
     roots = [g for _, g in pairs]
     separate = sum(weight(g) for g in roots)
     if len(pairs) < 2 or separate <= SLACK * max(weight(*roots), weight(equation.body)):
         return pairs
     shared = _shared_nodes(equation, roots)
-    conditions = path_conditions(*roots)
+    uses = [(path_conditions(g), domain) for g, domain in zip(roots, domains, strict=True)]
     stored: dict[Expr, Expr] = {}
     for node in postorder(*roots):
         new = rebuild(node, [stored[a] for a in node.args])
         if node in shared:
-            domain = _where_used(conditions[node], equation)
+            domain = _where_used(node, uses, equation)
             if domain is not None:
                 new = _store(new, equation, domain, f"{name}_{len(stored)}")
         stored[node] = new
@@ -61,10 +75,16 @@ def _shared_nodes(equation: Equation, roots: list[Expr]) -> set[Expr]:
     }  # fmt: skip
 
 
-def _where_used(condition: Expr, equation: Equation) -> Any | None:
+def _where_used(
+    node: Expr, uses: Sequence[tuple[dict[Expr, Expr], Any]], equation: Equation
+) -> Any | None:
     """The points of the parallel dims at which a node is needed; None when that is data."""
+    points = sets.empty(equation.rank)
     try:
-        points = equation.domain.intersect(condition_set(condition, equation.domain))
+        for conditions, domain in uses:
+            if node in conditions:
+                used = domain.intersect(condition_set(conditions[node], domain))
+                points = points.union(used)
     except NotAffine:
         return None
     return sets.project(points, range(equation.parallel)).coalesce()

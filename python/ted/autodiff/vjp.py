@@ -22,7 +22,18 @@ from ted.ir.affine import decide_selects
 from ted.ir.dtypes import INDEX, INT64, accumulator
 from ted.ir.equations import Equation, System, Tensor, operands
 from ted.ir.scalar import (
-    Expr, add, cast, compare, const, dim, index, load, mul, replace_nodes, select, weight,
+    Expr,
+    add,
+    cast,
+    compare,
+    const,
+    dim,
+    index,
+    load,
+    mul,
+    replace_nodes,
+    select,
+    weight,
 )  # fmt: skip
 
 DIFFERENTIABLE = ("set", "add", "max", "min")
@@ -87,7 +98,7 @@ def equation_vjp(
         (decide_selects([read], points)[0], decide_selects([g], points)[0])
         for (read, g), points in zip(pairs, domains, strict=True)
     ]
-    pairs = materialise_shared(equation, pairs, f"{cotangent.name}_shared")
+    pairs = materialise_shared(equation, pairs, domains, f"{cotangent.name}_shared")
     for (read, g), points in zip(pairs, domains, strict=True):
         if not points.is_empty():
             yield read.attr, _scatter(equation, read.args, g, points)
