@@ -51,13 +51,15 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step("ted-pass-destinations", "before any CSE, which would merge the starts of two results"),
             Step("func.func(canonicalize,cse)", "equal slices and paddings become one"),
             Step("ted-schedule-contractions", "before anything else fuses or tiles what it claims"),
+            Step("ted-fuse-rows", "on tensors, where fusing needs no proof about memory"),
         ),
     ),
     Stage(
         "buffers",
         (
             Step(BUFFERIZE, "after fusion: tensors are values, memory is not"),
-            Step("canonicalize,cse", "drops the allocations that in-place work left unused"),
+            Step("func.func(scf-forall-to-for),canonicalize,cse", "one thread; and a buffer on the"
+                 " stack must not be made inside a parallel loop"),
             Step(f"func.func(buffer-hoisting,buffer-loop-hoisting,{STACK})", "small buffers of rows"),
             Step("canonicalize,cse,fold-memref-alias-ops,canonicalize,cse", "views fold into loads"),
             Step("buffer-deallocation-pipeline", "last: promotion to the stack does nothing after it"),

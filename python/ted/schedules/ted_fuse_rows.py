@@ -1,0 +1,73 @@
+"""`ted-fuse-rows`: operations over the same rows -> one loop over rows around all of them.
+
+Before: a row maximum, an exponential, a row sum and a division, each over the whole matrix.
+After: `scf.forall (%i)` with the four on one row, so that a row stays in the first cache. Results
+of inner members that are wanted outside are written in place.
+
+The transform dialect tiles and fuses; which operations belong together is decided by
+`row_groups.py`. Producers are fused one at a time, nearest consumer first, with CSE after each:
+otherwise a producer with several uses is fused once and left outside as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.mlir import interpreter, ir
+from ted.schedules.row_groups import RowGroup, rank, row_groups
+
+_MARK = "ted.row"
+_ANY = "!transform.any_op"
+
+
+@dataclass(frozen=True)
+class TedFuseRows:
+    """Fuse every group of two or more operations."""
+
+    def run(self, module: ir.Module) -> None:
+        count = 0
+        for function in module.body.operations:
+            if function.operation.name != "func.func" or function.is_external:
+                continue
+            for group in row_groups(function.entry_block):
+                count += 1
+                _fuse(module, group, count)
+
+
+def _fuse(module: ir.Module, group: RowGroup, number: int) -> None:
+    marks = [f"{_MARK}_{number}_{k}" for k in range(len(group.members))]
+    for op, mark in zip(group.members, marks, strict=True):
+        op.attributes[mark] = ir.UnitAttr.get()
+    sizes = [1] * group.depth + [0] * (rank(group.members[0]) - group.depth)
+    script = ir.Module.parse(_script(marks, sizes))
+    sequence = script.body.operations[0].operation
+    interpreter.apply_named_sequence(module.operation, sequence, script.operation)
+
+
+def _script(marks: list[str], sizes: list[int]) -> str:
+    root, *producers = marks
+    lines = [
+        _match("functions", 'ops{["func.func"]}'),
+        _match("root", f"attributes{{{root}}}"),
+        f"%tiled, %loop0 = transform.structured.tile_using_forall %root tile_sizes {sizes}"
+        f" : ({_ANY}) -> ({_ANY}, {_ANY})",
+        f"transform.apply_cse to %functions : {_ANY}",
+    ]
+    for k, mark in enumerate(producers):
+        lines += [
+            _match(f"producer{k}", f"attributes{{{mark}}}"),
+            f"%fused{k}, %loop{k + 1} = transform.structured.fuse_into_containing_op %producer{k}"
+            f" into %loop{k} : ({_ANY}, {_ANY}) -> ({_ANY}, {_ANY})",
+            f"transform.apply_cse to %functions : {_ANY}",
+        ]
+    body = "\n".join(lines)
+    return f"""module attributes {{transform.with_named_sequence}} {{
+      transform.named_sequence @fuse(%module: {_ANY}) {{
+        {body}
+        transform.yield
+      }}
+    }}"""
+
+
+def _match(name: str, what: str) -> str:
+    return f"%{name} = transform.structured.match {what} in %module : ({_ANY}) -> {_ANY}"
