@@ -8,6 +8,7 @@ import islpy as isl
 
 from ted.domain import affine, sets
 from ted.domain.affine import Aff, Constraint, Floor
+from ted.domain.budget import required
 
 Conjunction = tuple[Constraint, ...]
 
@@ -50,13 +51,18 @@ def to_piecewise(value: Aff, rank: int) -> isl.PwAff:
 
 
 def conjunctions(points: isl.Set, *, disjoint: bool = False) -> tuple[Conjunction, ...]:
-    """A set as a union of conjunctions: none is the empty set, the empty one the universe."""
-    if disjoint:
-        parts = sets.disjoint_parts(points)
-    else:
+    """A set as a union of conjunctions: none is the empty set, the empty one the universe.
+
+    Raises: BudgetExhausted.
+    """
+
+    def parts() -> list[isl.BasicSet]:
+        if disjoint:
+            return sets.disjoint_parts(points)
         whole = points.compute_divs().coalesce().compute_divs()
-        parts = [part for part in whole.get_basic_sets() if not part.is_empty()]
-    return tuple(constraints(part) for part in parts)
+        return [part for part in whole.get_basic_sets() if not part.is_empty()]
+
+    return tuple(constraints(part) for part in required(parts))
 
 
 def constraints(part: isl.BasicSet) -> Conjunction:

@@ -25,9 +25,9 @@ from ted.domain.budget import TOTAL_OPERATIONS, BudgetExhausted, bounded, total_
 from ted.domain.charts import Chart
 from ted.domain.components import Factor, factors
 from ted.domain.lattice import solve_equalities
-from ted.domain.normalise import normalise
+from ted.domain.normalise import Normalised, normalise
 from ted.domain.pieces import Fibre, finish, product
-from ted.domain.projection import drop_single_valued_loops, parametrise_targets
+from ted.domain.projection import drop_single_valued_loops, integral, parametrise_targets
 from ted.domain.residues import clone_classes, expand_classes
 
 MAX_PIECES = 32
@@ -113,12 +113,35 @@ def _solve_factor_text(
     try:
         with total_budget():
             charts = _charts(isl.Set(points), targets, kept)
-        whole = [_whole_and_classes(chart, split) for chart in charts]
+        solved = [_whole_and_classes(chart, split) for chart in charts]
     except BudgetExhausted as error:
         return error
-    return _Solved(
-        tuple(piece for piece, _ in whole), tuple(c for _, classes in whole for c in classes)
-    )
+    whole = tuple(piece for piece, _ in solved)
+    classes = tuple(piece for _, pieces in solved for piece in pieces)
+    direct = bounded(_written_directly, isl.Set(points), targets)
+    if direct is not None and 2 * direct.trips <= sum(piece.trips for piece in classes):
+        return _Solved((direct,), (direct,))
+    return _Solved(whole, classes)
+
+
+def _written_directly(points: isl.Set, targets: int) -> Fibre | None:
+    """The points themselves as outer dims, where no two of them have the same target.
+
+    That is the better form when the targets lie so sparsely that a box around them is mostly empty.
+    """
+    rank = sets.rank_of(points)
+    inverse = isl.Map.from_domain(points).move_dims(sets.OUT, 0, sets.IN, targets, rank - targets)
+    if not inverse.is_single_valued():
+        return None
+    pieces = sets.pieces_of(isl.PwMultiAff.from_map(inverse.reverse()).coalesce())
+    if len(pieces) != 1:
+        return None
+    ((_, function),) = pieces
+    coordinates = rank - targets
+    write = tuple(integral(function.get_aff(k)) for k in range(targets))
+    domain = points.project_out(sets.SET, 0, targets).compute_divs()
+    chart = Chart(domain, coordinates, write, tuple(sets.dim_affs(coordinates)))
+    return finish(Normalised(chart, (), ()))
 
 
 def _charts(points: isl.Set, targets: int, kept: int) -> list[Chart]:

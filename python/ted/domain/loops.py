@@ -15,6 +15,7 @@ import islpy as isl
 from ted.domain import affine, conversion, sets
 from ted.domain.affine import Aff, Constraint
 from ted.domain.budget import bounded, total_budget
+from ted.domain.components import Factor, factors
 from ted.errors import DomainError
 
 
@@ -57,38 +58,73 @@ def loop_nests(domain: isl.Set, order: Sequence[int] | None = None) -> tuple[Loo
     permuted = [sets.dim_aff(rank, position[dim]) for dim in range(rank)]
     with total_budget():
         points = sets.preimage(sets.anonymous(domain), rank, permuted)
-        parts = sets.disjoint_parts(points)
-        return tuple(_renumber(_nest(isl.Set.from_basic_set(part)), order) for part in parts)
+        parts = [_factors(part) for part in sets.disjoint_parts(points)]
+    return tuple(_nest(part, order) for part in parts)
 
 
-def _nest(part: isl.Set) -> LoopNest:
-    rank = sets.rank_of(part)
+def _factors(part: isl.BasicSet) -> list[Factor]:
+    """The factors of a basic set, or itself alone should one of them be a union."""
+    split = factors(part)
+    if all(factor.points.n_basic_set() == 1 for factor in split):
+        return split
+    return [Factor(tuple(range(part.dim(sets.SET))), isl.Set.from_basic_set(part))]
+
+
+def _nest(part: Sequence[Factor], order: Sequence[int]) -> LoopNest:
+    """The loops of all factors in order; a bound only sees dims of its own factor."""
+    loops: dict[int, LoopBounds] = {}
+    guard: list[Constraint] = []
+    for factor in part:
+        with total_budget():
+            bounds, left = _factor_loops(factor.points)
+        names = [affine.dim(order[k]) for k in factor.dims]
+        for k, (lower, upper) in zip(factor.dims, bounds, strict=True):
+            loops[k] = LoopBounds(
+                order[k],
+                tuple(conversion.from_isl(bound).substitute(names) for bound in lower),
+                tuple(conversion.from_isl(bound).substitute(names) + 1 for bound in upper),
+            )
+        guard += [Constraint(c.expression.substitute(names), c.equality) for c in left]
+    return LoopNest(tuple(loops[k] for k in sorted(loops)), tuple(guard))
+
+
+_Bounds = tuple[list[isl.Aff], list[isl.Aff]]
+
+
+def _factor_loops(points: isl.Set) -> tuple[list[_Bounds], tuple[Constraint, ...]]:
+    """Inclusive bounds of every dim of a basic set, and the guard that remains."""
+    rank = sets.rank_of(points)
     scanned = sets.universe(rank)
-    loops: list[LoopBounds] = []
+    result: list[_Bounds] = []
     for k in range(rank):
-        prefix = part.project_out(sets.SET, k + 1, rank - k - 1).compute_divs()
+        prefix = bounded(_prefix, points, k) or _relaxed_prefix(points, k)
         lower, upper = _bounds(prefix, k)
         for bound in lower:
             scanned = scanned.intersect(_at_least(sets.dim_aff(rank, k), bound, rank))
         for bound in upper:
             scanned = scanned.intersect(_at_least(bound, sets.dim_aff(rank, k), rank))
-        loops.append(
-            LoopBounds(
-                k,
-                tuple(conversion.from_isl(bound) for bound in lower),
-                tuple(conversion.from_isl(bound) + 1 for bound in upper),
-            )
-        )
-    return LoopNest(tuple(loops), _residual(part, scanned))
+        result.append((lower, upper))
+    return result, _residual(points, scanned)
 
 
-def _residual(part: isl.Set, scanned: isl.Set) -> tuple[Constraint, ...]:
+def _prefix(points: isl.Set, k: int) -> isl.Set:
+    """The projection on the first dims up to k."""
+    return points.project_out(sets.SET, k + 1, sets.rank_of(points) - k - 1).compute_divs()
+
+
+def _relaxed_prefix(points: isl.Set, k: int) -> isl.Set:
+    """A cheap superset of the projection, without divisions: more trips, and the guard decides."""
+    later = sets.rank_of(points) - k - 1
+    return points.remove_divs().project_out(sets.SET, k + 1, later).remove_divs()
+
+
+def _residual(points: isl.Set, scanned: isl.Set) -> tuple[Constraint, ...]:
     """The constraints of a basic set that the scanned points do not satisfy anyway."""
-    if scanned.is_subset(part):
+    (whole,) = points.get_basic_sets()
+    if bounded(scanned.is_subset, points):
         return ()
-    left = bounded(lambda: part.gist(scanned).compute_divs()) or part
-    parts = left.get_basic_sets()
-    return conversion.constraints(parts[0] if len(parts) == 1 else part.get_basic_sets()[0])
+    left = bounded(lambda: points.gist(scanned).compute_divs().get_basic_sets())
+    return conversion.constraints(left[0] if left and len(left) == 1 else whole)
 
 
 def _at_least(value: isl.Aff, bound: isl.Aff, rank: int) -> isl.Set:
@@ -104,21 +140,21 @@ def _over(value: isl.Aff, rank: int) -> isl.Aff:
     return value.pullback_multi_aff(sets.multi_aff(rank, first))
 
 
-def _bounds(prefix: isl.Set, k: int) -> tuple[list[isl.Aff], list[isl.Aff]]:
+def _bounds(prefix: isl.Set, k: int) -> _Bounds:
     """Inclusive bounds of dim k, the last of `prefix`, without those that others imply."""
-    rank = k + 1
     limits = sets.dim_range(prefix, k)
     if limits is None:
         raise DomainError(f"loop bounds: every dim must be bounded, got {prefix} (dim {k})")
-    lower = [sets.constant_aff(rank, limits[0])]
-    upper = [sets.constant_aff(rank, limits[1])]
+    lower, upper = ([sets.constant_aff(k + 1, limit)] for limit in limits)
     hull = prefix.simple_hull()
-    without_divisions = prefix.remove_divs_involving_dims(sets.SET, k, 1).compute_divs()
-    for c in [*hull.get_constraints(), *without_divisions.simple_hull().get_constraints()]:
+    simpler = prefix.remove_divs_involving_dims(sets.SET, k, 1).compute_divs().simple_hull()
+    for c in (*hull.get_constraints(), *simpler.get_constraints()):
         for is_lower, bound in bounds_of_constraint(c, k):
             (lower if is_lower else upper).append(bound)
-    tight_below = _without_implied(prefix, lower, isl.Aff.le_set)
-    return tight_below, _without_implied(prefix, upper, isl.Aff.ge_set)
+    return (
+        _without_implied(prefix, lower, isl.Aff.le_set),
+        _without_implied(prefix, upper, isl.Aff.ge_set),
+    )
 
 
 def bounds_of_constraint(constraint: isl.Constraint, k: int) -> list[tuple[bool, isl.Aff]]:
@@ -147,17 +183,3 @@ def _without_implied(
         if any(implied):
             kept = others
     return kept
-
-
-def _renumber(nest: LoopNest, order: Sequence[int]) -> LoopNest:
-    names = [affine.dim(dim) for dim in order]
-    loops = tuple(
-        LoopBounds(
-            order[loop.dim],
-            tuple(bound.substitute(names) for bound in loop.lower),
-            tuple(bound.substitute(names) for bound in loop.upper),
-        )
-        for loop in nest.loops
-    )
-    guard = tuple(Constraint(c.expression.substitute(names), c.equality) for c in nest.guard)
-    return LoopNest(loops, guard)
