@@ -23,13 +23,14 @@ from ted.dialects.ted.attributes import (
     everywhere,
 )
 from ted.dialects.ted.diagnose import first_violation
-from ted.dialects.ted.operand_types import add_segments, by_position, remove_segments
+from ted.dialects.ted.operand_types import MAX_RUNS, add_segments, by_position, remove_segments
 from ted.mlir import ext, ir
 
 __all__ = [
     "COMBINERS",
     "ELEMENT_TYPES",
     "LOAD_MODES",
+    "MAX_RUNS",
     "ComputeOp",
     "IndexOp",
     "LoadOp",

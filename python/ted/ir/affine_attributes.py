@@ -103,7 +103,7 @@ def mlir_to_expr(expression: Any, symbols: Sequence[Expr] = ()) -> Expr:
     """An MLIR expression as an index expression; symbol k becomes `symbols[k]`."""
     value = aff_from_mlir(expression)
     if value is not None:
-        return aff_to_expr(value)
+        return _with_remainders(value)
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineSymbolExpr):
         return symbols[expression.position]
@@ -112,11 +112,22 @@ def mlir_to_expr(expression: Any, symbols: Sequence[Expr] = ()) -> Expr:
     return apply(operation, *arguments)
 
 
+def _with_remainders(value: Aff) -> Expr:
+    """A quasi-affine value as an index expression, remainders written with `mod`."""
+    found = affine.remainder(value)
+    if found is None:
+        return aff_to_expr(value)
+    part = apply("mod", _with_remainders(found.argument), index(found.divisor))
+    scaled = apply("mul", part, index(abs(found.factor)))
+    rest = _with_remainders(found.rest)
+    return apply("add" if found.factor > 0 else "sub", rest, scaled)
+
+
 def conjunction_to_expr(constraints: Sequence[Constraint]) -> Expr:
     """A conjunction as a condition: `e >= 0` is written `0 <= e`."""
     result = TRUE
     for constraint in constraints:
-        value = aff_to_expr(constraint.expression)
+        value = _with_remainders(constraint.expression)
         relation = "eq" if constraint.equality else "le"
         result = land(result, compare(relation, index(0), value))
     return result

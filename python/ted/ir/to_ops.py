@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ted import dialects
-from ted.dialects.ted import ComputeOp, IndexOp, LoadOp
+from ted.dialects.ted import MAX_RUNS, ComputeOp, IndexOp, LoadOp
 from ted.domain import conversion, sets
 from ted.domain.affine import Constraint
 from ted.errors import VerifyError
@@ -164,9 +164,7 @@ class _Writer:
         location: ir.Location,
     ) -> None:
         rank = equation.rank
-        reads = sorted(plan.affine.values(), key=_type_order) if _many(plan) else [
-            *plan.affine.values()
-        ]  # fmt: skip
+        reads = _ordered(list(plan.affine.values()))
         write, symbols = self._write(equation, plan)
         op = ComputeOp.build(
             [self.values[read.node.attr] for read in reads],
@@ -174,9 +172,7 @@ class _Writer:
             extents=equation.extents,
             iterators=["parallel"] * equation.parallel + ["reduction"] * (rank - equation.parallel),
             domain=constraints_to_mlir(rank, part),
-            reads=[
-                ir.AffineMap.get(rank, 0, [aff_to_mlir(a) for a in r.subscripts]) for r in reads
-            ],
+            reads=[_map(rank, r) for r in reads],
             guards=[constraints_to_mlir(rank, r.guard) for r in reads],
             write=write,
             combiner=equation.combiner,
@@ -217,9 +213,13 @@ class _Writer:
         return ir.AffineMap.get(equation.rank, len(symbols), exprs), symbols
 
 
-def _many(plan: Accesses) -> bool:
-    # The op holds any number of operands in at most 64 runs of equal type.
-    return len(plan.affine) > 60
+def _map(rank: int, read: AffineRead) -> ir.AffineMap:
+    return ir.AffineMap.get(rank, 0, [aff_to_mlir(a) for a in read.subscripts])
+
+
+def _ordered(reads: list[AffineRead]) -> list[AffineRead]:
+    # The op holds any number of operands, in a limited number of runs of equal type.
+    return sorted(reads, key=_type_order) if len(reads) > MAX_RUNS // 2 else reads
 
 
 def _type_order(read: AffineRead) -> tuple[str, tuple[int, ...]]:

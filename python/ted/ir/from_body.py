@@ -1,0 +1,281 @@
+"""The body of a `ted.compute` -> a scalar expression over positional dims.
+
+A guarded read means 0 outside its guard, which an expression says with a `select`. Where the body
+uses the value only inside the guard anyway, the select is left out, so that turning equations into
+ops and back adds nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ted.dialects.ted import ComputeOp
+from ted.domain.budget import bounded
+from ted.errors import VerifyError
+from ted.ir import scalar
+from ted.ir.affine_attributes import conjunction_to_expr, constraints_from_mlir, mlir_to_expr
+from ted.ir.conditions import over_approximation
+from ted.ir.dtypes import BY_MLIR
+from ted.ir.equations import Tensor
+from ted.ir.locations import source_location
+from ted.ir.paths import conjuncts, path_conditions
+from ted.ir.scalar import TRUE, Expr
+from ted.ir.spelling import CAST_OPS, COMPARISONS, OPERATION_OF
+from ted.mlir import ir
+
+TensorOf = Callable[[ir.Value], Tensor]
+
+
+@dataclass(frozen=True)
+class Body:
+    """What a body yields: the value, and the subscripts of the write."""
+
+    value: Expr
+    write: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class _Guarded:
+    """A read that is 0 outside a condition."""
+
+    node: Expr
+    condition: Expr
+    guard: Any  # isl set for an affine guard, None for a predicate on data
+
+    @property
+    def value(self) -> Expr:
+        """The read as a select."""
+        return scalar.select(self.condition, self.node, scalar.const(0, self.node.dtype))
+
+
+def read_body(op: ComputeOp, domain: Any, tensor_of: TensorOf) -> Body:
+    """The expressions of a body, reading the tensors that `tensor_of` gives for values.
+
+    Raises: VerifyError for an op that equations have no word for.
+    """
+    wrapped = _Reader(op, tensor_of, None)
+    body = wrapped.body()
+    if not wrapped.guarded:
+        return body
+    paths = path_conditions(body.value, *body.write)
+    needed = {k for k, read in enumerate(wrapped.guarded) if not _is_implied(read, paths, domain)}
+    return _Reader(op, tensor_of, needed).body()
+
+
+def _is_implied(read: _Guarded, paths: dict[Expr, Expr], domain: Any) -> bool:
+    """Whether the select of a guarded read is used only where its condition holds.
+
+    What implies it are selects above it, so that leaving out all the implied ones at once is right.
+    """
+    path = paths.get(read.value)
+    if path is None:
+        return True
+    if read.guard is None:
+        return set(conjuncts(read.condition)) <= set(conjuncts(path))
+    used = domain.intersect(over_approximation(path, domain))
+    return bounded(lambda: used.is_subset(read.guard)) is True
+
+
+class _Reader:
+    """One walk over a body; guarded reads become selects, those numbered in `wrapped` or all."""
+
+    def __init__(self, op: ComputeOp, tensor_of: TensorOf, wrapped: set[int] | None) -> None:
+        self.op = op
+        self.tensor_of = tensor_of
+        self.wrapped = wrapped
+        self.guarded: list[_Guarded] = []
+        self.known: dict[ir.Value, Expr] = {}
+
+    def body(self) -> Body:
+        block = self.op.body_block
+        reads = zip(block.arguments, self.op.inputs, strict=True)
+        maps = zip(self.op.read_maps, self.op.guard_sets, strict=True)
+        for (argument, tensor), (access, guard) in zip(reads, maps, strict=True):
+            self.known[argument] = self._read(tensor, access, guard)
+        operations = list(block.operations)
+        for inner in operations[:-1]:
+            self.known[inner.operation.results[0]] = self._operation(inner.operation)
+        value, *symbols = [self._value(v) for v in operations[-1].operands]
+        write = tuple(mlir_to_expr(e, symbols) for e in self.op.write_map.results)
+        return Body(value, write)
+
+    def _read(self, tensor: ir.Value, access: ir.AffineMap, guard: ir.IntegerSet) -> Expr:
+        node = scalar.load(self.tensor_of(tensor), [mlir_to_expr(e) for e in access.results])
+        constraints = constraints_from_mlir(guard)
+        if not constraints:
+            return node
+        from ted.domain.conversion import from_conjunctions
+
+        points = from_conjunctions(guard.n_dims, [constraints])
+        return self._guard(_Guarded(node, conjunction_to_expr(constraints), points))
+
+    def _guard(self, read: _Guarded) -> Expr:
+        number = len(self.guarded)
+        self.guarded.append(read)
+        return read.value if self.wrapped is None or number in self.wrapped else read.node
+
+    def _value(self, value: ir.Value) -> Expr:
+        if value in self.known:
+            return self.known[value]
+        return _constant(value.owner.operation)  # moved out of the body by canonicalisation
+
+    def _operation(self, op: ir.Operation) -> Expr:
+        if op.name == "arith.constant":
+            return _constant(op)
+        if op.name == "ted.index":
+            return scalar.dim(ir.IntegerAttr(op.attributes["dim"]).value)
+        if op.name == "ted.load":
+            return self._load(op)
+        args = [self._value(v) for v in op.operands]
+        if op.name in _SPECIAL:
+            return _SPECIAL[op.name](op, args)
+        if op.name in CAST_OPS:
+            return scalar.cast(args[0], BY_MLIR[str(op.results[0].type)])
+        if op.name not in OPERATION_OF:
+            raise _unknown(op)
+        return scalar.apply(OPERATION_OF[op.name], *args)
+
+    def _load(self, op: ir.Operation) -> Expr:
+        source, predicate, *indices = op.operands
+        tensor, condition = self.tensor_of(source), self._value(predicate)
+        places = [self._value(i) for i in indices]
+        mode = ir.StringAttr(op.attributes["mode"]).value
+        if mode == "clip":
+            places = [_clipped(p, n) for p, n in zip(places, tensor.shape, strict=True)]
+        if mode == "drop":
+            for place, extent in zip(places, tensor.shape, strict=True):
+                condition = scalar.land(condition, _inside(place, extent))
+        node = scalar.load(tensor, places)
+        return node if condition is TRUE else self._guard(_Guarded(node, condition, None))
+
+
+def _clipped(place: Expr, extent: int) -> Expr:
+    low = scalar.apply("maximum", place, scalar.index(0))
+    return scalar.apply("minimum", low, scalar.index(extent - 1))
+
+
+def _inside(place: Expr, extent: int) -> Expr:
+    low = scalar.compare("le", scalar.index(0), place)
+    return scalar.land(low, scalar.compare("lt", place, scalar.index(extent)))
+
+
+def _constant(op: ir.Operation) -> Expr:
+    dtype = BY_MLIR[str(op.results[0].type)]
+    attribute = op.attributes["value"]
+    value = attribute.value if hasattr(attribute, "value") else attribute
+    return scalar.const(value, dtype)
+
+
+def _unknown(op: ir.Operation) -> VerifyError:
+    return VerifyError(
+        f"ted.compute: a body must be made of ops that equations know, got {op.name}",
+        source_location(op.location),
+    )
+
+
+# ------------------------------------------------------------------ ops read back by form
+
+
+def _float_comparisons() -> dict[int, Callable[[Expr, Expr], Expr]]:
+    """The predicates of `arith.cmpf`, unordered ones as negations of ordered ones."""
+
+    def lt(a: Expr, b: Expr) -> Expr:
+        return scalar.compare("lt", a, b)
+
+    def le(a: Expr, b: Expr) -> Expr:
+        return scalar.compare("le", a, b)
+
+    def eq(a: Expr, b: Expr) -> Expr:
+        return scalar.compare("eq", a, b)
+
+    no = scalar.lnot
+    return {
+        0: lambda a, b: scalar.FALSE,
+        1: eq,
+        2: lambda a, b: lt(b, a),
+        3: lambda a, b: le(b, a),
+        4: lt,
+        5: le,
+        6: lambda a, b: scalar.lor(lt(a, b), lt(b, a)),
+        7: lambda a, b: scalar.land(eq(a, a), eq(b, b)),
+        8: lambda a, b: no(scalar.lor(lt(a, b), lt(b, a))),
+        9: lambda a, b: no(le(a, b)),
+        10: lambda a, b: no(lt(a, b)),
+        11: lambda a, b: no(le(b, a)),
+        12: lambda a, b: no(lt(b, a)),
+        13: lambda a, b: scalar.compare("ne", a, b),
+        14: lambda a, b: no(scalar.land(eq(a, a), eq(b, b))),
+        15: lambda a, b: TRUE,
+    }
+
+
+_CMPF = _float_comparisons()
+_CMPI = {codes[1]: name for name, codes in COMPARISONS.items()}
+_CMPI_BOOL = {codes[2]: name for name, codes in COMPARISONS.items()}
+_SWAPPED = {4: 2, 5: 3, 8: 6, 9: 7}  # sgt, sge, ugt, uge -> the same with operands exchanged
+
+
+def _cmpf(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    return _CMPF[ir.IntegerAttr(op.attributes["predicate"]).value](*args)
+
+
+def _cmpi(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    code = ir.IntegerAttr(op.attributes["predicate"]).value
+    a, b = args
+    if code in _SWAPPED:
+        code, a, b = _SWAPPED[code], b, a
+    names = _CMPI_BOOL if a.dtype.kind == "bool" else _CMPI
+    if code not in names:
+        raise _unknown(op)
+    return scalar.compare(names[code], a, b)
+
+
+def _xori(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    a, b = args
+    if a.dtype.kind != "bool":
+        raise _unknown(op)
+    if b is TRUE or a is TRUE:
+        return scalar.lnot(a if b is TRUE else b)
+    return scalar.compare("ne", a, b)
+
+
+def _subi(_: ir.Operation, args: Sequence[Expr]) -> Expr:
+    """`a - (a floordiv b) * b` is how `a mod b` is spelled."""
+    a, product = args
+    if product.op == "mul":
+        for quotient, divisor in (product.args, product.args[::-1]):
+            if quotient.op == "floordiv" and quotient.args == (a, divisor):
+                return scalar.mod(a, divisor)
+    return scalar.sub(a, product)
+
+
+def _bitwise(name: str) -> Callable[[ir.Operation, Sequence[Expr]], Expr]:
+    def read(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+        if args[0].dtype.kind != "bool":
+            raise _unknown(op)
+        return scalar.apply(name, *args)
+
+    return read
+
+
+def _stop_gradient(_: ir.Operation, args: Sequence[Expr]) -> Expr:
+    (value,) = args
+    return scalar.apply("stop_gradient", value) if value.dtype.is_float else value
+
+
+def _fused(_: ir.Operation, args: Sequence[Expr]) -> Expr:
+    return scalar.add(scalar.mul(args[0], args[1]), args[2])
+
+
+_SPECIAL: dict[str, Callable[[ir.Operation, Sequence[Expr]], Expr]] = {
+    "arith.cmpf": _cmpf,
+    "arith.cmpi": _cmpi,
+    "arith.xori": _xori,
+    "arith.subi": _subi,
+    "arith.andi": _bitwise("and"),
+    "arith.ori": _bitwise("or"),
+    "ted.stop_gradient": _stop_gradient,
+    "math.fma": _fused,
+}

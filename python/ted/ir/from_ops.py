@@ -1,0 +1,246 @@
+"""`func.func` of ted ops -> a `System` of equations.
+
+Before: `%1 = "ted.compute"(%A, %B, %0) ({...}) {...}`   After: `C[i, j] += A[i, r] * B[r, j]`
+
+A chain of computes through their inits becomes one tensor with several equations; a filled init is
+the tensor's fill. What has no equation form raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ted.dialects.ted import ComputeOp
+from ted.domain import sets
+from ted.errors import SourceLocation, VerifyError
+from ted.ir import scalar
+from ted.ir.affine_attributes import set_from_mlir
+from ted.ir.dtypes import BY_MLIR, DType
+from ted.ir.equations import Equation, System, Tensor
+from ted.ir.from_body import read_body
+from ted.ir.locations import source_location, user_name
+from ted.ir.scalar import Expr, Number
+from ted.mlir import ir
+
+_ARG_VALUE = {"argmax": "max", "argmin": "min"}
+
+
+def functions(module: ir.Module) -> Iterator[ir.Operation]:
+    """The functions of a module that have a body."""
+    for op in module.body.operations:
+        if op.operation.name == "func.func" and len(list(op.operation.regions[0].blocks)):
+            yield op.operation
+
+
+def from_module(module: ir.Module, name: str | None = None) -> System:
+    """The system of a function: the one called `name`, or the only one there is.
+
+    Raises: VerifyError if there is no such function, or it has no equation form.
+    """
+    found = {_symbol(op): op for op in functions(module)}
+    if name is None and len(found) == 1:
+        name = next(iter(found))
+    if name not in found:
+        raise VerifyError(f"module: must have a function '{name or 'main'}', got {list(found)}")
+    return from_function(found[name])
+
+
+def from_function(function: ir.Operation | ir.OpView) -> System:
+    """The system of one function.
+
+    Raises: VerifyError if an op has no equation form.
+    """
+    return _Reader(function.operation).read()
+
+
+def _symbol(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+@dataclass(frozen=True)
+class _Start:
+    """A tensor that no equation wrote yet: every element is `fill`, or None where undefined."""
+
+    fill: Number | None
+    location: ir.Location
+
+
+class _Reader:
+    """What each value of a function is: a tensor, or the start of one."""
+
+    def __init__(self, function: ir.Operation) -> None:
+        self.function = function
+        self.block = function.regions[0].blocks[0]
+        self.known: dict[ir.Value, Tensor | _Start] = {}
+        self.names: set[str] = set()
+
+    def read(self) -> System:
+        inputs = [self._input(k, argument) for k, argument in enumerate(self.block.arguments)]
+        operations = [op.operation for op in self.block.operations]
+        for op in operations[:-1]:
+            if op.name not in _READERS:
+                raise _no_form(op)
+            _READERS[op.name](self, op)
+        outputs = tuple(self.tensor(v) for v in operations[-1].operands)
+        return System(tuple(inputs), outputs, _symbol(self.function))
+
+    # ---- values ----------------------------------------------------------------------------------
+
+    def tensor(self, value: ir.Value) -> Tensor:
+        """The tensor that a value is; a filled one becomes a tensor here."""
+        found = self.known.get(value)
+        if isinstance(found, Tensor):
+            return found
+        if found is None or found.fill is None:
+            place = source_location(value.location)
+            raise VerifyError("function: a tensor must be written before it is read", place)
+        shape, dtype = _type(value)
+        name, place = self._name(found.location), source_location(found.location)
+        made = Tensor(name, shape, dtype, found.fill, (), place)
+        self.known[value] = made
+        return made
+
+    def _input(self, position: int, argument: ir.BlockArgument) -> Tensor:
+        shape, dtype = _type(argument)
+        name = self._unique(user_name(argument.location) or f"arg{position}")
+        tensor = Tensor(name, shape, dtype, None, (), source_location(argument.location))
+        self.known[argument] = tensor
+        return tensor
+
+    def _name(self, location: ir.Location) -> str:
+        return self._unique(user_name(location) or f"t{len(self.names)}")
+
+    def _unique(self, name: str) -> str:
+        """Names are for people: a second `C` becomes `C_1`."""
+        fresh, count = name, 0
+        while fresh in self.names:
+            count += 1
+            fresh = f"{name}_{count}"
+        self.names.add(fresh)
+        return fresh
+
+    # ---- ops -------------------------------------------------------------------------------------
+
+    def empty(self, op: ir.Operation) -> None:
+        self.known[op.results[0]] = _Start(None, op.location)
+
+    def constant(self, op: ir.Operation) -> None:
+        if not isinstance(op.results[0].type, ir.RankedTensorType):
+            return  # a scalar that canonicalisation moved out of a body
+        value = op.attributes["value"]
+        if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
+            raise _no_form(op)
+        splat = value.get_splat_value()
+        self.known[op.results[0]] = _Start(splat.value, op.location)
+
+    def fill(self, op: ir.Operation) -> None:
+        constant = op.operands[0].owner
+        if isinstance(constant, ir.Block) or constant.operation.name != "arith.constant":
+            raise _no_form(op)
+        value = constant.operation.attributes["value"].value
+        self.known[op.results[0]] = _Start(value, op.location)
+
+    def stop_gradient(self, op: ir.Operation) -> None:
+        source = self.tensor(op.operands[0])
+        value = scalar.load(source, _identity(source.shape))
+        if source.dtype.is_float:
+            value = scalar.apply("stop_gradient", value)
+        place = source_location(op.location)
+        equation = _whole(source.shape, value, place)
+        name = self._name(op.location)
+        self.known[op.results[0]] = Tensor(
+            name, source.shape, source.dtype, None, (equation,), place
+        )
+
+    def compute(self, op: ir.Operation) -> None:
+        view: ComputeOp = op.opview
+        equation = self._equation(view)
+        if equation.combiner not in _ARG_VALUE:
+            init = view.inits[0]
+            self.known[op.results[0]] = self._written(init, op.results[0], equation)
+            return
+        value, position = op.results
+        self._check_no_point_yet(view)
+        self.known[position] = self._written(view.inits[1], position, equation)
+        if next(iter(value.uses), None) is not None:
+            best = replace(equation, combiner=_ARG_VALUE[equation.combiner])
+            self.known[value] = self._written(view.inits[0], value, best)
+
+    def _equation(self, op: ComputeOp) -> Equation:
+        box = op.box
+        domain = sets.box(box).intersect(set_from_mlir(op.domain_set))
+        body = read_body(op, domain, self.tensor)
+        return Equation(
+            extents=box,
+            parallel=op.iterator_kinds.count("parallel"),
+            domain=domain,
+            write=body.write,
+            combiner=op.combiner_name,
+            body=body.value,
+            location=source_location(op.operation.location),
+        )
+
+    def _written(self, init: ir.Value, result: ir.Value, equation: Equation) -> Tensor:
+        """The tensor after an equation: the init's own equations go first."""
+        shape, dtype = _type(result)
+        location = result.owner.location
+        start = self.known[init]
+        uses = len(list(init.uses))
+        if isinstance(start, _Start) or (not start.is_input and not start.equations):
+            fill, first = start.fill, ()
+        elif uses == 1 and not start.is_input:
+            fill, first = start.fill, start.equations
+        else:
+            copy = scalar.load(start, _identity(shape))
+            fill, first = None, (_whole(shape, copy, source_location(location)),)
+        if first and uses == 1 and isinstance(start, Tensor):
+            self.names.discard(start.name)  # the tensor goes on under its name
+        return Tensor(
+            self._name(location), shape, dtype, fill, (*first, equation), source_location(location)
+        )
+
+    def _check_no_point_yet(self, op: ComputeOp) -> None:
+        """argmax has an equation form when it starts from nothing, or goes on from such a one."""
+        start = self.known[op.inits[1]]
+        begun = start.fill if isinstance(start, _Start) else start.fill if start.equations else None
+        if begun is None or begun >= 0:
+            raise VerifyError(
+                f"ted.compute: {op.combiner_name} must start from index -1, got another init",
+                source_location(op.operation.location),
+            )
+
+
+_READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {
+    "arith.constant": _Reader.constant,
+    "tensor.empty": _Reader.empty,
+    "linalg.fill": _Reader.fill,
+    "ted.compute": _Reader.compute,
+    "ted.stop_gradient": _Reader.stop_gradient,
+}
+
+
+def _no_form(op: ir.Operation) -> VerifyError:
+    known = ", ".join(_READERS)
+    return VerifyError(
+        f"function: ops with an equation form are {known}, got {op.name}",
+        source_location(op.location),
+    )
+
+
+def _type(value: ir.Value) -> tuple[tuple[int, ...], DType]:
+    kind = value.type
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        place = source_location(value.location)
+        raise VerifyError(f"function: values must be tensors of static sizes, got {kind}", place)
+    return tuple(kind.shape), BY_MLIR[str(kind.element_type)]
+
+
+def _identity(shape: tuple[int, ...]) -> tuple[Expr, ...]:
+    return tuple(scalar.dim(k) for k in range(len(shape)))
+
+
+def _whole(shape: tuple[int, ...], value: Expr, place: SourceLocation | None) -> Equation:
+    domain: Any = sets.box(shape)
+    return Equation(shape, len(shape), domain, _identity(shape), "set", value, place)
