@@ -87,7 +87,7 @@ slow: $(TEST_READY)
 	$(RUN) -m pytest -q -n $(JOBS) -m slow
 
 bench: $(BENCH_READY)
-	$(RUN) benchmarks/run.py
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script; done
 
 format: $(TEST_READY)
 	$(BIN)/ruff check --fix .
