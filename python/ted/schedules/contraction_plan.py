@@ -25,6 +25,8 @@ MIN_ROWS_FOR_RELAYOUT = 4
 # From this distance between the rows of B (bytes), pages and cache sets run out before bytes do.
 FAR_APART_BYTES = 512
 MIN_ROWS_FOR_COPY = 48
+FAR_ROWS_OF_A_BYTES = 4096
+MIN_COLUMNS_FOR_COPY = 512
 # Cycles to read and write one register of C; more where each row of the tile is on its own page.
 OUTPUT_CYCLES, FAR_OUTPUT_CYCLES, FAR_ROWS_BYTES = 2.0, 8.0, 2048
 
@@ -36,9 +38,10 @@ class Plan:
     swapped: bool
     batch: tuple[Dim, ...]
     reduction_blocks: tuple[Dim, ...]
+    pack_a: str
     columns: tuple[Dim, ...]
     lane_dim: Dim
-    pack: str
+    pack_b: str
     rows: tuple[Dim, ...]
     row_dim: Dim
     reduction: tuple[Dim, ...]
@@ -92,9 +95,10 @@ def _plans(
             swapped=swapped,
             batch=contraction.batch,
             reduction_blocks=blocks,
+            pack_a=_row_packing(contraction, row_dim, element_bytes),
             columns=tuple(dim for dim in contraction.columns if dim is not lane_dim),
             lane_dim=lane_dim,
-            pack=pack,
+            pack_b=pack,
             rows=tuple(dim for dim in contraction.rows if dim is not row_dim),
             row_dim=row_dim,
             reduction=inner,
@@ -144,6 +148,17 @@ def _packing(contraction: Contraction, lane_dim: Dim, element_bytes: int) -> str
     if contraction.reduction[-1].b == 1 and contraction.reduction[-1].extent >= 4:
         return "transpose"
     return "gather"
+
+
+def _row_packing(contraction: Contraction, row_dim: Dim, element_bytes: int) -> str:
+    """How A is packed: only where the tile reads from many pages at once, for many columns."""
+    inner = contraction.reduction[-1]
+    far = max(row_dim.a, inner.a) * element_bytes >= FAR_ROWS_OF_A_BYTES
+    if not far or len(contraction.rows) != 1 or contraction.column_count < MIN_COLUMNS_FOR_COPY:
+        return "none"
+    if row_dim.a == 1:
+        return "copy"
+    return "transpose" if inner.a == 1 else "none"
 
 
 def _best_tile(

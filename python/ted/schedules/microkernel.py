@@ -134,12 +134,10 @@ def multiply_tile(
         extents[0] = first_extent
     places = [(row, start) for row in range(tile.rows) for start in tile.lanes.starts]
     rows = [c.advance(row * tile.rows_c) for row in range(tile.rows)]
-    if tile.starts_at_zero:
-        sums = [tile.lanes.zero()] * len(places)
-    else:
-        sums = [tile.lanes.load(rows[row], start, tile.lanes_c) for row, start in places]
-    sums = _reduce(tile, extents, 0, a, b, sums)
+    sums = _reduce(tile, extents, 0, a, b, [tile.lanes.zero()] * len(places))
     for (row, start), value in zip(places, sums, strict=True):
+        if not tile.starts_at_zero:
+            value = arith.AddFOp(value, tile.lanes.load(rows[row], start, tile.lanes_c)).result
         tile.lanes.store(value, rows[row], start, tile.lanes_c)
 
 

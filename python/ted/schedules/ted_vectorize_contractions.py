@@ -11,12 +11,11 @@ bufferization is it known that a destination is a strided slice of something els
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
-from ted.mlir import arith, ir, memref
-from ted.schedules.contraction_plan import Plan, plan_contraction, split
-from ted.schedules.emit import Index, constant, loop
+from ted.mlir import ir, memref
+from ted.schedules.contraction_loops import ContractionLoops, Scratch
+from ted.schedules.contraction_plan import Plan, plan_contraction
 from ted.schedules.linalg_contraction import (
     ELEMENT_BYTES,
     MARK,
@@ -24,13 +23,9 @@ from ted.schedules.linalg_contraction import (
     producer,
     recognise,
 )
-from ted.schedules.microkernel import Lanes, Pointer, Tile, multiply_tile
-from ted.schedules.packing import Panel, pack_panel
-from ted.schedules.strided_contraction import Dim
+from ted.schedules.microkernel import Pointer
 from ted.schedules.vector_target import TARGETS, host_target
 
-# A packed panel of at most this size lies on the stack: no allocation in a small product.
-STACK_BYTES = 32768
 _VIEWS = {
     "memref.subview",
     "memref.cast",
@@ -83,142 +78,12 @@ def _rewrite(
     )
     if plan.swapped:
         a, b = b, a
-    _Emitter(plan, contraction.element, fill is not None, _entry_block(op)).run(a, b, c)
+    scratch = Scratch(contraction.element, _entry_block(op))
+    ContractionLoops(plan, contraction.element, scratch, fill is not None).emit(a, b, c)
+    scratch.free()
     op.erase()
     if fill is not None:
         fill.erase()
-
-
-@dataclass(frozen=True)
-class _Emitter:
-    """Loop order: batch, reduction blocks, columns, panels, rows, row tiles, tile."""
-
-    plan: Plan
-    element: ir.Type
-    starts_at_zero: bool
-    entry: ir.Block
-
-    def run(self, a: Pointer, b: Pointer, c: Pointer) -> None:
-        if self.plan.pack == "none":
-            self._batches(a, b, c, None)
-            return
-        widest = max(size for _, size in self._panel_sizes())
-        size = self._panel(widest).size
-        scratch_type = ir.MemRefType.get([size], self.element)
-        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-        if size * ELEMENT_BYTES[str(self.element)] <= STACK_BYTES:
-            with ir.InsertionPoint.at_block_begin(self.entry):
-                scratch = memref.AllocaOp(scratch_type, [], [], alignment=alignment).result
-            self._batches(a, b, c, Pointer(scratch))
-            return
-        scratch = memref.AllocOp(scratch_type, [], [], alignment=alignment).result
-        self._batches(a, b, c, Pointer(scratch))
-        memref.DeallocOp(scratch)
-
-    def _batches(self, a: Pointer, b: Pointer, c: Pointer, scratch: Pointer | None) -> None:
-        def block(index: Index, a: Pointer, b: Pointer, c: Pointer) -> None:
-            extent = self._block_extent(index)
-            nest(
-                self.plan.columns,
-                a,
-                b,
-                c,
-                lambda _, a, b, c: self._panels(a, b, c, scratch, extent),
-            )
-
-        nest(
-            (*self.plan.batch, *self.plan.reduction_blocks),
-            a,
-            b,
-            c,
-            block,
-        )
-
-    def _block_extent(self, block: Index) -> Index | None:
-        """Extent of the outermost inner reduction dim, when the last block is shorter."""
-        plan = self.plan
-        if not plan.last_block:
-            return None
-        last = plan.reduction_blocks[-1].extent - 1
-        is_last = arith.CmpIOp(arith.CmpIPredicate.eq, constant(block), constant(last)).result
-        return arith.SelectOp(
-            is_last, constant(plan.last_block), constant(plan.reduction[0].extent)
-        ).result
-
-    def _panel_sizes(self) -> tuple[tuple[int, int], ...]:
-        return split(self.plan.lane_dim.extent, self.plan.tile_vectors * self.plan.lanes)
-
-    def _panel(self, count: int) -> Panel:
-        lanes = Lanes(count, self.plan.lanes, self.element)
-        return Panel(lanes, self.plan.lane_dim.b, self.plan.reduction)
-
-    def _panels(
-        self, a: Pointer, b: Pointer, c: Pointer, scratch: Pointer | None, extent: Index | None
-    ) -> None:
-        """Full panels of columns, then the last narrower one."""
-        lane, first = self.plan.lane_dim, 0
-        for count, size in self._panel_sizes():
-            panel = self._panel(size)
-
-            def body(column: Index, panel: Panel = panel) -> None:
-                b_panel, reduction = b.advance(column, lane.b), self.plan.reduction
-                if scratch is not None:
-                    pack_panel(self.plan.pack, panel, b_panel, scratch, extent)
-                    b_panel, reduction = scratch, panel.packed_reduction
-                self._rows(a, b_panel, c.advance(column, lane.c), panel.lanes, reduction, extent)
-
-            loop(first, first + count * size, size, body)
-            first += count * size
-
-    def _rows(
-        self,
-        a: Pointer,
-        b: Pointer,
-        c: Pointer,
-        lanes: Lanes,
-        reduction: tuple[Dim, ...],
-        extent: Index | None,
-    ) -> None:
-        """All row tiles against one panel: full ones, then the last lower one."""
-        dim = self.plan.row_dim
-
-        def tiles(_: Index, a: Pointer, b: Pointer, c: Pointer) -> None:
-            first = 0
-            for count, size in split(dim.extent, self.plan.tile_rows):
-                tile = Tile(
-                    size, lanes, dim.a, dim.c, self.plan.lane_dim.c, reduction, self.starts_at_zero
-                )
-
-                def body(row: Index, tile: Tile = tile) -> None:
-                    multiply_tile(tile, a.advance(row, dim.a), b, c.advance(row, dim.c), extent)
-
-                loop(first, first + count * size, size, body)
-                first += count * size
-
-        nest(self.plan.rows, a, b, c, tiles)
-
-
-def nest(
-    dims: tuple[Dim, ...],
-    a: Pointer,
-    b: Pointer,
-    c: Pointer,
-    body: Callable[[Index, Pointer, Pointer, Pointer], None],
-    index: Index = 0,
-) -> None:
-    """Loops over dims; the body gets the innermost index and the three pointers moved there."""
-    if not dims:
-        body(index, a, b, c)
-        return
-    dim, rest = dims[0], dims[1:]
-    loop(
-        0,
-        dim.extent,
-        1,
-        lambda i: nest(
-            rest, a.advance(i, dim.a), b.advance(i, dim.b), c.advance(i, dim.c), body, i
-        ),
-    )
 
 
 def _flat(value: ir.Value) -> Pointer:

@@ -1,0 +1,163 @@
+"""Matrix products of ted against NumPy's BLAS, one thread each.
+
+    python benchmarks/matmul.py [--rounds 15] [--dtype f32] [--shapes 512x512x512,64x10x128]
+
+Contenders run in turn in one process and are timed by the CPU time of the thread, so that other
+processes drop out of the numbers. OpenBLAS is told to use its AVX-512 kernels (it does not choose
+them on every CPU that has them), which must happen before NumPy is imported.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import argparse
+import ctypes
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ted.codegen.jit import compile_module
+from ted.dialects import make_context
+from ted.lowering.pipelines import run_pipeline
+from ted.mlir import ir
+from ted.runtime.library import library_path
+from ted.schedules.vector_target import host_target
+
+DTYPES = {"f32": np.float32, "f64": np.float64}
+SHAPES = (
+    "512x512x512,1000x1000x1000,500x511x129,64x10x128,64x64x256,128x128x128,1024x1024x1024,"
+    "2048x2048x2048"
+)
+# Operands as stored: n is as written, t is transposed.
+FORMS = {"nn": ("ik", "kj"), "tn": ("ki", "kj"), "nt": ("ik", "jk"), "tt": ("ki", "jk")}
+
+
+@dataclass(frozen=True)
+class Case:
+    """C (m x n) = op(A) op(B), k products per element."""
+
+    m: int
+    n: int
+    k: int
+    form: str
+    dtype: str
+
+    def shape(self, dims: str) -> tuple[int, ...]:
+        """Extents of the dims i j k."""
+        return tuple({"i": self.m, "j": self.n, "k": self.k}[dim] for dim in dims)
+
+    @property
+    def operations(self) -> int:
+        """Multiplications and additions."""
+        return 2 * self.m * self.n * self.k
+
+
+def source(case: Case) -> str:
+    """The product as a `linalg.matmul` with indexing maps."""
+    subscripts = [*FORMS[case.form], "ij"]
+    a, b, c = (
+        f"tensor<{'x'.join([*map(str, case.shape(dims)), case.dtype])}>" for dims in subscripts
+    )
+    maps = ", ".join(f"affine_map<(i, j, k) -> ({', '.join(dims)})>" for dims in subscripts)
+    return f"""
+func.func @main(%A: {a}, %B: {b}) -> {c} {{
+  %zero = arith.constant 0.0 : {case.dtype}
+  %empty = tensor.empty() : {c}
+  %start = linalg.fill ins(%zero : {case.dtype}) outs(%empty : {c}) -> {c}
+  %r = linalg.matmul indexing_maps = [{maps}] ins(%A, %B : {a}, {b}) outs(%start : {c}) -> {c}
+  return %r : {c}
+}}
+"""
+
+
+def compiled(case: Case, arrays: Sequence[np.ndarray]) -> tuple[Callable[[], None], float]:
+    """A call of the compiled product on these arrays, and the seconds that compiling took."""
+    began = time.thread_time()
+    with make_context() as context:
+        context.enable_multithreading(False)
+        module = run_pipeline(ir.Module.parse(source(case), context))
+        code = compile_module(module, (library_path(),))
+    seconds = time.thread_time() - began
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address())
+    pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
+    packed = (ctypes.c_void_p * len(pointers))(*map(ctypes.addressof, pointers))
+
+    def call() -> None:
+        function(packed)
+
+    call.keep = (code, pointers, arrays)  # type: ignore[attr-defined]
+    return call, seconds
+
+
+def medians(calls: Sequence[Callable[[], object]], rounds: int, repeats: int) -> list[list[float]]:
+    """Seconds per call of each contender in each round, in turn."""
+    times: list[list[float]] = [[] for _ in calls]
+    for _ in range(rounds):
+        for call, mine in zip(calls, times, strict=True):
+            began = time.thread_time()
+            for _ in range(repeats):
+                call()
+            mine.append((time.thread_time() - began) / repeats)
+    return times
+
+
+def measure(case: Case, rounds: int) -> str:
+    """One line of the table; the result is checked first."""
+    rng = np.random.default_rng(0)
+    dtype = DTYPES[case.dtype]
+    a, b = (rng.uniform(-1, 1, case.shape(d)).astype(dtype) for d in FORMS[case.form])
+    c, theirs = np.empty((2, case.m, case.n), dtype)
+    call, compile_seconds = compiled(case, (a, b, c))
+    left, right = (x.T if dims[0] != first else x
+                   for x, dims, first in zip((a, b), FORMS[case.form], "ik", strict=True))  # fmt: skip
+    call()
+    exact = left.astype(np.float64) @ right.astype(np.float64)
+    np.testing.assert_allclose(c, exact, rtol=0, atol=8 * np.finfo(dtype).eps * case.k)
+    repeats = max(1, int(2e7 / case.operations))
+    ours, numpys = medians([call, lambda: np.matmul(left, right, out=theirs)], rounds, repeats)
+    ratios = sorted(y / x for x, y in zip(ours, numpys, strict=True))
+    low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
+    return (
+        f"{case.form} {case.m}x{case.n}x{case.k:<8} {case.dtype}"
+        f"  ted {case.operations / statistics.median(ours) / 1e9:7.1f}"
+        f"  numpy {case.operations / statistics.median(numpys) / 1e9:7.1f} GFLOP/s"
+        f"  ratio {statistics.median(ratios):.2f} [{low:.2f}, {high:.2f}]"
+        f"  compile {compile_seconds * 1e3:.0f} ms"
+    )
+
+
+def baseline() -> str:
+    """NumPy, its BLAS and the kernels that the BLAS runs."""
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    core = os.environ["OPENBLAS_CORETYPE"]
+    return (
+        f"baseline: numpy {np.__version__}, {blas['name']} {blas['version']}, "
+        f"OPENBLAS_CORETYPE={core}, 1 thread"
+    )
+
+
+def main() -> None:
+    """Print the table; the ratio is NumPy's time over ours, above 1 is faster, with quartiles."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--dtype", choices=DTYPES, default="f32")
+    parser.add_argument("--shapes", default=SHAPES, help="MxNxK with commas between them")
+    parser.add_argument("--forms", default="nn,tn,nt,tt", help=f"of {', '.join(FORMS)}")
+    arguments = parser.parse_args()
+    print(baseline())
+    print(f"ted: vector target {host_target().name}, 1 thread, median of {arguments.rounds} rounds")
+    for shape in arguments.shapes.split(","):
+        m, n, k = (int(size) for size in shape.split("x"))
+        for form in arguments.forms.split(","):
+            print(measure(Case(m, n, k, form, arguments.dtype), arguments.rounds), flush=True)
+
+
+if __name__ == "__main__":
+    main()

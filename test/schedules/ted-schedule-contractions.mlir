@@ -1,0 +1,80 @@
+// RUN: ted-opt --pass-pipeline='builtin.module(ted-schedule-contractions{target=avx512})' %s | filecheck %s
+
+#ik = affine_map<(i, j, k) -> (i, k)>
+#kj = affine_map<(i, j, k) -> (k, j)>
+#ij = affine_map<(i, j, k) -> (i, j)>
+#k = affine_map<(i, j, k) -> (k)>
+
+// CHECK-LABEL: func.func @matrix_product
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<16x32xf32>)
+// CHECK-SAME: ted.contraction
+func.func @matrix_product(%A: tensor<8x16xf32>, %B: tensor<16x32xf32>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.matmul ins(%A, %B : tensor<8x16xf32>, tensor<16x32xf32>) outs(%C : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// CHECK-LABEL: func.func @convolution
+// CHECK: linalg.generic
+// CHECK-SAME: ted.contraction
+func.func @convolution(%A: tensor<1x6x6x3xf32>, %B: tensor<3x3x3x8xf32>, %C: tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32> {
+  %r = linalg.conv_2d_nhwc_hwcf ins(%A, %B : tensor<1x6x6x3xf32>, tensor<3x3x3x8xf32>) outs(%C : tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+  return %r : tensor<1x4x4x8xf32>
+}
+
+// The tanh is computed once per element of A, not once per product.
+// CHECK-LABEL: func.func @inlined_producer
+// CHECK: %[[X:.*]] = linalg.generic {{.*}}["parallel", "parallel"]
+// CHECK: math.tanh
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %{{.*}} : tensor<8x16xf32>, tensor<16x32xf32>)
+// CHECK-SAME: ted.contraction
+// CHECK-NOT: math.tanh
+// CHECK: return
+func.func @inlined_producer(%A: tensor<8x16xf32>, %B: tensor<16x32xf32>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.generic {indexing_maps = [#ik, #kj, #ij], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%A, %B : tensor<8x16xf32>, tensor<16x32xf32>) outs(%C : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %t = math.tanh %a : f32
+    %p = arith.mulf %t, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// A weight per reduction step goes to the smaller side.
+// CHECK-LABEL: func.func @three_factors
+// CHECK: %[[X:.*]] = linalg.generic {{.*}} ins(%arg0, %arg2 : {{.*}} outs(%{{.*}} : tensor<8x16xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %{{.*}}
+// CHECK-SAME: ted.contraction
+func.func @three_factors(%A: tensor<8x16xf32>, %B: tensor<16x32xf32>, %w: tensor<16xf32>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.generic {indexing_maps = [#ik, #kj, #k, #ij], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%A, %B, %w : tensor<8x16xf32>, tensor<16x32xf32>, tensor<16xf32>) outs(%C : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %v: f32, %c: f32):
+    %q = arith.mulf %a, %v : f32
+    %p = arith.mulf %q, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// CHECK-LABEL: func.func @row_sums_are_not_claimed
+// CHECK-NOT: ted.contraction
+// CHECK: return
+func.func @row_sums_are_not_claimed(%A: tensor<8x16xf32>, %C: tensor<8xf32>) -> tensor<8xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%A : tensor<8x16xf32>) outs(%C : tensor<8xf32>) {
+  ^bb0(%a: f32, %c: f32):
+    %s = arith.addf %c, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @integers_are_not_claimed
+// CHECK-NOT: ted.contraction
+// CHECK: return
+func.func @integers_are_not_claimed(%A: tensor<8x16xi32>, %B: tensor<16x32xi32>, %C: tensor<8x32xi32>) -> tensor<8x32xi32> {
+  %r = linalg.matmul ins(%A, %B : tensor<8x16xi32>, tensor<16x32xi32>) outs(%C : tensor<8x32xi32>) -> tensor<8x32xi32>
+  return %r : tensor<8x32xi32>
+}
