@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 _EXPORTS = {
     "Counts": "ted.testing.interpreter",
+    "check_grads": "ted.testing.gradients",
     "interpret": "ted.testing.interpreter",
 }
 
 if TYPE_CHECKING:
+    from ted.testing.gradients import check_grads as check_grads
     from ted.testing.interpreter import Counts as Counts
     from ted.testing.interpreter import interpret as interpret
 
-__all__ = ["Counts", "interpret"]
+__all__ = ["Counts", "check_grads", "interpret"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,108 @@
+"""`check_grads` accepts right gradients and names the element of a wrong one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import DerivativeError
+from ted.frontend.tensors import Tensor
+from ted.testing import check_grads
+from ted.transforms.gradient import differentiate
+
+RNG = np.random.default_rng(0)
+
+
+def test_right_gradients_of_two_orders_are_accepted():
+    arguments = [RNG.normal(size=(3, 4)), RNG.normal(size=(4, 2))]
+    check_grads(lambda a, b: ted.tanh(a @ b), arguments, order=2)
+
+
+def test_pair_of_tensors_and_several_outputs_are_accepted():
+    x = ted.placeholder((3,), "float64", name="x")
+    outputs = (ted.exp(x), ted.sum(x * x))
+    check_grads((outputs, [x]), [RNG.normal(size=3)])
+
+
+def test_integer_arguments_are_not_differentiated():
+    def pick(x, n):
+        return ted.compute((2,), lambda i: x[n[i]] * x[n[i]])
+
+    check_grads(pick, [RNG.normal(size=5), np.array([3, 1])], order=2)
+
+
+def test_function_is_traced_in_double_precision():
+    seen = []
+
+    def square(x):
+        seen.append(x.dtype.name)
+        return x * x
+
+    check_grads(square, [RNG.normal(size=3).astype(np.float32)])
+    assert seen == ["float64"]
+
+
+def test_single_precision_pair_is_compared_with_a_tolerance_of_its_type():
+    x = ted.placeholder((3, 3), "float32", name="x")
+    check_grads((ted.tanh(x @ x), x), [RNG.normal(size=(3, 3)).astype(np.float32)])
+
+
+def twice(x):
+    return 2 * x
+
+
+def wrong_at_element(outputs, inputs, heads):
+    """The gradient of `twice`, but zero at [1, 2]."""
+    head = Tensor(heads[0])
+    shape = inputs[0].shape
+    return [
+        ted.compute(shape, lambda i, j: ted.where((i == 1) & (j == 2), 0.0, 2 * head[i, j])).node
+    ]
+
+
+def test_worst_element_of_a_wrong_gradient_is_named():
+    with pytest.raises(
+        DerivativeError, match=r"order 1: .* got dx\[1, 2\] = 0 and -?\d.* \(argument 0\)"
+    ):
+        check_grads(twice, [RNG.normal(size=(2, 3))], differentiate=wrong_at_element)
+
+
+def test_wrong_argument_is_named_among_several():
+    def scaled(outputs, inputs, heads):
+        gradients = list(differentiate(outputs, inputs, heads).gradients)
+        gradients[1] = (2 * Tensor(gradients[1])).node
+        return gradients
+
+    arguments = [RNG.normal(size=3), RNG.normal(size=3), RNG.normal(size=3)]
+    with pytest.raises(DerivativeError, match=r"dx1\[\d\] = .*\(argument 1\)"):
+        check_grads(lambda a, b, c: a * b * c, arguments, differentiate=scaled)
+
+
+def test_wrong_second_order_is_found_when_the_first_is_right():
+    calls = []
+
+    def second_is_wrong(outputs, inputs, heads):
+        calls.append(outputs)
+        gradients = differentiate(outputs, inputs, heads).gradients
+        return gradients if len(calls) == 1 else [(0 * Tensor(g)).node for g in gradients]
+
+    with pytest.raises(DerivativeError, match="order 2: "):
+        check_grads(
+            lambda x: x * x * x, [RNG.normal(size=3)], order=2, differentiate=second_is_wrong
+        )
+
+
+def test_nan_gradient_is_refused():
+    def nan(outputs, inputs, heads):
+        return [(Tensor(heads[0]) * float("nan")).node]
+
+    with pytest.raises(DerivativeError, match="= nan and"):
+        check_grads(twice, [RNG.normal(size=3)], differentiate=nan)
+
+
+def test_bad_requests_are_refused():
+    with pytest.raises(DerivativeError, match=r"modes are 'rev', got \['fwd'\]"):
+        check_grads(twice, [np.ones(2)], modes=["fwd"])
+    with pytest.raises(DerivativeError, match="a float argument, got none"):
+        check_grads(twice, [np.ones(2, np.int64)])
