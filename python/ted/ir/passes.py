@@ -29,93 +29,67 @@ class Pass(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """Where a pass lives and what it does, in one line."""
+    """The package that holds a pass, and what the pass does, in one line."""
 
-    target: str
+    package: str
     summary: str
 
-    @property
-    def module(self) -> str:
-        """Name of the module that defines the pass."""
-        return self.target.partition(":")[0]
 
-
+# `ted-x-y` is the class `TedXY` in the file `ted_x_y.py` of its package.
 PASSES: dict[str, Row] = {
     "ted-check-bounds": Row(
-        "ted.transforms.ted_check_bounds:TedCheckBounds",
-        "prove that every access lies in its tensor and every set writes a point once",
+        "ted.transforms", "prove that accesses lie in their tensors and sets write points once"
     ),
     "ted-inline-pointwise": Row(
-        "ted.transforms.ted_inline_pointwise:TedInlinePointwise",
-        "move pointwise producers into the bodies that read them",
+        "ted.transforms", "move pointwise producers under the conditions of their consumers"
     ),
     "ted-split-dims": Row(
-        "ted.transforms.ted_split_dims:TedSplitDims",
-        "turn floordiv and mod of a dim by a constant into extra dims",
+        "ted.transforms", "turn floordiv and mod by constants into dims of their own"
     ),
-    "ted-differentiate": Row(
-        "ted.transforms.ted_differentiate:TedDifferentiate",
-        "append the vector-Jacobian product of a function",
-    ),
+    "ted-differentiate": Row("ted.transforms", "append the vector-Jacobian product of a function"),
     "ted-scatter-to-gather": Row(
-        "ted.transforms.ted_scatter_to_gather:TedScatterToGather",
-        "solve every affine scatter for the points that reach an element",
+        "ted.transforms", "solve affine scatters for the points that reach an element"
+    ),
+    "ted-fuse-pointwise": Row(
+        "ted.transforms", "compute pointwise tensors where they are used, if that costs less"
     ),
     "ted-simplify": Row(
-        "ted.transforms.ted_simplify:TedSimplify",
-        "drop zeros, empty domains and dead equations; merge equal ones",
+        "ted.transforms", "drop zeros, empty domains and dead equations; merge equal ones"
     ),
     "ted-report-gradient": Row(
-        "ted.transforms.ted_report_gradient:TedReportGradient",
-        "say which adjoints are gathers, and the exact operation counts",
+        "ted.transforms", "say which equations scatter, and the exact operation counts"
     ),
     "ted-schedule-contractions": Row(
-        "ted.schedules.ted_schedule_contractions:TedScheduleContractions",
-        "find contractions on tensors and claim them for the vector route",
+        "ted.schedules", "find contractions on tensors and claim them for the vector route"
     ),
     "ted-vectorize-contractions": Row(
-        "ted.schedules.ted_vectorize_contractions:TedVectorizeContractions",
-        "turn claimed contractions on memrefs into loops around register tiles",
+        "ted.schedules", "turn claimed contractions on memrefs into loops around register tiles"
     ),
-    "ted-fuse-rows": Row(
-        "ted.schedules.ted_fuse_rows:TedFuseRows",
-        "tile groups of generics over common outer dims and fuse them into one loop nest",
-    ),
-    "convert-ted-to-linalg": Row(
-        "ted.lowering.convert_ted_to_linalg:ConvertTedToLinalg",
-        "lower equations to linalg and scf on tensors",
-    ),
+    "ted-fuse-rows": Row("ted.schedules", "put operations over the same rows into one loop"),
+    "convert-ted-to-linalg": Row("ted.lowering", "lower equations to linalg and scf on tensors"),
     "ted-pass-destinations": Row(
-        "ted.lowering.ted_pass_destinations:TedPassDestinations",
-        "turn results of functions into memory that the caller provides",
+        "ted.lowering", "write function results into memory that the caller provides"
     ),
-    "ted-convert-copies": Row(
-        "ted.lowering.ted_convert_copies:TedConvertCopies",
-        "turn copies of memory into linalg, which becomes loops",
-    ),
+    "ted-convert-copies": Row("ted.lowering", "turn memref.copy into linalg.copy"),
     "ted-unroll-small-loops": Row(
-        "ted.lowering.ted_unroll_small_loops:TedUnrollSmallLoops",
-        "unroll innermost loops of few trips, from the inside out",
+        "ted.lowering", "turn innermost loops of few trips into straight-line code"
     ),
-    "ted-expand-math": Row(
-        "ted.lowering.ted_expand_math:TedExpandMath",
-        "turn elementary functions into polynomials that vectorise",
-    ),
-    "ted-annotate-latches": Row(
-        "ted.lowering.ted_annotate_latches:TedAnnotateLatches",
-        "keep LLVM from unrolling vectorised loops away",
-    ),
-    "ted-check-lowered": Row(
-        "ted.lowering.ted_check_lowered:TedCheckLowered",
-        "refuse operations outside the LLVM dialect and symbols that nothing defines",
-    ),
+    "ted-expand-math": Row("ted.lowering", "turn math operations into polynomials in arith"),
+    "ted-annotate-latches": Row("ted.lowering", "tell LLVM which loops to vectorise"),
+    "ted-check-lowered": Row("ted.lowering", "fail if anything but LLVM operations is left"),
 }
+
+
+def target(name: str) -> tuple[str, str]:
+    """The module and the class of a pass, by the rule that names them."""
+    module = f"{PASSES[name].package}.{name.replace('-', '_')}"
+    return module, "".join(word.capitalize() for word in name.split("-"))
 
 
 def available() -> Iterator[tuple[str, Row]]:
     """The passes whose module exists, in the order of the table."""
     for name, row in PASSES.items():
-        if _exists(row.module):
+        if _exists(target(name)[0]):
             yield name, row
 
 
@@ -136,11 +110,10 @@ def pass_class(name: str) -> type[Any]:
 
     Raises: PassFailed if there is no such pass.
     """
-    row = PASSES.get(name)
-    if row is None or not _exists(row.module):
+    if name not in PASSES or not _exists(target(name)[0]):
         known = ", ".join(known_name for known_name, _ in available())
         raise PassFailed(f"pass: must be one of {known}, got '{name}'")
-    module, _, attribute = row.target.partition(":")
+    module, attribute = target(name)
     return getattr(importlib.import_module(module), attribute)
 
 
