@@ -88,6 +88,7 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step("convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}", "static shapes: pointers"),
             Step("convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm", "the rest"),
             Step("reconcile-unrealized-casts,canonicalize,cse", "after every conversion"),
+            Step("ted-store-bools-as-bytes", "on LLVM loads: a memref of i1 has no bytes"),
             Step("ted-annotate-latches", "on the LLVM branches: nothing earlier survives"),
             Step("ted-check-lowered", "last: translation would end the process"),
         ),
