@@ -20,7 +20,7 @@ from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Equation, System, topological
 from ted.ir.equations import Tensor as Node
 from ted.ir.scalar import dim, load
-from ted.ir.to_ops import system_to_module
+from ted.ir.to_ops import to_module
 from ted.lowering.pipelines import CPU_STAGES, run_pipeline, stage_text
 from ted.mlir import ir
 from ted.runtime.buffers import ArgSpec
@@ -137,7 +137,7 @@ def module(program: Any, *arguments: Any) -> ir.Module:
         outputs = [program] if isinstance(program, Tensor) else list(program)
         system = system_of(placeholders_of(outputs), outputs)
     with dialects.make_context(), ir.Location.unknown():
-        return system_to_module(system)
+        return to_module(system)
 
 
 def placeholders_of(outputs: Sequence[Tensor]) -> list[Tensor]:
@@ -147,7 +147,7 @@ def placeholders_of(outputs: Sequence[Tensor]) -> list[Tensor]:
 
 def _module_text(system: System) -> str:
     with dialects.make_context(), ir.Location.unknown():
-        return system_to_module(system).operation.get_asm(enable_debug_info=True)
+        return to_module(system).operation.get_asm(enable_debug_info=True)
 
 
 def _spec(tensor: Node) -> ArgSpec:

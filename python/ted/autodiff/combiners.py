@@ -17,7 +17,16 @@ from ted.ir.affine import NotAffine, piecewise
 from ted.ir.dtypes import INDEX
 from ted.ir.equations import Equation, System, Tensor, identity, rewrite_system
 from ted.ir.scalar import (
-    Expr, add, apply, compare, const, dim, index, load, mul, select,
+    Expr,
+    add,
+    apply,
+    compare,
+    const,
+    dim,
+    index,
+    load,
+    mul,
+    select,
 )  # fmt: skip
 
 _SCALAR = {"max": "maximum", "min": "minimum", "mul": "mul"}

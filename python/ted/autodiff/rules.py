@@ -15,7 +15,20 @@ from typing import TypeAlias
 
 from ted.errors import DerivativeError, SourceLocation
 from ted.ir.scalar import (
-    TRUE, Expr, add, apply, cast, compare, const, div, is_const, land, lnot, mul, neg, sub,
+    TRUE,
+    Expr,
+    add,
+    apply,
+    cast,
+    compare,
+    const,
+    div,
+    is_const,
+    land,
+    lnot,
+    mul,
+    neg,
+    sub,
 )  # fmt: skip
 
 Contribution: TypeAlias = tuple[int, Expr, Expr]

@@ -12,13 +12,23 @@ from collections.abc import Sequence
 import islpy as isl
 
 from ted.domain.affine import Aff, Floor
-from ted.domain.conversion import from_isl as aff_from_isl
 from ted.domain.budget import bounded
 from ted.domain.conversion import from_isl
 from ted.errors import DomainError
 from ted.ir.dtypes import INDEX
 from ted.ir.scalar import (
-    Expr, add, apply, dim, index, is_const, mul, neg, postorder, rebuild, rewrite, sub,
+    Expr,
+    add,
+    apply,
+    dim,
+    index,
+    is_const,
+    mul,
+    neg,
+    postorder,
+    rebuild,
+    rewrite,
+    sub,
 )  # fmt: skip
 
 

@@ -20,7 +20,14 @@ from ted.domain import sets
 from ted.errors import SourceLocation
 from ted.ir.dtypes import DType
 from ted.ir.scalar import (
-    Expr, Number, dim, dims_used, loads, reads_data, replace_tensors, substitute,
+    Expr,
+    Number,
+    dim,
+    dims_used,
+    loads,
+    reads_data,
+    replace_tensors,
+    substitute,
 )  # fmt: skip
 
 COMBINERS = ("set", "add", "mul", "max", "min", "argmax", "argmin")

@@ -12,27 +12,32 @@ from ted.ir.from_ops import from_function, functions
 from ted.ir.to_ops import build_function
 from ted.mlir import ir
 
-_KEPT = ("sym_visibility", "llvm.emit_c_interface")
-
-
 def rewrite_functions(module: ir.Module, transform: Callable[[System], System]) -> None:
-    """Replace every function that has a body by the transformed one, under the same name.
+    """Replace every function of equations by the transformed one, under the same name.
 
+    Functions without equations, and those that call others, are left as they are.
     Raises: VerifyError if a function has no equation form; what the transform raises.
     """
     with module.context:
         for function in list(functions(module)):
-            _rewrite(function, transform)
+            if has_equations(function):
+                system = from_function(function)
+                result = transform(system)
+                if result is not system:
+                    replace_function(function, result)
 
 
-def _rewrite(function: ir.Operation, transform: Callable[[System], System]) -> None:
-    system = from_function(function)
-    result = transform(system)
-    if result is system:
-        return
+def has_equations(function: ir.Operation) -> bool:
+    """Whether a function has ops of ted and calls no other function."""
+    names = {op.operation.name for op in function.regions[0].blocks[0].operations}
+    return "ted.compute" in names and "func.call" not in names
+
+
+def replace_function(function: ir.Operation, system: System) -> None:
+    """Put a system where a function was; attributes that are not part of it stay."""
     with ir.InsertionPoint(function), function.location:
-        made = build_function(result).operation
-    for name in _KEPT:
-        if name in function.attributes:
+        made = build_function(system).operation
+    for name in function.attributes:
+        if name not in made.attributes:
             made.attributes[name] = function.attributes[name]
     function.erase()

@@ -39,12 +39,34 @@ def differentiate(
     Shapes: heads like outputs; gradients like inputs.
     """
     system = System(tuple(inputs), tuple(outputs))
+    primals = system.tensors()
+    swept = scatter_form(system, heads)
+    wanted = [*inputs, *(t for t in primals if t in swept and t not in inputs)]
+    adjoints = [_adjoint(swept, t) for t in wanted]
+    result, _ = scatter_to_gather(System((*inputs, *heads), tuple(adjoints)), keep=primals)
+    result, _ = simplify(result, keep=primals, alias_outputs=True)
+    found = dict(zip(wanted, result.outputs, strict=True))
+    return Gradient(tuple(found[t] for t in inputs), found)
+
+
+def scatter_form(system: System, heads: Sequence[Tensor]) -> dict[Tensor, Tensor]:
+    """The adjoint of every active tensor of the system, as the reverse sweep leaves it."""
     prepared, origin = _prepare(system)
-    found = vjp(prepared, heads)
-    gradients = [_adjoint(found.adjoints, t) for t in inputs]
-    became = _finish(System((*inputs, *heads), (*gradients, *found.adjoints.values())), origin)
-    adjoints = {origin[t]: became[d] for t, d in found.adjoints.items() if t in origin}
-    return Gradient(tuple(became[d] for d in gradients), adjoints)
+    found = vjp(prepared, heads).adjoints
+    back = {new: old for new, old in origin.items() if new is not old}
+    swept = System((*system.inputs, *heads), tuple(found.values()))
+    result, _ = rewrite_system(swept, lambda tensor, equations: back.get(tensor, equations))
+    pairs = zip(found, result.outputs, strict=True)
+    return {origin[t]: adjoint for t, adjoint in pairs if t in origin}
+
+
+def vjp_system(system: System, wrt: Sequence[int], name: str) -> System:
+    """The program (inputs, heads) -> (outputs, gradients of the inputs `wrt`), in scatter form."""
+    results = [t for t in system.outputs if t.dtype.is_float]
+    heads = [Tensor(f"d{t.name}", t.shape, t.dtype, location=t.location) for t in results]
+    swept = scatter_form(System(system.inputs, tuple(results)), heads)
+    gradients = [_adjoint(swept, system.inputs[k]) for k in wrt]
+    return System((*system.inputs, *heads), (*system.outputs, *gradients), name)
 
 
 def _prepare(system: System) -> tuple[System, dict[Tensor, Tensor]]:
@@ -57,17 +79,6 @@ def _prepare(system: System) -> tuple[System, dict[Tensor, Tensor]]:
 
 
 def _adjoint(adjoints: dict[Tensor, Tensor], tensor: Tensor) -> Tensor:
-    """The adjoint of an input; zeros when no output depends on it."""
+    """The adjoint of a tensor; zeros when no output depends on it."""
     found = adjoints.get(tensor)
     return found or Tensor(f"d{tensor.name}", tensor.shape, tensor.dtype, 0, (), tensor.location)
-
-
-def _finish(system: System, origin: dict[Tensor, Tensor]) -> dict[Tensor, Tensor]:
-    """What each adjoint becomes: in gather form over the original program's tensors, simplified."""
-    back = {new: old for new, old in origin.items() if new is not old}
-    program = set(origin.values())
-    roots = system.outputs
-    system, _ = rewrite_system(system, lambda t, e: back.get(t, e))
-    system, _ = scatter_to_gather(system, keep=program)
-    system, _ = simplify(system, keep=program, alias_outputs=True)
-    return dict(zip(roots, system.outputs, strict=True))

@@ -10,11 +10,13 @@ times, so only producers that are pure re-indexing are folded into them, as affi
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ted.ir.affine import canonical_indices, decide_selects
 from ted.ir.equations import Equation, System, Tensor, reads, rewrite_system
 from ted.ir.scalar import Expr, dims_used, loads, postorder, rebuild, rewrite, substitute, weight
+from ted.ir.rewriting import rewrite_functions
+from ted.mlir import ir
 
 EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free
 CHEAP = 4  # weight of a body that may be evaluated a few times instead of being stored
@@ -133,3 +135,12 @@ def _fuse_into(equation: Equation, bodies: set[Tensor]) -> Equation:
     (body,) = canonical_indices([body], equation.domain)
     (body,) = decide_selects([body], equation.domain)
     return replace(equation, body=body)
+
+
+@dataclass(frozen=True)
+class TedFusePointwise:
+    """Fuse pointwise producers into their consumers."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function of the module."""
+        rewrite_functions(module, lambda system: fuse_pointwise(system)[0])

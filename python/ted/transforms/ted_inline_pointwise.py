@@ -10,11 +10,13 @@ condition keep reading the tensor.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ted.ir.equations import Equation, System, Tensor, rewrite_system
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import TRUE, Expr, loads, reads_data, rebuild, rewrite, substitute
+from ted.ir.rewriting import rewrite_functions
+from ted.mlir import ir
 
 MAX_DEPTH = 16  # producers of producers; a longer guarded chain is cut, not wrong
 
@@ -67,3 +69,12 @@ def _inlined(body: Expr, guarded: set[Expr]) -> Expr:
         return substitute([definition.body], new.args)[0]
 
     return rewrite([body], visit)[0]
+
+
+@dataclass(frozen=True)
+class TedInlinePointwise:
+    """Inline guarded pointwise producers in every equation."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function of the module."""
+        rewrite_functions(module, lambda system: inline_pointwise(system)[0])

@@ -11,13 +11,15 @@ index is data, a product of dims, or the analysis ran over its budget) keeps the
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ted.domain.budget import BudgetExhausted
 from ted.domain.fibres import Fibre, solve_fibres
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, decide_selects, piecewise
 from ted.ir.equations import Equation, System, Tensor, reorder_dims, rewrite_system
 from ted.ir.scalar import substitute
+from ted.ir.rewriting import rewrite_functions
+from ted.mlir import ir
 
 INVERTIBLE = ("add", "max", "min", "mul")
 
@@ -68,3 +70,12 @@ def race_free_first(equation: Equation) -> Equation:
     parallel = [*range(equation.parallel), *first]
     order = [*parallel, *(d for d in range(equation.rank) if d not in parallel)]
     return replace(reorder_dims(equation, order), parallel=len(parallel))
+
+
+@dataclass(frozen=True)
+class TedScatterToGather:
+    """Invert every scatter that has a gather form."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function of the module."""
+        rewrite_functions(module, lambda system: scatter_to_gather(system)[0])

@@ -9,11 +9,13 @@ Everything here keeps values: sums are only regrouped inside one tensor, in a fi
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ted.ir.affine import decide_selects
 from ted.ir.equations import Equation, System, Tensor, rewrite_system
-from ted.ir.scalar import Expr, add, dim, is_const, postorder
+from ted.ir.scalar import Expr, add, const, dim, is_const, postorder, rewrite
+from ted.ir.rewriting import rewrite_functions
+from ted.mlir import ir
 
 
 def simplify(
@@ -30,7 +32,7 @@ def simplify(
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
         if tensor.is_input:
             return equations
-        clean = equations if tensor in keep else tidy_equations(tensor, equations)
+        clean = equations if tensor in keep else tidy_equations(tensor, _with_constants(equations))
         new = tensor if clean == tensor.equations else replace(tensor, equations=clean)
         if tensor in fixed or tensor in keep:
             known.setdefault(tensor_key(new), new)
@@ -46,6 +48,23 @@ def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equat
     if any(e.combiner != "add" for e in live) or tensor.fill != 0:
         return tuple(live)
     return _full_write_first(tensor, _merged(live))
+
+
+def _with_constants(equations: Sequence[Equation]) -> list[Equation]:
+    """Reads of tensors that are one number everywhere become that number."""
+    return [_constants_in(e) for e in equations]
+
+
+def _constants_in(equation: Equation) -> Equation:
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        del args
+        uniform = node.op == "load" and not node.attr.equations and node.attr.fill is not None
+        return const(node.attr.fill, node.dtype) if uniform else None
+
+    body, *write = rewrite([equation.body, *equation.write], visit)
+    if body is equation.body:
+        return equation
+    return replace(equation, body=body, write=tuple(write))
 
 
 def _is_dead(equation: Equation) -> bool:
@@ -118,3 +137,12 @@ def copied_tensor(tensor: Tensor) -> Tensor | None:
         return None
     full = equation.parallel == equation.rank and equation.covers(tensor.shape)
     return body.attr if full else None
+
+
+@dataclass(frozen=True)
+class TedSimplify:
+    """Drop dead equations, merge equal tensors and pieces that fit together."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function of the module."""
+        rewrite_functions(module, lambda system: simplify(system)[0])

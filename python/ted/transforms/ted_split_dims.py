@@ -17,6 +17,8 @@ from ted.domain.affine import dim as dim_aff
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, single_piece
 from ted.ir.equations import Equation, System, Tensor, rewrite_system
 from ted.ir.scalar import dim, is_const, postorder, substitute
+from ted.ir.rewriting import rewrite_functions
+from ted.mlir import ir
 
 MAX_ROUNDS = 8
 
@@ -105,3 +107,12 @@ def _split_names(names: tuple[str, ...], at: int) -> tuple[str, ...]:
     if not names:
         return names
     return (*names[:at], f"{names[at]}_outer", f"{names[at]}_inner", *names[at + 1 :])
+
+
+@dataclass(frozen=True)
+class TedSplitDims:
+    """Split dims by the constants that divide them, in every equation."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function of the module."""
+        rewrite_functions(module, lambda system: split_dims(system)[0])
