@@ -76,8 +76,7 @@ PASSES: dict[str, Row] = {
     ),
     "ted-expand-math": Row("ted.lowering", "turn math operations into polynomials in arith"),
     "ted-store-bools-as-bytes": Row(
-        "ted.lowering.ted_store_bools_as_bytes:TedStoreBoolsAsBytes",
-        "let bools occupy bytes in memory, so that their loops vectorise",
+        "ted.lowering", "let bools occupy bytes in memory, so that their loops vectorise"
     ),
     "ted-annotate-latches": Row("ted.lowering", "tell LLVM which loops to vectorise"),
     "ted-check-lowered": Row("ted.lowering", "fail if anything but LLVM operations is left"),
