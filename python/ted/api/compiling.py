@@ -89,7 +89,7 @@ class CompiledFunction:
             [_spec(t) for t in system.inputs],
             [_spec(t) for t in system.outputs],
             name=system.name,
-            tensors=_numbered(system),
+            tensors=dict(enumerate(self._code.indexed_tensors)),
             owner=self._code,
         )
 
@@ -153,7 +153,3 @@ def _module_text(system: System) -> str:
 def _spec(tensor: Node) -> ArgSpec:
     return ArgSpec(tensor.name, tensor.dtype.name, tensor.shape)
 
-
-def _numbered(system: System) -> dict[int, str]:
-    """Names of the tensors by the number under which the code reports a bad index."""
-    return {k: t.name for k, t in enumerate(system.tensors())}

@@ -27,6 +27,7 @@ class Compiled:
     """
 
     engine: ExecutionEngine
+    indexed_tensors: tuple[str, ...] = ()  # names by the number that ted_index_error gets
 
     def address(self, name: str = "main") -> int:
         found = self.engine.raw_lookup(name)
@@ -53,10 +54,16 @@ def compile_module(module: ir.Module, shared_libraries: tuple[str, ...] = ()) ->
     if key not in _compiled:
         if not shared_libraries:
             _define_allocator(module)
-        _compiled[key] = Compiled(
-            ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(shared_libraries))
-        )
+        engine = ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(shared_libraries))
+        _compiled[key] = Compiled(engine, _indexed_tensors(module))
     return _compiled[key]
+
+
+def _indexed_tensors(module: ir.Module) -> tuple[str, ...]:
+    attributes = module.operation.attributes
+    if "ted.indexed_tensors" not in attributes:
+        return ()
+    return tuple(ir.StringAttr(a).value for a in ir.ArrayAttr(attributes["ted.indexed_tensors"]))
 
 
 # What libted_runtime provides, without its accounting: for tools that run without the library.

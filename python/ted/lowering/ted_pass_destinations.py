@@ -45,8 +45,6 @@ def _convert(function: func.FuncOp) -> None:
             func.ReturnOp([])
         terminator.erase()
     kinds = [a.type for a in block.arguments]
-    # The wrapper that takes packed arguments would otherwise get a second copy of the code.
-    function.operation.attributes["passthrough"] = ir.ArrayAttr.get([ir.StringAttr.get("noinline")])
     function.operation.attributes["function_type"] = ir.TypeAttr.get(
         ir.FunctionType.get(kinds, [])
     )
