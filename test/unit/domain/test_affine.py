@@ -6,10 +6,10 @@ import islpy as isl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_maps import enumerate_box, enumerate_set, random_problem
 
 from ted.domain import conversion, sets
 from ted.domain.affine import Aff, Constraint, constant, dim
+from unit.domain.random_maps import enumerate_box, enumerate_set, random_problem
 
 i, j = dim(0), dim(1)
 

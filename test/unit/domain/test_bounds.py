@@ -2,10 +2,10 @@
 
 import islpy as isl
 import pytest
-from random_maps import enumerate_set, random_problem
 
 from ted.domain import bounds, sets
 from ted.domain.bounds import Witness
+from unit.domain.random_maps import enumerate_set, random_problem
 
 
 def value(text: str) -> isl.PwAff:

@@ -2,11 +2,11 @@
 
 import islpy as isl
 import pytest
-from random_maps import constant, enumerate_set, random_problem
 
 from ted.domain import sets
 from ted.domain.counting import Count, count, count_points
 from ted.errors import DomainError
+from unit.domain.random_maps import constant, enumerate_set, random_problem
 
 
 @pytest.mark.parametrize("seeds", [range(n, n + 20) for n in range(0, 300, 20)], ids=str)

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import islpy as isl
 import pytest
-from random_maps import Problem, enumerate_set, random_problem
 
 from ted.domain import sets
 from ted.domain.fibres import Fibre, solve_fibres
+from unit.domain.random_maps import Problem, enumerate_set, random_problem
 
 
 def fibres(text: str, index: Sequence[str], keep_last: int = 0, **options: bool) -> list[Fibre]:

@@ -2,11 +2,11 @@
 
 import islpy as isl
 import pytest
-from random_maps import Point, constant, enumerate_set, random_problem
 
 from ted.domain import sets
 from ted.domain.loops import LoopNest, loop_nests
 from ted.errors import DomainError
+from unit.domain.random_maps import Point, constant, enumerate_set, random_problem
 
 
 def trips(nest: LoopNest, rank: int) -> list[Point]:

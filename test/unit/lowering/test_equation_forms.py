@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from equation_text import compute, evaluate, fill, module_text, tensor_type
+
+from unit.lowering.equation_text import compute, evaluate, fill, module_text, tensor_type
 
 YIELD_A = '"ted.yield"(%a) : (f32) -> ()'
 PRODUCT = '%p = arith.mulf %a, %b : f32\n"ted.yield"(%p) : (f32) -> ()'
@@ -208,7 +209,7 @@ def test_argmax(case, domain):
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
 def test_half_sums_accumulate_wider(kind):
-    from equation_text import DTYPES
+    from unit.lowering.equation_text import DTYPES
 
     x = np.ones((2, 4096), np.float32).astype(DTYPES[kind])
     body = fill("z", (2,), "0.0", kind) + compute(

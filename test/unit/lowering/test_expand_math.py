@@ -7,7 +7,8 @@ import math
 import mpmath
 import numpy as np
 import pytest
-from equation_text import compute, evaluate, module_text, tensor_type
+
+from unit.lowering.equation_text import compute, evaluate, module_text, tensor_type
 
 TYPES = {"f32": np.float32, "f64": np.float64}
 # Function -> (numpy reference or None, range of ordinary arguments in f32, in f64).
