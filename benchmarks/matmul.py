@@ -3,16 +3,19 @@
     python benchmarks/matmul.py [--rounds 15] [--dtype f32] [--shapes 512x512x512,64x10x128]
 
 Contenders run in turn in one process and are timed by the CPU time of the thread, so that other
-processes drop out of the numbers. OpenBLAS is told to use its AVX-512 kernels (it does not choose
-them on every CPU that has them), which must happen before NumPy is imported.
+processes drop out of the numbers. On a CPU with AVX-512, OpenBLAS is told to use its kernels for
+that (it does not choose them on every such CPU), which must happen before NumPy is imported.
 """
 
 from __future__ import annotations
 
 import os
 
-os.environ.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
+from ted.schedules.vector_target import host_target
+
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
+if host_target().name == "avx512":
+    os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"
 
 import argparse
 import ctypes
@@ -28,7 +31,6 @@ from ted.dialects import make_context
 from ted.lowering.pipelines import run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
-from ted.schedules.vector_target import host_target
 
 DTYPES = {"f32": np.float32, "f64": np.float64}
 SHAPES = (
@@ -115,8 +117,8 @@ def measure(case: Case, rounds: int) -> str:
     a, b = (rng.uniform(-1, 1, case.shape(d)).astype(dtype) for d in FORMS[case.form])
     c, theirs = np.empty((2, case.m, case.n), dtype)
     call, compile_seconds = compiled(case, (a, b, c))
-    left, right = (x.T if dims[0] != first else x
-                   for x, dims, first in zip((a, b), FORMS[case.form], "ik", strict=True))  # fmt: skip
+    left = a if FORMS[case.form][0] == "ik" else a.T
+    right = b if FORMS[case.form][1] == "kj" else b.T
     call()
     exact = left.astype(np.float64) @ right.astype(np.float64)
     np.testing.assert_allclose(c, exact, rtol=0, atol=8 * np.finfo(dtype).eps * case.k)
@@ -135,12 +137,14 @@ def measure(case: Case, rounds: int) -> str:
 
 def baseline() -> str:
     """NumPy, its BLAS and the kernels that the BLAS runs."""
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    core = os.environ["OPENBLAS_CORETYPE"]
-    return (
-        f"baseline: numpy {np.__version__}, {blas['name']} {blas['version']}, "
-        f"OPENBLAS_CORETYPE={core}, 1 thread"
+    from threadpoolctl import threadpool_info
+
+    libraries = [one for one in threadpool_info() if one["user_api"] == "blas"]
+    kernels = ", ".join(
+        f"{one['internal_api']} {one['version']} with {one['architecture']} kernels"
+        for one in libraries
     )
+    return f"baseline: numpy {np.__version__}, {kernels}, 1 thread"
 
 
 def main() -> None:

@@ -44,7 +44,7 @@ func.func @inlined_producer(%A: tensor<8x16xf32>, %B: tensor<16x32xf32>, %C: ten
 // A weight per reduction step goes to the smaller side.
 // CHECK-LABEL: func.func @three_factors
 // CHECK: %[[X:.*]] = linalg.generic {{.*}} ins(%arg0, %arg2 : {{.*}} outs(%{{.*}} : tensor<8x16xf32>)
-// CHECK: linalg.generic {{.*}} ins(%[[X]], %{{.*}}
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %{{[a-z0-9_]+}} :
 // CHECK-SAME: ted.contraction
 func.func @three_factors(%A: tensor<8x16xf32>, %B: tensor<16x32xf32>, %w: tensor<16xf32>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
   %r = linalg.generic {indexing_maps = [#ik, #kj, #k, #ij], iterator_types = ["parallel", "parallel", "reduction"]}

@@ -27,6 +27,8 @@ FAR_APART_BYTES = 512
 MIN_ROWS_FOR_COPY = 48
 FAR_ROWS_OF_A_BYTES = 4096
 MIN_COLUMNS_FOR_COPY = 512
+# What a block of rows of A may fill of the second cache.
+BLOCK_BYTES = 1 << 19
 # Cycles to read and write one register of C; more where each row of the tile is on its own page.
 OUTPUT_CYCLES, FAR_OUTPUT_CYCLES, FAR_ROWS_BYTES = 2.0, 8.0, 2048
 
@@ -38,6 +40,7 @@ class Plan:
     swapped: bool
     batch: tuple[Dim, ...]
     reduction_blocks: tuple[Dim, ...]
+    row_blocks: int
     pack_a: str
     columns: tuple[Dim, ...]
     lane_dim: Dim
@@ -79,7 +82,7 @@ def _plans(
     contraction = classify(swap_inputs(dims) if swapped else dims)
     if not contraction.reduction:
         return
-    blocks, inner, last_block = cut_reduction(contraction.reduction)
+    blocks, inner, last_block = cut_reduction(contraction.reduction, REDUCTION_BLOCK)
     lanes = target.lanes(element_bytes)
     for lane_dim, row_dim in product(contraction.columns, contraction.rows or (NO_DIM,)):
         pack = _packing(contraction, lane_dim, element_bytes)
@@ -95,6 +98,7 @@ def _plans(
             swapped=swapped,
             batch=contraction.batch,
             reduction_blocks=blocks,
+            row_blocks=_row_blocks(contraction, row_dim, inner, tile_rows, element_bytes),
             pack_a=_row_packing(contraction, row_dim, element_bytes),
             columns=tuple(dim for dim in contraction.columns if dim is not lane_dim),
             lane_dim=lane_dim,
@@ -111,7 +115,7 @@ def _plans(
 
 
 def cut_reduction(
-    dims: tuple[Dim, ...], limit: int = REDUCTION_BLOCK
+    dims: tuple[Dim, ...], limit: int
 ) -> tuple[tuple[Dim, ...], tuple[Dim, ...], int]:
     """Split reduction dims into block loops outside the tile and at most `limit` steps inside.
 
@@ -148,6 +152,24 @@ def _packing(contraction: Contraction, lane_dim: Dim, element_bytes: int) -> str
     if contraction.reduction[-1].b == 1 and contraction.reduction[-1].extent >= 4:
         return "transpose"
     return "gather"
+
+
+def _row_blocks(
+    contraction: Contraction,
+    row_dim: Dim,
+    reduction: tuple[Dim, ...],
+    tile_rows: int,
+    element_bytes: int,
+) -> int:
+    """Into how many blocks rows are cut so that those of A stay in the second cache."""
+    steps = prod(dim.extent for dim in reduction)
+    fitting = BLOCK_BYTES // (steps * tile_rows * element_bytes)
+    tiles = row_dim.extent // tile_rows
+    alone = len(contraction.rows) == 1 and len(contraction.columns) == 1
+    if not alone or tiles <= 2 * fitting or not fitting:
+        return 1
+    blocks = ceil(tiles / fitting)
+    return ceil(tiles / ceil(tiles / blocks))
 
 
 def _row_packing(contraction: Contraction, row_dim: Dim, element_bytes: int) -> str:

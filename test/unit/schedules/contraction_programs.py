@@ -13,8 +13,6 @@ from ted.dialects import make_context
 from ted.lowering.pipelines import CPU_STAGES, Stage, run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
-from ted.schedules.ted_schedule_contractions import TedScheduleContractions
-from ted.schedules.ted_vectorize_contractions import TedVectorizeContractions
 
 DTYPES = {"f32": np.float32, "f64": np.float64}
 NAMES = "ijklmnpq"
@@ -94,11 +92,13 @@ def expected(program: Program, a: np.ndarray, b: np.ndarray, start: np.ndarray) 
 
 def stages(target: str) -> tuple[Stage, ...]:
     """The project's pipeline with the contraction steps set to a target."""
-    passes = (TedScheduleContractions, TedVectorizeContractions)
+    passes = ("ted-schedule-contractions", "ted-vectorize-contractions")
 
     def with_target(stage: Stage) -> Stage:
         steps = (
-            replace(step, work=type(step.work)(target)) if isinstance(step.work, passes) else step
+            replace(step, passes=f"{step.passes}{{target={target}}}")
+            if step.passes in passes
+            else step
             for step in stage.steps
         )
         return replace(stage, steps=tuple(steps))

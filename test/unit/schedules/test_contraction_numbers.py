@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ted.schedules import contraction_plan
 from ted.schedules.vector_target import host_target
 from unit.schedules.contraction_programs import Program, check, run, text
 
@@ -211,3 +212,15 @@ def test_results_are_bitwise_equal_over_runs() -> None:
     a, b, c = (rng.uniform(-1, 1, s).astype(np.float32) for s in ((40, 50), (50, 60), (40, 60)))
     results = [run(text(matmul(40, 60, 50)), (a, b, c), np.zeros_like(c)) for _ in range(2)]
     np.testing.assert_array_equal(*results)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("size", [(150, 40, 60), (153, 70, 130), (56, 35, 600)], ids=str)
+def test_rows_in_blocks_and_both_inputs_packed(
+    size: tuple[int, int, int], layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small = {"BLOCK_BYTES": 16384, "MIN_COLUMNS_FOR_COPY": 1, "FAR_ROWS_OF_A_BYTES": 1,
+             "FAR_APART_BYTES": 1, "MIN_ROWS_FOR_COPY": 1, "REDUCTION_BLOCK": 64}  # fmt: skip
+    for name, value in small.items():
+        monkeypatch.setattr(contraction_plan, name, value)
+    check(matmul(*size, layout))
