@@ -105,7 +105,9 @@ def _define(node: Tensor, values: dict[Tensor, ir.Value]) -> ir.Value:
 
 def _started(node: Tensor) -> ir.Value:
     empty = tensor.EmptyOp(list(node.shape), mlir_type(node.dtype)).result
-    if node.fill is None:
+    first = node.equations[0] if node.equations else None
+    overwritten = first is not None and first.combiner == "set" and first.covers(node.shape)
+    if node.fill is None or overwritten:
         return empty
     return _filled(node.shape, node.fill, node.dtype, empty)
 
