@@ -1,0 +1,53 @@
+"""The dialect `ted` in IRDL: `python -m ted.dialects.irdl` prints what `ted/ted.irdl.mlir` holds.
+
+Any MLIR tool can read our ops with that file (`mlir-opt --irdl-file`), in the form that
+`irdl_form` writes: IRDL wants the sizes of the operand lists of `ted.compute` in an attribute, and
+has no word for terminators, so that `ted.yield` must be an op that the tool does not know.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ted.dialects import make_context
+from ted.dialects.ted.operand_types import add_segments, remove_segments
+from ted.dialects.ted.ops import Ted
+
+if TYPE_CHECKING:
+    from ted.mlir import ir
+
+_HEADER = """\
+// The operations of the dialect `ted`, generated from dialects/ted/ops.py; do not edit.
+// To write it again: python -m ted.dialects.irdl > dialects/ted/ted.irdl.mlir
+"""
+
+
+def irdl_text() -> str:
+    """The text of the IRDL file."""
+    with make_context():
+        return f"{_HEADER}{str(Ted._emit_module()).rstrip()}\n"
+
+
+def irdl_form(module: ir.Module) -> str:
+    """A module's text for `mlir-opt --irdl-file=... --allow-unregistered-dialect`."""
+    from ted.mlir import ir
+
+    found: list[ir.OpView] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "ted.compute":
+            found.append(op.opview)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    for op in found:
+        add_segments(op)
+    text = module.operation.get_asm(assume_verified=True)
+    for op in found:
+        remove_segments(op)
+    return text.replace('"ted.yield"', '"body.yield"')
+
+
+if __name__ == "__main__":
+    sys.stdout.write(irdl_text())

@@ -1,0 +1,113 @@
+// The operations of the dialect `ted`, generated from dialects/ted/ops.py; do not edit.
+// To write it again: python -m ted.dialects.irdl > dialects/ted/ted.irdl.mlir
+module {
+  irdl.dialect @ted {
+    irdl.operation @compute {
+      %0 = irdl.any
+      %1 = irdl.any
+      %2 = irdl.any
+      %3 = irdl.any
+      %4 = irdl.any
+      %5 = irdl.any
+      %6 = irdl.any
+      %7 = irdl.any
+      %8 = irdl.any
+      %9 = irdl.any
+      %10 = irdl.any
+      %11 = irdl.any
+      %12 = irdl.any
+      %13 = irdl.any
+      %14 = irdl.any
+      %15 = irdl.any
+      %16 = irdl.any
+      %17 = irdl.any
+      %18 = irdl.any
+      %19 = irdl.any
+      %20 = irdl.any
+      %21 = irdl.any
+      %22 = irdl.any
+      %23 = irdl.any
+      %24 = irdl.any
+      %25 = irdl.any
+      %26 = irdl.any
+      %27 = irdl.any
+      %28 = irdl.any
+      %29 = irdl.any
+      %30 = irdl.any
+      %31 = irdl.any
+      %32 = irdl.any
+      %33 = irdl.any
+      %34 = irdl.any
+      %35 = irdl.any
+      %36 = irdl.any
+      %37 = irdl.any
+      %38 = irdl.any
+      %39 = irdl.any
+      %40 = irdl.any
+      %41 = irdl.any
+      %42 = irdl.any
+      %43 = irdl.any
+      %44 = irdl.any
+      %45 = irdl.any
+      %46 = irdl.any
+      %47 = irdl.any
+      %48 = irdl.any
+      %49 = irdl.any
+      %50 = irdl.any
+      %51 = irdl.any
+      %52 = irdl.any
+      %53 = irdl.any
+      %54 = irdl.any
+      %55 = irdl.any
+      %56 = irdl.any
+      %57 = irdl.any
+      %58 = irdl.any
+      %59 = irdl.any
+      %60 = irdl.any
+      %61 = irdl.any
+      %62 = irdl.any
+      %63 = irdl.any
+      irdl.operands(operands_0: variadic %0, operands_1: variadic %1, operands_2: variadic %2, operands_3: variadic %3, operands_4: variadic %4, operands_5: variadic %5, operands_6: variadic %6, operands_7: variadic %7, operands_8: variadic %8, operands_9: variadic %9, operands_10: variadic %10, operands_11: variadic %11, operands_12: variadic %12, operands_13: variadic %13, operands_14: variadic %14, operands_15: variadic %15, operands_16: variadic %16, operands_17: variadic %17, operands_18: variadic %18, operands_19: variadic %19, operands_20: variadic %20, operands_21: variadic %21, operands_22: variadic %22, operands_23: variadic %23, operands_24: variadic %24, operands_25: variadic %25, operands_26: variadic %26, operands_27: variadic %27, operands_28: variadic %28, operands_29: variadic %29, operands_30: variadic %30, operands_31: variadic %31, operands_32: variadic %32, operands_33: variadic %33, operands_34: variadic %34, operands_35: variadic %35, operands_36: variadic %36, operands_37: variadic %37, operands_38: variadic %38, operands_39: variadic %39, operands_40: variadic %40, operands_41: variadic %41, operands_42: variadic %42, operands_43: variadic %43, operands_44: variadic %44, operands_45: variadic %45, operands_46: variadic %46, operands_47: variadic %47, operands_48: variadic %48, operands_49: variadic %49, operands_50: variadic %50, operands_51: variadic %51, operands_52: variadic %52, operands_53: variadic %53, operands_54: variadic %54, operands_55: variadic %55, operands_56: variadic %56, operands_57: variadic %57, operands_58: variadic %58, operands_59: variadic %59, operands_60: variadic %60, operands_61: variadic %61, operands_62: variadic %62, operands_63: variadic %63)
+      %64 = irdl.any
+      %65 = irdl.base "#builtin.array" 
+      %66 = irdl.base "#builtin.integer_set" 
+      %67 = irdl.base "#builtin.array" 
+      %68 = irdl.base "#builtin.array" 
+      %69 = irdl.base "#builtin.affine_map" 
+      %70 = irdl.base "#builtin.string" 
+      irdl.attributes {"extents" = %64, "iterators" = %65, "domain" = %66, "reads" = %67, "guards" = %68, "write" = %69, "combiner" = %70}
+      %71 = irdl.base "!builtin.tensor" 
+      %72 = irdl.base "!builtin.tensor" 
+      irdl.results(value: %71, position: optional %72)
+      %73 = irdl.region
+      irdl.regions(body: %73)
+    }
+    irdl.operation @yield {
+      %0 = irdl.any
+      %1 = irdl.base "!builtin.index" 
+      irdl.operands(yielded_value: %0, indices: variadic %1)
+    }
+    irdl.operation @index {
+      %0 = irdl.base "#builtin.integer" 
+      irdl.attributes {"dim" = %0}
+      %1 = irdl.base "!builtin.index" 
+      irdl.results(value: %1)
+    }
+    irdl.operation @load {
+      %0 = irdl.base "!builtin.tensor" 
+      %1 = irdl.is i1 
+      %2 = irdl.base "!builtin.index" 
+      irdl.operands(source: %0, predicate: %1, indices: variadic %2)
+      %3 = irdl.base "#builtin.string" 
+      irdl.attributes {"mode" = %3}
+      %4 = irdl.any
+      irdl.results(value: %4)
+    }
+    irdl.operation @stop_gradient {
+      %0 = irdl.any
+      irdl.operands(operand_value: %0)
+      %1 = irdl.any
+      irdl.results(result_value: %1)
+    }
+  }
+}
