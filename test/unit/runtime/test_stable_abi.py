@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -15,7 +16,8 @@ PYTHON_H = Path(sysconfig.get_paths()["include"]) / "Python.h"
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 
 pytestmark = pytest.mark.skipif(
-    not (PYTHON_H.exists() and COMPILER), reason="needs Python.h and a C compiler"
+    sys.version_info < (3, 11) or not (PYTHON_H.exists() and COMPILER),
+    reason="needs a C compiler and a Python.h whose limited API has the buffer protocol",
 )
 
 FIELDS = {
