@@ -68,10 +68,15 @@ def _indexed_tensors(module: ir.Module) -> tuple[str, ...]:
 
 # What libted_runtime provides, without its accounting: for tools that run without the library.
 _ALLOCATOR = {
-    "_mlir_memref_to_llvm_alloc": """llvm.func @{name}(%n: i64) -> !llvm.ptr {{
-        %p = llvm.call @malloc(%n) : (i64) -> !llvm.ptr
+    "_mlir_memref_to_llvm_aligned_alloc": """llvm.func @{name}(%a: i64, %n: i64) -> !llvm.ptr {{
+        %one = llvm.mlir.constant(1 : i64) : i64
+        %less = llvm.sub %a, %one : i64
+        %more = llvm.add %n, %less : i64
+        %blocks = llvm.udiv %more, %a : i64
+        %size = llvm.mul %blocks, %a : i64
+        %p = llvm.call @aligned_alloc(%a, %size) : (i64, i64) -> !llvm.ptr
         llvm.return %p : !llvm.ptr }}
-        llvm.func @malloc(i64) -> !llvm.ptr""",
+        llvm.func @aligned_alloc(i64, i64) -> !llvm.ptr""",
     "_mlir_memref_to_llvm_free": """llvm.func @{name}(%p: !llvm.ptr) {{
         llvm.call @free(%p) : (!llvm.ptr) -> ()
         llvm.return }}

@@ -78,6 +78,9 @@ PASSES: dict[str, Row] = {
     "ted-store-bools-as-bytes": Row(
         "ted.lowering", "let bools occupy bytes in memory, so that their loops vectorise"
     ),
+    "ted-annotate-functions": Row(
+        "ted.lowering", "tell LLVM that memory from the allocator is fresh"
+    ),
     "ted-annotate-latches": Row("ted.lowering", "tell LLVM which loops to vectorise"),
     "ted-check-lowered": Row("ted.lowering", "fail if anything but LLVM operations is left"),
 }

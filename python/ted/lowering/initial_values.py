@@ -20,6 +20,10 @@ def unshare_starts(module: ir.Module) -> None:
             for use in list(op.results[0].uses)[1:]:
                 copy = op.clone(ir.InsertionPoint(op))
                 use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
+
+
+def number_starts(module: ir.Module) -> None:
+    """Make every empty tensor different from every other, in the eyes of CSE."""
     for number, op in enumerate(_all(module, "tensor.empty")):
         op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 

@@ -2,12 +2,15 @@
 
 Innermost goes a dim along which the written element and most reads are contiguous or fixed; a
 parallel one if it is as good as a reduction.  Around it: parallel dims in the order of the result,
-then reductions, so that a running total stays in a register or in the first cache.
+then reductions, so that a running total stays in a register or in the first cache. Reductions over
+a small window go inside even the innermost dim: they are unrolled there, and the total of a window
+then never leaves its register.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 
 from ted.lowering.affine_forms import dims_used, element_strides, linear
 from ted.lowering.piece import Piece
@@ -16,6 +19,7 @@ from ted.mlir import ir
 
 STRIDED = 8  # cost of an access that jumps along the dim, in contiguous ones
 SHORT = 4  # a loop of fewer points is unrolled, whatever is in it
+WINDOW = 16  # most points of a window that is unrolled inside the innermost loop
 
 
 def loop_order(piece: Piece) -> list[int]:
@@ -28,7 +32,15 @@ def loop_order(piece: Piece) -> list[int]:
         reductions = reductions[-1:]  # the first of equals wins, so their order stays
     candidates = [*reductions, *parallel]
     inner = min(candidates, key=lambda d: (_cost(piece, d), -candidates.index(d)))
-    return [d for d in (*parallel, *piece.reduction_dims) if d != inner] + [inner]
+    around = [d for d in (*parallel, *piece.reduction_dims) if d != inner]
+    window = _window(piece) if inner in parallel else []
+    return [d for d in around if d not in window] + [inner, *window]
+
+
+def _window(piece: Piece) -> list[int]:
+    """The reductions, when they are few points altogether."""
+    extents = [piece.extents[d] for d in piece.reduction_dims]
+    return piece.reduction_dims if prod(extents) <= WINDOW and max(extents, default=0) <= 8 else []
 
 
 def _place_in_result(piece: Piece, dim: int) -> int:

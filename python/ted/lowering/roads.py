@@ -8,15 +8,17 @@ from ted.lowering.loops import emit_loops
 from ted.lowering.padding import Paddings
 from ted.lowering.parts import parts_of
 from ted.lowering.piece import Piece
+from ted.lowering.superfluous_inits import without_superfluous_inits
 from ted.lowering.slices import written_slice
 from ted.mlir import ir
 
 
 def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
     """Emit the piece at the insertion point; returns the new values of its results."""
+    if piece.is_empty or 0 in _shape(piece.inits[0]):
+        return list(piece.inits)
+    piece = without_superfluous_inits(piece)
     results = list(piece.inits)
-    if piece.is_empty or 0 in _shape(results[0]):
-        return results
     contraction = as_contraction(piece, paddings)
     if contraction is not None:
         return emit_contraction(contraction, results)

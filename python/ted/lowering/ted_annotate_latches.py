@@ -28,8 +28,6 @@ class TedAnnotateLatches:
     def run(self, module: ir.Module) -> None:
         for op in module.body.operations:
             if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks):
-                # The wrapper for packed arguments would otherwise get a second copy of the code.
-                op.operation.attributes["no_inline"] = ir.UnitAttr.get()
                 self._annotate(list(op.operation.regions[0].blocks))
 
     def _annotate(self, blocks: list[ir.Block]) -> None:
