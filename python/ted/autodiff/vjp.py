@@ -57,12 +57,14 @@ def vjp(system: System, heads: Sequence[Tensor]) -> Adjoints:
     active = active_tensors(system, order)
     summands: dict[Tensor, list[Equation]] = {t: [] for t in order}
     adjoints: dict[Tensor, Tensor] = {}
-    for output, head in zip(system.outputs, heads, strict=True):
-        summands[output].append(copy_of(head))
+    seeds = {copy_of(head): head for head in heads}
+    for output, seed in zip(system.outputs, seeds, strict=True):
+        summands[output].append(seed)
     for tensor in reversed(order):
         if tensor not in active:
             continue
-        adjoints[tensor] = adjoint_tensor(tensor, summands[tensor])
+        alone = seeds.get(summands[tensor][0]) if len(summands[tensor]) == 1 else None
+        adjoints[tensor] = alone or adjoint_tensor(tensor, summands[tensor])
         for equation in tensor.equations if summands[tensor] else ():
             for operand, summand in equation_vjp(tensor, equation, adjoints[tensor], active):
                 summands[operand].append(summand)

@@ -40,7 +40,15 @@ BUFFERIZE = (
 STACK = "promote-buffers-to-stack{max-alloc-size-in-bytes=65536 max-rank-of-allocated-memref=8}"
 
 CPU_STAGES: tuple[Stage, ...] = (
-    Stage("ted", (Step("inline,symbol-dce", "later steps work inside one function"),)),
+    Stage(
+        "ted",
+        (
+            Step("ted-check-bounds", "first: every later step may rely on reads inside tensors"),
+            Step("inline,symbol-dce", "later steps work inside one function"),
+            Step("ted-simplify", "dead and equal equations before anything is decided by uses"),
+            Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
+        ),
+    ),
     Stage(
         "linalg",
         (Step("convert-ted-to-linalg", "tiling and bufferization know linalg, not ted"),),
