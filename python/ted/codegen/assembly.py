@@ -20,6 +20,7 @@ _LABEL = re.compile(r"^[0-9a-f]+ <(.+)>:$")
 _JUMP = re.compile(r"^(j\w+|loop\w*|b\.?\w*|cb\w+|tb\w+)\s+(?:.*\s)?(?:0x)?([0-9a-f]+)(?: <.*>)?$")
 _X86_VECTOR = re.compile(r"^v?\w+(ps|pd|ph)$|^vp?\w*(d|q|w|b)$")
 _X86_SCALAR = re.compile(r"^v?(add|sub|mul|div|max|min|sqrt|fn?m(add|sub)\w*|ucomi|comi|cvt\w*)s[sdh]$")
+_MOVE = re.compile(r"^v?mov(u|a|dq|nt)\w*$")
 _REGISTER = re.compile(r"%([xyz])mm|\bv\d+\.(\d+)[bhsd]")
 _WIDTH = {"x": 128, "y": 256, "z": 512}
 
@@ -51,9 +52,11 @@ class Loop:
 def _vector_bits(instruction: str) -> int:
     name = instruction.split()[0]
     found = [_WIDTH[m[1]] if m[1] else 128 for m in _REGISTER.finditer(instruction)]
-    if not found or "%" in instruction and not _X86_VECTOR.match(name):
+    if not found:
         return 0
-    return max(found)
+    if _MOVE.match(name):  # scalar code copies whole xmm registers, but only vectors go to memory
+        return max(found) if "(" in instruction or max(found) > 128 else 0
+    return max(found) if _X86_VECTOR.match(name) or "%" not in instruction else 0
 
 
 def disassemble(code: bytes) -> str:

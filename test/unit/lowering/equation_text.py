@@ -12,6 +12,7 @@ from ted.codegen.jit import compile_module
 from ted.dialects import make_context
 from ted.lowering.pipelines import run_pipeline
 from ted.mlir import ir
+from ted.runtime.library import library_path
 
 DTYPES = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
@@ -85,7 +86,7 @@ def evaluate(text: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarr
     """Compile the program and call it on the arrays; returns the outputs, written in place."""
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        compiled = compile_module(run_pipeline(module))
+        compiled = compile_module(run_pipeline(module), (library_path(),))
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)]
     packed = (ctypes.c_void_p * len(pointers))(*[ctypes.addressof(p) for p in pointers])
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(compiled.address())(packed)
