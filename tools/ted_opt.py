@@ -11,7 +11,7 @@ import re
 import sys
 import time
 import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -118,7 +118,8 @@ class Run:
 
     flags: argparse.Namespace
     source: str
-    timer: Timer | None = field(default=None)
+    timer: Timer | None = None
+    closing: str = ""
 
     def process(self) -> tuple[bytes, bool]:
         """Parse, run, print; returns the output and whether all went well."""
@@ -141,6 +142,7 @@ class Run:
                 print(line, file=sys.stderr)
             return b"", not wrong
         diagnostics.print(self.source, sys.stderr)
+        sys.stderr.write(self.closing)
         return output, not diagnostics.has_error
 
     def _transform(self, diagnostics: Diagnostics) -> bytes:
@@ -248,7 +250,7 @@ class Run:
         from ted.ir.reproducer import write_reproducer
 
         command = write_reproducer(path, before, pipeline)
-        print(f"ted-opt: note: to reproduce, run: {command}", file=sys.stderr)
+        self.closing = f"ted-opt: note: to reproduce, run: {command}\n"
 
     def _text(self, module: Any) -> str:
         flags = self.flags
@@ -267,10 +269,11 @@ class Run:
 def _load_irdl(path: str, context: ir.Context) -> None:
     from ted.mlir import ir, irdl
 
+    _read(path)  # a missing file gets its own message
     try:
-        irdl.load_dialects(ir.Module.parse(_read(path), context))
+        irdl.load_dialects(ir.Module.parseFile(path, context))
     except ir.MLIRError:
-        raise PassFailed(f"irdl-file: must hold dialect definitions, got '{path}'") from None
+        raise TedError(f"irdl-file: must hold dialect definitions, got '{path}'") from None
 
 
 def _check_roundtrip(module: Any, context: ir.Context) -> None:

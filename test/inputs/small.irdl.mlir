@@ -1,0 +1,5 @@
+// A dialect with one operation, for driver.mlir.
+irdl.dialect @small {
+  irdl.operation @nothing {
+  }
+}
