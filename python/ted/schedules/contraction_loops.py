@@ -229,8 +229,9 @@ class ContractionLoops:
         return Panel(lanes, self.plan.lane_dim.b, self.plan.reduction)
 
     def _row_panel(self, rows: int) -> Panel:
-        """A row tile of A, packed like a panel of B."""
-        lanes = Lanes(rows, self.plan.lanes, self.element)
+        """A row tile of A, packed like a panel of B, with no more padding than to a power of 2."""
+        width = min(self.plan.lanes, max(4, 1 << (rows - 1).bit_length()))
+        lanes = Lanes(rows, width, self.element)
         return Panel(lanes, self.plan.row_dim.a, swap_inputs(self.plan.reduction))
 
     def _tiles_per_block(self) -> int:

@@ -27,6 +27,10 @@ FAR_APART_BYTES = 512
 MIN_ROWS_FOR_COPY = 48
 FAR_ROWS_OF_A_BYTES = 4096
 MIN_COLUMNS_FOR_COPY = 512
+# More registers of B per row save no loads and make panels outgrow the caches.
+MOST_VECTORS = 4
+# What a load costs beside arithmetic that hides it: not all come from the first cache.
+LOAD_CYCLES = 0.05
 # What a block of rows of A may fill of the second cache.
 BLOCK_BYTES = 1 << 19
 # Cycles to read and write one register of C; more where each row of the tile is on its own page.
@@ -192,7 +196,7 @@ def _best_tile(
     """
     rows, vectors = extents[0], ceil(extents[1] / registers[0])
     best = (1, 1, float("inf"))
-    for tile_vectors in range(1, min(vectors, 6) + 1):
+    for tile_vectors in range(1, min(vectors, MOST_VECTORS) + 1):
         most_rows = min(rows, (registers[1] - 1 - tile_vectors) // tile_vectors)
         for tile_rows in range(1, most_rows + 1):
             cycles = sum(
@@ -213,7 +217,8 @@ def split(extent: int, size: int) -> tuple[tuple[int, int], ...]:
 
 def _tile_cycles(rows: int, vectors: int, steps: int, per_output: float) -> float:
     """Per step: multiply-adds, loads, or latency; per tile: read, write and start the outputs."""
-    per_step = max(rows * vectors / 2, (rows + vectors) / 2, 4.0) + 0.25
+    loads = rows + vectors
+    per_step = max(rows * vectors / 2, loads / 2, 4.0) + 0.25 + LOAD_CYCLES * loads
     return steps * per_step + per_output * rows * vectors + 10
 
 
