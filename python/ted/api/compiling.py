@@ -135,14 +135,10 @@ def module(program: Any, *arguments: Any) -> ir.Module:
         system = program.trace(*arguments).system()
     else:
         outputs = [program] if isinstance(program, Tensor) else list(program)
-        system = system_of(placeholders_of(outputs), outputs)
+        nodes = topological([t.node for t in outputs])
+        system = system_of([wrap(n) for n in nodes if n.is_input], outputs)
     with dialects.make_context(), ir.Location.unknown():
         return to_module(system)
-
-
-def placeholders_of(outputs: Sequence[Tensor]) -> list[Tensor]:
-    """The placeholders that the outputs need, in order of first use."""
-    return [wrap(n) for n in topological([t.node for t in outputs]) if n.is_input]
 
 
 def _module_text(system: System) -> str:

@@ -6,18 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, overload
 
+from ted import dialects
 from ted.errors import DerivativeError
 from ted.frontend.tensors import Tensor, wrap
-from ted.ir.equations import Equation, topological
+from ted.ir.equations import Equation, System, topological
 from ted.ir.equations import Tensor as Node
+from ted.ir.to_ops import to_module
 from ted.transforms.gradient import Gradient
 from ted.transforms.gradient import differentiate as differentiate_nodes
+from ted.transforms.ted_report_gradient import GradientReport, report_function
 
 
 @dataclass(frozen=True)
 class DifferentiationResult(Sequence[Tensor]):
     """The gradients in the order of the inputs; `adjoints` has those of intermediate tensors."""
 
+    outputs: tuple[Tensor, ...]
     found: Gradient
 
     @overload
@@ -45,11 +49,13 @@ class DifferentiationResult(Sequence[Tensor]):
         """The equations that each adjoint is the sum of."""
         return {wrap(t): d.equations for t, d in self.found.adjoints.items()}
 
-    def report(self) -> Any:
-        """Which gradients are gathers and what they cost, recomputed from the IR."""
-        from ted.api.reporting import report_of
-
-        return report_of(self)
+    def report(self) -> GradientReport:
+        """Which gradients are gathers and what they cost, recomputed from the IR of the program
+        that computes the outputs and the gradients."""
+        nodes = [o.node for o in self.outputs] + list(self.found.gradients)
+        with dialects.make_context():
+            module = to_module(System(placeholders(nodes), tuple(nodes), "gradient"))
+            return report_function(module, "gradient", results=len(self.outputs))
 
     def __str__(self) -> str:
         from ted.ir.printing import format_tensor
@@ -86,7 +92,7 @@ def differentiate(
         if not tensor.dtype.is_float:
             _fail(f"only float tensors have gradients, got {tensor.name} of {tensor.dtype}", tensor)
     found = differentiate_nodes(nodes, [t.node for t in wanted], [h.node for h in heads])
-    return DifferentiationResult(found)
+    return DifferentiationResult(tuple(outputs), found)
 
 
 def _listed(value: Any, what: str) -> list[Tensor]:
@@ -100,7 +106,12 @@ def _listed(value: Any, what: str) -> list[Tensor]:
 
 
 def _default_inputs(outputs: Sequence[Node]) -> list[Tensor]:
-    return [wrap(n) for n in topological(outputs) if n.is_input and n.dtype.is_float]
+    return [wrap(n) for n in placeholders(outputs) if n.dtype.is_float]
+
+
+def placeholders(roots: Sequence[Node]) -> tuple[Node, ...]:
+    """The inputs that the roots need, in order of first use."""
+    return tuple(n for n in topological(roots) if n.is_input)
 
 
 def _heads(outputs: Sequence[Tensor], head: Any) -> list[Tensor]:

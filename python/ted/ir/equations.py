@@ -123,6 +123,16 @@ def reads(equation: Equation) -> list[Expr]:
     return loads(equation.body, *equation.write)
 
 
+def is_contraction(equation: Equation) -> bool:
+    """A sum of products of two reads, each of which is reused along some dim of the other."""
+    if equation.combiner != "add" or equation.parallel == equation.rank:
+        return False
+    found = loads(equation.body)
+    if equation.body.op != "mul" or len(found) != 2:
+        return False
+    return all(dims_used(*read.args) != set(range(equation.rank)) for read in found)
+
+
 def operands(tensor: Tensor) -> list[Tensor]:
     """The distinct tensors that the equations of `tensor` read, in order of first use."""
     seen: dict[Tensor, None] = {}

@@ -13,8 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ted.ir.affine import canonical_indices, decide_selects
-from ted.ir.equations import Equation, System, Tensor, reads, rewrite_system
-from ted.ir.scalar import Expr, dims_used, loads, postorder, rebuild, rewrite, substitute, weight
+from ted.ir.equations import Equation, System, Tensor, is_contraction, reads, rewrite_system
+from ted.ir.scalar import Expr, loads, postorder, rebuild, rewrite, substitute, weight
 from ted.ir.rewriting import rewrite_functions
 from ted.mlir import ir
 
@@ -88,19 +88,6 @@ def _box_size(equation: Equation) -> int:
     for extent in equation.extents:
         size *= extent
     return size
-
-
-def is_contraction(equation: Equation) -> bool:
-    """A sum of products of two reads, each reused along some dim of the other."""
-    product = equation.body
-    if equation.combiner != "add" or equation.parallel == equation.rank or product.op != "mul":
-        return False
-    found = loads(product)
-    return len(found) == 2 and all(not _covers_all_dims(equation, r) for r in found)
-
-
-def _covers_all_dims(equation: Equation, read: Expr) -> bool:
-    return dims_used(*read.args) == set(range(equation.rank))
 
 
 def _in_subscript(equation: Equation, read: Expr) -> bool:

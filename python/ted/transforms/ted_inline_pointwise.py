@@ -10,14 +10,21 @@ condition keep reading the tensor.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from ted.ir.equations import Equation, System, Tensor, rewrite_system
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import TRUE, Expr, loads, reads_data, rebuild, rewrite, substitute
+from ted.ir.scalar import TRUE, Expr, loads, postorder, reads_data, rebuild, rewrite, substitute
 from ted.ir.rewriting import rewrite_functions
 from ted.mlir import ir
 
+EVALUATIONS = 2  # a producer is evaluated at most this often for each of its elements
+# Operations whose derivative is unbounded, so that 0 times it may be NaN.
+UNBOUNDED = frozenset(
+    {"div", "sqrt", "rsqrt", "cbrt", "pow", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1",
+     "tan", "asin", "acos", "acosh", "atanh", "sinh", "cosh", "atan2"}
+)  # fmt: skip
 MAX_DEPTH = 16  # producers of producers; a longer guarded chain is cut, not wrong
 
 
@@ -32,23 +39,37 @@ def inline_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
 
 
 def inline_guarded(equation: Equation) -> Equation:
-    """The equation with every pointwise producer that it reads under a condition on data inlined."""
+    """The equation with the producers inlined that it reads under conditions on data."""
     body = equation.body
     for _ in range(MAX_DEPTH):
-        guarded = _guarded_reads(body)
+        guarded = _guarded_reads(body, math.prod(equation.extents))
         if not guarded:
             break
         body = _inlined(body, guarded)
     return equation if body is equation.body else replace(equation, body=body)
 
 
-def _guarded_reads(body: Expr) -> set[Expr]:
+def _guarded_reads(body: Expr, points: int) -> set[Expr]:
+    """Reads under a condition on data whose producer could turn a masked adjoint into NaN."""
     conditions = path_conditions(body)
     return {
         read
         for read in loads(body)
-        if conditions[read] is not TRUE and reads_data(conditions[read]) and _is_map(read.attr)
+        if conditions[read] is not TRUE
+        and reads_data(conditions[read])
+        and points <= EVALUATIONS * max(read.attr.size, 1)
+        and _has_unbounded_slope(read.attr, MAX_DEPTH)
     }
+
+
+def _has_unbounded_slope(tensor: Tensor, depth: int) -> bool:
+    """Whether a map, or a map that it reads, applies an operation of unbounded derivative."""
+    if depth == 0 or not _is_map(tensor):
+        return False
+    body = tensor.equations[0].body
+    if any(n.op in UNBOUNDED for n in postorder(body)):
+        return True
+    return any(_has_unbounded_slope(r.attr, depth - 1) for r in loads(body))
 
 
 def _is_map(tensor: Tensor) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from ted.ir.affine import decide_selects
-from ted.ir.equations import Equation, System, Tensor, rewrite_system
+from ted.ir.equations import Equation, System, Tensor, is_contraction, rewrite_system
 from ted.ir.scalar import Expr, add, const, dim, is_const, postorder, rewrite
 from ted.ir.rewriting import rewrite_functions
 from ted.mlir import ir
@@ -92,7 +92,9 @@ def _merged(equations: Sequence[Equation]) -> list[Equation]:
     """Sum the bodies of equations over the same points that write the same elements."""
     groups: dict[Hashable, Equation] = {}
     for equation in equations:
-        key = (equation.parallel, equation.write, *domain_key(equation))
+        # Two contractions in one body would be none: each keeps its own fast loops.
+        own = equation if is_contraction(equation) else None
+        key = (own, equation.parallel, equation.write, *domain_key(equation))
         before = groups.get(key)
         groups[key] = (
             equation if before is None else replace(before, body=add(before.body, equation.body))
