@@ -43,9 +43,10 @@ def dtype_of(value: DTypeLike, what: str) -> DType:
     return found or fail(f"{what}: dtype must be one of {', '.join(BY_NAME)}, got {value!r}")
 
 
-def shape_of(shape: Shape, dtype: DType, what: str) -> tuple[int, ...]:
+def shape_of(shape: Any, dtype: DType, what: str) -> tuple[int, ...]:
     """A tuple of extents >= 0 of a tensor that a process can address."""
-    items: tuple[Any, ...] = tuple(shape) if isinstance(shape, Sequence) else (shape,)
+    several = isinstance(shape, Iterable) and not isinstance(shape, str)
+    items: tuple[Any, ...] = tuple(shape) if several else (shape,)
     extents = tuple(integer(n, f"{what}: extent {k}") for k, n in enumerate(items))
     for k, extent in enumerate(extents):
         if extent < 0:

@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, SupportsIndex
 
 from ted.errors import FrontendError
 from ted.frontend import arithmetic, checks
@@ -97,7 +97,9 @@ class Tensor:
         """Inside an index lambda a full set of numbers (or scalars in tensors) reads an element."""
         if not _in_lambda.get() or len(items) != self.ndim:
             return False
-        return all(isinstance(i, int) or (isinstance(i, Tensor) and i.ndim == 0) for i in items)
+        return all(
+            isinstance(i, SupportsIndex) or (isinstance(i, Tensor) and i.ndim == 0) for i in items
+        )
 
     def __len__(self) -> int:
         return self.shape[0] if self.shape else fail(f"len: tensor {self.name} has rank 0")

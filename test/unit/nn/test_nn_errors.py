@@ -1,0 +1,84 @@
+"""Every operator refuses arguments that do not fit, naming the argument and the user's line."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+import ted
+from ted import nn
+from ted.errors import FrontendError
+
+X = ted.placeholder((2, 8, 8, 3), name="x")
+W = ted.placeholder((3, 3, 3, 4), name="w")
+M = ted.placeholder((4, 5), name="m")
+V = ted.placeholder((5,), name="v")
+IDS = ted.placeholder((4,), "int32", name="ids")
+
+CASES = {
+    "conv2d_rank": (lambda: nn.conv2d(M, W), "conv2d: x: must have 4 dims, got shape (4, 5) (m)"),
+    "conv2d_weight_rank": (lambda: nn.conv2d(X, M), "conv2d: weight: must have 4 dims"),
+    "conv2d_channels": (
+        lambda: nn.conv2d(X, ted.placeholder((3, 3, 2, 4))),
+        "weight needs 3 / groups input channels",
+    ),
+    "conv2d_groups": (lambda: nn.conv2d(X, W, groups=2), "with groups=2"),
+    "conv2d_layout": (lambda: nn.conv2d(X, W, layout="HWCN"), "'NHWC' or 'NCHW', got 'HWCN'"),
+    "conv2d_stride": (lambda: nn.conv2d(X, W, stride=0), "conv2d: stride: must be at least 1"),
+    "conv2d_stride_count": (lambda: nn.conv2d(X, W, stride=(1, 1, 1)), "one for each of 2 dims"),
+    "conv2d_stride_kind": (lambda: nn.conv2d(X, W, stride=1.5), "must be an integer, got 1.5"),
+    "conv2d_padding_name": (lambda: nn.conv2d(X, W, padding="full"), '"same" or "valid"'),
+    "conv2d_padding_negative": (lambda: nn.conv2d(X, W, padding=-1), "must be at least 0"),
+    "conv2d_window": (lambda: nn.conv2d(X, W, dilation=4), "must fit into the padded input"),
+    "conv2d_bias": (lambda: nn.conv2d(X, W, V), "bias: must have shape (4,), got (5,) (v)"),
+    "conv2d_array": (lambda: nn.conv2d([1], W), "conv2d: x: takes tensors, got list"),
+    "depthwise_channels": (
+        lambda: nn.depthwise_conv2d(X, ted.placeholder((3, 3, 2, 1))),
+        "match 3",
+    ),
+    "conv_transpose_channels": (lambda: nn.conv_transpose2d(X, W), "must have 3 input channels"),
+    "conv_transpose_padding": (
+        lambda: nn.conv_transpose2d(X, ted.placeholder((1, 1, 4, 3)), padding=4),
+        "must leave an element",
+    ),
+    "pool_window": (lambda: nn.max_pool2d(X, 9), "a window over 9 positions and 8 + 0 + 0"),
+    "pool_rank": (lambda: nn.avg_pool2d(M, 2), "avg_pool2d: x: must have 4 dims"),
+    "gelu_form": (lambda: nn.gelu(M, "erf"), 'must be "none" or "tanh", got \'erf\''),
+    "softmax_axis": (lambda: nn.softmax(M, 2), "axis must be in [-2, 2), got 2"),
+    "softmax_integers": (lambda: nn.softmax(IDS), "must be of a float type, got int32 (ids)"),
+    "layer_norm_weight": (lambda: nn.layer_norm(M, IDS), "weight: must have shape (5,), got (4,)"),
+    "group_norm_groups": (lambda: nn.group_norm(X, 2), "groups must divide the channels"),
+    "batch_norm_axis": (lambda: nn.batch_norm(M, axis=5), "axis must be in [-2, 2), got 5"),
+    "cross_entropy_labels": (lambda: nn.cross_entropy(M, V), "labels: must have shape (4, 5)"),
+    "cross_entropy_shape": (
+        lambda: nn.cross_entropy(M, ted.placeholder((5,), "int32")),
+        "labels: must have shape (4,), got (5,)",
+    ),
+    "cross_entropy_bool": (
+        lambda: nn.cross_entropy(M, ted.placeholder((4,), "bool")),
+        "labels must be integers or floats, got bool",
+    ),
+    "cross_entropy_reduction": (lambda: nn.cross_entropy(M, IDS, "max"), "got 'max'"),
+    "cross_entropy_scalar": (
+        lambda: nn.cross_entropy(ted.placeholder(()), IDS),
+        "logits need a dim of classes",
+    ),
+    "mse_shape": (lambda: nn.mse(M, V), "target: must have shape (4, 5), got (5,) (v)"),
+    "linear_inner": (lambda: nn.linear(M, M.T), "x must end with extent 4 as weight does"),
+    "dense_inner": (lambda: nn.dense(M, M), "inner extents must agree"),
+    "dense_bias": (lambda: nn.dense(M, M.T, V), "bias: must have shape (4,), got (5,) (v)"),
+    "embedding_floats": (lambda: nn.embedding(M, V), "ids must be integers, got float32 (v)"),
+    "attention_shapes": (lambda: nn.attention(M, M, V), "attention: takes query (..., n, d)"),
+    "adam_shape": (lambda: nn.adam(M, V, M, M, 1), "grad: must have shape (4, 5), got (5,) (v)"),
+    "sgd_momentum": (lambda: nn.sgd(M, M, 0.1, momentum=0.9), "momentum needs a velocity"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_refused_with_argument_and_line(case):
+    program, message = CASES[case]
+    with pytest.raises(FrontendError, match=re.escape(message)) as caught:
+        program()
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
