@@ -22,8 +22,11 @@ SHORT = 4  # a loop of fewer points is unrolled, whatever is in it
 WINDOW = 16  # most points of a window that is unrolled inside the innermost loop
 
 
-def loop_order(piece: Piece) -> list[int]:
-    """Dims from the outermost to the innermost."""
+def loop_order(piece: Piece, *, windows: bool = True) -> list[int]:
+    """Dims from the outermost to the innermost.
+
+    `windows`: small reductions may go innermost, because their bounds are constants.
+    """
     if not piece.rank:
         return []
     parallel = sorted(piece.parallel_dims, key=lambda d: _place_in_result(piece, d))
@@ -33,7 +36,7 @@ def loop_order(piece: Piece) -> list[int]:
     candidates = [*reductions, *parallel]
     inner = min(candidates, key=lambda d: (_cost(piece, d), -candidates.index(d)))
     around = [d for d in (*parallel, *piece.reduction_dims) if d != inner]
-    window = _window(piece) if inner in parallel else []
+    window = _window(piece) if windows and inner in parallel else []
     return [d for d in around if d not in window] + [inner, *window]
 
 

@@ -37,8 +37,8 @@ Values = list[ir.Value]
 
 def emit_loops(piece: Piece, where: Any, results: Values) -> Values:
     """Apply the piece at the points `where` (None: its whole box); returns the new results."""
+    order = loop_order(piece, windows=where is None)
     where = box_points(piece.extents) if where is None else where
-    order = loop_order(piece)
     nests = loop_nests(where, order)
     piece = replace(piece, unordered=piece.unordered or len(nests) > 1)
     for nest in nests:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, total_budget
+from ted.lowering.cells import cells_of
 from ted.lowering.domain_forms import points
 from ted.lowering.piece import Constraint, Piece
 from ted.lowering.zero_bodies import is_zero_without
@@ -31,7 +32,14 @@ class Part:
 
 def parts_of(piece: Piece) -> list[Part]:
     """Split the piece; the order of the parts does not matter, they are disjoint."""
+    found = [p for cell in cells_of(piece, MOST_PARTS) for p in _parts_of_cell(cell)]
+    return found if len(found) <= MOST_PARTS else _parts_of_cell(piece)
+
+
+def _parts_of_cell(piece: Piece) -> list[Part]:
     guards = {r.guard for r in piece.reads if r is not None and r.guard}
+    if is_zero_without(piece):
+        return []
     if not guards and not piece.domain:
         return [Part(piece)]
     if piece.writes_at_data:
@@ -40,15 +48,18 @@ def parts_of(piece: Piece) -> list[Part]:
         with total_budget():
             found = [p for q, s in _decided(piece, list(guards)) for p in _boxes(q, s)]
     except BudgetExhausted:
-        found = []
-    if not 0 < len(found) <= MOST_PARTS:
-        whole = points(piece.extents, piece.domain)
-        if whole.is_empty():
-            return []
-        return [Part(piece, whole)]
-    if len(found) == 1:
+        return _whole(piece)
+    if len(found) > MOST_PARTS:
+        return _whole(piece)
+    if len(found) <= 1:
         return found
     return [Part(replace(part.piece, unordered=True), part.points) for part in found]
+
+
+def _whole(piece: Piece) -> list[Part]:
+    """The piece with its guards tested at each point."""
+    where = points(piece.extents, piece.domain)
+    return [] if where.is_empty() else [Part(piece, where)]
 
 
 def _decided(
