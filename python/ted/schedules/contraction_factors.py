@@ -160,7 +160,7 @@ def _local_map(map_: ir.AffineMap, space: ir.AffineMap, rank: int) -> ir.AffineM
     """An input's map over the factor's own dims."""
     if map_ == space:
         return ir.AffineMap.get_identity(rank)
-    place = {expr.position: k for k, expr in enumerate(space.results)}
+    place = {ir.AffineDimExpr(expr).position: k for k, expr in enumerate(space.results)}
     linear = linear_map(map_)
     assert linear is not None, "factors are made of linear reads"
     exprs = []

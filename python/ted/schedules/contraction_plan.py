@@ -27,7 +27,8 @@ FAR_APART_BYTES = 512
 MIN_ROWS_FOR_COPY = 48
 FAR_ROWS_OF_A_BYTES = 4096
 MIN_COLUMNS_FOR_COPY = 512
-# More registers of B per row save no loads and make panels outgrow the caches.
+# More registers of B per row save no loads and make panels outgrow the caches; but few rows need
+# them to hide the latency.
 MOST_VECTORS = 4
 # What a load costs beside arithmetic that hides it: not all come from the first cache.
 LOAD_CYCLES = 0.05
@@ -196,7 +197,8 @@ def _best_tile(
     """
     rows, vectors = extents[0], ceil(extents[1] / registers[0])
     best = (1, 1, float("inf"))
-    for tile_vectors in range(1, min(vectors, MOST_VECTORS) + 1):
+    widest = MOST_VECTORS if rows >= MOST_VECTORS else 2 * MOST_VECTORS
+    for tile_vectors in range(1, min(vectors, widest) + 1):
         most_rows = min(rows, (registers[1] - 1 - tile_vectors) // tile_vectors)
         for tile_rows in range(1, most_rows + 1):
             cycles = sum(

@@ -154,7 +154,7 @@ def _factors(block: ir.Block) -> tuple[int, int] | None:
     product = None if added is None else producer(added)
     if product is None or product.name != "arith.mulf" or len(block.operations) != 3:
         return None
-    arguments = list(block.arguments)
+    arguments: list[ir.Value] = list(block.arguments)
     left, right = (arguments.index(v) if v in arguments else -1 for v in product.operands)
     return None if -1 in (left, right) else (left, right)
 

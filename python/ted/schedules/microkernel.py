@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from ted.mlir import arith, ir, memref, vector
 from ted.schedules.emit import Index, add, carried_loop, constant, scale
@@ -56,7 +57,7 @@ class Lanes:
     def zero(self) -> ir.Value:
         """A register of zeros."""
         attribute = ir.DenseElementsAttr.get_splat(self.type, ir.FloatAttr.get(self.element, 0.0))
-        return arith.ConstantOp(self.type, attribute).result
+        return arith.ConstantOp(self.type, cast(Any, attribute)).result
 
     def mask(self, start: int) -> ir.Value | None:
         """Which lanes of the register at `start` exist; None for all of them."""
@@ -106,7 +107,7 @@ class Lanes:
             mask_type = ir.VectorType.get([self.width], ir.IntegerType.get_signless(1))
             mask = vector.ConstantMaskOp(mask_type, [self.width]).result
         position = pointer.at(start * stride)
-        return position, arith.ConstantOp(steps.type, steps).result, mask
+        return position, arith.ConstantOp(steps.type, cast(Any, steps)).result, mask
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from ted.mlir import interpreter, ir
 from ted.schedules.contraction_factors import split_factors
 from ted.schedules.contraction_plan import plan_contraction
 from ted.schedules.linalg_contraction import ELEMENT_BYTES, MARK, recognise
-from ted.schedules.vector_target import TARGETS, VectorTarget, host_target
+from ted.schedules.vector_target import VectorTarget, named_target
 
 NAMED = (
     "linalg.matmul",
@@ -54,7 +54,7 @@ class TedScheduleContractions:
 
     def run(self, module: ir.Module) -> None:
         """Mark every contraction that has a plan."""
-        target = TARGETS[self.target] if self.target else host_target()
+        target = named_target(self.target)
         with module.context, ir.Location.unknown(module.context):
             _generalize(module)
             for op in _generics(module.operation):

@@ -24,7 +24,7 @@ from ted.schedules.linalg_contraction import (
     recognise,
 )
 from ted.schedules.microkernel import Pointer
-from ted.schedules.vector_target import TARGETS, host_target
+from ted.schedules.vector_target import named_target
 
 _VIEWS = {
     "memref.subview",
@@ -43,7 +43,7 @@ class TedVectorizeContractions:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every marked contraction that has a plan."""
-        target = TARGETS[self.target] if self.target else host_target()
+        target = named_target(self.target)
         for op in _marked(module.operation):
             contraction = recognise(op)
             strided = contraction.strided() if contraction else None

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ted.errors import ScheduleError
+
 
 @dataclass(frozen=True)
 class VectorTarget:
@@ -34,6 +36,18 @@ TARGETS = {
         VectorTarget("neon", 16, 32),
     )
 }
+
+
+def named_target(name: str) -> VectorTarget:
+    """The row of a name, the host's for an empty one.
+
+    Raises: ScheduleError when no row has the name.
+    """
+    if not name:
+        return host_target()
+    if name not in TARGETS:
+        raise ScheduleError(f"vector target: must be one of {', '.join(TARGETS)}, got '{name}'")
+    return TARGETS[name]
 
 
 @cache
