@@ -49,10 +49,15 @@ def common_dtype(operands: Sequence[Operand]) -> DType:
 
 
 def convert(operand: Operand, dtype: DType, what: str) -> Expr:
-    """An operand as an expression of `dtype`."""
-    if isinstance(operand, Expr):
-        return scalar.cast(operand, dtype)
-    return constant(operand, dtype, what)
+    """An operand as an expression of `dtype`; a choice between numbers is as weak as they are."""
+    if not isinstance(operand, Expr):
+        return constant(operand, dtype, what)
+    if operand.op == "select" and dtype.kind in ("int", "float"):
+        condition, *values = operand.args
+        if all(map(is_const, values)) and (dtype.is_float or not operand.dtype.is_float):
+            a, b = (constant(value.attr, dtype, what) for value in values)
+            return scalar.select(condition, a, b)
+    return scalar.cast(operand, dtype)
 
 
 def unify(operands: Sequence[Operand], what: str) -> list[Expr]:
@@ -76,7 +81,14 @@ def number(what: str, *operands: Operand) -> list[Expr]:
 
 def apply(name: str, *operands: Operand) -> Expr:
     """The operation `name` of the table on operands brought to a type it is defined on."""
-    return scalar.apply(name, *number(name, *operands))
+    return _checked(scalar.apply(name, *number(name, *operands)), name)
+
+
+def _checked(result: Expr, what: str) -> Expr:
+    """A constant that folding made too wide for its type is refused."""
+    if is_const(result) and result.dtype.kind in ("int", "index"):
+        constant(result.attr, result.dtype, what)
+    return result
 
 
 def add(a: Operand, b: Operand) -> Expr:
@@ -103,14 +115,29 @@ def _by_constant(name: str, a: Expr, b: Expr) -> Expr:
     """Quotient and remainder rounded down; index sets know positive constant divisors only."""
     if is_const(b, 0):
         fail(f"{name}: the divisor must not be 0, got the constant 0")
-    if not is_const(b) or b.attr > 0:
+    if not is_const(b):
+        return _by_data(name, a, b)
+    if b.attr > 0:
         return scalar.apply(name, a, b)
     positive = scalar.apply(name, scalar.neg(a), scalar.neg(b))
     return positive if name == "floordiv" else scalar.neg(positive)
 
 
+def _by_data(name: str, a: Expr, b: Expr) -> Expr:
+    """Division by a value that is known at run time only: by 0 it gives 0, as in numpy.
+
+    The machine's division traps on 0 and on the least integer by -1, so neither reaches it.
+    """
+    zero, one, minus_one = (scalar.const(k, b.dtype) for k in (0, 1, -1))
+    is_zero, is_minus_one = (scalar.compare("eq", b, k) for k in (zero, minus_one))
+    safe = scalar.select(scalar.lor(is_zero, is_minus_one), one, b)
+    by_minus_one = scalar.neg(a) if name == "floordiv" else zero
+    exact = scalar.select(is_minus_one, by_minus_one, scalar.apply(name, a, safe))
+    return scalar.select(is_zero, zero, exact)
+
+
 def floor_divide(a: Operand, b: Operand) -> Expr:
-    """a // b rounded towards minus infinity."""
+    """a // b rounded towards minus infinity; integers by 0 give 0."""
     a, b = unify((a, b), "//")
     if a.dtype.is_float:
         return scalar.apply("floor", scalar.div(a, b))
@@ -118,7 +145,7 @@ def floor_divide(a: Operand, b: Operand) -> Expr:
 
 
 def remainder(a: Operand, b: Operand) -> Expr:
-    """a - b * (a // b), with the sign of b."""
+    """a - b * (a // b), with the sign of b; integers by 0 give 0."""
     a, b = unify((a, b), "%")
     if a.dtype.is_float:
         return scalar.sub(a, scalar.mul(b, scalar.apply("floor", scalar.div(a, b))))
@@ -129,7 +156,9 @@ def power(a: Operand, b: Operand) -> Expr:
     """a ** b: products for small whole exponents, which are exact where pow is not."""
     exponent = b if not isinstance(b, Expr) else b.attr if is_const(b) else None
     if exponent is not None and float(exponent).is_integer() and abs(exponent) <= 16:
-        return _whole_power(convert(a, common_dtype((a, b)), "power"), int(exponent))
+        return _checked(
+            _whole_power(convert(a, common_dtype((a, b)), "power"), int(exponent)), "power"
+        )
     if exponent == 0.5:
         return apply("sqrt", a)
     if common_dtype((a, b)).kind != "float":

@@ -33,7 +33,9 @@ def simplify(
         if tensor.is_input:
             return equations
         clean = equations if tensor in keep else tidy_equations(tensor, _with_constants(equations))
-        new = tensor if clean == tensor.equations else replace(tensor, equations=clean)
+        fill = tensor.fill if clean or tensor.fill is not None else 0  # no element: any value does
+        same = clean == tensor.equations and fill is tensor.fill
+        new = tensor if same else replace(tensor, equations=clean, fill=fill)
         if tensor in fixed or tensor in keep:
             known.setdefault(tensor_key(new), new)
             return new
