@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ted.lowering.arg_reductions import emit_arg_reduction, is_long_arg_reduction
 from ted.lowering.contraction_forms import as_contraction, emit_contraction
 from ted.lowering.generic import emit_generic
 from ted.lowering.loops import emit_loops
@@ -30,6 +31,8 @@ def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
 def _emit(piece: Piece, where: object, results: list[ir.Value]) -> list[ir.Value]:
     target = written_slice(piece)
     if where is None and target is not None:
+        if is_long_arg_reduction(piece):
+            return emit_arg_reduction(piece, target, results)
         return emit_generic(piece, target, results)
     return emit_loops(piece, where, results)
 

@@ -82,11 +82,19 @@ def module_text(arguments: Sequence[tuple[str, str]], body: str, results: Sequen
     return f"func.func @main({given}) -> ({types}) {{\n{body}\nreturn {names} : {types}\n}}"
 
 
-def evaluate(text: str, inputs: Sequence[np.ndarray], outputs: Sequence[np.ndarray]) -> list:
-    """Compile the program and call it on the arrays; returns the outputs, written in place."""
+def evaluate(
+    text: str,
+    inputs: Sequence[np.ndarray],
+    outputs: Sequence[np.ndarray],
+    after: str | None = None,
+) -> list:
+    """Compile the program and call it on the arrays; returns the outputs, written in place.
+
+    `after`: the stage whose form the program has already.
+    """
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        compiled = compile_module(run_pipeline(module), (library_path(),))
+        compiled = compile_module(run_pipeline(module, after=after), (library_path(),))
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)]
     packed = (ctypes.c_void_p * len(pointers))(*[ctypes.addressof(p) for p in pointers])
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(compiled.address())(packed)

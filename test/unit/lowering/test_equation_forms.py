@@ -188,10 +188,12 @@ ARG_CASES = {
 }  # fmt: skip
 
 
+@pytest.mark.parametrize("points", [4, 40], ids=["short", "long"])
 @pytest.mark.parametrize("case", ARG_CASES)
 @pytest.mark.parametrize("domain", ["0 == 0", "j - 1 >= 0"])
-def test_argmax(case, domain):
+def test_argmax(case, domain, points):
     x = np.array(ARG_CASES[case], np.float32)
+    x = np.pad(x, ((0, 0), (0, points - 4)), constant_values=-np.inf)
     rows = len(x)
     body = (
         fill("v", (rows,), "0xFF800000") + fill("p", (rows,), "-1", "i64")
@@ -205,6 +207,24 @@ def test_argmax(case, domain):
     start = 0 if domain == "0 == 0" else 1
     np.testing.assert_array_equal(place, np.argmax(x[:, start:], 1) + start)
     np.testing.assert_array_equal(value, np.max(x[:, start:], 1))
+
+
+@pytest.mark.parametrize("points", [4, 40], ids=["short", "long"])
+def test_argmin_keeps_an_init_that_is_not_beaten(points):
+    x = np.full((3, points), 5, np.int32)
+    x[1, 2] = 3
+    x[2, 1] = 4
+    body = fill("v", (3,), "4", "i32") + fill("p", (3,), "77", "i64") + compute(
+        "y:2", [("A", tensor_type(x.shape, "i32"), "i, j")],
+        [("v", tensor_type((3,), "i32")), ("p", tensor_type((3,), "i64"))],
+        x.shape, "pr", "i", '"ted.yield"(%a) : (i32) -> ()', "argmin",
+    )  # fmt: skip
+    t = [tensor_type((3,), "i32"), tensor_type((3,), "i64")]
+    text = module_text([("A", tensor_type(x.shape, "i32"))], body, [("y#0", t[0]), ("y#1", t[1])])
+    outputs = [np.zeros(3, np.int32), np.zeros(3, np.int64)]
+    value, place = evaluate(text, [x], outputs, after="ted")  # equations have no such init
+    np.testing.assert_array_equal(value, [4, 3, 4])
+    np.testing.assert_array_equal(place, [77, 2, 77])
 
 
 @pytest.mark.parametrize("kind", ["f16", "bf16"])
