@@ -14,8 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import islpy as isl
-
 from ted.domain import bounds, conversion
 from ted.domain.affine import Aff, Constraint
 from ted.domain.budget import BudgetExhausted, bounded
@@ -141,7 +139,7 @@ def _guard(node: Expr, used: Any, domain: Any) -> tuple[tuple[Constraint, ...], 
         return (NEVER, used) if used.is_empty() else None
     if len(parts) == 1:
         return parts[0], used
-    hull = isl.Set.from_basic_set(used.gist(domain).simple_hull())
+    hull = used.gist(domain).simple_hull().to_set()
     wide = domain.intersect(hull)
     if not _stays_inside(node, wide):
         return None
