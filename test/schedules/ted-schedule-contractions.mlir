@@ -71,10 +71,32 @@ func.func @row_sums_are_not_claimed(%A: tensor<8x16xf32>, %C: tensor<8xf32>) -> 
   return %r : tensor<8xf32>
 }
 
-// CHECK-LABEL: func.func @integers_are_not_claimed
-// CHECK-NOT: ted.contraction
+// CHECK-LABEL: func.func @integers
+// CHECK: ted.contraction
 // CHECK: return
-func.func @integers_are_not_claimed(%A: tensor<8x16xi32>, %B: tensor<16x32xi32>, %C: tensor<8x32xi32>) -> tensor<8x32xi32> {
+func.func @integers(%A: tensor<8x16xi32>, %B: tensor<16x32xi32>, %C: tensor<8x32xi32>) -> tensor<8x32xi32> {
   %r = linalg.matmul ins(%A, %B : tensor<8x16xi32>, tensor<16x32xi32>) outs(%C : tensor<8x32xi32>) -> tensor<8x32xi32>
   return %r : tensor<8x32xi32>
+}
+
+// Half precision is widened once per element, then contracted in single precision.
+// CHECK-LABEL: func.func @half_precision
+// CHECK: arith.extf
+// CHECK: arith.extf
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x16xf32>, tensor<16x32xf32>)
+// CHECK-SAME: ted.contraction
+// CHECK: return
+func.func @half_precision(%A: tensor<8x16xf16>, %B: tensor<16x32xf16>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.matmul ins(%A, %B : tensor<8x16xf16>, tensor<16x32xf16>) outs(%C : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// A matrix times one vector stays a loop over k, which may be summed in lanes.
+// CHECK-LABEL: func.func @matrix_vector
+// CHECK-NOT: ted.contraction
+// CHECK: arith.addf {{.*}} fastmath<reassoc,contract>
+// CHECK: return
+func.func @matrix_vector(%A: tensor<8x16xf32>, %x: tensor<16xf32>, %y: tensor<8xf32>) -> tensor<8xf32> {
+  %r = linalg.matvec ins(%A, %x : tensor<8x16xf32>, tensor<16xf32>) outs(%y : tensor<8xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
 }

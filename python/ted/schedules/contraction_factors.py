@@ -12,17 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ted.mlir import arith, ir, linalg, tensor
+from ted.mlir import ir, linalg, tensor
 from ted.schedules.linalg_contraction import (
     added_value,
     extents,
     indexing_maps,
-    is_float_reduction,
+    is_reduction,
     linear_map,
     producer,
     recognise,
     reductions,
 )
+from ted.schedules.ring import MULTIPLICATIONS, add, multiply
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ def split_factors(op: ir.Operation) -> ir.Operation | None:
 
 def two_factors(op: ir.Operation) -> tuple[Factor, Factor] | None:
     """The two factors of a body that is not a plain contraction already; None if not two."""
-    if not is_float_reduction(op) or recognise(op) is not None:
+    if not is_reduction(op) or recognise(op) is not None:
         return None
     block = op.regions[0].blocks[0]
     total = added_value(block)
@@ -95,7 +96,7 @@ def _merged(factors: list[Factor]) -> tuple[Factor, Factor] | None:
 
 def _product_leaves(value: ir.Value) -> list[ir.Value]:
     owner = producer(value)
-    if owner is not None and owner.name == "arith.mulf":
+    if owner is not None and owner.name in MULTIPLICATIONS:
         return [leaf for operand in owner.operands for leaf in _product_leaves(operand)]
     return [value]
 
@@ -201,7 +202,7 @@ def _copy_values(
 def _product(values: Sequence[ir.Value]) -> ir.Value:
     result = values[0]
     for value in values[1:]:
-        result = arith.MulFOp(result, value).result
+        result = multiply(result, value)
     return result
 
 
@@ -212,10 +213,8 @@ def _contract(
     kinds = ["reduction" if reduction else "parallel" for reduction in reductions(op)]
     contraction = _generic(operands, op.operands[-1], [*maps, indexing_maps(op)[-1]], kinds)
     a, b, out = contraction.regions[0].blocks[0].arguments
-    fastmath = ir.Attribute.parse("#arith.fastmath<reassoc,contract>")
     with ir.InsertionPoint(contraction.regions[0].blocks[0]):
-        product = arith.MulFOp(a, b, fastmath=fastmath).result
-        linalg.YieldOp([arith.AddFOp(out, product, fastmath=fastmath).result])
+        linalg.YieldOp([add(out, multiply(a, b))])
     return contraction
 
 

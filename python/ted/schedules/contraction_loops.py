@@ -22,7 +22,7 @@ from ted.schedules.packing import Panel, pack_panel
 from ted.schedules.strided_contraction import Dim, fuse, swap_inputs
 
 # Scratch of at most this size lies on the stack: no allocation in a small product.
-STACK_BYTES = 32768
+STACK_BYTES = 16384
 Body = Callable[[Index, Pointer, Pointer, Pointer], None]
 
 

@@ -1,6 +1,6 @@
 """Recognise a contraction among linalg ops and read it as strides.
 
-A contraction is a `linalg.generic` whose body is `out + a * b` on one float type, with linear
+A contraction is a `linalg.generic` whose body is `out + a * b` on one type, with linear
 indexing maps (no floordiv, no mod) and at least one reduction dim. Inputs that the body does not
 read may be there; they only carry shapes. On memrefs with static strides, maps and layouts together
 are the integers of `strided_contraction`.
@@ -11,11 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir
+from ted.schedules.ring import ADDITIONS, MULTIPLICATIONS
 from ted.schedules.strided_contraction import Dim
 
 # Discardable attribute by which the step before bufferization claims an op for the vector route.
 MARK = "ted.contraction"
-ELEMENT_BYTES = {"f32": 4, "f64": 8}
+ELEMENT_BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8}
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,13 @@ class LinalgContraction:
     reductions: tuple[bool, ...]
     element: ir.Type
 
+    @property
+    def writes_all(self) -> bool:
+        """Whether every element of the output is a sum, so that none keeps what was there."""
+        rows, offsets = self.maps[2].coefficients, self.maps[2].offsets
+        single = all(sorted(row) == [0] * (len(row) - 1) + [1] for row in rows)
+        return single and not any(offsets) and len(set(rows)) == len(rows)
+
     def strided(self) -> tuple[tuple[Dim, ...], tuple[int, ...]] | None:
         """Dims, and the constant offsets in A, B, C; None when a stride is dynamic."""
         layouts = [element_strides(value.type) for value in self.values]
@@ -57,7 +65,7 @@ class LinalgContraction:
 
 def recognise(op: ir.Operation) -> LinalgContraction | None:
     """The op as a contraction, or None."""
-    if not is_float_reduction(op):
+    if not is_reduction(op):
         return None
     factors = _factors(op.regions[0].blocks[0])
     found = extents(op)
@@ -77,8 +85,8 @@ def recognise(op: ir.Operation) -> LinalgContraction | None:
     )
 
 
-def is_float_reduction(op: ir.Operation) -> bool:
-    """Whether the op is a generic with one f32 or f64 output and a reduction dim."""
+def is_reduction(op: ir.Operation) -> bool:
+    """Whether the op is a generic with a reduction dim and one output of a type we vectorise."""
     if op.name != "linalg.generic" or not any(reductions(op)):
         return False
     if len(op.regions[0].blocks[0].operations[-1].operands) != 1:
@@ -140,7 +148,7 @@ def added_value(block: ir.Block) -> ir.Value | None:
     """x of a body that yields `out + x`, where x does not read out; else None."""
     out = block.arguments[-1]
     total = producer(block.operations[-1].operands[0])
-    if total is None or total.name != "arith.addf" or len(list(out.uses)) != 1:
+    if total is None or total.name not in ADDITIONS or len(list(out.uses)) != 1:
         return None
     left, right = total.operands
     if out not in (left, right):
@@ -152,7 +160,7 @@ def _factors(block: ir.Block) -> tuple[int, int] | None:
     """Which inputs a body `out + a * b` multiplies."""
     added = added_value(block)
     product = None if added is None else producer(added)
-    if product is None or product.name != "arith.mulf" or len(block.operations) != 3:
+    if product is None or product.name not in MULTIPLICATIONS or len(block.operations) != 3:
         return None
     arguments: list[ir.Value] = list(block.arguments)
     left, right = (arguments.index(v) if v in arguments else -1 for v in product.operands)

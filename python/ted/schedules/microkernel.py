@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from ted.mlir import arith, ir, memref, vector
+from ted.schedules import ring
 from ted.schedules.emit import Index, add, carried_loop, constant, scale
 from ted.schedules.strided_contraction import Dim
 
@@ -56,8 +57,7 @@ class Lanes:
 
     def zero(self) -> ir.Value:
         """A register of zeros."""
-        attribute = ir.DenseElementsAttr.get_splat(self.type, ir.FloatAttr.get(self.element, 0.0))
-        return arith.ConstantOp(self.type, cast(Any, attribute)).result
+        return ring.zero(self.type)
 
     def mask(self, start: int) -> ir.Value | None:
         """Which lanes of the register at `start` exist; None for all of them."""
@@ -138,7 +138,7 @@ def multiply_tile(
     sums = _reduce(tile, extents, 0, a, b, [tile.lanes.zero()] * len(places))
     for (row, start), value in zip(places, sums, strict=True):
         if not tile.starts_at_zero:
-            value = arith.AddFOp(value, tile.lanes.load(rows[row], start, tile.lanes_c)).result
+            value = ring.add(value, tile.lanes.load(rows[row], start, tile.lanes_c))
         tile.lanes.store(value, rows[row], start, tile.lanes_c)
 
 
@@ -210,5 +210,5 @@ def _outer_product(
     for row in range(tile.rows):
         scalar = memref.LoadOp(a.memory, [a.at(row * tile.rows_a)]).result
         spread = vector.BroadcastOp(tile.lanes.type, scalar).result
-        results += [vector.FMAOp(spread, column, next(remaining)).result for column in columns]
+        results += [ring.multiply_add(spread, column, next(remaining)) for column in columns]
     return results

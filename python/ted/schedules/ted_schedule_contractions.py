@@ -14,6 +14,7 @@ from ted.mlir import interpreter, ir
 from ted.schedules.contraction_factors import split_factors
 from ted.schedules.contraction_plan import plan_contraction
 from ted.schedules.linalg_contraction import ELEMENT_BYTES, MARK, recognise
+from ted.schedules.ring import FASTMATH, FLOAT_OPERATIONS
 from ted.schedules.vector_target import VectorTarget, named_target
 
 NAMED = (
@@ -61,6 +62,8 @@ class TedScheduleContractions:
                 contraction = split_factors(op) or op
                 if _has_plan(contraction, target):
                     contraction.attributes[MARK] = ir.UnitAttr.get()
+                elif recognise(contraction) is not None:
+                    _allow_reassociation(contraction)
 
 
 def _generalize(module: ir.Module) -> None:
@@ -80,6 +83,13 @@ def _generics(root: ir.Operation) -> list[ir.Operation]:
 
     root.walk(visit)
     return found
+
+
+def _allow_reassociation(op: ir.Operation) -> None:
+    """Let the loop vectoriser sum in lanes what stays a scalar loop, a matrix times a vector."""
+    for inner in op.regions[0].blocks[0].operations:
+        if inner.operation.name in FLOAT_OPERATIONS:
+            inner.operation.attributes["fastmath"] = ir.Attribute.parse(FASTMATH)
 
 
 def _has_plan(op: ir.Operation, target: VectorTarget) -> bool:

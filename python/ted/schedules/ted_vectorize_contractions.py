@@ -24,6 +24,7 @@ from ted.schedules.linalg_contraction import (
     recognise,
 )
 from ted.schedules.microkernel import Pointer
+from ted.schedules.ring import is_float
 from ted.schedules.vector_target import named_target
 
 _VIEWS = {
@@ -71,7 +72,7 @@ def _marked(root: ir.Operation) -> list[ir.Operation]:
 def _rewrite(
     op: ir.Operation, contraction: LinalgContraction, plan: Plan, offsets: tuple[int, ...]
 ) -> None:
-    fill = _fill_before(op) if plan.single_block else None
+    fill = _fill_before(op) if plan.single_block and contraction.writes_all else None
     a, b, c = (
         _flat(value).advance(offset)
         for value, offset in zip(contraction.values, offsets, strict=True)
@@ -143,4 +144,6 @@ def _is_zero(value: ir.Value) -> bool:
     owner = producer(value)
     if owner is None or owner.name != "arith.constant":
         return False
-    return ir.FloatAttr(owner.attributes["value"]).value == 0.0
+    attribute = owner.attributes["value"]
+    kind = ir.FloatAttr if is_float(value.type) else ir.IntegerAttr
+    return kind(attribute).value == 0

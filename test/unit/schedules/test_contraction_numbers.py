@@ -173,6 +173,27 @@ def test_half_precision_inputs_accumulate_in_single() -> None:
     np.testing.assert_allclose(result, a.astype(np.float32) @ b.astype(np.float32), atol=1e-5)
 
 
+INTEGER = """
+func.func @main(%A: tensor<9x12xi8>, %B: tensor<18x12xi8>) -> tensor<9x18xi32> {
+  %zero = arith.constant 0 : i32
+  %empty = tensor.empty() : tensor<9x18xi32>
+  %start = linalg.fill ins(%zero : i32) outs(%empty : tensor<9x18xi32>) -> tensor<9x18xi32>
+  %r = linalg.matmul indexing_maps = [affine_map<(i, j, k) -> (i, k)>,
+      affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>]
+      ins(%A, %B : tensor<9x12xi8>, tensor<18x12xi8>)
+      outs(%start : tensor<9x18xi32>) -> tensor<9x18xi32>
+  return %r : tensor<9x18xi32>
+}
+"""
+
+
+def test_bytes_accumulate_in_integers_exactly() -> None:
+    rng = np.random.default_rng(5)
+    a, b = (rng.integers(-128, 128, shape).astype(np.int8) for shape in ((9, 12), (18, 12)))
+    result = run(INTEGER, (a, b), np.full((9, 18), -1, np.int32))
+    np.testing.assert_array_equal(result, a.astype(np.int32) @ b.T.astype(np.int32))
+
+
 INLINED = """
 #ik = affine_map<(i, k, j) -> (i, k)>
 #kj = affine_map<(i, k, j) -> (k, j)>
