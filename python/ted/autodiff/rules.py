@@ -86,8 +86,10 @@ def _extremum(first_wins: Callable[[Expr, Expr], Expr]) -> Rule:
 
 
 def _abs(node: Expr, g: Expr) -> list[Contribution]:
+    """g * sign(x), the sign as a difference of comparisons: casts are free, selects are not."""
     x, zero = node.args[0], _number(node, 0.0)
-    return [(0, compare("lt", zero, x), g), (0, compare("lt", x, zero), neg(g))]
+    above, below = compare("lt", zero, x), compare("lt", x, zero)
+    return [(0, TRUE, mul(g, sub(cast(above, node.dtype), cast(below, node.dtype))))]
 
 
 def _pow(node: Expr, g: Expr) -> list[Contribution]:
