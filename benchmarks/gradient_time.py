@@ -1,0 +1,48 @@
+"""Milliseconds to derive both gradients of a convolution, from the expression to gather form.
+
+    python benchmarks/gradient_time.py [--rounds 7]
+
+Nearly all of it is integer arithmetic on index sets; the aim is 150 ms for one convolution.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+
+from timing import environment, rounds
+
+import ted
+
+# name, x, weight, options of ted.nn.conv2d
+CONVOLUTIONS = (
+    ("3x3", (8, 56, 56, 64), (3, 3, 64, 64), {}),
+    ("3x3 same", (8, 56, 56, 64), (3, 3, 64, 64), {"padding": "same"}),
+    ("3x3 stride 2 padded", (8, 56, 56, 64), (3, 3, 64, 128), {"stride": 2, "padding": 1}),
+    ("7x7 stride 2 padded", (8, 224, 224, 3), (7, 7, 3, 64), {"stride": 2, "padding": 3}),
+    ("3x3 dilation 2", (8, 56, 56, 64), (3, 3, 64, 64), {"dilation": 2, "padding": 2}),
+    ("3x3 stride 3 dilation 2", (8, 57, 57, 8), (3, 3, 8, 8), {"stride": 3, "dilation": 2}),
+    ("1x1 stride 2", (8, 56, 56, 64), (1, 1, 64, 128), {"stride": 2}),
+    ("3x3, 4 groups", (8, 28, 28, 64), (3, 3, 16, 64), {"groups": 4, "padding": 1}),
+    ("3x3 NCHW stride 2", (8, 64, 56, 56), (64, 64, 3, 3), {"stride": 2, "layout": "NCHW"}),
+)
+
+
+def main() -> None:
+    """Print milliseconds for each convolution."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=7)
+    options = parser.parse_args()
+    print(environment("islpy"))
+    for name, shape, kernel, keywords in CONVOLUTIONS:
+        x, w = ted.placeholder(shape, name="x"), ted.placeholder(kernel, name="w")
+        y = ted.nn.conv2d(x, w, **keywords)
+        head = ted.placeholder(y.shape, name="dy")
+        (times,) = rounds([lambda y=y, x=x, w=w, h=head: ted.differentiate(y, [x, w], h)],
+                          options.rounds)  # fmt: skip
+        low, middle, high = (f(times) * 1e3 for f in (min, statistics.median, max))
+        print(f"{name:26} {middle:7.1f} ms [{low:.1f}, {high:.1f}]")
+
+
+if __name__ == "__main__":
+    main()
