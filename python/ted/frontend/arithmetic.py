@@ -156,9 +156,8 @@ def power(a: Operand, b: Operand) -> Expr:
     """a ** b: products for small whole exponents, which are exact where pow is not."""
     exponent = b if not isinstance(b, Expr) else b.attr if is_const(b) else None
     if exponent is not None and float(exponent).is_integer() and abs(exponent) <= 16:
-        return _checked(
-            _whole_power(convert(a, common_dtype((a, b)), "power"), int(exponent)), "power"
-        )
+        base = convert(a, common_dtype((a, b)), "power")
+        return _checked(_whole_power(base, int(exponent)), "power")
     if exponent == 0.5:
         return apply("sqrt", a)
     if common_dtype((a, b)).kind != "float":

@@ -6,7 +6,7 @@ its path condition (`where(i > 0, ted.sum(...), 0)`) becomes part of its domain.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.domain import sets
@@ -14,7 +14,7 @@ from ted.frontend.axes import Axis
 from ted.frontend.locations import fail, here
 from ted.frontend.pending import PendingTensor, Reduction, free_axes, pending_reads
 from ted.ir import affine
-from ted.ir.dtypes import INT64
+from ted.ir.dtypes import BOOL, INT64
 from ted.ir.equations import Equation, Tensor, identity
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
@@ -27,6 +27,7 @@ from ted.ir.scalar import (
     land,
     lnot,
     lor,
+    postorder,
     replace_tensors,
     rewrite,
 )  # fmt: skip
@@ -168,16 +169,29 @@ def is_affine(condition: Expr) -> bool:
     return affine.is_affine(positional, sets.universe(len(numbers)))
 
 
-def _keep(condition: Expr, keep: Any, negated: bool = False) -> Expr:
+def _keep(condition: Expr, keep: Callable[[Expr], bool]) -> Expr:
     """Weaken a condition by replacing the leaves that are not kept by what is always true."""
-    if condition.op == "not":
-        return _keep(condition.args[0], keep, not negated)
-    if condition.op in ("and", "or"):
-        a, b = (_keep(x, keep, negated) for x in condition.args)
-        return land(a, b) if (condition.op == "and") != negated else lor(a, b)
-    if not keep(condition):
+    weaker: dict[tuple[Expr, bool], Expr] = {}
+    for node in postorder(condition):  # both the condition and its negation, weakened
+        for negated in (False, True):
+            weaker[node, negated] = _weaken(node, negated, keep, weaker)
+    return weaker[condition, False]
+
+
+def _weaken(
+    node: Expr,
+    negated: bool,
+    keep: Callable[[Expr], bool],
+    weaker: dict[tuple[Expr, bool], Expr],
+) -> Expr:
+    if node.op == "not":
+        return weaker[node.args[0], not negated]
+    if node.op in ("and", "or"):
+        a, b = (weaker[x, negated] for x in node.args)
+        return land(a, b) if (node.op == "and") != negated else lor(a, b)
+    if node.dtype != BOOL or not keep(node):
         return TRUE
-    return lnot(condition) if negated else condition
+    return lnot(node) if negated else node
 
 
 def split_condition(condition: Expr) -> tuple[Expr, Expr]:

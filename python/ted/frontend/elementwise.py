@@ -201,7 +201,7 @@ def cast(x: Any, dtype: Any) -> Any:
 
     def convert(value: Any) -> Any:
         if isinstance(value, Scalar):
-            return Scalar(scalar.cast(value.expr, target))
+            return Scalar(arithmetic.convert(value.expr, target, "cast"))
         return Scalar(arithmetic.constant(value, target, "cast"))
 
     return pointwise(convert, "cast", x)

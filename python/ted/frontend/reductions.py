@@ -210,9 +210,24 @@ def widen(body: Expr, dtype: DType) -> Expr:
     """The body computed in the accumulator's type: products of a contraction are not rounded."""
     if body.dtype == dtype:
         return body
-    if body.op in ("mul", "add", "sub", "neg") and body.dtype.kind == dtype.kind:
-        return scalar.apply(body.op, *(widen(a, dtype) for a in body.args))
-    return cast(body, dtype)
+    order = scalar.postorder(body)
+    inner = {body}  # the nodes of the arithmetic at the root, which are computed in `dtype`
+    for node in reversed(order):
+        if node in inner and _is_arithmetic(node, dtype):
+            inner.update(node.args)
+    wide: dict[Expr, Expr] = {}
+    for node in order:
+        if node not in inner:
+            continue
+        if _is_arithmetic(node, dtype):
+            wide[node] = scalar.apply(node.op, *(wide[a] for a in node.args))
+        else:
+            wide[node] = arithmetic.convert(node, dtype, "sum")
+    return wide[body]
+
+
+def _is_arithmetic(node: Expr, dtype: DType) -> bool:
+    return node.op in ("mul", "add", "sub", "neg") and node.dtype.kind == dtype.kind
 
 
 def _reduction(

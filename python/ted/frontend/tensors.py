@@ -20,7 +20,7 @@ from ted.frontend.locations import fail, here
 from ted.frontend.scalars import NO_TRUTH, Scalar, operand
 from ted.ir import equations
 from ted.ir.dtypes import DType
-from ted.ir.scalar import INDEX, Expr, cast, dim, index, load
+from ted.ir.scalar import INDEX, Expr, cast, dim, dims_used, index, load
 
 DIM_NAMES = "ijklmnopqstuvwxyz"
 
@@ -306,11 +306,19 @@ def pointwise(function: Callable[..., Any], what: str, *operands: Any) -> Any:
     tensors = [value for value in values if isinstance(value, Tensor)]
     if not tensors:
         return function(*values)
-    if any(isinstance(value, Scalar) for value in values):
+    if _beside_indices(values, tensors):
         return function(*(_element(v, what) if isinstance(v, Tensor) else v for v in values))
     axes = parallel_axes(checks.broadcast([t.shape for t in tensors], what))
     points = [broadcast_read(v, axes) if isinstance(v, Tensor) else v for v in values]
     return wrap(close_map(what, axes, function(*points).expr))
+
+
+def _beside_indices(values: list[Any], tensors: list[Tensor]) -> bool:
+    """Whether tensors stand for elements here: in a lambda, or beside an index variable."""
+    if any(isinstance(value, Scalar) and dims_used(value.expr) for value in values):
+        return True
+    scalars = any(isinstance(value, Scalar) for value in values)
+    return scalars and _in_lambda.get() and all(t.ndim == 0 for t in tensors)
 
 
 def _operand(value: Any, what: str) -> Any:

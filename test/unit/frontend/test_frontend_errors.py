@@ -92,6 +92,13 @@ CASES = {
     "einsum_terms": (lambda: ted.einsum("ij,jk->ik", A), "has 2 terms, got 1 operands"),
     "einsum_result": (lambda: ted.einsum("ij->ik", A), "takes letters of the operands once"),
     "einsum_formula": (lambda: ted.einsum("i1->i", A), "must be letters, commas and one ->"),
+    "constant_overflow": (
+        element(lambda i: A[i, (i * 0 + 2**62) * 4]), "the constant must fit the type index"
+    ),
+    "constant_power_overflow": (
+        lambda: ted.compute((4,), lambda i: (i * 0 + 2**20) ** 4),
+        "the constant must fit the type index",
+    ),
     # reductions
     "axis_extent_negative": (lambda: ted.reduce_axis(-1), "the extent must be at least 0"),
     "axis_extent_kind": (lambda: ted.reduce_axis("n"), "bound: must be an integer, got 'n'"),

@@ -189,6 +189,16 @@ def test_init_takes_part_in_the_reduction():
     )
 
 
+def test_a_value_without_indices_broadcasts_with_tensors():
+    x = numbers(4, 5)
+    r, s = ted.reduce_axis(4), ted.reduce_axis(5)
+
+    def normalised(t):
+        return t / ted.sum(t[r, s], axis=(r, s)) + ted.cast(2, "float64")
+
+    np.testing.assert_allclose(evaluate(normalised, x), x / x.sum() + 2, rtol=1e-14)
+
+
 def test_rows_are_gathered_by_an_integer_tensor():
     x, ids = numbers(4, 5), np.array([[3, 0], [1, 1]])
     np.testing.assert_array_equal(evaluate(lambda t, i: t[i], x, ids), x[ids])

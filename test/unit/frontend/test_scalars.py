@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -116,6 +118,27 @@ def test_a_rank_zero_tensor_beside_an_index_variable_is_its_element():
     c = ted.compute((3,), lambda i: ted.tanh(s) * a[i] + s, name="C")
     assert [t.name for t in (s, a, c)] == ["s", "a", "C"]
     assert c.shape == (3,)
+
+
+def test_a_choice_between_numbers_is_as_weak_as_the_numbers():
+    x = ted.placeholder((3,), "float64", name="x")
+    c = ted.compute((3,), lambda i: x[i] * ted.where(i > 0, 0.1, 1))
+    assert c.dtype.name == "float64"
+    assert format_expr(c.node.equations[0].body, "i") == "x[i]*where(0 < i, 0.1, 1)"
+
+
+def test_long_and_shared_expressions_are_no_burden():
+    x, r = ted.placeholder((4, 4), "float16", name="x"), ted.reduce_axis(4)
+
+    def shared(i):
+        value, total = x[i, r], ted.sum(x[i, r], axis=r)
+        for k in range(60):  # 2 ** 60 paths through 60 nodes
+            value, total = value * value + value, ted.where(x[i, 0] > k, total + 1, total * 2)
+        return ted.sum(value, axis=r) + total
+
+    assert ted.compute((4,), shared).shape == (4,)
+    long = ted.compute((4,), lambda i: functools.reduce(lambda v, k: v + x[i, 0] * k, range(2000)))
+    assert long.dtype.name == "float16"
 
 
 def test_stop_gradient_leaves_integers_alone():
