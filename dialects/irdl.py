@@ -31,7 +31,7 @@ def irdl_text() -> str:
 
 def irdl_form(module: ir.Module) -> str:
     """A module's text for `mlir-opt --irdl-file=... --allow-unregistered-dialect`."""
-    from ted.mlir import ir
+    from ted.mlir import ir, text_of
 
     found: list[ir.OpView] = []
 
@@ -43,7 +43,7 @@ def irdl_form(module: ir.Module) -> str:
     module.operation.walk(visit)
     for op in found:
         add_segments(op)
-    text = module.operation.get_asm(assume_verified=True)
+    text = text_of(module, assume_verified=True)
     for op in found:
         remove_segments(op)
     return text.replace('"ted.yield"', '"body.yield"')

@@ -237,8 +237,9 @@ class Run:
         if not (flags.mlir_generate_reproducer or flags.mlir_pass_pipeline_crash_reproducer):
             return ""
         from ted.ir.reproducer import write_reproducer
+        from ted.mlir import text_of
 
-        text = module.operation.get_asm(enable_debug_info=True)
+        text = text_of(module, enable_debug_info=True)
         if flags.mlir_generate_reproducer:
             write_reproducer(flags.mlir_generate_reproducer, text, pipeline)
         return text
@@ -253,8 +254,11 @@ class Run:
         self.closing = f"ted-opt: note: to reproduce, run: {command}\n"
 
     def _text(self, module: Any) -> str:
+        from ted.mlir import text_of
+
         flags = self.flags
-        return module.operation.get_asm(
+        return text_of(
+            module,
             enable_debug_info=flags.mlir_print_debuginfo,
             print_generic_op_form=flags.mlir_print_op_generic,
             use_local_scope=flags.mlir_print_local_scope,
@@ -271,7 +275,9 @@ def _load_irdl(path: str, context: ir.Context) -> None:
 
     _read(path)  # a missing file gets its own message
     try:
-        irdl.load_dialects(ir.Module.parseFile(path, context))
+        irdl.load_dialects(  # pyright: ignore[reportAttributeAccessIssue]
+            ir.Module.parseFile(path, context)
+        )
     except ir.MLIRError:
         raise TedError(f"irdl-file: must hold dialect definitions, got '{path}'") from None
 

@@ -278,7 +278,7 @@ class LoadOp(Ted.Operation, name="load", traits=[ext.Pure]):
 
     value: ext.Result[Any]
     source: ext.Operand[ir.RankedTensorType]
-    predicate: ext.Operand[ir.IntegerType[1]]
+    predicate: ext.Operand[ir.IntegerType[1]]  # pyright: ignore[reportInvalidTypeArguments]
     indices: Sequence[ext.Operand[ir.IndexType]]
     mode: ir.StringAttr
 

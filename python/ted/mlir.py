@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 BINDING = os.environ.get("TED_MLIR", "torch_mlir")
 
@@ -156,6 +156,24 @@ def integer_set(attribute: ir.Attribute) -> ir.IntegerSet:
     return ir.IntegerSet.get(
         exprs.n_dims, exprs.n_symbols, list(exprs.results), are_equalities, attribute.context
     )
+
+
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The operation whose result a value is; None for an argument of a block."""
+    from ted.mlir import ir
+
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def scalar_value(attribute: ir.Attribute) -> int | float | bool:
+    """The number in an IntegerAttr, FloatAttr or BoolAttr."""
+    return cast("Any", attribute).value
+
+
+def text_of(module: ir.Module | ir.OpView | ir.Operation, **flags: Any) -> str:
+    """The assembly of a module or operation, printed with the flags of `get_asm`."""
+    return str(module.operation.get_asm(**flags))
 
 
 def dialect_names(context: ir.Context) -> list[str]:

@@ -23,7 +23,7 @@ from ted.ir.locations import source_location
 from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.scalar import TRUE, Expr
 from ted.ir.spelling import CAST_OPS, COMPARISONS, OPERATION_OF
-from ted.mlir import ir
+from ted.mlir import defining_op, ir, scalar_value
 
 TensorOf = Callable[[ir.Value], Tensor]
 
@@ -119,7 +119,9 @@ class _Reader:
     def _value(self, value: ir.Value) -> Expr:
         if value in self.known:
             return self.known[value]
-        return _constant(value.owner.operation)  # moved out of the body by canonicalisation
+        op = defining_op(value)
+        assert op is not None, "the verifier lets only constants in from outside"
+        return _constant(op)  # moved out of the body by canonicalisation
 
     def _operation(self, op: ir.Operation) -> Expr:
         if op.name == "arith.constant":
@@ -163,9 +165,7 @@ def _inside(place: Expr, extent: int) -> Expr:
 
 def _constant(op: ir.Operation) -> Expr:
     dtype = BY_MLIR[str(op.results[0].type)]
-    attribute = op.attributes["value"]
-    value = attribute.value if hasattr(attribute, "value") else attribute
-    return scalar.const(value, dtype)
+    return scalar.const(scalar_value(op.attributes["value"]), dtype)
 
 
 def _unknown(op: ir.Operation) -> VerifyError:

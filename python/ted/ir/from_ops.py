@@ -22,7 +22,7 @@ from ted.ir.equations import Equation, System, Tensor
 from ted.ir.from_body import read_body
 from ted.ir.locations import source_location, user_name
 from ted.ir.scalar import Expr, Number
-from ted.mlir import ir
+from ted.mlir import defining_op, ir, scalar_value
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 
@@ -132,14 +132,13 @@ class _Reader:
         value = op.attributes["value"]
         if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
             raise _no_form(op)
-        splat = value.get_splat_value()
-        self.known[op.results[0]] = _Start(splat.value, op.location)
+        self.known[op.results[0]] = _Start(scalar_value(value.get_splat_value()), op.location)
 
     def fill(self, op: ir.Operation) -> None:
-        constant = op.operands[0].owner
-        if isinstance(constant, ir.Block) or constant.operation.name != "arith.constant":
+        constant = defining_op(op.operands[0])
+        if constant is None or constant.name != "arith.constant":
             raise _no_form(op)
-        value = constant.operation.attributes["value"].value
+        value = scalar_value(constant.attributes["value"])
         self.known[op.results[0]] = _Start(value, op.location)
 
     def stop_gradient(self, op: ir.Operation) -> None:
@@ -185,7 +184,7 @@ class _Reader:
     def _written(self, init: ir.Value, result: ir.Value, equation: Equation) -> Tensor:
         """The tensor after an equation: the init's own equations go first."""
         shape, dtype = _type(result)
-        location = result.owner.location
+        location = result.location
         start = self.known[init]
         uses = len(list(init.uses))
         if isinstance(start, _Start) or (not start.is_input and not start.equations):

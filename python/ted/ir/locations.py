@@ -5,6 +5,8 @@ A value that the user named `C` on line 41 of `model.py` has the location `"C"("
 
 from __future__ import annotations
 
+from typing import cast
+
 from ted.errors import SourceLocation
 from ted.mlir import ir
 
@@ -18,7 +20,7 @@ def source_location(location: ir.Location) -> SourceLocation | None:
     if isinstance(location, ir.CallSiteLoc):
         return source_location(location.callee)
     if isinstance(location, ir.FusedLoc):
-        found = (source_location(one) for one in location.locations)
+        found = (source_location(one) for one in _parts(location))
         return next((one for one in found if one is not None), None)
     return None
 
@@ -28,9 +30,13 @@ def user_name(location: ir.Location) -> str | None:
     if isinstance(location, ir.NameLoc):
         return location.name_str
     if isinstance(location, ir.FusedLoc):
-        found = (user_name(one) for one in location.locations)
+        found = (user_name(one) for one in _parts(location))
         return next((one for one in found if one is not None), None)
     return None
+
+
+def _parts(location: ir.FusedLoc) -> list[ir.Location]:
+    return [cast("ir.Location", one) for one in location.locations]
 
 
 def mlir_location(

@@ -26,7 +26,7 @@ _ROWS: dict[str, tuple[str | None, str | None, str | None]] = {
     "abs": ("math.absf", "math.absi", None),
     "and": (None, None, "arith.andi"),
     "or": (None, None, "arith.ori"),
-    "select": ("arith.select",) * 3,
+    "select": ("arith.select", "arith.select", "arith.select"),
     "stop_gradient": ("ted.stop_gradient", None, None),
     "round": ("math.roundeven", None, None),
     "pow": ("math.powf", None, None),

@@ -42,10 +42,9 @@ def to_module(system: System, context: ir.Context | None = None) -> ir.Module:
 
     Raises: VerifyError if an equation cannot be said in ops.
     """
-    if context is None:
-        context = _current_context() or dialects.make_context(threading=False)
-    dialects.load(context)
-    with context, ir.Location.unknown():
+    made_for = context or _current_context() or dialects.make_context(threading=False)
+    dialects.load(made_for)
+    with made_for, ir.Location.unknown():
         module = ir.Module.create()
         with ir.InsertionPoint(module.body):
             build_function(system)
@@ -188,12 +187,12 @@ class _Writer:
     def _inits(self, equation: Equation) -> list[ir.Value]:
         if equation.combiner not in _ARG_VALUE:
             return [self.total]
-        if self.best is None:
-            dtype = equation.body.dtype
-            worst = identity(_ARG_VALUE[equation.combiner], dtype)
-            self.best = _filled(self.node.shape, worst, dtype)
         assert self.node.dtype == INT64, f"{self.node}: an index is an int64"
-        return [self.best, self.total]
+        if self.best is not None:
+            return [self.best, self.total]
+        dtype = equation.body.dtype
+        worst = identity(_ARG_VALUE[equation.combiner], dtype)
+        return [_filled(self.node.shape, worst, dtype), self.total]
 
     def _write(self, equation: Equation, plan: Accesses) -> tuple[ir.AffineMap, list[Expr]]:
         """The map of the write, and the expressions whose values are its symbols."""
