@@ -173,6 +173,34 @@ def test_half_precision_inputs_accumulate_in_single() -> None:
     np.testing.assert_allclose(result, a.astype(np.float32) @ b.astype(np.float32), atol=1e-5)
 
 
+IN_A_LOOP = """
+func.func @main(%A: tensor<4x9x12xf32>, %B: tensor<12x18xf32>, %C: tensor<4x9x18xf32>)
+    -> tensor<4x9x18xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%c = %C) -> tensor<4x9x18xf32> {
+    %a = tensor.extract_slice %A[%i, 0, 0][1, 9, 12][1, 1, 1]
+        : tensor<4x9x12xf32> to tensor<9x12xf32>
+    %s = tensor.extract_slice %c[%i, 0, 0][1, 9, 18][1, 1, 1]
+        : tensor<4x9x18xf32> to tensor<9x18xf32>
+    %p = linalg.matmul ins(%a, %B : tensor<9x12xf32>, tensor<12x18xf32>)
+        outs(%s : tensor<9x18xf32>) -> tensor<9x18xf32>
+    %n = tensor.insert_slice %p into %c[%i, 0, 0][1, 9, 18][1, 1, 1]
+        : tensor<9x18xf32> into tensor<4x9x18xf32>
+    scf.yield %n : tensor<4x9x18xf32>
+  }
+  return %r : tensor<4x9x18xf32>
+}
+"""
+
+
+def test_slices_at_an_offset_that_a_loop_computes() -> None:
+    rng = np.random.default_rng(6)
+    a, b, c = (rng.uniform(-1, 1, s).astype(np.float32) for s in ((4, 9, 12), (12, 18), (4, 9, 18)))
+    np.testing.assert_allclose(run(IN_A_LOOP, (a, b, c), np.zeros_like(c)), c + a @ b, atol=1e-5)
+
+
 INTEGER = """
 func.func @main(%A: tensor<9x12xi8>, %B: tensor<18x12xi8>) -> tensor<9x18xi32> {
   %zero = arith.constant 0 : i32
