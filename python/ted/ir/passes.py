@@ -65,6 +65,9 @@ PASSES: dict[str, Row] = {
     "ted-vectorize-contractions": Row(
         "ted.schedules", "turn claimed contractions on memrefs into loops around register tiles"
     ),
+    "ted-tile-transposes": Row(
+        "ted.schedules", "turn reads across rows into square tiles transposed in registers"
+    ),
     "ted-fuse-rows": Row("ted.schedules", "put operations over the same rows into one loop"),
     "convert-ted-to-linalg": Row("ted.lowering", "lower equations to linalg and scf on tensors"),
     "ted-pass-destinations": Row(

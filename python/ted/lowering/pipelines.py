@@ -78,6 +78,7 @@ CPU_STAGES: tuple[Stage, ...] = (
         "loops",
         (
             Step("ted-vectorize-contractions", "layouts are known now; before generics become loops"),
+            Step("ted-tile-transposes", "on memrefs: a tile on the stack has no tensor"),
             Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
             Step("func.func(convert-linalg-to-loops),canonicalize,cse", "LLVM vectorises the loops"),
             Step("ted-unroll-small-loops", "LLVM vectorises innermost loops only, so these must be long"),

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ted.mlir import ir
+from ted.schedules.transposing import transposed_reads
+from ted.schedules.vector_target import host_target
 
 CONTRACTION = "ted.contraction"  # claimed by the vector route
 
@@ -118,7 +120,9 @@ def is_row_operation(op: ir.Operation, depth: int) -> bool:
         return False
     if op.name == "linalg.fill":
         return rank(op) >= depth
-    return op.name == "linalg.generic" and _leading_parallel(op) >= depth
+    if op.name != "linalg.generic" or transposed_reads(op, host_target()):
+        return False
+    return _leading_parallel(op) >= depth
 
 
 def _leading_parallel(op: ir.Operation) -> int:

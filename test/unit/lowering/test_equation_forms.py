@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from unit.lowering.equation_text import compute, evaluate, fill, module_text, tensor_type
+from unit.lowering.equation_text import DTYPES, compute, evaluate, fill, module_text, tensor_type
 
 YIELD_A = '"ted.yield"(%a) : (f32) -> ()'
 PRODUCT = '%p = arith.mulf %a, %b : f32\n"ted.yield"(%p) : (f32) -> ()'
@@ -279,3 +279,40 @@ def test_rank_zero():
     )  # fmt: skip
     got = run([("A", x, "f32")], body, ())
     np.testing.assert_allclose(got, x.sum(), rtol=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["f32", "f64", "i8"])
+@pytest.mark.parametrize("shape", [(16, 16), (37, 50), (130, 200)])
+def test_transposed_read(shape, kind):
+    x = np.random.default_rng(0).integers(-50, 50, shape).astype(DTYPES[kind])
+    t = tensor_type(shape[::-1], kind)
+    body = f"%e = tensor.empty() : {t}\n" + compute(
+        "y", [("A", tensor_type(shape, kind), "j, i")], [("e", t)], shape[::-1], "pp", "i, j",
+        f'"ted.yield"(%a) : ({kind}) -> ()',
+    )  # fmt: skip
+    got = run([("A", x, kind)], body, shape[::-1], kind, np.zeros(shape[::-1], x.dtype))
+    np.testing.assert_array_equal(got, x.T)
+
+
+def test_permuted_read_with_other_operands():
+    x, b = random(3, 20, 40), random(40)
+    out = (3, 40, 20)
+    body = "%e = tensor.empty() : tensor<3x40x20xf32>\n" + compute(
+        "y", [("A", tensor_type(x.shape), "i, k, j"), ("B", tensor_type(b.shape), "j")],
+        [("e", tensor_type(out))], out, "ppp", "i, j, k", PRODUCT,
+    )  # fmt: skip
+    got = run([("A", x, "f32"), ("B", b, "f32")], body, out)
+    np.testing.assert_array_equal(got, x.transpose(0, 2, 1) * b[:, None])
+
+
+def test_unit_window_max_with_padding_domain():
+    x = random(2, 9, 9, 4)
+    out = (2, 5, 5, 4)
+    body = fill("z", out, "0xFF800000") + compute(
+        "y", [("A", tensor_type(x.shape), "i, 2 * j + m - 1, 2 * k + n - 1, l")],
+        [("z", tensor_type(out))], (*out, 3, 3), "pppprr", "i, j, k, l", YIELD_A, "max",
+        domain="2 * j + m - 1 >= 0, 9 - 2 * j - m >= 0, 2 * k + n - 1 >= 0, 9 - 2 * k - n >= 0",
+    )  # fmt: skip
+    padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=-np.inf)
+    windows = [padded[:, r : r + 9 : 2, s : s + 9 : 2] for r in range(3) for s in range(3)]
+    np.testing.assert_array_equal(run([("A", x, "f32")], body, out), np.max(windows, 0))
