@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TextIO
 
-from ted.errors import TedError
+from ted.errors import SourceLocation
 
 if TYPE_CHECKING:
     from ted.mlir import ir
@@ -57,16 +57,13 @@ class Diagnostics:
         line = place.line if place.line > 0 else None
         self.found.append(Found(kind, diagnostic.message, file, line, place.column))
 
-    def add_error(self, error: TedError) -> None:
-        """Report an error of ours as a diagnostic, at the user's line when it has one."""
-        place = error.location
-        message = str(error)
+    def add(self, kind: str, message: str, place: SourceLocation | None) -> None:
+        """Report an error or a remark of ours, at the user's line when it has one."""
         if place is None:
-            self.found.append(Found("error", message, self.path, None, 0))
-        else:
-            file = self.path if place.file == "-" else place.file
-            message = message.removesuffix(f" ({place})")
-            self.found.append(Found("error", message, file, place.line, place.column))
+            self.found.append(Found(kind, message, self.path, None, 0))
+            return
+        file = self.path if place.file == "-" else place.file
+        self.found.append(Found(kind, message, file, place.line, place.column))
 
     @property
     def has_error(self) -> bool:

@@ -133,7 +133,7 @@ class Run:
             if self.flags.mlir_print_stacktrace_on_diagnostic:
                 traceback.print_exc()
             if not diagnostics.has_error or not isinstance(error, PassFailed):
-                diagnostics.add_error(error)
+                diagnostics.add("error", str(error), error.location)
         if self.timer is not None:
             self.timer.print(sys.stderr)
         if self.flags.verify_diagnostics:
@@ -155,7 +155,7 @@ class Run:
             _load_irdl(self.flags.irdl_file, context)
         module, pipeline = self._parse(context)
         if pipeline is not None:
-            self._run(module, pipeline)
+            self._run(module, pipeline, diagnostics)
         if self.flags.verify_roundtrip:
             _check_roundtrip(module, context)
         if self.flags.emit_bytecode:
@@ -194,9 +194,10 @@ class Run:
             return f"builtin.module({','.join(self.flags.passes)})"
         return self.flags.pass_pipeline
 
-    def _run(self, module: Any, pipeline: str) -> None:
+    def _run(self, module: Any, pipeline: str, diagnostics: Diagnostics) -> None:
         from ted.ir.pass_driver import run_pipeline
         from ted.ir.pipeline_text import parse_pipeline
+        from ted.ir.remarks import collected
         from ted.mlir import ir
 
         if not isinstance(module, ir.Module):
@@ -204,16 +205,20 @@ class Run:
         if self.flags.dump_pass_pipeline:
             print(f"Pass Manager with 1 passes:\n{parse_pipeline(pipeline)}\n", file=sys.stderr)
         before = self._before_text(module, pipeline)
-        try:
-            run_pipeline(
-                module,
-                pipeline,
-                verify_each=self.flags.verify_each,
-                observers=self._observers(),
-            )
-        except TedError:
-            self._reproduce(before, pipeline)
-            raise
+        with collected() as remarks:
+            try:
+                run_pipeline(
+                    module,
+                    pipeline,
+                    verify_each=self.flags.verify_each,
+                    observers=self._observers(),
+                )
+            except TedError:
+                self._reproduce(before, pipeline)
+                raise
+            finally:
+                for one in remarks:
+                    diagnostics.add("remark", one.message, one.location)
 
     def _observers(self) -> list[Any]:
         from ted.tools.observers import IRPrinter

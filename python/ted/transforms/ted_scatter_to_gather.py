@@ -17,8 +17,9 @@ from ted.domain.budget import BudgetExhausted
 from ted.domain.fibres import Fibre, solve_fibres
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, decide_selects, piecewise
 from ted.ir.equations import Equation, System, Tensor, reorder_dims, rewrite_system
-from ted.ir.scalar import substitute
+from ted.ir.remarks import remark
 from ted.ir.rewriting import rewrite_functions
+from ted.ir.scalar import substitute
 from ted.mlir import ir
 
 INVERTIBLE = ("add", "max", "min", "mul")
@@ -44,7 +45,8 @@ def gather_forms(equation: Equation) -> tuple[Equation, ...]:
     try:
         write = [piecewise(w, equation.domain) for w in equation.write]
         fibres = solve_fibres(equation.domain, write)
-    except (NotAffine, BudgetExhausted):
+    except (NotAffine, BudgetExhausted) as reason:
+        remark(f"ted-scatter-to-gather: a scatter stays, {reason}", equation.location)
         return (race_free_first(equation),)
     return tuple(_piece(equation, fibre) for fibre in fibres)
 
