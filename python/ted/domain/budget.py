@@ -7,6 +7,7 @@ the input alone, so a step that is skipped for its price is skipped on every mac
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,8 @@ from typing import TypeVar
 import islpy as isl
 
 from ted.errors import DomainError
+
+_log = logging.getLogger(__name__)
 
 STEP_OPERATIONS = 20_000
 TOTAL_OPERATIONS = 200_000
@@ -85,6 +88,7 @@ def bounded(
         except isl.Error as error:
             if not _is_quota(error):
                 raise
+            _log.debug("gave up an isl step after %d operations: %r", inner.remaining, call)
             if outer is not None:
                 outer.remaining = max(outer.remaining - inner.remaining, 0)
             return None
@@ -106,6 +110,18 @@ def total_budget(operations: int = TOTAL_OPERATIONS) -> Generator[None]:
             raise BudgetExhausted(
                 f"integer set analysis: at most {operations} operations, needed more"
             ) from None
+
+
+@contextmanager
+def own_budget() -> Generator[None]:
+    """Run the block as if no budget enclosed it: for results that are cached for all callers."""
+    outer, token = _current.get(), _current.set(None)
+    _apply(None)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+        _apply(outer)
 
 
 def required(call: Callable[..., _Result], *args: object) -> _Result:

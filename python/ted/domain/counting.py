@@ -16,14 +16,14 @@ import islpy as isl
 
 from ted.domain import conversion, sets
 from ted.domain.affine import Aff
-from ted.domain.budget import BudgetExhausted, required
+from ted.domain.budget import BudgetExhausted, own_budget, required
 from ted.domain.components import Factor, factors
 from ted.domain.lattice import solve_equalities
 from ted.domain.projection import integral
 from ted.errors import DomainError
 
-MAX_SLICES = 4096
-"""More slices than this along the shortest of three or more dims are not counted one by one."""
+MAX_SLICES = 1024
+"""More planes than this in a factor of three or more dims are not counted one by one."""
 MAX_VISITS = 100_000
 """More values than this of a single strided dim are not visited one by one."""
 
@@ -62,7 +62,8 @@ def count_points(points: isl.Set) -> int:
 @lru_cache(maxsize=4096)
 def _count_text(text: str) -> int | BudgetExhausted:
     try:
-        return _count_union(isl.Set(text))
+        with own_budget():
+            return _count_union(isl.Set(text))
     except BudgetExhausted as error:
         return error
 
@@ -90,9 +91,10 @@ def _count_factor(factor: Factor) -> int:
         return lengths[0]
     if len(lengths) == 2:
         return required(_count_plane, points, lengths.index(max(lengths)))
-    shortest = min(range(len(lengths)), key=lambda k: lengths[k])
-    if lengths[shortest] > MAX_SLICES:
-        raise BudgetExhausted(f"counting: at most {MAX_SLICES} slices, got {lengths[shortest]}")
+    planes = math.prod(sorted(lengths)[:-2])
+    if planes > MAX_SLICES:
+        raise BudgetExhausted(f"counting: at most {MAX_SLICES} slices, got {planes}")
+    shortest = lengths.index(min(lengths))
     lower, upper = ranges[shortest]
     return sum(_count_union(_slice(points, shortest, at)) for at in range(lower, upper + 1))
 

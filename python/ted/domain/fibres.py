@@ -3,11 +3,10 @@
 Before: `out[f(x)] += body(x)` for x in a domain: a scatter.
 After:  disjoint pieces `out[write(q)] += body(point(q, t))`: gathers, parallel over q, loops t.
 
-The relation `{ (a, x) : f(x) = a }` is cut into disjoint basic sets (a clamp gives several), each
-into independent factors. A factor is solved over the integers: Hermite form of its equalities,
-loops with one value dropped, targets parametrised densely, loops shifted to zero, divisions taken
-out by residue classes. Every step is a bijective change of dims, so each point of the domain occurs
-in exactly one piece, once.
+The map is cut into factors over independent dims, and the relation `{ (a, x) : f(x) = a }` of each
+into disjoint basic sets (a clamp gives several), which `ted.domain.factor_fibres` solves over the
+integers. The pieces of the map are the products of the pieces of the factors. Every step is a
+bijective change of dims, so each point of the domain occurs in exactly one piece, once.
 """
 
 from __future__ import annotations
@@ -15,20 +14,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import islpy as isl
 
 from ted.domain import sets
-from ted.domain.budget import TOTAL_OPERATIONS, BudgetExhausted, bounded, total_budget
-from ted.domain.charts import Chart
-from ted.domain.components import Factor, factors
-from ted.domain.lattice import solve_equalities
-from ted.domain.normalise import Normalised, normalise
-from ted.domain.pieces import Fibre, finish, product
-from ted.domain.projection import drop_single_valued_loops, integral, parametrise_targets
-from ted.domain.residues import clone_classes, expand_classes
+from ted.domain.budget import BudgetExhausted, own_budget, total_budget
+from ted.domain.components import Factor, IndexFactor, factors, index_factors
+from ted.domain.factor_fibres import Pieces, solve_factor
+from ted.domain.pieces import Fibre, product
 
 MAX_PIECES = 32
 """Residue classes are made only as long as a map has at most so many pieces."""
@@ -60,7 +54,8 @@ def _solve(
 ) -> tuple[Fibre, ...] | BudgetExhausted:
     """The fibres by canonical text: a network repeats its shapes. Giving up is remembered too."""
     try:
-        return _pieces(isl.Set(domain), [isl.PwAff(value) for value in index], keep_last, split)
+        with own_budget():
+            return _pieces(isl.Set(domain), [isl.PwAff(value) for value in index], keep_last, split)
     except BudgetExhausted as error:
         return error
 
@@ -68,123 +63,65 @@ def _solve(
 def _pieces(
     domain: isl.Set, index: Sequence[isl.PwAff], keep_last: int, split: bool
 ) -> tuple[Fibre, ...]:
-    targets, rank = len(index), sets.rank_of(domain)
+    first_kept = sets.rank_of(domain) - keep_last
     with total_budget():
-        relation = sets.index_map(domain, index).reverse().wrap().flatten()
-        parts = [factors(part) for part in sets.disjoint_parts(relation)]
-    first_kept = targets + rank - keep_last
-    solved = [[_solve_factor(f, targets, first_kept, split) for f in part] for part in parts]
-    count = sum(math.prod(len(s.classes) for s in part) for part in solved)
-    by_class = count <= MAX_PIECES
+        parts = [index_factors(part, index) for part in sets.disjoint_parts(domain)]
+    solved = [[_solved_factor(factor, first_kept, split) for factor in part] for part in parts]
+    by_class = sum(math.prod(len(s.classes) for s in part) for part in solved) <= MAX_PIECES
     result: list[Fibre] = []
     for part, solutions in zip(parts, solved, strict=True):
-        target_dims = [[d for d in f.dims if d < targets] for f in part]
-        point_dims = [[d - targets for d in f.dims if d >= targets] for f in part]
         choices = [s.classes if by_class else s.whole for s in solutions]
         if len(result) + math.prod(map(len, choices)) > MAX_UNSPLIT_PIECES:
             raise BudgetExhausted(f"gather form: at most {MAX_UNSPLIT_PIECES} pieces, needed more")
-        chosen = itertools.product(*choices)
-        result += [product(pieces, target_dims, point_dims) for pieces in chosen]
+        targets, dims = [f.targets for f in part], [f.dims for f in part]
+        result += [product(pieces, targets, dims) for pieces in itertools.product(*choices)]
     return tuple(result)
 
 
-@dataclass(frozen=True)
-class _Solved:
-    """The pieces of a factor without and with residue classes."""
-
-    whole: tuple[Fibre, ...]
-    classes: tuple[Fibre, ...]
-
-
-def _solve_factor(factor: Factor, targets: int, first_kept: int, split: bool) -> _Solved:
-    own_targets = sum(dim < targets for dim in factor.dims)
+def _solved_factor(factor: IndexFactor, first_kept: int, split: bool) -> Pieces:
     kept = sum(dim >= first_kept for dim in factor.dims)
-    solved = _solve_factor_text(factor.points.to_str(), own_targets, kept, split)
+    index = tuple(value.to_str() for value in factor.index)
+    solved = _solve_index_factor(factor.domain.to_str(), index, kept, split)
     if isinstance(solved, BudgetExhausted):
         raise solved
     return solved
 
 
 @lru_cache(maxsize=4096)
-def _solve_factor_text(
-    points: str, targets: int, kept: int, split: bool
-) -> _Solved | BudgetExhausted:
-    """One factor under budgets of its own, so that the cache cannot decide what is given up."""
+def _solve_index_factor(
+    domain: str, index: tuple[str, ...], keep_last: int, split: bool
+) -> Pieces | BudgetExhausted:
+    """The pieces of a factor by canonical text; what was given up is remembered too."""
+    functions = [isl.PwAff(value) for value in index]
     try:
         with total_budget():
-            charts = _charts(isl.Set(points), targets, kept)
-        solved = [_whole_and_classes(chart, split) for chart in charts]
+            relation = sets.index_map(isl.Set(domain), functions)
+            pairs = relation.reverse().wrap().flatten()
+            parts = [factors(part) for part in sets.disjoint_parts(pairs)]
+        solved = [_part_pieces(part, len(index), keep_last, split) for part in parts]
     except BudgetExhausted as error:
         return error
-    whole = tuple(piece for piece, _ in solved)
-    classes = tuple(piece for _, pieces in solved for piece in pieces)
-    direct = bounded(_written_directly, isl.Set(points), targets)
-    if direct is not None and 2 * direct.trips <= sum(piece.trips for piece in classes):
-        return _Solved((direct,), (direct,))
-    return _Solved(whole, classes)
+    return Pieces(
+        tuple(piece for pieces in solved for piece in pieces.whole),
+        tuple(piece for pieces in solved for piece in pieces.classes),
+    )
 
 
-def _written_directly(points: isl.Set, targets: int) -> Fibre | None:
-    """The points themselves as outer dims, where no two of them have the same target.
+def _part_pieces(part: Sequence[Factor], targets: int, keep_last: int, split: bool) -> Pieces:
+    """The pieces of a basic set of pairs (target, point), given by its factors."""
+    first_kept = sum(len(f.dims) for f in part) - keep_last
+    target_dims = [[d for d in f.dims if d < targets] for f in part]
+    point_dims = [[d - targets for d in f.dims if d >= targets] for f in part]
+    solved = [
+        solve_factor(f.points, len(own), sum(d >= first_kept for d in f.dims), split)
+        for f, own in zip(part, target_dims, strict=True)
+    ]
 
-    That is the better form when the targets lie so sparsely that a box around them is mostly empty.
-    """
-    rank = sets.rank_of(points)
-    inverse = isl.Map.from_domain(points).move_dims(sets.OUT, 0, sets.IN, targets, rank - targets)
-    if not inverse.is_single_valued():
-        return None
-    pieces = sets.pieces_of(isl.PwMultiAff.from_map(inverse.reverse()).coalesce())
-    if len(pieces) != 1:
-        return None
-    ((_, function),) = pieces
-    coordinates = rank - targets
-    write = tuple(integral(function.get_aff(k)) for k in range(targets))
-    domain = points.project_out(sets.SET, 0, targets).compute_divs()
-    chart = Chart(domain, coordinates, write, tuple(sets.dim_affs(coordinates)))
-    return finish(Normalised(chart, (), ()))
+    def combined(choices: Sequence[Sequence[Fibre]]) -> tuple[Fibre, ...]:
+        chosen = itertools.product(*choices)
+        return tuple(product(pieces, target_dims, point_dims) for pieces in chosen)
 
-
-def _charts(points: isl.Set, targets: int, kept: int) -> list[Chart]:
-    charts = [_solved_chart(part, targets, kept) for part in sets.disjoint_parts(points)]
-    return [parametrise_targets(done) for chart in charts for done in _without_loops(chart)]
-
-
-def _without_loops(chart: Chart) -> list[Chart]:
-    half = TOTAL_OPERATIONS // 2
-    return bounded(drop_single_valued_loops, chart, operations=half) or [chart]
-
-
-def _whole_and_classes(chart: Chart, split: bool) -> tuple[Fibre, list[Fibre]]:
-    """The piece of a chart, and the pieces of its residue classes (itself where there are none)."""
-    with total_budget():
-        normalised = normalise(chart)
-        piece = finish(normalised)
-    if not split:
-        return piece, [piece]
-    try:
-        with total_budget():
-            expanded, normalised = expand_classes(chart, normalised)
-            piece = finish(normalised)
-            classes = clone_classes(expanded, normalised)
-            return piece, [finish(c) for c in classes] if len(classes) > 1 else [piece]
-    except BudgetExhausted:
-        return piece, [piece]
-
-
-def _solved_chart(part: isl.BasicSet, targets: int, kept: int) -> Chart:
-    """The coordinates of the points as functions of the targets and of as few loops as possible.
-
-    Coordinates become functions of the rest in this order: long ones before short ones, which stay
-    as loops, and those to be kept last.
-    """
-    rank = part.dim(sets.SET)
-    whole = isl.Set.from_basic_set(part)
-
-    def cost(dim: int) -> tuple[int, int, int]:
-        limits = sets.dim_range(whole, dim)
-        extent = limits[1] - limits[0] if limits else 0
-        return (dim >= rank - kept, -extent, dim)
-
-    solution = solve_equalities(part, targets, cost)
-    values = solution.values
-    return Chart(solution.domain.compute_divs(), targets, values[:targets], values[targets:])
+    whole = combined([s.whole for s in solved])
+    if all(s.classes is s.whole for s in solved):
+        return Pieces(whole, whole)
+    return Pieces(whole, combined([s.classes for s in solved]))
