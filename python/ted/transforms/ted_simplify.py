@@ -8,13 +8,16 @@ Everything here keeps values: sums are only regrouped inside one tensor, in a fi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ted.ir.affine import decide_selects
+from ted.domain import bounds
+from ted.domain.budget import BudgetExhausted
+from ted.ir.affine import NotAffine, decide_selects, piecewise
 from ted.ir.equations import Equation, System, Tensor, is_contraction, rewrite_system
-from ted.ir.scalar import Expr, add, const, dim, is_const, postorder, rewrite
 from ted.ir.rewriting import rewrite_functions
+from ted.ir.scalar import Expr, add, const, dim, is_const, postorder, rewrite
 from ted.mlir import ir
 
 
@@ -49,7 +52,7 @@ def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equat
     live = [_decided(e) for e in equations if not _is_dead(e)]
     if any(e.combiner != "add" for e in live) or tensor.fill != 0:
         return tuple(live)
-    return _full_write_first(tensor, _merged(live))
+    return _stored_where_alone(_full_write_first(tensor, _merged(live)))
 
 
 def _with_constants(equations: Sequence[Equation]) -> list[Equation]:
@@ -111,6 +114,53 @@ def _full_write_first(tensor: Tensor, equations: list[Equation]) -> tuple[Equati
             rest = equations[:position] + equations[position + 1 :]
             return (replace(equation, combiner="set"), *rest)
     return tuple(equations)
+
+
+def _stored_where_alone(equations: Sequence[Equation]) -> tuple[Equation, ...]:
+    """A map whose elements nothing else writes stores them, instead of adding to a zero."""
+    images = [_image(e) for e in equations]
+
+    def is_alone(position: int) -> bool:
+        own = images[position]
+        others = images[:position] + images[position + 1 :]
+        return own is not None and all(
+            o is not None and _answer(bounds.is_disjoint, own, o) for o in others
+        )
+
+    return tuple(
+        replace(e, combiner="set") if _is_injective_map(e) and is_alone(k) else e
+        for k, e in enumerate(equations)
+    )
+
+
+def _is_injective_map(equation: Equation) -> bool:
+    if equation.combiner != "add" or equation.parallel != equation.rank:
+        return False
+    if equation.is_identity_write:
+        return True
+    index = _written(equation)
+    return index is not None and bool(_answer(bounds.is_injective, equation.domain, index))
+
+
+def _image(equation: Equation) -> Any | None:
+    """The elements that an equation writes; None when they are data or too hard to find."""
+    index = _written(equation)
+    return None if index is None else _answer(bounds.image, equation.domain, index)
+
+
+def _answer(question: Callable[..., Any], *args: Any) -> Any | None:
+    """The answer, or None when finding it takes too many operations."""
+    try:
+        return question(*args)
+    except BudgetExhausted:
+        return None
+
+
+def _written(equation: Equation) -> list[Any] | None:
+    try:
+        return [piecewise(w, equation.domain) for w in equation.write]
+    except NotAffine:
+        return None
 
 
 # ------------------------------------------------------------------ whole tensors
