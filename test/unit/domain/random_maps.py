@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from ted.domain import sets
+from ted.domain.loops import LoopNest
 
 Point = tuple[int, ...]
 
@@ -149,3 +150,19 @@ def enumerate_set(points: isl.Set) -> list[Point]:
 
     points.foreach_point(visit)
     return sorted(found)
+
+
+def visited(nest: LoopNest, rank: int) -> list[Point]:
+    """The points the loops visit, before the guard, in order of visit."""
+    points: list[Point] = []
+
+    def run(depth: int, point: list[int]) -> None:
+        if depth == rank:
+            points.append(tuple(point))
+            return
+        loop = nest.loops[depth]
+        for at in loop.range(point):
+            run(depth + 1, [at if k == loop.dim else x for k, x in enumerate(point)])
+
+    run(0, [0] * rank)
+    return points

@@ -73,6 +73,16 @@ def test_dims_and_single_dims_are_visible() -> None:
     assert not (i // 2).is_affine
 
 
+@settings(derandomize=True, max_examples=150, deadline=None)
+@given(expressions(), st.integers(-9, 9), st.integers(-9, 9))
+def test_a_period_is_a_constant_growth(value: Aff, x: int, y: int) -> None:
+    for index, step in enumerate([(1, 0), (0, 1)]):
+        period = value.period(index)
+        moved = (x + step[0] * period, y + step[1] * period)
+        growth = value.slope(index) * period
+        assert value.evaluate(moved) == value.evaluate((x, y)) + growth
+
+
 def test_a_rational_isl_expression_is_rounded_down() -> None:
     assert conversion.from_isl(isl.Aff("{ [i] -> [(i + 1)/2] }")) == (i + 1) // 2
 

@@ -3,7 +3,7 @@
 import islpy as isl
 import pytest
 
-from ted.domain.budget import BudgetExhausted, bounded, required, total_budget
+from ted.domain.budget import BudgetExhausted, bounded, own_budget, required, total_budget
 from ted.errors import DomainError
 
 POINTS = isl.Set("{ [a, b, c] : exists e : a = 3e + b and 0 <= a < 1000 and 0 <= b < c < 100 }")
@@ -42,6 +42,13 @@ def test_an_exhausted_step_is_charged_to_the_outer_budget() -> None:
     with total_budget(5000):
         assert bounded(POINTS.complement, operations=10) is None
         assert limit() == 4990
+
+
+def test_cached_work_does_not_see_the_budget_of_its_caller() -> None:
+    with total_budget(5000):
+        with own_budget():
+            assert limit() == 0
+        assert limit() == 5000
 
 
 def test_other_isl_errors_are_not_swallowed() -> None:

@@ -1,13 +1,19 @@
 """The fibre solver against enumeration, on random maps and on the forms it is meant to find."""
 
+import math
+import random
 from collections.abc import Sequence
 
 import islpy as isl
 import pytest
 
 from ted.domain import sets
+from ted.domain.budget import BudgetExhausted
+from ted.domain.counting import count, count_points
 from ted.domain.fibres import Fibre, solve_fibres
-from unit.domain.random_maps import Problem, enumerate_set, random_problem
+from ted.domain.loops import loop_nests
+from ted.errors import DomainError
+from unit.domain.random_maps import Problem, enumerate_set, random_problem, random_value, visited
 
 
 def fibres(text: str, index: Sequence[str], keep_last: int = 0, **options: bool) -> list[Fibre]:
@@ -204,6 +210,81 @@ def test_a_resize_by_a_fraction_is_dense_in_classes() -> None:
 def test_a_dim_that_the_index_does_not_use_is_a_loop() -> None:
     (piece,) = fibres("{ [i, j] : 0 <= i < 8 and 0 <= j < 5 }", ["i"])
     assert (piece.extents, piece.parallel) == ((8, 5), 1)
+
+
+def test_stride_and_dilation_above_one_read_without_division() -> None:
+    bounds = "0 <= i < 111 and 0 <= k < 3"
+    pieces = fibres(f"{{ [i, k] : {bounds} and 0 <= 3i + 2k - 2 < 332 }}", ["3i + 2k - 2"], 1)
+    assert [show(piece.write) for piece in pieces] == [["3*d0"], ["3*d0 + 1"], ["3*d0 + 2"]]
+    assert all(fills_its_box(piece) and len(piece.extents) == 1 for piece in pieces)
+
+
+def test_digits_of_a_number_are_dims_of_their_own() -> None:
+    (piece,) = fibres(
+        "{ [c, y, x] : 0 <= c < 4 and 0 <= y < 16 and 0 <= x < 16 }",
+        ["4c + 2 * (y % 2) + x % 2", "y // 2", "x // 2"],
+    )
+    assert (piece.extents, piece.parallel) == ((4, 2, 2, 8, 8), 5)
+    assert show(piece.write) == ["4*d0 + 2*d1 + d2", "d3", "d4"]
+    assert show(piece.point) == ["d0", "d1 + 2*d3", "d2 + 2*d4"]
+    assert fills_its_box(piece)
+
+
+def test_sparse_targets_without_repetition_are_written_directly() -> None:
+    (piece,) = fibres(
+        "{ [i, j, k] : 0 <= i < 7 and 0 <= j < 3 and 0 <= k < 2 }",
+        ["2k - 2i + 12", "i", "3i + 2j"],
+    )
+    assert (piece.extents, piece.parallel) == ((7, 2, 3), 3)
+    assert show(piece.write) == ["-2*d0 + 2*d1 + 12", "d0", "3*d0 + 2*d2"]
+    assert show(piece.point) == ["d0", "d2", "d1"]
+    assert fills_its_box(piece)
+
+
+def test_clamps_in_three_dims_are_twenty_seven_pieces() -> None:
+    dims = "[a, b, c, i, j, k]"
+    bounds = "0 <= a, b, c < 16 and 0 <= i, j, k < 3"
+    index = [f"min(max({x} + {r} - 1, 0), 15)" for x, r in ("ai", "bj", "ck")]
+    pieces = fibres(f"{{ {dims} : {bounds} }}", index)
+    assert len(pieces) == 27
+    assert sum(count_points(piece.domain) for piece in pieces) == 48**3
+
+
+def test_more_pieces_than_anyone_wants_are_given_up() -> None:
+    dims = ", ".join(f"i{k}, r{k}" for k in range(6))
+    bounds = " and ".join(f"0 <= i{k} < 9 and 0 <= r{k} < 3" for k in range(6))
+    index = [f"min(max(i{k} + r{k} - 1, 0), 8)" for k in range(6)]
+    for _ in range(2):  # the second time from memory
+        with pytest.raises(BudgetExhausted, match="pieces"):
+            fibres(f"{{ [{dims}] : {bounds} }}", index)
+
+
+def test_an_unbounded_domain_is_refused() -> None:
+    with pytest.raises(DomainError, match="bounded"):
+        fibres("{ [i] : i >= 0 }", ["i"])
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_large_random_maps_lose_no_point(seed: int) -> None:
+    rng = random.Random(seed)
+    extents = [rng.choice([1, 3, 8, 28, 56, 224]) for _ in range(rng.randint(1, 3))]
+    rank = len(extents)
+    index = [random_value(rng, rank, rng.randint(1, 2)).function for _ in range(rng.randint(1, 3))]
+    pieces = solve_fibres(sets.box(extents), index)
+    assert sum(count(piece.domain).points for piece in pieces) >= count_points(sets.box(extents))
+    if all(count(piece.domain).exact for piece in pieces):
+        assert sum(count_points(piece.domain) for piece in pieces) == math.prod(extents)
+
+
+def test_loops_over_the_pieces_make_few_empty_trips() -> None:
+    trips, points = 0, 0
+    for seed in range(80):
+        problem = random_problem(seed)
+        points += len(problem.points)
+        for piece in solve_fibres(problem.domain, problem.functions):
+            for nest in loop_nests(piece.domain):
+                trips += len(visited(nest, len(piece.extents)))
+    assert points <= trips <= 1.1 * points
 
 
 def test_many_classes_fall_back_to_one_piece() -> None:

@@ -6,41 +6,25 @@ import pytest
 from ted.domain import sets
 from ted.domain.loops import LoopNest, loop_nests
 from ted.errors import DomainError
-from unit.domain.random_maps import Point, constant, enumerate_set, random_problem
-
-
-def trips(nest: LoopNest, rank: int) -> list[Point]:
-    """The points the loops visit, before the guard, in order of visit."""
-    visited: list[Point] = []
-
-    def run(depth: int, point: list[int]) -> None:
-        if depth == rank:
-            visited.append(tuple(point))
-            return
-        loop = nest.loops[depth]
-        for at in loop.range(point):
-            run(depth + 1, [at if k == loop.dim else x for k, x in enumerate(point)])
-
-    run(0, [0] * rank)
-    return visited
+from unit.domain.random_maps import Point, constant, enumerate_set, random_problem, visited
 
 
 def scanned(nest: LoopNest, rank: int) -> list[Point]:
-    return [p for p in trips(nest, rank) if all(c.holds(p) for c in nest.guard)]
+    return [p for p in visited(nest, rank) if all(c.holds(p) for c in nest.guard)]
 
 
 def test_a_triangle_is_scanned_without_guard() -> None:
     (nest,) = loop_nests(isl.Set("{ [i, j] : 0 <= j <= i < 5 }"))
     assert [str(b) for b in nest.loops[1].upper] == ["d0 + 1"]
     assert nest.guard == ()
-    assert len(trips(nest, 2)) == 15
+    assert len(visited(nest, 2)) == 15
 
 
 def test_the_order_of_the_loops_can_be_chosen() -> None:
     (nest,) = loop_nests(isl.Set("{ [i, j] : 0 <= j <= i < 5 }"), order=[1, 0])
     assert [loop.dim for loop in nest.loops] == [1, 0]
     assert [str(b) for b in nest.loops[1].lower] == ["d1"]
-    assert len(trips(nest, 2)) == 15
+    assert len(visited(nest, 2)) == 15
 
 
 def test_a_stride_stays_as_guard() -> None:
@@ -55,7 +39,7 @@ def test_an_unbounded_set_is_refused() -> None:
 
 def test_sets_without_dims_and_without_points() -> None:
     (nest,) = loop_nests(sets.universe(0))
-    assert trips(nest, 0) == [()]
+    assert visited(nest, 0) == [()]
     assert loop_nests(sets.empty(2)) == ()
 
 
@@ -65,6 +49,6 @@ def test_loops_visit_each_point_once(seed: int) -> None:
     rank = sets.rank_of(problem.domain)
     points = problem.domain.intersect(problem.functions[0].ge_set(constant(rank, 1).function))
     nests = loop_nests(points, tuple(reversed(range(rank))) if seed % 2 else None)
-    visited = [p for nest in nests for p in scanned(nest, rank)]
-    assert sorted(visited) == enumerate_set(points)
-    assert sum(len(trips(nest, rank)) for nest in nests) <= 8 * len(visited)
+    points_in_order = [p for nest in nests for p in scanned(nest, rank)]
+    assert sorted(points_in_order) == enumerate_set(points)
+    assert sum(len(visited(nest, rank)) for nest in nests) <= 8 * len(points_in_order)
