@@ -1,0 +1,148 @@
+"""Every operator through the reference interpreter: values, orders 1 and 2, work, sizes, forms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ted
+from numeric.operators import OPERATORS, Operator
+from ted.ir.equations import Tensor, topological
+from ted.testing import Counts
+from ted.testing.tracing import interpreted, module_of, nodes
+from ted.transforms.gradient import differentiate
+from ted.transforms.ted_report_gradient import GradientReport, report_function
+
+BY_NAME = {o.name: o for o in OPERATORS}
+Array = np.ndarray[Any, Any]
+TOLERANCE = {"rtol": 1e-10, "atol": 1e-11}
+
+
+@dataclass(frozen=True)
+class Program:
+    """An operator with its gradients of two orders and an array for every input."""
+
+    inputs: list[Tensor]
+    output: Tensor
+    heads: list[Tensor]
+    gradients: list[list[Tensor]]  # of order 1, of order 2
+    arrays: list[Array]
+    cotangents: list[list[Array]]
+
+
+@cache
+def program(name: str) -> Program:
+    """The operator traced, and differentiated twice with respect to all floats and the head."""
+    operator = BY_NAME[name]
+    arrays = operator.arrays()
+    generator = np.random.default_rng(11)
+    placeholders = [
+        ted.placeholder(a.shape, a.dtype.name, name=f"x{k}") for k, a in enumerate(arrays)
+    ]
+    (output,) = nodes(operator.ours(*placeholders))
+    inputs = nodes(placeholders)
+    known, outputs = [t for t in inputs if t.dtype.is_float], [output]
+    heads: list[Tensor] = []
+    gradients: list[list[Tensor]] = []
+    cotangents: list[list[Array]] = []
+    for order in (1, 2):
+        new = [Tensor(f"d{order}_{k}", t.shape, t.dtype) for k, t in enumerate(outputs)]
+        found = list(differentiate(outputs, known, new).gradients)
+        heads, known, outputs = [*heads, *new], [*known, *new], found
+        gradients.append(found)
+        cotangents.append([np.asarray(generator.normal(size=t.shape)) for t in new])
+    return Program(inputs, output, heads, gradients, arrays, cotangents)
+
+
+@cache
+def torch_gradients(name: str) -> tuple[Any, list[Array], list[Array]]:
+    """The value and the gradients of both orders by torch in float64."""
+    p = program(name)
+    known = [torch.tensor(a, requires_grad=a.dtype.kind == "f") for a in p.arrays]
+    floats = [t for t in known if t.requires_grad]
+    value = BY_NAME[name].theirs(*known)
+    (head,) = [torch.tensor(c, requires_grad=True) for c in p.cotangents[0]]
+    first = torch.autograd.grad(value, floats, head, create_graph=True, allow_unused=True)
+    first = [torch.zeros_like(x) if g is None else g for x, g in zip(floats, first, strict=True)]
+    pairs = zip(first, p.cotangents[1], strict=True)
+    product = sum((g * torch.tensor(v)).sum() for g, v in pairs)
+    second = torch.autograd.grad(product, [*floats, head], allow_unused=True)
+    zeros = [torch.zeros_like(x) for x in (*floats, head)]
+    second = [z if g is None else z + g for z, g in zip(zeros, second, strict=True)]
+    first = [z + g for z, g in zip(zeros, first, strict=False)]
+    return value.detach().numpy(), *([g.detach().numpy() for g in gs] for gs in (first, second))
+
+
+def report(p: Program, outputs: list[Tensor], results: int) -> GradientReport:
+    return report_function(module_of([*p.inputs, *p.heads], outputs), results=results)
+
+
+names = pytest.mark.parametrize("name", BY_NAME)
+
+
+@names
+def test_value_equals_torch(name):
+    p = program(name)
+    (got,) = interpreted(p.inputs, [p.output])(*p.arrays)
+    np.testing.assert_allclose(got, torch_gradients(name)[0], **TOLERANCE)
+
+
+@names
+@pytest.mark.parametrize("order", [1, 2])
+def test_gradients_equal_torch(name, order):
+    p = program(name)
+    wanted = torch_gradients(name)[order]
+    values = [*p.arrays, *(a for arrays in p.cotangents for a in arrays)]
+    found = interpreted([*p.inputs, *p.heads], p.gradients[order - 1])(*values)
+    for position, (got, want) in enumerate(zip(found, wanted, strict=True)):
+        np.testing.assert_allclose(got, want, **TOLERANCE, err_msg=f"gradient {position}")
+
+
+@names
+def test_all_gradients_are_gathers_with_disjoint_writes(name):
+    p = program(name)
+    for gradients in p.gradients:
+        found = report(p, gradients, 0)
+        if not BY_NAME[name].scatters:
+            assert not found.scatters, str(found)
+            assert all(e.disjoint for e in found.equations), str(found)
+
+
+@names
+def test_report_counts_what_the_interpreter_executes(name):
+    p = program(name)
+    values = [*p.arrays, *(a for arrays in p.cotangents for a in arrays)]
+    for outputs in ([p.output], [p.output, *p.gradients[0]], p.gradients[1]):
+        counts = Counts()
+        interpreted([*p.inputs, *p.heads], outputs, counts)(*values)
+        found = report(p, outputs, 1)
+        assert all(e.exact for e in found.equations)
+        executed = [(c.combiner, c.points, c.operations) for c in counts.per_op]
+        assert [(e.combiner, e.points, e.operations) for e in found.equations] == executed
+
+
+@names
+def test_work_of_the_gradients_is_bounded(name):
+    p = program(name)
+    found = report(p, [p.output, *p.gradients[0]], 1)
+    if found.ratio is not None:
+        assert found.ratio <= BY_NAME[name].heaviest, str(found)
+
+
+@names
+def test_no_value_is_larger_than_the_largest_of_the_result(name):
+    p = program(name)
+    largest = max(t.size for t in topological([p.output]))
+    for gradients in p.gradients:
+        for tensor in topological(gradients):
+            assert tensor.size <= largest, f"{tensor} above {largest} elements"
+
+
+def test_table_has_no_name_twice():
+    assert len(BY_NAME) == len(OPERATORS)
+    assert all(isinstance(o, Operator) for o in OPERATORS)
