@@ -149,7 +149,7 @@ def baseline() -> str:
 
 def main() -> None:
     """Print the table; the ratio is NumPy's time over ours, above 1 is faster, with quartiles."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--dtype", choices=DTYPES, default="f32")
     parser.add_argument("--shapes", default=SHAPES, help="MxNxK with commas between them")

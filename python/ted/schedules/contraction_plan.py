@@ -18,7 +18,7 @@ from ted.schedules.vector_target import VectorTarget
 
 NO_DIM = Dim(1, 0, 0, 0)
 # Summed products that one visit of an output tile handles; longer reductions are cut.
-REDUCTION_BLOCK = 512
+REDUCTION_BLOCK = 1152
 # Cycles to pack one element of B, by how it is read; rows must be many enough to pay for it.
 PACK_CYCLES = {"none": 0.0, "copy": 0.2, "transpose": 0.5, "gather": 1.5}
 MIN_ROWS_FOR_RELAYOUT = 4

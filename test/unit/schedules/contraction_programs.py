@@ -106,13 +106,6 @@ def stages(target: str) -> tuple[Stage, ...]:
     return tuple(with_target(stage) for stage in CPU_STAGES)
 
 
-def lowered(source: str, until: str, target: str = "avx512") -> str:
-    """The module's text at the end of a stage."""
-    with make_context() as context:
-        module = ir.Module.parse(source, context)
-        return str(run_pipeline(module, until, stages(target)))
-
-
 def run(source: str, inputs: Sequence[np.ndarray], out: np.ndarray, target: str = "") -> np.ndarray:
     """Compile `main` and call it with the inputs and the memory of its result."""
     with make_context() as context:

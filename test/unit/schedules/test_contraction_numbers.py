@@ -58,8 +58,11 @@ def test_matrix_product_for_each_vector_width(layout: str, element: str, target:
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
-def test_a_reduction_in_blocks_with_a_shorter_last_one(layout: str) -> None:
-    check(matmul(50, 40, 2306, layout))
+def test_a_reduction_in_blocks_with_a_shorter_last_one(
+    layout: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contraction_plan, "REDUCTION_BLOCK", 128)
+    check(matmul(50, 40, 578, layout))
 
 
 def test_batched_product() -> None:
@@ -127,7 +130,8 @@ def test_convolution_and_its_gradients(name: str, element: str) -> None:
     check(replace(CONVOLUTIONS[name], element=element))
 
 
-def test_weight_gradient_summed_in_blocks() -> None:
+def test_weight_gradient_summed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(contraction_plan, "REDUCTION_BLOCK", 100)
     check(
         Program(
             "pppprrr", ((5, 20, 20, 3), "m, n+i, p+j, k"), ((5, 18, 18, 17), "m, n, p, l"),
