@@ -3,7 +3,7 @@
 
 // CHECK-LABEL: gradient report of @squares
 // CHECK-NEXT: C: add, gather, disjoint, 32 operations at 16 points, 160 bytes (model.py:41)
-// CHECK-NEXT: dA: add, scatter (the write depends on reduction dims d0, d1), not proved disjoint, 30 operations at 10 points
+// CHECK-NEXT: dA: add, scatter (the write depends on reduction dims d0, d1), sequential, 30 operations at 10 points
 // CHECK-NEXT: 2 equations, 1 scatter, 62 operations
 // CHECK-NEXT: gradients / results: 0.94 (32 operations)
 // CHECK: func.func @squares

@@ -29,6 +29,7 @@ class EquationReport:
     place: str
     form: str  # gather | scatter
     reason: str  # why it scatters, else empty
+    parallel: int  # number of parallel dims
     disjoint: bool  # proved: different parallel points write different elements
     combiner: str
     points: int
@@ -86,6 +87,7 @@ class GradientReport:
 def _line(e: EquationReport) -> str:
     form = f"{e.form} ({e.reason})" if e.reason else e.form
     writes = "disjoint" if e.disjoint else "not proved disjoint"
+    writes = "sequential" if e.form == "scatter" and not e.parallel else writes
     count = f"{e.operations} operations at {e.points} points"
     bound = "" if e.exact else " (bound)"
     place = f" ({e.place})" if e.place else ""
@@ -174,6 +176,7 @@ def _report(op: ir.Operation, primal: bool) -> EquationReport:
         place="" if place is None else str(place),
         form="scatter" if reason else "gather",
         reason=reason,
+        parallel=len(op_sets.parallel),
         disjoint=_is_disjoint(op_sets),
         combiner=op_sets.op.combiner_name,
         points=points,
