@@ -101,7 +101,7 @@ def combiner_is_known(op: Any) -> str | None:
     if name not in COMBINERS:
         return f"combiner must be one of {', '.join(COMBINERS)}, got '{name}'"
     if len(op.results) != COMBINERS[name]:
-        return f"combiner '{name}' has {COMBINERS[name]} results, got {len(op.results)}"
+        return f"combiner '{name}' wants {COMBINERS[name]} result(s), got {len(op.results)}"
     return None
 
 

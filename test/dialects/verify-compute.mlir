@@ -433,7 +433,7 @@ func.func @unknown_combiner(%A: tensor<4xf32>, %init: tensor<4xf32>) {
 // -----
 
 func.func @argmax_with_one_result(%A: tensor<4xf32>, %init: tensor<4xf32>) {
-  // expected-error@+1 {{ted.compute: combiner 'argmax' has 2 results, got 1}}
+  // expected-error@+1 {{ted.compute: combiner 'argmax' wants 2 result(s), got 1}}
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     "ted.yield"(%a) : (f32) -> ()

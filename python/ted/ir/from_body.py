@@ -70,8 +70,8 @@ def _is_implied(read: _Guarded, paths: dict[Expr, Expr], domain: Any) -> bool:
     What implies it are selects above it, so that leaving out all the implied ones at once is right.
     """
     path = paths.get(read.value)
-    if path is None:
-        return True
+    if path is None or read.value.op != "select":
+        return False  # the condition is decided, and the body was simplified around it
     if read.guard is None:
         return set(conjuncts(read.condition)) <= set(conjuncts(path))
     used = domain.intersect(over_approximation(path, domain))
