@@ -17,7 +17,6 @@ from ted.lowering.scalars import (
     conditional,
     constant,
     element_type,
-    index,
 )
 from ted.mlir import arith, ir, tensor
 
@@ -80,13 +79,5 @@ def _copy(
 
 
 def _reduction_index(piece: Piece, dims: Sequence[ir.Value]) -> ir.Value:
-    reductions = [c for c, kind in zip(piece.coordinates, piece.iterators, strict=True)
-                  if kind == "reduction"]  # fmt: skip
-    total = ir.AffineExpr.get_constant(0)
-    for coordinate, extent in zip(reductions, piece.reduction_extents, strict=True):
-        total = total * extent + coordinate
     i64 = ir.IntegerType.get_signless(64)
-    from ted.lowering.affine_forms import down
-
-    place = affine_value(down(total), dims) if reductions else index(0)
-    return arith.IndexCastOp(i64, place).result
+    return arith.IndexCastOp(i64, affine_value(piece.place, dims)).result

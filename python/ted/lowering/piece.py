@@ -50,7 +50,8 @@ class Piece:
     domain: tuple[Constraint, ...]
     reads: tuple[Read | None, ...]  # None: the guard holds nowhere, the value is 0
     write: tuple[Expr, ...]
-    coordinates: tuple[Expr, ...]
+    coordinates: tuple[Expr, ...]  # of the original dims, which `ted.index` counts
+    place: Expr  # row-major index over the original reduction dims
     reduction_extents: tuple[int, ...]
     combiner: str
     body: ir.Block
@@ -82,14 +83,15 @@ class Piece:
 
     def substituted(self, exprs: list[Expr], extents: tuple[int, ...]) -> Piece:
         """The piece over new dims; `exprs` gives every old dim in terms of the new ones."""
-        new = [substitute(exprs, e) for e in (*self.write, *self.coordinates)]
+        new = [substitute(exprs, e) for e in (*self.write, *self.coordinates, self.place)]
         return replace(
             self,
             extents=extents,
             domain=tuple(_moved(c, exprs) for c in self.domain),
             reads=tuple(r and _moved_read(r, exprs) for r in self.reads),
             write=tuple(new[: len(self.write)]),
-            coordinates=tuple(new[len(self.write) :]),
+            coordinates=tuple(new[len(self.write) : -1]),
+            place=new[-1],
         )
 
     def cut(self, lower: tuple[int, ...], extents: tuple[int, ...]) -> Piece:
@@ -139,6 +141,7 @@ def from_compute(op: ir.OpView) -> Piece:
         reads=tuple(reads),
         write=tuple(ir.AffineMapAttr(attributes["write"]).value.results),
         coordinates=tuple(ir.AffineExpr.get_dim(k) for k in range(len(extents))),
+        place=_row_major(extents, iterators),
         reduction_extents=tuple(
             e for e, kind in zip(extents, iterators, strict=True) if kind == "reduction"
         ),
@@ -149,6 +152,14 @@ def from_compute(op: ir.OpView) -> Piece:
         mode=ir.StringAttr(attributes["mode"]).value if "mode" in attributes else "check",
     )
     return piece if piece.is_empty else piece.settled()
+
+
+def _row_major(extents: tuple[int, ...], iterators: tuple[str, ...]) -> Expr:
+    place = ir.AffineExpr.get_constant(0)
+    for k, (extent, kind) in enumerate(zip(extents, iterators, strict=True)):
+        if kind == "reduction":
+            place = place * extent + ir.AffineExpr.get_dim(k)
+    return down(place)
 
 
 def constraints_of(attribute: ir.Attribute) -> tuple[Constraint, ...]:

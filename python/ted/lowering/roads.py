@@ -11,6 +11,7 @@ from ted.lowering.parts import parts_of
 from ted.lowering.piece import Piece
 from ted.lowering.superfluous_inits import without_superfluous_inits
 from ted.lowering.slices import written_slice
+from ted.lowering.unit_dims import squeezed, without_unit_iterations
 from ted.mlir import ir
 
 
@@ -18,7 +19,11 @@ def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
     """Emit the piece at the insertion point; returns the new values of its results."""
     if piece.is_empty or 0 in _shape(piece.inits[0]):
         return list(piece.inits)
-    piece = without_superfluous_inits(piece)
+    piece, reshaped = squeezed(piece)
+    return reshaped(_lower(without_superfluous_inits(piece), paddings))
+
+
+def _lower(piece: Piece, paddings: Paddings) -> list[ir.Value]:
     results = list(piece.inits)
     contraction = as_contraction(piece, paddings)
     if contraction is not None:
@@ -29,6 +34,8 @@ def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
 
 
 def _emit(piece: Piece, where: object, results: list[ir.Value]) -> list[ir.Value]:
+    if where is None:
+        piece = without_unit_iterations(piece)
     target = written_slice(piece)
     if where is None and target is not None:
         if is_long_arg_reduction(piece):

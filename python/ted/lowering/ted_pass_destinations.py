@@ -2,7 +2,8 @@
 
 Before: `func @f(%a: tensor<4xf32>) -> tensor<4xf32>`
 After: `func @f(%a: memref<4xf32>, %out: memref<4xf32>)`, where the chain of operations that makes
-the result starts from `%out` itself instead of from a `tensor.empty`.
+the result starts from `%out` itself instead of from a `tensor.empty`. Unit dims are left out of the
+memrefs: the pointers are the same.
 
 Results are destinations from the start because upstream's late elimination of empty tensors can
 give two results one memory.  For the same reason each fill and empty tensor has one user, which
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.lowering.unit_dims import collapse, expand
 from ted.mlir import bufferization, func, ir, tensor
 
 _ARGUMENT = "{llvm.noalias}"
@@ -40,7 +42,7 @@ def _convert(function: func.FuncOp) -> None:
                 if _is_void(value.type):
                     continue
                 bufferization.MaterializeInDestinationOp(
-                    None, value, out, restrict=True, writable=True
+                    None, collapse(value), out, restrict=True, writable=True
                 )
             func.ReturnOp([])
         terminator.erase()
@@ -79,8 +81,14 @@ def _arguments_to_memrefs(block: ir.Block) -> list[ir.Value]:
 def _memref(kind: ir.Type) -> ir.MemRefType:
     shaped = ir.RankedTensorType(kind)
     # A pointer to nothing has no type with bare pointers, so it is passed as one to an element.
-    shape = [] if 0 in shaped.shape else shaped.shape
+    shape = [] if 0 in shaped.shape else [e for e in shaped.shape if e != 1]
     return ir.MemRefType.get(shape, shaped.element_type)
+
+
+def _to_tensor(memory: ir.Value, *, writable: bool = False) -> ir.Value:
+    shaped = ir.MemRefType(memory.type)
+    kind = ir.RankedTensorType.get(shaped.shape, shaped.element_type)
+    return bufferization.ToTensorOp(kind, memory, restrict=True, writable=writable or None).result
 
 
 def _is_void(kind: ir.Type) -> bool:
@@ -93,7 +101,8 @@ def _replace_by_tensor(block: ir.Block, old: ir.Value, memory: ir.Value) -> None
             shaped = ir.RankedTensorType(old.type)
             value = tensor.EmptyOp(shaped.shape, shaped.element_type).result
         else:
-            value = bufferization.ToTensorOp(old.type, memory, restrict=True).result
+            value = _to_tensor(memory)
+            value = value if value.type == old.type else expand(value, old.type)
     old.replace_all_uses_with(value)
 
 
@@ -103,7 +112,8 @@ def _add_destination(block: ir.Block, value: ir.Value) -> ir.Value:
     if root is None or root.owner.operation.block != block:
         return out  # starts from something else: materialize_in_destination copies
     with ir.InsertionPoint.at_block_begin(block), value.location:
-        start = bufferization.ToTensorOp(value.type, out, restrict=True, writable=True).result
+        start = _to_tensor(out, writable=True)
+        start = start if start.type == root.type else expand(start, root.type)
     root.replace_all_uses_with(start)
     return out
 
@@ -130,4 +140,6 @@ def _destination_operand(op: ir.Operation, result: int) -> int | None:
         return 1
     if op.name == "scf.for":
         return 3 + result
+    if op.name == "tensor.expand_shape":
+        return 0
     return None

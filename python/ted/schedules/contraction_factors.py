@@ -47,6 +47,9 @@ def split_factors(op: ir.Operation) -> ir.Operation | None:
     found = extents(op)
     if factors is None or found is None:
         return None
+    # A factor that depends on every dim is computed at every point anyway: nothing is saved.
+    if any(len(factor.dims) == len(found) for factor in factors):
+        return None
     largest = max(prod(ir.ShapedType(value.type).shape) for value in op.operands)
     spaces = [_space(op, factor, found) for factor in factors]
     if any(prod(shape) > largest for shape, _ in spaces):
