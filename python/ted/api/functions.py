@@ -17,6 +17,7 @@ from ted.frontend.functions import (
     Signature,
     Trace,
     arrays_of,
+    call_key,
     has_tensors,
     signature_of,
     trace_signature,
@@ -33,16 +34,32 @@ class Function:
         self._fn = fn
         self._target = target
         self._compiled: dict[Signature, tuple[Trace, CompiledFunction]] = {}
+        self._known: dict[Any, tuple[Trace, CompiledFunction]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays, or build the expression on tensors.
 
         Raises: FrontendError for what cannot be traced; ExecutionError for what cannot be run.
         """
-        if has_tensors(args, kwargs):
-            return self._fn(*args, **kwargs)
-        traced, compiled = self._specialised(args, kwargs)
-        return traced.results(compiled(*arrays_of(self._fn, args, kwargs)))
+        arrays: list[Any] = []
+        key = None if kwargs else call_key(args, arrays)
+        found = self._find(key)
+        if found is None:
+            if has_tensors(args, kwargs):
+                return self._fn(*args, **kwargs)
+            found = self._specialised(args, kwargs)
+            arrays = arrays_of(self._fn, args, kwargs)
+            if key is not None:
+                self._known[key] = found
+        traced, compiled = found
+        return traced.results(compiled(*arrays))
+
+    def _find(self, key: Any) -> tuple[Trace, CompiledFunction] | None:
+        """What an equal call found; signatures name the argument that cannot be looked up."""
+        try:
+            return self._known.get(key)
+        except TypeError:
+            return None
 
     def trace(self, *args: Any, **kwargs: Any) -> Trace:
         """The program for arguments like these."""
@@ -72,7 +89,7 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
 
     Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
     of its argument.
-    Raises: DerivativeError when the result is not one scalar tensor, or an argument has no gradient.
+    Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient.
     """
     positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
 

@@ -80,6 +80,21 @@ def arrays_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
     return [value for _, value in leaves if _is_array(value)]
 
 
+def call_key(nest: Any, arrays: list[Any]) -> Any:
+    """A hashable key of positional arguments, which tells calls apart as signatures do, but faster.
+
+    The arrays in them are appended to `arrays`, in the order of the placeholders.
+    """
+    if _is_array(nest):
+        arrays.append(nest)
+        return nest.shape, nest.dtype
+    if isinstance(nest, dict):
+        return dict, tuple(nest), tuple([call_key(v, arrays) for v in nest.values()])
+    if isinstance(nest, (tuple, list)):
+        return type(nest), tuple([call_key(v, arrays) for v in nest])
+    return type(nest), nest
+
+
 def trace(
     fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
 ) -> Trace:
