@@ -44,7 +44,7 @@ def test_a_random_program_and_its_gradients_survive(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(12))
 def test_a_random_contraction_survives(seed: int) -> None:
-    system = random_contraction(seed).system()
+    system = random_contraction(seed).system
     check(system, random_arrays(system, seed))
 
 
