@@ -143,9 +143,8 @@ def module(program: Any, *arguments: Any) -> ir.Module:
 
 def _module_text(system: System) -> str:
     with dialects.make_context(), ir.Location.unknown():
-        return to_module(system).operation.get_asm(enable_debug_info=True)
+        return str(to_module(system).operation.get_asm(enable_debug_info=True))
 
 
 def _spec(tensor: Node) -> ArgSpec:
     return ArgSpec(tensor.name, tensor.dtype.name, tensor.shape)
-

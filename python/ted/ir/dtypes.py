@@ -20,10 +20,12 @@ class DType:
 
     @property
     def is_float(self) -> bool:
+        """Whether values of the type can have gradients."""
         return self.kind == "float"
 
     @property
     def is_index(self) -> bool:
+        """Whether this is the type of iteration dims and subscripts."""
         return self.kind == "index"
 
 

@@ -62,6 +62,7 @@ class Tensor:
 
     @property
     def is_input(self) -> bool:
+        """Whether the tensor comes from outside."""
         return self.fill is None and not self.equations
 
     @property
@@ -92,10 +93,12 @@ class Equation:
 
     @property
     def rank(self) -> int:
+        """Number of iteration dims."""
         return len(self.extents)
 
     @property
     def reduction_dims(self) -> range:
+        """Positions of the dims that the write may not use."""
         return range(self.parallel, self.rank)
 
     @property

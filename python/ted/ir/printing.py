@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ted.domain import conversion, sets
 from ted.ir.equations import Equation, System, Tensor
@@ -22,7 +22,7 @@ def format_expr(e: Expr, names: Sequence[str] = (), outer: int = 0) -> str:
     if e.op == "const":
         return f"{e.attr:g}" if e.dtype.is_float else str(e.attr)
     if e.op == "dim":
-        return names[e.attr] if e.attr < len(names) else f"d{e.attr}"
+        return str(names[e.attr]) if e.attr < len(names) else f"d{e.attr}"
     if e.op == "load":
         return f"{e.attr.name}[{', '.join(format_expr(a, names) for a in e.args)}]"
     if e.op in _INFIX:
@@ -60,7 +60,10 @@ def format_guard(equation: Equation, names: Sequence[str]) -> str:
 def format_equation(tensor: Tensor, equation: Equation) -> str:
     """One equation with the ranges of its reduction dims and, if any, its extra conditions."""
     names = dim_names(equation)
-    show: Callable[[Expr], str] = lambda e: format_expr(e, names)
+
+    def show(e: Expr) -> str:
+        return format_expr(e, names)
+
     target = f"{tensor.name}[{', '.join(show(w) for w in equation.write)}]"
     body = show(equation.body)
     update = _UPDATE.get(equation.combiner)

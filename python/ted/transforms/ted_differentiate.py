@@ -48,9 +48,7 @@ class TedDifferentiate:
 def _functions(module: ir.Module) -> dict[str, ir.Operation]:
     found = (op.operation for op in module.body.operations)
     return {
-        ir.StringAttr(op.attributes["sym_name"]).value: op
-        for op in found
-        if op.name == "func.func"
+        ir.StringAttr(op.attributes["sym_name"]).value: op for op in found if op.name == "func.func"
     }
 
 
@@ -106,10 +104,12 @@ def _positions(request: ir.Operation, system: System, name: str) -> list[int]:
 
 def _check_type(request: ir.Operation, system: System, name: str) -> None:
     declared = ir.TypeAttr(request.attributes["function_type"]).value
-    wanted = ir.FunctionType.get(*(
-        [ir.RankedTensorType.get(t.shape, mlir_type(t.dtype)) for t in tensors]
-        for tensors in (system.inputs, system.outputs)
-    ))
+    wanted = ir.FunctionType.get(
+        *(
+            [ir.RankedTensorType.get(t.shape, mlir_type(t.dtype)) for t in tensors]
+            for tensors in (system.inputs, system.outputs)
+        )
+    )
     if declared != wanted:
         raise VerifyError(
             f"{name}: the type of this VJP is {wanted}, got {declared}",

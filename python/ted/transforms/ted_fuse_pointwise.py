@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from ted.ir.affine import canonical_indices, decide_selects
 from ted.ir.equations import Equation, System, Tensor, is_contraction, reads, rewrite_system
-from ted.ir.scalar import Expr, loads, postorder, rebuild, rewrite, substitute, weight
 from ted.ir.rewriting import rewrite_functions
+from ted.ir.scalar import Expr, loads, postorder, rebuild, rewrite, substitute, weight
 from ted.mlir import ir
 
 EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free

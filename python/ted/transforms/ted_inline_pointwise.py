@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 from ted.ir.equations import Equation, System, Tensor, rewrite_system
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import TRUE, Expr, loads, postorder, reads_data, rebuild, rewrite, substitute
 from ted.ir.rewriting import rewrite_functions
+from ted.ir.scalar import TRUE, Expr, loads, postorder, reads_data, rebuild, rewrite, substitute
 from ted.mlir import ir
 
 EVALUATIONS = 2  # a producer is evaluated at most this often for each of its elements

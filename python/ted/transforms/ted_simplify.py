@@ -63,8 +63,9 @@ def _with_constants(equations: Sequence[Equation]) -> list[Equation]:
 def _constants_in(equation: Equation) -> Equation:
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         del args
-        uniform = node.op == "load" and not node.attr.equations and node.attr.fill is not None
-        return const(node.attr.fill, node.dtype) if uniform else None
+        if node.op != "load" or node.attr.equations or node.attr.fill is None:
+            return None
+        return const(node.attr.fill, node.dtype)
 
     body, *write = rewrite([equation.body, *equation.write], visit)
     if body is equation.body:

@@ -16,8 +16,8 @@ from ted.domain.affine import Aff
 from ted.domain.affine import dim as dim_aff
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, single_piece
 from ted.ir.equations import Equation, System, Tensor, rewrite_system
-from ted.ir.scalar import dim, is_const, postorder, substitute
 from ted.ir.rewriting import rewrite_functions
+from ted.ir.scalar import dim, is_const, postorder, substitute
 from ted.mlir import ir
 
 MAX_ROUNDS = 8

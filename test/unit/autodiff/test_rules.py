@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+
 from ted.autodiff.body import read_adjoints
 from ted.autodiff.rules import RULES, contributions
 from ted.errors import DerivativeError

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+
 import ted
 from ted import nn
 from ted.frontend.tensors import Tensor
@@ -30,6 +31,11 @@ def triangle() -> Tensor:
     a, b = p("a", 6, 6), p("b", 6)
     r = ted.reduce_axis(6, name="r")
     return ted.compute((6,), lambda i: ted.sum(a[i, r] * b[r], axis=r, where=r <= i), name="t")
+
+
+def diagonal() -> Tensor:
+    a = p("a", 5, 5)
+    return ted.compute((5,), lambda i: a[i, i] ** 2, name="d")
 
 
 def quotients() -> Tensor:
@@ -72,7 +78,7 @@ OPERATORS: dict[str, Callable[[], Tensor]] = {
     "concatenate": lambda: ted.concatenate([p("a", 3, 4), p("b", 2, 4)], axis=0) ** 2,
     "strided slice": lambda: p("x", 9, 5)[1::2, ::-1] ** 2,
     "pad": lambda: ted.pad(p("x", 5, 6), ((1, 2), (0, 3)), mode="reflect") ** 2,
-    "diagonal": lambda: ted.compute((5,), lambda i, a=p("a", 5, 5): a[i, i] ** 2),
+    "diagonal": diagonal,
     "softmax": lambda: nn.softmax(p("x", 4, 9)),
     "log softmax": lambda: nn.log_softmax(p("x", 4, 9)),
     "layer norm": lambda: nn.layer_norm(p("x", 4, 9), p("scale", 9), p("shift", 9)),
