@@ -100,3 +100,33 @@ func.func @matrix_vector(%A: tensor<8x16xf32>, %x: tensor<16xf32>, %y: tensor<8x
   %r = linalg.matvec ins(%A, %x : tensor<8x16xf32>, tensor<16xf32>) outs(%y : tensor<8xf32>) -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// CHECK-LABEL: func.func @scalar_operand
+// CHECK-NOT: ted.contraction
+// CHECK: return
+func.func @scalar_operand(%A: tensor<8x16xf32>, %x: f32, %C: tensor<8xf32>) -> tensor<8xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> ()>, affine_map<(i, k) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%A, %x : tensor<8x16xf32>, f32) outs(%C : tensor<8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// CHECK-LABEL: func.func @dynamic_shape
+// CHECK-NOT: ted.contraction
+// CHECK: return
+func.func @dynamic_shape(%A: tensor<?x16xf32>, %B: tensor<16x32xf32>, %C: tensor<?x32xf32>) -> tensor<?x32xf32> {
+  %r = linalg.matmul ins(%A, %B : tensor<?x16xf32>, tensor<16x32xf32>) outs(%C : tensor<?x32xf32>) -> tensor<?x32xf32>
+  return %r : tensor<?x32xf32>
+}
+
+// CHECK-LABEL: func.func @no_points
+// CHECK-NOT: ted.contraction
+// CHECK: return
+func.func @no_points(%A: tensor<8x0xf32>, %B: tensor<0x32xf32>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.matmul ins(%A, %B : tensor<8x0xf32>, tensor<0x32xf32>) outs(%C : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}

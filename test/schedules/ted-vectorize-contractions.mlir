@@ -98,3 +98,25 @@ func.func @unclaimed_generics_stay(%A: memref<8x64xf32>, %B: memref<64x16xf32>, 
   }
   return
 }
+
+// Threads do not share scratch: inside a parallel loop it comes from the heap, and goes back.
+// CHECK-LABEL: func.func @inside_a_parallel_loop
+// CHECK-NOT: memref.alloca
+// CHECK: scf.forall
+// CHECK: memref.alloc()
+// CHECK: vector.fma
+// CHECK: memref.dealloc
+func.func @inside_a_parallel_loop(%A: memref<4x32x64xf32>, %B: memref<16x64xf32>, %C: memref<4x32x16xf32>) {
+  scf.forall (%i) in (4) {
+    %a = memref.subview %A[%i, 0, 0][1, 32, 64][1, 1, 1] : memref<4x32x64xf32> to memref<32x64xf32, strided<[64, 1], offset: ?>>
+    %c = memref.subview %C[%i, 0, 0][1, 32, 16][1, 1, 1] : memref<4x32x16xf32> to memref<32x16xf32, strided<[16, 1], offset: ?>>
+    linalg.generic {indexing_maps = [#ik, #jk, #ij], iterator_types = ["parallel", "parallel", "reduction"]}
+        ins(%a, %B : memref<32x64xf32, strided<[64, 1], offset: ?>>, memref<16x64xf32>) outs(%c : memref<32x16xf32, strided<[16, 1], offset: ?>>) attrs = {ted.contraction} {
+    ^bb0(%x: f32, %y: f32, %o: f32):
+      %p = arith.mulf %x, %y : f32
+      %s = arith.addf %o, %p : f32
+      linalg.yield %s : f32
+    }
+  }
+  return
+}

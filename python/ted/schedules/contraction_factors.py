@@ -44,7 +44,7 @@ class Factor:
 def split_factors(op: ir.Operation) -> ir.Operation | None:
     """Rewrite the op as maps and a plain contraction and return that; None: left as it is."""
     factors = two_factors(op)
-    found = extents(op)
+    found = extents(op) if factors else None
     if factors is None or found is None:
         return None
     # A factor that depends on every dim is computed at every point anyway: nothing is saved.

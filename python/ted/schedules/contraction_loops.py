@@ -31,14 +31,14 @@ class Scratch:
     """Memory for packed panels: small ones on the stack of the function, others on the heap."""
 
     element: ir.Type
-    entry: ir.Block
+    entry: ir.Block | None
     allocated: list[ir.Value] = field(default_factory=list)
 
     def get(self, size: int) -> Pointer:
         """Room for `size` elements."""
         kind = ir.MemRefType.get([size], self.element)
         alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-        if size * ELEMENT_BYTES[str(self.element)] <= STACK_BYTES:
+        if self.entry is not None and size * ELEMENT_BYTES[str(self.element)] <= STACK_BYTES:
             # At the entry of the function a stack buffer exists once, not once per iteration.
             with ir.InsertionPoint.at_block_begin(self.entry):
                 return Pointer(memref.AllocaOp(kind, [], [], alignment=alignment).result)

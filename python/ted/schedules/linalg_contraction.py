@@ -69,9 +69,9 @@ def recognise(op: ir.Operation) -> LinalgContraction | None:
         return None
     factors = _factors(op.regions[0].blocks[0])
     found = extents(op)
-    maps = [linear_map(map_) for map_ in indexing_maps(op)]
-    if factors is None or found is None or len(op.operands) != len(maps):
+    if factors is None or found is None:
         return None
+    maps = [linear_map(map_) for map_ in indexing_maps(op)]
     places = (*factors, len(maps) - 1)
     a, b, c = (maps[place] for place in places)
     if a is None or b is None or c is None:
@@ -109,8 +109,10 @@ def extents(op: ir.Operation) -> tuple[int, ...] | None:
     maps = indexing_maps(op)
     found = [0] * maps[0].n_dims
     for operand, map_ in zip(op.operands, maps, strict=True):
+        if not isinstance(operand.type, (ir.RankedTensorType, ir.MemRefType)):
+            return None
         shaped = ir.ShapedType(operand.type)
-        if not shaped.has_rank or not shaped.has_static_shape:
+        if not shaped.has_static_shape:
             return None
         for expr, size in zip(map_.results, shaped.shape, strict=True):
             if isinstance(expr, ir.AffineDimExpr):

@@ -27,6 +27,7 @@ from ted.schedules.microkernel import Pointer
 from ted.schedules.ring import is_float
 from ted.schedules.vector_target import named_target
 
+_PARALLEL = ("scf.forall", "scf.parallel", "omp.parallel")
 _VIEWS = {
     "memref.subview",
     "memref.cast",
@@ -102,13 +103,14 @@ def _flat(value: ir.Value) -> Pointer:
     return Pointer(row.result)
 
 
-def _entry_block(op: ir.Operation) -> ir.Block:
-    """First block of the function: a stack buffer made there exists once, not per iteration."""
+def _entry_block(op: ir.Operation) -> ir.Block | None:
+    """First block of the function, for buffers on the stack; None where threads would share it."""
     parent = op.parent
-    while parent is not None and parent.name != "func.func":
+    while parent is not None and parent.operation.name != "func.func":
+        if parent.operation.name in _PARALLEL:
+            return None
         parent = parent.operation.parent
-    assert parent is not None, "code is inside functions"
-    return parent.regions[0].blocks[0]
+    return None if parent is None else parent.operation.regions[0].blocks[0]
 
 
 def _fill_before(op: ir.Operation) -> ir.Operation | None:

@@ -264,7 +264,7 @@ def test_results_are_bitwise_equal_over_runs() -> None:
     rng = np.random.default_rng(4)
     a, b, c = (rng.uniform(-1, 1, s).astype(np.float32) for s in ((40, 50), (50, 60), (40, 60)))
     results = [run(text(matmul(40, 60, 50)), (a, b, c), np.zeros_like(c)) for _ in range(2)]
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
