@@ -1,0 +1,52 @@
+"""Every block of code in the documents and docstrings runs, and prints what the text says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from docs.blocks import (
+    ROOT,
+    Block,
+    docstring_blocks,
+    document_blocks,
+    documents,
+    run_python,
+)
+
+from ted.tools import ted_opt
+
+MLIR = [*(b for path in documents() for b in document_blocks(path, "mlir")),
+        *docstring_blocks("mlir")]  # fmt: skip
+
+
+@pytest.mark.parametrize("block", MLIR, ids=lambda b: b.name)
+def test_ted_opt_accepts_a_block_of_ir(
+    block: Block, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    source = tmp_path / "block.mlir"
+    source.write_text(block.text)
+    result = ted_opt.main([*block.flags, str(source)])
+    printed = capfd.readouterr()
+    assert result == 0, printed.err
+    if block.expected is not None:
+        assert printed.out.strip() == block.expected.strip()
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_the_python_of_a_document_prints_what_the_document_says(path: Path) -> None:
+    for block, printed in run_python(document_blocks(path, "python")):
+        if block.expected is not None:
+            assert printed.strip() == block.expected.strip(), block.name
+
+
+def test_the_python_of_docstrings_runs() -> None:
+    for block in docstring_blocks("python"):
+        for _, printed in run_python([block]):
+            if block.expected is not None:
+                assert printed.strip() == block.expected.strip(), block.name
+
+
+def test_the_language_is_documented_with_ir() -> None:
+    """The blocks of the ops are found at all."""
+    assert sum(b.path.name == "ops.py" for b in MLIR) >= 4
