@@ -111,7 +111,7 @@ class TedReportGradient:
         for name in functions(module):
             report = report_function(module, name, self.results)
             text = report.json() if self.json else str(report)
-            print("\n".join(f"// {line}" for line in text.splitlines()))
+            print("\n".join(f"// {line}" for line in text.splitlines()), flush=True)
 
 
 def functions(module: ir.Module) -> dict[str, ir.Operation]:
