@@ -133,7 +133,9 @@ class Run:
             if self.flags.mlir_print_stacktrace_on_diagnostic:
                 traceback.print_exc()
             if not diagnostics.has_error or not isinstance(error, PassFailed):
-                diagnostics.add("error", str(error), error.location)
+                # A diagnostic has its place at the front, a Python error of ours at the end.
+                message = str(error).removesuffix(f" ({error.location})")
+                diagnostics.add("error", message, error.location)
         if self.timer is not None:
             self.timer.print(sys.stderr)
         if self.flags.verify_diagnostics:
