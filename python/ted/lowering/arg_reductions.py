@@ -30,8 +30,10 @@ def is_long_arg_reduction(piece: Piece) -> bool:
     """Whether two passes are better, which is so when a reduction is the innermost loop."""
     if piece.combiner not in ("argmax", "argmin") or piece.unordered:
         return False
-    inner = loop_order(piece)[-1]
-    return inner in piece.reduction_dims and piece.extents[inner] >= SHORT
+    order = loop_order(piece)
+    if not order:
+        return False
+    return order[-1] in piece.reduction_dims and piece.extents[order[-1]] >= SHORT
 
 
 def emit_arg_reduction(piece: Piece, target: WrittenSlice, results: Values) -> Values:

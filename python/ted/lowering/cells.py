@@ -45,7 +45,7 @@ def _cells(piece: Piece, cuts: list[list[Interval]]) -> Iterator[Piece]:
 def _intervals(piece: Piece, dim: int, thin: int) -> list[Interval]:
     extent = piece.extents[dim]
     low, high = _interior(piece, dim)
-    if low > high:
+    if 2 * (high - low + 1) < extent:  # mostly border: a triangle, or a tensor of a few points
         return [(k, 1) for k in range(extent)] if extent <= 2 * thin else [(0, extent)]
     return [*_border(0, low, thin), (low, high - low + 1),
             *_border(high + 1, extent - high - 1, thin)]  # fmt: skip

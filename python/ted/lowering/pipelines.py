@@ -47,6 +47,7 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step("inline,symbol-dce", "later steps work inside one function"),
             Step("ted-simplify", "dead and equal equations before anything is decided by uses"),
             Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
+            Step("ted-split-dims", "after fusion, which brings divisions to where they are needed"),
         ),
     ),
     Stage(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ted.lowering.arg_reductions import emit_arg_reduction, is_long_arg_reduction
 from ted.lowering.contraction_forms import as_contraction, emit_contraction
+from ted.lowering.expanded_results import expanded
 from ted.lowering.generic import emit_generic
 from ted.lowering.loops import emit_loops
 from ted.lowering.padding import Paddings
@@ -20,7 +21,8 @@ def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
     if piece.is_empty or 0 in _shape(piece.inits[0]):
         return list(piece.inits)
     piece, reshaped = squeezed(piece)
-    return reshaped(_lower(without_superfluous_inits(piece), paddings))
+    piece, collapsed = expanded(piece)
+    return reshaped(collapsed(_lower(without_superfluous_inits(piece), paddings)))
 
 
 def _lower(piece: Piece, paddings: Paddings) -> list[ir.Value]:

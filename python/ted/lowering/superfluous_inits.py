@@ -32,6 +32,8 @@ def without_superfluous_inits(piece: Piece) -> Piece:
 
 def _is_neutral(init: ir.Value, combiner: str) -> bool:
     owner = init.owner
+    if _is_reshape(owner):
+        return _is_neutral(owner.operation.operands[0], combiner)
     if isinstance(owner, ir.Block) or owner.operation.name != "linalg.fill":
         return False
     value = owner.operation.operands[0].owner
@@ -52,4 +54,14 @@ def _fresh(init: ir.Value) -> ir.Value:
     owner = init.owner
     if not isinstance(owner, ir.Block) and owner.operation.name == "tensor.empty":
         return init
+    if _is_reshape(owner):
+        # A view of the result's memory: a result that starts here must start with its own shape.
+        source = _fresh(owner.operation.operands[0])
+        reshape = owner.operation.clone()
+        reshape.operands[0] = source
+        return reshape.results[0]
     return tensor.EmptyOp(list(shape_of(init)), element_type(init)).result
+
+
+def _is_reshape(owner: ir.Block | ir.OpView) -> bool:
+    return not isinstance(owner, ir.Block) and owner.operation.name == "tensor.expand_shape"

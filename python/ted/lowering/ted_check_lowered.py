@@ -1,4 +1,6 @@
-"""A lowered module -> the same module, or an error that names what was left: `ted-check-lowered`.
+"""A lowered module -> the same, or an error that names what was left: `ted-check-lowered`.
+
+Before: LLVM operations, and perhaps a call of `memrefCopy`.  After: the same, or CompileError.
 
 Translating an operation outside the LLVM dialect ends the process, and calling an unresolved symbol
 jumps to address 0; both must be found before.

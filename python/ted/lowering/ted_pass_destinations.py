@@ -140,6 +140,6 @@ def _destination_operand(op: ir.Operation, result: int) -> int | None:
         return 1
     if op.name == "scf.for":
         return 3 + result
-    if op.name == "tensor.expand_shape":
+    if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
         return 0
     return None

@@ -1,0 +1,9 @@
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-convert-copies)' | filecheck %s
+
+// CHECK-LABEL: func.func @strided
+// CHECK-NOT: memref.copy
+// CHECK: linalg.copy {{.*}}ins(%{{.*}} : memref<4xf32, strided<[2]>>) outs(%{{.*}} : memref<4xf32>)
+func.func @strided(%a: memref<4xf32, strided<[2]>>, %b: memref<4xf32>) {
+  memref.copy %a, %b : memref<4xf32, strided<[2]>> to memref<4xf32>
+  return
+}

@@ -1,0 +1,36 @@
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-pass-destinations)' | filecheck %s
+
+// CHECK-LABEL: func.func @two_results
+// CHECK-SAME: (%[[A:.*]]: memref<4xf32> {llvm.noalias}, %[[X:.*]]: memref<4xf32> {llvm.noalias}, %[[Y:.*]]: memref<4xf32> {llvm.noalias})
+// CHECK-DAG: %[[XT:.*]] = bufferization.to_tensor %[[X]] restrict writable
+// CHECK-DAG: %[[YT:.*]] = bufferization.to_tensor %[[Y]] restrict writable
+// CHECK: %[[EXP:.*]] = linalg.exp ins(%{{.*}}) outs(%[[XT]] : tensor<4xf32>)
+// CHECK: %[[LOG:.*]] = linalg.log ins(%{{.*}}) outs(%[[YT]] : tensor<4xf32>)
+// CHECK: bufferization.materialize_in_destination %[[EXP]] in restrict writable %[[X]]
+// CHECK: bufferization.materialize_in_destination %[[LOG]] in restrict writable %[[Y]]
+func.func @two_results(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %x = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %f = tensor.empty() : tensor<4xf32>
+  %y = linalg.log ins(%x : tensor<4xf32>) outs(%f : tensor<4xf32>) -> tensor<4xf32>
+  return %x, %y : tensor<4xf32>, tensor<4xf32>
+}
+
+// The chain of a result is followed through slices and fills.
+// CHECK-LABEL: func.func @strided_part
+// CHECK: %[[OUT:.*]] = bufferization.to_tensor %{{.*}} restrict writable
+// CHECK: linalg.fill {{.*}} outs(%[[OUT]] : tensor<8xf32>)
+func.func @strided_part(%a: tensor<4xf32>) -> tensor<8xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %r = tensor.insert_slice %a into %f[1] [4] [2] : tensor<4xf32> into tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+
+// An empty tensor has no memory, a unit dim no place in a type.
+// CHECK-LABEL: func.func @odd_shapes
+// CHECK-SAME: (%{{.*}}: memref<f32> {llvm.noalias}, %{{.*}}: memref<3xf32> {llvm.noalias}, %{{.*}}: memref<3xf32> {llvm.noalias})
+func.func @odd_shapes(%none: tensor<0x4xf32>, %a: tensor<3x1xf32>) -> tensor<3x1xf32> {
+  return %a : tensor<3x1xf32>
+}

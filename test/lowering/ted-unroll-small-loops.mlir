@@ -1,0 +1,43 @@
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-unroll-small-loops)' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-unroll-small-loops{limit=1})' | filecheck %s --check-prefix=KEPT
+
+// A window of two in each pixel becomes straight-line code.
+// CHECK-LABEL: func.func @window
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: memref.load
+// CHECK: memref.load
+// CHECK: return
+// KEPT-LABEL: func.func @window
+// KEPT: scf.for
+// KEPT: scf.for
+func.func @window(%a: memref<64x2xf32>, %b: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c64 = arith.constant 64 : index
+  %z = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c64 step %c1 {
+    %s = scf.for %r = %c0 to %c2 step %c1 iter_args(%t = %z) -> (f32) {
+      %x = memref.load %a[%i, %r] : memref<64x2xf32>
+      %u = arith.addf %t, %x : f32
+      scf.yield %u : f32
+    }
+    memref.store %s, %b[%i] : memref<64xf32>
+  }
+  return
+}
+
+// A short loop that stands alone stays.
+// CHECK-LABEL: func.func @alone
+// CHECK: scf.for
+func.func @alone(%a: memref<2xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %z = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c2 step %c1 {
+    memref.store %z, %a[%i] : memref<2xf32>
+  }
+  return
+}

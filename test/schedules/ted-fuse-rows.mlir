@@ -1,0 +1,46 @@
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows)' | filecheck %s
+
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+#ji = affine_map<(i, j) -> (j, i)>
+
+// CHECK-LABEL: func.func @centred_rows
+// CHECK: scf.forall (%{{.*}}) in (8)
+// CHECK: linalg.generic {{.*}}["parallel", "reduction"]
+// CHECK: linalg.generic {{.*}}["parallel", "parallel"]
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @centred_rows(%x: tensor<8x32xf32>, %s: tensor<8xf32>, %y: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %sum = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x32xf32>) outs(%s : tensor<8xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %sum : tensor<8x32xf32>, tensor<8xf32>) outs(%y : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %u = arith.subf %a, %m : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// The reader wants all rows of the producer at once.
+// CHECK-LABEL: func.func @read_across_rows
+// CHECK-NOT: scf.forall
+// CHECK: return
+func.func @read_across_rows(%x: tensor<8x8xf32>, %e: tensor<8x8xf32>, %y: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = arith.mulf %a, %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x8xf32>
+  %r = linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<8x8xf32>) outs(%y : tensor<8x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
