@@ -142,7 +142,7 @@ class _Program:
             raise ExecutionError(str(error), place_of(op.location)) from None
 
     def compute(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
-        view = op.opview
+        view: Any = op.opview
         assert isinstance(view, ComputeOp), "the ted dialect is loaded"
         results, points = run_compute(view, environment)
         combiner = view.combiner_name

@@ -43,7 +43,8 @@ _FILE = re.compile(r'"([^"]*)":(\d+):(\d+)')
 
 def name_of(value: ir.Value, default: str) -> str:
     """The user's name of a tensor, from its location."""
-    location = value.location if isinstance(value, ir.BlockArgument) else value.owner.location
+    owner = value.owner
+    location = value.location if isinstance(owner, ir.Block) else owner.location
     found = _NAME.match(str(location))
     return found.group(1) if found else default
 

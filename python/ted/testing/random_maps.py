@@ -125,8 +125,8 @@ class MapGenerator:
         for _ in range(4):
             result = self.condition(len(extents), how_many)
             if any(True for _ in points(extents, result)):
-                break
-        return result
+                return result
+        return self.condition(len(extents), how_many)
 
     def placed(
         self, formula: Formula, extents: Sequence[int], where: Condition

@@ -124,6 +124,5 @@ def to_isl(subscripts: Sequence[Aff], rank: int) -> list[Any]:
 
 def name_of(value: ir.Value) -> str | None:
     """The user's name of a tensor, from its location."""
-    return user_name(
-        value.location if isinstance(value, ir.BlockArgument) else value.owner.location
-    )
+    owner = value.owner
+    return user_name(value.location if isinstance(owner, ir.Block) else owner.location)

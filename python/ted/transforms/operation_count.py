@@ -41,7 +41,7 @@ def point_weight(op: ComputeOp) -> int:
 
 def body_weight(block: ir.Block) -> int:
     """The weighted operations of one evaluation of a body."""
-    data = set(block.arguments)
+    data: set[ir.Value] = set(block.arguments)
     total = 0
     for view in block.operations:
         op = view.operation

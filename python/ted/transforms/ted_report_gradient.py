@@ -154,10 +154,10 @@ def _needed(values: Sequence[ir.Value]) -> set[ir.Operation]:
     needed: set[ir.Operation] = set()
     stack = list(values)
     while stack:
-        value = stack.pop()
-        if isinstance(value, ir.BlockArgument) or value.owner in needed:
+        owner = stack.pop().owner
+        if isinstance(owner, ir.Block) or owner.operation in needed:
             continue
-        op = value.owner
+        op = owner.operation
         needed.add(op)
         stack.extend(op.operands)
         for region in op.regions:
