@@ -1,4 +1,4 @@
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-split-dims,convert-ted-to-linalg)' --split-input-file --mlir-print-local-scope | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-split-dims,convert-ted-to-linalg,canonicalize)' --split-input-file --mlir-print-local-scope | filecheck %s
 
 // A flattened write becomes a plain operation on a view of the result with more dims.
 // CHECK-LABEL: func.func @flatten
