@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from ted.ir.passes import PASSES, available
+from ted.ir.passes import available
 
 _DESCRIPTION = "Run passes of ted and of MLIR on MLIR text."
 _EPILOG = "Any other --name[=options] is a pass of MLIR; flags of passes run in the order given."
@@ -83,7 +83,7 @@ def _truth(text: str) -> bool:
 def parse_flags(argv: Sequence[str] | None = None) -> argparse.Namespace:
     """Parse a command line; `passes` holds the flags of passes as pipeline text, in order."""
     parser = build_parser()
-    known = set(parser._option_string_actions).difference(f"--{name}" for name in PASSES)
+    known = set(parser._option_string_actions).difference(f"--{name}" for name, _ in available())
     passes: list[str] = []
     rest: list[str] = []
     for word in sys.argv[1:] if argv is None else argv:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ted.errors import PassFailed, TedError
-from ted.ir.passes import Pass, is_ours, make_pass
+from ted.ir.passes import PIPELINES, Pass, is_ours, make_pass, named_pipeline
 from ted.ir.pipeline_text import Element, parse_options, parse_pipeline
 from ted.mlir import PassManager, ir
 
@@ -79,7 +79,7 @@ def plan(
     Raises: PassFailed for an unknown pass, anchor or option.
     """
     steps: list[Step] = []
-    for element in _pieces(tree, one_by_one):
+    for element in _pieces(_expanded(tree), one_by_one):
         ours = [leaf for leaf in _leaves(element) if is_ours(leaf.name)]
         if ours:
             work: Pass | PassManager = make_pass(ours[0].name, parse_options(ours[0].options))
@@ -87,6 +87,20 @@ def plan(
             work = _pass_manager(str(element), context, verify_each)
         steps.append(Step(",".join(element.passes()), work))
     return steps
+
+
+def _expanded(tree: Element) -> Element:
+    """The tree with the passes of named pipelines in place of their names."""
+    children: list[Element] = []
+    for child in tree.children or ():
+        if child.children is not None:
+            children.append(_expanded(child))
+        elif child.name in PIPELINES:
+            text = named_pipeline(child.name, parse_options(child.options))
+            children.extend(_expanded(parse_pipeline(text)).children or ())
+        else:
+            children.append(child)
+    return Element(tree.name, children=tuple(children))
 
 
 def _pieces(tree: Element, one_by_one: bool) -> Iterator[Element]:
@@ -140,8 +154,8 @@ def _run_step(step: Step, module: ir.Module, verify_each: bool) -> None:
         return
     with module.context, ir.Location.unknown(), _one_thread(module.context):
         _run_ours(step.work, step.name, module)
-    if verify_each:
-        _verify(step.name, module)
+    # Also without verify_each: a pass of MLIR that meets invalid IR may end the process.
+    _verify(step.name, module)
 
 
 def _run_upstream(manager: PassManager, name: str, module: ir.Module) -> None:

@@ -29,7 +29,10 @@ class Pass(Protocol):
 
 @dataclass(frozen=True)
 class Row:
-    """The package that holds a pass, and what the pass does, in one line."""
+    """The package that holds a pass, and what the pass does, in one line.
+
+    For a pipeline, the function that gives its text.
+    """
 
     package: str
     summary: str
@@ -69,6 +72,9 @@ PASSES: dict[str, Row] = {
         "ted.schedules", "turn reads across rows into square tiles transposed in registers"
     ),
     "ted-fuse-rows": Row("ted.schedules", "put operations over the same rows into one loop"),
+    "ted-fuse-columns": Row(
+        "ted.schedules", "let sums over rows advance inside the loop that makes the rows"
+    ),
     "convert-ted-to-linalg": Row("ted.lowering", "lower equations to linalg and scf on tensors"),
     "ted-pass-destinations": Row(
         "ted.lowering", "write function results into memory that the caller provides"
@@ -89,6 +95,27 @@ PASSES: dict[str, Row] = {
 }
 
 
+# Pipelines with a name: functions from options to pipeline text, which is put in their place.
+PIPELINES: dict[str, Row] = {
+    "ted-cpu-pipeline": Row(
+        "ted.lowering.pipelines:pipeline_text",
+        "the stages from equations to LLVM; until=STAGE and after=STAGE choose a part",
+    ),
+}
+
+
+def named_pipeline(name: str, options: Mapping[str, str]) -> str:
+    """The text of a named pipeline.
+
+    Raises: PassFailed if an option is unknown, or names no stage.
+    """
+    module, _, attribute = PIPELINES[name].package.partition(":")
+    unknown = [key for key in options if key not in ("until", "after")]
+    if unknown:
+        raise PassFailed(f"{name}: options are until, after, got '{unknown[0]}'")
+    return getattr(importlib.import_module(module), attribute)(**options)
+
+
 def target(name: str) -> tuple[str, str]:
     """The module and the class of a pass, by the rule that names them."""
     module = f"{PASSES[name].package}.{name.replace('-', '_')}"
@@ -100,6 +127,7 @@ def available() -> Iterator[tuple[str, Row]]:
     for name, row in PASSES.items():
         if _exists(target(name)[0]):
             yield name, row
+    yield from PIPELINES.items()
 
 
 def _exists(module: str) -> bool:
