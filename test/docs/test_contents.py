@@ -1,0 +1,52 @@
+"""The documents name what there is: public names, passes, attributes, files."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+import ted
+from docs.blocks import ROOT, documents
+
+from ted.dialects.ted import COMBINERS, ELEMENT_TYPES, LOAD_MODES
+from ted.ir.passes import PASSES
+
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+FILE = re.compile(r"`((?:test|benchmarks|examples|docs|runtime)/[\w./-]+)`")
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+def names_in_tables(module: str) -> list[str]:
+    rows = [line for line in read("docs/language.md").splitlines() if line.startswith("| `")]
+    return [name for row in rows for name in re.findall(rf"`{module}\.(\w+)`", row.split(" | ")[0])]
+
+
+def test_the_reference_has_every_public_name_once() -> None:
+    assert sorted(names_in_tables("ted")) == sorted(ted.__all__)
+
+
+def test_the_reference_has_every_operator_of_neural_networks_once() -> None:
+    assert sorted(names_in_tables("nn")) == sorted(ted.nn.__all__)
+
+
+def test_the_design_describes_every_pass() -> None:
+    text = read("docs/design.md")
+    assert [name for name in PASSES if name not in text] == []
+
+
+def test_the_design_describes_the_whole_language() -> None:
+    text = read("docs/design.md")
+    words = [*COMBINERS, *LOAD_MODES, *ELEMENT_TYPES]
+    assert [word for word in words if not re.search(rf"\b{word}\b", text)] == []
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda p: p.name)
+def test_files_that_a_document_names_exist(path: Path) -> None:
+    text = path.read_text()
+    named = [(path.parent, link) for link in LINK.findall(text)]
+    named += [(ROOT, name) for name in FILE.findall(text)]
+    assert [name for folder, name in named if not (folder / name).exists()] == []
