@@ -54,6 +54,8 @@ def split_factors(op: ir.Operation) -> ir.Operation | None:
     spaces = [_space(op, factor, found) for factor in factors]
     if any(prod(shape) > largest for shape, _ in spaces):
         return None
+    if not _have_extents([*(map_ for _, map_ in spaces), indexing_maps(op)[-1]]):
+        return None
     with ir.InsertionPoint(op), op.location:
         operands = [
             _materialised(op, factor, shape, map_)
@@ -63,6 +65,12 @@ def split_factors(op: ir.Operation) -> ir.Operation | None:
     op.results[0].replace_all_uses_with(contraction.results[0])
     op.erase()
     return contraction
+
+
+def _have_extents(maps: Sequence[ir.AffineMap]) -> bool:
+    """Whether every loop reads its extent off an operand without the inputs that are dropped."""
+    alone = {e.position for m in maps for e in m.results if isinstance(e, ir.AffineDimExpr)}
+    return len(alone) == maps[0].n_dims
 
 
 def two_factors(op: ir.Operation) -> tuple[Factor, Factor] | None:
