@@ -9,6 +9,7 @@ storing them would make a tensor of the size of the iteration space.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from ted.domain import sets
@@ -34,11 +35,12 @@ Pair = tuple[Expr, Expr]  # a read and its adjoint
 
 
 def materialise_shared(
-    equation: Equation, pairs: list[Pair], domains: Sequence[Any], name: str
+    equation: Equation, pairs: list[Pair], domains: Sequence[Any], like: Tensor
 ) -> list[Pair]:
     """The same adjoints, reading stored factors where sharing pays.
 
     Each adjoint may be evaluated on its own domain only: elsewhere its reads can be out of bounds.
+    The factors are called after `like` and run along its time dim.
     """
     roots = [g for _, g in pairs]
     separate = sum(weight(g) for g in roots)
@@ -52,7 +54,9 @@ def materialise_shared(
         if node in shared:
             domain = _where_used(node, uses, equation)
             if domain is not None:
-                new = _store(new, equation, domain, f"{name}_{len(stored)}")
+                new = _store(
+                    new, equation, domain, replace(like, name=f"{like.name}_{len(stored)}")
+                )
         stored[node] = new
     return [(read, stored[g]) for read, g in pairs]
 
@@ -90,7 +94,7 @@ def _where_used(
     return sets.project(points, range(equation.parallel)).coalesce()
 
 
-def _store(node: Expr, equation: Equation, domain: Any, name: str) -> Expr:
+def _store(node: Expr, equation: Equation, domain: Any, like: Tensor) -> Expr:
     """A tensor holding `node` over the parallel dims, and its read.
 
     A dim that the node does not mention is left out, so a factor constant along it stays small.
@@ -104,5 +108,16 @@ def _store(node: Expr, equation: Equation, domain: Any, name: str) -> Expr:
     write = tuple(dim(k) for k in range(len(used)))
     points = sets.project(domain, used)
     definition = Equation(extents, len(used), points, write, "set", body, equation.location)
-    tensor = Tensor(name, extents, node.dtype, 0, (definition,), equation.location)
+    tensor = Tensor(
+        like.name, extents, node.dtype, 0, (definition,), equation.location,
+        _time_of(equation, like, used), like.reverse,
+    )  # fmt: skip
     return load(tensor, tuple(dim(d) for d in used))
+
+
+def _time_of(equation: Equation, like: Tensor, used: Sequence[int]) -> int | None:
+    """The place among the dims `used` of the one along which the equation's result runs."""
+    if like.time is None:
+        return None
+    moving = dims_used(equation.write[like.time])
+    return next((place for place, d in enumerate(used) if d in moving), None)

@@ -9,7 +9,7 @@ one equation, one read, one adjoint equation, whatever the index.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ from ted.domain import sets
 from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
 from ted.ir.dtypes import INDEX, INT64, accumulator
-from ted.ir.equations import Equation, System, Tensor, operands
+from ted.ir.equations import Equation, System, Tensor, components, is_recurrence, operands
 from ted.ir.scalar import (
     Expr,
     add,
@@ -47,39 +47,112 @@ class Adjoints:
     summands: dict[Tensor, list[Equation]]
 
 
-def vjp(system: System, heads: Sequence[Tensor]) -> Adjoints:
+@dataclass(frozen=True)
+class Override:
+    """A user's derivative of one tensor: (tensor, its adjoint) -> adjoints of the dependencies."""
+
+    dependencies: tuple[Tensor, ...]
+    adjoints: Callable[[Tensor, Tensor], Sequence[Tensor]]
+
+
+def vjp(
+    system: System, heads: Sequence[Tensor], overrides: Mapping[Tensor, Override] | None = None
+) -> Adjoints:
     """The adjoints of every tensor between the system's inputs and outputs.
 
     Shapes: one head per output, of its shape and type.
     Raises: DerivativeError when a combiner or a scalar operation has no derivative.
     """
-    order = system.tensors()
-    active = active_tensors(system, order)
-    summands: dict[Tensor, list[Equation]] = {t: [] for t in order}
+    overrides = overrides or {}
+    groups = sweep_order(system, overrides)
+    active = active_tensors(system, groups, overrides)
+    summands: dict[Tensor, list[Equation]] = {t: [] for group in groups for t in group}
     adjoints: dict[Tensor, Tensor] = {}
     seeds = {copy_of(head): head for head in heads}
     for output, seed in zip(system.outputs, seeds, strict=True):
         summands[output].append(seed)
-    for tensor in reversed(order):
-        if tensor not in active:
-            continue
-        alone = seeds.get(summands[tensor][0]) if len(summands[tensor]) == 1 else None
-        adjoints[tensor] = alone or adjoint_tensor(tensor, summands[tensor])
-        for equation in tensor.equations if summands[tensor] else ():
-            for operand, summand in equation_vjp(tensor, equation, adjoints[tensor], active):
+    for group in reversed(groups):
+        moving = [t for t in group if t in active]
+        for tensor in moving:
+            adjoints[tensor] = _started(tensor, summands[tensor], seeds, is_recurrence(group))
+        for tensor in moving if any(summands[t] for t in moving) else ():
+            for operand, summand in _pulled_back(tensor, adjoints[tensor], active, overrides):
                 summands[operand].append(summand)
+        for tensor in moving:
+            if adjoints[tensor] not in heads:
+                finish_adjoint(adjoints[tensor], tensor, summands[tensor])
     return Adjoints(adjoints, {t: summands[t] for t in adjoints})
 
 
-def active_tensors(system: System, order: Sequence[Tensor]) -> set[Tensor]:
+def sweep_order(system: System, overrides: Mapping[Tensor, Override]) -> list[list[Tensor]]:
+    """Groups of tensors that read each other, operands and dependencies of overrides first."""
+    roots = [*system.outputs, *(d for o in overrides.values() for d in o.dependencies)]
+    groups = components(roots)
+    if not overrides:
+        return groups
+    return ordered_groups(groups, {t: o.dependencies for t, o in overrides.items()})
+
+
+def ordered_groups(
+    groups: list[list[Tensor]], extra: Mapping[Tensor, Sequence[Tensor]]
+) -> list[list[Tensor]]:
+    """The groups in an order that also respects extra (tensor -> earlier tensors) edges."""
+    of = {t: k for k, group in enumerate(groups) for t in group}
+    order: list[list[Tensor]] = []
+    state: set[int] = set()
+    stack = [(k, False) for k in reversed(range(len(groups)))]
+    while stack:
+        k, expanded = stack.pop()
+        if expanded:
+            order.append(groups[k])
+        elif k not in state:
+            state.add(k)
+            stack.append((k, True))
+            below = [d for t in groups[k] for d in (*operands(t), *extra.get(t, ()))]
+            stack.extend((of[d], False) for d in reversed(below) if of[d] not in state)
+    return order
+
+
+def _pulled_back(
+    tensor: Tensor,
+    cotangent: Tensor,
+    active: set[Tensor],
+    overrides: Mapping[Tensor, Override],
+) -> Iterator[tuple[Tensor, Equation]]:
+    """What the adjoint of one tensor adds to the adjoints of others."""
+    override = overrides.get(tensor)
+    if override is None:
+        for equation in tensor.equations:
+            yield from equation_vjp(tensor, equation, cotangent, active)
+        return
+    found = override.adjoints(tensor, cotangent)
+    for dependency, adjoint in zip(override.dependencies, found, strict=True):
+        if (adjoint.shape, adjoint.dtype) != (dependency.shape, dependency.dtype):
+            raise DerivativeError(
+                f"override of {tensor}: one adjoint of the type of each dependency, got "
+                f"{adjoint.dtype}{list(adjoint.shape)} for {dependency.dtype} {dependency}",
+                tensor.location,
+            )
+        if dependency in active:
+            yield dependency, copy_of(adjoint)
+
+
+def active_tensors(
+    system: System, groups: Sequence[Sequence[Tensor]], overrides: Mapping[Tensor, Override]
+) -> set[Tensor]:
     """The float tensors that depend on an input of the system."""
     active: set[Tensor] = set()
     inputs = set(system.inputs)
-    for tensor in order:
-        depends = tensor in inputs or any(o in active for o in operands(tensor))
-        if depends and tensor.dtype.is_float:
-            active.add(tensor)
+    for group in groups:
+        reads = {d for t in group for d in _dependencies(t, overrides)}
+        if any(t in inputs for t in group) or any(d in active for d in reads):
+            active.update(t for t in group if t.dtype.is_float)
     return active
+
+
+def _dependencies(tensor: Tensor, overrides: Mapping[Tensor, Override]) -> Sequence[Tensor]:
+    override = overrides.get(tensor)
+    return operands(tensor) if override is None else override.dependencies
 
 
 def equation_vjp(
@@ -100,7 +173,8 @@ def equation_vjp(
         (decide_selects([read], points)[0], decide_selects([g], points)[0])
         for (read, g), points in zip(pairs, domains, strict=True)
     ]
-    pairs = materialise_shared(equation, pairs, domains, f"{cotangent.name}_shared")
+    factors = replace(cotangent, name=f"{cotangent.name}_shared")
+    pairs = materialise_shared(equation, pairs, domains, factors)
     for (read, g), points in zip(pairs, domains, strict=True):
         if not points.is_empty():
             yield read.attr, _scatter(equation, read.args, g, points)
@@ -125,7 +199,10 @@ def _seed(tensor: Tensor, equation: Equation, cotangent: Tensor) -> Expr:
 def _argument(tensor: Tensor, equation: Equation) -> Tensor:
     """The tensor of the first index at which the extremum is reached."""
     search = replace(equation, combiner=f"arg{equation.combiner}")
-    return Tensor(f"arg_{tensor.name}", tensor.shape, INT64, -1, (search,), equation.location)
+    return replace(
+        tensor, name=f"arg_{tensor.name}", dtype=INT64, fill=-1, equations=(search,),
+        location=equation.location,
+    )  # fmt: skip
 
 
 def row_major(equation: Equation) -> Expr:
@@ -144,16 +221,26 @@ def _reuse_value(tensor: Tensor, equation: Equation, g: Expr) -> Expr:
     return replace_nodes(g, {equation.body: load(tensor, equation.write)})
 
 
-def adjoint_tensor(primal: Tensor, summands: list[Equation]) -> Tensor:
-    """The sum of the summands, of the primal's shape and type, accumulated in the wider type."""
-    name = f"d{primal.name}"
+def _started(
+    primal: Tensor, summands: Sequence[Equation], seeds: Mapping[Equation, Tensor], recurrent: bool
+) -> Tensor:
+    """The adjoint without its equations; the head itself where nothing else is added to it."""
+    alone = seeds.get(summands[0]) if len(summands) == 1 and not recurrent else None
+    return alone or replace(
+        primal, name=f"d{primal.name}", fill=0, equations=(), reverse=not primal.reverse
+    )
+
+
+def finish_adjoint(adjoint: Tensor, primal: Tensor, summands: Sequence[Equation]) -> None:
+    """Define an adjoint as the sum of its summands, accumulated in the wider type."""
     wide = accumulator(primal.dtype)
-    if wide == primal.dtype or not summands:
-        return Tensor(name, primal.shape, primal.dtype, 0, tuple(summands), primal.location)
+    if wide == primal.dtype:
+        adjoint.equations = tuple(summands)
+        return
     widened = tuple(replace(e, body=cast(e.body, wide)) for e in summands)
-    total = Tensor(f"{name}_wide", primal.shape, wide, 0, widened, primal.location)
-    rounded = replace(copy_of(total), body=cast(copy_of(total).body, primal.dtype))
-    return Tensor(name, primal.shape, primal.dtype, 0, (rounded,), primal.location)
+    total = replace(adjoint, name=f"{adjoint.name}_wide", dtype=wide, equations=widened)
+    copy = copy_of(total)
+    adjoint.equations = (replace(copy, body=cast(copy.body, primal.dtype)),)
 
 
 def copy_of(source: Tensor) -> Equation:

@@ -7,6 +7,9 @@ A tensor is `fill` everywhere, then its equations are applied in order:
 A tensor without fill and equations is an input.  Tensors are compared by identity.  An equation's
 dims are positional, the `parallel` ones first; it is in *gather* form when `write` uses parallel
 dims only (then distinct parallel points write distinct elements), else in *scatter* form.
+
+Tensors that read each other, or themselves, form a recurrence: they have a time dim and are
+computed time step by time step, forwards or in reverse.
 """
 
 from __future__ import annotations
@@ -51,7 +54,12 @@ def identity(combiner: str, dtype: DType) -> Number:
 
 @dataclass(eq=False)
 class Tensor:
-    """A node of a system: a name, a static shape, a type and the equations that define it."""
+    """A node of a system: a name, a static shape, a type and the equations that define it.
+
+    `time` is the dim along which a recurrence runs; a tensor of the graph's acyclic part may keep
+    one from the recurrence it once was in, it means nothing there.  `equations` is assigned after
+    construction for recurrences only, whose equations read the tensor itself.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -59,6 +67,8 @@ class Tensor:
     fill: Number | None = None
     equations: tuple[Equation, ...] = ()
     location: SourceLocation | None = None
+    time: int | None = None
+    reverse: bool = False
 
     @property
     def is_input(self) -> bool:
@@ -182,6 +192,40 @@ def topological(roots: Sequence[Tensor]) -> list[Tensor]:
     return order
 
 
+def components(roots: Sequence[Tensor]) -> list[list[Tensor]]:
+    """The tensors reachable from the roots in groups that read each other, operands first.
+
+    A group of several tensors, or of one that reads itself, is a recurrence (`is_recurrence`).
+    """
+    order = topological(roots)
+    readers: dict[Tensor, list[Tensor]] = {t: [] for t in order}
+    for tensor in order:
+        for operand in operands(tensor):
+            readers[operand].append(tensor)
+    groups: list[list[Tensor]] = []
+    taken: set[Tensor] = set()
+    # Kosaraju: in reverse finishing order, what can still reach a tensor is in its group.
+    for root in reversed(order):
+        if root in taken:
+            continue
+        group, stack = [], [root]
+        taken.add(root)
+        while stack:
+            tensor = stack.pop()
+            group.append(tensor)
+            fresh = [r for r in readers[tensor] if r not in taken]
+            taken.update(fresh)
+            stack.extend(fresh)
+        groups.append(group)
+    place = {tensor: k for k, tensor in enumerate(order)}
+    return [sorted(group, key=place.__getitem__) for group in reversed(groups)]
+
+
+def is_recurrence(group: Sequence[Tensor]) -> bool:
+    """Whether a group of `components` has to be computed step by step."""
+    return len(group) > 1 or group[0] in operands(group[0])
+
+
 Rewriter = Callable[[Tensor, tuple["Equation", ...]], "tuple[Equation, ...] | Tensor"]
 
 
@@ -193,7 +237,11 @@ def rewrite_system(system: System, rewriter: Rewriter) -> tuple[System, dict[Ten
     equations do not change is kept, so that identity survives.
     """
     new: dict[Tensor, Tensor] = {}
-    for tensor in system.tensors():
+    for group in components(system.outputs):
+        if is_recurrence(group):
+            _rewrite_recurrence(group, rewriter, new)
+            continue
+        (tensor,) = group
         equations = tuple(replace_operands(e, new) for e in tensor.equations)
         result = rewriter(tensor, equations)
         if isinstance(result, Tensor):
@@ -204,6 +252,37 @@ def rewrite_system(system: System, rewriter: Rewriter) -> tuple[System, dict[Ten
             new[tensor] = replace(tensor, equations=result)
     outputs = tuple(new[t] for t in system.outputs)
     return replace(system, outputs=outputs), new
+
+
+def _rewrite_recurrence(
+    group: Sequence[Tensor], rewriter: Rewriter, new: dict[Tensor, Tensor]
+) -> None:
+    """Rewrite tensors that read each other: reading the old ones first, then their successors.
+
+    A tensor that the rewriter gives in place of one of them becomes its successor, or replaces it
+    altogether if it does not read the group.
+    """
+    results: dict[Tensor, tuple[Equation, ...] | Tensor] = {}
+    for tensor in group:
+        equations = tuple(replace_operands(e, new) for e in tensor.equations)
+        results[tensor] = rewriter(tensor, equations)
+    aliases = {t: r for t, r in results.items() if isinstance(r, Tensor) and _outside(r, group)}
+    rest = {
+        t: (r if isinstance(r, Tensor) else replace(t, equations=r))
+        for t, r in results.items()
+        if t not in aliases
+    }
+    if not aliases and all(_same(r.equations, t.equations) for t, r in rest.items()):
+        new.update({t: t for t in group})
+        return
+    shells = {**aliases, **{t: replace(r, equations=()) for t, r in rest.items()}}
+    for tensor, result in rest.items():
+        shells[tensor].equations = tuple(replace_operands(e, shells) for e in result.equations)
+    new.update(shells)
+
+
+def _outside(tensor: Tensor, group: Sequence[Tensor]) -> bool:
+    return tensor not in group and not any(o in group for o in operands(tensor))
 
 
 def _same(a: tuple[Equation, ...], b: tuple[Equation, ...]) -> bool:
