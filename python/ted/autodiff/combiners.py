@@ -120,7 +120,7 @@ def _halved(level: Tensor) -> Tensor:
     if length % 2:
         partner = select(inside, partner, one)
     body = mul(load(level, (*dims, even)), partner)
-    half = Tensor(f"{level.name}_2", shape, level.dtype, 0, (), level.location)
+    half = replace(level, name=f"{level.name}_2", shape=shape, fill=0, equations=())
     return replace(half, equations=(_pointwise(half, body, level.equations[0]),))
 
 
