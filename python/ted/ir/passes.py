@@ -75,6 +75,9 @@ PASSES: dict[str, Row] = {
     "ted-fuse-columns": Row(
         "ted.schedules", "let sums over rows advance inside the loop that makes the rows"
     ),
+    "ted-shrink-row-buffers": Row(
+        "ted.schedules", "keep one row of a buffer that a loop uses row by row"
+    ),
     "convert-ted-to-linalg": Row("ted.lowering", "lower equations to linalg and scf on tensors"),
     "ted-pass-destinations": Row(
         "ted.lowering", "write function results into memory that the caller provides"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.lowering import roads
-from ted.lowering.initial_values import number_starts, unshare_starts
+from ted.lowering.initial_values import drop_unused_starts, number_starts, unshare_starts
 from ted.lowering.padding import Paddings
 from ted.lowering.piece import from_compute
 from ted.mlir import ir
@@ -30,6 +30,7 @@ class ConvertTedToLinalg:
         paddings: dict[ir.Block, Paddings] = {}
         for op in _computes(module):
             _convert(op, paddings.setdefault(op.block, Paddings()))
+        drop_unused_starts(module)
         number_starts(module)
 
 

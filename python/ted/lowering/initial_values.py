@@ -28,6 +28,14 @@ def number_starts(module: ir.Module) -> None:
         op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
+def drop_unused_starts(module: ir.Module) -> None:
+    """Erase fills and empty tensors that nothing uses any more."""
+    for name in _STARTS:
+        for op in _all(module, name):
+            if not list(op.results[0].uses):
+                op.erase()
+
+
 def _all(module: ir.Module, name: str) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 

@@ -69,6 +69,8 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step(BUFFERIZE, "after fusion: tensors are values, memory is not"),
             Step("func.func(scf-forall-to-for),canonicalize,cse", "one thread; and a buffer on the"
                  " stack must not be made inside a parallel loop"),
+            Step("ted-fuse-columns", "on memrefs: a parallel loop on tensors carries no total"),
+            Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
             Step(f"func.func(buffer-hoisting,buffer-loop-hoisting,{STACK})", "small buffers of rows"),
             Step("canonicalize,cse,fold-memref-alias-ops,canonicalize,cse", "views fold into loads"),
             Step("buffer-deallocation-pipeline", "last: promotion to the stack does nothing after it"),

@@ -1,0 +1,54 @@
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-columns)' | filecheck %s
+
+#ij = affine_map<(i, j) -> (i, j)>
+#j = affine_map<(i, j) -> (j)>
+
+// CHECK-LABEL: func.func @column_sum_of_rows
+// CHECK: linalg.fill
+// CHECK: scf.for %[[I:[a-z0-9]+]] =
+// CHECK: linalg.exp
+// CHECK: memref.subview %{{.*}}[%[[I]], 0] [1, 16] [1, 1]
+// CHECK: linalg.generic {{.*}}["reduction", "parallel"]
+// CHECK: }
+// CHECK: return
+func.func @column_sum_of_rows(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %z = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %c8 step %c1 {
+    %p = memref.subview %x[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%p : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  linalg.fill ins(%z : f32) outs(%s : memref<16xf32>)
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}
+
+// The loop reads the total, so the sum may not start inside it.
+// CHECK-LABEL: func.func @total_in_use
+// CHECK: scf.for
+// CHECK: }
+// CHECK: linalg.generic
+func.func @total_in_use(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.broadcast ins(%s : memref<16xf32>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>) dimensions = [0]
+  }
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}
