@@ -115,7 +115,15 @@ def _prefix(points: isl.Set, k: int) -> isl.Set:
 def _relaxed_prefix(points: isl.Set, k: int) -> isl.Set:
     """A cheap superset of the projection, without divisions: more trips, and the guard decides."""
     later = sets.rank_of(points) - k - 1
-    return points.remove_divs().project_out(sets.SET, k + 1, later).remove_divs()
+    return _undivided(_undivided(points).project_out(sets.SET, k + 1, later).compute_divs())
+
+
+def _undivided(points: isl.Set) -> isl.Set:
+    """The set without its constraints that mention a division."""
+    parts = [
+        [c for c in part if c.expression.is_affine] for part in conversion.conjunctions(points)
+    ]
+    return conversion.from_conjunctions(sets.rank_of(points), parts)
 
 
 def _residual(points: isl.Set, scanned: isl.Set) -> tuple[Constraint, ...]:
@@ -146,9 +154,12 @@ def _bounds(prefix: isl.Set, k: int) -> _Bounds:
     if limits is None:
         raise DomainError(f"loop bounds: every dim must be bounded, got {prefix} (dim {k})")
     lower, upper = ([sets.constant_aff(k + 1, limit)] for limit in limits)
-    hull = prefix.simple_hull()
-    simpler = prefix.remove_divs_involving_dims(sets.SET, k, 1).compute_divs().simple_hull()
-    for c in (*hull.get_constraints(), *simpler.get_constraints()):
+    constraints = prefix.simple_hull().get_constraints()
+    simpler = prefix.remove_divs_involving_dims(sets.SET, k, 1).compute_divs()
+    # With two divisions of one dim, isl's removal can lose points; it has to be seen to keep them.
+    if bounded(prefix.is_subset, simpler):
+        constraints += simpler.simple_hull().get_constraints()
+    for c in constraints:
         for is_lower, bound in bounds_of_constraint(c, k):
             (lower if is_lower else upper).append(bound)
     return (

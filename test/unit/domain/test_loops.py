@@ -43,6 +43,17 @@ def test_sets_without_dims_and_without_points() -> None:
     assert loop_nests(sets.empty(2)) == ()
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_divisions_of_several_dims_lose_no_point(order: tuple[int, int]) -> None:
+    points = isl.Set(
+        "{ [i, j] : 0 <= i <= 20 and 0 <= j <= 4 and 10*floor((-1 + 4i + 5j)/10) >= -20 + 5i + 2j "
+        "and 10*floor((-1 + 4i + 5j)/10) <= -9 + 4i + 5j "
+        "and 10*floor((-1 + 4i + 5j)/10) <= -8 + 5i + 2j }"
+    )
+    nests = loop_nests(points, order)
+    assert sorted(p for nest in nests for p in scanned(nest, 2)) == enumerate_set(points)
+
+
 @pytest.mark.parametrize("seed", range(150))
 def test_loops_visit_each_point_once(seed: int) -> None:
     problem = random_problem(seed)
