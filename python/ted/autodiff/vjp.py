@@ -28,6 +28,7 @@ from ted.ir.scalar import (
     compare,
     const,
     dim,
+    div,
     index,
     load,
     mul,
@@ -191,9 +192,20 @@ def _seed(tensor: Tensor, equation: Equation, cotangent: Tensor) -> Expr:
     seed = load(cotangent, equation.write)
     if equation.combiner not in ("max", "min") or equation.parallel == equation.rank:
         return seed
-    taken = load(_argument(tensor, equation), equation.write)
-    here = compare("eq", cast(taken, INDEX), row_major(equation))
-    return select(here, seed, const(0, seed.dtype))
+    zero = const(0, seed.dtype)
+    if equation.ties == "even" or equation.is_scatter:
+        taken = compare("eq", equation.body, load(tensor, equation.write))
+        return select(taken, div(seed, load(_winners(tensor, equation), equation.write)), zero)
+    argument = load(_argument(tensor, equation), equation.write)
+    return select(compare("eq", cast(argument, INDEX), row_major(equation)), seed, zero)
+
+
+def _winners(tensor: Tensor, equation: Equation) -> Tensor:
+    """How many points reach the extremum: each gets an equal part of the cotangent."""
+    taken = compare("eq", equation.body, load(tensor, equation.write))
+    one, zero = const(1, tensor.dtype), const(0, tensor.dtype)
+    count = replace(equation, combiner="add", body=select(taken, one, zero))
+    return replace(tensor, name=f"ties_{tensor.name}", fill=0, equations=(count,))
 
 
 def _argument(tensor: Tensor, equation: Equation) -> Tensor:

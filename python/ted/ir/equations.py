@@ -88,6 +88,8 @@ class Tensor:
 class Equation:
     """One equation; `domain` is an isl set over all dims, always inside the box of extents.
 
+    `ties` says who gets the cotangent of a max or min reached at several points: the first one in
+    row-major order, or all an equal part ("even"); a scatter has no order and is always even.
     For argmax/argmin the body is the value compared and the result is the row-major index over
     the extents of the reduction dims (-1 where no point exists).
     """
@@ -100,6 +102,7 @@ class Equation:
     body: Expr
     location: SourceLocation | None = None
     dim_names: tuple[str, ...] = field(default=())
+    ties: str = "first"
 
     @property
     def rank(self) -> int:
