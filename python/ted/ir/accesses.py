@@ -12,9 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from ted.domain import bounds, conversion
+from ted.domain import bounds, conversion, sets
 from ted.domain.affine import Aff, Constraint
 from ted.domain.budget import BudgetExhausted, bounded
 from ted.ir.affine import NotAffine, condition_set, piecewise, single_piece
@@ -138,7 +139,7 @@ def _guard(node: Expr, used: Any, domain: Any) -> tuple[tuple[Constraint, ...], 
     if not parts:
         return (NEVER, used) if used.is_empty() else None
     if len(parts) == 1:
-        return parts[0], used
+        return _needed(parts[0], used, domain), used
     hull = used.gist(domain).simple_hull().to_set()
     wide = domain.intersect(hull)
     if not _stays_inside(node, wide):
@@ -147,6 +148,17 @@ def _guard(node: Expr, used: Any, domain: Any) -> tuple[tuple[Constraint, ...], 
         return (), None
     (constraints,) = conversion.conjunctions(hull)
     return constraints, wide
+
+
+def _needed(constraints: tuple[Constraint, ...], used: Any, domain: Any) -> tuple[Constraint, ...]:
+    """The constraints without those that the domain and the others imply; isl leaves some."""
+    kept = list(constraints)
+    for constraint in constraints:
+        others = [c for c in kept if c != constraint]
+        wide = conversion.from_conjunctions(sets.rank_of(domain), [others]).intersect(domain)
+        if bounded(partial(wide.is_subset, used)):
+            kept = others
+    return tuple(kept)
 
 
 def _stays_inside(node: Expr, points: Any) -> bool:
