@@ -1,7 +1,8 @@
 """Machine code as text, and its innermost loops: do they work on vectors?
 
-`disassemble` needs `objdump`. An innermost loop is a backward jump with no other one inside it; it is
-scalar when it does floating-point arithmetic on single elements and none on vectors.
+`disassemble` needs `objdump`. A loop is scalar when it moves or computes floating-point numbers one
+by one. The remainder of a vectorised loop, which runs for fewer elements than a vector holds, is
+recognised by its place: it does the same operations as a vector loop of the same function.
 """
 
 from __future__ import annotations
@@ -13,16 +14,19 @@ import subprocess
 import tempfile
 from dataclasses import dataclass
 
+from ted.codegen.control_flow import Instruction, basic_blocks, innermost, successors
 from ted.errors import CompileError
 
 _LINE = re.compile(r"^\s*([0-9a-f]+):\s+(\S.*)$")
 _LABEL = re.compile(r"^[0-9a-f]+ <(.+)>:$")
-_JUMP = re.compile(r"^(j\w+|loop\w*|b\.?\w*|cb\w+|tb\w+)\s+(?:.*\s)?(?:0x)?([0-9a-f]+)(?: <.*>)?$")
-_X86_VECTOR = re.compile(r"^v?\w+(ps|pd|ph)$|^vp?\w*(d|q|w|b)$")
-_X86_SCALAR = re.compile(r"^v?(add|sub|mul|div|max|min|sqrt|fn?m(add|sub)\w*|ucomi|comi|cvt\w*)s[sdh]$")
-_MOVE = re.compile(r"^v?mov(u|a|dq|nt)\w*$")
-_REGISTER = re.compile(r"%([xyz])mm|\bv\d+\.(\d+)[bhsd]")
-_WIDTH = {"x": 128, "y": 256, "z": 512}
+_JUMP = re.compile(r"^(j\w+|b|b\.\w+|cb\w+|tb\w+)\s+(?:.*[\s,])?(?:0x)?([0-9a-f]+)(?: <.*>)?$")
+_ALWAYS = re.compile(r"^(jmp|b|ret\w*|br|ud2)\b")
+_VECTOR = re.compile(r"^v?\w+(ps|pd|ph)$|^v?p\w*(d|q|w|b)$")
+_SCALAR = re.compile(r"^v?\w+s[sdh]$|^f\w+$")
+_MOVE = re.compile(r"^v?mov(u|a|dq|nt)\w*$|^v?movap\w$")
+_REGISTER = re.compile(r"%([xyz])mm|\bv\d+\.\d+[bhsd]")
+_SCALAR_ARM = re.compile(r"\b[sdh]\d+\b")
+_WIDTH = {"x": 128, "y": 256, "z": 512, None: 128}
 
 
 @dataclass(frozen=True)
@@ -39,24 +43,38 @@ class Loop:
 
     @property
     def is_vector(self) -> bool:
+        """Whether any operation works on more than one element."""
         return self.width > 0
 
     @property
     def is_scalar(self) -> bool:
-        """Floating-point arithmetic on single elements only."""
-        return not self.is_vector and any(
-            _X86_SCALAR.match(i.split()[0]) for i in self.instructions
-        )
+        """Whether floating-point numbers are moved or computed one by one."""
+        return not self.is_vector and bool(self.operations)
+
+    @property
+    def operations(self) -> frozenset[str]:
+        """Floating-point operations without their width: `add`, `mul`, `fmadd`, `mov`."""
+        return frozenset(filter(None, map(_stem, self.instructions)))
 
 
 def _vector_bits(instruction: str) -> int:
     name = instruction.split()[0]
-    found = [_WIDTH[m[1]] if m[1] else 128 for m in _REGISTER.finditer(instruction)]
+    found = [_WIDTH[m[1]] for m in _REGISTER.finditer(instruction)]
     if not found:
         return 0
     if _MOVE.match(name):  # scalar code copies whole xmm registers, but only vectors go to memory
         return max(found) if "(" in instruction or max(found) > 128 else 0
-    return max(found) if _X86_VECTOR.match(name) or "%" not in instruction else 0
+    return max(found) if _VECTOR.match(name) or "%" not in instruction else 0
+
+
+def _stem(instruction: str) -> str:
+    name = instruction.split()[0]
+    if "%" not in instruction and not _SCALAR_ARM.search(instruction):
+        return ""
+    if not (_SCALAR.match(name) or _vector_bits(instruction)):
+        return ""
+    stem = re.sub(r"(u|a)?(dq\w*|[sp][sdh])$", "", name.removeprefix("v"))
+    return re.sub(r"\d{3}$", "", stem)
 
 
 def disassemble(code: bytes) -> str:
@@ -81,29 +99,44 @@ def disassemble(code: bytes) -> str:
 
 
 def innermost_loops(assembly: str) -> list[Loop]:
-    """The innermost loops of all functions in a disassembly."""
+    """The innermost loops of all functions in a disassembly, without wrappers for packed calls."""
     loops: list[Loop] = []
-    function, lines = "", []
+    function, code = "", []
     for text in [*assembly.splitlines(), "0 <end>:"]:
         label, line = _LABEL.match(text), _LINE.match(text)
         if label:
-            loops += _loops_of(function, lines)
-            function, lines = label[1], []
+            loops += _loops_of(function, code)
+            function, code = label[1], []
         elif line:
-            lines.append((int(line[1], 16), line[2].split("#")[0].strip()))
+            code.append(_instruction(int(line[1], 16), line[2].split("#")[0].strip()))
     return loops
 
 
-def _loops_of(function: str, lines: list[tuple[int, str]]) -> list[Loop]:
-    place = {address: k for k, (address, _) in enumerate(lines)}
-    spans = []
-    for k, (_, instruction) in enumerate(lines):
-        jump = _JUMP.match(instruction)
-        start = place.get(int(jump[2], 16)) if jump else None
-        if start is not None and start <= k:
-            spans.append((start, k))
-    inner = [s for s in spans if not any(t != s and s[0] <= t[0] and t[1] <= s[1] for t in spans)]
-    return [Loop(function, tuple(i for _, i in lines[a : b + 1])) for a, b in inner]
+def scalar_loops(assembly: str) -> list[Loop]:
+    """Scalar innermost loops that are not the remainder of a vector loop."""
+    loops = innermost_loops(assembly)
+    vectors = [loop for loop in loops if loop.is_vector]
+    return [
+        loop for loop in loops
+        if loop.is_scalar
+        and not any(v.function == loop.function and loop.operations <= v.operations for v in vectors)
+    ]  # fmt: skip
+
+
+def _instruction(address: int, text: str) -> Instruction:
+    jump = _JUMP.match(text)
+    return Instruction(address, text, int(jump[2], 16) if jump else None, not _ALWAYS.match(text))
+
+
+def _loops_of(function: str, code: list[Instruction]) -> list[Loop]:
+    if not code or function.startswith("_mlir_"):
+        return []
+    blocks = basic_blocks(code)
+    bodies = innermost(successors(blocks), code[0].address)
+    return [
+        Loop(function, tuple(i.text for name in sorted(body) for i in blocks[name]))
+        for body in sorted(bodies, key=min)
+    ]
 
 
 def host_vector_bits() -> int:

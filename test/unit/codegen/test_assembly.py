@@ -1,0 +1,91 @@
+"""Loops read out of machine code: first from text, then from compiled programs."""
+
+from __future__ import annotations
+
+import platform
+
+import pytest
+from unit.lowering.equation_text import compute, fill, module_text, tensor_type
+
+from ted.codegen.assembly import disassemble, host_vector_bits, innermost_loops, scalar_loops
+from ted.codegen.jit import compile_module
+from ted.dialects import make_context
+from ted.lowering.pipelines import run_pipeline
+from ted.mlir import ir
+from ted.runtime.library import library_path
+
+NESTED = """
+0000000000000000 <f>:
+   0:\txor    %eax,%eax
+   2:\txor    %ecx,%ecx
+   4:\tvaddps (%rdi,%rcx,4),%zmm0,%zmm0
+   8:\tadd    $0x10,%rcx
+   c:\tjne    4 <f+0x4>
+   e:\tvaddss (%rdi,%rcx,4),%xmm0,%xmm0
+  12:\tinc    %rcx
+  15:\tjne    e <f+0xe>
+  17:\tvmulss (%rsi),%xmm0,%xmm0
+  1b:\tinc    %eax
+  1d:\tjne    2 <f+0x2>
+  1f:\tret
+"""
+
+
+def test_only_innermost_loops_are_found():
+    widths = [(loop.function, loop.width) for loop in innermost_loops(NESTED)]
+    assert widths == [("f", 512), ("f", 0)]
+
+
+def test_a_remainder_is_no_scalar_loop():
+    assert [loop.is_scalar for loop in innermost_loops(NESTED)] == [False, True]
+    assert scalar_loops(NESTED) == []
+
+
+def test_a_loop_without_a_vector_partner_is_scalar():
+    alone = NESTED.replace("vaddps (%rdi,%rcx,4),%zmm0,%zmm0", "vmulps (%rdi,%rcx,4),%zmm0,%zmm0")
+    (loop,) = scalar_loops(alone)
+    assert loop.operations == {"add"}
+
+
+SHAPE = (96, 1000)
+YIELD_A = '"ted.yield"(%a) : (f32) -> ()'
+
+
+def reduction(combiner: str, subscripts: str, start: str, domain: str = "0 == 0") -> str:
+    source = SHAPE if subscripts == "i, j" else SHAPE[::-1]
+    return fill("z", SHAPE[:1], start) + compute(
+        "y", [("A", tensor_type(source), subscripts)], [("z", tensor_type(SHAPE[:1]))], SHAPE,
+        "pr", "i", YIELD_A, combiner, domain,
+    )  # fmt: skip
+
+
+def elementwise(operation: str, subscripts: str = "i, j", guard: str = "0 == 0") -> str:
+    source = SHAPE if subscripts != "j, i" else SHAPE[::-1]
+    return f"%e = tensor.empty() : {tensor_type(SHAPE)}\n" + compute(
+        "y", [("A", tensor_type(source), subscripts)], [("e", tensor_type(SHAPE))], SHAPE, "pp",
+        "i, j", f'%p = {operation} %a : f32\n"ted.yield"(%p) : (f32) -> ()', guards=[guard],
+    )  # fmt: skip
+
+
+MINUS_INFINITY = "0xFF800000"
+PROGRAMS = {
+    "pointwise": (SHAPE, elementwise("math.exp"), SHAPE),
+    "row_sum": (SHAPE, reduction("add", "i, j", "0.0"), SHAPE[:1]),
+    "row_max": (SHAPE, reduction("max", "i, j", MINUS_INFINITY), SHAPE[:1]),
+    "column_sum": (SHAPE[::-1], reduction("add", "j, i", "0.0"), SHAPE[:1]),
+    "triangle": (SHAPE, reduction("add", "i, j", "0.0", "i + 900 - j >= 0"), SHAPE[:1]),
+    "transpose": (SHAPE[::-1], elementwise("math.absf", "j, i"), SHAPE),
+    "guarded": (SHAPE, elementwise("math.tanh", "i, j - 3", "j - 3 >= 0"), SHAPE),
+}
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86 registers")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_innermost_loops_use_the_widest_vectors(name):
+    source, body, result = PROGRAMS[name]
+    text = module_text([("A", tensor_type(source))], body, [("y", tensor_type(result))])
+    with make_context(), ir.Location.unknown():
+        compiled = compile_module(run_pipeline(ir.Module.parse(text)), (library_path(),))
+    assembly = disassemble(compiled.object_code())
+    assert scalar_loops(assembly) == []
+    assert max(loop.width for loop in innermost_loops(assembly)) == host_vector_bits()
