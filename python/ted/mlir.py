@@ -12,6 +12,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, cast
 
+from ted.errors import TedError
+
 BINDING = os.environ.get("TED_MLIR", "torch_mlir")
 
 # Name here -> (module inside the binding, attribute of that module or None for the module itself).
@@ -91,11 +93,21 @@ def __getattr__(name: str) -> Any:
     if name not in _EXPORTS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module_name, attribute = _EXPORTS[name]
-    value: Any = importlib.import_module(f"{BINDING}.{module_name}")
+    value = _import(f"{BINDING}.{module_name}")
     if attribute is not None:
         value = getattr(value, attribute)
     globals()[name] = value
     return value
+
+
+def _import(module: str) -> Any:
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        raise TedError(
+            f"mlir: the binding must be installed and have {module}, got {error}; "
+            "install torch-mlir, or name another package in TED_MLIR"
+        ) from error
 
 
 def make_context(*, threading: bool = True) -> ir.Context:

@@ -1,0 +1,60 @@
+"""`ted.mlir` finds the binding when it is used, and says so when it cannot."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from ted import dialects, mlir
+from ted.mlir import ir
+
+SET = "affine_set<(d0, d1)[s0] : (d0 - 1 >= 0, d0 mod 3 + d1 floordiv 2 - s0 == 0)>"
+
+
+def python(code: str, binding: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "TED_MLIR": binding}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def test_importing_ted_mlir_loads_no_binding() -> None:
+    code = "import ted.mlir, sys; sys.exit('nowhere' in sys.modules or 'torch_mlir' in sys.modules)"
+    assert python(code, "nowhere").returncode == 0
+
+
+def test_a_missing_binding_is_named_with_the_way_out() -> None:
+    done = python("from ted.mlir import ir", "nowhere")
+    assert done.returncode == 1
+    assert "mlir: the binding must be installed and have nowhere.ir" in done.stderr
+    assert "TED_MLIR" in done.stderr
+
+
+def test_a_tool_without_a_binding_fails_without_a_traceback() -> None:
+    code = "from ted.tools.ted_opt import main; import sys; sys.exit(main(['-']))"
+    environment = {**os.environ, "TED_MLIR": "nowhere"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, input="", capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stderr.startswith("ted-opt: error: mlir: the binding")
+
+
+def test_an_unknown_name_is_no_module_of_the_binding() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = mlir.nothing
+
+
+@pytest.mark.parametrize("text", [SET, "affine_set<() : (0 == 0)>", "affine_set<(d0) : (1 == 0)>"])
+def test_the_set_of_an_attribute_is_read_back(text: str) -> None:
+    with dialects.make_context():
+        attribute = ir.Attribute.parse(text)
+        assert ir.IntegerSetAttr.get(mlir.integer_set(attribute)) == attribute
+
+
+def test_every_exported_module_exists() -> None:
+    for name in mlir._EXPORTS:
+        assert getattr(mlir, name) is not None
