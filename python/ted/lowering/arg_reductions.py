@@ -12,7 +12,7 @@ from dataclasses import replace
 from math import prod
 
 from ted.lowering.body import emit_body, read_value
-from ted.lowering.generic import build_generic, emit_generic, linalg_indices
+from ted.lowering.generic import build_generic, emit_generic, linalg_indices, shape_operands
 from ted.lowering.loop_order import loop_order
 from ted.lowering.piece import Piece
 from ted.lowering.scalars import constant, element_type, is_float, shape_of
@@ -53,7 +53,8 @@ def _first_place(piece: Piece, target: WrittenSlice, best: ir.Value) -> ir.Value
     plain = {k: read_hull(r, piece.extents) for k, r in enumerate(piece.reads)
              if r is not None and is_plain(r, piece.rank)}  # fmt: skip
     subscripts = tuple(target.subscripts)
-    ins = [*plain.values(), Operand(best, subscripts)]
+    shapes = shape_operands(piece, target, list(plain.values()))
+    ins = [*plain.values(), Operand(best, subscripts), *shapes]
     empty = tensor.EmptyOp(list(shape_of(best)), kind).result
     start = linalg.fill(constant(kind, NONE[width]), outs=[empty])
 

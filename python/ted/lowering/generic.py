@@ -41,7 +41,7 @@ def _generic(piece: Piece, target: WrittenSlice, outs: Values) -> Values:
     order = loop_order(piece)
     plain = {k: read_hull(r, piece.extents) for k, r in enumerate(piece.reads)
              if r is not None and is_plain(r, piece.rank)}  # fmt: skip
-    operands = [*plain.values(), *_shape_operands(piece, target, list(plain.values()))]
+    operands = [*plain.values(), *shape_operands(piece, target, list(plain.values()))]
     written = [Operand(o, tuple(target.subscripts)) for o in outs]
 
     def body(arguments: Sequence[ir.Value]) -> Values:
@@ -60,8 +60,8 @@ def _generic(piece: Piece, target: WrittenSlice, outs: Values) -> Values:
     return build_generic(operands, written, order, kinds, body)
 
 
-def _shape_operands(piece: Piece, target: WrittenSlice, operands: list[Operand]) -> list[Operand]:
-    # linalg reads the extent of a loop off an operand indexed by that dim alone.
+def shape_operands(piece: Piece, target: WrittenSlice, operands: list[Operand]) -> list[Operand]:
+    """An empty operand for the dims whose extent linalg can read off no other operand."""
     subscripts = [e for o in operands for e in o.subscripts] + target.subscripts
     seen = {e.position for e in subscripts if isinstance(e, ir.AffineDimExpr)}
     missing = [d for d in range(piece.rank) if d not in seen]
