@@ -40,7 +40,7 @@ def test_a_tool_without_a_binding_fails_without_a_traceback() -> None:
         check=False,
     )  # fmt: skip
     assert done.returncode == 1
-    assert done.stderr.startswith("ted-opt: error: mlir: the binding")
+    assert done.stderr.startswith("-: error: mlir: the binding must be installed")
 
 
 def test_an_unknown_name_is_no_module_of_the_binding() -> None:
