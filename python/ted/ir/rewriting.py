@@ -12,6 +12,7 @@ from ted.ir.from_ops import from_function, functions
 from ted.ir.to_ops import build_function
 from ted.mlir import ir
 
+
 def rewrite_functions(module: ir.Module, transform: Callable[[System], System]) -> None:
     """Replace every function of equations by the transformed one, under the same name.
 
