@@ -1,8 +1,8 @@
 """Fenced code blocks of documents and docstrings, and how to run them.
 
-A `mlir` block is read and verified by ted-opt; a first line `// ted-opt <flags>` gives it flags. The
-`python` blocks of a document run in order in one namespace, those of a docstring by themselves. A
-`text` block right after one is what it prints. To write the outputs anew after a change:
+A `mlir` block is read and verified by ted-opt; a first line `// ted-opt <flags>` gives it flags.
+The `python` blocks of a document run in order in one namespace, those of a docstring by themselves.
+A `text` block right after one is what it prints. To write the outputs anew after a change:
 
     python test/docs/blocks.py
 """
@@ -36,6 +36,7 @@ class Block:
 
     @property
     def name(self) -> str:
+        """Where the block is."""
         return f"{self.path.relative_to(ROOT)}:{self.line}"
 
     @property

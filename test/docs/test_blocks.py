@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from docs.blocks import (
     ROOT,
     Block,
@@ -13,7 +14,6 @@ from docs.blocks import (
     documents,
     run_python,
 )
-
 from ted.tools import ted_opt
 
 MLIR = [*(b for path in documents() for b in document_blocks(path, "mlir")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 import ted
 
 N, WINDOW, STRIDE = 10, 3, 2

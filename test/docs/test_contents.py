@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 
 import pytest
+
 import ted
 from docs.blocks import ROOT, documents
-
 from ted.dialects.ted import COMBINERS, ELEMENT_TYPES, LOAD_MODES
 from ted.ir.passes import PASSES
 
