@@ -116,11 +116,11 @@ def scalar_loops(assembly: str) -> list[Loop]:
     """Scalar innermost loops that are not the remainder of a vector loop."""
     loops = innermost_loops(assembly)
     vectors = [loop for loop in loops if loop.is_vector]
-    return [
-        loop for loop in loops
-        if loop.is_scalar
-        and not any(v.function == loop.function and loop.operations <= v.operations for v in vectors)
-    ]  # fmt: skip
+    return [loop for loop in loops if loop.is_scalar and not _is_remainder(loop, vectors)]
+
+
+def _is_remainder(loop: Loop, vectors: list[Loop]) -> bool:
+    return any(v.function == loop.function and loop.operations <= v.operations for v in vectors)
 
 
 def _instruction(address: int, text: str) -> Instruction:

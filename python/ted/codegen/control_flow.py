@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ def basic_blocks(code: Sequence[Instruction]) -> dict[int, list[Instruction]]:
 def successors(blocks: Mapping[int, Sequence[Instruction]]) -> dict[int, list[int]]:
     """Edges between the blocks of one function."""
     names = sorted(blocks)
-    following = dict(zip(names, names[1:], strict=False))
+    following = dict(pairwise(names))
     edges: dict[int, list[int]] = {}
     for name in names:
         last = blocks[name][-1]

@@ -1,7 +1,7 @@
 """A lowered module -> functions that can be called: the binding's ExecutionEngine at O2.
 
-O3 gains nothing measurable and doubles the time of code generation.  Equal modules are compiled once
-per process.
+O3 gains nothing measurable and doubles the time of code generation.  Equal modules are compiled
+once per process.
 """
 
 from __future__ import annotations
@@ -30,6 +30,10 @@ class Compiled:
     indexed_tensors: tuple[str, ...] = ()  # names by the number that ted_index_error gets
 
     def address(self, name: str = "main") -> int:
+        """Address of the wrapper of a function.
+
+        Raises: CompileError when a symbol is missing.
+        """
         found = self.engine.raw_lookup(name)
         if not found:
             raise CompileError(f"jit: a symbol of {name!r} is not defined anywhere")

@@ -1,1 +1,1 @@
-"""From `ted.compute` on tensors to the LLVM dialect: one pass per file, listed in `pipelines.py`."""
+"""From `ted.compute` on tensors to the LLVM dialect, one pass per file; see `pipelines.py`."""

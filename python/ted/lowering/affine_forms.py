@@ -1,7 +1,7 @@
 """What an affine expression looks like to a lowering: coefficients, range over a box, a dim alone.
 
-Expressions with `floordiv`, `mod` or products of dims have no linear form (None); their range over a
-box is still bounded by interval arithmetic, which is exact when every dim occurs once.
+Expressions with `floordiv`, `mod` or products of dims have no linear form (None); their range over
+a box is still bounded by interval arithmetic, which is exact when every dim occurs once.
 """
 
 from __future__ import annotations

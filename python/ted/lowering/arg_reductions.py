@@ -1,8 +1,8 @@
 """Long argmax and argmin -> a maximum, then the least index that attains it.
 
 Before: one reduction over pairs (value, index), whose selects LLVM does not vectorise.
-After: `linalg.generic` for the maximum; one for `min(j where x[j] == max else NONE)`; one that puts the
-init back where no point beats it. Ties and NaN come out as in `combiners.py`: the first wins.
+After: `linalg.generic` for the maximum; one for `min(j where x[j] == max else NONE)`; one that puts
+the init back where no point beats it. Ties and NaN come out as in `combiners.py`: the first wins.
 """
 
 from __future__ import annotations

@@ -74,8 +74,7 @@ def _copy(
             clone.operation.operands[k] = operand
         if op.name in _CONTRACTABLE:
             clone.operation.attributes["fastmath"] = ir.Attribute.parse(BODY)
-        for old, new in zip(op.results, clone.operation.results, strict=True):
-            known[old] = new
+        known.update(zip(op.results, clone.operation.results, strict=True))
 
 
 def _reduction_index(piece: Piece, dims: Sequence[ir.Value]) -> ir.Value:

@@ -1,4 +1,4 @@
-"""Parallel dims cut where constraints change their mind, so that each cell is simpler than the whole.
+"""Parallel dims cut where constraints change their mind: each cell is simpler than the whole.
 
 A window at the border of an image: `i + r - 1 >= 0` couples a parallel dim with a reduction. On the
 interior, where it holds for every r, it is gone; at the border point i = 0 it says r >= 1, which is

@@ -1,7 +1,7 @@
 """The combiners as scalar code: one accumulated value, or (value, index) for argmax and argmin.
 
-Sums and products carry `reassoc`, which LLVM needs to keep a reduction in a vector register; max and
-min propagate NaN, and argmax takes the first NaN, else the first of the greatest.
+Sums and products carry `reassoc`, which LLVM needs to keep a reduction in a vector register; max
+and min propagate NaN, and argmax takes the first NaN, else the first of the greatest.
 """
 
 from __future__ import annotations

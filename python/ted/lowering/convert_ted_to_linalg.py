@@ -26,6 +26,7 @@ class ConvertTedToLinalg:
     """
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         unshare_starts(module)
         paddings: dict[ir.Block, Paddings] = {}
         for op in _computes(module):

@@ -1,8 +1,8 @@
 """Reads and writes whose indices are data: checked before use, so that no program can crash.
 
-A bad index in mode `check` calls `ted_index_error(tensor, dim, value, extent)` of the runtime, which
-records the first one and returns; the read then gives 0 and the write is left out.  `clip` moves the
-index to the nearest element, `drop` gives 0 silently, `unchecked` trusts the data.
+A bad index in mode `check` calls `ted_index_error(tensor, dim, value, extent)` of the runtime,
+which records the first one and returns; the read then gives 0 and the write is left out.  `clip`
+moves the index to the nearest element, `drop` gives 0 silently, `unchecked` trusts the data.
 """
 
 from __future__ import annotations
@@ -114,10 +114,8 @@ def _identifier(target: ir.Value) -> int:
 def declare_error_function(module: ir.Operation) -> None:
     """Declare the runtime's error function in the module, once."""
     body = module.regions[0].blocks[0]
-    for op in body.operations:
-        if op.operation.name == "func.func":
-            if ir.StringAttr(op.operation.attributes["sym_name"]).value == ERROR_FUNCTION:
-                return
+    if ERROR_FUNCTION in ir.SymbolTable(module):
+        return
     i64 = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint.at_block_begin(body), ir.Location.unknown():
         func.FuncOp(ERROR_FUNCTION, ir.FunctionType.get([i64] * 4, []), visibility="private")

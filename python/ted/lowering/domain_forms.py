@@ -36,7 +36,8 @@ def from_plain(value: plain.Aff) -> ir.AffineExpr:
     found = plain.remainder(value)
     if found is not None:
         rest = from_plain(found.rest)
-        return rest + ir.AffineExpr.get_mod(from_plain(found.argument), found.divisor) * found.factor
+        remainder = ir.AffineExpr.get_mod(from_plain(found.argument), found.divisor)
+        return rest + remainder * found.factor
     total = ir.AffineExpr.get_constant(value.const)
     for factor, term in value.terms:
         if isinstance(term, plain.Floor):
@@ -58,4 +59,5 @@ def points(extents: tuple[int, ...], constraints: Iterable[Constraint] = ()) -> 
 
 
 def constraints_from(conjunction: Iterable[plain.Constraint]) -> tuple[Constraint, ...]:
+    """Constraints of the domain package as constraints of a piece."""
     return tuple(Constraint(from_plain(c.expression), c.equality) for c in conjunction)

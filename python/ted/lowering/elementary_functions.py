@@ -1,8 +1,8 @@
 """Elementary functions as straight-line code that LLVM vectorises: no branches, no calls.
 
-Each function takes and gives a `Num` of f32 or f64 and is right at zeros, infinities, NaN, where the
-result is subnormal or overflows. Errors are within 2 units in the last place in f32 and 3 in f64
-(4 for erfc), which the tests check on dense grids.
+Each function takes and gives a `Num` of f32 or f64 and is right at zeros, infinities, NaN, where
+the result is subnormal or overflows. Errors are within 2 units in the last place in f32 and 3 in
+f64 (4 for erfc), which the tests check on dense grids.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ INFINITY, NAN = math.inf, math.nan
 
 
 def format_of(x: Num) -> Format:
+    """The constants of the type of x."""
     return F32 if str(element(x.value.type)) == "f32" else F64
 
 
@@ -55,6 +56,7 @@ def _expm1_reduced(r: Num) -> Num:
 
 
 def exp(x: Num) -> Num:
+    """e to the x."""
     form = format_of(x)
     n, r = _reduce(x.least(form.exp_range[1]).most(form.exp_range[0]))
     p = _expm1_reduced(r) + 1.0
@@ -65,6 +67,7 @@ def exp(x: Num) -> Num:
 
 
 def expm1(x: Num) -> Num:
+    """exp(x) - 1, exact for small x."""
     form = format_of(x)
     n, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
     scale = _power_of_two(n - 1, x.value.type, form)
@@ -73,6 +76,7 @@ def expm1(x: Num) -> Num:
 
 
 def exp2(x: Num) -> Num:
+    """2 to the x."""
     form = format_of(x)
     low, high = -float(form.bias + form.mantissa + 2), float(form.bias + 2)
     x = x.least(high).most(low)
@@ -98,6 +102,7 @@ def _split(x: Num) -> tuple[Num, Num]:
 
 
 def log(x: Num) -> Num:
+    """Natural logarithm."""
     form = format_of(x)
     f, e = _split(x)
     half_square = 0.5 * f * f
@@ -120,6 +125,7 @@ def _log_edges(x: Num, result: Num) -> Num:
 
 
 def log2(x: Num) -> Num:
+    """Logarithm to the base 2."""
     f, e = _split(x)
     return _log_edges(x, _log_mantissa(f).fma(LOG2_E, e))
 
@@ -135,10 +141,12 @@ def _log_mantissa(f: Num) -> Num:
 
 
 def log10(x: Num) -> Num:
+    """Logarithm to the base 10."""
     return log(x) * (1 / math.log(10))
 
 
 def log1p(x: Num) -> Num:
+    """log(1 + x), exact for small x."""
     u = 1.0 + x
     # The rounding error of 1 + x, to first order. Source: HP-15C Advanced Functions Handbook.
     lost = x - (u - 1.0)
@@ -150,6 +158,7 @@ def log1p(x: Num) -> Num:
 
 
 def tanh(x: Num) -> Num:
+    """Hyperbolic tangent."""
     form = format_of(x)
     t = expm1((x.abs() * 2.0).least(20.0 if form is F32 else 44.0))
     result = (t / (t + 2.0)).copysign(x)
@@ -157,6 +166,7 @@ def tanh(x: Num) -> Num:
 
 
 def erf(x: Num) -> Num:
+    """Error function."""
     if format_of(x) is F32:
         return _erf_f32(x)
     a = x.abs().least(6.5)
@@ -194,6 +204,7 @@ def _erfc_positive(a: Num) -> Num:
 
 
 def erfc(x: Num) -> Num:
+    """1 - erf(x), exact where it is small."""
     a = x.abs()
     clamped = a.least(28.0).most(0.5)
     far = _erfc_positive(clamped)
@@ -204,4 +215,5 @@ def erfc(x: Num) -> Num:
 
 
 def rsqrt(x: Num) -> Num:
+    """1 / sqrt(x)."""
     return 1.0 / Num(math_ops.SqrtOp(x.value).result)

@@ -1,7 +1,8 @@
 """Fills and empty tensors with several users -> one for each user.
 
-Two running results that start from one value would have to be copied apart by bufferization; upstream
-CSE merges equal ones again, so each carries a number of its own, which keeps them different.
+Two running results that start from one value would have to be copied apart by bufferization;
+upstream CSE merges equal ones again, so each carries a number of its own, which keeps them
+different.
 """
 
 from __future__ import annotations

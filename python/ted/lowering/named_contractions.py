@@ -45,7 +45,7 @@ def _positions(operand: Operand) -> list[int]:
 
 
 def _roles(operands: list[Operand], written: list[int], piece: Piece) -> list[int] | None:
-    """Dims in the order (batch..., m, n, k) of the named operation; None when it is another form."""
+    """Dims in the order (batch..., m, n, k) of the named operation; None for another form."""
     left, right = (_positions(o) for o in operands)
     if len(left) != len(operands[0].subscripts) or len(right) != len(operands[1].subscripts):
         return None

@@ -15,6 +15,7 @@ Number = float | int
 
 
 def element(kind: ir.Type) -> ir.Type:
+    """The scalar type of a scalar or vector type."""
     return ir.VectorType(kind).element_type if isinstance(kind, ir.VectorType) else kind
 
 
@@ -31,6 +32,7 @@ class Num:
     value: ir.Value
 
     def const(self, number: Number) -> Num:
+        """A constant of the same type."""
         kind = element(self.value.type)
         attribute = ir.FloatAttr.get(kind, float(number)) if is_float(kind) \
             else ir.IntegerAttr.get(kind, int(number))  # fmt: skip
@@ -109,6 +111,7 @@ class Num:
         return Num(arith.BitcastOp(like(self.value.type, width), self.value).result)
 
     def from_bits(self, kind: ir.Type) -> Num:
+        """The float that has these bits."""
         return Num(arith.BitcastOp(kind, self.value).result)
 
     def to(self, kind: ir.Type) -> Num:
@@ -128,9 +131,11 @@ class Num:
         return str(element(self.value.type)) == "f32"
 
     def abs(self) -> Num:
+        """Magnitude."""
         return Num(math.AbsFOp(self.value).result)
 
     def copysign(self, sign: Num) -> Num:
+        """This magnitude with the sign of another number."""
         return Num(math.CopySignOp(self.value, sign.value).result)
 
     def least(self, other: Number) -> Num:

@@ -1,4 +1,4 @@
-"""A piece with guards or a domain -> pieces over disjoint sets of points on which guards are decided.
+"""A piece with guards or a domain -> pieces over disjoint points, on which guards are decided.
 
 Before: one piece, `guard(read) = (i - 1 >= 0)`.  After: a piece on i >= 1 that reads freely and one
 on i == 0 whose read is 0.  A part that is a box becomes a piece over that box; any other part keeps

@@ -1,8 +1,9 @@
 """One equation piece, read out of a `ted.compute`: a box of points, its accesses and constraints.
 
-All coordinates are affine expressions over the piece's own dims, which start at 0.  Cutting a box or
-reversing a dim substitutes dims everywhere, also in `coordinates` (the value that `ted.index k` has
-for the user), so a piece always means the same set of scalar updates as the operation it came from.
+All coordinates are affine expressions over the piece's own dims, which start at 0.  Cutting a box
+or reversing a dim substitutes dims everywhere, also in `coordinates` (the value that `ted.index k`
+has for the user), so a piece always means the same set of scalar updates as the operation it came
+from.
 """
 
 from __future__ import annotations
@@ -62,18 +63,22 @@ class Piece:
 
     @property
     def rank(self) -> int:
+        """Number of dims."""
         return len(self.extents)
 
     @property
     def is_empty(self) -> bool:
+        """Whether there is no point."""
         return 0 in self.extents
 
     @property
     def reduction_dims(self) -> list[int]:
+        """The dims summed over."""
         return [k for k, kind in enumerate(self.iterators) if kind == "reduction"]
 
     @property
     def parallel_dims(self) -> list[int]:
+        """The dims that the write moves along."""
         return [k for k, kind in enumerate(self.iterators) if kind == "parallel"]
 
     @property

@@ -57,7 +57,10 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "scheduled",
         (
-            Step("ted-pass-destinations", "before any CSE, which would merge the starts of two results"),
+            Step(
+                "ted-pass-destinations",
+                "before any CSE, which would merge the starts of two results",
+            ),
             Step("func.func(canonicalize,cse)", "equal slices and paddings become one"),
             Step("ted-schedule-contractions", "before anything else fuses or tiles what it claims"),
             Step("ted-fuse-rows", "on tensors, where fusing needs no proof about memory"),
@@ -71,20 +74,38 @@ CPU_STAGES: tuple[Stage, ...] = (
                  " stack must not be made inside a parallel loop"),
             Step("ted-fuse-columns", "on memrefs: a parallel loop on tensors carries no total"),
             Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
-            Step(f"func.func(buffer-hoisting,buffer-loop-hoisting,{STACK})", "small buffers of rows"),
-            Step("canonicalize,cse,fold-memref-alias-ops,canonicalize,cse", "views fold into loads"),
-            Step("buffer-deallocation-pipeline", "last: promotion to the stack does nothing after it"),
+            Step(
+                f"func.func(buffer-hoisting,buffer-loop-hoisting,{STACK})",
+                "small buffers of rows",
+            ),
+            Step(
+                "canonicalize,cse,fold-memref-alias-ops,canonicalize,cse",
+                "views fold into loads",
+            ),
+            Step(
+                "buffer-deallocation-pipeline",
+                "last: promotion to the stack does nothing after it",
+            ),
             Step("canonicalize,cse", "drops deallocation flags"),
         ),
     ),
     Stage(
         "loops",
         (
-            Step("ted-vectorize-contractions", "layouts are known now; before generics become loops"),
+            Step(
+                "ted-vectorize-contractions",
+                "layouts are known now; before generics become loops",
+            ),
             Step("ted-tile-transposes", "on memrefs: a tile on the stack has no tensor"),
             Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
-            Step("func.func(convert-linalg-to-loops),canonicalize,cse", "LLVM vectorises the loops"),
-            Step("ted-unroll-small-loops", "LLVM vectorises innermost loops only, so these must be long"),
+            Step(
+                "func.func(convert-linalg-to-loops),canonicalize,cse",
+                "LLVM vectorises the loops",
+            ),
+            Step(
+                "ted-unroll-small-loops",
+                "LLVM vectorises innermost loops only, so these must be long",
+            ),
             Step("ted-expand-math", "on scalars: as a call, exp would keep its loop scalar"),
             Step("loop-invariant-code-motion", "addresses and guards of outer dims leave the loop"),
         ),
@@ -93,12 +114,18 @@ CPU_STAGES: tuple[Stage, ...] = (
         "llvm",
         (
             Step("func.func(convert-vector-to-scf{full-unroll=true},lower-affine)", "needs scf"),
-            Step("expand-strided-metadata,lower-affine,convert-scf-to-cf,canonicalize,cse", "views"),
+            Step(
+                "expand-strided-metadata,lower-affine,convert-scf-to-cf,canonicalize,cse",
+                "views",
+            ),
             Step("convert-math-to-llvm,convert-math-to-libm", "before vectors: no vector libm"),
             Step("convert-vector-to-llvm{reassociate-fp-reductions=1}", "after math"),
             Step("finalize-memref-to-llvm{use-aligned-alloc=1 use-generic-functions=1}", "counted"),
             Step("convert-arith-to-llvm", "after vectors and memrefs, which make arithmetic"),
-            Step("convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}", "static shapes: pointers"),
+            Step(
+                "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
+                "static shapes: pointers",
+            ),
             Step("convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm", "the rest"),
             Step("reconcile-unrealized-casts,canonicalize,cse", "after every conversion"),
             Step("ted-store-bools-as-bytes", "on LLVM loads: a memref of i1 has no bytes"),

@@ -10,8 +10,8 @@ from ted.lowering.loops import emit_loops
 from ted.lowering.padding import Paddings
 from ted.lowering.parts import parts_of
 from ted.lowering.piece import Piece
-from ted.lowering.superfluous_inits import without_superfluous_inits
 from ted.lowering.slices import written_slice
+from ted.lowering.superfluous_inits import without_superfluous_inits
 from ted.lowering.unit_dims import squeezed, without_unit_iterations
 from ted.mlir import ir
 

@@ -12,6 +12,7 @@ WIDER = {"f16": "f32", "bf16": "f32"}
 
 
 def is_float(kind: ir.Type) -> bool:
+    """Whether the type is a floating-point one."""
     return isinstance(kind, (ir.F16Type, ir.BF16Type, ir.F32Type, ir.F64Type))
 
 
@@ -23,6 +24,7 @@ def constant(kind: ir.Type, value: float) -> ir.Value:
 
 
 def index(value: int) -> ir.Value:
+    """A constant of type index."""
     return constant(ir.IndexType.get(), value)
 
 
@@ -59,6 +61,7 @@ def _with_symbols(
 
 
 def affine_operands(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, ir.AffineExpr]:
+    """The two operands of an affine expression."""
     from ted.lowering.affine_forms import down
 
     return down(expr.lhs), down(expr.rhs)
@@ -90,10 +93,12 @@ def conditional(
 
 
 def element_type(value: ir.Value) -> ir.Type:
+    """Element type of a tensor or memref."""
     return ir.ShapedType(value.type).element_type
 
 
 def shape_of(value: ir.Value) -> tuple[int, ...]:
+    """Shape of a tensor or memref."""
     return tuple(ir.ShapedType(value.type).shape)
 
 
@@ -103,12 +108,15 @@ def wider(kind: ir.Type) -> ir.Type:
 
 
 def widened(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """A float in a wider type."""
     return value if value.type == kind else arith.ExtFOp(kind, value).result
 
 
 def narrowed(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """A float in a narrower type."""
     return value if value.type == kind else arith.TruncFOp(kind, value).result
 
 
 def is_linear(expr: ir.AffineExpr, rank: int) -> bool:
+    """Whether the expression has a linear form."""
     return linear(expr, rank) is not None

@@ -1,7 +1,7 @@
 """Slices of tensors that an access touches: reads of the exact hull, the written part of a result.
 
-`linalg` infers loop extents from operand shapes, so every operand is cut to what its map reaches and
-the map then starts at zero.
+`linalg` infers loop extents from operand shapes, so every operand is cut to what its map reaches
+and the map then starts at zero.
 """
 
 from __future__ import annotations
@@ -98,16 +98,20 @@ class WrittenSlice:
 
     @property
     def kept(self) -> list[int]:
+        """The dims of the result that the slice has."""
         return [k for k, dim in enumerate(self.dims) if dim >= 0]
 
     @property
     def subscripts(self) -> list[ir.AffineExpr]:
+        """Indexing-map results of the slice."""
         return [ir.AffineExpr.get_dim(dim) for dim in self.dims if dim >= 0]
 
     def of(self, result: ir.Value) -> ir.Value:
+        """The slice of a result."""
         return extract_slice(result, self.offsets, self.sizes, self.strides, self.kept)
 
     def back_into(self, part: ir.Value, result: ir.Value) -> ir.Value:
+        """The result with the slice replaced."""
         return insert_slice(part, result, self.offsets, self.sizes, self.strides)
 
 

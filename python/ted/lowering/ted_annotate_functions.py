@@ -2,8 +2,8 @@
 
 Before: `llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> !llvm.ptr`.
 After: its result is `noalias` and aligned, as that of malloc would be known to be; without it every
-loop over two buffers needs run-time checks, which cost more than a short loop gains. Functions of the
-program are not inlined into their wrapper for packed arguments, which would be a second copy.
+loop over two buffers needs run-time checks, which cost more than a short loop gains. Functions of
+the program are not inlined into their wrapper for packed arguments, which would be a second copy.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class TedAnnotateFunctions:
     """Annotate allocators and the functions of the program."""
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         for op in module.body.operations:
             if op.operation.name == "llvm.func":
                 _annotate(op.operation)

@@ -1,11 +1,12 @@
-"""Loops in the LLVM dialect -> loops that LLVM vectorises but does not unroll: `ted-annotate-latches`.
+"""Loops in LLVM -> loops that are vectorised but not unrolled: `ted-annotate-latches`.
 
 Before: `llvm.br ^header(%next)`.  After: the same with `loop_annotation`.
 
 With constant trip counts LLVM would unroll a vectorised reduction completely, and `reassoc` lets it
 then be linearised into one chain of dependent additions. A long loop asks for four interleaved
 vectors instead, which hides the latency of a running maximum; a short one would spend its trips in
-the remainder. The annotation must sit on the branch back to the header: put on `scf.for` it is lost.
+the remainder. The annotation must sit on the branch back to the header: put on `scf.for` it is
+lost.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class TedAnnotateLatches:
     long: int = 64
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         for op in module.body.operations:
             if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks):
                 self._annotate(list(op.operation.regions[0].blocks))

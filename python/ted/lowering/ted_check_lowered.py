@@ -15,13 +15,20 @@ from ted.mlir import ir
 
 # What libted_runtime, the C library and the mathematical library provide.
 KNOWN_SYMBOLS = frozenset(
-    "ted_index_error _mlir_memref_to_llvm_alloc _mlir_memref_to_llvm_aligned_alloc "
-    "_mlir_memref_to_llvm_free malloc aligned_alloc free memcpy memset memmove".split()
-)
+    {
+        "ted_index_error", "_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc",
+        "_mlir_memref_to_llvm_free", "malloc", "aligned_alloc", "free", "memcpy", "memset",
+        "memmove",
+    }
+)  # fmt: skip
 LIBM = frozenset(
-    "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan atan2 sinh cosh tanh asinh "
-    "acosh atanh erf erfc pow cbrt sqrt fmod floor ceil round roundeven trunc rint fma".split()
-)
+    {
+        "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin",
+        "acos", "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc",
+        "pow", "cbrt", "sqrt", "fmod", "floor", "ceil", "round", "roundeven", "trunc", "rint",
+        "fma",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -29,6 +36,7 @@ class TedCheckLowered:
     """Raise CompileError unless only LLVM operations and known symbols are left."""
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         left = sorted(_foreign(module))
         if left:
             raise CompileError(f"lowering: operations outside the LLVM dialect, got {left}")

@@ -16,6 +16,7 @@ class TedConvertCopies:
     """Before: `memref.copy %a, %b`.  After: `linalg.copy ins(%a) outs(%b)`."""
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         copies: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:

@@ -1,9 +1,9 @@
 """`math` operations -> polynomials in `arith`: the pass `ted-expand-math`.
 
-Before: `%y = math.exp %x : f32`.  After: about twenty operations of `arith`, vectorised by LLVM like
-any other; a call of the C library would keep its loop scalar. f16 and bf16 compute in f32; erfc
-and f32 powers compute in f64. Trigonometric, hyperbolic and inverse functions, and f64 powers, stay
-calls of the C library.
+Before: `%y = math.exp %x : f32`.  After: about twenty operations of `arith`, vectorised by LLVM
+like any other; a call of the C library would keep its loop scalar. f16 and bf16 compute in f32;
+erfc and f32 powers compute in f64. Trigonometric, hyperbolic and inverse functions, and f64 powers,
+stay calls of the C library.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ class TedExpandMath:
     """Replace every operation of the table that is on floats, scalar or vector."""
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:

@@ -25,6 +25,7 @@ class TedPassDestinations:
     """Turn tensor arguments and results of every public function into memrefs."""
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         for op in module.body.operations:
             if op.operation.name == "func.func" and not op.is_external:
                 _convert(op)

@@ -3,8 +3,8 @@
 Before: `%c = llvm.load %p : !llvm.ptr -> i1`.
 After: `%b = llvm.load %p : !llvm.ptr -> i8`, `%c = llvm.icmp "ne" %b, 0`.
 
-A bool occupies a byte anyway, but LLVM does not vectorise loops that load or store a type whose size
-is not its storage size.
+A bool occupies a byte anyway, but LLVM does not vectorise loops that load or store a type whose
+size is not its storage size.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ class TedStoreBoolsAsBytes:
     """Rewrite loads, stores, addresses and stack slots of i1."""
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         found: list[ir.Operation] = []
 
         def visit(op: ir.Operation) -> ir.WalkResult:

@@ -1,4 +1,4 @@
-"""Innermost loops of few trips -> straight-line code, from the inside out: `ted-unroll-small-loops`.
+"""Innermost loops of few trips -> straight-line code: `ted-unroll-small-loops`.
 
 Before: a window reduction `scf.for %r = 0 to 2` inside a loop over pixels.
 After: the window's two points in the body of the pixel loop, which LLVM can then vectorise; it
@@ -23,6 +23,7 @@ class TedUnrollSmallLoops:
     rounds: int = 6
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         for _ in range(self.rounds):
             factors = self._mark(module)
             if not factors:
@@ -76,8 +77,7 @@ def trip_count(op: ir.Operation) -> int | None:
     bounds = [_constant(v) for v in list(op.operands)[:3]]
     if any(b is None for b in bounds):
         return None
-    lower, upper, step = bounds
-    assert lower is not None and upper is not None and step is not None
+    lower, upper, step = (b for b in bounds if b is not None)
     return -(-(upper - lower) // step)
 
 

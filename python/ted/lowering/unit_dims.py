@@ -3,8 +3,8 @@
 Before: a piece that reads `%mean[i, 0] : tensor<64x1xf32>`.
 After: a piece that reads `%m[i] : tensor<64xf32>`, where %mean is `tensor.expand_shape %m`.
 
-Reshapes of reshapes cancel, so a chain of equations works on short shapes throughout; tiling, fusing
-and matching need no case for constant subscripts.
+Reshapes of reshapes cancel, so a chain of equations works on short shapes throughout; tiling,
+fusing and matching need no case for constant subscripts.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ted.mlir import ir
-from ted.schedules.transposing import transposed_reads
+from ted.schedules.transposing import indexing_maps, transposed_reads
 from ted.schedules.vector_target import host_target
 
 CONTRACTION = "ted.contraction"  # claimed by the vector route
@@ -141,10 +141,6 @@ def _prefix(amap: ir.AffineMap) -> int:
         if not isinstance(expr, ir.AffineDimExpr) or expr.position != k:
             return k
     return len(results)
-
-
-def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
-    return [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
 
 
 def rank(op: ir.Operation) -> int:

@@ -1,7 +1,8 @@
 """`ted-fuse-columns`: sums over rows -> into the loop that makes the rows.
 
 Before: a loop over rows that computes `dx[i, :]`, then `linalg.generic` for `db[j] += dy[i, j]`.
-After: the sums advance by one row at the end of each iteration, while the row is in the first cache.
+After: the sums advance by one row at the end of each iteration, while the row is in the first
+cache.
 
 On memrefs, since a parallel loop on tensors cannot carry a running total. It is legal because the
 loop touches what the sum reads only at its own row, and nothing between touches the total.
@@ -13,8 +14,7 @@ from dataclasses import dataclass
 
 from ted.mlir import ir, memref
 from ted.schedules.memory_roots import VIEWS, root, touched
-from ted.schedules.row_groups import indexing_maps
-from ted.schedules.transposing import loop_extents
+from ted.schedules.transposing import indexing_maps, loop_extents
 
 
 @dataclass(frozen=True)

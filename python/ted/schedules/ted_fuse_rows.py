@@ -25,6 +25,7 @@ class TedFuseRows:
     """Fuse every group of two or more operations."""
 
     def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
         count = 0
         for function in module.body.operations:
             if function.operation.name != "func.func" or function.is_external:

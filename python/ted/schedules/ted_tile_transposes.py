@@ -1,9 +1,9 @@
 """`ted-tile-transposes`: reads across rows -> square tiles turned round in registers.
 
 Before: `linalg.generic` on memrefs that reads `%A[j, i]` for `%C[i, j]`.
-After: loops over square tiles; in each, `lanes` vectors of A are loaded, transposed by `vector.shuffle`
-and stored to a tile on the stack, which the same generic reads along its rows. What is left at the
-two edges stays a generic on views.
+After: loops over square tiles; in each, `lanes` vectors of A are loaded, transposed by
+`vector.shuffle` and stored to a tile on the stack, which the same generic reads along its rows.
+What is left at the two edges stays a generic on views.
 
 Each cache line of A is then used whole while it is in the cache. log2(lanes) rounds of two-input
 shuffles transpose a tile. (Source: J. Eklundh, A fast computer method for matrix transposing, IEEE
@@ -16,7 +16,13 @@ from dataclasses import dataclass
 
 from ted.mlir import ir, memref, vector
 from ted.schedules.emit import Index, add, constant, loop
-from ted.schedules.transposing import TransposedRead, lanes, loop_extents, transposed_reads
+from ted.schedules.transposing import (
+    TransposedRead,
+    indexing_maps,
+    lanes,
+    loop_extents,
+    transposed_reads,
+)
 from ted.schedules.vector_target import named_target
 
 
@@ -62,7 +68,7 @@ class _Tiling:
         self.op = op
         self.size = size
         self.turned = {r.operand for r in reads}
-        self.maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+        self.maps = indexing_maps(op)
         self.extents = loop_extents(op, self.maps)
         self.rows, self.columns = reads[0].along, len(self.extents) - 1
 
@@ -145,7 +151,8 @@ class _Tiling:
         clone = self.op.clone().operation
         for k, operand in enumerate(operands):
             clone.operands[k] = operand
-        clone.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+        attributes = [ir.AffineMapAttr.get(m) for m in maps]
+        clone.attributes["indexing_maps"] = ir.ArrayAttr.get(attributes)
 
 
 def _view(value: ir.Value, offsets: list[Index], sizes: list[int]) -> ir.Value:

@@ -1,7 +1,7 @@
 """Element-wise generics that read a tensor across its rows: found by their maps alone.
 
-The innermost loop runs along the result; a read whose contiguous dim is another loop touches a cache
-line for each element. Both loops must be long enough for a square tile of vectors.
+The innermost loop runs along the result; a read whose contiguous dim is another loop touches a
+cache line for each element. Both loops must be long enough for a square tile of vectors.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def transposed_reads(op: ir.Operation, target: VectorTarget) -> list[TransposedR
     if op.name != "linalg.generic":
         return []
     kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
-    maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
+    maps = indexing_maps(op)
     rank = len(kinds)
     if rank < 2 or any("parallel" not in k for k in kinds) or not all(map(_is_projection, maps)):
         return []
@@ -54,6 +54,11 @@ def _inputs(op: ir.Operation) -> int:
 
 def _dims(amap: ir.AffineMap) -> list[int]:
     return [e.position for e in amap.results]
+
+
+def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
+    """The indexing maps of a generic."""
+    return [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
 
 
 def _is_projection(amap: ir.AffineMap) -> bool:

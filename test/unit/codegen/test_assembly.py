@@ -5,7 +5,6 @@ from __future__ import annotations
 import platform
 
 import pytest
-from unit.lowering.equation_text import compute, fill, module_text, tensor_type
 
 from ted.codegen.assembly import disassemble, host_vector_bits, innermost_loops, scalar_loops
 from ted.codegen.jit import compile_module
@@ -13,6 +12,7 @@ from ted.dialects import make_context
 from ted.lowering.pipelines import run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
+from unit.lowering.equation_text import compute, fill, module_text, tensor_type
 
 NESTED = """
 0000000000000000 <f>:

@@ -75,7 +75,11 @@ def compute(
 """
 
 
-def module_text(arguments: Sequence[tuple[str, str]], body: str, results: Sequence[tuple[str, str]]):
+Typed = Sequence[tuple[str, str]]
+
+
+def module_text(arguments: Typed, body: str, results: Typed) -> str:
+    """A function @main of typed arguments that returns typed values of its body."""
     given = ", ".join(f"%{n}: {t}" for n, t in arguments)
     names = ", ".join(f"%{n}" for n, _ in results)
     types = ", ".join(t for _, t in results)

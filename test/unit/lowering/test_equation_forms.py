@@ -250,7 +250,9 @@ def test_bytes_wrap():
     np.testing.assert_array_equal(got, x.sum(1, dtype=np.int8))
 
 
-@pytest.mark.parametrize(("combiner", "expected"), [("add", [True, False]), ("mul", [False, False])])
+@pytest.mark.parametrize(
+    ("combiner", "expected"), [("add", [True, False]), ("mul", [False, False])]
+)
 def test_booleans_combine_as_logic(combiner, expected):
     x = np.array([[True, False, True], [False, False, False]])
     start = "false" if combiner == "add" else "true"
