@@ -12,7 +12,7 @@ from collections.abc import Callable
 from ted.autodiff.rules import contributions, under
 from ted.errors import SourceLocation
 from ted.ir.equations import Tensor
-from ted.ir.scalar import TRUE, Expr, add, const, is_const, postorder, select
+from ted.ir.scalar import TRUE, Expr, add, const, is_const, lnot, postorder, select
 
 MAX_CONDITIONS = 4  # more terms than this are merged by selecting early; bounds the expression
 
@@ -71,9 +71,15 @@ def _selected(condition: Expr, value: Expr) -> Expr:
 
 
 def _merged(terms: _Adjoint) -> Expr:
+    """The sum of the terms; two under opposite conditions are one choice."""
     total: Expr | None = None
-    for condition, value in terms.items():
+    left = dict(terms)
+    while left:
+        condition = next(iter(left))
+        value, opposite = left.pop(condition), left.pop(lnot(condition), None)
         part = _selected(condition, value)
+        if opposite is not None:
+            part = select(condition, value, opposite)
         total = part if total is None else add(total, part)
     assert total is not None, "an adjoint has at least one term"
     return total

@@ -113,9 +113,16 @@ def add(a: Expr, b: Expr) -> Expr:
         return a
     if is_const(a, 0):
         return b
-    if _exact(a) and is_const(a) and is_const(b):
+    if is_const(a) and is_const(b) and (_exact(a) or (_is_small(a) and _is_small(b))):
         return const(a.attr + b.attr, a.dtype)
+    if a.op == "neg" and b.op != "neg":
+        return sub(b, a.args[0])
     return sub(a, b.args[0]) if b.op == "neg" else _typed("add", a, b)
+
+
+def _is_small(e: Expr) -> bool:
+    """An integer that every float type holds, with room for a sum of two."""
+    return abs(e.attr) <= 64 and float(e.attr).is_integer()
 
 
 def sub(a: Expr, b: Expr) -> Expr:

@@ -1,18 +1,16 @@
-"""From a program to its gradients: the stages of differentiation in order.
-
-The sweep works on a prepared copy of the program (guarded producers inlined, divisions split,
-combiners expanded); afterwards reads of the copy's tensors become reads of the program's own, so
-that forward values are computed once.
-"""
+"""From a program to its gradients or tangents: the stages of differentiation in order."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from ted.autodiff.combiners import expand_combiners
-from ted.autodiff.vjp import vjp
-from ted.ir.equations import System, Tensor, rewrite_system
+from ted.autodiff.jvp import jvp
+from ted.autodiff.vjp import Override, vjp
+from ted.errors import DerivativeError
+from ted.ir.equations import System, Tensor, topological
+from ted.transforms.preparation import Overrides, no_overrides, prepare
 from ted.transforms.ted_inline_pointwise import inline_pointwise
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 from ted.transforms.ted_simplify import simplify
@@ -21,18 +19,27 @@ from ted.transforms.ted_split_dims import split_dims
 # Guards first, while producers are still pointwise; divisions before anything asks isl; combiners
 # last, since a product tree introduces reads that need no further preparation.
 PREPARATION = (inline_pointwise, split_dims, expand_combiners)
+# Tangents are selected, not multiplied, and no read is inverted: only combiners are in the way.
+FORWARD_PREPARATION = (expand_combiners,)
 
 
 @dataclass(frozen=True)
 class Gradient:
-    """Gradients of the requested tensors and the adjoints of everything on the way."""
+    """Gradients of the requested tensors and the adjoints of everything on the way.
+
+    `moved` says what tensors with an override that are part of the gradients became.
+    """
 
     gradients: tuple[Tensor, ...]
     adjoints: dict[Tensor, Tensor]
+    moved: Mapping[Tensor, Tensor] = field(default_factory=dict)
 
 
 def differentiate(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], heads: Sequence[Tensor]
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    heads: Sequence[Tensor],
+    overrides: Overrides = no_overrides,
 ) -> Gradient:
     """Vector-Jacobian products of `outputs` with `heads` with respect to `inputs`.
 
@@ -40,24 +47,80 @@ def differentiate(
     """
     system = System(tuple(inputs), tuple(outputs))
     primals = system.tensors()
-    swept = scatter_form(system, heads)
+    swept = scatter_form(system, heads, overrides)
     wanted = [*inputs, *(t for t in primals if t in swept and t not in inputs)]
     adjoints = [_adjoint(swept, t) for t in wanted]
-    result, _ = scatter_to_gather(System((*inputs, *heads), tuple(adjoints)), keep=primals)
-    result, _ = simplify(result, keep=primals, alias_outputs=True)
+    marked = _marked(adjoints, overrides)
+    keep = [*primals, *marked]
+    result, gathered = scatter_to_gather(System((*inputs, *heads), tuple(adjoints)), keep=keep)
+    keep += [gathered.get(t, t) for t in marked]
+    result, cleaned = simplify(result, keep=keep, alias_outputs=True)
     found = dict(zip(wanted, result.outputs, strict=True))
-    return Gradient(tuple(found[t] for t in inputs), found)
+    moved = _composed(marked, gathered, cleaned)
+    return Gradient(tuple(found[t] for t in inputs), found, moved)
 
 
-def scatter_form(system: System, heads: Sequence[Tensor]) -> dict[Tensor, Tensor]:
+def scatter_form(
+    system: System, heads: Sequence[Tensor], overrides: Overrides = no_overrides
+) -> dict[Tensor, Tensor]:
     """The adjoint of every active tensor of the system, as the reverse sweep leaves it."""
-    prepared, origin = _prepare(system)
-    found = vjp(prepared, heads).adjoints
-    back = {new: old for new, old in origin.items() if new is not old}
-    swept = System((*system.inputs, *heads), tuple(found.values()))
-    result, _ = rewrite_system(swept, lambda tensor, equations: back.get(tensor, equations))
-    pairs = zip(found, result.outputs, strict=True)
-    return {origin[t]: adjoint for t, adjoint in pairs if t in origin}
+    prepared = prepare(system, PREPARATION, overrides)
+    found = vjp(prepared.system, heads, prepared.overrides).adjoints
+    restored = prepared.restored(list(found.values()))
+    pairs = zip(found, restored, strict=True)
+    return {prepared.origin[t]: adjoint for t, adjoint in pairs if t in prepared.origin}
+
+
+def push_forward(
+    outputs: Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    tangents: Sequence[Tensor],
+    overrides: Overrides = no_overrides,
+) -> Gradient:
+    """Jacobian-vector products: the tangents of `outputs` when `inputs` move by `tangents`.
+
+    Shapes: tangents like inputs; results, the `gradients` of the answer, like outputs.
+    """
+    system = System(tuple(inputs), tuple(outputs))
+    prepared = prepare(system, FORWARD_PREPARATION, overrides)
+
+    def transpose(
+        tensor: Tensor, override: Override, known: Sequence[Tensor | None]
+    ) -> Tensor | None:
+        return _transposed(tensor, override, known, overrides)
+
+    found = jvp(prepared.system, tangents, prepared.overrides, transpose)
+    pushed = {t: found.get(prepared.became[t]) or _zeros(t, "_dot") for t in outputs}
+    restored = prepared.restored([pushed[t] for t in outputs])
+    marked = _marked(restored, overrides)
+    keep = [*topological(outputs), *marked]
+    result, cleaned = simplify(
+        System((*inputs, *tangents), restored), keep=keep, alias_outputs=True
+    )
+    return Gradient(result.outputs, {}, _composed(marked, cleaned))
+
+
+def _transposed(
+    tensor: Tensor, override: Override, tangents: Sequence[Tensor | None], overrides: Overrides
+) -> Tensor | None:
+    """The tangent of a tensor of which only the VJP is known: the VJP of that VJP in its head.
+
+    Raises: DerivativeError when the user's adjoints are not linear in the head.
+    """
+    head = Tensor(f"u_{tensor.name}", tensor.shape, tensor.dtype)
+    adjoints = override.adjoints(tensor, head)
+    pairs = [(a, t) for a, t in zip(adjoints, tangents, strict=True) if t is not None]
+    if not pairs:
+        return None
+    products, moving = zip(*pairs, strict=True)
+    (tangent,) = differentiate(products, [head], moving, overrides).gradients
+    if head in topological([tangent]):
+        raise DerivativeError(
+            f"override of {tensor}: adjoints must be linear in the head for forward mode, got "
+            f"{[a.name for a in adjoints]}",
+            tensor.location,
+        )
+    return tangent
 
 
 def vjp_system(system: System, wrt: Sequence[int], name: str) -> System:
@@ -69,16 +132,24 @@ def vjp_system(system: System, wrt: Sequence[int], name: str) -> System:
     return System((*system.inputs, *heads), (*system.outputs, *gradients), name)
 
 
-def _prepare(system: System) -> tuple[System, dict[Tensor, Tensor]]:
-    """The prepared program, and for each of its tensors the original one of the same value."""
-    origin = {t: t for t in system.tensors()}
-    for stage in PREPARATION:
-        system, became = stage(system)
-        origin = {new: origin[old] for old, new in became.items() if old in origin}
-    return system, origin
-
-
 def _adjoint(adjoints: dict[Tensor, Tensor], tensor: Tensor) -> Tensor:
     """The adjoint of a tensor; zeros when no output depends on it."""
     found = adjoints.get(tensor)
     return found or Tensor(f"d{tensor.name}", tensor.shape, tensor.dtype, 0, (), tensor.location)
+
+
+def _zeros(tensor: Tensor, suffix: str) -> Tensor:
+    name = f"{tensor.name}{suffix}"
+    return Tensor(name, tensor.shape, tensor.dtype, 0, (), tensor.location)
+
+
+def _marked(roots: Sequence[Tensor], overrides: Overrides) -> list[Tensor]:
+    """The tensors below the roots that have an override, which stay tensors of their own."""
+    return [t for t in topological(roots) if overrides(t) is not None]
+
+
+def _composed(tensors: Sequence[Tensor], *steps: Mapping[Tensor, Tensor]) -> dict[Tensor, Tensor]:
+    moved = {t: t for t in tensors}
+    for step in steps:
+        moved = {old: step.get(new, new) for old, new in moved.items()}
+    return {old: new for old, new in moved.items() if new is not old}

@@ -1,0 +1,153 @@
+"""Forward mode on systems: the tangent of a tensor has the equations of the tensor, pushed forward.
+
+Before: C[i] = tanh(A[i])                 After: C_dot[i] = A_dot[i] * (1 - C[i]*C[i])
+
+The scalar rules are those of reverse mode: a rule is linear in the adjoint g of its node, so its
+derivative with respect to g, weighted with the tangents of the arguments, is the node's tangent.
+A tangent is a gather wherever its primal is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from ted.autodiff.body import read_adjoints
+from ted.autodiff.rules import contributions
+from ted.autodiff.vjp import (
+    DIFFERENTIABLE,
+    Override,
+    active_tensors,
+    row_major,
+    sweep_order,
+)  # fmt: skip
+from ted.errors import DerivativeError, SourceLocation
+from ted.ir.dtypes import INDEX, INT64
+from ted.ir.equations import Equation, System, Tensor
+from ted.ir.scalar import (
+    Expr,
+    add,
+    cast,
+    compare,
+    const,
+    load,
+    mul,
+    postorder,
+    replace_nodes,
+    select,
+    weight,
+)  # fmt: skip
+
+Transpose = Callable[[Tensor, Override, Sequence["Tensor | None"]], "Tensor | None"]
+
+
+def jvp(
+    system: System,
+    tangents: Sequence[Tensor],
+    overrides: Mapping[Tensor, Override] | None = None,
+    transpose: Transpose | None = None,
+) -> dict[Tensor, Tensor]:
+    """The tangent of every tensor that depends on an input.
+
+    Shapes: one tangent per input, of its shape and type.  `transpose(t, override, tangents of its
+    dependencies)` gives the tangent of a tensor whose derivative is the user's.
+    Raises: DerivativeError when a combiner or a scalar operation has no derivative.
+    """
+    overrides = overrides or {}
+    groups = sweep_order(system, overrides)
+    active = active_tensors(system, groups, overrides)
+    found = dict(zip(system.inputs, tangents, strict=True))
+    for group in groups:
+        moving = [t for t in group if t in active and t not in found]
+        for tensor in moving:
+            found[tensor] = replace(tensor, name=f"{tensor.name}_dot", fill=0, equations=())
+        for tensor in moving:
+            override = overrides.get(tensor)
+            if override is None:
+                found[tensor].equations = _pushed_chain(tensor, found)
+                continue
+            assert transpose is not None, f"{tensor}: an override, and no way to transpose it"
+            known = [found.get(d) for d in override.dependencies]
+            found[tensor] = transpose(tensor, override, known) or found[tensor]
+    return found
+
+
+def _pushed_chain(tensor: Tensor, tangents: Mapping[Tensor, Tensor]) -> tuple[Equation, ...]:
+    """The equations of a tangent; a `set` without a tangent still clears what came before it."""
+    pushed: list[Equation] = []
+    for equation in tensor.equations:
+        new = _pushed_equation(tensor, equation, tangents)
+        if new is None and equation.combiner == "set" and pushed:
+            new = replace(equation, body=const(0, tensor.dtype))
+        if new is not None:
+            pushed.append(new)
+    return tuple(pushed)
+
+
+def _pushed_equation(
+    tensor: Tensor, equation: Equation, tangents: Mapping[Tensor, Tensor]
+) -> Equation | None:
+    if equation.combiner not in DIFFERENTIABLE:
+        raise DerivativeError(
+            f"{tensor.name}: a combiner in {DIFFERENTIABLE} to differentiate, "
+            f"got {equation.combiner}",
+            equation.location,
+        )
+    tangent = push_body(equation.body, tangents, equation.location)
+    if tangent is None:
+        return None
+    if len(tensor.equations) == 1 and equation.combiner == "set" and weight(equation.body):
+        tangent = replace_nodes(tangent, {equation.body: load(tensor, equation.write)})
+    if equation.combiner == "set":
+        return replace(equation, body=tangent)
+    if equation.combiner != "add" and equation.parallel != equation.rank:
+        taken = load(_argument(tensor, equation), equation.write)
+        here = compare("eq", cast(taken, INDEX), row_major(equation))
+        tangent = select(here, tangent, const(0, tangent.dtype))
+    return replace(equation, combiner="add", body=tangent)
+
+
+def _argument(tensor: Tensor, equation: Equation) -> Tensor:
+    """The tensor of the first index at which the extremum is reached."""
+    search = replace(equation, combiner=f"arg{equation.combiner}")
+    return replace(tensor, name=f"arg_{tensor.name}", dtype=INT64, fill=-1, equations=(search,))
+
+
+# ------------------------------------------------------------------ one body
+
+
+def push_body(
+    body: Expr, tangents: Mapping[Tensor, Tensor], location: SourceLocation | None = None
+) -> Expr | None:
+    """The tangent of a scalar expression, None where it is zero for lack of a moving read."""
+    pushed: dict[Expr, Expr] = {}
+    for node in postorder(body):
+        if not node.dtype.is_float:
+            continue
+        if node.op == "load":
+            tangent = tangents.get(node.attr)
+            new = None if tangent is None else load(tangent, node.args)
+        else:
+            new = _pushed_node(node, [pushed.get(a) for a in node.args], location)
+        if new is not None:
+            pushed[node] = new
+    return pushed.get(body)
+
+
+def _pushed_node(
+    node: Expr, tangents: Sequence[Expr | None], location: SourceLocation | None
+) -> Expr | None:
+    """d/dg of the sum over the arguments of (tangent * contribution of g), which g drops out of."""
+    if all(t is None for t in tangents):
+        return None
+    head = Tensor("g", (), node.dtype)
+    total: Expr | None = None
+    for position, condition, value in contributions(node, load(head, ()), location):
+        tangent = tangents[position]
+        if tangent is not None:
+            term = select(condition, mul(tangent, value), const(0, value.dtype))
+            total = term if total is None else add(total, term)
+    if total is None:
+        return None
+    pairs = read_adjoints(total, const(1, total.dtype), lambda t: t is head, location)
+    return pairs[0][1] if pairs else None
