@@ -36,7 +36,7 @@ def irdl_form(module: ir.Module) -> str:
     found: list[ir.OpView] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "ted.compute":
+        if op.name in ("ted.compute", "ted.scan", "ted.yield"):
             found.append(op.opview)
         return ir.WalkResult.ADVANCE
 

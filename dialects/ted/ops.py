@@ -2,19 +2,20 @@
 
 A program is a `func.func` over builtin tensors. `ted.compute` is one equation over a box of
 iteration points; its body is a scalar function made of `arith`, `math` and the ops below.
-Everything is pure, so that upstream CSE and DCE apply. The generated `ted.irdl.mlir` says the same
-in IRDL.
+`ted.scan` runs equations step by step. Everything is pure, so that upstream CSE and DCE apply. The
+generated `ted.irdl.mlir` says the same in IRDL.
 
-Rules that IRDL cannot express are tables of functions in `verify_compute` and `verify_body`. The
-names a user gave live in locations, never in attributes: ops that differ in an attribute are not
-merged by upstream CSE, ops that differ in a location are.
+Rules that IRDL cannot express are tables of functions in `verify_compute`, `verify_body` and
+`verify_scan`. The names a user gave live in locations, never in attributes: ops that differ in an
+attribute are not merged by upstream CSE, ops that differ in a location are. This file is long
+because the whole language stands in one place, examples included.
 """
 
 # No `from __future__ import annotations` here: `ext` reads the annotations of the classes below.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.dialects.ted import verify_body, verify_compute
+from ted.dialects.ted import verify_body, verify_compute, verify_scan
 from ted.dialects.ted.attributes import (
     COMBINERS,
     ELEMENT_TYPES,
@@ -23,7 +24,14 @@ from ted.dialects.ted.attributes import (
     everywhere,
 )
 from ted.dialects.ted.diagnose import first_violation
-from ted.dialects.ted.operand_types import MAX_RUNS, add_segments, by_position, remove_segments
+from ted.dialects.ted.operand_types import (
+    MAX_RUNS,
+    OperandSlots,
+    add_segments,
+    by_position,
+    remove_segments,
+)
+from ted.dialects.ted.scan_fields import ScanFields
 from ted.mlir import ext, ir
 
 __all__ = [
@@ -34,6 +42,7 @@ __all__ = [
     "ComputeOp",
     "IndexOp",
     "LoadOp",
+    "ScanOp",
     "StopGradientOp",
     "Ted",
     "YieldOp",
@@ -162,11 +171,109 @@ class ComputeOp(ComputeFields, dialect=Ted, name="compute", traits=[ext.Pure]):
         return operation.opview
 
 
-@by_position("operands")
-class YieldOp(Ted.Operation, name="yield", traits=[ir.IsTerminatorTrait]):
+class ScanOp(ScanFields, dialect=Ted, name="scan", traits=[ext.Pure]):
+    """A recurrence: equations over histories, performed step by step along a time dim.
+
+    `states = inits; for t in 0, ..., steps - 1 (or steps - 1, ..., 0 when reverse):
+    states = body(states)`, where each equation of the body performs only those points of its box
+    and domain that write at time t. The results are the last states: full histories.
+
+    ```mlir
+    func.func @running_sum(%x: tensor<5xf64>, %init: tensor<5xf64>) -> tensor<5xf64> {
+      %c = "ted.scan"(%init) ({
+      ^bb0(%c0: tensor<5xf64>):
+        %c1 = "ted.compute"(%c0, %x, %c0) ({
+        ^bb0(%before: f64, %now: f64):
+          %sum = arith.addf %before, %now : f64
+          "ted.yield"(%sum) : (f64) -> ()
+        }) {
+          extents = array<i64: 5>, iterators = ["parallel"],
+          domain = affine_set<(d0) : (0 == 0)>,
+          reads = [affine_map<(d0) -> (d0 - 1)>, affine_map<(d0) -> (d0)>],
+          guards = [affine_set<(d0) : (d0 - 1 >= 0)>, affine_set<(d0) : (0 == 0)>],
+          write = affine_map<(d0) -> (d0)>, combiner = "set"
+        } : (tensor<5xf64>, tensor<5xf64>, tensor<5xf64>) -> tensor<5xf64>
+        "ted.yield"(%c1) : (tensor<5xf64>) -> ()
+      }) {times = array<i64: 0>, steps = 5 : i64, reverse = false}
+        : (tensor<5xf64>) -> tensor<5xf64>
+      func.return %c : tensor<5xf64>
+    }
+    ```
+
+    Init k, block argument k, yielded value k and result k are one history: they have one type, and
+    `times[k]` is its time dim, of extent `steps`. The equations keep their full extents, maps and
+    domains. Tensors from outside are captured; the value that argmax and argmin start from may be
+    one. Of a history, a step may read what earlier steps wrote, and what this step wrote once the
+    last equation of that history is through.
+
+    VJP: none of its own; the adjoints of the equations form a recurrence that runs the other way,
+    and those of what no step reads again fall out of it as ordinary equations.
+
+    Verifier: attributes present; inits, block arguments, yields and results agree; time dims have
+    the extent `steps`; the body holds equations and constants, no scan; the states of a history
+    form one chain, whose end is yielded; no equation writes at a time that is data.
+    `ted-check-bounds` proves that no step reads what a later one writes.
+    """
+
+    times: Any  # DenseI64ArrayAttr: IRDL has no name for it
+    steps: ir.IntegerAttr
+    reverse: Any  # BoolAttr
+    body: ext.Region
+
+    @staticmethod
+    def verify_invariants(op: ir.OpView) -> bool:
+        """Check the op alone: attributes, operands, results."""
+        return first_violation(op, verify_scan.RULES) and add_segments(op)
+
+    @staticmethod
+    def verify_region_invariants(op: ir.OpView) -> bool:
+        """Check the body, after the ops inside it were checked."""
+        remove_segments(op)
+        return first_violation(op, verify_scan.BODY_RULES)
+
+    @classmethod
+    def build(
+        cls,
+        inits: Sequence[ir.Value],
+        *,
+        times: Sequence[int],
+        steps: int,
+        body: Callable[..., Sequence[ir.Value]],
+        reverse: bool = False,
+        locations: Sequence[ir.Location] | None = None,
+        loc: ir.Location | None = None,
+        ip: ir.InsertionPoint | None = None,
+    ) -> "ScanOp":
+        """Insert a `ted.scan` whose body is made by `body(*histories) -> histories`.
+
+        `locations` name the histories; without them they are called like their inits.
+        """
+        types = [init.type for init in inits]
+        operation = ir.Operation.create(
+            "ted.scan",
+            results=types,
+            operands=list(inits),
+            attributes={
+                "times": ir.DenseI64ArrayAttr.get(list(times)),
+                "steps": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), steps),
+                "reverse": ir.BoolAttr.get(reverse),
+            },
+            regions=1,
+            loc=loc,
+            ip=ip,
+        )
+        locations = [value.location for value in inits] if locations is None else list(locations)
+        block = operation.regions[0].blocks.append(*types, arg_locs=locations)
+        with ir.InsertionPoint(block):
+            YieldOp.build(body(*block.arguments), loc=loc)
+        return operation.opview
+
+
+class YieldOp(OperandSlots, dialect=Ted, name="yield", traits=[ir.IsTerminatorTrait]):
     """End a body with its values, then with the indices of a data-dependent write.
 
-    `"ted.yield"(%value, %i) : (f32, index) -> ()`: the value goes to `write(p)[s0 = i]`.
+    `"ted.yield"(%value, %i) : (f32, index) -> ()`: the value goes to `write(p)[s0 = i]`. In a
+    `ted.scan` the values are the histories after the step.
 
     ```mlir
     func.func @scatter(%v: tensor<4xf32>, %at: tensor<4xi64>, %init: tensor<9xf32>)
@@ -187,16 +294,18 @@ class YieldOp(Ted.Operation, name="yield", traits=[ir.IsTerminatorTrait]):
     ```
 
     VJP: none of its own; a value's cotangent is that of the place written. Verifier: the parent is
-    a `ted.compute`, which checks the number and the types of what is yielded.
+    a `ted.compute` or a `ted.scan`, which checks the number and the types of what is yielded.
     """
-
-    yielded_value: ext.Operand[Any]
-    indices: Sequence[ext.Operand[ir.IndexType]]
 
     @staticmethod
     def verify_invariants(op: ir.OpView) -> bool:
         """Check that the op stands in a body."""
-        return first_violation(op, verify_body.YIELD_RULES)
+        return first_violation(op, verify_body.YIELD_RULES) and add_segments(op)
+
+    @staticmethod
+    def verify_region_invariants(op: ir.OpView) -> bool:
+        """Leave no trace of the check."""
+        return remove_segments(op)
 
     @classmethod
     def build(cls, values: Sequence[ir.Value], *, loc: ir.Location | None = None) -> "YieldOp":

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ted.dialects.ted.attributes import ELEMENT_TYPES, LOAD_MODES
+from ted.dialects.ted.verify_compute import operands_fit_irdl
 from ted.mlir import ir
 
 if TYPE_CHECKING:
@@ -120,6 +121,15 @@ RULES = (
 # ---- the ops in a body ---------------------------------------------------------------------------
 
 
+def ends_a_body(op: Any) -> str | None:
+    """The parent is ted.compute or ted.scan."""
+    parent = op.operation.parent
+    name = "no parent" if parent is None else parent.operation.name
+    if name not in ("ted.compute", "ted.scan"):
+        return f"must stand in the body of a ted.compute or ted.scan, got {name}"
+    return None
+
+
 def stands_in_a_body(op: Any) -> str | None:
     """The parent is ted.compute."""
     if _enclosing_compute(op) is None:
@@ -210,7 +220,7 @@ def operand_and_result_agree(op: Any) -> str | None:
     return None
 
 
-YIELD_RULES = (stands_in_a_body,)
+YIELD_RULES = (ends_a_body, operands_fit_irdl)
 INDEX_RULES = (stands_in_a_body, results_are_one, index_is_an_index, dim_is_in_range)
 LOAD_RULES = (
     stands_in_a_body,

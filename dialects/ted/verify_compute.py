@@ -185,7 +185,7 @@ def arg_results_are_value_and_index(op: Any) -> str | None:
 
 def operands_fit_irdl(op: Any) -> str | None:
     """There are not too many runs of operands of equal type."""
-    runs = len(type_runs(op))
+    runs = len(type_runs(op.operands))
     if runs > MAX_RUNS:
         return f"at most {MAX_RUNS} runs of operands of equal type, got {runs}; sort them by type"
     return None

@@ -439,7 +439,7 @@ func.func @load_outside_of_a_body(%A: tensor<f32>, %p: i1) {
 // -----
 
 func.func @yield_outside_of_a_body(%x: f32) {
-  // expected-error@+1 {{ted.yield: must stand in the body of a ted.compute, got func.func}}
+  // expected-error@+1 {{ted.yield: must stand in the body of a ted.compute or ted.scan, got func.func}}
   "ted.yield"(%x) : (f32) -> ()
 }
 

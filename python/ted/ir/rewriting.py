@@ -31,7 +31,7 @@ def rewrite_functions(module: ir.Module, transform: Callable[[System], System]) 
 def has_equations(function: ir.Operation) -> bool:
     """Whether a function has ops of ted and calls no other function."""
     names = {op.operation.name for op in function.regions[0].blocks[0].operations}
-    return "ted.compute" in names and "func.call" not in names
+    return bool(names & {"ted.compute", "ted.scan"}) and "func.call" not in names
 
 
 def replace_function(function: ir.Operation, system: System) -> None:

@@ -4,17 +4,19 @@ Before: `C[i, j] += A[i, r] * B[r, j]`   After: `%1 = "ted.compute"(%A, %B, %0) 
 
 A tensor starts from `tensor.empty`, from `linalg.fill`, or from the tensor that its first equation
 copies; each equation is one `ted.compute` whose init is what was there before. A domain that is a
-union of convex sets becomes one op per disjoint part.
+union of convex sets becomes one op per disjoint part. A recurrence becomes one `ted.scan`, whose
+body holds the equations of its tensors in the order of a step.
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ted import dialects
-from ted.dialects.ted import MAX_RUNS, ComputeOp, IndexOp, LoadOp
+from ted.dialects.ted import MAX_RUNS, ComputeOp, IndexOp, LoadOp, ScanOp
 from ted.domain import conversion, sets
 from ted.domain.affine import Constraint
 from ted.errors import VerifyError
@@ -27,8 +29,9 @@ from ted.ir.accesses import (
 )
 from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
 from ted.ir.dtypes import INT64
-from ted.ir.equations import Equation, System, Tensor, identity
+from ted.ir.equations import Equation, System, Tensor, components, identity, is_recurrence
 from ted.ir.locations import mlir_location
+from ted.ir.recurrences import step_count, step_order
 from ted.ir.scalar import Expr, dim
 from ted.ir.spelling import constant, mlir_type, spell
 from ted.mlir import func, ir, linalg, tensor
@@ -72,9 +75,11 @@ def build_function(system: System) -> func.FuncOp:
     block = function.add_entry_block(locations)
     values = dict(zip(system.inputs, block.arguments, strict=True))
     with ir.InsertionPoint(block):
-        for node in system.tensors():
-            if node not in values:
-                values[node] = _define(node, values)
+        for group in components(system.outputs):
+            if is_recurrence(group):
+                _define_recurrence(group, values)
+            elif group[0] not in values:
+                values[group[0]] = _define(group[0], values)
         func.ReturnOp([values[t] for t in system.outputs])
     return function
 
@@ -89,17 +94,52 @@ def _tensor_type(node: Tensor) -> ir.RankedTensorType:
 def _define(node: Tensor, values: dict[Tensor, ir.Value]) -> ir.Value:
     if node.is_input:
         raise VerifyError(f"system: every input must be listed, got {node}", node.location)
-    location = mlir_location(node.location, node.name)
-    copied = _copied(node)
-    with location:
-        if copied is None:
-            total, equations = _started(node), node.equations
-        else:
-            total, equations = values[copied], node.equations[1:]
-        writer = _Writer(node, values, total, None)
+    with mlir_location(node.location, node.name):
+        total, equations = _start(node, values)
+        writer = _Writer(node, values, total)
         for equation in equations:
             writer.apply(equation)
     return writer.total
+
+
+def _define_recurrence(group: Sequence[Tensor], values: dict[Tensor, ir.Value]) -> None:
+    """Insert the scan of tensors that read each other."""
+    steps, order = step_count(group), step_order(group)
+    locations = [mlir_location(node.location, node.name) for node in order]
+    starts: list[tuple[ir.Value, Sequence[Equation]]] = []
+    for node, location in zip(order, locations, strict=True):
+        with location:
+            starts.append(_start(node, values))
+
+    def body(*histories: ir.Value) -> list[ir.Value]:
+        outside = ir.InsertionPoint(histories[0].owner.owner)
+        inner = {**values, **dict(zip(order, histories, strict=True))}
+        for node, location, (_, equations) in zip(order, locations, starts, strict=True):
+            with location:
+                writer = _Writer(node, inner, inner[node], outside)
+                for equation in equations:
+                    writer.apply(equation)
+            inner[node] = writer.total
+        return [inner[node] for node in order]
+
+    scan = ScanOp.build(
+        [total for total, _ in starts],
+        times=[node.time for node in order if node.time is not None],
+        steps=steps,
+        reverse=order[0].reverse,
+        body=body,
+        locations=locations,
+        loc=locations[0] if len(order) == 1 else ir.Location.fused(locations),
+    )
+    values.update(zip(order, scan.operation.results, strict=True))
+
+
+def _start(node: Tensor, values: dict[Tensor, ir.Value]) -> tuple[ir.Value, Sequence[Equation]]:
+    """What a tensor starts from, and the equations that it does not cover."""
+    copied = _copied(node)
+    if copied in values:  # not so for one of the same recurrence
+        return values[copied], node.equations[1:]
+    return _started(node), node.equations
 
 
 def _started(node: Tensor) -> ir.Value:
@@ -136,7 +176,8 @@ class _Writer:
     node: Tensor
     values: dict[Tensor, ir.Value]
     total: ir.Value
-    best: ir.Value | None  # of argmax: the value at the index that `total` holds
+    outside: ir.InsertionPoint | None = None  # of a scan's body: where its constants go
+    best: ir.Value | None = None  # of argmax: the value at the index that `total` holds
 
     def apply(self, equation: Equation) -> None:
         plan = plan_accesses(equation)
@@ -192,7 +233,8 @@ class _Writer:
             return [self.best, self.total]
         dtype = equation.body.dtype
         worst = identity(_ARG_VALUE[equation.combiner], dtype)
-        return [_filled(self.node.shape, worst, dtype), self.total]
+        with self.outside or contextlib.nullcontext():
+            return [_filled(self.node.shape, worst, dtype), self.total]
 
     def _write(self, equation: Equation, plan: Accesses) -> tuple[ir.AffineMap, list[Expr]]:
         """The map of the write, and the expressions whose values are its symbols."""

@@ -1,0 +1,173 @@
+"""Verifier rules of `ted.scan`: first of the op alone, then of its body.
+
+Later rules rely on earlier ones, as in `verify_compute`. That no step reads what a later one
+writes needs integer sets, and is proved by the pass `ted-check-bounds`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ted.dialects.ted.operand_types import MAX_RUNS, type_runs
+from ted.dialects.ted.verify_body import body_ends_in_yield, body_is_one_block
+from ted.dialects.ted.verify_compute import types_are_static_tensors
+from ted.mlir import ir
+
+_KINDS = {
+    "times": (ir.DenseI64ArrayAttr, "array<i64: ...>"),
+    "steps": (ir.IntegerAttr, "an integer"),
+    "reverse": (ir.BoolAttr, "a bool"),
+}
+_BODY_OPS = ("ted.compute", "arith.constant", "ted.yield")
+
+
+def attributes_are_present(op: Any) -> str | None:
+    """Every attribute is there and of its kind."""
+    for name, (kind, text) in _KINDS.items():
+        if name not in op.attributes:
+            return f"attribute '{name}' must be present as {text}, got none"
+        if not isinstance(op.attributes[name], kind):
+            return f"attribute '{name}' must be {text}, got {op.attributes[name]}"
+    return None
+
+
+def histories_pair_up(op: Any) -> str | None:
+    """One init, one time dim and one result per history, and at least one history."""
+    inits, times, results = len(op.operands), len(op.time_dims), len(op.results)
+    if not inits or not inits == times == results:
+        return (
+            "one init, one time dim and one result per history, "
+            f"got {inits} inits, {times} times and {results} results"
+        )
+    return None
+
+
+def inits_have_the_types_of_the_results(op: Any) -> str | None:
+    """Init k has the type of result k."""
+    for position, (init, value) in enumerate(zip(op.operands, op.results, strict=True)):
+        if init.type != value.type:
+            return f"init {position} must have the type of its result {value.type}, got {init.type}"
+    return None
+
+
+def time_dims_have_one_extent_per_step(op: Any) -> str | None:
+    """The time dim of every history exists and is as long as there are steps."""
+    for position, (time, value) in enumerate(zip(op.time_dims, op.results, strict=True)):
+        rank = value.type.rank
+        if not 0 <= time < rank:
+            return f"time {position} must be a dim of {value.type}, got {time}"
+        if value.type.shape[time] != op.step_count:
+            return (
+                f"history {position} must have one extent per step in its time dim {time}, "
+                f"got {value.type} and {op.step_count} steps"
+            )
+    return None
+
+
+def operands_fit_irdl(op: Any) -> str | None:
+    """There are not too many runs of histories of equal type."""
+    runs = len(type_runs(op.operands))
+    if runs > MAX_RUNS:
+        return f"at most {MAX_RUNS} runs of histories of equal type, got {runs}; sort them by type"
+    return None
+
+
+RULES = (
+    attributes_are_present,
+    histories_pair_up,
+    types_are_static_tensors,
+    inits_have_the_types_of_the_results,
+    time_dims_have_one_extent_per_step,
+    operands_fit_irdl,
+)
+
+
+# ---- the body ------------------------------------------------------------------------------------
+
+
+def body_has_one_argument_per_history(op: Any) -> str | None:
+    """Argument k has the type of result k."""
+    arguments = [argument.type for argument in op.body_block.arguments]
+    wanted = [value.type for value in op.results]
+    if arguments != wanted:
+        return (
+            f"the body must have one argument per history {_text(wanted)}, got {_text(arguments)}"
+        )
+    return None
+
+
+def body_holds_equations(op: Any) -> str | None:
+    """Only equations and constants stand in the body; scans do not nest."""
+    for inner in op.body_block.operations:
+        if inner.operation.name not in _BODY_OPS:
+            return f"the body may use {', '.join(_BODY_OPS)}, got {inner.operation.name}"
+    return None
+
+
+def equations_write_histories(op: Any) -> str | None:
+    """The init of every equation is a block argument or what an earlier equation made of it."""
+    histories = op.history_of()
+    for position, inner in enumerate(op.computes):
+        if inner.operation.results[-1] not in histories:
+            return f"equation {position} must start from a block argument of the body, got another"
+    return None
+
+
+def states_are_written_once(op: Any) -> str | None:
+    """The states of a history form one chain, so that it can be written in place."""
+    histories = op.history_of()
+    last = dict(enumerate(op.body_block.arguments))
+    for position, inner in enumerate(op.computes):
+        history = histories[inner.operation.results[-1]]
+        if inner.inits[-1] != last[history]:
+            return f"equation {position} must start from the last state of history {history}"
+        last[history] = inner.operation.results[-1]
+    return None
+
+
+def yields_the_last_states(op: Any) -> str | None:
+    """What is yielded are the histories, after all equations of the step."""
+    histories = op.history_of()
+    last = dict(enumerate(op.body_block.arguments))
+    last.update((histories[i.operation.results[-1]], i.operation.results[-1]) for i in op.computes)
+    if len(op.yielded) != len(op.results):
+        return f"ted.yield must give one value per history, got {len(op.yielded)}"
+    for position, value in enumerate(op.yielded):
+        if value != last[position]:
+            return f"ted.yield must give the last state of history {position}, got another value"
+    return None
+
+
+def times_written_are_not_data(op: Any) -> str | None:
+    """The step at which a point is performed follows from its position."""
+    for position, (inner, history) in enumerate(op.writers()):
+        written = inner.write_map.results[op.time_dims[history]]
+        if _uses_symbols(written):
+            return (
+                f"equation {position} must write the time dim {op.time_dims[history]} of history "
+                f"{history} at an affine index, got data"
+            )
+    return None
+
+
+def _uses_symbols(expr: Any) -> bool:
+    expr = expr.maybe_downcast()
+    if isinstance(expr, ir.AffineBinaryExpr):
+        return _uses_symbols(expr.lhs) or _uses_symbols(expr.rhs)
+    return isinstance(expr, ir.AffineSymbolExpr)
+
+
+def _text(types: list[ir.Type]) -> str:
+    return "(" + ", ".join(map(str, types)) + ")"
+
+
+BODY_RULES = (
+    body_is_one_block,
+    body_has_one_argument_per_history,
+    body_ends_in_yield,
+    body_holds_equations,
+    equations_write_histories,
+    states_are_written_once,
+    yields_the_last_states,
+    times_written_are_not_data,
+)

@@ -1,0 +1,136 @@
+"""The order of the tensors of a recurrence inside one time step, decided by isl.
+
+Tensors that read each other run along time dims of one extent, all forwards or all in reverse. A
+read of a tensor at the time that is being written wants that tensor to be complete in this step;
+a read at an earlier step wants nothing. A tensor waits for another when some point of its
+equations surely or possibly makes a read of the first kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ted.domain import sets
+from ted.domain.budget import BudgetExhausted, required
+from ted.errors import VerifyError
+from ted.ir.affine import NotAffine, condition_set
+from ted.ir.conditions import over_approximation
+from ted.ir.equations import Equation, Tensor, reads
+from ted.ir.paths import path_conditions
+from ted.ir.scalar import Expr, compare
+
+
+def step_count(group: Sequence[Tensor]) -> int:
+    """The number of steps of a recurrence.
+
+    Raises: VerifyError when a tensor has no time dim, or another number of steps or direction.
+    """
+    for tensor in group:
+        if tensor.time is None:
+            raise VerifyError(
+                f"recurrence: tensors that read each other have a time dim, got none for {tensor} "
+                f"in {_names(group)}; make it a carry of a scan",
+                tensor.location,
+            )
+    kinds = {(_steps(t), t.reverse) for t in group}
+    if len(kinds) > 1:
+        found = ", ".join(
+            f"{t.name}: {_steps(t)} {'in reverse' if t.reverse else 'forwards'}" for t in group
+        )
+        raise VerifyError(
+            f"recurrence: tensors that read each other share steps and direction, got {found}",
+            group[0].location,
+        )
+    return _steps(group[0])
+
+
+def step_order(group: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors in an order in which every step can compute them, one after the other.
+
+    Raises: VerifyError when the tensors of one step wait for each other.
+    """
+    waits = {t: _same_time_reads(t, group) for t in group}
+    order: list[Tensor] = []
+    while len(order) < len(group):
+        ready = [t for t in group if t not in order and not waits[t] - set(order)]
+        if not ready:
+            raise _cycle([t for t in group if t not in order], waits)
+        order.append(ready[0])  # one at a time: the order of the group decides between equals
+    return order
+
+
+def _same_time_reads(tensor: Tensor, group: Sequence[Tensor]) -> set[Tensor]:
+    """The tensors of the group that a step has to complete before this one."""
+    found: set[Tensor] = set()
+    for equation in tensor.equations:
+        for read, points in history_reads(equation, group):
+            if read.attr not in found and _may_meet(tensor, equation, read, points):
+                found.add(read.attr)
+    return found
+
+
+def _may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:
+    """Whether a read may be at the time that is written; one more edge only narrows the order."""
+    try:
+        return not made_at(tensor, equation, read, points, "eq").is_empty()
+    except BudgetExhausted:
+        return True
+
+
+def history_reads(equation: Equation, group: Sequence[Tensor]) -> Iterator[tuple[Expr, Any]]:
+    """The reads of tensors of the group, each with a set that holds every point that makes it."""
+    paths = path_conditions(equation.body, *equation.write)
+    for read in reads(equation):
+        if read.attr in group:
+            used = over_approximation(paths[read], equation.domain)
+            yield read, equation.domain.intersect(used)
+
+
+def made_at(tensor: Tensor, equation: Equation, read: Expr, points: Any, relation: str) -> Any:
+    """The points whose read is at a time that is `lt`, `eq`, ... the time that is written.
+
+    Raises: VerifyError when one of the times is data; BudgetExhausted.
+    """
+    assert tensor.time is not None, f"{tensor}: has a time dim"
+    assert read.attr.time is not None, f"{read.attr}: has a time dim"
+    written, seen = equation.write[tensor.time], read.args[read.attr.time]
+    for what, subscript in ((tensor, written), (read.attr, seen)):
+        try:
+            condition_set(compare("eq", subscript, subscript), points)
+        except NotAffine:
+            raise VerifyError(
+                f"recurrence: times are affine indices, got {subscript} in dim {what.time} of "
+                f"{what}",
+                equation.location or tensor.location,
+            ) from None
+    if written is seen:
+        return points if relation in ("eq", "le") else sets.empty(equation.rank)
+    condition = compare(relation, seen, written)
+    return required(lambda: points.intersect(condition_set(condition, points)))
+
+
+def _cycle(left: Sequence[Tensor], waits: dict[Tensor, set[Tensor]]) -> VerifyError:
+    """The error that names tensors of one step that wait for each other."""
+    path = [left[0]]
+    while True:
+        following = next(t for t in left if t in waits[path[-1]])
+        if following in path:
+            path = path[path.index(following) :]
+            break
+        path.append(following)
+    names = " reads ".join(t.name for t in [*path, path[0]])
+    return VerifyError(
+        f"recurrence: a step reads what it or an earlier step has completed, got {names} at the "
+        "same time",
+        path[0].location,
+    )
+
+
+def _steps(tensor: Tensor) -> int:
+    assert tensor.time is not None, f"{tensor}: has a time dim"
+    return tensor.shape[tensor.time]
+
+
+def _names(group: Sequence[Tensor]) -> str:
+    return ", ".join(t.name for t in group)
