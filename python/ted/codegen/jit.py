@@ -53,7 +53,7 @@ class Compiled:
 
 def compile_module(module: ir.Module, shared_libraries: tuple[str, ...] = ()) -> Compiled:
     """Compile a module of the LLVM dialect; an equal one gives the same object."""
-    text = module.operation.get_asm(enable_debug_info=False)
+    text = str(module.operation.get_asm(enable_debug_info=False))
     key = hashlib.sha256("\0".join([text, *shared_libraries]).encode()).hexdigest()
     if key not in _compiled:
         if not shared_libraries:

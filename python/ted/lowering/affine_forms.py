@@ -7,6 +7,7 @@ a box is still bounded by interval arithmetic, which is exact when every dim occ
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from ted.mlir import ir
 
@@ -39,7 +40,13 @@ def down(expr: ir.AffineExpr) -> ir.AffineExpr:
     return expr.maybe_downcast() if type(expr) is ir.AffineExpr else expr
 
 
-def substitute(exprs: list[ir.AffineExpr], expr: ir.AffineExpr) -> ir.AffineExpr:
+def operands_of(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, ir.AffineExpr]:
+    """The two operands of a sum, product, quotient or remainder."""
+    binary = ir.AffineBinaryExpr(expr)
+    return down(binary.lhs), down(binary.rhs)
+
+
+def substitute(exprs: Sequence[ir.AffineExpr], expr: ir.AffineExpr) -> ir.AffineExpr:
     """Replace dim k by exprs[k]; the result is simplified."""
     rank = len(exprs)
     composed = expr.compose(ir.AffineMap.get(rank, 0, list(exprs)))
@@ -64,8 +71,9 @@ def value_range(expr: ir.AffineExpr, extents: tuple[int, ...]) -> tuple[int, int
         ends = [c * (e - 1) for c, e in zip(coefficients, extents, strict=True)]
         return constant + sum(min(0, e) for e in ends), constant + sum(max(0, e) for e in ends)
     expr = down(expr)
-    low, high = value_range(expr.lhs, extents)
-    low2, high2 = value_range(expr.rhs, extents)
+    left, right = operands_of(expr)
+    low, high = value_range(left, extents)
+    low2, high2 = value_range(right, extents)
     if isinstance(expr, ir.AffineAddExpr):
         return low + low2, high + high2
     if isinstance(expr, ir.AffineMulExpr):

@@ -12,12 +12,12 @@ from dataclasses import replace
 from math import prod
 
 from ted.lowering.body import emit_body, read_value
-from ted.lowering.generic import build_generic, emit_generic, linalg_indices, shape_operands
+from ted.lowering.generic import build_generic, emit_generic, filled, linalg_indices, shape_operands
 from ted.lowering.loop_order import loop_order
 from ted.lowering.piece import Piece
 from ted.lowering.scalars import constant, element_type, is_float, shape_of
 from ted.lowering.slices import Operand, WrittenSlice, is_plain, read_hull
-from ted.mlir import arith, ir, linalg, tensor
+from ted.mlir import arith, ir, tensor
 
 SHORT = 32  # fewer points are not worth a second pass
 # Any number above every index but the greatest, which LLVM would turn into a conditional.
@@ -56,7 +56,7 @@ def _first_place(piece: Piece, target: WrittenSlice, best: ir.Value) -> ir.Value
     shapes = shape_operands(piece, target, list(plain.values()))
     ins = [*plain.values(), Operand(best, subscripts), *shapes]
     empty = tensor.EmptyOp(list(shape_of(best)), kind).result
-    start = linalg.fill(constant(kind, NONE[width]), outs=[empty])
+    start = filled(empty, constant(kind, NONE[width]))
 
     def body(arguments: Sequence[ir.Value]) -> Values:
         dims = linalg_indices(piece.rank, order)
@@ -83,9 +83,7 @@ def _attains(value: ir.Value, best: ir.Value) -> ir.Value:
     return arith.OrIOp(equal, arith.CmpFOp(arith.CmpFPredicate.UNO, value, value).result).result
 
 
-def _with_init(
-    target: WrittenSlice, results: Values, best: ir.Value, place: ir.Value
-) -> ir.Value:
+def _with_init(target: WrittenSlice, results: Values, best: ir.Value, place: ir.Value) -> ir.Value:
     """The index found, or that of init where init holds the extreme or no point was better."""
     start, index, final = target.of(results[0]), target.of(results[1]), target.of(best)
     dims = tuple(ir.AffineExpr.get_dim(k) for k in range(len(shape_of(place))))
@@ -94,9 +92,7 @@ def _with_init(
 
     def body(arguments: Sequence[ir.Value]) -> Values:
         initial, extreme, found, old = arguments
-        none = arith.CmpIOp(
-            arith.CmpIPredicate.eq, found, constant(found.type, NONE[width])
-        ).result
+        none = arith.CmpIOp(arith.CmpIPredicate.eq, found, constant(found.type, NONE[width])).result
         real = arith.CmpIOp(arith.CmpIPredicate.sge, old, constant(old.type, 0)).result
         keeps = arith.AndIOp(real, _attains(initial, extreme)).result
         wide = found if found.type == old.type else arith.ExtSIOp(old.type, found).result

@@ -46,7 +46,8 @@ def emit_body(
 
     For argmax and argmin the row-major index over the reduction dims is appended to the values.
     """
-    known = dict(zip(piece.body.arguments, arguments, strict=True))
+    known: dict[ir.Value, ir.Value] = {}
+    known.update(zip(piece.body.arguments, arguments, strict=True))
     *operations, terminator = list(piece.body.operations)
     for op in operations:
         _copy(op.operation, piece, known, dims)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ted.domain import affine as plain
 from ted.domain import conversion, sets
-from ted.lowering.affine_forms import down
+from ted.lowering.affine_forms import down, operands_of
 from ted.lowering.piece import Constraint
 from ted.mlir import ir
 
@@ -19,7 +19,7 @@ def to_plain(expr: ir.AffineExpr) -> plain.Aff:
         return plain.constant(expr.value)
     if isinstance(expr, ir.AffineDimExpr):
         return plain.dim(expr.position)
-    left, right = to_plain(expr.lhs), to_plain(expr.rhs)
+    left, right = map(to_plain, operands_of(expr))
     if isinstance(expr, ir.AffineAddExpr):
         return left + right
     if isinstance(expr, ir.AffineMulExpr):
@@ -51,9 +51,7 @@ def from_plain(value: plain.Aff) -> ir.AffineExpr:
 def points(extents: tuple[int, ...], constraints: Iterable[Constraint] = ()) -> Any:
     """The isl set of the points of a box that satisfy the constraints."""
     rank = len(extents)
-    conjunction = [
-        plain.Constraint(to_plain(c.expr), c.is_equality) for c in constraints
-    ]
+    conjunction = [plain.Constraint(to_plain(c.expr), c.is_equality) for c in constraints]
     box = sets.box(extents)
     return box.intersect(conversion.from_conjunctions(rank, [conjunction])) if conjunction else box
 

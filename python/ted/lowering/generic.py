@@ -7,8 +7,9 @@ Before: a piece.  After: `tensor.extract_slice` of operands and of the running r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
-from ted.lowering.affine_forms import dims_used
+from ted.lowering.affine_forms import dims_used, substitute
 from ted.lowering.body import emit_body, read_value
 from ted.lowering.combiners import accumulator_type, combine
 from ted.lowering.loop_order import loop_order
@@ -24,8 +25,7 @@ def emit_generic(piece: Piece, target: WrittenSlice, results: Values) -> Values:
     """Apply the piece to the running results; returns the new ones."""
     kinds = [element_type(r) for r in results]
     totals = [
-        accumulator_type(piece.combiner, kind, repeats=bool(piece.reduction_dims))
-        for kind in kinds
+        accumulator_type(piece.combiner, kind, repeats=bool(piece.reduction_dims)) for kind in kinds
     ]
     slices = [target.of(r) for r in results]
     started = [cast_tensor(s, t, widened) for s, t in zip(slices, totals, strict=True)]
@@ -83,8 +83,7 @@ def build_generic(
     rank = len(order)
     place = [ir.AffineExpr.get_dim(list(order).index(d)) for d in range(rank)]
     maps = [
-        ir.AffineMap.get(rank, 0, [_renamed(e, place) for e in o.subscripts])
-        for o in (*ins, *outs)
+        ir.AffineMap.get(rank, 0, [_renamed(e, place) for e in o.subscripts]) for o in (*ins, *outs)
     ]
     op = linalg.GenericOp(
         [o.value.type for o in outs],
@@ -107,10 +106,14 @@ def _drop_unused_indices(block: ir.Block) -> None:
             op.operation.erase()
 
 
-def _renamed(expr: ir.AffineExpr, place: list[ir.AffineExpr]) -> ir.AffineExpr:
-    from ted.lowering.affine_forms import substitute
-
+def _renamed(expr: ir.AffineExpr, place: Sequence[ir.AffineExpr]) -> ir.AffineExpr:
     return substitute(place, expr) if dims_used(expr) else expr
+
+
+def filled(into: ir.Value, value: ir.Value) -> ir.Value:
+    """A tensor of one value everywhere."""
+    made: Any = linalg.fill(value, outs=[into])
+    return made
 
 
 def linalg_indices(rank: int, order: Sequence[int]) -> Values:

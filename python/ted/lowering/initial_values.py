@@ -8,6 +8,7 @@ different.
 from __future__ import annotations
 
 from ted.mlir import ir
+from ted.schedules.walking import operations
 
 NUMBER = "ted.buffer"
 _STARTS = ("linalg.fill", "tensor.empty")
@@ -17,7 +18,7 @@ def unshare_starts(module: ir.Module) -> None:
     """Give each use of a fill or an empty tensor its own operation."""
     # Fills first: their copies are new users of empty tensors.
     for name in _STARTS:
-        for op in _all(module, name):
+        for op in operations(module.operation, name):
             for use in list(op.results[0].uses)[1:]:
                 copy = op.clone(ir.InsertionPoint(op))
                 use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
@@ -25,25 +26,13 @@ def unshare_starts(module: ir.Module) -> None:
 
 def number_starts(module: ir.Module) -> None:
     """Make every empty tensor different from every other, in the eyes of CSE."""
-    for number, op in enumerate(_all(module, "tensor.empty")):
+    for number, op in enumerate(operations(module.operation, "tensor.empty")):
         op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
 
 
 def drop_unused_starts(module: ir.Module) -> None:
     """Erase fills and empty tensors that nothing uses any more."""
     for name in _STARTS:
-        for op in _all(module, name):
+        for op in operations(module.operation, name):
             if not list(op.results[0].uses):
                 op.erase()
-
-
-def _all(module: ir.Module, name: str) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == name:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found

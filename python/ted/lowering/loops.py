@@ -115,8 +115,9 @@ class _Nest:
         piece = self.piece
         rest = list(self.nest.loops[len(self.dims) :])
         # Subscripts of the write use the dims of the outer loops only.
-        known = [self.dims.get(d, next(iter(self.dims.values()), None)) for d in range(piece.rank)]
-        place = [affine_value(e, known) for e in piece.write]
+        unknown = next(iter(self.dims.values()), None)
+        known = [self.dims.get(d, unknown) for d in range(piece.rank)]
+        place = [affine_value(e, [v for v in known if v is not None]) for e in piece.write]
         kinds = [element_type(r) for r in results]
 
         def update() -> Values:
@@ -168,7 +169,7 @@ class _Nest:
             place = [affine_value(e, dims, symbols) for e in piece.write]
 
             def put(at: Values) -> Values:
-                old = [tensor.ExtractOp(r, at).result for r in results]
+                old: Values = [tensor.ExtractOp(r, at).result for r in results]
                 new = combine(piece.combiner, old, values, unordered=piece.unordered)
                 return [tensor.InsertOp(n, r, at).result
                         for n, r in zip(new, results, strict=True)]  # fmt: skip

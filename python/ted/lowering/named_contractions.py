@@ -6,15 +6,14 @@ transpositions, so that schedules and readers see a matrix product, and nothing 
 
 from __future__ import annotations
 
+from typing import Any
+
 from ted.lowering.combiners import accumulator_type
 from ted.lowering.generic import cast_tensor
 from ted.lowering.piece import Piece
 from ted.lowering.scalars import element_type, is_float, narrowed, widened
 from ted.lowering.slices import Operand, WrittenSlice, read_hull
 from ted.mlir import ir, linalg
-
-# Batch dims -> the operation that takes them.
-_OPERATIONS = {0: "MatmulOp", 1: "BatchMatmulOp"}
 
 
 def emit_named(
@@ -26,7 +25,7 @@ def emit_named(
     if any(element_type(r.tensor) != kind for r in reads) or not is_float(kind):
         return None
     operands = [read_hull(r, piece.extents) for r in reads]
-    written = [e.position for e in target.subscripts]
+    written = list(target.dims)
     dims = _roles(operands, written, piece)
     if dims is None:
         return None
@@ -64,12 +63,8 @@ def _roles(operands: list[Operand], written: list[int], piece: Piece) -> list[in
 def _build(a: Operand, b: Operand, c: Operand, dims: list[int]) -> ir.Value:
     place = {d: ir.AffineExpr.get_dim(k) for k, d in enumerate(dims)}
     maps = [
-        ir.AffineMap.get(len(dims), 0, [place[e.position] for e in o.subscripts])
+        ir.AffineMapAttr.get(ir.AffineMap.get(len(dims), 0, [place[d] for d in _positions(o)]))
         for o in (a, b, c)
     ]
-    attribute = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
-    operation = getattr(linalg, _OPERATIONS[len(dims) - 3])
-    builder = linalg.matmul if operation is linalg.MatmulOp else linalg.batch_matmul
-    return builder(a.value, b.value, outs=[c.value], indexing_maps=attribute)
-
-
+    builder: Any = linalg.matmul if len(dims) == 3 else linalg.batch_matmul
+    return builder(a.value, b.value, outs=[c.value], indexing_maps=ir.ArrayAttr.get(maps))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.lowering.scalars import is_float
+from ted.lowering.scalars import constant_from, is_float
 from ted.mlir import arith, ir, math
 
 Number = float | int
@@ -38,7 +38,7 @@ class Num:
             else ir.IntegerAttr.get(kind, int(number))  # fmt: skip
         if isinstance(self.value.type, ir.VectorType):
             attribute = ir.DenseElementsAttr.get_splat(self.value.type, attribute)
-        return Num(arith.ConstantOp(self.value.type, attribute).result)
+        return Num(constant_from(self.value.type, attribute))
 
     def _lift(self, other: Num | Number) -> ir.Value:
         return (other if isinstance(other, Num) else self.const(other)).value

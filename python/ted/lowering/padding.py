@@ -12,11 +12,11 @@ from math import prod
 
 from ted.lowering.affine_forms import dims_used, linear, substitute, value_range
 from ted.lowering.body import read_value
-from ted.lowering.generic import build_generic, linalg_indices
+from ted.lowering.generic import build_generic, filled, linalg_indices
 from ted.lowering.piece import Constraint, Read
 from ted.lowering.scalars import constant, element_type, shape_of
 from ted.lowering.slices import Operand, extract_slice, insert_slice
-from ted.mlir import ir, linalg, tensor
+from ted.mlir import ir, tensor
 
 LARGEST_GROWTH = 4  # a copy may have this many times the elements of its source
 
@@ -75,9 +75,7 @@ def subscript_windows(
     return windows
 
 
-def _window(
-    constraint: Constraint, subscript: ir.AffineExpr, rank: int
-) -> tuple[float, float] | None:
+def _window(constraint: Constraint, subscript: ir.AffineExpr, rank: int) -> tuple[int, int] | None:
     """The values of the subscript that satisfy the constraint, if it is about nothing else."""
     form, wanted = linear(subscript, rank), linear(constraint.expr, rank)
     if form is None or wanted is None or not any(form[0]) or constraint.is_equality:
@@ -100,7 +98,7 @@ def _zero_filled(
     kind = element_type(source)
     sizes = [high - low + 1 for low, high in hulls]
     empty = tensor.EmptyOp(sizes, kind).result
-    zeros = linalg.fill(constant(kind, 0), outs=[empty])
+    zeros = filled(empty, constant(kind, 0))
     lows = [max(w[0], h[0]) for w, h in zip(windows, hulls, strict=True)]
     highs = [min(w[1], h[1]) for w, h in zip(windows, hulls, strict=True)]
     inner = [high - low + 1 for low, high in zip(lows, highs, strict=True)]

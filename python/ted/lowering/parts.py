@@ -62,9 +62,7 @@ def _whole(piece: Piece) -> list[Part]:
     return [] if where.is_empty() else [Part(piece, where)]
 
 
-def _decided(
-    piece: Piece, guards: list[tuple[Constraint, ...]]
-) -> Iterator[tuple[Piece, Any]]:
+def _decided(piece: Piece, guards: list[tuple[Constraint, ...]]) -> Iterator[tuple[Piece, Any]]:
     """Split the points by each guard in turn; reads outside their guard become None."""
     states = [(piece, points(piece.extents, piece.domain))]
     for guard in guards:
@@ -109,4 +107,3 @@ def _boxes(piece: Piece, where: Any) -> Iterator[Part]:
 
 def _value(part: Any, number: int) -> Any:
     return sets.constant_aff(0, number).get_constant_val()
-

@@ -8,6 +8,7 @@ from.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ted.lowering.affine_forms import down, linear, substitute, value_range
@@ -86,7 +87,7 @@ class Piece:
         """Whether the body yields indices of the write beside the values."""
         return len(self.body.operations[-1].operands) > len(self.inits)
 
-    def substituted(self, exprs: list[Expr], extents: tuple[int, ...]) -> Piece:
+    def substituted(self, exprs: Sequence[Expr], extents: tuple[int, ...]) -> Piece:
         """The piece over new dims; `exprs` gives every old dim in terms of the new ones."""
         new = [substitute(exprs, e) for e in (*self.write, *self.coordinates, self.place)]
         return replace(
@@ -106,7 +107,7 @@ class Piece:
 
     def flipped(self, dim: int) -> Piece:
         """The same points with one dim counted from its end."""
-        exprs = [ir.AffineExpr.get_dim(k) for k in range(self.rank)]
+        exprs: list[Expr] = [ir.AffineExpr.get_dim(k) for k in range(self.rank)]
         exprs[dim] = ir.AffineExpr.get_constant(self.extents[dim] - 1) - exprs[dim]
         return self.substituted(exprs, self.extents)
 
@@ -128,9 +129,9 @@ class Piece:
         return replace(read, guard=tuple(c for c, holds in decided if holds is None))
 
 
-def from_compute(op: ir.OpView) -> Piece:
+def from_compute(op: ir.Operation) -> Piece:
     """Read a `ted.compute` operation."""
-    attributes, operands = op.operation.attributes, list(op.operation.operands)
+    attributes, operands = op.attributes, list(op.operands)
     extents = tuple(ir.DenseI64ArrayAttr(attributes["extents"]))
     iterators = tuple(ir.StringAttr(a).value for a in ir.ArrayAttr(attributes["iterators"]))
     maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(attributes["reads"])]
@@ -151,9 +152,9 @@ def from_compute(op: ir.OpView) -> Piece:
             e for e, kind in zip(extents, iterators, strict=True) if kind == "reduction"
         ),
         combiner=ir.StringAttr(attributes["combiner"]).value,
-        body=op.operation.regions[0].blocks[0],
+        body=op.regions[0].blocks[0],
         inits=tuple(operands[len(reads) :]),
-        location=op.operation.location,
+        location=op.location,
         mode=ir.StringAttr(attributes["mode"]).value if "mode" in attributes else "check",
     )
     return piece if piece.is_empty else piece.settled()
@@ -173,11 +174,11 @@ def constraints_of(attribute: ir.Attribute) -> tuple[Constraint, ...]:
     return tuple(c for c in found if linear(c.expr, 0) != ((), 0) or not c.is_equality)
 
 
-def _moved(constraint: Constraint, exprs: list[Expr]) -> Constraint:
+def _moved(constraint: Constraint, exprs: Sequence[Expr]) -> Constraint:
     return replace(constraint, expr=substitute(exprs, constraint.expr))
 
 
-def _moved_read(read: Read, exprs: list[Expr]) -> Read:
+def _moved_read(read: Read, exprs: Sequence[Expr]) -> Read:
     return replace(
         read,
         subscripts=tuple(substitute(exprs, e) for e in read.subscripts),

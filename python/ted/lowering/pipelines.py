@@ -70,8 +70,10 @@ CPU_STAGES: tuple[Stage, ...] = (
         "buffers",
         (
             Step(BUFFERIZE, "after fusion: tensors are values, memory is not"),
-            Step("func.func(scf-forall-to-for),canonicalize,cse", "one thread; and a buffer on the"
-                 " stack must not be made inside a parallel loop"),
+            Step(
+                "func.func(scf-forall-to-for),canonicalize,cse",
+                "one thread; and a buffer on the stack must not be made inside a parallel loop",
+            ),
             Step("ted-fuse-columns", "on memrefs: a parallel loop on tensors carries no total"),
             Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
             Step(
@@ -172,7 +174,7 @@ def run_pipeline(
     return module
 
 
-def _reproducer(module: ir.OpView, text: str) -> str:
+def _reproducer(module: ir.Operation | ir.OpView, text: str) -> str:
     asm = str(module.operation.get_asm(enable_debug_info=True))
     name = f"ted-{hashlib.sha256((asm + text).encode()).hexdigest()[:12]}.mlir"
     return write_reproducer(Path(tempfile.gettempdir()) / name, asm, text)
@@ -180,5 +182,5 @@ def _reproducer(module: ir.OpView, text: str) -> str:
 
 def stage_text(module: ir.Module, until: str, stages: tuple[Stage, ...] = CPU_STAGES) -> str:
     """The IR at the end of a stage; the module itself is left alone."""
-    copy = ir.Module.parse(module.operation.get_asm(enable_debug_info=True), module.context)
+    copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
     return str(run_pipeline(copy, until, stages=stages))

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any
 
-from ted.lowering.affine_forms import linear, symbols_used
+from ted.lowering.affine_forms import linear, operands_of, symbols_used
 from ted.lowering.piece import Constraint
 from ted.mlir import affine, arith, ir, scf
 
@@ -18,9 +20,15 @@ def is_float(kind: ir.Type) -> bool:
 
 def constant(kind: ir.Type, value: float) -> ir.Value:
     """A constant of a float, integer or index type; infinities allowed for floats."""
-    if is_float(kind):
-        return arith.ConstantOp(kind, ir.FloatAttr.get(kind, float(value))).result
-    return arith.ConstantOp(kind, ir.IntegerAttr.get(kind, int(value))).result
+    is_real = is_float(kind)
+    attribute = ir.FloatAttr.get(kind, value) if is_real else ir.IntegerAttr.get(kind, int(value))
+    return constant_from(kind, attribute)
+
+
+def constant_from(kind: ir.Type, attribute: ir.Attribute) -> ir.Value:
+    """A constant given as an attribute."""
+    made: Any = attribute  # the stub of the operation knows numbers only
+    return arith.ConstantOp(kind, made).result
 
 
 def index(value: int) -> ir.Value:
@@ -48,7 +56,7 @@ def _with_symbols(
     expr: ir.AffineExpr, dims: Sequence[ir.Value], symbols: Sequence[ir.Value]
 ) -> ir.Value:
     # A yielded index is no affine symbol for the verifier, so the sum is built with arith.
-    left, right = affine_operands(expr)
+    left, right = operands_of(expr)
     a, b = affine_value(left, dims, symbols), affine_value(right, dims, symbols)
     if isinstance(expr, ir.AffineAddExpr):
         return arith.AddIOp(a, b).result
@@ -60,21 +68,19 @@ def _with_symbols(
     return arith.SubIOp(a, arith.MulIOp(quotient, b).result).result
 
 
-def affine_operands(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, ir.AffineExpr]:
-    """The two operands of an affine expression."""
-    from ted.lowering.affine_forms import down
-
-    return down(expr.lhs), down(expr.rhs)
-
-
-def all_hold(constraints: Sequence[Constraint], dims: Sequence[ir.Value]) -> ir.Value | None:
-    """The conjunction of affine constraints; None when there are none."""
-    result, zero = None, index(0)
+def all_hold(constraints: Sequence[Constraint], dims: Sequence[ir.Value]) -> ir.Value:
+    """The conjunction of one or more affine constraints."""
+    zero = index(0)
+    tests: list[ir.Value] = []
     for constraint in constraints:
         predicate = arith.CmpIPredicate.eq if constraint.is_equality else arith.CmpIPredicate.sge
-        holds = arith.CmpIOp(predicate, affine_value(constraint.expr, dims), zero).result
-        result = holds if result is None else arith.AndIOp(result, holds).result
-    return result
+        value = affine_value(constraint.expr, dims)
+        tests.append(arith.CmpIOp(predicate, value, zero).result)
+    return reduce(_both, tests)
+
+
+def _both(left: ir.Value, right: ir.Value) -> ir.Value:
+    return arith.AndIOp(left, right).result
 
 
 def conditional(
@@ -87,7 +93,9 @@ def conditional(
     op = scf.IfOp(condition, types, has_else=True)
     with ir.InsertionPoint(op.then_block):
         scf.YieldOp(then())
-    with ir.InsertionPoint(op.else_block):
+    otherwise_block = op.else_block
+    assert otherwise_block is not None, "made with an else block"
+    with ir.InsertionPoint(otherwise_block):
         scf.YieldOp(otherwise())
     return list(op.results)
 

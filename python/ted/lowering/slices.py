@@ -46,9 +46,7 @@ def read_hull(read: Read, extents: tuple[int, ...]) -> Operand:
         dim, factor, _ = alone
         strides.append(max(factor, 1))
         sizes.append(extents[dim] if dim >= 0 else 1)
-        subscripts.append(
-            ir.AffineExpr.get_dim(dim) if dim >= 0 else ir.AffineExpr.get_constant(0)
-        )
+        subscripts.append(ir.AffineExpr.get_dim(dim) if dim >= 0 else ir.AffineExpr.get_constant(0))
     # Dims of size one that no loop moves along are dropped, so that maps stay projections.
     kept = [k for k, e in enumerate(subscripts) if not isinstance(e, ir.AffineConstantExpr)]
     value = extract_slice(read.tensor, offsets, sizes, strides, kept)

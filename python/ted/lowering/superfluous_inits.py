@@ -14,6 +14,7 @@ from ted.lowering.piece import Piece
 from ted.lowering.scalars import element_type, shape_of
 from ted.lowering.slices import written_slice
 from ted.mlir import ir, tensor
+from ted.schedules.walking import defining
 
 # Combiner -> the fills that leave one combined value as it is.
 _NEUTRAL = {"add": ("0.000000e+00", "0", "false"), "mul": ("1.000000e+00", "1", "true")}
@@ -31,15 +32,15 @@ def without_superfluous_inits(piece: Piece) -> Piece:
 
 
 def _is_neutral(init: ir.Value, combiner: str) -> bool:
-    owner = init.owner
-    if _is_reshape(owner):
-        return _is_neutral(owner.operation.operands[0], combiner)
-    if isinstance(owner, ir.Block) or owner.operation.name != "linalg.fill":
+    fill = defining(init)
+    if fill is not None and fill.name == "tensor.expand_shape":
+        return _is_neutral(fill.operands[0], combiner)
+    if fill is None or fill.name != "linalg.fill":
         return False
-    value = owner.operation.operands[0].owner
-    if isinstance(value, ir.Block) or value.operation.name != "arith.constant":
+    value = defining(fill.operands[0])
+    if value is None or value.name != "arith.constant":
         return False
-    return str(value.operation.attributes["value"]).split(" ")[0] in _NEUTRAL[combiner]
+    return str(value.attributes["value"]).split(" ")[0] in _NEUTRAL[combiner]
 
 
 def _covers(piece: Piece) -> bool:
@@ -51,17 +52,13 @@ def _covers(piece: Piece) -> bool:
 
 
 def _fresh(init: ir.Value) -> ir.Value:
-    owner = init.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "tensor.empty":
+    start = defining(init)
+    if start is not None and start.name == "tensor.empty":
         return init
-    if _is_reshape(owner):
+    if start is not None and start.name == "tensor.expand_shape":
         # A view of the result's memory: a result that starts here must start with its own shape.
-        source = _fresh(owner.operation.operands[0])
-        reshape = owner.operation.clone()
+        source = _fresh(start.operands[0])
+        reshape = start.clone().operation
         reshape.operands[0] = source
         return reshape.results[0]
     return tensor.EmptyOp(list(shape_of(init)), element_type(init)).result
-
-
-def _is_reshape(owner: ir.Block | ir.OpView) -> bool:
-    return not isinstance(owner, ir.Block) and owner.operation.name == "tensor.expand_shape"

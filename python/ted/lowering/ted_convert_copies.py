@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir, linalg
+from ted.schedules.walking import operations
 
 
 @dataclass(frozen=True)
@@ -17,15 +18,7 @@ class TedConvertCopies:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        copies: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name == "memref.copy":
-                copies.append(op)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-        for op in copies:
+        for op in operations(module.operation, "memref.copy"):
             with ir.InsertionPoint(op), op.location:
                 linalg.copy(op.operands[0], outs=[op.operands[1]])
             op.erase()

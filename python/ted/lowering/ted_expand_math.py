@@ -15,6 +15,7 @@ from ted.lowering import elementary_functions as functions
 from ted.lowering.numbers_ir import Num, element, like
 from ted.lowering.powers import pow_f32
 from ted.mlir import ir
+from ted.schedules.walking import operations
 
 _UNARY: dict[str, Callable[[Num], Num]] = {
     f"math.{name}": getattr(functions, name)
@@ -31,15 +32,7 @@ class TedExpandMath:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name in _UNARY or op.name == "math.powf":
-                found.append(op)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-        for op in found:
+        for op in operations(module.operation, *_UNARY, "math.powf"):
             _expand(op)
 
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from ted.lowering.unit_dims import collapse, expand
 from ted.mlir import bufferization, func, ir, tensor
+from ted.schedules.walking import defining, functions
 
 _ARGUMENT = "{llvm.noalias}"
 
@@ -26,9 +27,8 @@ class TedPassDestinations:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        for op in module.body.operations:
-            if op.operation.name == "func.func" and not op.is_external:
-                _convert(op)
+        for function in functions(module):
+            _convert(function)
 
 
 def _convert(function: func.FuncOp) -> None:
@@ -48,9 +48,7 @@ def _convert(function: func.FuncOp) -> None:
             func.ReturnOp([])
         terminator.erase()
     kinds = [a.type for a in block.arguments]
-    function.operation.attributes["function_type"] = ir.TypeAttr.get(
-        ir.FunctionType.get(kinds, [])
-    )
+    function.operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, []))
     function.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(
         [ir.Attribute.parse(_ARGUMENT if _is_memref(k) else "{}") for k in kinds]
     )
@@ -110,7 +108,8 @@ def _replace_by_tensor(block: ir.Block, old: ir.Value, memory: ir.Value) -> None
 def _add_destination(block: ir.Block, value: ir.Value) -> ir.Value:
     out = block.add_argument(_memref(value.type), value.location)
     root = None if _is_void(value.type) else _root(value)
-    if root is None or root.owner.operation.block != block:
+    start_of_chain = None if root is None else defining(root)
+    if root is None or start_of_chain is None or start_of_chain.block != block:
         return out  # starts from something else: materialize_in_destination copies
     with ir.InsertionPoint.at_block_begin(block), value.location:
         start = _to_tensor(out, writable=True)
@@ -127,7 +126,8 @@ def _root(value: ir.Value) -> ir.Value | None:
         if position is None:
             return None
         value = op.operands[position]
-        if isinstance(value, ir.OpResult) and value.owner.operation.name == "tensor.empty":
+        start = defining(value)
+        if start is not None and start.name == "tensor.empty":
             return value
     return None
 

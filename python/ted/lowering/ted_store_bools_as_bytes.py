@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir, llvm
+from ted.schedules.walking import operations
 
 
 @dataclass(frozen=True)
@@ -20,15 +21,7 @@ class TedStoreBoolsAsBytes:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        found: list[ir.Operation] = []
-
-        def visit(op: ir.Operation) -> ir.WalkResult:
-            if op.name in _REWRITES:
-                found.append(op)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(visit)
-        for op in found:
+        for op in operations(module.operation, *_REWRITES):
             with ir.InsertionPoint(op), op.location:
                 _REWRITES[op.name](op)
 

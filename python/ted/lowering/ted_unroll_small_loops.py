@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import PassManager, interpreter, ir
+from ted.schedules.walking import constant_of
 
 _MARK = "ted.unroll"
 
@@ -74,18 +75,10 @@ def innermost_size(op: ir.Operation) -> int | None:
 
 def trip_count(op: ir.Operation) -> int | None:
     """Constant trip count of an `scf.for`, or None."""
-    bounds = [_constant(v) for v in list(op.operands)[:3]]
-    if any(b is None for b in bounds):
+    lower, upper, step = (constant_of(v) for v in list(op.operands)[:3])
+    if lower is None or upper is None or step is None:
         return None
-    lower, upper, step = (b for b in bounds if b is not None)
     return -(-(upper - lower) // step)
-
-
-def _constant(value: ir.Value) -> int | None:
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-        return None
-    return ir.IntegerAttr(owner.operation.attributes["value"]).value
 
 
 def _unroll(module: ir.Module, factors: list[int]) -> None:

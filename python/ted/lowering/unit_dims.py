@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from ted.lowering.generic import filled
 from ted.lowering.piece import Piece, Read
 from ted.lowering.scalars import element_type, shape_of
-from ted.mlir import ir, linalg, tensor
+from ted.mlir import ir, tensor
+from ted.schedules.walking import defining
 
 Values = list[ir.Value]
 
@@ -55,14 +57,13 @@ def _squeezed_read(read: Read) -> Read:
 
 
 def _squeezed_init(init: ir.Value) -> ir.Value:
-    owner = init.owner
-    name = "" if isinstance(owner, ir.Block) else owner.operation.name
+    owner = defining(init)
     shape = [extent for extent in shape_of(init) if extent != 1]
-    if name == "tensor.empty":
+    if owner is not None and owner.name == "tensor.empty":
         return tensor.EmptyOp(shape, element_type(init)).result
-    if name == "linalg.fill":
+    if owner is not None and owner.name == "linalg.fill":
         empty = tensor.EmptyOp(shape, element_type(init)).result
-        return linalg.fill(owner.operation.operands[0], outs=[empty])
+        return filled(empty, owner.operands[0])
     return collapse(init)
 
 
@@ -72,9 +73,9 @@ def collapse(value: ir.Value) -> ir.Value:
     short = [extent for extent in shape if extent != 1]
     if len(short) == len(shape):
         return value
-    owner = value.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "tensor.expand_shape":
-        source = owner.operation.operands[0]
+    owner = defining(value)
+    if owner is not None and owner.name == "tensor.expand_shape":
+        source = owner.operands[0]
         if list(shape_of(source)) == short:
             return source
     kind = ir.RankedTensorType.get(short, element_type(value))

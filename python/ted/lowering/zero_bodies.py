@@ -18,7 +18,8 @@ def is_zero_without(piece: Piece) -> bool:
     """Whether the piece can be left out of a sum."""
     if piece.combiner != "add" or len(piece.inits) != 1:
         return False
-    zeros = {a for a, r in zip(piece.body.arguments, piece.reads, strict=True) if r is None}
+    zeros: set[ir.Value] = set()
+    zeros.update(a for a, r in zip(piece.body.arguments, piece.reads, strict=True) if r is None)
     if not zeros:
         return False
     *operations, terminator = list(piece.body.operations)

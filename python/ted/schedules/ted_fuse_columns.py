@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from ted.mlir import ir, memref
 from ted.schedules.memory_roots import VIEWS, root, touched
 from ted.schedules.transposing import indexing_maps, loop_extents
+from ted.schedules.walking import constant_of, defining, functions, position
 
 
 @dataclass(frozen=True)
@@ -23,9 +24,8 @@ class TedFuseColumns:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the top level of every function."""
-        for function in module.body.operations:
-            if function.operation.name == "func.func" and not function.is_external:
-                _fuse_block(function.entry_block)
+        for function in functions(module):
+            _fuse_block(function.entry_block)
 
 
 def _fuse_block(block: ir.Block) -> None:
@@ -53,11 +53,11 @@ def is_column_reduction(op: ir.Operation) -> bool:
 
 
 def _is_by_row(amap: ir.AffineMap) -> bool:
-    return any(e.position == 0 for e in amap.results)
+    return any(position(e) == 0 for e in amap.results)
 
 
 def _rows_first(amap: ir.AffineMap) -> bool:
-    return all(e.position != 0 for e in list(amap.results)[1:])
+    return all(position(e) != 0 for e in list(amap.results)[1:])
 
 
 def _row_loop(op: ir.Operation, before: list[ir.Operation]) -> ir.Operation | None:
@@ -83,14 +83,9 @@ def _is_start(other: ir.Operation, op: ir.Operation) -> bool:
 
 
 def _trips(loop: ir.Operation) -> int:
-    values = []
-    for bound in list(loop.operands)[:3]:
-        owner = bound.owner
-        if isinstance(owner, ir.Block) or owner.operation.name != "arith.constant":
-            return 0
-        values.append(ir.IntegerAttr(owner.operation.attributes["value"]).value)
-    lower, upper, step = values
-    return upper if (lower, step) == (0, 1) else 0
+    """How often a loop from 0 by 1 runs; 0 for any other loop."""
+    lower, upper, step = (constant_of(v) for v in list(loop.operands)[:3])
+    return upper or 0 if (lower, step) == (0, 1) else 0
 
 
 def _only_own_row(loop: ir.Operation, memory: set[ir.Value]) -> bool:
@@ -140,9 +135,9 @@ def _move_into(op: ir.Operation, loop: ir.Operation) -> None:
 
 def _hoist(value: ir.Value, loop: ir.Operation) -> None:
     """Move what makes a memref in front of the loop."""
-    if isinstance(value.owner, ir.Block):
+    owner = defining(value)
+    if owner is None:
         return
-    owner = value.owner.operation
     for operand in owner.operands:
         _hoist(operand, loop)
     if owner.block == loop.block and loop.is_before_in_block(owner):

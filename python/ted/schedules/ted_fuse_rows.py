@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ted.mlir import interpreter, ir
 from ted.schedules.row_groups import RowGroup, rank, row_groups
+from ted.schedules.walking import functions
 
 _MARK = "ted.row"
 _ANY = "!transform.any_op"
@@ -27,9 +28,7 @@ class TedFuseRows:
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
         count = 0
-        for function in module.body.operations:
-            if function.operation.name != "func.func" or function.is_external:
-                continue
+        for function in functions(module):
             for group in row_groups(function.entry_block):
                 count += 1
                 _fuse(module, group, count)

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir, memref
+from ted.schedules.walking import functions
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,7 @@ class TedShrinkRowBuffers:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the allocations at the top level of every function."""
-        for function in module.body.operations:
-            if function.operation.name != "func.func" or function.is_external:
-                continue
+        for function in functions(module):
             for op in [o.operation for o in function.entry_block.operations]:
                 if op.name == "memref.alloc" and not len(op.operands):
                     _shrink(op)
@@ -38,7 +37,7 @@ def _shrink(op: ir.Operation) -> None:
         return
     kind = ir.MemRefType.get([1, *shape[1:]], ir.MemRefType(op.results[0].type).element_type)
     with ir.InsertionPoint(op), op.location:
-        row = memref.AllocOp(kind, [], [], alignment=op.attributes["alignment"]).result
+        row = memref.AllocOp(kind, [], [], alignment=_alignment(op)).result
     for user in users:
         with ir.InsertionPoint(user), user.location:
             sizes = list(ir.DenseI64ArrayAttr(user.attributes["static_sizes"]))
@@ -48,6 +47,10 @@ def _shrink(op: ir.Operation) -> None:
         user.results[0].replace_all_uses_with(cast)
         user.erase()
     op.erase()
+
+
+def _alignment(op: ir.Operation) -> ir.IntegerAttr | None:
+    return ir.IntegerAttr(op.attributes["alignment"]) if "alignment" in op.attributes else None
 
 
 def _is_row(op: ir.Operation) -> bool:

@@ -24,6 +24,7 @@ from ted.schedules.transposing import (
     transposed_reads,
 )
 from ted.schedules.vector_target import named_target
+from ted.schedules.walking import operations, position
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,9 @@ class TedTileTransposes:
     def run(self, module: ir.Module) -> None:
         """Rewrite every element-wise generic on memrefs that has a transposed read."""
         target = named_target(self.target)
-        for op in _generics(module):
+        for op in operations(module.operation, "linalg.generic"):
+            if not isinstance(op.operands[0].type, ir.MemRefType):
+                continue
             reads = transposed_reads(op, target)
             if reads and all(_has_unit_stride(op.operands[r.operand]) for r in reads):
                 size = max(lanes(op.operands[r.operand], target) for r in reads)
@@ -43,18 +46,6 @@ class TedTileTransposes:
                 with ir.InsertionPoint(op), op.location:
                     _Tiling(op, reads, size).emit()
                 op.erase()
-
-
-def _generics(module: ir.Module) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "linalg.generic" and isinstance(op.operands[0].type, ir.MemRefType):
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return found
 
 
 def _has_unit_stride(value: ir.Value) -> bool:
@@ -122,7 +113,7 @@ class _Tiling:
         lines = []
         for column in range(self.size):
             where = [
-                constant(add(at[e.position], column if e.position == self.columns else 0))
+                constant(add(at[position(e)], column if position(e) == self.columns else 0))
                 for e in self.maps[operand].results
             ]
             lines.append(vector.LoadOp(kind, source, where).result)
@@ -146,7 +137,7 @@ class _Tiling:
                 dims = [ir.AffineExpr.get_dim(d) for d in (self.rows, self.columns)]
                 maps[k] = ir.AffineMap.get(len(self.extents), 0, dims)
             else:
-                along = [e.position for e in self.maps[k].results]
+                along = [position(e) for e in self.maps[k].results]
                 operands[k] = _view(value, [at[d] for d in along], [sizes[d] for d in along])
         clone = self.op.clone().operation
         for k, operand in enumerate(operands):

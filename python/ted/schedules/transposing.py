@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from ted.mlir import ir
 from ted.schedules.vector_target import VectorTarget
+from ted.schedules.walking import position
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def _inputs(op: ir.Operation) -> int:
 
 
 def _dims(amap: ir.AffineMap) -> list[int]:
-    return [e.position for e in amap.results]
+    return [position(e) for e in amap.results]
 
 
 def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
@@ -65,7 +66,7 @@ def _is_projection(amap: ir.AffineMap) -> bool:
     results = list(amap.results)
     if not all(isinstance(e, ir.AffineDimExpr) for e in results):
         return False
-    return len({e.position for e in results}) == len(results)
+    return len({position(e) for e in results}) == len(results)
 
 
 def _contiguous_dim(amap: ir.AffineMap) -> int | None:
@@ -78,5 +79,5 @@ def loop_extents(op: ir.Operation, maps: list[ir.AffineMap]) -> list[int]:
     extents = [0] * maps[0].n_dims
     for value, amap in zip(op.operands, maps, strict=True):
         for extent, expr in zip(ir.ShapedType(value.type).shape, amap.results, strict=True):
-            extents[expr.position] = extent
+            extents[position(expr)] = extent
     return extents

@@ -88,9 +88,7 @@ def test_special_arguments(name, kind):
     function = FUNCTIONS[name][0]
     with np.errstate(all="ignore"):
         expected = (
-            function(x)
-            if function
-            else np.array([getattr(math, name)(float(v)) for v in x])
+            function(x) if function else np.array([getattr(math, name)(float(v)) for v in x])
         ).astype(x.dtype)
     np.testing.assert_allclose(got, expected, rtol=4 * np.finfo(x.dtype).eps)
     zeros = expected == 0

@@ -1,0 +1,47 @@
+"""Typed ways into IR: functions with a body, operations by name, what makes a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ted.mlir import func, ir
+
+
+def functions(module: ir.Module) -> Iterator[func.FuncOp]:
+    """The functions of a module that have a body."""
+    for op in module.body.operations:
+        if isinstance(op, func.FuncOp) and not op.is_external:
+            yield op
+
+
+def operations(root: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
+    """The operations of these names inside `root`, in the order of the text."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit)
+    return found
+
+
+def defining(value: ir.Value) -> ir.Operation | None:
+    """The operation that makes a value; None for an argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def constant_of(value: ir.Value) -> int | None:
+    """The number of an integer constant, or None."""
+    op = defining(value)
+    if op is None or op.name not in ("arith.constant", "llvm.mlir.constant"):
+        return None
+    attribute = op.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def position(expr: ir.AffineExpr) -> int:
+    """The dim that an affine dim expression is."""
+    return ir.AffineDimExpr(expr).position
