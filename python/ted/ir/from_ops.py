@@ -3,7 +3,8 @@
 Before: `%1 = "ted.compute"(%A, %B, %0) ({...}) {...}`   After: `C[i, j] += A[i, r] * B[r, j]`
 
 A chain of computes through their inits becomes one tensor with several equations; a filled init is
-the tensor's fill. What has no equation form raises.
+the tensor's fill. The histories of a `ted.scan` become tensors with a time dim that read each
+other. What has no equation form raises.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ted.dialects.ted import ComputeOp
+from ted.dialects.ted import ComputeOp, ScanOp
 from ted.domain import sets
 from ted.errors import SourceLocation, VerifyError
 from ted.ir import scalar
@@ -161,7 +162,9 @@ class _Reader:
             self.known[op.results[0]] = self._written(init, op.results[0], equation)
             return
         value, position = op.results
-        self._check_no_point_yet(view)
+        start = self.known[view.inits[1]]
+        given = isinstance(start, Tensor) and not start.equations
+        self._check_no_point_yet(view, None if given else start.fill)
         self.known[position] = self._written(view.inits[1], position, equation)
         if next(iter(value.uses), None) is not None:
             best = replace(equation, combiner=_ARG_VALUE[equation.combiner])
@@ -200,10 +203,60 @@ class _Reader:
             self._name(location), shape, dtype, fill, (*first, equation), source_location(location)
         )
 
-    def _check_no_point_yet(self, op: ComputeOp) -> None:
+    # ---- recurrences -----------------------------------------------------------------------------
+
+    def scan(self, op: ir.Operation) -> None:
+        view: ScanOp = op.opview
+        block = view.body_block
+        histories = [self._history(view, k) for k in range(len(view.inits))]
+        equations = {history: list(history.equations) for history in histories}
+        for history, argument in zip(histories, block.arguments, strict=True):
+            history.equations = ()  # they are assigned together, when all are known
+            self.known[argument] = history
+        for inner in view.computes:
+            for tensor, equation in self._step(inner):
+                equations.setdefault(tensor, []).append(equation)
+        for tensor, found in equations.items():
+            tensor.equations = tuple(found)
+        self.known.update(zip(op.results, histories, strict=True))
+
+    def _history(self, op: ScanOp, position: int) -> Tensor:
+        """A history before the first step: filled, or a copy of its init."""
+        argument = op.body_block.arguments[position]
+        shape, dtype = _type(argument)
+        named = user_name(argument.location) is not None
+        location = argument.location if named else op.yielded[position].location
+        place = source_location(location)
+        start = self.known[op.inits[position]]
+        fill, first = start.fill, ()
+        if isinstance(start, Tensor) and (start.is_input or start.equations):
+            copy = scalar.load(start, _identity(shape))
+            fill, first = None, (_whole(shape, copy, place),)
+        return Tensor(
+            self._name(location), shape, dtype, fill, first, place,
+            op.time_dims[position], op.is_reverse,
+        )  # fmt: skip
+
+    def _step(self, op: ComputeOp) -> Iterator[tuple[Tensor, Equation]]:
+        """The equation of an op in a scan, with the tensor that it defines."""
+        history = self.known[op.inits[-1]]
+        assert isinstance(history, Tensor), "the verifier knows the history of every equation"
+        equation = self._equation(op)
+        results = op.operation.results
+        self.known[results[-1]] = history
+        yield history, equation
+        if equation.combiner in _ARG_VALUE:
+            self._check_no_point_yet(op, history.fill)
+            best = self.known[op.inits[0]]
+            if isinstance(best, _Start) or best.time is None:
+                dtype = equation.body.dtype
+                name = self._unique(f"{history.name}_value")
+                best = replace(history, name=name, dtype=dtype, fill=best.fill, equations=())
+            self.known[results[0]] = best
+            yield best, replace(equation, combiner=_ARG_VALUE[equation.combiner])
+
+    def _check_no_point_yet(self, op: ComputeOp, begun: Number | None) -> None:
         """argmax has an equation form when it starts from nothing, or goes on from such a one."""
-        start = self.known[op.inits[1]]
-        begun = start.fill if isinstance(start, _Start) else start.fill if start.equations else None
         if begun is None or begun >= 0:
             raise VerifyError(
                 f"ted.compute: {op.combiner_name} must start from index -1, got another init",
@@ -216,6 +269,7 @@ _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {
     "tensor.empty": _Reader.empty,
     "linalg.fill": _Reader.fill,
     "ted.compute": _Reader.compute,
+    "ted.scan": _Reader.scan,
     "ted.stop_gradient": _Reader.stop_gradient,
 }
 

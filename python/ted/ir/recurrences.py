@@ -14,7 +14,7 @@ from typing import Any
 from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, required
 from ted.errors import VerifyError
-from ted.ir.affine import NotAffine, condition_set
+from ted.ir.affine import condition_set, is_affine
 from ted.ir.conditions import over_approximation
 from ted.ir.equations import Equation, Tensor, reads
 from ted.ir.paths import path_conditions
@@ -96,14 +96,12 @@ def made_at(tensor: Tensor, equation: Equation, read: Expr, points: Any, relatio
     assert read.attr.time is not None, f"{read.attr}: has a time dim"
     written, seen = equation.write[tensor.time], read.args[read.attr.time]
     for what, subscript in ((tensor, written), (read.attr, seen)):
-        try:
-            condition_set(compare("eq", subscript, subscript), points)
-        except NotAffine:
+        if not is_affine(subscript, points):
             raise VerifyError(
                 f"recurrence: times are affine indices, got {subscript} in dim {what.time} of "
                 f"{what}",
                 equation.location or tensor.location,
-            ) from None
+            )
     if written is seen:
         return points if relation in ("eq", "le") else sets.empty(equation.rank)
     condition = compare(relation, seen, written)

@@ -7,6 +7,7 @@ operations that it executes.  An element of `tensor.empty` that reaches a result
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from ted.errors import ExecutionError
 from ted.mlir import ir
 from ted.testing import interpreter_scalars as scalars
 from ted.testing.interpreter_compute import run_compute
+from ted.testing.interpreter_scan import ScanSteps
 from ted.testing.interpreter_tensors import TENSOR_OPS
 from ted.testing.interpreter_values import Cells, name_of, place_of, shape_and_type
 
@@ -128,7 +130,12 @@ class _Program:
 
     def run(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
         if op.name == "ted.compute":
-            return self.compute(op, environment)
+            view: Any = op.opview
+            results, points = run_compute(view, environment)
+            self.count(view, points)
+            return results
+        if op.name == "ted.scan":
+            return self.scan(op, environment)
         operands = [environment[v] for v in op.operands]
         if op.name == "func.call":
             name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
@@ -141,12 +148,31 @@ class _Program:
         except ExecutionError as error:
             raise ExecutionError(str(error), place_of(op.location)) from None
 
-    def compute(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
-        view: Any = op.opview
-        assert isinstance(view, ComputeOp), "the ted dialect is loaded"
-        results, points = run_compute(view, environment)
-        combiner = view.combiner_name
-        weight = scalars.body_weight(view.body_block) + (combiner != "set")
-        name = name_of(op.results[0], "")
+    def scan(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
+        """Run the body of a scan once a step, on the histories so far."""
+        scan: Any = op.opview
+        steps, inner = ScanSteps(scan), dict(environment)
+        operations = [view.operation for view in scan.body_block.operations][:-1]
+        points: Counter[ir.Operation] = Counter()
+        states = [environment[v] for v in op.operands]
+        for time in scan.step_order:
+            inner.update(zip(scan.body_block.arguments, states, strict=True))
+            for one in operations:
+                if one.name == "ted.compute":
+                    view: Any = one.opview
+                    results, taken = run_compute(view, inner, steps.step(view, time, inner))
+                    points[one] += taken
+                else:
+                    results = self.run(one, inner)
+                inner.update(zip(one.results, results, strict=True))
+            states = [inner[v] for v in scan.yielded]
+        for view in scan.computes:
+            self.count(view, points[view.operation])
+        return states
+
+    def count(self, op: ComputeOp, points: int) -> None:
+        """Note what an op has executed."""
+        combiner = op.combiner_name
+        weight = scalars.body_weight(op.body_block) + (combiner != "set")
+        name = name_of(op.operation.results[0], "")
         self.counts.per_op.append(OperationCount(name, combiner, points, points * weight))
-        return results

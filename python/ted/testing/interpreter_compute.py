@@ -13,6 +13,8 @@ import math
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -35,12 +37,24 @@ _INLINE = {
 }
 
 
-def run_compute(op: ComputeOp, environment: Environment) -> tuple[list[Cells], int]:
+@dataclass(frozen=True)
+class Step:
+    """One step of a scan: what reads see, and the points that take part, `written == time`."""
+
+    reads: Environment
+    written: str
+    time: int
+
+
+def run_compute(
+    op: ComputeOp, environment: Environment, step: Step | None = None
+) -> tuple[list[Cells], int]:
     """The results of the op and the number of points that took part."""
-    inputs: list[Cells] = [environment[v] for v in op.inputs]
     outs = [_writable(environment[v], op.combiner_name) for v in op.inits]
-    nest = _Nest(op, environment, inputs)
-    code = compile(nest.text(), "<ted.compute>", "exec")
+    environment = environment if step is None else step.reads
+    inputs: list[Cells] = [environment[v] for v in op.inputs]
+    nest = _Nest(op, environment, inputs, step)
+    code = _compiled(nest.text())
     arrays = {f"A{k}": c.data for k, c in enumerate(inputs)}
     marks = {f"U{k}": c.undefined for k, c in enumerate(inputs)}
     results = {f"O{k}": c.data for k, c in enumerate(outs)}
@@ -54,6 +68,12 @@ def run_compute(op: ComputeOp, environment: Environment) -> tuple[list[Cells], i
             error if error.location else ExecutionError(str(error), place_of(op.location))
         ) from None
     return [_settled(c) for c in outs], points
+
+
+@lru_cache(maxsize=256)
+def _compiled(text: str) -> CodeType:
+    """The code of a loop nest; the steps of a scan have one text."""
+    return compile(text, "<ted.compute>", "exec")
 
 
 def _writable(init: Cells, combiner: str) -> Cells:
@@ -76,6 +96,7 @@ class _Nest:
     op: ComputeOp
     environment: Environment
     inputs: list[Cells]
+    step: Step | None = None
     names: dict[str, Any] = field(default_factory=dict)
     values: dict[ir.Value, str] = field(default_factory=dict)
 
@@ -85,7 +106,11 @@ class _Nest:
         for position, value in enumerate(op.body_block.arguments):
             self.values[value] = f"a{position}"
         point = [*self.reads(), *self.body(), *self.write(), "count += 1"]
-        condition = condition_text(op.domain_set)
+        conditions = [condition_text(op.domain_set)]
+        if self.step is not None:
+            self.names["step"] = self.step.time
+            conditions.append(f"{self.step.written} == step")
+        condition = " and ".join(filter(None, conditions))
         if condition:
             point = [f"if {condition}:", *indented(point)]
         for position, extent in reversed(list(enumerate(op.box))):

@@ -37,13 +37,16 @@ def empty(value_type: ir.Type) -> Cells:
     return Cells(np.zeros(shape, dtype), np.ones(shape, np.bool_))
 
 
-_NAME = re.compile(r'loc\((?:fused(?:<[^\[]*>)?\[)?"([^"]*)"\(')
+_NAME = re.compile(r'loc\((?:fused(?:<[^\[]*>)?\[)?"([^"]*)"[()]')
 _FILE = re.compile(r'"([^"]*)":(\d+):(\d+)')
 
 
 def name_of(value: ir.Value, default: str) -> str:
     """The user's name of a tensor, from its location."""
     owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.name == "ted.scan":
+        number = ir.OpResult(value).result_number
+        return name_of(owner.regions[0].blocks[0].arguments[number], default)
     location = value.location if isinstance(owner, ir.Block) else owner.location
     found = _NAME.match(str(location))
     return found.group(1) if found else default

@@ -125,4 +125,7 @@ def to_isl(subscripts: Sequence[Aff], rank: int) -> list[Any]:
 def name_of(value: ir.Value) -> str | None:
     """The user's name of a tensor, from its location."""
     owner = value.owner
+    if not isinstance(owner, ir.Block) and owner.name == "ted.scan":
+        number = ir.OpResult(value).result_number
+        return name_of(owner.regions[0].blocks[0].arguments[number])
     return user_name(value.location if isinstance(owner, ir.Block) else owner.location)
