@@ -10,8 +10,11 @@ if TYPE_CHECKING:
 
 def load(context: ir.Context) -> None:
     """Load the dialect `ted` into the context; doing it again changes nothing."""
+    from ted import mlir
+    from ted.dialects import ted
     from ted.dialects.ted.ops import Ted
 
+    mlir.provide_dialect(Ted.DIALECT_NAMESPACE, ted)
     if context.is_dialect_loaded(Ted.DIALECT_NAMESPACE):
         return
     with context:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 import os
 import re
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 from ted.errors import TedError
@@ -144,6 +146,15 @@ def opt_tool() -> str | None:
             if os.path.exists(path):
                 return path
     return None
+
+
+def provide_dialect(name: str, module: ModuleType) -> None:
+    """Let the binding find the Python module of a dialect that it does not have.
+
+    It imports `<binding>.dialects.<name>` whenever it meets an operation of the dialect, and tries
+    again each time that fails: a tenth of the time to compile.
+    """
+    sys.modules.setdefault(f"{BINDING}.dialects.{name}", module)
 
 
 _SET = re.compile(r"affine_set<(\(.*?\)(?:\[.*?\])?) : \((.*)\)>$")
