@@ -1,22 +1,35 @@
 """The compiler for its users: compile, differentiate, and functions of tensors.
 
 `compiling` is the way of a program to machine code on one page, `differentiating` that to its
-gradients; `functions` are the same two by tracing Python functions.
+gradients; `functions` are the same two by tracing Python functions.  `modes` and `vectorising` are
+the other transformations of functions; `custom` and `user_derivatives` put derivatives of the
+user's in their place.
 """
 
 from ted.api.compiling import CompiledFunction, compile, module
+from ted.api.custom import custom_vjp
 from ted.api.differentiating import DifferentiationResult, differentiate
 from ted.api.functions import Function, function, grad, value_and_grad, vjp
+from ted.api.modes import hessian, hvp, jacobian, jvp
+from ted.api.user_derivatives import adjoint_product
+from ted.api.vectorising import vmap
 
 __all__ = [
     "CompiledFunction",
     "DifferentiationResult",
     "Function",
+    "adjoint_product",
     "compile",
+    "custom_vjp",
     "differentiate",
     "function",
     "grad",
+    "hessian",
+    "hvp",
+    "jacobian",
+    "jvp",
     "module",
     "value_and_grad",
     "vjp",
+    "vmap",
 ]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, overload
 
 from ted import dialects
+from ted.api.overrides import carry
+from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
 from ted.errors import DerivativeError
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Equation, System, topological
@@ -22,6 +24,7 @@ class DifferentiationResult(Sequence[Tensor]):
     """The gradients in the order of the inputs; `adjoints` has those of intermediate tensors."""
 
     outputs: tuple[Tensor, ...]
+    inputs: tuple[Tensor, ...]
     found: Gradient
 
     @overload
@@ -38,6 +41,20 @@ class DifferentiationResult(Sequence[Tensor]):
 
     def __iter__(self) -> Iterator[Tensor]:
         return (wrap(n) for n in self.found.gradients)
+
+    @property
+    def unused(self) -> tuple[Tensor, ...]:
+        """The inputs on which no output depends: their gradients are zeros."""
+        reached = set(topological([o.node for o in self.outputs]))
+        pairs = zip(self.inputs, self.found.gradients, strict=True)
+        return tuple(
+            x for x, g in pairs if x.node not in reached or (not g.equations and g.fill == 0)
+        )
+
+    def __repr__(self) -> str:
+        listed = ", ".join(f"d{x.name}: {x.dtype}{list(x.shape)}" for x in self.inputs)
+        unused = ", ".join(x.name for x in self.unused)
+        return f"DifferentiationResult({listed}{f'; zeros: {unused}' if unused else ''})"
 
     @property
     def adjoints(self) -> Mapping[Tensor, Tensor]:
@@ -71,19 +88,20 @@ def differentiate(
     output: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor] | None = None,
     head: Tensor | Sequence[Tensor] | None = None,
-    override: Mapping[Any, Any] | None = None,
-    fdiff: Any = None,
+    override: OverrideTable | None = None,
+    fdiff: AdjointProduct | None = None,
 ) -> DifferentiationResult:
     """Vector-Jacobian products: the gradients of <head, output> with respect to `inputs`.
 
     Shapes: `head` has the shape and type of `output`, a list of heads belongs to a list of
     outputs; gradients have the shapes and types of `inputs` (default: all float placeholders).
-    A scalar output needs no head.
-    Raises: DerivativeError for a missing or ill-shaped head, an integer input or output, or an
-    operation without a derivative rule.
+    A scalar output needs no head; an input that no output depends on has zeros (`.unused`).
+    `override={t: ([deps], fn)}` replaces what lies between `deps` and t: `fn(t, deps, head)` gives
+    one adjoint per dependency, which need not be an operand of t.  `fdiff(out, inp, head)` replaces
+    `adjoint_product` as the derivative of every single step.
+    Raises: DerivativeError for a missing or ill-shaped head, an integer input or output, an
+    operation without a derivative rule, or an override that does not fit its dependencies.
     """
-    if override is not None or fdiff is not None:
-        raise DerivativeError("differentiate: override and fdiff are not available in this version")
     outputs = _listed(output, "output")
     heads = _heads(outputs, head)
     nodes = [o.node for o in outputs]
@@ -91,8 +109,10 @@ def differentiate(
     for tensor in (*outputs, *wanted):
         if not tensor.dtype.is_float:
             _fail(f"only float tensors have gradients, got {tensor.name} of {tensor.dtype}", tensor)
-    found = differentiate_nodes(nodes, [t.node for t in wanted], [h.node for h in heads])
-    return DifferentiationResult(tuple(outputs), found)
+    chosen = user_derivatives(override, fdiff)
+    found = differentiate_nodes(nodes, [t.node for t in wanted], [h.node for h in heads], chosen)
+    carry(found.moved)
+    return DifferentiationResult(tuple(outputs), tuple(wanted), found)
 
 
 def _listed(value: Any, what: str) -> list[Tensor]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ted.api.compiling import CompiledFunction, compile_system
 from ted.api.differentiating import differentiate
+from ted.api.lifting import lift
 from ted.errors import DerivativeError
 from ted.frontend.functions import (
     Signature,
@@ -95,13 +96,14 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
 
     @functools.wraps(fn)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
-        value = fn(*args, **kwargs)
+        lifted = lift(args)
+        value = fn(*lifted.arguments, **kwargs)
         if not isinstance(value, Tensor):
             raise DerivativeError(
                 f"grad: the function must return one tensor, got {type(value).__name__}"
             )
-        found = _gradients(value, None, [_argument(args, p) for p in positions])
-        return value, found[0] if isinstance(argnums, int) else tuple(found)
+        found = _gradients(value, None, [argument(lifted.arguments, p) for p in positions])
+        return lifted.lowered((value, found[0] if isinstance(argnums, int) else tuple(found)))
 
     return Function(with_gradient)
 
@@ -125,20 +127,23 @@ def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]
     result = function(fn)(*primals)
 
     def pullback_of(*all_args: Any) -> Any:
-        *args, cotangent = all_args
+        lifted = lift(all_args)
+        *args, cotangent = lifted.arguments
         value = fn(*args)
         outputs, heads = flatten(value)[0], flatten(cotangent)[0]
         if len(outputs) != len(heads):
             raise DerivativeError(
                 f"vjp: one cotangent per result, got {len(heads)} for {len(outputs)}"
             )
-        return tuple(_gradients([o for _, o in outputs], [h for _, h in heads], args))
+        found = _gradients([o for _, o in outputs], [h for _, h in heads], args)
+        return lifted.lowered(tuple(found))
 
     pullback = Function(pullback_of)
     return result, lambda cotangent: pullback(*primals, cotangent)
 
 
-def _argument(args: tuple[Any, ...], position: int) -> Any:
+def argument(args: Sequence[Any], position: int) -> Any:
+    """The argument to differentiate."""
     if not -len(args) <= position < len(args):
         raise DerivativeError(f"grad: argnums must be in [0, {len(args)}), got {position}")
     return args[position]

@@ -102,14 +102,9 @@ from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, placeholder
 from ted.frontend.unavailable import (
     checkpoint,
-    custom_vjp,
-    hvp,
-    jacobian,
-    jvp,
     scan,
     scatter,
     size,
-    vmap,
 )
 
 abs = absolute
@@ -141,7 +136,6 @@ __all__ = [
     "concatenate",
     "cos",
     "cosh",
-    "custom_vjp",
     "einsum",
     "erf",
     "erfc",
@@ -154,12 +148,9 @@ __all__ = [
     "flip",
     "floor",
     "full",
-    "hvp",
     "isfinite",
     "isinf",
     "isnan",
-    "jacobian",
-    "jvp",
     "log",
     "log1p",
     "log2",

@@ -117,7 +117,7 @@ def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
     positional, keywords = _split(fn, named)
     result = fn(*positional, **keywords)
     leaves, tree = flatten(result)
-    outputs = tuple(_output(value, path, _name(fn)) for path, value in leaves)
+    outputs = tuple(as_tensor(value, path, _name(fn)) for path, value in leaves)
     inputs = tuple(value for value in values if isinstance(value, Tensor))
     return Trace(inputs, outputs, tree, named, _name(fn))
 
@@ -186,7 +186,8 @@ def _leaf(value: Any, what: str) -> Any:
     return Static(type(value), value)
 
 
-def _output(value: Any, path: str, what: str) -> Tensor:
+def as_tensor(value: Any, path: str, what: str) -> Tensor:
+    """A result of a traced function: a tensor, or a Python number as one."""
     if isinstance(value, Tensor):
         return value
     for kind, dtype in ((bool, BOOL), (int, INT64), (float, FLOAT32)):

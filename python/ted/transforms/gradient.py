@@ -27,7 +27,7 @@ FORWARD_PREPARATION = (expand_combiners,)
 class Gradient:
     """Gradients of the requested tensors and the adjoints of everything on the way.
 
-    `moved` says what tensors with an override that are part of the gradients became.
+    `moved` says what the stages made of each tensor, if one with an override is among them.
     """
 
     gradients: tuple[Tensor, ...]
@@ -51,12 +51,13 @@ def differentiate(
     wanted = [*inputs, *(t for t in primals if t in swept and t not in inputs)]
     adjoints = [_adjoint(swept, t) for t in wanted]
     marked = _marked(adjoints, overrides)
+    reached = topological(adjoints) if marked else ()
     keep = [*primals, *marked]
     result, gathered = scatter_to_gather(System((*inputs, *heads), tuple(adjoints)), keep=keep)
     keep += [gathered.get(t, t) for t in marked]
     result, cleaned = simplify(result, keep=keep, alias_outputs=True)
     found = dict(zip(wanted, result.outputs, strict=True))
-    moved = _composed(marked, gathered, cleaned)
+    moved = _composed(reached, gathered, cleaned)
     return Gradient(tuple(found[t] for t in inputs), found, moved)
 
 
@@ -97,7 +98,8 @@ def push_forward(
     result, cleaned = simplify(
         System((*inputs, *tangents), restored), keep=keep, alias_outputs=True
     )
-    return Gradient(result.outputs, {}, _composed(marked, cleaned))
+    reached = topological(restored) if marked else ()
+    return Gradient(result.outputs, {}, _composed(reached, cleaned))
 
 
 def _transposed(

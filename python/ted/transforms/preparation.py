@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ted.autodiff.vjp import Override
+from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, rewrite_system, topological
 
 Stage = Callable[[System], "tuple[System, dict[Tensor, Tensor]]"]
@@ -42,6 +43,7 @@ class Prepared:
 def prepare(system: System, stages: Sequence[Stage], overrides: Overrides) -> Prepared:
     """The system after the stages; its inputs may be tensors that it computes."""
     own = _overridden(system, overrides)
+    _check_covered(system.inputs, own)
     roots = (*system.outputs, *(d for o in own.values() for d in o.dependencies))
     prepared = replace(system, outputs=roots)
     became = {t: t for t in topological(roots)}
@@ -71,6 +73,47 @@ def _overridden(system: System, overrides: Overrides) -> dict[Tensor, Override]:
         found.update(fresh)
         roots = [d for o in fresh.values() for d in o.dependencies]
     return found
+
+
+def _check_covered(inputs: Sequence[Tensor], overrides: Mapping[Tensor, Override]) -> None:
+    """No gradient is dropped: beside its dependencies nothing leads from an input to a tensor.
+
+    An override without dependencies says that its tensor is a constant.
+    """
+    for tensor, override in overrides.items():
+        seen = {tensor, *override.dependencies}
+        stack = [tensor] if override.dependencies else []
+        while stack:
+            node = stack.pop()
+            inner = None if node is tensor else overrides.get(node)
+            below = _moving_operands(node) if inner is None else inner.dependencies
+            fresh = [t for t in below if t not in seen]
+            seen.update(fresh)
+            stack += fresh
+        missed = [x for x in inputs if x in seen and x not in (tensor, *override.dependencies)]
+        if missed:
+            raise DerivativeError(
+                f"override of {tensor}: its dependencies stand between it and all inputs, got a "
+                f"way to {missed[0]} past {list(override.dependencies)}; name it too, with no "
+                "adjoint (None) if it has none",
+                tensor.location,
+            )
+
+
+def _moving_operands(tensor: Tensor) -> list[Tensor]:
+    """The float tensors that a tensor reads outside stop_gradient, subscripts and conditions."""
+    found: dict[Tensor, None] = {}
+    stack = [e.body for e in tensor.equations]
+    seen = set(stack)
+    while stack:
+        node = stack.pop()
+        if node.op == "load":
+            found.setdefault(node.attr)
+        elif node.op != "stop_gradient":
+            fresh = [a for a in node.args if a.dtype.is_float and a not in seen]
+            seen.update(fresh)
+            stack += fresh
+    return list(found)
 
 
 def _cut(

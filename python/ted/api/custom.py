@@ -1,0 +1,107 @@
+"""`ted.custom_vjp`: a function of tensors with a derivative of the user's."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.api.functions import Function
+from ted.api.overrides import mark
+from ted.api.user_derivatives import adjoint_nodes
+from ted.autodiff.vjp import Override
+from ted.errors import DerivativeError
+from ted.frontend.creation import zeros_like
+from ted.frontend.functions import as_tensor, has_tensors
+from ted.frontend.tensors import Tensor, pointwise, wrap
+from ted.frontend.trees import flatten, unflatten
+from ted.ir.equations import Tensor as Node
+
+
+class CustomVjp:
+    """A function whose results are differentiated by the function given to `defvjp`."""
+
+    def __init__(self, fn: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, fn)
+        self._fn = fn
+        self._compiled = Function(fn)
+        self._bwd: Callable[..., Any] | None = None
+
+    def defvjp(self, bwd: Callable[..., Any]) -> Callable[..., Any]:
+        """Set `bwd(inputs, outputs, heads) -> gradients`; also usable as a decorator.
+
+        `inputs` is the tuple of arguments, `outputs` and `heads` have the nest of the result; `bwd`
+        gives one gradient per argument (alone when there is one), None for zeros.  It must be
+        linear in the heads: forward mode transposes it.
+        """
+        self._bwd = bwd
+        return bwd
+
+    def __call__(self, *args: Any) -> Any:
+        """The result on tensors, or on arrays compiled for them.
+
+        Raises: DerivativeError without `defvjp`, or when what it returns does not fit.
+        """
+        if self._bwd is None:
+            name = getattr(self._fn, "__name__", "function")
+            raise DerivativeError(f"custom_vjp: {name} needs a derivative, give one by defvjp")
+        if not has_tensors(args, {}):
+            return self._compiled(*args)
+        leaves, tree = flatten(self._fn(*args))
+        raw = [as_tensor(value, path, "custom_vjp") for path, value in leaves]
+        results = [_copied(r) for r in raw]
+        outputs = unflatten(tree, iter(raw))
+        inputs = [x for _, x in flatten(args)[0] if isinstance(x, Tensor) and x.dtype.is_float]
+        nodes = tuple(x.node for x in inputs)
+
+        def adjoints(position: int, head: Node) -> Sequence[Node]:
+            heads = [zeros_like(r) for r in raw]
+            heads[position] = wrap(head)
+            return self._adjoints(args, outputs, unflatten(tree, iter(heads)), inputs)
+
+        for k, result in enumerate(results):
+            if result.dtype.is_float:
+                mark(result.node, Override(nodes, lambda _, head, k=k: adjoints(k, head)))
+        return unflatten(tree, iter(results))
+
+    def _adjoints(
+        self, args: tuple[Any, ...], outputs: Any, heads: Any, inputs: Sequence[Tensor]
+    ) -> list[Node]:
+        """The gradients of the float tensors among the arguments."""
+        assert self._bwd is not None
+        found = self._bwd(args, outputs, heads)
+        gradients = (found,) if len(args) == 1 and not isinstance(found, (tuple, list)) else found
+        what = f"custom_vjp: {getattr(self._fn, '__name__', 'function')}"
+        if len(gradients) != len(args):
+            raise DerivativeError(
+                f"{what}: one gradient per argument, got {len(gradients)} for {len(args)}"
+            )
+        flat = [
+            leaf for x, g in zip(args, gradients, strict=True) for leaf in _per_leaf(x, g, what)
+        ]
+        return adjoint_nodes(flat, inputs, what)
+
+
+def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
+    """A function of tensors with a derivative of its own, which `.defvjp(bwd)` sets."""
+    return CustomVjp(fn)
+
+
+def _per_leaf(argument: Any, gradient: Any, what: str) -> list[Any]:
+    """The gradients of the float tensors in one argument."""
+    leaves, tree = flatten(argument)
+    if gradient is None:
+        found: list[Any] = [None] * len(leaves)
+    elif tree.kind is None:
+        found = [gradient]
+    else:
+        found = [g for _, g in flatten(gradient)[0]]
+    if len(found) != len(leaves):
+        raise DerivativeError(f"{what}: a gradient has the nest of its argument, got {gradient!r}")
+    pairs = zip(leaves, found, strict=True)
+    return [g for (_, x), g in pairs if isinstance(x, Tensor) and x.dtype.is_float]
+
+
+def _copied(tensor: Tensor) -> Tensor:
+    """A tensor of its own with the same value, which can carry a derivative."""
+    return pointwise(lambda x: x, tensor.name, tensor)

@@ -1,0 +1,49 @@
+"""Arguments -> placeholders of their own, so that a derivative is partial and sees no outer one.
+
+Before: f(x, x) differentiated with respect to x       After: f(a, b), then a = x and b = x
+
+A function that is transformed inside another one may capture the tensor it is called on; with fresh
+placeholders the captured tensor is a constant, as it has to be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ted.api.overrides import substituted
+from ted.frontend.tensors import Tensor, wrap
+from ted.frontend.trees import flatten, unflatten
+from ted.ir.equations import Tensor as Node
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """A nest of arguments with a placeholder for each tensor, and what each stands for."""
+
+    arguments: Any
+    mapping: dict[Node, Node]
+
+    def lowered(self, nest: Any) -> Any:
+        """A nest of tensors computed from the placeholders as computed from the arguments."""
+        leaves, tree = flatten(nest)
+        tensors = [value for _, value in leaves if isinstance(value, Tensor)]
+        found = iter(substituted([t.node for t in tensors], self.mapping))
+        values = (wrap(next(found)) if isinstance(v, Tensor) else v for _, v in leaves)
+        return unflatten(tree, values)
+
+
+def lift(arguments: Any) -> Lifted:
+    """The arguments with a placeholder for each tensor."""
+    leaves, tree = flatten(arguments)
+    given = [value for _, value in leaves]
+    fresh = [placeholder_like(v) if isinstance(v, Tensor) else v for v in given]
+    pairs = zip(fresh, given, strict=True)
+    mapping = {a.node: b.node for a, b in pairs if isinstance(b, Tensor)}
+    return Lifted(unflatten(tree, iter(fresh)), mapping)
+
+
+def placeholder_like(tensor: Tensor) -> Tensor:
+    """An input of the shape and type of a tensor."""
+    node = tensor.node
+    return wrap(replace(node, fill=None, equations=(), time=None))

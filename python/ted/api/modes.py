@@ -1,0 +1,170 @@
+"""More ways to differentiate functions of tensors: `jvp`, `hvp`, `jacobian`, `hessian`.
+
+Like `grad` they return ordinary expressions of tensors, so they nest with each other, with `vjp`
+and with `vmap` in any order.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.api.differentiating import differentiate
+from ted.api.functions import Function, argument, grad
+from ted.api.lifting import lift
+from ted.api.overrides import batched, carry, override_of
+from ted.errors import DerivativeError
+from ted.frontend.functions import as_tensor
+from ted.frontend.tensors import Tensor, wrap
+from ted.frontend.trees import Tree, flatten, unflatten
+from ted.ir.equations import System
+from ted.ir.equations import Tensor as Node
+from ted.transforms.batching import Batched
+from ted.transforms.gradient import push_forward
+from ted.transforms.one_hot_heads import with_one_hot
+
+
+def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """fn's result and its directional derivative: (fn(*primals), J(primals) @ tangents).
+
+    Shapes: a tangent has the nest and the shapes of its primal, None where the primal is constant;
+    the derivative has the nest and the shapes of the result (zeros for results of integers).
+    Raises: DerivativeError for a tangent of another shape, or for an integer primal.
+    """
+
+    @functools.wraps(fn)
+    def pushed(primals: Any, tangents: Any) -> Any:
+        lifted = lift((tuple(primals), tuple(tangents)))
+        positions, directions = lifted.arguments
+        moving = _moving(positions, directions)
+        result = fn(*positions)
+        leaves, tree = flatten(result)
+        outputs = [as_tensor(value, path, "jvp") for path, value in leaves]
+        found = push_tensors(outputs, [x for x, _ in moving], [v for _, v in moving])
+        nest = (unflatten(tree, iter(outputs)), unflatten(tree, iter(found)))
+        return lifted.lowered(nest)
+
+    pushed.__dict__.pop("__wrapped__", None)  # its parameters are not those of fn
+    return Function(pushed)(tuple(primals), tuple(tangents))
+
+
+def push_tensors(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor]
+) -> list[Tensor]:
+    """The derivatives of tensors when `inputs` move by `tangents`."""
+    found = push_forward(
+        [o.node for o in outputs], [x.node for x in inputs], [v.node for v in tangents], override_of
+    )
+    carry(found.moved)
+    return [wrap(n) for n in found.gradients]
+
+
+def hvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """Products of the Hessian of fn's scalar result: a tuple with one product per primal.
+
+    Shapes: as the primals.  It is the `jvp` of the gradient: about four times the work of `grad`.
+    """
+    return jvp(grad(fn, tuple(range(len(primals)))), primals, tangents)[1]
+
+
+def _moving(primals: Any, tangents: Any) -> list[tuple[Tensor, Tensor]]:
+    """The tensors that move, each with its tangent."""
+    pairs = _paired(primals, tangents, "jvp")
+    for x, v in pairs:
+        if not isinstance(x, Tensor) or not x.dtype.is_float:
+            kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
+            raise DerivativeError(f"jvp: only float tensors move, got a tangent for {kind}")
+        if not isinstance(v, Tensor) or (v.shape, v.dtype) != (x.shape, x.dtype):
+            raise DerivativeError(
+                f"jvp: a tangent has the shape and type of its primal, got {v!r} for {x!r}"
+            )
+    return pairs
+
+
+def _paired(primals: Any, tangents: Any, what: str) -> list[tuple[Any, Any]]:
+    """Leaves of two equal nests, without those whose tangent is None."""
+    if tangents is None:
+        return []
+    leaves, tree = flatten(primals)
+    if tree.kind is None:
+        return [(leaves[0][1], tangents)]
+    below = flatten(tangents)[1]
+    if (tree.kind, tree.keys) != (below.kind, below.keys):
+        raise DerivativeError(f"{what}: tangents have the nest of the primals, got {tangents!r}")
+    keys = tree.keys if tree.kind is dict else range(len(tree.keys))
+    return [pair for k in keys for pair in _paired(primals[k], tangents[k], what)]
+
+
+# ------------------------------------------------------------------ whole matrices
+
+
+def jacobian(target: Any, wrt: Any = 0, argnums: Any = None) -> Any:
+    """Every partial derivative: of a function, or of a tensor with respect to tensors.
+
+    `jacobian(fn, argnums)` is a function; `jacobian(output, inputs)` is a tensor, or a list of
+    tensors for several inputs.
+    Shapes: (*output shape, *input shape); for functions in the nest of the results, each leaf in
+    the nest of the argument (a tuple of them for several argnums).
+    A Jacobian is as large as the product of two tensors: `vjp` and `jvp` are its products.
+    Raises: DerivativeError when an output or an input has no derivative.
+    """
+    if isinstance(target, Tensor):
+        several = not isinstance(wrt, Tensor)
+        found = _jacobians(target, list(wrt) if several else [wrt])
+        return found if several else found[0]
+    return _jacobian_function(target, wrt if argnums is None else argnums)
+
+
+def hessian(fn: Callable[..., Any], argnums: int = 0) -> Function:
+    """The function of all second derivatives of fn's scalar result; see `jacobian`.
+
+    Shapes: (*argument shape, *argument shape).
+    """
+    return _jacobian_function(grad(fn, argnums), argnums)
+
+
+def _jacobian_function(fn: Callable[..., Any], argnums: int | Sequence[int]) -> Function:
+    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+
+    @functools.wraps(fn)
+    def all_derivatives(*args: Any, **kwargs: Any) -> Any:
+        lifted = lift(args)
+        result, tree = flatten(fn(*lifted.arguments, **kwargs))
+        flat = [flatten(argument(lifted.arguments, p)) for p in positions]
+        inputs = [leaf for leaves, _ in flat for _, leaf in leaves]
+        trees = [below for _, below in flat]
+        blocks = [
+            _block(as_tensor(value, path, "jacobian"), inputs, trees) for path, value in result
+        ]
+        chosen = [b[0] if isinstance(argnums, int) else tuple(b) for b in blocks]
+        return lifted.lowered(unflatten(tree, iter(chosen)))
+
+    return Function(all_derivatives)
+
+
+def _block(output: Tensor, inputs: Sequence[Tensor], trees: Sequence[Tree]) -> list[Any]:
+    found = iter(_jacobians(output, inputs))
+    return [unflatten(tree, found) for tree in trees]
+
+
+def _jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
+    """The VJPs of one output with every one-hot head at once, by batching over its dims."""
+    head = Node(f"d{output.name}", output.shape, output.dtype)
+    gradients = differentiate(output, inputs, wrap(head))
+    found = [g.node for g in gradients]
+    for extent in reversed(output.shape):
+        wider = Node(head.name, (extent, *head.shape), head.dtype)
+        rows = batched(found, {head: Batched(wider, 0)}, extent)
+        found, head = [b.tensor for b in rows], wider
+    rows, became = with_one_hot(System((), tuple(found)), head)
+    carry(became)
+    return [
+        wrap(row) if row.shape == (*output.shape, *x.shape) else _no_rows(output, x)
+        for row, x in zip(rows.outputs, inputs, strict=True)
+    ]
+
+
+def _no_rows(output: Tensor, x: Tensor) -> Tensor:
+    """The Jacobian with respect to what the output does not depend on."""
+    return wrap(Node(f"d{x.name}", (*output.shape, *x.shape), x.dtype, 0))

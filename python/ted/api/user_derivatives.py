@@ -1,0 +1,107 @@
+"""Derivatives of the user's for one call of `differentiate`: `override` and `fdiff`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ted.api.overrides import carry, override_of
+from ted.autodiff.vjp import Override
+from ted.errors import DerivativeError
+from ted.frontend.tensors import Tensor, wrap
+from ted.ir.equations import Tensor as Node
+from ted.ir.equations import operands, topological
+from ted.transforms.gradient import differentiate
+from ted.transforms.preparation import Overrides
+
+AdjointProduct: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
+OverrideTable: TypeAlias = (
+    "Mapping[Tensor, tuple[Sequence[Tensor], Callable[[Tensor, Sequence[Tensor], Tensor], Any]]]"
+)
+
+
+def user_derivatives(override: OverrideTable | None, fdiff: AdjointProduct | None) -> Overrides:
+    """The override of a tensor: that of this call, else its own, else `fdiff` for each operand.
+
+    Raises: DerivativeError when a dependency is no float tensor below the tensor that names it.
+    """
+    table = {t.node: _override(t, *entry) for t, entry in (override or {}).items()}
+
+    def find(node: Node) -> Override | None:
+        found = table.get(node) or override_of(node)
+        if found is None and fdiff is not None and node.equations and node.dtype.is_float:
+            return _stepwise(node, fdiff)
+        return found
+
+    return find
+
+
+def _override(tensor: Tensor, dependencies: Sequence[Tensor], fn: Callable[..., Any]) -> Override:
+    deps = [dependencies] if isinstance(dependencies, Tensor) else list(dependencies)
+    below = set(topological([tensor.node]))
+    for d in deps:
+        if not isinstance(d, Tensor) or d.node not in below or d is tensor or not d.dtype.is_float:
+            raise DerivativeError(
+                f"override of {tensor.name}: dependencies are float tensors that it is computed "
+                f"from, got {d!r}",
+                tensor.node.location,
+            )
+
+    def adjoints(node: Node, head: Node) -> Sequence[Node]:
+        del node
+        what = f"override of {tensor.name}"
+        return adjoint_nodes(fn(tensor, deps, wrap(head)), deps, what)
+
+    return Override(tuple(d.node for d in deps), adjoints)
+
+
+def adjoint_nodes(result: Any, dependencies: Sequence[Tensor], what: str) -> list[Node]:
+    """What a user's derivative returned, as one node per dependency; None is zeros.
+
+    Raises: DerivativeError when numbers, shapes or types do not fit.
+    """
+    results = [result] if isinstance(result, Tensor) or result is None else list(result)
+    if len(results) != len(dependencies):
+        raise DerivativeError(
+            f"{what}: one adjoint per dependency, got {len(results)} for {len(dependencies)}"
+        )
+    nodes = []
+    for found, d in zip(results, dependencies, strict=True):
+        if found is None:
+            nodes.append(Node(f"d{d.name}", d.shape, d.dtype, 0))
+            continue
+        if not isinstance(found, Tensor) or (found.shape, found.dtype) != (d.shape, d.dtype):
+            raise DerivativeError(
+                f"{what}: an adjoint has the shape and type of its dependency, got {found!r} "
+                f"for {d!r}"
+            )
+        nodes.append(found.node)
+    return nodes
+
+
+def _stepwise(node: Node, fdiff: AdjointProduct) -> Override:
+    """One call of `fdiff` for each operand of a tensor."""
+    own = wrap(node)
+    steps = [wrap(o) for o in operands(node) if o.dtype.is_float and o is not node]
+
+    def adjoints(cut: Node, head: Node) -> Sequence[Node]:
+        del cut
+        found = [fdiff(own, step, wrap(head)) for step in steps]
+        return adjoint_nodes(found, steps, f"fdiff of {own.name}")
+
+    return Override(tuple(s.node for s in steps), adjoints)
+
+
+def adjoint_product(out: Tensor, inp: Tensor, head: Tensor) -> Tensor:
+    """One step of reverse mode: `head` times the derivative of `out` in its operand `inp` alone.
+
+    Other tensors that `out` reads are constants here, also where they depend on `inp`.
+    Shapes: `head` like `out`, the result like `inp`.
+    """
+    others = [o for o in operands(out.node) if o is not inp.node]
+    constants = {o: Override((), lambda node, head: ()) for o in others}
+    found = differentiate(
+        [out.node], [inp.node], [head.node], lambda n: constants.get(n) or override_of(n)
+    )
+    carry(found.moved)
+    return wrap(found.gradients[0])

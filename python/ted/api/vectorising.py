@@ -1,0 +1,114 @@
+"""`ted.vmap`: a function of single examples as a function of batches."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.api.functions import Function
+from ted.api.lifting import placeholder_like
+from ted.api.overrides import batched, leading, move_axis
+from ted.errors import FrontendError
+from ted.frontend import checks
+from ted.frontend.functions import as_tensor
+from ted.frontend.tensors import Tensor, wrap
+from ted.frontend.trees import flatten, unflatten
+from ted.ir.equations import Tensor as Node
+from ted.transforms.batching import Batched
+
+
+def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:
+    """The function that does `fn` for every index of a dim of its arguments.
+
+    `in_axes`: the dim of each argument that counts examples, None for an argument that all share;
+    one for all, or a tuple with one per argument, each of which may be a nest like the argument.
+    `out_axes`: the dim of each result, likewise; None for a result that is the same for all.
+    Keyword arguments count along dim 0.
+    Shapes: `fn` sees its arguments without that dim; results get one of the same extent.
+    Raises: FrontendError when extents differ, no argument counts examples, or a result that
+    differs between examples is asked for with None.
+    """
+
+    @functools.wraps(fn)
+    def vectorised(*args: Any, **kwargs: Any) -> Any:
+        axes = _per_argument(in_axes, len(args))
+        leaves, tree = flatten((args, kwargs))
+        known = [*_spread(axes, args, "in_axes"), *_spread(0, kwargs, "in_axes")]
+        tensors = [value for _, value in leaves]
+        extent = _extent(tensors, known)
+        singles, given = _singles(tensors, known)
+        inner, options = unflatten(tree, iter(singles))
+        return _results(fn(*inner, **options), given, extent, out_axes)
+
+    return Function(vectorised)
+
+
+def _per_argument(in_axes: Any, count: int) -> tuple[Any, ...]:
+    if in_axes is None or isinstance(in_axes, (int, dict)):
+        return (in_axes,) * count
+    axes = tuple(in_axes)
+    if len(axes) != count:
+        raise FrontendError(f"vmap: in_axes has one entry per argument, got {in_axes} for {count}")
+    return axes
+
+
+def _spread(axes: Any, nest: Any, what: str) -> list[int | None]:
+    """One axis per leaf of a nest; an axis may stand for all leaves below it."""
+    if axes is None or isinstance(axes, int):
+        return [axes] * len(flatten(nest)[0])
+    if not isinstance(nest, (tuple, list, dict)) or len(nest) != len(axes):
+        raise FrontendError(f"vmap: {what} has the nest of what it is for, got {axes!r}")
+    pairs = [(axes[k], nest[k]) for k in (nest if isinstance(nest, dict) else range(len(nest)))]
+    return [axis for inner, below in pairs for axis in _spread(inner, below, what)]
+
+
+def _extent(leaves: Sequence[Any], axes: Sequence[int | None]) -> int:
+    """The number of examples, on which all arguments agree."""
+    found: dict[int, str] = {}
+    for value, axis in zip(leaves, axes, strict=True):
+        if isinstance(value, Tensor) and axis is not None:
+            found.setdefault(value.shape[checks.axis_of(axis, value.ndim, "vmap")], value.name)
+    if len(found) != 1:
+        listed = ", ".join(f"{n} of {name}" for n, name in found.items()) or "none"
+        raise FrontendError(f"vmap: arguments agree on one number of examples, got {listed}")
+    return next(iter(found))
+
+
+def _singles(
+    leaves: Sequence[Any], axes: Sequence[int | None]
+) -> tuple[list[Any], dict[Node, Batched]]:
+    """The arguments of one example, and which tensors their placeholders stand for."""
+    singles: list[Any] = []
+    given: dict[Node, Batched] = {}
+    for value, axis in zip(leaves, axes, strict=True):
+        if not isinstance(value, Tensor):
+            singles.append(value)
+            continue
+        position = None if axis is None else checks.axis_of(axis, value.ndim, "vmap")
+        single = placeholder_like(value)
+        if position is not None:
+            single.node.shape = (*value.shape[:position], *value.shape[position + 1 :])
+        singles.append(single)
+        given[single.node] = Batched(value.node, position)
+    return singles, given
+
+
+def _results(result: Any, given: dict[Node, Batched], extent: int, out_axes: Any) -> Any:
+    leaves, tree = flatten(result)
+    tensors = [as_tensor(value, path, "vmap") for path, value in leaves]
+    found = batched([t.node for t in tensors], given, extent)
+    axes = _spread(out_axes, result, "out_axes")
+    placed = [_placed(b, axis, extent) for b, axis in zip(found, axes, strict=True)]
+    return unflatten(tree, iter(placed))
+
+
+def _placed(result: Batched, axis: int | None, extent: int) -> Tensor:
+    if axis is not None:
+        full = leading(result, extent)
+        return move_axis(full, 0, checks.axis_of(axis, full.ndim, "vmap: out_axes"))
+    if result.axis is not None:
+        raise FrontendError(
+            f"vmap: a result with out_axes None is the same for all, got {result.tensor}"
+        )
+    return wrap(result.tensor)
