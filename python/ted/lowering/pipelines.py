@@ -43,7 +43,8 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "ted",
         (
-            Step("ted-check-bounds", "first: every later step may rely on reads inside tensors"),
+            Step("ted-check-sizes", "first: no later step should compute with absurd extents"),
+            Step("ted-check-bounds", "every later step may rely on reads inside tensors"),
             Step("inline,symbol-dce", "later steps work inside one function"),
             Step("ted-simplify", "dead and equal equations before anything is decided by uses"),
             Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
