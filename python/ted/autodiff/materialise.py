@@ -14,6 +14,7 @@ from typing import Any
 
 from ted.domain import sets
 from ted.ir.affine import NotAffine, condition_set
+from ted.ir.affine_attributes import expr_to_aff
 from ted.ir.equations import Equation, Tensor
 from ted.ir.operations import OPERATIONS
 from ted.ir.paths import path_conditions
@@ -23,6 +24,7 @@ from ted.ir.scalar import (
     dims_used,
     index,
     load,
+    loads,
     postorder,
     rebuild,
     substitute,
@@ -95,29 +97,40 @@ def _where_used(
 
 
 def _store(node: Expr, equation: Equation, domain: Any, like: Tensor) -> Expr:
-    """A tensor holding `node` over the parallel dims, and its read.
+    """A tensor holding `node` over the parallel dims, and its read; the node if it has no place.
 
     A dim that the node does not mention is left out, so a factor constant along it stays small.
+    What follows a recurrence has a time dim and is written at the time that its user writes.
     """
-    used = sorted(dims_used(node))
+    clock = _clock(node, equation, like)
+    moving = set() if clock is None else dims_used(clock)
+    aff = expr_to_aff(index(0) if clock is None else clock)
+    if len(moving) > 1 or aff is None or not aff.is_affine:
+        return node
+    used = sorted(dims_used(node) | moving)
     position: list[Expr] = [index(0)] * equation.rank
     for place, d in enumerate(used):
         position[d] = dim(place)
+    write, at = [dim(k) for k in range(len(used))], [dim(d) for d in used]
+    extents = [equation.extents[d] for d in used]
+    shape, time = list(extents), None
+    if clock is not None and like.time is not None:
+        time = used.index(*moving) if moving else 0
+        replaced = slice(time, time + len(moving))
+        write[replaced] = substitute([clock], position)
+        at[replaced], shape[replaced] = [clock], [like.shape[like.time]]
     (body,) = substitute([node], position)
-    extents = tuple(equation.extents[d] for d in used)
-    write = tuple(dim(k) for k in range(len(used)))
-    points = sets.project(domain, used)
-    definition = Equation(extents, len(used), points, write, "set", body, equation.location)
-    tensor = Tensor(
-        like.name, extents, node.dtype, 0, (definition,), equation.location,
-        _time_of(equation, like, used), like.reverse,
+    definition = Equation(
+        tuple(extents), len(used), sets.project(domain, used), tuple(write), "set", body,
+        equation.location,
     )  # fmt: skip
-    return load(tensor, tuple(dim(d) for d in used))
+    tensor = Tensor(
+        like.name, tuple(shape), node.dtype, 0, (definition,), equation.location, time, like.reverse
+    )
+    return load(tensor, at)
 
 
-def _time_of(equation: Equation, like: Tensor, used: Sequence[int]) -> int | None:
-    """The place among the dims `used` of the one along which the equation's result runs."""
-    if like.time is None:
-        return None
-    moving = dims_used(equation.write[like.time])
-    return next((place for place, d in enumerate(used) if d in moving), None)
+def _clock(node: Expr, equation: Equation, like: Tensor) -> Expr | None:
+    """The time at which the equation writes, if the node may be part of a recurrence."""
+    follows = like.time is not None and any(r.attr.time is not None for r in loads(node))
+    return equation.write[like.time] if follows and like.time is not None else None

@@ -51,9 +51,9 @@ def run_compute(
 ) -> tuple[list[Cells], int]:
     """The results of the op and the number of points that took part."""
     outs = [_writable(environment[v], op.combiner_name) for v in op.inits]
-    environment = environment if step is None else step.reads
-    inputs: list[Cells] = [environment[v] for v in op.inputs]
-    nest = _Nest(op, environment, inputs, step)
+    reads = environment if step is None else step.reads
+    inputs: list[Cells] = [reads[v] for v in op.inputs]
+    nest = _Nest(op, reads, inputs, [environment[v] for v in op.inits], step)
     code = _compiled(nest.text())
     arrays = {f"A{k}": c.data for k, c in enumerate(inputs)}
     marks = {f"U{k}": c.undefined for k, c in enumerate(inputs)}
@@ -96,6 +96,7 @@ class _Nest:
     op: ComputeOp
     environment: Environment
     inputs: list[Cells]
+    inits: list[Cells]
     step: Step | None = None
     names: dict[str, Any] = field(default_factory=dict)
     values: dict[ir.Value, str] = field(default_factory=dict)
@@ -222,7 +223,7 @@ class _Nest:
         if op.combiner_name == "set":
             return [*lines, *self.store(values[0], what)]
         for k in range(results):
-            if self.environment[op.inits[k]].undefined is not None:
+            if self.inits[k].undefined is not None:
                 lines.append(f"if V{k}[p]: unwritten({f'init {k}'!r}, p, {self.point()})")
         if op.combiner_name in ("argmax", "argmin"):
             return [*lines, *self.replace_best(values[0])]
