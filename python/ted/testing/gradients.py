@@ -18,12 +18,16 @@ from typing import Any
 import numpy as np
 
 from ted.errors import DerivativeError
+from ted.frontend import tensors as frontend
+from ted.frontend.trees import flatten
 from ted.ir.equations import Tensor
-from ted.testing.tracing import interpreted, nodes, traced
+from ted.testing.tracing import interpreted, nodes, numpy_type, tensors, traced
+from ted.transforms.gradient import differentiate
 
 Array = np.ndarray[Any, Any]
-Evaluate = Callable[[Sequence[Tensor], Sequence[Tensor]], Callable[..., Sequence[Array]]]
-Differentiate = Callable[[Sequence[Tensor], Sequence[Tensor], Sequence[Tensor]], Sequence[Tensor]]
+Tensors = Sequence[frontend.Tensor]
+Evaluate = Callable[[Tensors, Tensors], Callable[..., Sequence[Array]]]
+Differentiate = Callable[[Tensors, Tensors, Tensors], Tensors]
 
 # f(x + t v) is asked at t = k * step; the weights cancel all terms up to the fourth order.
 STENCIL = {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}
@@ -45,29 +49,29 @@ def check_grads(
     seed: int = 0,
     tolerance: float | None = None,
     evaluate: Evaluate | None = None,
-    differentiate: Differentiate | None = None,
+    derive: Differentiate | None = None,
 ) -> None:
     """Compare the VJPs of a function of tensors with central differences.
 
-    `function` is a callable, traced on the types of `args` with floats as float64, or a pair
-    (outputs, inputs) of tensors.  `evaluate(inputs, outputs)` makes a callable of arrays (the
-    interpreter by default, `ted.compile` also does); `differentiate(outputs, inputs, heads)` gives
-    the gradients (ted's own by default).
+    `function` is a callable, traced on the types of `args` (arrays, or nests of arrays) with floats
+    as float64, or a pair (outputs, inputs) of tensors.  `evaluate` makes a callable of arrays from
+    inputs and outputs: the reference interpreter, or `ted.compile`.  `derive` gives gradients from
+    outputs, inputs and heads: what `ted.differentiate` does, by default.
     Raises: DerivativeError naming the argument and the element that differ most.
     """
     if any(mode != "rev" for mode in modes):
         raise DerivativeError(f"check_grads: modes are 'rev', got {list(modes)}")
-    arrays = [np.asarray(a) for a in args]
+    arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
     if callable(function):
         arrays = [a.astype(np.float64) if _is_float(a) else a for a in arrays]
-        outputs, inputs = traced(function, arrays)
+        outputs, inputs = traced(function, list(args), arrays)
     else:
         outputs, inputs = nodes(function[0]), nodes(function[1])
     generator = np.random.default_rng(seed)
     for level in range(1, order + 1):
         check = _Check(
             tuple(inputs), tuple(outputs), arrays, level, generator, tolerance,
-            evaluate or interpreted, differentiate or _differentiate,
+            evaluate or interpreted, derive or _differentiate,
         )  # fmt: skip
         inputs, outputs, arrays = check.run()
 
@@ -76,12 +80,8 @@ def _is_float(array: Array) -> bool:
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
 
 
-def _differentiate(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], heads: Sequence[Tensor]
-) -> Sequence[Tensor]:
-    from ted.transforms.gradient import differentiate
-
-    return differentiate(outputs, inputs, heads).gradients
+def _differentiate(outputs: Tensors, inputs: Tensors, heads: Tensors) -> Tensors:
+    return tensors(differentiate(nodes(outputs), nodes(inputs), nodes(heads)).gradients)
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class _Check:
     generator: np.random.Generator
     tolerance: float | None
     evaluate: Evaluate
-    differentiate: Differentiate
+    derive: Differentiate
 
     def run(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], list[Array]]:
         """Compare; then the VJP as a function of inputs and heads, for the next order."""
@@ -103,11 +103,12 @@ class _Check:
         if not outputs or not self.active:
             raise DerivativeError("check_grads: a float output and a float argument, got none")
         heads = tuple(Tensor(f"d{t.name}", t.shape, t.dtype) for t in outputs)
-        gradients = tuple(self.differentiate(outputs, [self.inputs[k] for k in self.active], heads))
+        known = [self.inputs[k] for k in self.active]
+        gradients = tuple(nodes(self.derive(*map(tensors, (outputs, known, heads)))))
         self._shapes(gradients)
         cotangents = [self._random(h.shape, h.dtype.name) for h in heads]
-        forward = self.evaluate(self.inputs, outputs)
-        backward = self.evaluate((*self.inputs, *heads), gradients)
+        forward = self.evaluate(tensors(self.inputs), tensors(outputs))
+        backward = self.evaluate(tensors([*self.inputs, *heads]), tensors(gradients))
         found = [np.asarray(g, np.float64) for g in backward(*self.arrays, *cotangents)]
         directions = [self._direction(self.inputs[k].shape) for k in self.active]
         line = _Line(forward, self.arrays, cotangents)
@@ -130,9 +131,7 @@ class _Check:
                 )
 
     def _random(self, shape: tuple[int, ...], dtype: str) -> Array:
-        import ml_dtypes  # noqa: F401  (registers bfloat16 with numpy)
-
-        return np.asarray(self.generator.normal(size=shape)).astype(np.dtype(dtype))
+        return np.asarray(self.generator.normal(size=shape)).astype(numpy_type(dtype))
 
     def _direction(self, shape: tuple[int, ...]) -> Array:
         """A random direction of length one, so that the step means the same for every size."""

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from ted.dialects import make_context
+from ted.frontend import placeholder
+from ted.frontend import tensors as frontend
+from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import System, Tensor
 from ted.ir.to_ops import system_to_module
 from ted.mlir import ir
@@ -16,24 +20,37 @@ from ted.testing.interpreter import Counts, interpret
 Array = np.ndarray[Any, Any]
 
 
-def nodes(tensors: Any) -> list[Tensor]:
+def nodes(values: Any) -> list[Tensor]:
     """The nodes of one tensor or of several; both kinds of tensor are accepted."""
-    if isinstance(tensors, Tensor) or hasattr(tensors, "node"):
-        tensors = [tensors]
-    return [t if isinstance(t, Tensor) else t.node for t in tensors]
+    if isinstance(values, (Tensor, frontend.Tensor)):
+        values = [values]
+    return [t if isinstance(t, Tensor) else t.node for t in values]
+
+
+def tensors(values: Sequence[Tensor]) -> list[frontend.Tensor]:
+    """The tensors that users hold for nodes."""
+    return [frontend.wrap(t) for t in values]
+
+
+def numpy_type(name: str) -> np.dtype[Any]:
+    """A numpy type by ted's name; numpy itself does not know bfloat16."""
+    return np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
 
 
 def traced(
-    function: Callable[..., Any], arrays: Sequence[Array]
+    function: Callable[..., Any], args: Sequence[Any], arrays: Sequence[Array]
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """Outputs and inputs of a function called on placeholders of the arrays' types."""
-    from ted.frontend import placeholder
+    """Outputs and inputs of a function called on placeholders instead of the leaves of `args`.
 
+    `arrays` are the leaves and give the types.
+    """
+    leaves, tree = flatten(list(args))
     inputs = [
-        placeholder(a.shape, a.dtype.name, name=f"x{k}" if len(arrays) > 1 else "x")
-        for k, a in enumerate(arrays)
+        placeholder(a.shape, a.dtype.name, name=f"x{path.replace('.', '_')}")
+        for (path, _), a in zip(leaves, arrays, strict=True)
     ]
-    return nodes(function(*inputs)), nodes(inputs)
+    results, _ = flatten(function(*unflatten(tree, iter(inputs))))
+    return nodes([result for _, result in results]), nodes(inputs)
 
 
 def module_of(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> ir.Module:
@@ -45,8 +62,8 @@ def module_of(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> ir.Module:
 
 
 def interpreted(
-    inputs: Sequence[Tensor], outputs: Sequence[Tensor], counts: Counts | None = None
+    inputs: Sequence[Any], outputs: Sequence[Any], counts: Counts | None = None
 ) -> Callable[..., Sequence[Array]]:
     """A callable of arrays that runs the reference interpreter on the ops of the tensors."""
-    module = module_of(inputs, outputs)
+    module = module_of(nodes(inputs), nodes(outputs))
     return lambda *arrays: interpret(module, arrays, counts=counts)
