@@ -1,4 +1,4 @@
-"""Which way a piece goes: contraction, boxes, `linalg.generic` or loops, tried in this order."""
+"""Which way a piece goes: residue classes, contraction, boxes, `linalg.generic` or loops."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ted.lowering.loops import emit_loops
 from ted.lowering.padding import Paddings
 from ted.lowering.parts import parts_of
 from ted.lowering.piece import Piece
+from ted.lowering.residues import residue_pieces
 from ted.lowering.slices import written_slice
 from ted.lowering.superfluous_inits import without_superfluous_inits
 from ted.lowering.unit_dims import squeezed, without_unit_iterations
@@ -27,11 +28,13 @@ def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
 
 def _lower(piece: Piece, paddings: Paddings) -> list[ir.Value]:
     results = list(piece.inits)
-    contraction = as_contraction(piece, paddings)
-    if contraction is not None:
-        return emit_contraction(contraction, results)
-    for part in parts_of(piece):
-        results = _emit(part.piece, part.points, results)
+    for residue in map(without_unit_iterations, residue_pieces(piece)):
+        contraction = as_contraction(residue, paddings)
+        if contraction is not None:
+            results = emit_contraction(contraction, results)
+            continue
+        for part in parts_of(residue):
+            results = _emit(part.piece, part.points, results)
     return results
 
 

@@ -318,3 +318,18 @@ def test_unit_window_max_with_padding_domain():
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)), constant_values=-np.inf)
     windows = [padded[:, r : r + 9 : 2, s : s + 9 : 2] for r in range(3) for s in range(3)]
     np.testing.assert_array_equal(run([("A", x, "f32")], body, out), np.max(windows, 0))
+
+
+def test_remainders_in_a_domain_split_into_residue_classes():
+    x, w = random(7, 4), random(3, 4, 5)
+    body = fill("z", (15, 5)) + compute(
+        "y", [("A", tensor_type(x.shape), "(i - k) floordiv 2, l"),
+              ("B", tensor_type(w.shape), "k, l, j")],
+        [("z", tensor_type((15, 5)))], (15, 5, 3, 4), "pprr", "i, j", PRODUCT, "add",
+        domain="(i + k) mod 2 == 0, i - k >= 0, 13 - i + k >= 0",
+    )  # fmt: skip
+    expected = np.zeros((15, 5), np.float32)
+    for r in range(3):
+        expected[r : r + 13 : 2] += x @ w[r]
+    got = run([("A", x, "f32"), ("B", w, "f32")], body, (15, 5))
+    np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
