@@ -33,6 +33,15 @@ def test_the_reference_has_every_operator_of_neural_networks_once() -> None:
     assert sorted(names_in_tables("nn")) == sorted(ted.nn.__all__)
 
 
+def test_the_documents_know_what_is_not_available() -> None:
+    what = {name: (getattr(ted, name).__doc__ or "").lower() for name in ted.__all__}
+    raising = [name for name in what if "not available in this version" in what[name]]
+    rows = read("docs/language.md").partition("## Not available")[2]
+    assert sorted(re.findall(r"`ted\.(\w+)`", rows)) == sorted(raising)
+    missing = read("README.md").partition("Not in this version:")[2].partition("Compiled")[0]
+    assert [name for name in raising if f"`{name}`" not in missing] == []
+
+
 def test_the_design_describes_every_pass() -> None:
     text = read("docs/design.md")
     assert [name for name in PASSES if name not in text] == []
