@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, required
 from ted.errors import VerifyError
 from ted.ir.affine import condition_set, is_affine
@@ -73,7 +72,7 @@ def _same_time_reads(tensor: Tensor, group: Sequence[Tensor]) -> set[Tensor]:
 def _may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:
     """Whether a read may be at the time that is written; one more edge only narrows the order."""
     try:
-        return not made_at(tensor, equation, read, points, "eq").is_empty()
+        return not points_where("eq", *times(tensor, equation, read), points).is_empty()
     except BudgetExhausted:
         return True
 
@@ -87,24 +86,32 @@ def history_reads(equation: Equation, group: Sequence[Tensor]) -> Iterator[tuple
             yield read, equation.domain.intersect(used)
 
 
-def made_at(tensor: Tensor, equation: Equation, read: Expr, points: Any, relation: str) -> Any:
-    """The points whose read is at a time that is `lt`, `eq`, ... the time that is written.
+def times(tensor: Tensor, equation: Equation, read: Expr) -> tuple[Expr, Expr]:
+    """The time at which a read of a history is made, and the time that is written.
 
-    Raises: VerifyError when one of the times is data; BudgetExhausted.
+    Raises: VerifyError when one of them is data.
     """
-    assert tensor.time is not None, f"{tensor}: has a time dim"
-    assert read.attr.time is not None, f"{read.attr}: has a time dim"
-    written, seen = equation.write[tensor.time], read.args[read.attr.time]
-    for what, subscript in ((tensor, written), (read.attr, seen)):
-        if not is_affine(subscript, points):
+    found: list[Expr] = []
+    for what, subscripts in ((read.attr, read.args), (tensor, equation.write)):
+        assert what.time is not None, f"{what}: has a time dim"
+        found.append(subscripts[what.time])
+        if not is_affine(found[-1], equation.domain):
             raise VerifyError(
-                f"recurrence: times are affine indices, got {subscript} in dim {what.time} of "
+                f"recurrence: times are affine indices, got {found[-1]} in dim {what.time} of "
                 f"{what}",
                 equation.location or tensor.location,
             )
-    if written is seen:
-        return points if relation in ("eq", "le") else sets.empty(equation.rank)
-    condition = compare(relation, seen, written)
+    return found[0], found[1]
+
+
+def points_where(relation: str, one: Expr, other: Expr, points: Any) -> Any:
+    """The points at which one index is `lt`, `le` or `eq` another.
+
+    Raises: BudgetExhausted.
+    """
+    if one is other:
+        return points.subtract(points) if relation == "lt" else points
+    condition = compare(relation, one, other)
     return required(lambda: points.intersect(condition_set(condition, points)))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ted.dialects.ted import ComputeOp
+from ted.dialects.ted import ComputeOp, ScanOp
 from ted.domain import conversion, sets
 from ted.domain.affine import Aff
 from ted.errors import SourceLocation
@@ -89,10 +89,19 @@ class ComputeSets:
 
 def computes(module: ir.Module | ir.Operation) -> list[ComputeOp]:
     """Every `ted.compute` below an op, in order."""
-    found: list[ComputeOp] = []
+    return _below(module, "ted.compute")
+
+
+def scans(module: ir.Module | ir.Operation) -> list[ScanOp]:
+    """Every `ted.scan` below an op, in order."""
+    return _below(module, "ted.scan")
+
+
+def _below(module: ir.Module | ir.Operation, name: str) -> list[Any]:
+    found: list[Any] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "ted.compute":
+        if op.name == name:
             found.append(op.opview)
         return ir.WalkResult.ADVANCE
 

@@ -2,8 +2,8 @@
 
 For each `ted.compute` every read (where domain and guard hold) and every write is decided over the
 integers, so skewed, guarded and divided subscripts that interval analysis gives up on are exact.
-Also proved: a `set` writes no element twice, and sizes fit into 64 bits.  Data-dependent subscripts
-are checked when the program runs.
+Also proved: a `set` writes no element twice, no step of a `ted.scan` reads the future, and sizes
+fit into 64 bits.  Data-dependent subscripts are checked when the program runs.
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from ted.domain import bounds
 from ted.domain.affine import Aff
 from ted.domain.budget import BudgetExhausted
 from ted.domain.collisions import collision
-from ted.errors import VerifyError
+from ted.errors import SourceLocation, VerifyError
 from ted.mlir import ir
-from ted.transforms.compute_sets import Access, ComputeSets, computes, shape_of, to_isl
+from ted.transforms.compute_sets import Access, ComputeSets, computes, scans, shape_of, to_isl
+from ted.transforms.scan_causality import reads_of_the_future
 
 Rule = Callable[[ComputeSets, Access], "str | None"]
 LARGEST_SIZE = 2**63 - 1
@@ -37,16 +38,19 @@ class TedCheckBounds:
 
     def run(self, module: ir.Module) -> None:
         """Check every op of the module."""
-        for op_sets, message in violations(module):
-            raise VerifyError(message, op_sets.place)
+        for place, message in violations(module):
+            raise VerifyError(message, place)
 
 
-def violations(module: ir.Module) -> Iterator[tuple[ComputeSets, str]]:
-    """Every broken rule with its op; the text is a complete message."""
+def violations(module: ir.Module) -> Iterator[tuple[SourceLocation | None, str]]:
+    """Every broken rule with its place; the text is a complete message."""
     for op in computes(module):
         op_sets = ComputeSets(op)
         for problem in _problems(op_sets):
-            yield op_sets, f"ted.compute: {problem}"
+            yield op_sets.place, f"ted.compute: {problem}"
+    for scan in scans(module):
+        for place, problem in reads_of_the_future(scan):
+            yield place, f"ted.scan: {problem}"
 
 
 def _problems(op_sets: ComputeSets) -> Iterator[str]:

@@ -11,7 +11,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 
+from ted.dialects.ted import ScanOp
 from ted.domain.budget import BudgetExhausted
 from ted.domain.collisions import are_writes_disjoint
 from ted.errors import PassFailed
@@ -37,6 +39,7 @@ class EquationReport:
     exact: bool  # False: the count is an upper bound
     bytes: int
     primal: bool  # needed by the results, not only by the gradients
+    recurrent: bool = False  # performed step by step, inside a ted.scan
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class GradientReport:
 
 def _line(e: EquationReport) -> str:
     form = f"{e.form} ({e.reason})" if e.reason else e.form
+    form += ", recurrent" if e.recurrent else ""
     writes = "disjoint" if e.disjoint else "not proved disjoint"
     writes = "sequential" if e.form == "scatter" and not e.parallel else writes
     count = f"{e.operations} operations at {e.points} points"
@@ -144,6 +148,9 @@ def _equations(
     for op in operations:
         if op.name == "ted.compute":
             yield _report(op, op in primal)
+        elif op.name == "ted.scan":
+            scan: ScanOp = op.opview
+            yield from (_report(one.operation, op in primal, True) for one in scan.computes)
         elif op.name == "func.call":
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
             yield from _equations(known, callee, results if op in primal else 0)
@@ -159,14 +166,16 @@ def _needed(values: Sequence[ir.Value]) -> set[ir.Operation]:
             continue
         op = owner.operation
         needed.add(op)
-        stack.extend(op.operands)
-        for region in op.regions:
-            inside = (view.operation for block in region.blocks for view in block.operations)
-            stack.extend(v for inner in inside for v in inner.operands)
+        op.walk(partial(_add_operands, stack))  # what bodies capture
     return needed
 
 
-def _report(op: ir.Operation, primal: bool) -> EquationReport:
+def _add_operands(values: list[ir.Value], op: ir.Operation) -> ir.WalkResult:
+    values.extend(op.operands)
+    return ir.WalkResult.ADVANCE
+
+
+def _report(op: ir.Operation, primal: bool, recurrent: bool = False) -> EquationReport:
     op_sets = ComputeSets(op.opview)
     reason = _scatter_reason(op_sets)
     points, exact = point_count(op_sets)
@@ -184,6 +193,7 @@ def _report(op: ir.Operation, primal: bool) -> EquationReport:
         exact=exact,
         bytes=tensor_bytes(op_sets.op),
         primal=primal,
+        recurrent=recurrent,
     )
 
 

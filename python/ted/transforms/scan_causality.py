@@ -1,0 +1,108 @@
+"""Prove that no step of a `ted.scan` reads what this step or a later one has yet to write.
+
+A read of a history at an earlier time is right. One at the time that is written is right when the
+history is complete in this step: the last of its equations stands earlier in the body. Anything
+else reads the future. Times that are data cannot be proved, and are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ted.dialects.ted import ComputeOp, ScanOp
+from ted.domain import bounds, sets
+from ted.domain.budget import BudgetExhausted, bounded
+from ted.errors import SourceLocation
+from ted.ir.affine import piecewise
+from ted.ir.dtypes import BY_MLIR
+from ted.ir.equations import Equation, Tensor
+from ted.ir.from_body import read_body
+from ted.ir.printing import format_expr
+from ted.ir.recurrences import history_reads, points_where, times
+from ted.ir.scalar import Expr
+from ted.mlir import ir
+from ted.transforms.compute_sets import ComputeSets, name_of
+
+Problem = tuple["SourceLocation | None", str]
+
+
+def reads_of_the_future(scan: ScanOp) -> Iterator[Problem]:
+    """Every read that is not proved to be of something complete, with the place of its equation.
+
+    Raises: VerifyError when a time is data.
+    """
+    known = _States(scan)
+    for op in scan.computes:
+        target, equation = known.equation(op)
+        for read, points in history_reads(equation, known.states):
+            problem = _decided(target, equation, read, points, read.attr in known.complete)
+            if problem is not None:
+                yield equation.location, problem
+
+
+def _decided(
+    target: Tensor, equation: Equation, read: Expr, points: Any, complete: bool
+) -> str | None:
+    try:
+        return _problem(target, equation, read, points, complete)
+    except BudgetExhausted as error:
+        return f"a step of {target.name} is not proved to read no future of {read.attr}: {error}"
+
+
+class _States:
+    """A tensor for each value of a scan's body: a history before, between and after equations."""
+
+    def __init__(self, scan: ScanOp) -> None:
+        self.scan = scan
+        self.histories = scan.history_of()
+        self.known: dict[ir.Value, Tensor] = {}
+        self.states = [self.tensor(value) for value in self.histories]
+        self.complete = {self.tensor(value) for value in scan.yielded}
+
+    def tensor(self, value: ir.Value) -> Tensor:
+        """The tensor of a value; those from outside have no time."""
+        if value not in self.known:
+            ranked = ir.RankedTensorType(value.type)
+            history = self.histories.get(value)
+            argument = value if history is None else self.scan.body_block.arguments[history]
+            self.known[value] = Tensor(
+                name_of(argument) or f"history {history}", tuple(ranked.shape),
+                BY_MLIR[str(ranked.element_type)],
+                time=None if history is None else self.scan.time_dims[history],
+                reverse=self.scan.is_reverse,
+            )  # fmt: skip
+        return self.known[value]
+
+    def equation(self, op: ComputeOp) -> tuple[Tensor, Equation]:
+        """The equation of an op, and the tensor that it writes."""
+        op_sets = ComputeSets(op)
+        body = read_body(op, op_sets.domain, self.tensor)
+        equation = Equation(
+            op.box, len(op_sets.parallel), op_sets.domain, body.write, op.combiner_name, body.value,
+            op_sets.place,
+        )  # fmt: skip
+        return self.tensor(op.operation.results[-1]), equation
+
+
+def _problem(
+    target: Tensor, equation: Equation, read: Expr, points: Any, complete: bool
+) -> str | None:
+    seen, written = times(target, equation, read)
+    earlier, later = (seen, written) if target.reverse else (written, seen)
+    bad = points_where("lt" if complete else "le", earlier, later, points)
+    if bad.is_empty():
+        return None
+    point = sets.point_of(bounded(bad.lexmin) or bad)
+    assert point is not None, "a set that is not empty has a point"
+    at, step = (bounds.value_at(piecewise(e, bad), point) for e in (seen, written))
+    where = ", ".join(f"d{k}={v}" for k, v in enumerate(point)) or "the only point"
+    return (
+        f"a step of {target.name} reads the future: {read.attr.name} at time "
+        f"{_shown(seen, at)} in the step of time {_shown(written, step)}, first at {where}"
+    )
+
+
+def _shown(e: Expr, value: int) -> str:
+    text = format_expr(e)
+    return text if text == str(value) else f"{text} = {value}"
