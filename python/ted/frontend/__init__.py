@@ -68,6 +68,7 @@ from ted.frontend.elementwise import (
     vectorize,
     where,
 )
+from ted.frontend.indexing import take, take_along_axis
 from ted.frontend.joining import concatenate, pad, stack
 from ted.frontend.layout import (
     broadcast_to,
@@ -99,11 +100,11 @@ from ted.frontend.reductions import (
     sum,
 )
 from ted.frontend.scalars import Scalar
+from ted.frontend.scattering import bincount, histogram, index_add, scatter, segment_sum
 from ted.frontend.tensors import Tensor, placeholder
 from ted.frontend.unavailable import (
     checkpoint,
     scan,
-    scatter,
     size,
 )
 
@@ -126,6 +127,7 @@ __all__ = [
     "atan",
     "atan2",
     "atanh",
+    "bincount",
     "broadcast_to",
     "cast",
     "cbrt",
@@ -148,6 +150,8 @@ __all__ = [
     "flip",
     "floor",
     "full",
+    "histogram",
+    "index_add",
     "isfinite",
     "isinf",
     "isnan",
@@ -183,6 +187,7 @@ __all__ = [
     "rsqrt",
     "scan",
     "scatter",
+    "segment_sum",
     "sigmoid",
     "sign",
     "sin",
@@ -197,6 +202,8 @@ __all__ = [
     "stop_gradient",
     "sum",
     "swapaxes",
+    "take",
+    "take_along_axis",
     "tan",
     "tanh",
     "tile",
@@ -204,7 +211,8 @@ __all__ = [
     "tril",
     "triu",
     "trunc",
-    "vectorize", "vmap",
+    "vectorize",
+    "vmap",
     "where",
     "zeros",
     "zeros_like",

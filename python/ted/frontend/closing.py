@@ -102,6 +102,7 @@ def _equation(
         body,
         reduction.location if reduction is not None else here(),
         tuple(axis.name for axis in axes),
+        "first" if reduction is None else reduction.ties,
     )
 
 

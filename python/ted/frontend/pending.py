@@ -29,6 +29,7 @@ class Reduction:
     condition: Expr = TRUE
     init: Expr | None = None
     location: SourceLocation | None = None
+    ties: str = "first"
 
     @property
     def dtype(self) -> DType:

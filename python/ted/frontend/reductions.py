@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ted.frontend import arithmetic, checks, elementwise
 from ted.frontend.axes import Axis
+from ted.frontend.checks import dtype_of
 from ted.frontend.closing import split_condition
 from ted.frontend.compute import compute
 from ted.frontend.locations import fail, here
@@ -37,7 +39,7 @@ def sum(
 
     Raises: FrontendError for an axis that is neither a reduce axis nor a dim, or is named twice.
     """
-    return _reduce("sum", x, axis, where, init, keepdims, dtype)
+    return _reduce("sum", x, axis, keepdims, _Options(where, init, dtype))
 
 
 def prod(
@@ -45,53 +47,61 @@ def prod(
     dtype: Any = None,
 ) -> Any:  # fmt: skip
     """The product over `axis`, accumulated as in `sum`."""
-    return _reduce("prod", x, axis, where, init, keepdims, dtype)
+    return _reduce("prod", x, axis, keepdims, _Options(where, init, dtype))
 
 
 def max(
-    x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False
-) -> Any:
-    """The greatest value over `axis`; NaN propagates, no point gives the identity (-inf)."""
-    return _reduce("max", x, axis, where, init, keepdims)
+    x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False,
+    ties: str = "first",
+) -> Any:  # fmt: skip
+    """The greatest value over `axis`; NaN propagates, no point gives the identity (-inf).
+
+    The gradient goes to the first point that reaches it, or in even parts to all (`ties="even"`).
+    """
+    return _reduce("max", x, axis, keepdims, _Options(where, init, ties=ties))
 
 
 def min(
-    x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False
-) -> Any:
-    """The least value over `axis`; NaN propagates, no point gives the identity (inf)."""
-    return _reduce("min", x, axis, where, init, keepdims)
+    x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False,
+    ties: str = "first",
+) -> Any:  # fmt: skip
+    """The least value over `axis`; NaN propagates, no point gives the identity (inf).
+
+    The gradient goes where that of `max` goes.
+    """
+    return _reduce("min", x, axis, keepdims, _Options(where, init, ties=ties))
 
 
 def any(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
     """Whether some value over `axis` is true (numbers: not 0)."""
-    return _reduce("any", x, axis, where, None, keepdims)
+    return _reduce("any", x, axis, keepdims, _Options(where))
 
 
 def all(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
     """Whether every value over `axis` is true (numbers: not 0)."""
-    return _reduce("all", x, axis, where, None, keepdims)
+    return _reduce("all", x, axis, keepdims, _Options(where))
 
 
 def argmax(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
     """The row-major position of the first greatest value over `axis`; NaN counts as greatest."""
-    return _reduce("argmax", x, axis, where, None, keepdims)
+    return _reduce("argmax", x, axis, keepdims, _Options(where))
 
 
 def argmin(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
     """The row-major position of the first least value over `axis`; NaN counts as least."""
-    return _reduce("argmin", x, axis, where, None, keepdims)
+    return _reduce("argmin", x, axis, keepdims, _Options(where))
 
 
 def mean(
     x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False, dtype: Any = None
 ) -> Any:
     """The sum over `axis` divided by the number of points; integers and bools give float32."""
-    return _reduce("mean", x, axis, where, None, keepdims, dtype)
+    return _reduce("mean", x, axis, keepdims, _Options(where, dtype=dtype))
 
 
 def logsumexp(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
     """log(sum(exp(x))) over `axis`, computed on x - max so that nothing overflows."""
-    return _reduce("logsumexp", x, axis, where, None, keepdims)
+    return _reduce("logsumexp", x, axis, keepdims, _Options(where))
 
 
 def reducer(combine: Callable[..., Any], identity: Any) -> Any:
@@ -102,12 +112,26 @@ def reducer(combine: Callable[..., Any], identity: Any) -> Any:
 # ------------------------------------------------------------------ inside and outside a lambda
 
 
-def _reduce(
-    what: str, x: Any, axis: Any, where: Any, init: Any, keepdims: bool, dtype: Any = None
-) -> Any:
-    target = None if dtype is None else checks.dtype_of(dtype, what)
+@dataclass(frozen=True)
+class _Options:
+    """What a user may say about a reduction, apart from its axes."""
+
+    where: Any = None
+    init: Any = None
+    dtype: Any = None
+    ties: Any = "first"
+
+    def checked(self, what: str) -> _Options:
+        """The options with a DType, refused where they mean nothing."""
+        if self.ties not in ("first", "even"):
+            fail(f"{what}: ties must be 'first' or 'even', got {self.ties!r}")
+        return replace(self, dtype=None if self.dtype is None else dtype_of(self.dtype, what))
+
+
+def _reduce(what: str, x: Any, axis: Any, keepdims: bool, options: _Options) -> Any:
+    options = options.checked(what)
     if isinstance(x, Tensor) and not _is_reduce_axis(axis):
-        return _whole(what, x, axis, where, init, keepdims, target)
+        return _whole(what, x, axis, keepdims, options)
     if isinstance(x, Tensor):
         if x.ndim:
             fail(f"{what}: a reduce axis reduces an element, got {x!r}; index the tensor")
@@ -116,18 +140,17 @@ def _reduce(
         fail(f"{what}: takes a tensor or a value of an index lambda, got {x!r}")
     if keepdims:
         fail(f"{what}: keepdims applies to whole tensors, got a reduction over {axis!r}")
-    return _reduce_element(what, x, _reduce_axes(what, axis), where, init, target)
+    return _reduce_element(what, x, _reduce_axes(what, axis), options)
 
 
-def _reduce_element(
-    what: str, x: Any, axes: tuple[Axis, ...], where: Any, init: Any, dtype: DType | None
-) -> Scalar:
+def _reduce_element(what: str, x: Any, axes: tuple[Axis, ...], options: _Options) -> Scalar:
+    init = options.init
     if isinstance(init, Tensor) and init.ndim == 0:
         init = read(init, ())
     if init is not None and operand(init) is None:
         fail(f"{what}: init must be a number or a value of the lambda, got {init!r}")
     body = x.expr if isinstance(x, Scalar) else scalar.const(x, FLOAT32)
-    return _reduce_scalar(what, body, axes, _condition(what, where), operand(init), dtype)
+    return _reduce_scalar(what, body, axes, replace(options, init=operand(init)))
 
 
 def _is_reduce_axis(axis: Any) -> bool:
@@ -154,10 +177,9 @@ def _condition(what: str, where: Any) -> Expr:
     return condition.expr
 
 
-def _whole(
-    what: str, x: Tensor, axis: Any, where: Any, init: Any, keepdims: bool, dtype: DType | None
-) -> Tensor:
+def _whole(what: str, x: Tensor, axis: Any, keepdims: bool, options: _Options) -> Tensor:
     """Reduce dims of a whole tensor: a compute over the dims that stay."""
+    where = options.where
     reduced = checks.axes_of(axis, x.ndim, what)
     if isinstance(where, Tensor) and where.dtype != BOOL:
         fail(f"{what}: where must be a bool tensor, got {where!r}")
@@ -172,7 +194,7 @@ def _whole(
         point = [loops[k] if k in loops else outer[k] for k in range(x.ndim)]
         mask = broadcast_read(where, point) if isinstance(where, Tensor) else where
         value, axes = broadcast_read(x, point), tuple(loops[k] for k in reduced)
-        return _reduce_element(what, value, axes, mask, init, dtype)
+        return _reduce_element(what, value, axes, replace(options, where=mask))
 
     shape = tuple(1 if k in loops else x.shape[k] for k in kept)
     return compute(shape, element, name=what)
@@ -181,9 +203,8 @@ def _whole(
 # ------------------------------------------------------------------ on expressions
 
 
-def _reduce_scalar(
-    what: str, body: Expr, axes: tuple[Axis, ...], condition: Expr, init: Any, dtype: DType | None
-) -> Scalar:
+def _reduce_scalar(what: str, body: Expr, axes: tuple[Axis, ...], options: _Options) -> Scalar:
+    condition, dtype = _condition(what, options.where), options.dtype
     if what == "mean":
         return _mean(body, axes, condition, dtype)
     if what == "logsumexp":
@@ -191,7 +212,8 @@ def _reduce_scalar(
     if body.dtype.is_index:
         body = cast(body, INT64)
     result, body = _typed(what, body, dtype)
-    return ReductionScalar(_reduction(what, body, axes, condition, init), result)
+    found = _reduction(what, body, axes, condition, options.init)
+    return ReductionScalar(replace(found, ties=options.ties), result)
 
 
 def _typed(what: str, body: Expr, dtype: DType | None) -> tuple[DType, Expr]:

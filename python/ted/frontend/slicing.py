@@ -1,8 +1,8 @@
-"""Subscripts of whole tensors: numbers, slices with steps, None, Ellipsis, an integer tensor."""
+"""Subscripts of whole tensors: numbers, slices with steps, None, Ellipsis, integer tensors."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.frontend import checks
@@ -10,35 +10,31 @@ from ted.frontend.compute import compute
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor, wrapped
 
-# One subscript as (extents it gives the result, its index in terms of the result's indices).
-_Part = tuple[tuple[int, ...], "Callable[..., Any] | None"]
+# Extents of the result, and what their indices say about subscripts of the source: (dim, index).
+_Part = tuple[tuple[int, ...], "Callable[..., list[tuple[int, Any]]]"]
 
 
 def subscript(x: Tensor, items: tuple[Any, ...]) -> Tensor:
-    """`x[items]` by numpy's rules for numbers, slices, None and Ellipsis."""
+    """`x[items]` by numpy's rules for numbers, slices, None, Ellipsis and integer tensors.
+
+    Integer tensors broadcast together; their dims come where they stand, or in front when
+    something else stands between them.  A value outside its dim is an error when the program runs.
+    """
     items = _expand(x, items)
-    if sum(isinstance(item, Tensor) for item in items) > 1:
-        fail(f"{x.name}: at most one subscript may be a tensor; write a compute for more")
-    parts: list[_Part] = []
-    dim = 0
-    for item in items:
-        what = f"{x.name}: subscript {dim}"
-        parts.append(((1,), None) if item is None else _part(item, x.shape[dim], what))
-        dim += item is not None
-    shape = tuple(extent for extents, _ in parts for extent in extents)
     if all(isinstance(item, slice) and item == slice(None) for item in items):
         return x
+    parts = _parts(x, items)
+    shape = tuple(extent for extents, _ in parts for extent in extents)
     return compute(shape, lambda *index: x[_point(parts, index)], name=f"{x.name}_slice")
 
 
-def _point(parts: list[_Part], index: tuple[Any, ...]) -> tuple[Any, ...]:
-    point, position = [], 0
-    for extents, at in parts:
-        own = index[position : position + len(extents)]
+def _point(parts: Sequence[_Part], index: tuple[Any, ...]) -> tuple[Any, ...]:
+    point: dict[int, Any] = {}
+    position = 0
+    for extents, places in parts:
+        point.update(places(*index[position : position + len(extents)]))
         position += len(extents)
-        if at is not None:
-            point.append(at(*own))
-    return tuple(point)
+    return tuple(point[k] for k in range(len(point)))
 
 
 def _expand(x: Tensor, items: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -53,19 +49,65 @@ def _expand(x: Tensor, items: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*items[:at], *[slice(None)] * (x.ndim - given), *items[at + 1 :])
 
 
-def _part(item: Any, extent: int, what: str) -> _Part:
-    if isinstance(item, slice):
-        return _sliced(item, extent, what)
-    if isinstance(item, Tensor):
-        if item.dtype.kind != "int":
-            hint = "; choose elements with ted.where" if item.dtype.kind == "bool" else ""
-            fail(f"{what}: must be an integer tensor, got {item.dtype}{hint}")
-        return item.shape, lambda *index: item[index]
-    position = wrapped(checks.integer(item, what), extent, what)
-    return (), lambda: position
+def _parts(x: Tensor, items: tuple[Any, ...]) -> list[_Part]:
+    """One part per item; index tensors, and numbers beside them, are one part together."""
+    parts: list[_Part] = []
+    gathered: list[tuple[int, Any]] = []
+    positions: list[int] = []
+    any_tensor = any(isinstance(item, Tensor) for item in items)
+    dim = 0
+    for k, item in enumerate(items):
+        if item is None:
+            parts.append(((1,), lambda _: []))
+            continue
+        what, extent = f"{x.name}: subscript {dim}", x.shape[dim]
+        if isinstance(item, slice):
+            parts.append(_sliced(item, extent, dim, what))
+        elif not any_tensor:
+            place = (dim, _number(item, extent, what))
+            parts.append(((), lambda place=place: [place]))
+        else:
+            gathered.append((dim, _index(item, extent, what)))
+            positions.append(k)
+        dim += 1
+    if gathered:
+        adjacent = positions[-1] - positions[0] == len(positions) - 1
+        parts.insert(positions[0] if adjacent else 0, _gathered(x, gathered))
+    return parts
 
 
-def _sliced(item: slice, extent: int, what: str) -> _Part:
+def _gathered(x: Tensor, subscripts: list[tuple[int, Any]]) -> _Part:
+    shapes = [item.shape for _, item in subscripts if isinstance(item, Tensor)]
+    common = checks.broadcast(shapes, f"{x.name}: index tensors")
+
+    def places(*own: Any) -> list[tuple[int, Any]]:
+        return [
+            (dim, _element(item, own) if isinstance(item, Tensor) else item)
+            for dim, item in subscripts
+        ]
+
+    return common, places
+
+
+def _element(index: Tensor, point: tuple[Any, ...]) -> Any:
+    own = point[len(point) - index.ndim :]
+    return index[tuple(0 if n == 1 else i for i, n in zip(own, index.shape, strict=True))]
+
+
+def _index(item: Any, extent: int, what: str) -> Any:
+    if not isinstance(item, Tensor):
+        return _number(item, extent, what)
+    if item.dtype.kind != "int":
+        hint = "; choose elements with ted.where" if item.dtype.kind == "bool" else ""
+        fail(f"{what}: must be an integer tensor, got {item.dtype}{hint}")
+    return item
+
+
+def _number(item: Any, extent: int, what: str) -> int:
+    return wrapped(checks.integer(item, what), extent, what)
+
+
+def _sliced(item: slice, extent: int, dim: int, what: str) -> _Part:
     bounds = [
         None if bound is None else checks.integer(bound, f"{what}: slice bound")
         for bound in (item.start, item.stop, item.step)
@@ -74,5 +116,5 @@ def _sliced(item: slice, extent: int, what: str) -> _Part:
         fail(f"{what}: a slice step must not be 0, got {item}")
     points = range(*slice(*bounds).indices(extent))
     if points.step < 0:
-        return (len(points),), lambda i: points.start - i * -points.step
-    return (len(points),), lambda i: i * points.step + points.start
+        return (len(points),), lambda i: [(dim, points.start - i * -points.step)]
+    return (len(points),), lambda i: [(dim, i * points.step + points.start)]

@@ -18,6 +18,5 @@ def _unavailable(name: str, instead: str) -> Callable[..., NoReturn]:
 
 
 scan = _unavailable("scan", "unroll a short recurrence in Python")
-scatter = _unavailable("scatter", "gather by comparing an index with the data instead")
 checkpoint = _unavailable("checkpoint", "call the function as it is")
 size = _unavailable("size", "pass Python integers as extents")

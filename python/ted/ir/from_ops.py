@@ -182,6 +182,7 @@ class _Reader:
             combiner=op.combiner_name,
             body=body.value,
             location=source_location(op.operation.location),
+            ties=_ties(op),
         )
 
     def _written(self, init: ir.Value, result: ir.Value, equation: Equation) -> Tensor:
@@ -262,6 +263,11 @@ class _Reader:
                 f"ted.compute: {op.combiner_name} must start from index -1, got another init",
                 source_location(op.operation.location),
             )
+
+
+def _ties(op: ComputeOp) -> str:
+    attributes = op.operation.attributes
+    return ir.StringAttr(attributes["ted.ties"]).value if "ted.ties" in attributes else "first"
 
 
 _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {

@@ -221,6 +221,8 @@ class _Writer:
             body=lambda *scalars: _emit(plan, [plan.body, *symbols], reads, scalars, self.values),
             loc=location,
         )
+        if equation.ties != "first":
+            op.operation.attributes["ted.ties"] = ir.StringAttr.get(equation.ties)
         results = list(op.operation.results)
         self.total = results[-1]
         self.best = results[0] if len(results) > 1 else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import ted
@@ -12,15 +13,17 @@ from ted.nn.windows import conjunction, windows
 
 def max_pool2d(
     x: Any, window: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    layout: str = "NHWC",
+    layout: str = "NHWC", ties: str = "first",
 ) -> Tensor:  # fmt: skip
     """The greatest element under each window; the stride is the window's extent by default.
 
+    The gradient goes to the first greatest one, or in even parts to all (`ties="even"`).
     Shapes: NHWC: x (n, h, w, c), result (n, h', w', c); NCHW: x (n, c, h, w), result
     (n, c, h', w').
     Raises: FrontendError for a window that does not fit into the padded input.
     """
-    return _pool("max_pool2d", ted.max, x, window, stride, padding, dilation, layout)
+    greatest = functools.partial(ted.max, ties=ties)
+    return _pool("max_pool2d", greatest, x, window, stride, padding, dilation, layout)
 
 
 def avg_pool2d(
@@ -73,10 +76,11 @@ def global_avg_pool2d(x: Any, layout: str = "NHWC") -> Tensor:
     return ted.mean(ranked(x, 4, "global_avg_pool2d: x"), axis=(1, 2) if last else (2, 3))
 
 
-def global_max_pool2d(x: Any, layout: str = "NHWC") -> Tensor:
+def global_max_pool2d(x: Any, layout: str = "NHWC", ties: str = "first") -> Tensor:
     """The greatest element over height and width.
 
     Shapes: as in `global_avg_pool2d`.
     """
     last = channels_last(layout, "NHWC", "NCHW", "global_max_pool2d")
-    return ted.max(ranked(x, 4, "global_max_pool2d: x"), axis=(1, 2) if last else (2, 3))
+    axes = (1, 2) if last else (2, 3)
+    return ted.max(ranked(x, 4, "global_max_pool2d: x"), axis=axes, ties=ties)

@@ -66,7 +66,6 @@ CASES = {
     "subscript_slice_beside_index": (element(lambda i: A[i, :]), "every subscript is one index"),
     "subscript_text": (lambda: A["a"], "must be an integer, got 'a'"),
     "subscript_mask": (lambda: A[A > 0], "choose elements with ted.where"),
-    "subscript_two_tensors": (lambda: A[LABELS, LABELS], "at most one subscript may be a tensor"),
     "subscript_two_ellipses": (lambda: A[..., ...], "one ... at most, got 2"),
     "slice_step_zero": (lambda: A[::0], "a slice step must not be 0"),
     "slice_bound": (lambda: A[1.5:], "slice bound: must be an integer, got 1.5"),
@@ -167,7 +166,7 @@ CASES = {
     **{
         name: (lambda name=name: getattr(ted, name)(A), f"{name}: not available in this version")
         for name in (
-            "scan", "scatter", "jvp", "hvp", "jacobian", "vmap", "custom_vjp", "checkpoint", "size",
+            "scan", "jvp", "hvp", "jacobian", "vmap", "custom_vjp", "checkpoint", "size",
         )
     },
 }  # fmt: skip

@@ -1,0 +1,100 @@
+"""Reads at indices that are data: `take`, `take_along_axis`, and what an index outside does.
+
+Before: take(x, indices, axis=1)      After: out[i, k, j] = x[i, indices[k], j]
+
+An index is checked when the program runs (`check`), moved to the nearest one inside (`clip`), or
+gives 0 (`drop`).  Both are written into the expressions, so gradients obey them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ted.frontend import checks
+from ted.frontend.compute import compute
+from ted.frontend.elementwise import maximum, minimum, to_tensor, where
+from ted.frontend.layout import flatten
+from ted.frontend.locations import fail
+from ted.frontend.scalars import Scalar
+from ted.frontend.tensors import Tensor
+
+MODES = ("check", "clip", "drop")
+
+
+def integers(x: Any, what: str) -> Tensor:
+    """A tensor of integers."""
+    tensor = to_tensor(x, what)
+    if tensor.dtype.kind != "int":
+        fail(f"{what}: must be integers, got {tensor.dtype} ({tensor.name})")
+    return tensor
+
+
+def mode_of(mode: Any, what: str) -> str:
+    """One of the modes of an index that is data."""
+    if mode not in MODES:
+        fail(f"{what}: mode must be one of {', '.join(MODES)}, got {mode!r}")
+    return mode
+
+
+def place(index: Any, extent: int, mode: str) -> tuple[Any, Scalar | None]:
+    """Where an index leads under a mode, and the condition under which it counts."""
+    if mode == "check":
+        return index, None
+    inside = (index >= 0) & (index < extent) if mode == "drop" else None
+    return maximum(minimum(index, extent - 1), 0), inside
+
+
+def take(x: Any, indices: Any, axis: int | None = None, mode: str = "check") -> Tensor:
+    """The slices of `x` along `axis` at `indices`; of the flattened x where axis is None.
+
+    Shapes: x (a..., n, b...), indices S of integers, result (a..., S..., b...).
+    Raises: FrontendError for an axis that x does not have, indices that are no integers.
+    """
+    x, indices = to_tensor(x, "take"), integers(indices, "take: indices")
+    mode = mode_of(mode, "take")
+    if axis is None:
+        x, axis = flatten(x), 0
+    along = checks.axis_of(axis, x.ndim, "take")
+    _some(x, along, indices, mode, "take")
+    end = along + indices.ndim
+
+    def element(*i: Any) -> Any:
+        at, inside = place(indices[i[along:end]], x.shape[along], mode)
+        value = x[(*i[:along], at, *i[end:])]
+        return value if inside is None else where(inside, value, 0)
+
+    shape = (*x.shape[:along], *indices.shape, *x.shape[along + 1 :])
+    return compute(shape, element, name="take")
+
+
+def take_along_axis(x: Any, indices: Any, axis: int, mode: str = "check") -> Tensor:
+    """The element along `axis` that `indices` gives for each place, as argsort and argmax give.
+
+    Shapes: x and indices have the same rank and broadcast in every dim but `axis`; the result has
+    the extent of indices there.
+    """
+    x, indices = to_tensor(x, "take_along_axis"), integers(indices, "take_along_axis: indices")
+    mode = mode_of(mode, "take_along_axis")
+    along = checks.axis_of(axis, x.ndim, "take_along_axis")
+    if indices.ndim != x.ndim:
+        fail(f"take_along_axis: indices need {x.ndim} dims, got shape {indices.shape}")
+    _some(x, along, indices, mode, "take_along_axis")
+    others = [tuple(1 if k == along else n for k, n in enumerate(t.shape)) for t in (x, indices)]
+    common = checks.broadcast(others, "take_along_axis")
+    shape = tuple(indices.shape[along] if k == along else n for k, n in enumerate(common))
+
+    def element(*i: Any) -> Any:
+        own = tuple(0 if n == 1 else p for p, n in zip(i, indices.shape, strict=True))
+        at, inside = place(indices[own], x.shape[along], mode)
+        point = [0 if n == 1 else p for p, n in zip(i, x.shape, strict=True)]
+        point[along] = at
+        value = x[tuple(point)]
+        return value if inside is None else where(inside, value, 0)
+
+    return compute(shape, element, name="take_along_axis")
+
+
+def _some(x: Tensor, along: int, indices: Tensor, mode: str, what: str) -> None:
+    """Clipping needs an element to go to."""
+    if mode != "check" and x.shape[along] == 0 and indices.size:
+        fail(f"{what}: mode {mode} needs an element along axis {along}, got shape {x.shape}")
