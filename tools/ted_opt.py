@@ -7,6 +7,7 @@ at once. Every failure is a diagnostic on stderr and exit code 1.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import sys
 import time
@@ -34,7 +35,7 @@ def main(argv: list[str] | None = None) -> int:
     if flags.version or flags.show_dialects:
         return _show_version() if flags.version else _show_dialects()
     try:
-        source = sys.stdin.read() if flags.input == "-" else _read(flags.input)
+        source = _read(flags.input)
         output, ok = _process_pieces(flags, source)
         if ok or flags.verify_diagnostics:
             _write(flags.output, b"" if flags.verify_diagnostics else output)
@@ -74,6 +75,8 @@ def _show_dialects() -> int:
 
 def _read(path: str) -> str:
     try:
+        if path == "-":
+            return sys.stdin.buffer.read().decode("utf-8")
         return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -81,13 +84,15 @@ def _read(path: str) -> str:
 
 
 def _write(path: str, output: bytes) -> None:
-    if path == "-":
-        sys.stdout.buffer.write(output)
-        sys.stdout.buffer.flush()
-        return
     try:
-        Path(path).write_bytes(output)
+        if path == "-":
+            sys.stdout.buffer.write(output)
+            sys.stdout.buffer.flush()
+        else:
+            Path(path).write_bytes(output)
     except OSError as error:
+        if path == "-":  # nobody can read what Python would still flush at its end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise TedError(f"output: must be a writable file, got '{path}': {error.strerror}") from None
 
 
@@ -165,6 +170,7 @@ class Run:
         return (self._text(module).rstrip("\n") + "\n").encode()
 
     def _parse(self, context: ir.Context) -> tuple[Any, str | None]:
+        from ted.ir.nesting import check_nesting
         from ted.ir.reproducer import split_reproducer
         from ted.mlir import ir
 
@@ -174,6 +180,7 @@ class Run:
             text, pipeline = split_reproducer(text)
             if pipeline is None:
                 raise PassFailed("reproducer: must hold a mlir_reproducer section, got none")
+        check_nesting(text)
         try:
             if self.flags.no_implicit_module:
                 parsed = ir.Operation.parse(text, source_name=self.flags.input, context=context)
@@ -278,9 +285,10 @@ class Run:
 
 
 def _load_irdl(path: str, context: ir.Context) -> None:
+    from ted.ir.nesting import check_nesting
     from ted.mlir import ir, irdl
 
-    _read(path)  # a missing file gets its own message
+    check_nesting(_read(path))  # a missing file gets its own message
     try:
         irdl.load_dialects(  # pyright: ignore[reportAttributeAccessIssue]
             ir.Module.parseFile(path, context)

@@ -55,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--mlir-print-ir-before", default="", help="passes, with commas between")
     parser.add_argument("--mlir-print-ir-after", default="", help="passes, with commas between")
     parser.add_argument(
-        "--mlir-elide-elementsattrs-if-larger", type=int, help="elide large constants"
+        "--mlir-elide-elementsattrs-if-larger", type=_limit, help="elide large constants"
     )
     parser.add_argument(
         "--mlir-pass-pipeline-crash-reproducer", help="where to write a reproducer if a pass fails"
@@ -72,6 +72,12 @@ def _add_passes(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("passes of ted")
     for name, row in available():
         group.add_argument(f"--{name}", nargs="?", metavar="OPTIONS", help=row.summary)
+
+
+def _limit(text: str) -> int:
+    if not text.isdecimal() or int(text) >= 2**63:
+        raise argparse.ArgumentTypeError(f"must be a number of elements, got '{text}'")
+    return int(text)
 
 
 def _truth(text: str) -> bool:

@@ -79,11 +79,13 @@ def _run(flags: argparse.Namespace) -> list[Any]:
 
 def _module(path: str, pipeline: str | None) -> ir.Module:
     from ted.dialects import make_context
+    from ted.ir.nesting import check_nesting
     from ted.ir.pass_driver import run_pipeline
     from ted.mlir import ir
 
     if not Path(path).is_file():
         raise TedError(f"input: must be a readable file, got '{path}'")
+    check_nesting(Path(path).read_text(encoding="utf-8", errors="replace"))
     try:
         module = ir.Module.parseFile(path, make_context(threading=False))
     except ir.MLIRError as error:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ted.errors import PassFailed
 
 _NAME = re.compile(r"[A-Za-z_][\w.\-]*")
+_MAX_DEPTH = 100
 _CLOSING = {"{": "}", "'": "'", '"': '"'}
 
 
@@ -101,6 +102,7 @@ class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
         self.position = 0
+        self.depth = 0
 
     def fail(self, rule: str) -> None:
         got = self.text[self.position :] or "the end"
@@ -125,10 +127,14 @@ class _Reader:
         self.blanks()
         if self.peek() == "(":
             self.position += 1
+            self.depth += 1
+            if self.depth > _MAX_DEPTH:
+                self.fail(f"expected at most {_MAX_DEPTH} pipelines around a pass")
             children = self.elements()
             if self.peek() != ")":
                 self.fail("expected ')'")
             self.position += 1
+            self.depth -= 1
             return Element(name, children=children)
         return Element(name, self.options())
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from ted.errors import PassFailed
+
 _SECTION = """
 {{-#
   external_resources: {{
@@ -32,8 +34,15 @@ def reproducer_text(module_text: str, pipeline: str) -> str:
 
 
 def write_reproducer(path: str | Path, module_text: str, pipeline: str) -> str:
-    """Write a reproducer and return the command line that runs it."""
-    Path(path).write_text(reproducer_text(module_text, pipeline), encoding="utf-8")
+    """Write a reproducer and return the command line that runs it.
+
+    Raises: PassFailed for a file that cannot be written.
+    """
+    try:
+        Path(path).write_text(reproducer_text(module_text, pipeline), encoding="utf-8")
+    except OSError as error:
+        reason = f"got '{path}': {error.strerror}"
+        raise PassFailed(f"reproducer: must be a writable file, {reason}") from None
     return f"ted-opt {path} --run-reproducer"
 
 

@@ -169,7 +169,7 @@ def run_pipeline(
     try:
         pass_driver.run_pipeline(module, text, verify_each=False)
     except PassFailed as error:
-        raise PassFailed(f"{error}; to reproduce: {_reproducer(before, text)}") from error
+        raise PassFailed(f"{error}; {_reproducer(before, text)}") from error
     finally:
         before.erase()
     return module
@@ -178,7 +178,11 @@ def run_pipeline(
 def _reproducer(module: ir.Operation | ir.OpView, text: str) -> str:
     asm = str(module.operation.get_asm(enable_debug_info=True))
     name = f"ted-{hashlib.sha256((asm + text).encode()).hexdigest()[:12]}.mlir"
-    return write_reproducer(Path(tempfile.gettempdir()) / name, asm, text)
+    try:
+        command = write_reproducer(Path(tempfile.gettempdir()) / name, asm, text)
+    except PassFailed as error:  # the failure itself matters more
+        return str(error)
+    return f"to reproduce: {command}"
 
 
 def stage_text(module: ir.Module, until: str, stages: tuple[Stage, ...] = CPU_STAGES) -> str:
