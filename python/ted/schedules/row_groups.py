@@ -66,7 +66,8 @@ def _grow(root: ir.Operation, table: _Block, taken: set[ir.Operation]) -> RowGro
     depth = _leading_parallel(root)
     for k in reversed(range(table.position[root])):
         op = table.operations[k]
-        if op in taken or not is_row_operation(op, 1):
+        # The transform dialect gives a loop the first result of an inner member only.
+        if op in taken or len(op.results) > 1 or not is_row_operation(op, 1):
             continue
         common = _common_depth(op, members, root, table, depth)
         if common:
