@@ -1,7 +1,6 @@
 """The same network and training step in torch: what the tests and benchmarks compare with.
 
-Weights stay in the layouts of `model`; the convolutions see them through a transposed view once, when
-the step is made.
+Weights of convolutions are moved into torch's layout once, when the network is made.
 """
 
 from __future__ import annotations
