@@ -36,8 +36,12 @@ def linear(expr: ir.AffineExpr, rank: int) -> tuple[tuple[int, ...], int] | None
 
 
 def down(expr: ir.AffineExpr) -> ir.AffineExpr:
-    """The expression as its own class; sub-expressions may come as the base class."""
-    return expr.maybe_downcast() if type(expr) is ir.AffineExpr else expr
+    """The expression as the class that it is.
+
+    Sub-expressions come as the base class, and a sum that simplified to a dim comes as a sum, whose
+    operands are then no memory of ours.
+    """
+    return expr.maybe_downcast()
 
 
 def operands_of(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, ir.AffineExpr]:

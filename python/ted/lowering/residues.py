@@ -1,9 +1,9 @@
 """Divisions that couple dims -> pieces over residue classes, in which nothing is divided.
 
 Before: `C[i] += A[(i - r) floordiv 2] * W[r]` on `(i - r) mod 2 == 0`.
-After: a piece on i = 2i', r = 2r' that reads `A[i' - r']` and one on i = 2i' + 1, r = 2r' + 1; the other
-two classes have no points. Writes become strided, reads plain, and the rest of the lowering sees
-dense boxes. Divisions of one dim alone are dims of their own already (`ted-split-dims`).
+After: a piece on i = 2i', r = 2r' that reads `A[i' - r']` and one on i = 2i' + 1, r = 2r' + 1; the
+other two classes have no points. Writes become strided, reads plain, and the rest of the lowering
+sees dense boxes. Divisions of one dim alone are dims of their own already (`ted-split-dims`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ted.lowering.affine_forms import linear, single_dim, value_range
+from ted.lowering.affine_forms import down, linear, single_dim, value_range
 from ted.lowering.piece import Piece, Read
 from ted.lowering.scalars import element_type, shape_of
 from ted.mlir import ir, tensor
@@ -41,7 +41,7 @@ def read_hull(read: Read, extents: tuple[int, ...]) -> Operand:
         if alone is None:
             strides.append(1)
             sizes.append(high - low + 1)
-            subscripts.append(expr - low)
+            subscripts.append(down(expr - low))
             continue
         dim, factor, _ = alone
         strides.append(max(factor, 1))
