@@ -229,6 +229,18 @@ def is_recurrence(group: Sequence[Tensor]) -> bool:
     return len(group) > 1 or group[0] in operands(group[0])
 
 
+def recurrent_tensors(roots: Sequence[Tensor]) -> set[Tensor]:
+    """The tensors reachable from the roots that are part of a recurrence."""
+    return {t for group in components(roots) if is_recurrence(group) for t in group}
+
+
+def reads_itself(tensor: Tensor) -> bool:
+    """Whether some chain of reads leads from a tensor back to it."""
+    if tensor.time is None:
+        return False
+    return any(tensor in operands(t) for t in topological([tensor]))
+
+
 Rewriter = Callable[[Tensor, tuple["Equation", ...]], "tuple[Equation, ...] | Tensor"]
 
 
@@ -269,19 +281,35 @@ def _rewrite_recurrence(
     for tensor in group:
         equations = tuple(replace_operands(e, new) for e in tensor.equations)
         results[tensor] = rewriter(tensor, equations)
-    aliases = {t: r for t, r in results.items() if isinstance(r, Tensor) and _outside(r, group)}
+    successors = {t: _followed(t, results) for t in group}
+    heirs = set(successors.values())
+    aliases = {t: r for t in heirs if isinstance(r := results[t], Tensor) and _outside(r, group)}
     rest = {
-        t: (r if isinstance(r, Tensor) else replace(t, equations=r))
-        for t, r in results.items()
-        if t not in aliases
+        t: (r if isinstance(r := results[t], Tensor) else replace(t, equations=r))
+        for t in group
+        if t in heirs and t not in aliases
     }
-    if not aliases and all(_same(r.equations, t.equations) for t, r in rest.items()):
+    if len(rest) == len(group) and all(_same(r.equations, t.equations) for t, r in rest.items()):
         new.update({t: t for t in group})
         return
     shells = {**aliases, **{t: replace(r, equations=()) for t, r in rest.items()}}
+    shells.update({t: shells[heir] for t, heir in successors.items()})
     for tensor, result in rest.items():
         shells[tensor].equations = tuple(replace_operands(e, shells) for e in result.equations)
     new.update(shells)
+
+
+def _followed(tensor: Tensor, results: dict[Tensor, tuple[Equation, ...] | Tensor]) -> Tensor:
+    """The member of a recurrence that a rewriter put in place of another, or the first of equals.
+
+    A member that copies another may be replaced by it, and what that becomes.
+    """
+    seen = [tensor]
+    while (result := results[seen[-1]]) in results and result not in seen:
+        assert isinstance(result, Tensor), "a key of the results"
+        seen.append(result)
+    last = results[seen[-1]]
+    return next((t for t in results if isinstance(last, Tensor) and results[t] is last), seen[-1])
 
 
 def _outside(tensor: Tensor, group: Sequence[Tensor]) -> bool:

@@ -13,7 +13,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ted.ir.affine import canonical_indices, decide_selects
-from ted.ir.equations import Equation, System, Tensor, is_contraction, reads, rewrite_system
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    is_contraction,
+    reads,
+    recurrent_tensors,
+    rewrite_system,
+)  # fmt: skip
 from ted.ir.rewriting import rewrite_functions
 from ted.ir.scalar import Expr, loads, postorder, rebuild, rewrite, substitute, weight
 from ted.mlir import ir
@@ -44,11 +52,11 @@ def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
 
 def _worth_fusing(system: System) -> set[Tensor]:
     users = _uses(system)
-    outputs = set(system.outputs)
+    stored = {*system.outputs, *recurrent_tensors(system.outputs)}
     return {
         t
         for t, found in users.items()
-        if t not in outputs and is_pointwise(t) and found and _is_cheaper(t, found)
+        if t not in stored and is_pointwise(t) and found and _is_cheaper(t, found)
     }
 
 

@@ -5,7 +5,7 @@ Before: s[i] = sqrt(x[i])            After: y[i] = where(x[i] > 0, sqrt(x[i]), 0
 
 The derivative of the guarded form is selected by the condition, so it is 0 where x is 0 or
 negative; differentiating s by itself would give 0 * inf.  Consumers that read s without a
-condition keep reading the tensor.
+condition keep reading the tensor, and so do all consumers of a tensor of a recurrence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
-from ted.ir.equations import Equation, System, Tensor, rewrite_system
+from ted.ir.equations import Equation, System, Tensor, reads_itself, rewrite_system
 from ted.ir.paths import path_conditions
 from ted.ir.rewriting import rewrite_functions
 from ted.ir.scalar import TRUE, Expr, loads, postorder, reads_data, rebuild, rewrite, substitute
@@ -78,7 +78,8 @@ def _is_map(tensor: Tensor) -> bool:
         return False
     (equation,) = tensor.equations
     pointwise = equation.combiner == "set" and equation.parallel == equation.rank
-    return pointwise and equation.covers(tensor.shape) and reads_data(equation.body)
+    computes = equation.covers(tensor.shape) and reads_data(equation.body)
+    return pointwise and computes and not reads_itself(tensor)
 
 
 def _inlined(body: Expr, guarded: set[Expr]) -> Expr:

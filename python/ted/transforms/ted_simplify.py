@@ -15,7 +15,14 @@ from typing import Any
 from ted.domain import bounds
 from ted.domain.budget import BudgetExhausted
 from ted.ir.affine import NotAffine, decide_selects, piecewise
-from ted.ir.equations import Equation, System, Tensor, is_contraction, rewrite_system
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    is_contraction,
+    recurrent_tensors,
+    rewrite_system,
+)  # fmt: skip
 from ted.ir.rewriting import rewrite_functions
 from ted.ir.scalar import Expr, add, const, dim, is_const, postorder, rewrite
 from ted.mlir import ir
@@ -31,6 +38,11 @@ def simplify(
     """
     known: dict[Hashable, Tensor] = {}
     fixed = set() if alias_outputs else set(system.outputs)
+    recurrent = recurrent_tensors(system.outputs)
+
+    def key(old: Tensor, new: Tensor) -> Hashable:
+        """Histories are equal only if they grow alike."""
+        return tensor_key(new), (new.time, new.reverse) if old in recurrent else None
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
         if tensor.is_input:
@@ -40,9 +52,9 @@ def simplify(
         same = clean == tensor.equations and fill is tensor.fill
         new = tensor if same else replace(tensor, equations=clean, fill=fill)
         if tensor in fixed or tensor in keep:
-            known.setdefault(tensor_key(new), new)
+            known.setdefault(key(tensor, new), new)
             return new
-        return copied_tensor(new) or known.setdefault(tensor_key(new), new)
+        return copied_tensor(new) or known.setdefault(key(tensor, new), new)
 
     return rewrite_system(system, visit)
 

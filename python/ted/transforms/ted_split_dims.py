@@ -15,9 +15,9 @@ from ted.domain import conversion, sets
 from ted.domain.affine import Aff
 from ted.domain.affine import dim as dim_aff
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, single_piece
-from ted.ir.equations import Equation, System, Tensor, rewrite_system
+from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrite_system
 from ted.ir.rewriting import rewrite_functions
-from ted.ir.scalar import dim, is_const, postorder, substitute
+from ted.ir.scalar import dim, dims_used, is_const, postorder, substitute
 from ted.mlir import ir
 
 MAX_ROUNDS = 8
@@ -34,25 +34,28 @@ class _Split:
 def split_dims(system: System) -> tuple[System, dict[Tensor, Tensor]]:
     """Split the dims of every equation; also old tensor -> new tensor."""
 
+    recurrent = recurrent_tensors(system.outputs)
+
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
-        del tensor
-        return tuple(split_equation(e) for e in equations)
+        time = tensor.time if tensor in recurrent else None
+        return tuple(split_equation(e, time) for e in equations)
 
     return rewrite_system(system, visit)
 
 
-def split_equation(equation: Equation) -> Equation:
-    """The equation with every splittable division removed."""
+def split_equation(equation: Equation, time: int | None = None) -> Equation:
+    """The equation with every splittable division removed; steps, by the dim `time`, stay whole."""
     for _ in range(MAX_ROUNDS):
-        split = _find(equation)
+        split = _find(equation, time)
         if split is None:
             return equation
         equation = _apply(equation, split)
     return equation
 
 
-def _find(equation: Equation) -> _Split | None:
+def _find(equation: Equation, time: int | None) -> _Split | None:
     """The first `f // m` or `f % m` where f is v + m * (anything) and dim v is longer than m."""
+    whole = set() if time is None else dims_used(equation.write[time])
     numbered = equation.combiner in ("argmax", "argmin")  # reduction dims number the result
     for node in postorder(equation.body, *equation.write):
         if node.op not in ("floordiv", "mod") or not node.dtype.is_index:
@@ -65,7 +68,7 @@ def _find(equation: Equation) -> _Split | None:
         except NotAffine:
             continue
         position = None if aff is None else _remainder_dim(aff, divisor)
-        if position is None or (numbered and position >= equation.parallel):
+        if position is None or position in whole or (numbered and position >= equation.parallel):
             continue
         if equation.extents[position] > divisor:
             return _Split(position, divisor)
