@@ -266,7 +266,8 @@ class ScanOp(ScanFields, dialect=Ted, name="scan", traits=[ext.Pure]):
         block = operation.regions[0].blocks.append(*types, arg_locs=locations)
         with ir.InsertionPoint(block):
             YieldOp.build(body(*block.arguments), loc=loc)
-        return operation.opview
+        made: Any = operation.opview
+        return made
 
 
 class YieldOp(OperandSlots, dialect=Ted, name="yield", traits=[ir.IsTerminatorTrait]):
@@ -310,7 +311,8 @@ class YieldOp(OperandSlots, dialect=Ted, name="yield", traits=[ir.IsTerminatorTr
     @classmethod
     def build(cls, values: Sequence[ir.Value], *, loc: ir.Location | None = None) -> "YieldOp":
         """Insert a terminator that yields the values."""
-        return ir.Operation.create("ted.yield", operands=list(values), loc=loc).opview
+        made: Any = ir.Operation.create("ted.yield", operands=list(values), loc=loc).opview
+        return made
 
 
 class IndexOp(Ted.Operation, name="index", traits=[ext.Pure]):

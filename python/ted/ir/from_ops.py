@@ -207,7 +207,7 @@ class _Reader:
     # ---- recurrences -----------------------------------------------------------------------------
 
     def scan(self, op: ir.Operation) -> None:
-        view: ScanOp = op.opview
+        view: Any = op.opview
         block = view.body_block
         histories = [self._history(view, k) for k in range(len(view.inits))]
         equations = {history: list(history.equations) for history in histories}

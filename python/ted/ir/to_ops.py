@@ -112,7 +112,8 @@ def _define_recurrence(group: Sequence[Tensor], values: dict[Tensor, ir.Value]) 
             starts.append(_start(node, values))
 
     def body(*histories: ir.Value) -> list[ir.Value]:
-        outside = ir.InsertionPoint(histories[0].owner.owner)
+        block: Any = histories[0].owner
+        outside = ir.InsertionPoint(block.owner)
         inner = {**values, **dict(zip(order, histories, strict=True))}
         for node, location, (_, equations) in zip(order, locations, starts, strict=True):
             with location:
