@@ -14,6 +14,7 @@ from ted.lowering import roads
 from ted.lowering.initial_values import drop_unused_starts, number_starts, unshare_starts
 from ted.lowering.padding import Paddings
 from ted.lowering.piece import from_compute
+from ted.lowering.scans import lower_scan
 from ted.mlir import ir
 
 
@@ -29,17 +30,20 @@ class ConvertTedToLinalg:
         """Rewrite the module."""
         unshare_starts(module)
         paddings: dict[ir.Block, Paddings] = {}
-        for op in _computes(module):
+        for op in _found(module, "ted.scan"):
+            _convert(op, Paddings())
+        for op in _found(module, "ted.compute", "ted.stop_gradient"):
             _convert(op, paddings.setdefault(op.block, Paddings()))
         drop_unused_starts(module)
         number_starts(module)
 
 
-def _computes(module: ir.Module) -> list[ir.Operation]:
+def _found(module: ir.Module, *names: str) -> list[ir.Operation]:
+    """The ops of these names, none inside another."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in ("ted.compute", "ted.stop_gradient"):
+        if op.name in names:
             found.append(op)
             return ir.WalkResult.SKIP
         return ir.WalkResult.ADVANCE
@@ -51,6 +55,9 @@ def _computes(module: ir.Module) -> list[ir.Operation]:
 def _convert(op: ir.Operation, paddings: Paddings) -> None:
     if op.name == "ted.stop_gradient":
         results = list(op.operands)
+    elif op.name == "ted.scan":
+        with ir.InsertionPoint(op), op.location:
+            results = lower_scan(op)
     else:
         with ir.InsertionPoint(op), op.location:
             results = roads.lower_piece(from_compute(op), paddings)

@@ -46,6 +46,33 @@ def emit_loops(piece: Piece, where: Any, results: Values) -> Values:
     return results
 
 
+def emit_loops_at(piece: Piece, where: Any, fixed: int, value: ir.Value) -> Values:
+    """Apply the piece at the points `where` at which dim `fixed` has a value known here."""
+    order = [fixed, *(d for d in loop_order(piece, windows=False) if d != fixed)]
+    results: Values = list(piece.inits)
+    nests = loop_nests(where, order)
+    piece = replace(piece, unordered=piece.unordered or len(nests) > 1)
+    for nest in nests:
+        results = _at(piece, nest, order, value, results)
+    return results
+
+
+def _at(
+    piece: Piece, nest: LoopNest, order: list[int], value: ir.Value, results: Values
+) -> Values:
+    """The inner loops of a nest, run where its outermost one would reach the value."""
+    outermost, *inner = nest.loops
+    body = _Nest(piece, replace(nest, loops=tuple(inner)), order[1:], {outermost.dim: value})
+    begin = max(bound.const for bound in outermost.lower)
+    end = min(bound.const for bound in outermost.upper)
+    if begin <= 0 and end >= piece.extents[outermost.dim]:
+        return body.emit(results)
+    d = ir.AffineExpr.get_dim(0)
+    reached = all_hold([Constraint(d - begin), Constraint(d * -1 + (end - 1))], [value])
+    types = [r.type for r in results]
+    return conditional(reached, types, lambda: body.emit(results), lambda: results)
+
+
 @dataclass
 class _Nest:
     piece: Piece
@@ -113,7 +140,7 @@ class _Nest:
     def _element(self, results: Values) -> Values:
         """One element of each result: start from its value, run the reductions, put it back."""
         piece = self.piece
-        rest = list(self.nest.loops[len(self.dims) :])
+        rest = [loop for loop in self.nest.loops if loop.dim not in self.dims]
         # Subscripts of the write use the dims of the outer loops only.
         unknown = next(iter(self.dims.values()), None)
         known = [self.dims.get(d, unknown) for d in range(piece.rank)]

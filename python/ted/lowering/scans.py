@@ -1,0 +1,164 @@
+"""`ted.scan` on tensors -> loops over time whose body is one step of the recurrence.
+
+Before: `"ted.scan"(%init) ({ ... %h1 = "ted.compute"(%h0, ...) ... })`
+After: an `scf.for` over each stretch of time in which every guard on the time alone is decided; the
+histories are carried, and an equation of one step is a piece without its time dim (`steps.py`), so
+that contractions, rows and maps of a step take the same roads as outside of a recurrence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ted.lowering.affine_forms import dims_used, single_dim
+from ted.lowering.piece import Constraint, Piece, from_compute
+from ted.lowering.scalars import index
+from ted.lowering.steps import DynamicTime, StaticTime, Time, emit_step
+from ted.mlir import arith, ir, scf
+
+Values = list[ir.Value]
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """Where the time of an equation's piece stands: `write[axis] = d_dim + offset`."""
+
+    axis: int
+    dim: int
+    offset: int
+
+
+def lower_scan(op: ir.Operation) -> Values:
+    """Emit the recurrence at the insertion point; returns the final histories."""
+    scan = _Scan(op)
+    states = list(op.operands)
+    stretches = scan.stretches()
+    for begin, end in reversed(stretches) if scan.reverse else stretches:
+        states = scan.emit(begin, end, states)
+    return states
+
+
+class _Scan:
+    """The attributes and equations of one `ted.scan`."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        self.times = list(ir.DenseI64ArrayAttr(op.attributes["times"]))
+        self.steps = ir.IntegerAttr(op.attributes["steps"]).value
+        self.reverse = ir.BoolAttr(op.attributes["reverse"]).value
+        self.block = op.regions[0].blocks[0]
+        *inner, self.end = [view.operation for view in self.block.operations]
+        self.inner = inner
+        self.history = self._histories()
+
+    def _histories(self) -> dict[ir.Value, int]:
+        """The history that each value of the body is a state of."""
+        found = {argument: k for k, argument in enumerate(self.block.arguments)}
+        for op in self.inner:
+            if op.name != "ted.compute":
+                continue
+            results = list(op.results)
+            for init, result in zip(list(op.operands)[-len(results) :], results, strict=True):
+                if init in found:
+                    found[result] = found[init]
+        return found
+
+    def _clock(self, op: ir.Operation, piece: Piece) -> _Clock | None:
+        """The dim that is the time of an equation; None when it is not one dim alone."""
+        axis = next(self.times[self.history[r]] for r in op.results if r in self.history)
+        form = single_dim(piece.write[axis], piece.rank)
+        if form is None or form[0] < 0 or form[1] != 1:
+            return None
+        return _Clock(axis, form[0], form[2])
+
+    def stretches(self) -> list[tuple[int, int]]:
+        """Stretches of time in which every condition on the time alone has one answer.
+
+        When the time of some equation is no dim alone, every step is a stretch of its own.
+        """
+        cuts = {0, self.steps}
+        for op in self.inner:
+            if op.name != "ted.compute":
+                continue
+            piece = from_compute(op)
+            clock = None if piece.is_empty else self._clock(op, piece)
+            if piece.is_empty:
+                continue
+            if clock is None:
+                return [(t, t + 1) for t in range(self.steps)]
+            cuts |= {clock.offset, clock.offset + piece.extents[clock.dim]}
+            guards = [c for r in piece.reads if r is not None for c in r.guard]
+            for constraint in (*piece.domain, *guards):
+                cuts |= {v + clock.offset for v in _turning_points(constraint, piece, clock.dim)}
+        ordered = sorted(c for c in cuts if 0 <= c <= self.steps)
+        return list(pairwise(ordered))
+
+    # ------------------------------------------------------------------ emission
+
+    def emit(self, begin: int, end: int, states: Values) -> Values:
+        """The steps from `begin` to before `end`: as a loop, or one by itself."""
+        if end - begin == 1:
+            return self._body(states, lambda clock: StaticTime(begin))
+        loop = scf.ForOp(index(0), index(end - begin), index(1), states)
+        with ir.InsertionPoint(loop.body):
+            count = loop.induction_variable
+            if self.reverse:
+                count = arith.SubIOp(index(end - begin - 1), count).result
+            now = arith.AddIOp(count, index(begin)).result
+            time = DynamicTime(begin, end, count, now)
+            scf.YieldOp(self._body(list(loop.inner_iter_args), lambda clock: time))
+        return list(loop.results)
+
+    def _body(self, states: Values, time_at: Callable[[_Clock | None], Time]) -> Values:
+        """One step: every equation in order, on the latest states."""
+        known: dict[ir.Value, ir.Value] = dict(zip(self.block.arguments, states, strict=True))
+        for op in self.inner:
+            copy = op.clone().operation
+            _use_states(copy, known)
+            if op.name != "ted.compute":
+                known.update(zip(op.results, copy.results, strict=True))
+                continue
+            with op.location:
+                piece = from_compute(copy)
+                results = list(piece.inits)
+                if not piece.is_empty:
+                    results = self._equation(op, piece, time_at)
+            known.update(zip(op.results, results, strict=True))
+            copy.erase()
+        return [known[v] for v in self.end.operands]
+
+    def _equation(
+        self, op: ir.Operation, piece: Piece, time_at: Callable[[_Clock | None], Time]
+    ) -> Values:
+        clock = self._clock(op, piece)
+        needed = [bool(list(r.uses)) for r in op.results]
+        axis = next(self.times[self.history[r]] for r in op.results if r in self.history)
+        dim, offset = (None, 0) if clock is None else (clock.dim, clock.offset)
+        return emit_step(piece, axis, dim, offset, time_at(clock), needed)
+
+
+def _use_states(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
+    """Let a copied op, and what is inside it, use the current states."""
+    for k, operand in enumerate(op.operands):
+        if operand in known:
+            op.operands[k] = known[operand]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                _use_states(inner.operation, known)
+
+
+def _turning_points(constraint: Constraint, piece: Piece, dim: int) -> set[int]:
+    """Values of the time dim at which a condition on it alone changes its answer."""
+    if dims_used(constraint.expr) != {dim}:
+        return set()
+    form = single_dim(constraint.expr, piece.rank)
+    if form is None:
+        return set(range(piece.extents[dim] + 1))
+    _, factor, constant = form
+    if constraint.is_equality:
+        at = -constant // factor
+        return {at, at + 1}
+    # factor * d + constant >= 0 begins to hold, or ends to, at the rounded root.
+    return {-(constant // factor)} if factor > 0 else {constant // -factor + 1}
