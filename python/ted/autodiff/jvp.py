@@ -18,17 +18,14 @@ from ted.autodiff.vjp import (
     DIFFERENTIABLE,
     Override,
     active_tensors,
-    row_major,
     sweep_order,
+    winning_part,
 )  # fmt: skip
 from ted.errors import DerivativeError, SourceLocation
-from ted.ir.dtypes import INDEX, INT64
 from ted.ir.equations import Equation, System, Tensor
 from ted.ir.scalar import (
     Expr,
     add,
-    cast,
-    compare,
     const,
     load,
     mul,
@@ -100,17 +97,7 @@ def _pushed_equation(
         tangent = replace_nodes(tangent, {equation.body: load(tensor, equation.write)})
     if equation.combiner == "set":
         return replace(equation, body=tangent)
-    if equation.combiner != "add" and equation.parallel != equation.rank:
-        taken = load(_argument(tensor, equation), equation.write)
-        here = compare("eq", cast(taken, INDEX), row_major(equation))
-        tangent = select(here, tangent, const(0, tangent.dtype))
-    return replace(equation, combiner="add", body=tangent)
-
-
-def _argument(tensor: Tensor, equation: Equation) -> Tensor:
-    """The tensor of the first index at which the extremum is reached."""
-    search = replace(equation, combiner=f"arg{equation.combiner}")
-    return replace(tensor, name=f"arg_{tensor.name}", dtype=INT64, fill=-1, equations=(search,))
+    return replace(equation, combiner="add", body=winning_part(tensor, equation, tangent))
 
 
 # ------------------------------------------------------------------ one body

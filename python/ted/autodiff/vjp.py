@@ -73,15 +73,17 @@ def vjp(
     for output, seed in zip(system.outputs, seeds, strict=True):
         summands[output].append(seed)
     for group in reversed(groups):
+        recurrent = is_recurrence(group)
         moving = [t for t in group if t in active]
         for tensor in moving:
-            adjoints[tensor] = _started(tensor, summands[tensor], seeds, is_recurrence(group))
+            adjoints[tensor] = _started(tensor, summands[tensor], seeds, recurrent)
+            if not recurrent and adjoints[tensor] not in heads:  # a user's override may look at it
+                finish_adjoint(adjoints[tensor], tensor, summands[tensor])
         for tensor in moving if any(summands[t] for t in moving) else ():
             for operand, summand in _pulled_back(tensor, adjoints[tensor], active, overrides):
                 summands[operand].append(summand)
-        for tensor in moving:
-            if adjoints[tensor] not in heads:
-                finish_adjoint(adjoints[tensor], tensor, summands[tensor])
+        for tensor in moving if recurrent else ():
+            finish_adjoint(adjoints[tensor], tensor, summands[tensor])
     return Adjoints(adjoints, {t: summands[t] for t in adjoints})
 
 
@@ -166,7 +168,7 @@ def equation_vjp(
             f"got {equation.combiner}",
             equation.location,
         )
-    seed = _seed(tensor, equation, cotangent)
+    seed = winning_part(tensor, equation, load(cotangent, equation.write))
     pairs = read_adjoints(equation.body, seed, active.__contains__, equation.location)
     pairs = [(read, _reuse_value(tensor, equation, g)) for read, g in pairs]
     domains = [support(g, equation.domain) for _, g in pairs]
@@ -187,17 +189,16 @@ def _scatter(equation: Equation, write: tuple[Expr, ...], body: Expr, domain: An
     )
 
 
-def _seed(tensor: Tensor, equation: Equation, cotangent: Tensor) -> Expr:
-    """The cotangent at the written point; for max and min only where this point was taken."""
-    seed = load(cotangent, equation.write)
+def winning_part(tensor: Tensor, equation: Equation, value: Expr) -> Expr:
+    """`value` itself; under max and min only at the points that reach the extremum, else zero."""
     if equation.combiner not in ("max", "min") or equation.parallel == equation.rank:
-        return seed
-    zero = const(0, seed.dtype)
+        return value
+    zero = const(0, value.dtype)
     if equation.ties == "even" or equation.is_scatter:
         taken = compare("eq", equation.body, load(tensor, equation.write))
-        return select(taken, div(seed, load(_winners(tensor, equation), equation.write)), zero)
+        return select(taken, div(value, load(_winners(tensor, equation), equation.write)), zero)
     argument = load(_argument(tensor, equation), equation.write)
-    return select(compare("eq", cast(argument, INDEX), row_major(equation)), seed, zero)
+    return select(compare("eq", cast(argument, INDEX), row_major(equation)), value, zero)
 
 
 def _winners(tensor: Tensor, equation: Equation) -> Tensor:

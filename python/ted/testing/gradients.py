@@ -1,12 +1,14 @@
 """Check gradients against numbers: `check_grads`, by random cotangents and central differences.
 
-For y = f(x), a random cotangent dy and a random direction v, two ways to one number:
+For y = f(x), a random cotangent dy and a random direction v, several ways to one number:
 
     <dy, J v>   from five evaluations of f on the line x + t v   (error of order h**4)
     <J^T dy, v> from the VJP under test
+    <dy, J v>   from the JVP under test, whose J v is also compared with differences
 
-No Jacobian is built.  Order 2 checks the VJP, as a function of x and dy, in the same way.  At kinks
-(relu at 0, tied maxima) differences have no meaning; one that is merely near is stepped over.
+No Jacobian is built.  Order 2 checks the VJP, as a function of x and dy, in the same way, and the
+JVP as a function of x and v.  At kinks (relu at 0, tied maxima) differences have no meaning; one
+that is merely near is stepped over.
 """
 
 from __future__ import annotations
@@ -17,28 +19,28 @@ from typing import Any
 
 import numpy as np
 
+from ted.api.differentiating import differentiate
+from ted.api.modes import push_tensors
 from ted.errors import DerivativeError
 from ted.frontend import tensors as frontend
 from ted.frontend.trees import flatten
 from ted.ir.equations import Tensor
+from ted.testing.differences import SHRINKS, Array, Line, is_float
 from ted.testing.tracing import interpreted, nodes, numpy_type, tensors, traced
-from ted.transforms.gradient import differentiate
 
-Array = np.ndarray[Any, Any]
 Tensors = Sequence[frontend.Tensor]
 Evaluate = Callable[[Tensors, Tensors], Callable[..., Sequence[Array]]]
 Differentiate = Callable[[Tensors, Tensors, Tensors], Tensors]
 
-# f(x + t v) is asked at t = k * step; the weights cancel all terms up to the fourth order.
-STENCIL = {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12}
+MODES = ("fwd", "rev")
+Function = tuple[Sequence[Tensor], Sequence[Tensor], "list[Array]"]  # inputs, outputs, a point
+
 LISTED_ELEMENTS = 256
 
-# The step balances rounding (epsilon / step) and the stencil's error (step**4); the tolerance
-# leaves two orders of magnitude above both.
-STEPS = {"float64": 1e-3, "float32": 3e-2, "float16": 0.125, "bfloat16": 0.25}
-SHRINKS = (1, 1 / 16, 1 / 256)  # a kink nearer than the step gives a second and a third chance
-MANTISSAS = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
+# Two orders of magnitude above the errors of the differences.
 TOLERANCES = {"float64": 1e-7, "float32": 2e-3, "float16": 0.1, "bfloat16": 0.3}
+# Both modes sum the same terms, in another order: rounding only, with room for cancellation.
+IDENTITY_TOLERANCES = {"float64": 1e-10, "float32": 1e-4, "float16": 0.05, "bfloat16": 0.2}
 
 
 def check_grads(
@@ -50,43 +52,48 @@ def check_grads(
     tolerance: float | None = None,
     evaluate: Evaluate | None = None,
     derive: Differentiate | None = None,
+    push: Differentiate | None = None,
 ) -> None:
-    """Compare the VJPs of a function of tensors with central differences.
+    """Compare the VJPs ("rev") and JVPs ("fwd") of a function of tensors with central differences.
+
+    With both modes their identity <J v, dy> = <v, J^T dy> is checked too, to rounding, and at
+    higher orders every mixture of the two.
 
     `function` is a callable, traced on the types of `args` (arrays, or nests of arrays) with floats
     as float64, or a pair (outputs, inputs) of tensors.  `evaluate` makes a callable of arrays from
     inputs and outputs: the reference interpreter, or `ted.compile`.  `derive` gives gradients from
-    outputs, inputs and heads: what `ted.differentiate` does, by default.
-    Raises: DerivativeError naming the argument and the element that differ most.
+    outputs, inputs and heads: what `ted.differentiate` does, by default; `push` gives tangents of
+    the outputs from outputs, inputs and tangents, as `ted.jvp` does.
+    Raises: DerivativeError naming the argument or output and the element that differ most.
     """
-    if any(mode != "rev" for mode in modes):
-        raise DerivativeError(f"check_grads: modes are 'rev', got {list(modes)}")
+    if not modes or any(mode not in MODES for mode in modes):
+        raise DerivativeError(f"check_grads: modes are some of {MODES}, got {list(modes)}")
     arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
     if callable(function):
-        arrays = [a.astype(np.float64) if _is_float(a) else a for a in arrays]
+        arrays = [a.astype(np.float64) if is_float(a) else a for a in arrays]
         outputs, inputs = traced(function, list(args), arrays)
     else:
         outputs, inputs = nodes(function[0]), nodes(function[1])
     generator = np.random.default_rng(seed)
+    functions: list[Function] = [(inputs, outputs, arrays)]
     for level in range(1, order + 1):
-        check = _Check(
-            tuple(inputs), tuple(outputs), arrays, level, generator, tolerance,
-            evaluate or interpreted, derive or _differentiate,
-        )  # fmt: skip
-        inputs, outputs, arrays = check.run()
-
-
-def _is_float(array: Array) -> bool:
-    return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
+        checks = [
+            _Check(
+                tuple(known), tuple(results), point, level, generator, tolerance,
+                evaluate or interpreted, derive or _differentiate, push or push_tensors,
+            )
+            for known, results, point in functions
+        ]  # fmt: skip
+        functions = [function for check in checks for function in check.run(modes)]
 
 
 def _differentiate(outputs: Tensors, inputs: Tensors, heads: Tensors) -> Tensors:
-    return tensors(differentiate(nodes(outputs), nodes(inputs), nodes(heads)).gradients)
+    return list(differentiate(outputs, inputs, heads))
 
 
 @dataclass(frozen=True)
 class _Check:
-    """One order: a function, a point, and where its VJP comes from."""
+    """One order: a function, a point, and where its derivatives come from."""
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
@@ -96,38 +103,113 @@ class _Check:
     tolerance: float | None
     evaluate: Evaluate
     derive: Differentiate
+    push: Differentiate
 
-    def run(self) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], list[Array]]:
-        """Compare; then the VJP as a function of inputs and heads, for the next order."""
+    def run(self, modes: Sequence[str]) -> list[Function]:
+        """Compare; then the VJP and the JVP as functions of more, for the next order."""
         outputs = tuple(t for t in self.outputs if t.dtype.is_float)
         if not outputs or not self.active:
             raise DerivativeError("check_grads: a float output and a float argument, got none")
+        cotangents = [self._random(t.shape, t.dtype.name) for t in outputs]
+        unit = [self._direction(self.inputs[k].shape) for k in self.active]
+        forward = self.evaluate(tensors(self.inputs), tensors(outputs))
+        line = Line(forward, self.arrays, cotangents)
+        found: list[Function] = []
+        products: list[float] = []
+        if "rev" in modes:
+            function, products = self._reverse(outputs, line, unit)
+            found.append(function)
+        if "fwd" in modes:
+            function, terms = self._forward(outputs, line, unit)
+            found.append(function)
+            if "rev" in modes:
+                self._identity(products, terms)
+        return found
+
+    def _reverse(
+        self, outputs: tuple[Tensor, ...], line: Line, unit: list[Array]
+    ) -> tuple[Function, list[float]]:
+        """Compare the VJP; also the terms of <J^T dy, v>."""
         heads = tuple(Tensor(f"d{t.name}", t.shape, t.dtype) for t in outputs)
         known = [self.inputs[k] for k in self.active]
         gradients = tuple(nodes(self.derive(*map(tensors, (outputs, known, heads)))))
-        self._shapes(gradients)
-        cotangents = [self._random(h.shape, h.dtype.name) for h in heads]
-        forward = self.evaluate(tensors(self.inputs), tensors(outputs))
+        self._types(gradients, known, "a gradient of the argument's type")
         backward = self.evaluate(tensors([*self.inputs, *heads]), tensors(gradients))
-        found = [np.asarray(g, np.float64) for g in backward(*self.arrays, *cotangents)]
-        directions = [self._direction(self.inputs[k].shape) for k in self.active]
-        line = _Line(forward, self.arrays, cotangents)
-        if not self._agree(line, dict(zip(self.active, directions, strict=True)), found):
-            raise DerivativeError(self._explain(line, directions, found))
-        return (*self.inputs, *heads), gradients, [*self.arrays, *cotangents]
+        values = backward(*self.arrays, *line.cotangents)
+        found = [np.asarray(g, np.float64) for g in values]
+        if not self._agree(line, dict(zip(self.active, unit, strict=True)), found):
+            raise DerivativeError(self._explain(line, unit, found))
+        terms = [x for g, v in zip(found, unit, strict=True) for x in (g * v).ravel()]
+        return ((*self.inputs, *heads), gradients, [*self.arrays, *line.cotangents]), terms
+
+    def _forward(
+        self, outputs: tuple[Tensor, ...], line: Line, unit: list[Array]
+    ) -> tuple[Function, list[float]]:
+        """Compare the JVP element by element; also the terms of <dy, J v>."""
+        known = [self.inputs[k] for k in self.active]
+        moving = tuple(Tensor(f"{t.name}_dot", t.shape, t.dtype) for t in known)
+        pushed = tuple(nodes(self.push(*map(tensors, (outputs, known, moving)))))
+        self._types(pushed, outputs, "a tangent of the output's type")
+        pairs = zip(unit, known, strict=True)
+        directions = [v.astype(numpy_type(t.dtype.name)) for v, t in pairs]
+        values = self.evaluate(tensors([*self.inputs, *moving]), tensors(pushed))(
+            *self.arrays, *directions
+        )
+        found = [np.asarray(v, np.float64) for v in values]
+        worst = self._worst_tangent(line, dict(zip(self.active, unit, strict=True)), found)
+        if worst is not None:
+            raise DerivativeError(
+                f"check_grads: order {self.level}: the JVP equals central differences, got {worst}"
+            )
+        weighted = [
+            v * np.asarray(dy, np.float64) for v, dy in zip(found, line.cotangents, strict=True)
+        ]
+        terms = [x for products in weighted for x in products.ravel()]
+        return ((*self.inputs, *moving), pushed, [*self.arrays, *directions]), terms
+
+    def _worst_tangent(
+        self, line: Line, directions: dict[int, Array], found: Sequence[Array]
+    ) -> str | None:
+        """The element of J v that differs most at every step, None when one step agrees."""
+        worst: tuple[float, str] = (-1.0, "")
+        for shrink in SHRINKS:
+            worst = (-1.0, "")
+            for t, value, (slope, rounding) in zip(
+                [t for t in self.outputs if t.dtype.is_float], found,
+                line.derivative(directions, shrink), strict=True,
+            ):  # fmt: skip
+                size = np.abs(slope).max(initial=0) + np.abs(value).max(initial=0)
+                error = np.abs(value - slope) - rounding - self._tolerance() * size
+                error = np.where(np.isfinite(error), error, np.inf)
+                if error.size and error.max() > 0:
+                    at = np.unravel_index(int(error.argmax()), error.shape)
+                    text = f"{t.name}_dot{[int(n) for n in at]} = {value[at]:.9g}"
+                    text += f" and {slope[at]:.9g}"
+                    worst = max(worst, (float(error.max()), text))
+            if worst[0] < 0:
+                return None
+        return worst[1]
+
+    def _identity(self, reverse: Sequence[float], forward: Sequence[float]) -> None:
+        limit = self._tolerance(IDENTITY_TOLERANCES)
+        scale = float(np.abs(reverse).sum() + np.abs(forward).sum())
+        a, b = float(np.sum(forward)), float(np.sum(reverse))
+        if not _close(a, b, limit * scale):
+            raise DerivativeError(
+                f"check_grads: order {self.level}: <J v, dy> equals <v, J^T dy>, got {a:.17g} by "
+                f"forward and {b:.17g} by reverse mode"
+            )
 
     @property
     def active(self) -> list[int]:
         """The arguments of float type."""
         return [k for k, t in enumerate(self.inputs) if t.dtype.is_float]
 
-    def _shapes(self, gradients: Sequence[Tensor]) -> None:
-        for k, gradient in zip(self.active, gradients, strict=True):
-            primal = self.inputs[k]
-            if (gradient.shape, gradient.dtype) != (primal.shape, primal.dtype):
+    def _types(self, found: Sequence[Tensor], like: Sequence[Tensor], rule: str) -> None:
+        for tensor, primal in zip(found, like, strict=True):
+            if (tensor.shape, tensor.dtype) != (primal.shape, primal.dtype):
                 raise DerivativeError(
-                    f"check_grads: a gradient of the argument's type, got "
-                    f"{gradient.dtype}{list(gradient.shape)} for {primal}"
+                    f"check_grads: {rule}, got {tensor.dtype}{list(tensor.shape)} for {primal}"
                 )
 
     def _random(self, shape: tuple[int, ...], dtype: str) -> Array:
@@ -138,7 +220,7 @@ class _Check:
         direction = self._random(shape, "float64")
         return direction / max(float(np.linalg.norm(direction)), 1e-30)
 
-    def _agree(self, line: _Line, directions: dict[int, Array], found: Sequence[Array]) -> bool:
+    def _agree(self, line: Line, directions: dict[int, Array], found: Sequence[Array]) -> bool:
         pairs = zip(self.active, found, strict=True)
         terms = [g * directions[k] for k, g in pairs if k in directions]
         product = sum(float(t.sum()) for t in terms)
@@ -149,14 +231,14 @@ class _Check:
                 return True
         return False
 
-    def _tolerance(self) -> float:
+    def _tolerance(self, table: dict[str, float] = TOLERANCES) -> float:
         """Relative to the terms of the products; by default that of the coarsest type."""
         if self.tolerance is not None:
             return self.tolerance
         types = [t.dtype for t in (*self.inputs, *self.outputs) if t.dtype.is_float]
-        return max(TOLERANCES[t.name] for t in types)
+        return max(table[t.name] for t in types)
 
-    def _explain(self, line: _Line, directions: Sequence[Array], found: Sequence[Array]) -> str:
+    def _explain(self, line: Line, directions: Sequence[Array], found: Sequence[Array]) -> str:
         """The argument that differs, and its worst element by differences along coordinates."""
         worst: tuple[float, str] = (-1.0, "the arguments together")
         for position, k in enumerate(self.active):
@@ -168,7 +250,7 @@ class _Check:
             f"check_grads: order {self.level}: the VJP equals central differences, got {worst[1]}"
         )
 
-    def _elements(self, line: _Line, k: int, found: Array) -> Iterator[tuple[float, str]]:
+    def _elements(self, line: Line, k: int, found: Array) -> Iterator[tuple[float, str]]:
         shape, name = self.inputs[k].shape, self.inputs[k].name
         for flat in range(min(found.size, LISTED_ELEMENTS)):
             at = np.unravel_index(flat, shape)
@@ -179,46 +261,6 @@ class _Check:
             error = abs(slope - value) if np.isfinite(slope - value) else np.inf
             where = [int(n) for n in at]
             yield error, f"d{name}{where} = {value:.9g} and {slope:.9g} (argument {k})"
-
-
-@dataclass(frozen=True)
-class _Line:
-    """<dy, f> along lines through one point."""
-
-    forward: Callable[..., Sequence[Array]]
-    arrays: Sequence[Array]
-    cotangents: Sequence[Array]
-
-    def slope(self, directions: dict[int, Array], shrink: float) -> tuple[float, float, float]:
-        """The derivative along directions of some arguments, the size of its terms, its rounding.
-
-        Values of f that cancel leave a few epsilons of theirs, divided by the step.
-        """
-        coarsest = max((a for a in self.arrays if _is_float(a)), key=lambda a: STEPS[a.dtype.name])
-        step = STEPS[coarsest.dtype.name] * shrink
-        slope = size = rounding = 0.0
-        with np.errstate(all="ignore"):
-            total: list[Any] = [np.float64(0)] * len(self.cotangents)
-            largest: list[Any] = list(total)
-            for k, weight in STENCIL.items():
-                values = self.forward(*self._moved(directions, k * step))
-                wide = [np.asarray(v, np.float64) for v in values]
-                total = [t + weight / step * v for t, v in zip(total, wide, strict=True)]
-                largest = [np.maximum(m, np.abs(v)) for m, v in zip(largest, wide, strict=True)]
-            for dy, jv, value in zip(self.cotangents, total, largest, strict=True):
-                cotangent = np.asarray(dy, np.float64)
-                slope += float((cotangent * jv).sum())
-                size += float(np.abs(cotangent * jv).sum())
-                rounding += float(np.abs(cotangent * value).sum())
-        epsilon = 2.0 ** -MANTISSAS[coarsest.dtype.name]
-        return slope, size, 16 * epsilon / step * rounding
-
-    def _moved(self, directions: dict[int, Array], distance: float) -> list[Array]:
-        moved = list(self.arrays)
-        for k, direction in directions.items():
-            shifted = self.arrays[k].astype(np.float64) + distance * direction
-            moved[k] = shifted.astype(self.arrays[k].dtype)
-        return moved
 
 
 def _close(a: float, b: float, limit: float) -> bool:
