@@ -83,6 +83,7 @@ PASSES: dict[str, Row] = {
     "ted-pass-destinations": Row(
         "ted.lowering", "write function results into memory that the caller provides"
     ),
+    "ted-promote-buffers": Row("ted.lowering", "keep small buffers on the stack, within a budget"),
     "ted-convert-copies": Row("ted.lowering", "turn memref.copy into linalg.copy"),
     "ted-unroll-small-loops": Row(
         "ted.lowering", "turn innermost loops of few trips into straight-line code"

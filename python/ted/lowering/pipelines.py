@@ -37,7 +37,6 @@ BUFFERIZE = (
     "one-shot-bufferize{bufferize-function-boundaries=1 "
     "function-boundary-type-conversion=identity-layout-map}"
 )
-STACK = "promote-buffers-to-stack{max-alloc-size-in-bytes=65536 max-rank-of-allocated-memref=8}"
 
 CPU_STAGES: tuple[Stage, ...] = (
     Stage(
@@ -77,10 +76,8 @@ CPU_STAGES: tuple[Stage, ...] = (
             ),
             Step("ted-fuse-columns", "on memrefs: a parallel loop on tensors carries no total"),
             Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
-            Step(
-                f"func.func(buffer-hoisting,buffer-loop-hoisting,{STACK})",
-                "small buffers of rows",
-            ),
+            Step("func.func(buffer-hoisting,buffer-loop-hoisting)", "one for all iterations"),
+            Step("ted-promote-buffers", "before deallocation, after loops are serial"),
             Step(
                 "canonicalize,cse,fold-memref-alias-ops,canonicalize,cse",
                 "views fold into loads",
