@@ -164,7 +164,7 @@ def run_pipeline(
     text = pipeline_text(until, after, stages)
     before = module.operation.clone()
     try:
-        pass_driver.run_pipeline(module, text, verify_each=False)
+        pass_driver.run_pipeline(module, text)
     except PassFailed as error:
         raise PassFailed(f"{error}; {_reproducer(before, text)}") from error
     finally:
