@@ -1,9 +1,9 @@
 """`ted.compute` on tensors -> `linalg` and loops on tensors: the pass `convert-ted-to-linalg`.
 
 Each equation becomes one piece (`piece.py`), which takes the first road that fits:
-contractions -> named operations on padded operands (`contraction_forms.py`); constraints of single
-dims -> smaller boxes without them (`box_cuts.py`); whole boxes -> `linalg.generic`; the rest
--> loop nests with exact bounds (`loops.py`).
+contractions -> named operations on padded operands (`contraction_forms.py`); constraints -> smaller
+boxes without them (`cells.py`, `parts.py`); whole boxes -> `linalg.generic`; the rest -> loop nests
+with exact bounds (`loops.py`).
 """
 
 from __future__ import annotations
