@@ -115,7 +115,7 @@ class _Check:
         forward = self.evaluate(tensors(self.inputs), tensors(outputs))
         line = Line(forward, self.arrays, cotangents)
         found: list[Function] = []
-        products: list[float] = []
+        products: Sequence[float] = ()
         if "rev" in modes:
             function, products = self._reverse(outputs, line, unit)
             found.append(function)
@@ -128,7 +128,7 @@ class _Check:
 
     def _reverse(
         self, outputs: tuple[Tensor, ...], line: Line, unit: list[Array]
-    ) -> tuple[Function, list[float]]:
+    ) -> tuple[Function, Sequence[float]]:
         """Compare the VJP; also the terms of <J^T dy, v>."""
         heads = tuple(Tensor(f"d{t.name}", t.shape, t.dtype) for t in outputs)
         known = [self.inputs[k] for k in self.active]
@@ -139,12 +139,12 @@ class _Check:
         found = [np.asarray(g, np.float64) for g in values]
         if not self._agree(line, dict(zip(self.active, unit, strict=True)), found):
             raise DerivativeError(self._explain(line, unit, found))
-        terms = [x for g, v in zip(found, unit, strict=True) for x in (g * v).ravel()]
+        terms = [float(x) for g, v in zip(found, unit, strict=True) for x in (g * v).ravel()]
         return ((*self.inputs, *heads), gradients, [*self.arrays, *line.cotangents]), terms
 
     def _forward(
         self, outputs: tuple[Tensor, ...], line: Line, unit: list[Array]
-    ) -> tuple[Function, list[float]]:
+    ) -> tuple[Function, Sequence[float]]:
         """Compare the JVP element by element; also the terms of <dy, J v>."""
         known = [self.inputs[k] for k in self.active]
         moving = tuple(Tensor(f"{t.name}_dot", t.shape, t.dtype) for t in known)
@@ -164,7 +164,7 @@ class _Check:
         weighted = [
             v * np.asarray(dy, np.float64) for v, dy in zip(found, line.cotangents, strict=True)
         ]
-        terms = [x for products in weighted for x in products.ravel()]
+        terms = [float(x) for products in weighted for x in products.ravel()]
         return ((*self.inputs, *moving), pushed, [*self.arrays, *directions]), terms
 
     def _worst_tangent(
