@@ -108,3 +108,54 @@ func.func @equal_and_dead(%a: tensor<4xf32>, %init: tensor<4xf32>) -> (tensor<4x
   } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Two histories of different types, in reverse; the second reads the first at the same step.
+// CHECK-LABEL: func.func @recurrence
+// CHECK: %[[S:.*]]:2 = "ted.scan"(%{{.*}}, %{{.*}}) ({
+// CHECK-NEXT: ^bb0(%[[C0:.*]]: tensor<5xf64>, %[[H0:.*]]: tensor<2x5xf32>):
+// CHECK: %[[C1:.*]] = "ted.compute"(%[[C0]], %{{.*}}, %[[C0]])
+// CHECK: %[[H1:.*]] = "ted.compute"(%[[C1]], %[[H0]])
+// CHECK: "ted.yield"(%[[C1]], %[[H1]]) : (tensor<5xf64>, tensor<2x5xf32>) -> ()
+// CHECK: {reverse = true, steps = 5 : i64, times = array<i64: 0, 1>} : (tensor<5xf64>, tensor<2x5xf32>) -> (tensor<5xf64>, tensor<2x5xf32>)
+// CHECK: return %[[S]]#0, %[[S]]#1
+func.func @recurrence(%x: tensor<5xf64>, %c: tensor<5xf64>, %h: tensor<2x5xf32>)
+    -> (tensor<5xf64>, tensor<2x5xf32>) {
+  %0:2 = "ted.scan"(%c, %h) ({
+  ^bb0(%c0: tensor<5xf64>, %h0: tensor<2x5xf32>):
+    %c1 = "ted.compute"(%c0, %x, %c0) ({
+    ^bb0(%after: f64, %now: f64):
+      %sum = arith.addf %after, %now : f64
+      "ted.yield"(%sum) : (f64) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"],
+      domain = affine_set<(d0) : (0 == 0)>,
+      reads = [affine_map<(d0) -> (d0 + 1)>, affine_map<(d0) -> (d0)>],
+      guards = [affine_set<(d0) : (-d0 + 3 >= 0)>, affine_set<(d0) : (0 == 0)>],
+      write = affine_map<(d0) -> (d0)>, combiner = "set"
+    } : (tensor<5xf64>, tensor<5xf64>, tensor<5xf64>) -> tensor<5xf64>
+    %h1 = "ted.compute"(%c1, %h0) ({
+    ^bb0(%now: f64):
+      %small = arith.truncf %now : f64 to f32
+      "ted.yield"(%small) : (f32) -> ()
+    }) {
+      extents = array<i64: 2, 5>, iterators = ["parallel", "parallel"],
+      domain = affine_set<(d0, d1) : (0 == 0)>, reads = [affine_map<(d0, d1) -> (d1)>],
+      guards = [affine_set<(d0, d1) : (0 == 0)>],
+      write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "set"
+    } : (tensor<5xf64>, tensor<2x5xf32>) -> tensor<2x5xf32>
+    "ted.yield"(%c1, %h1) : (tensor<5xf64>, tensor<2x5xf32>) -> ()
+  }) {times = array<i64: 0, 1>, steps = 5 : i64, reverse = true}
+    : (tensor<5xf64>, tensor<2x5xf32>) -> (tensor<5xf64>, tensor<2x5xf32>)
+  func.return %0#0, %0#1 : tensor<5xf64>, tensor<2x5xf32>
+}
+
+// CLEAN-LABEL: func.func @dead_recurrence
+// CLEAN-NOT: ted.scan
+// CLEAN: return
+func.func @dead_recurrence(%c: tensor<5xf64>) {
+  %0 = "ted.scan"(%c) ({
+  ^bb0(%c0: tensor<5xf64>):
+    "ted.yield"(%c0) : (tensor<5xf64>) -> ()
+  }) {times = array<i64: 0>, steps = 5 : i64, reverse = false} : (tensor<5xf64>) -> tensor<5xf64>
+  func.return
+}

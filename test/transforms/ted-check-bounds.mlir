@@ -111,3 +111,125 @@ func.func @element_set_twice(%A: tensor<4xf32>, %I: tensor<2xf32>) -> tensor<2xf
   } : (tensor<4xf32>, tensor<2xf32>) -> tensor<2xf32>
   func.return %C : tensor<2xf32>
 }
+
+// -----
+
+// All earlier steps may be read, and a history of this step that is complete.
+func.func @triangle_of_earlier_steps(%x: tensor<5xf32>, %s: tensor<5xf32>, %y: tensor<5xf32>)
+    -> tensor<5xf32> {
+  %0:2 = "ted.scan"(%s, %y) ({
+  ^bb0(%s0: tensor<5xf32>, %y0: tensor<5xf32>):
+    %s1 = "ted.compute"(%y0, %s0) ({
+    ^bb0(%a: f32):
+      "ted.yield"(%a) : (f32) -> ()
+    }) {
+      extents = array<i64: 5, 5>, iterators = ["parallel", "reduction"],
+      domain = affine_set<(d0, d1) : (d0 - d1 - 1 >= 0)>,
+      reads = [affine_map<(d0, d1) -> (d1)>], guards = [affine_set<(d0, d1) : (0 == 0)>],
+      write = affine_map<(d0, d1) -> (d0)>, combiner = "add"
+    } : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+    %y1 = "ted.compute"(%s1, %x, %y0) ({
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.mulf %a, %b : f32
+      "ted.yield"(%c) : (f32) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+      reads = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      guards = [affine_set<(d0) : (0 == 0)>, affine_set<(d0) : (0 == 0)>],
+      write = affine_map<(d0) -> (d0)>, combiner = "set"
+    } : (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+    "ted.yield"(%s1, %y1) : (tensor<5xf32>, tensor<5xf32>) -> ()
+  }) {times = array<i64: 0, 0>, steps = 5 : i64, reverse = false}
+    : (tensor<5xf32>, tensor<5xf32>) -> (tensor<5xf32>, tensor<5xf32>)
+  func.return %0#1 : tensor<5xf32>
+}
+
+// -----
+
+func.func @a_step_that_reads_the_next(%init: tensor<5xf32>) -> tensor<5xf32> {
+  %c = "ted.scan"(%init) ({
+  ^bb0(%c0: tensor<5xf32>):
+    // expected-error @+1 {{ted.scan: a step of history 0 reads the future: history 0 at time d0 + 1 = 1 in the step of time d0 = 0, first at d0=0}}
+    %c1 = "ted.compute"(%c0, %c0) ({
+    ^bb0(%a: f32):
+      "ted.yield"(%a) : (f32) -> ()
+    }) {
+      extents = array<i64: 4>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+      reads = [affine_map<(d0) -> (d0 + 1)>], guards = [affine_set<(d0) : (0 == 0)>],
+      write = affine_map<(d0) -> (d0)>, combiner = "set"
+    } : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+    "ted.yield"(%c1) : (tensor<5xf32>) -> ()
+  }) {times = array<i64: 0>, steps = 5 : i64, reverse = false} : (tensor<5xf32>) -> tensor<5xf32>
+  func.return %c : tensor<5xf32>
+}
+
+// -----
+
+func.func @a_step_that_reads_what_it_has_yet_to_write(%init: tensor<5xf32>) -> tensor<5xf32> {
+  %c = "ted.scan"(%init) ({
+  ^bb0(%c0: tensor<5xf32>):
+    // expected-error @+1 {{a step of history 0 reads the future: history 0 at time d0//2 = 0 in the step of time d0 = 0, first at d0=0}}
+    %c1 = "ted.compute"(%c0, %c0) ({
+    ^bb0(%a: f32):
+      "ted.yield"(%a) : (f32) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+      reads = [affine_map<(d0) -> (d0 floordiv 2)>], guards = [affine_set<(d0) : (0 == 0)>],
+      write = affine_map<(d0) -> (d0)>, combiner = "set"
+    } : (tensor<5xf32>, tensor<5xf32>) -> tensor<5xf32>
+    "ted.yield"(%c1) : (tensor<5xf32>) -> ()
+  }) {times = array<i64: 0>, steps = 5 : i64, reverse = false} : (tensor<5xf32>) -> tensor<5xf32>
+  func.return %c : tensor<5xf32>
+}
+
+// -----
+
+// In reverse the next step is in the past; at a computed index the guard still counts.
+func.func @the_next_step_in_reverse(%at: tensor<4xi64>, %init: tensor<5x4xf32>)
+    -> tensor<5x4xf32> {
+  %c = "ted.scan"(%init) ({
+  ^bb0(%c0: tensor<5x4xf32>):
+    %c1 = "ted.compute"(%at, %c0) ({
+    ^bb0(%n: i64):
+      %t = "ted.index"() {dim = 0 : i64} : () -> index
+      %one = arith.constant 1 : index
+      %next = arith.addi %t, %one : index
+      %four = arith.constant 4 : index
+      %inside = arith.cmpi slt, %t, %four : index
+      %j = arith.index_cast %n : i64 to index
+      %a = "ted.load"(%c0, %inside, %next, %j) {mode = "check"}
+          : (tensor<5x4xf32>, i1, index, index) -> f32
+      "ted.yield"(%a) : (f32) -> ()
+    }) {
+      extents = array<i64: 5, 4>, iterators = ["parallel", "parallel"],
+      domain = affine_set<(d0, d1) : (0 == 0)>,
+      reads = [affine_map<(d0, d1) -> (d1)>], guards = [affine_set<(d0, d1) : (0 == 0)>],
+      write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "set"
+    } : (tensor<4xi64>, tensor<5x4xf32>) -> tensor<5x4xf32>
+    "ted.yield"(%c1) : (tensor<5x4xf32>) -> ()
+  }) {times = array<i64: 0>, steps = 5 : i64, reverse = true}
+    : (tensor<5x4xf32>) -> tensor<5x4xf32>
+  func.return %c : tensor<5x4xf32>
+}
+
+// -----
+
+func.func @a_time_that_is_data(%at: tensor<5xi64>, %init: tensor<5xf32>) -> tensor<5xf32> {
+  %c = "ted.scan"(%init) ({
+  ^bb0(%c0: tensor<5xf32>):
+    // expected-error @+1 {{recurrence: times are affine indices, got}}
+    %c1 = "ted.compute"(%at, %c0) ({
+    ^bb0(%n: i64):
+      %yes = arith.constant true
+      %t = arith.index_cast %n : i64 to index
+      %a = "ted.load"(%c0, %yes, %t) {mode = "check"} : (tensor<5xf32>, i1, index) -> f32
+      "ted.yield"(%a) : (f32) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+      reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+      write = affine_map<(d0) -> (d0)>, combiner = "set"
+    } : (tensor<5xi64>, tensor<5xf32>) -> tensor<5xf32>
+    "ted.yield"(%c1) : (tensor<5xf32>) -> ()
+  }) {times = array<i64: 0>, steps = 5 : i64, reverse = false} : (tensor<5xf32>) -> tensor<5xf32>
+  func.return %c : tensor<5xf32>
+}

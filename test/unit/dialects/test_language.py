@@ -7,7 +7,7 @@ import re
 import pytest
 
 from ted import dialects
-from ted.dialects.ted import MAX_RUNS, ComputeOp, IndexOp, LoadOp, StopGradientOp, Ted
+from ted.dialects.ted import MAX_RUNS, ComputeOp, IndexOp, LoadOp, ScanOp, StopGradientOp, Ted
 from ted.mlir import PassManager, arith, func, ir, tensor
 
 
@@ -132,3 +132,36 @@ def test_a_failing_rule_is_a_diagnostic_and_never_an_exception_through_mlir(
     with dialects.make_context(), pytest.raises(ir.MLIRError) as caught:
         ir.Module.parse(examples()[0][1])
     assert "broken rule could not be checked" in caught.value.error_diagnostics[0].message
+
+
+def test_more_types_of_histories_than_irdl_can_hold_are_refused() -> None:
+    with dialects.make_context(), ir.Location.unknown():
+        types = [ir.RankedTensorType.get([2, k + 1], ir.F32Type.get()) for k in range(MAX_RUNS + 1)]
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+
+            @func.FuncOp.from_py_func(*types)
+            def main(*inits: ir.Value) -> None:
+                ScanOp.build(inits, times=[0] * len(inits), steps=2, body=lambda *states: states)
+
+        with pytest.raises(ir.MLIRError) as caught:
+            module.operation.verify()
+        message = caught.value.error_diagnostics[0].message
+        assert message.startswith("ted.scan: at most 64 runs of histories of equal type, got 65")
+
+
+def test_histories_of_many_types_leave_no_trace_of_irdl() -> None:
+    with dialects.make_context(), ir.Location.unknown():
+        types = [ir.RankedTensorType.get([2, k + 1], ir.F32Type.get()) for k in range(MAX_RUNS)]
+        module = ir.Module.create()
+        with ir.InsertionPoint(module.body):
+
+            @func.FuncOp.from_py_func(*types)
+            def main(*inits: ir.Value) -> list[ir.Value]:
+                made = ScanOp.build(
+                    inits, times=[0] * len(inits), steps=2, body=lambda *states: states
+                )
+                return list(made.operation.results)
+
+        assert module.operation.verify()
+        assert "SegmentSizes" not in str(module)
