@@ -21,7 +21,8 @@ _SPELLINGS = {
     "floordiv": "floordivsi divsi divui ceildivsi ceildivui", "mod": "remsi remui",
     "maximum": "maximumf maxnumf maxsi maxui", "minimum": "minimumf minnumf minsi minui",
     "abs": "absf absi", "lt": "cmpf cmpi isnan isinf isfinite", "select": "select copysign",
-    "and": "andi shli shrsi shrui", "or": "ori", "not": "xori", "pow": "powf fpowi", "round": "roundeven",
+    "and": "andi shli shrsi shrui", "or": "ori", "not": "xori", "pow": "powf fpowi",
+    "round": "roundeven",
 }  # fmt: skip
 WEIGHTS = {
     **{name: row.weight for name, row in OPERATIONS.items() if row.rule == "same"},
