@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, overload
 
@@ -10,6 +10,7 @@ from ted import dialects
 from ted.api.overrides import carry
 from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
 from ted.errors import DerivativeError
+from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Equation, System, topological
 from ted.ir.equations import Tensor as Node
@@ -70,7 +71,7 @@ class DifferentiationResult(Sequence[Tensor]):
         """Which gradients are gathers and what they cost, recomputed from the IR of the program
         that computes the outputs and the gradients."""
         nodes = [o.node for o in self.outputs] + list(self.found.gradients)
-        with dialects.make_context():
+        with dialects.session():
             module = to_module(System(placeholders(nodes), tuple(nodes), "gradient"))
             return report_function(module, "gradient", results=len(self.outputs))
 
@@ -112,10 +113,15 @@ def differentiate(
     chosen = user_derivatives(override, fdiff)
     found = differentiate_nodes(nodes, [t.node for t in wanted], [h.node for h in heads], chosen)
     carry(found.moved)
+    unique_names(System(placeholders(nodes), tuple(found.gradients)))
     return DifferentiationResult(tuple(outputs), tuple(wanted), found)
 
 
 def _listed(value: Any, what: str) -> list[Tensor]:
+    if not isinstance(value, Tensor | Iterable):
+        raise DerivativeError(
+            f"differentiate: {what} must be ted tensors, got {type(value).__name__} {value!r}"
+        )
     values = [value] if isinstance(value, Tensor) else list(value)
     for item in values:
         if not isinstance(item, Tensor):

@@ -49,6 +49,8 @@ def simplify(
             return equations
         clean = equations if tensor in keep else tidy_equations(tensor, _with_constants(equations))
         fill = tensor.fill if clean or tensor.fill is not None else 0  # no element: any value does
+        if tensor not in fixed and tensor not in keep and _is_uniform(tensor, clean):
+            fill, clean = clean[0].body.attr, ()
         same = clean == tensor.equations and fill is tensor.fill
         new = tensor if same else replace(tensor, equations=clean, fill=fill)
         if tensor in fixed or tensor in keep:
@@ -57,6 +59,13 @@ def simplify(
         return copied_tensor(new) or known.setdefault(key(tensor, new), new)
 
     return rewrite_system(system, visit)
+
+
+def _is_uniform(tensor: Tensor, equations: Sequence[Equation]) -> bool:
+    """Whether every element is set to one number."""
+    if len(equations) != 1 or equations[0].combiner != "set":
+        return False
+    return is_const(equations[0].body) and equations[0].covers(tensor.shape)
 
 
 def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equation, ...]:
