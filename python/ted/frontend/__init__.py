@@ -86,6 +86,7 @@ from ted.frontend.layout import (
     tril,
     triu,
 )
+from ted.frontend.reducers import reducer
 from ted.frontend.reductions import (
     all,
     any,
@@ -96,7 +97,6 @@ from ted.frontend.reductions import (
     mean,
     min,
     prod,
-    reducer,
     sum,
 )
 from ted.frontend.scalars import Scalar

@@ -79,9 +79,11 @@ def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
 
 def name_of(name: Any, what: str) -> str | None:
     """A name that is a string or absent."""
-    if name is None or (isinstance(name, str) and name):
-        return name
-    return fail(f"{what}: name must be a non-empty string, got {name!r}")
+    if name is None:
+        return None
+    if not isinstance(name, str) or not name or any("\ud800" <= c <= "\udfff" for c in name):
+        fail(f"{what}: name must be a non-empty string, got {name!r}")
+    return name
 
 
 def broadcast(shapes: Sequence[tuple[int, ...]], what: str) -> tuple[int, ...]:

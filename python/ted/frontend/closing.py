@@ -140,12 +140,11 @@ def outline(body: Expr, path: Expr, root: str) -> Expr:
 def _close_pending(tensor: PendingTensor, path: Expr, root: str) -> Tensor:
     assert tensor.reduction is not None
     path = _restrict(path, tensor)
-    if path is TRUE and tensor.whole is not None:
-        return tensor.whole
-    closed = close_reduction(f"{root}_{tensor.name}", tensor.axes, tensor.reduction, path, root)
-    if path is TRUE:
-        tensor.whole = closed
-    return closed
+    if path not in tensor.closed:
+        name = f"{root}_{tensor.name}"
+        made = close_reduction(name, tensor.axes, tensor.reduction, path, root)
+        tensor.closed[path] = made
+    return tensor.closed[path]
 
 
 def _restrict(path: Expr, tensor: PendingTensor) -> Expr:

@@ -59,7 +59,7 @@ class PendingTensor(Tensor):
 
     reduction: Reduction | None = None
     axes: tuple[Axis, ...] = ()
-    whole: Tensor | None = field(default=None)  # the closed form over the full box, once built
+    closed: dict[Expr, Tensor] = field(default_factory=dict)  # by the condition of its use
 
 
 class ReductionScalar(Scalar):

@@ -7,7 +7,7 @@ affine `where=` narrows the iteration domain; one that reads data masks the body
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -104,11 +104,6 @@ def logsumexp(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = F
     return _reduce("logsumexp", x, axis, keepdims, _Options(where))
 
 
-def reducer(combine: Callable[..., Any], identity: Any) -> Any:
-    """A reduction with a combiner of your own; not available in this version."""
-    fail("reducer: not available in this version; use sum, prod, max, min, any or all")
-
-
 # ------------------------------------------------------------------ inside and outside a lambda
 
 
@@ -130,7 +125,7 @@ class _Options:
 
 def _reduce(what: str, x: Any, axis: Any, keepdims: bool, options: _Options) -> Any:
     options = options.checked(what)
-    if isinstance(x, Tensor) and not _is_reduce_axis(axis):
+    if isinstance(x, Tensor) and not is_reduce_axis(axis):
         return _whole(what, x, axis, keepdims, options)
     if isinstance(x, Tensor):
         if x.ndim:
@@ -140,7 +135,7 @@ def _reduce(what: str, x: Any, axis: Any, keepdims: bool, options: _Options) -> 
         fail(f"{what}: takes a tensor or a value of an index lambda, got {x!r}")
     if keepdims:
         fail(f"{what}: keepdims applies to whole tensors, got a reduction over {axis!r}")
-    return _reduce_element(what, x, _reduce_axes(what, axis), options)
+    return _reduce_element(what, x, reduce_axes(what, axis), options)
 
 
 def _reduce_element(what: str, x: Any, axes: tuple[Axis, ...], options: _Options) -> Scalar:
@@ -153,12 +148,14 @@ def _reduce_element(what: str, x: Any, axes: tuple[Axis, ...], options: _Options
     return _reduce_scalar(what, body, axes, replace(options, init=operand(init)))
 
 
-def _is_reduce_axis(axis: Any) -> bool:
+def is_reduce_axis(axis: Any) -> bool:
+    """Whether `axis` is a reduce axis or several, not dims of a tensor."""
     items = axis if isinstance(axis, (tuple, list)) else (axis,)
     return len(items) > 0 and isinstance(items[0], Scalar)
 
 
-def _reduce_axes(what: str, axis: Any) -> tuple[Axis, ...]:
+def reduce_axes(what: str, axis: Any) -> tuple[Axis, ...]:
+    """The reduce axes that a user named, each once."""
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     for one in axes:
         if not isinstance(one, Axis) or not one.is_reduction:
@@ -168,7 +165,8 @@ def _reduce_axes(what: str, axis: Any) -> tuple[Axis, ...]:
     return axes
 
 
-def _condition(what: str, where: Any) -> Expr:
+def condition_of(what: str, where: Any) -> Expr:
+    """The condition that `where=` states; true when there is none."""
     if where is None or where is True:
         return TRUE
     condition = read(where, ()) if isinstance(where, Tensor) and where.ndim == 0 else where
@@ -204,7 +202,7 @@ def _whole(what: str, x: Tensor, axis: Any, keepdims: bool, options: _Options) -
 
 
 def _reduce_scalar(what: str, body: Expr, axes: tuple[Axis, ...], options: _Options) -> Scalar:
-    condition, dtype = _condition(what, options.where), options.dtype
+    condition, dtype = condition_of(what, options.where), options.dtype
     if what == "mean":
         return _mean(body, axes, condition, dtype)
     if what == "logsumexp":

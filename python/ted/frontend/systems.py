@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ted.frontend.locations import fail
@@ -16,6 +16,9 @@ def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main")
     Raises: FrontendError when an input is no placeholder or given twice, an output no tensor, or an
     output depends on a placeholder that is not among the inputs.
     """
+    if not isinstance(name, str) or not name.isprintable() or not name:
+        fail(f"compile: name must be a non-empty printable string, got {name!r}")
+    inputs, outputs = _listed(inputs, name, "inputs"), _listed(outputs, name, "outputs")
     for k, x in enumerate(inputs):
         if not isinstance(x, Tensor):
             fail(f"{name}: input {k} must be a placeholder, got {type(x).__name__}")
@@ -38,6 +41,14 @@ def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main")
             )
     unique_names(system)
     return system
+
+
+def _listed(tensors: Any, name: str, what: str) -> list[Any]:
+    if isinstance(tensors, Tensor):
+        return [tensors]
+    if not isinstance(tensors, Iterable):
+        fail(f"{name}: {what} must be a list of tensors, got {type(tensors).__name__}")
+    return list(tensors)
 
 
 def unique_names(system: System) -> None:

@@ -1,7 +1,9 @@
 """Path conditions: under which conditions a body uses the value of a node.
 
 A select uses its first value where the condition holds and its second where it does not, so a read
-that is only reached through such branches need not be made, nor be in bounds, elsewhere.
+that is only reached through such branches need not be made, nor be in bounds, elsewhere.  Of a
+conjunction the second term matters only where the first holds, of a disjunction only where it does
+not.
 """
 
 from __future__ import annotations
@@ -21,17 +23,26 @@ def path_conditions(*roots: Expr) -> dict[Expr, Expr]:
     for node in reversed(order):
         here = conditions[node] = _disjunction(alternatives[node])
         for position, argument in enumerate(node.args):
-            use = here
-            if node.op == "select" and position > 0:
-                use = land(here, node.args[0] if position == 1 else lnot(node.args[0]))
+            use = land(here, _decided(node, position))
             if use not in alternatives[argument]:
                 alternatives[argument].append(use)
     return conditions
 
 
+def _decided(node: Expr, position: int) -> Expr:
+    """What the first argument of a choice is where another one is used."""
+    if position == 0 or node.op not in ("select", "and", "or"):
+        return TRUE
+    holds = node.op == "and" or (node.op == "select" and position == 1)
+    return node.args[0] if holds else lnot(node.args[0])
+
+
 def _disjunction(terms: list[Expr]) -> Expr:
     if TRUE in terms or len(terms) > MAX_TERMS:
         return TRUE
+    parts = {term: frozenset(conjuncts(term)) for term in terms}
+    # A term that says more than another adds nothing; it may even mention the node itself.
+    terms = [t for t in terms if not any(parts[other] < parts[t] for other in terms)]
     result = FALSE
     for term in terms:
         result = lor(result, term)

@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 _EXPORTS = {
     "Counts": "ted.testing.interpreter",
+    "check_associative": "ted.testing.associativity",
     "check_grads": "ted.testing.gradients",
     "interpret": "ted.testing.interpreter",
 }
 
 if TYPE_CHECKING:
+    from ted.testing.associativity import check_associative as check_associative
     from ted.testing.gradients import check_grads as check_grads
     from ted.testing.interpreter import Counts as Counts
     from ted.testing.interpreter import interpret as interpret
 
-__all__ = ["Counts", "check_grads", "interpret"]
+__all__ = ["Counts", "check_associative", "check_grads", "interpret"]
 
 
 def __getattr__(name: str) -> Any:
