@@ -165,10 +165,14 @@ class _Reader:
         start = self.known[view.inits[1]]
         given = isinstance(start, Tensor) and not start.equations
         self._check_no_point_yet(view, None if given else start.fill)
-        self.known[position] = self._written(view.inits[1], position, equation)
+        found = self._written(view.inits[1], position, equation)
         if next(iter(value.uses), None) is not None:
             best = replace(equation, combiner=_ARG_VALUE[equation.combiner])
+            name = found.name  # the user's, of the value
+            found = replace(found, name=self._unique(f"arg_{name}"))
+            self.names.discard(name)
             self.known[value] = self._written(view.inits[0], value, best)
+        self.known[position] = found
 
     def _equation(self, op: ComputeOp) -> Equation:
         box = op.box

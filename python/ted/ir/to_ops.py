@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ted import dialects
@@ -32,6 +32,7 @@ from ted.ir.dtypes import INT64
 from ted.ir.equations import Equation, System, Tensor, components, identity, is_recurrence
 from ted.ir.locations import mlir_location
 from ted.ir.recurrences import step_count, step_order
+from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import Expr, dim
 from ted.ir.spelling import constant, mlir_type, spell
 from ted.mlir import func, ir, linalg, tensor
@@ -74,12 +75,20 @@ def build_function(system: System) -> func.FuncOp:
     locations = [mlir_location(t.location, t.name) for t in system.inputs]
     block = function.add_entry_block(locations)
     values = dict(zip(system.inputs, block.arguments, strict=True))
+    groups = components(system.outputs)
+    arguments = saved_arguments(group[0] for group in groups if not is_recurrence(group))
+    extrema = {argument: extremum for extremum, argument in arguments.items()}
     with ir.InsertionPoint(block):
-        for group in components(system.outputs):
+        for group in groups:
+            node = group[0]
             if is_recurrence(group):
                 _define_recurrence(group, values)
-            elif group[0] not in values:
-                values[group[0]] = _define(group[0], values)
+            elif node in arguments or node in extrema:
+                extremum = extrema.get(node, node)
+                if extremum not in values:
+                    _define_both(extremum, arguments[extremum], values)
+            elif node not in values:
+                values[node] = _define(node, values)
         func.ReturnOp([values[t] for t in system.outputs])
     return function
 
@@ -100,6 +109,16 @@ def _define(node: Tensor, values: dict[Tensor, ir.Value]) -> ir.Value:
         for equation in equations:
             writer.apply(equation)
     return writer.total
+
+
+def _define_both(extremum: Tensor, argument: Tensor, values: dict[Tensor, ir.Value]) -> None:
+    """Insert one op that gives a maximum and its index."""
+    with mlir_location(extremum.location, extremum.name):
+        total, (equation,) = _start(argument, values)
+        writer = _Writer(replace(argument, name=extremum.name), values, total)
+        writer.apply(equation)
+    assert writer.best is not None, "a search has two results"
+    values[extremum], values[argument] = writer.best, writer.total
 
 
 def _define_recurrence(group: Sequence[Tensor], values: dict[Tensor, ir.Value]) -> None:
