@@ -83,9 +83,10 @@ class CompiledFunction:
     def __init__(self, system: System, single: bool) -> None:
         self.system = system
         self._single = single
-        self._source = _module_text(system)
+        symbol = _symbol(system.name)
+        self._source = _module_text(replace(system, name=symbol))
         self._call = bind(
-            self._code.address(system.name),
+            self._code.address(symbol),
             [_spec(t) for t in system.inputs],
             [_spec(t) for t in system.outputs],
             name=system.name,
@@ -123,6 +124,11 @@ class CompiledFunction:
             return disassemble(self._code.object_code())
         with dialects.make_context(), ir.Location.unknown():
             return stage_text(ir.Module.parse(self._source), stage)
+
+
+def _symbol(name: str) -> str:
+    """A name that no library has: a function `sin` would be what its own `math.sin` calls."""
+    return name if name == "main" else f"ted.{name}"
 
 
 def module(program: Any, *arguments: Any) -> ir.Module:

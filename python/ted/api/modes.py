@@ -33,6 +33,12 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
     Raises: DerivativeError for a tangent of another shape, or for an integer primal.
     """
 
+    if not callable(fn) or not all(isinstance(v, (tuple, list)) for v in (primals, tangents)):
+        raise DerivativeError(
+            "jvp: takes a function, a tuple of primals and a tuple of tangents, got "
+            f"{type(fn).__name__}, {type(primals).__name__} and {type(tangents).__name__}"
+        )
+
     @functools.wraps(fn)
     def pushed(primals: Any, tangents: Any) -> Any:
         lifted = lift((tuple(primals), tuple(tangents)))

@@ -25,7 +25,7 @@ def user_derivatives(override: OverrideTable | None, fdiff: AdjointProduct | Non
 
     Raises: DerivativeError when a dependency is no float tensor below the tensor that names it.
     """
-    table = {t.node: _override(t, *entry) for t, entry in (override or {}).items()}
+    table = {t.node: _override(t, *entry) for t, entry in _entries(override or {})}
 
     def find(node: Node) -> Override | None:
         found = table.get(node) or override_of(node)
@@ -34,6 +34,17 @@ def user_derivatives(override: OverrideTable | None, fdiff: AdjointProduct | Non
         return found
 
     return find
+
+
+def _entries(override: OverrideTable) -> list[tuple[Tensor, Any]]:
+    for tensor, entry in override.items():
+        fits = isinstance(tensor, Tensor) and isinstance(entry, tuple) and len(entry) == 2
+        if not fits or not callable(entry[1]):
+            raise DerivativeError(
+                f"differentiate: override has the form {{tensor: ([dependencies], function)}}, "
+                f"got {tensor!r}: {entry!r}"
+            )
+    return list(override.items())
 
 
 def _override(tensor: Tensor, dependencies: Sequence[Tensor], fn: Callable[..., Any]) -> Override:

@@ -95,6 +95,22 @@ def test_tangents_of_the_wrong_type_are_refused() -> None:
         ted.jvp(ted.sin, (x,), (x, x))
 
 
+def test_functions_named_like_those_of_the_c_library_are_their_own() -> None:
+    at = np.ones(3)
+    value, tangent = ted.jvp(ted.sin, (at,), (None,))
+    np.testing.assert_array_equal((value, tangent), (np.sin(at), np.zeros(3)))
+
+
+def test_what_is_no_function_or_no_tuple_is_refused() -> None:
+    with pytest.raises(DerivativeError, match="jvp: takes a function, a tuple of primals"):
+        ted.jvp(3, (np.ones(2),), (np.ones(2),))
+    with pytest.raises(DerivativeError, match="jvp: takes a function, a tuple of primals"):
+        ted.jvp(ted.sin, np.ones(2), np.ones(2))
+    x = p("x", 3)
+    with pytest.raises(DerivativeError, match="override has the form"):
+        ted.differentiate(ted.sum(x), [x], override={x: 3})  # type: ignore[dict-item]
+
+
 def test_a_primal_without_a_tangent_is_constant() -> None:
     x, n = np.array([2.0, 3.0]), np.array([3, 4])
     value, tangent = ted.jvp(lambda x, n: x * x * n, (x, n), (np.ones(2), None))
