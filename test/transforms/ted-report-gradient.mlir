@@ -1,5 +1,13 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-report-gradient{results=1})' | filecheck %s
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-report-gradient{results=1 json=true})' | filecheck %s --check-prefix=JSON
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-report-gradient{results=1 max-ratio=0.94})' | filecheck %s
+// RUN: not ted-opt %s --pass-pipeline='builtin.module(ted-report-gradient{results=1 max-ratio=0.9})' 2>&1 | filecheck %s --check-prefix=ABOVE
+// RUN: not ted-opt %s --pass-pipeline='builtin.module(ted-report-gradient{max-ratio=0.9})' 2>&1 | filecheck %s --check-prefix=UNKNOWN
+// RUN: not ted-opt %s --pass-pipeline='builtin.module(ted-report-gradient{results=1 max-ratio=nan})' 2>&1 | filecheck %s --check-prefix=ILL
+
+// ABOVE: error: ted-report-gradient: gradients of @squares must cost at most 0.9 times its results, got 0.9375 times (30 and 32 operations)
+// UNKNOWN: error: ted-report-gradient: max-ratio needs results=N, the number of results that are not gradients, got 0
+// ILL: error: ted-report-gradient: max-ratio must be positive, got nan
 
 // CHECK-LABEL: gradient report of @squares
 // CHECK-NEXT: C: add, gather, disjoint, 32 operations at 16 points, 160 bytes (model.py:41)

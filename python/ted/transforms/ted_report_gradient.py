@@ -9,6 +9,7 @@ then gradients, the ratio of the work of the gradients alone to that of the resu
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -103,19 +104,39 @@ class TedReportGradient:
     """Print the report of every function as comments before the IR; change nothing.
 
     `results`: how many of a function's results are not gradients.  `json`: print JSON instead.
+    `max_ratio`: fail where the gradients cost more than so many times the results.
     Before: a function with a `ted.compute` named C
     After: `// C: add, gather, disjoint, 120 operations at 60 points, 480 bytes (model.py:41)`
     """
 
     results: int = 0
     json: bool = False
+    max_ratio: float = math.inf
 
     def run(self, module: ir.Module) -> None:
-        """Print one report a function."""
+        """Print one report a function.
+
+        Raises: PassFailed above `max_ratio`, or when it is asked for without `results`.
+        """
+        if not self.max_ratio > 0:
+            raise PassFailed(
+                f"ted-report-gradient: max-ratio must be positive, got {self.max_ratio}"
+            )
+        if self.max_ratio < math.inf and not self.results:
+            raise PassFailed(
+                "ted-report-gradient: max-ratio needs results=N, the number of results that are "
+                "not gradients, got 0"
+            )
         for name in functions(module):
             report = report_function(module, name, self.results)
             text = report.json() if self.json else str(report)
             print("\n".join(f"// {line}" for line in text.splitlines()), flush=True)
+            if report.ratio is not None and report.ratio > self.max_ratio:
+                raise PassFailed(
+                    f"ted-report-gradient: gradients of @{name} must cost at most "
+                    f"{self.max_ratio:g} times its results, got {report.ratio:.4g} times "
+                    f"({report.total - report.primal} and {report.primal} operations)"
+                )
 
 
 def functions(module: ir.Module) -> dict[str, ir.Operation]:

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+import ted
 from ted.dialects import make_context
 from ted.errors import PassFailed
 from ted.mlir import ir
@@ -116,3 +117,18 @@ def test_stored_reason_of_a_kept_scatter_is_repeated():
 def test_unknown_function_is_refused():
     with pytest.raises(PassFailed, match="a function of main, got other"):
         report(MATMUL, function="other")
+
+
+def test_proof_fails_when_the_bound_of_one_gather_piece_is_widened():
+    x = ted.placeholder((9,), "float64", name="x")
+    w = ted.placeholder((2,), "float64", name="w")
+    r = ted.reduce_axis(2, name="r")
+    y = ted.compute((4,), lambda i: ted.sum(x[2 * i + r] * w[r], axis=r), name="y")
+    (dx,) = ted.differentiate(y, [x], head=ted.placeholder((4,), "float64", name="dy"))
+    text = str(ted.module(dx))
+    proved = report(text).equations
+    # The two residue classes of x are the rows of a 4 x 2 box, written at 2 * row + class.
+    assert [(e.form, e.disjoint, e.points) for e in proved] == [("gather", True, 8)]
+    assert text.count("extents = array<i64: 4, 2>") == 1
+    broken = report(text.replace("extents = array<i64: 4, 2>", "extents = array<i64: 4, 3>"))
+    assert [(e.form, e.disjoint) for e in broken.equations] == [("gather", False)]

@@ -79,8 +79,8 @@ def quotients() -> Tensor:
 
 
 CONVOLUTIONS = [
-    (1, 0, 1, 1), (1, 1, 1, 1), (2, 1, 1, 1), (3, 2, 2, 2), (2, 1, 3, 1), (4, 0, 1, 2), (1, 2, 2, 2),
-    (2, 2, 2, 1),
+    (1, 0, 1, 1), (1, 1, 1, 1), (2, 1, 1, 1), (3, 2, 2, 2), (2, 1, 3, 1), (4, 0, 1, 2),
+    (1, 2, 2, 2), (2, 2, 2, 1),
 ]  # fmt: skip
 BOUNDS: dict[str, tuple[Make, float]] = {
     "matmul": (lambda: p("a", 9, 8) @ p("b", 8, 7), 2.0),
@@ -171,7 +171,6 @@ def test_gradient_of_a_recurrence_stays_within_its_bound(
 
 @pytest.mark.parametrize("name", ["overlapping max pool", "layer norm", "triangle"])
 def test_report_counts_what_the_interpreter_executes(name: str) -> None:
-
     y = BOUNDS[name][0]()
     head = p("head", *y.shape)
     found = ted.differentiate(y, head=head)
