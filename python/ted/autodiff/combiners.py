@@ -105,7 +105,10 @@ def _factors(tensor: Tensor, equation: Equation) -> Tensor:
     write = (*(dim(k) for k in range(parallel)), number)
     shape = (*equation.extents[:parallel], math.prod(reductions))
     factors = replace(equation, parallel=equation.rank, write=write, combiner="set")
-    return Tensor(f"{tensor.name}_factors", shape, tensor.dtype, 1, (factors,), equation.location)
+    return replace(  # along the time of the result, whose parallel dims it has
+        tensor, name=f"{tensor.name}_factors", shape=shape, fill=1, equations=(factors,),
+        location=equation.location,
+    )  # fmt: skip
 
 
 def _halved(level: Tensor) -> Tensor:

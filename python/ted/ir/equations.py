@@ -15,7 +15,7 @@ computed time step by time step, forwards or in reverse.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -179,8 +179,11 @@ class System:
         return users
 
 
-def topological(roots: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors reachable from the roots, operands first; no recursion, so depth is free."""
+def topological(roots: Sequence[Tensor], stop: Collection[Tensor] = ()) -> list[Tensor]:
+    """The tensors reachable from the roots, operands first; no recursion, so depth is free.
+
+    What only tensors in `stop` read is left out.
+    """
     order: list[Tensor] = []
     state: set[Tensor] = set()
     stack: list[tuple[Tensor, bool]] = [(r, False) for r in reversed(list(roots))]
@@ -191,7 +194,8 @@ def topological(roots: Sequence[Tensor]) -> list[Tensor]:
         elif tensor not in state:
             state.add(tensor)
             stack.append((tensor, True))
-            stack.extend((o, False) for o in reversed(operands(tensor)))
+            if tensor not in stop:
+                stack.extend((o, False) for o in reversed(operands(tensor)))
     return order
 
 
@@ -282,8 +286,13 @@ def _rewrite_recurrence(
         equations = tuple(replace_operands(e, new) for e in tensor.equations)
         results[tensor] = rewriter(tensor, equations)
     successors = {t: _followed(t, results) for t in group}
+    readers = _readers(results.values(), group, new)
     heirs = set(successors.values())
-    aliases = {t: r for t in heirs if isinstance(r := results[t], Tensor) and _outside(r, group)}
+    aliases = {
+        t: r
+        for t in heirs
+        if isinstance(r := results[t], Tensor) and r not in group and r not in readers
+    }
     rest = {
         t: (r if isinstance(r := results[t], Tensor) else replace(t, equations=r))
         for t in group
@@ -292,11 +301,29 @@ def _rewrite_recurrence(
     if len(rest) == len(group) and all(_same(r.equations, t.equations) for t, r in rest.items()):
         new.update({t: t for t in group})
         return
-    shells = {**aliases, **{t: replace(r, equations=()) for t, r in rest.items()}}
+    defined = {**{t: t for t in readers if t not in rest.values()}, **rest}
+    shells = {**aliases, **{t: replace(r, equations=()) for t, r in defined.items()}}
     shells.update({t: shells[heir] for t, heir in successors.items()})
-    for tensor, result in rest.items():
+    for tensor, result in defined.items():
         shells[tensor].equations = tuple(replace_operands(e, shells) for e in result.equations)
-    new.update(shells)
+    new.update({t: shells[t] for t in group})
+
+
+def _readers(
+    results: Collection[tuple[Equation, ...] | Tensor],
+    group: Sequence[Tensor],
+    new: dict[Tensor, Tensor],
+) -> set[Tensor]:
+    """The tensors that a rewriter made, and that read a recurrence, be it through each other."""
+    roots = [r for r in results if isinstance(r, Tensor)]
+    roots += [
+        read.attr for r in results if not isinstance(r, Tensor) for e in r for read in reads(e)
+    ]
+    found: set[Tensor] = set()
+    for tensor in topological(roots, {*group, *new.values()}):
+        if tensor not in group and any(o in group or o in found for o in operands(tensor)):
+            found.add(tensor)
+    return found
 
 
 def _followed(tensor: Tensor, results: dict[Tensor, tuple[Equation, ...] | Tensor]) -> Tensor:
@@ -310,10 +337,6 @@ def _followed(tensor: Tensor, results: dict[Tensor, tuple[Equation, ...] | Tenso
         seen.append(result)
     last = results[seen[-1]]
     return next((t for t in results if isinstance(last, Tensor) and results[t] is last), seen[-1])
-
-
-def _outside(tensor: Tensor, group: Sequence[Tensor]) -> bool:
-    return tensor not in group and not any(o in group for o in operands(tensor))
 
 
 def _same(a: tuple[Equation, ...], b: tuple[Equation, ...]) -> bool:

@@ -23,6 +23,7 @@ from ted.ir.scalar import (
     const,
     dim,
     div,
+    floordiv,
     index,
     land,
     load,
@@ -273,10 +274,96 @@ def fibonacci_like(n: int = 6) -> Recurrence:
     return Recurrence((x,), f, reference)
 
 
+# ------------------------------------------------------------------ all earlier steps
+
+
+def best_of_all_before(n: int = 5) -> Recurrence:
+    """`h[i] = sin(x[i] + max(h[j] for j < i))`."""
+    x, m, h = given("x", n), history("m", n), history("h", n)
+    m.fill = -1.0
+    m.equations = (equation((n, n), load(h, [j]), "max", 1, compare("lt", j, i)),)
+    h.equations = (equation((n,), apply("sin", add(load(x, [i]), load(m, [i])))),)
+
+    def reference(x: Array) -> Array:
+        values: list[float] = []
+        for value in x:
+            values.append(np.sin(value + max([-1.0, *values])))
+        return np.array(values)
+
+    return Recurrence((x,), h, reference)
+
+
+def product_of_all_before(n: int = 5) -> Recurrence:
+    """`h[i] = sin(x[i] + prod(h[j] for j < i))`."""
+    x, m, h = given("x", n), history("m", n), history("h", n)
+    m.fill = 1.0
+    m.equations = (equation((n, n), load(h, [j]), "mul", 1, compare("lt", j, i)),)
+    h.equations = (equation((n,), apply("sin", add(load(x, [i]), load(m, [i])))),)
+
+    def reference(x: Array) -> Array:
+        values: list[float] = []
+        for value in x:
+            values.append(np.sin(value + np.prod(values)))
+        return np.array(values)
+
+    return Recurrence((x,), h, reference)
+
+
+def half_the_time_ago(n: int = 7) -> Recurrence:
+    """`h[i] = sin(x[i] * h[i // 2])`, from `h[0] = x[0]`."""
+    x, h = given("x", n), history("h", n)
+    past = load(h, [floordiv(i, index(2))])
+    h.equations = (
+        equation((n,), load(x, [i]), where=compare("eq", i, index(0))),
+        equation((n,), apply("sin", mul(load(x, [i]), past)), where=after_start(i)),
+    )
+
+    def reference(x: Array) -> Array:
+        values = [x[0]]
+        for n, value in enumerate(x[1:], 1):
+            values.append(np.sin(value * values[n // 2]))
+        return np.array(values)
+
+    return Recurrence((x,), h, reference)
+
+
+# ------------------------------------------------------------------ other layouts
+
+
+def last_state_batch_first(batch: int = 2, steps: int = 3, width: int = 3) -> Recurrence:
+    """A gated unit whose time is the second dim; only its last state is wanted."""
+    x, w = given("x", batch, steps, width), given("W", width, width)
+    shape = (batch, steps, width)
+    a, z, h = (history(name, *shape, time=1) for name in ("a", "z", "h"))
+    past = load(h, [i, before(j), r])
+    a.equations = (
+        equation(shape, load(x, [i, j, k])),
+        equation((*shape, width), mul(past, load(w, [r, k])), "add", 3, after_start(j)),
+    )
+    z.equations = (equation(shape, _sigmoid(load(a, [i, j, k]))),)
+    before_now = select(after_start(j), load(h, [i, before(j), k]), ZERO)
+    gate = load(z, [i, j, k])
+    mixed = add(mul(gate, before_now), mul(sub(ONE, gate), apply("tanh", load(a, [i, j, k]))))
+    h.equations = (equation(shape, mixed),)
+    last = Tensor("last", (batch, width), FLOAT64, 0)
+    last.equations = (equation((batch, width), load(h, [i, index(steps - 1), j])),)
+
+    def reference(x: Array, w: Array) -> Array:
+        state = np.zeros((batch, width))
+        for row in np.moveaxis(x, 1, 0):
+            a = row + state @ w
+            z = 1 / (1 + np.exp(-a))
+            state = z * state + (1 - z) * np.tanh(a)
+        return state
+
+    return Recurrence((x, w), last, reference)
+
+
 PROGRAMS: dict[str, Callable[[], Recurrence]] = {
     f.__name__: f
     for f in (
         cumsum, cumsum_from_the_end, cumprod, running_maximum, rnn, lstm, triangular_solve,
-        cholesky, wave, fibonacci_like,
+        cholesky, wave, fibonacci_like, best_of_all_before, product_of_all_before,
+        half_the_time_ago, last_state_batch_first,
     )
 }  # fmt: skip
