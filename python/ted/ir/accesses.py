@@ -18,9 +18,8 @@ from typing import Any
 from ted.domain import bounds, conversion, sets
 from ted.domain.affine import Aff, Constraint
 from ted.domain.budget import BudgetExhausted, bounded
-from ted.ir.affine import NotAffine, condition_set, piecewise, single_piece
+from ted.ir.affine import NotAffine, condition_set, piecewise, single_piece, where_possible
 from ted.ir.affine_attributes import NEVER, expr_to_aff
-from ted.ir.conditions import over_approximation
 from ted.ir.equations import Equation
 from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.scalar import TRUE, Expr, is_const, land, loads, rewrite
@@ -103,7 +102,7 @@ def _operands(node: Expr, planned: dict[Expr, AffineRead | DataRead]) -> tuple[E
 
 
 def _plan(node: Expr, path: Expr, domain: Any) -> AffineRead | DataRead:
-    used = None if path is TRUE else domain.intersect(over_approximation(path, domain))
+    used = None if path is TRUE else where_possible(path, domain)
     if used is not None and bounded(lambda: domain.is_subset(used)):
         used = None
     subscripts = affine_subscripts(node.args, domain if used is None else used)

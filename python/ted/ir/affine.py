@@ -60,10 +60,16 @@ def is_affine(e: Expr, domain: isl.Set) -> bool:
 
 
 def condition_bounds(condition: Expr, domain: isl.Set) -> tuple[isl.Set, isl.Set]:
-    """Sets (over, under) with under <= {condition} <= over; equal when the condition is affine.
+    """Sets (over, under) with under <= {condition} <= over on the domain; equal when it is affine.
 
-    Parts of the condition that depend on data may hold anywhere.
+    Parts that depend on data may hold anywhere. The sets may reach beyond the domain.
     """
+    try:
+        exact = condition_set(condition, domain)
+    except NotAffine:
+        pass
+    else:
+        return exact, exact
     if condition.op in ("and", "or"):
         a, b = (condition_bounds(c, domain) for c in condition.args)
         if condition.op == "and":
@@ -72,11 +78,12 @@ def condition_bounds(condition: Expr, domain: isl.Set) -> tuple[isl.Set, isl.Set
     if condition.op == "not":
         over, under = condition_bounds(condition.args[0], domain)
         return domain.subtract(under), domain.subtract(over)
-    try:
-        exact = condition_set(condition, domain)
-    except NotAffine:
-        return domain, domain.subtract(domain)
-    return exact, exact
+    return domain, domain.subtract(domain)
+
+
+def where_possible(condition: Expr, domain: isl.Set) -> isl.Set:
+    """The points of the domain where a condition may hold: what depends on data counts as true."""
+    return domain.intersect(condition_bounds(condition, domain)[0])
 
 
 class _Translator:

@@ -15,8 +15,8 @@ from ted.dialects.ted import ComputeOp
 from ted.domain.budget import bounded
 from ted.errors import VerifyError
 from ted.ir import scalar
+from ted.ir.affine import where_possible
 from ted.ir.affine_attributes import conjunction_to_expr, constraints_from_mlir, mlir_to_expr
-from ted.ir.conditions import over_approximation
 from ted.ir.dtypes import BY_MLIR
 from ted.ir.equations import Tensor
 from ted.ir.locations import source_location
@@ -74,7 +74,7 @@ def _is_implied(read: _Guarded, paths: dict[Expr, Expr], domain: Any) -> bool:
         return False  # the condition is decided, and the body was simplified around it
     if read.guard is None:
         return set(conjuncts(read.condition)) <= set(conjuncts(path))
-    used = domain.intersect(over_approximation(path, domain))
+    used = where_possible(path, domain)
     return bounded(lambda: used.is_subset(read.guard)) is True
 
 

@@ -13,8 +13,7 @@ from typing import Any
 
 from ted.domain.budget import BudgetExhausted, required
 from ted.errors import VerifyError
-from ted.ir.affine import condition_set, is_affine
-from ted.ir.conditions import over_approximation
+from ted.ir.affine import condition_set, is_affine, where_possible
 from ted.ir.equations import Equation, Tensor, reads
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import Expr, compare
@@ -82,8 +81,7 @@ def history_reads(equation: Equation, group: Sequence[Tensor]) -> Iterator[tuple
     paths = path_conditions(equation.body, *equation.write)
     for read in reads(equation):
         if read.attr in group:
-            used = over_approximation(paths[read], equation.domain)
-            yield read, equation.domain.intersect(used)
+            yield read, where_possible(paths[read], equation.domain)
 
 
 def times(tensor: Tensor, equation: Equation, read: Expr) -> tuple[Expr, Expr]:

@@ -75,13 +75,6 @@ def spell(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
     return _insert(name, args, mlir_type(node.dtype))
 
 
-def add_values(a: ir.Value, b: ir.Value, dtype: DType) -> ir.Value:
-    """Insert the sum of two values of which one is 0; on bools their or."""
-    name = "arith.ori" if dtype == BOOL else _ROWS["add"][_COLUMN[dtype.kind]]
-    assert name is not None, f"numbers can be added, got {dtype}"
-    return _insert(name, [a, b], mlir_type(dtype))
-
-
 def tensor_type(shape: Sequence[int], dtype: DType) -> ir.RankedTensorType:
     """The tensor type of a shape and dtype, in the current context."""
     return ir.RankedTensorType.get(list(shape), mlir_type(dtype))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ted.lowering.affine_forms import linear, operands_of, symbols_used
+from ted.lowering.affine_forms import operands_of, symbols_used
 from ted.lowering.piece import Constraint
 from ted.mlir import affine, arith, ir, scf
 
@@ -123,8 +123,3 @@ def widened(value: ir.Value, kind: ir.Type) -> ir.Value:
 def narrowed(value: ir.Value, kind: ir.Type) -> ir.Value:
     """A float in a narrower type."""
     return value if value.type == kind else arith.TruncFOp(kind, value).result
-
-
-def is_linear(expr: ir.AffineExpr, rank: int) -> bool:
-    """Whether the expression has a linear form."""
-    return linear(expr, rank) is not None
