@@ -14,19 +14,15 @@ from dataclasses import replace
 
 from ted.domain import bounds, sets
 from ted.ir.affine import NotAffine, piecewise
-from ted.ir.dtypes import INDEX
 from ted.ir.equations import Equation, System, Tensor, identity, rewrite_system
 from ted.ir.scalar import (
     Expr,
     add,
     apply,
-    compare,
-    const,
     dim,
     index,
     load,
     mul,
-    select,
 )  # fmt: skip
 
 _SCALAR = {"max": "maximum", "min": "minimum", "mul": "mul"}
@@ -112,19 +108,21 @@ def _factors(tensor: Tensor, equation: Equation) -> Tensor:
 
 
 def _halved(level: Tensor) -> Tensor:
+    """Products of neighbours; an odd last element is passed on as it is."""
     *outer, length = level.shape
-    shape = (*outer, (length + 1) // 2)
+    place = level.equations[0].location
     dims = tuple(dim(k) for k in range(len(outer)))
+    pairs = (*outer, length // 2)
     even = mul(dim(len(outer)), index(2))
-    odd = add(even, index(1))
-    one = const(1, level.dtype)
-    inside = compare("lt", odd, const(length, INDEX))
-    partner = load(level, (*dims, odd))
+    body = mul(load(level, (*dims, even)), load(level, (*dims, add(even, index(1)))))
+    write = (*dims, dim(len(outer)))
+    equations = [Equation(pairs, len(pairs), sets.box(pairs), write, "set", body, place)]
     if length % 2:
-        partner = select(inside, partner, one)
-    body = mul(load(level, (*dims, even)), partner)
-    half = replace(level, name=f"{level.name}_2", shape=shape, fill=0, equations=())
-    return replace(half, equations=(_pointwise(half, body, level.equations[0]),))
+        body, write = load(level, (*dims, index(length - 1))), (*dims, index(length // 2))
+        shape = tuple(outer)
+        equations.append(Equation(shape, len(shape), sets.box(shape), write, "set", body, place))
+    shape = (*outer, (length + 1) // 2)
+    return replace(level, name=f"{level.name}_2", shape=shape, fill=0, equations=tuple(equations))
 
 
 def _without_overwritten(equations: tuple[Equation, ...]) -> tuple[Equation, ...] | None:
