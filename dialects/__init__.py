@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ted.mlir import ir
+
+_one_at_a_time = threading.RLock()
 
 
 def load(context: ir.Context) -> None:
@@ -28,3 +33,16 @@ def make_context(*, threading: bool = True) -> ir.Context:
     context = mlir.make_context(threading=threading)
     load(context)
     return context
+
+
+@contextmanager
+def session() -> Iterator[ir.Context]:
+    """Enter a new context, one thread at a time.
+
+    A dialect that is defined in Python is one for all contexts, so that a thread that loads it
+    under another that verifies with it would end the process.
+    """
+    from ted.mlir import ir
+
+    with _one_at_a_time, make_context() as context, ir.Location.unknown():
+        yield context

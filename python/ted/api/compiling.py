@@ -104,7 +104,7 @@ class CompiledFunction:
 
     @cached_property
     def _code(self) -> Compiled:
-        with dialects.make_context(), ir.Location.unknown():
+        with dialects.session():
             lowered = run_pipeline(ir.Module.parse(self._source))
             return compile_module(lowered, (library_path(),))
 
@@ -122,7 +122,7 @@ class CompiledFunction:
             raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
         if stage == "asm":
             return disassemble(self._code.object_code())
-        with dialects.make_context(), ir.Location.unknown():
+        with dialects.session():
             return stage_text(ir.Module.parse(self._source), stage)
 
 
@@ -143,12 +143,12 @@ def module(program: Any, *arguments: Any) -> ir.Module:
         outputs = [program] if isinstance(program, Tensor) else list(program)
         nodes = topological([t.node for t in outputs])
         system = system_of([wrap(n) for n in nodes if n.is_input], outputs)
-    with dialects.make_context(), ir.Location.unknown():
+    with dialects.session():
         return to_module(system)
 
 
 def _module_text(system: System) -> str:
-    with dialects.make_context(), ir.Location.unknown():
+    with dialects.session():
         return str(to_module(system).operation.get_asm(enable_debug_info=True))
 
 

@@ -23,6 +23,7 @@ from ted.frontend.functions import (
     signature_of,
     trace_signature,
 )  # fmt: skip
+from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten, unflatten
 
@@ -31,6 +32,7 @@ class Function:
     """A Python function of tensors that compiles itself for the arrays it is called on."""
 
     def __init__(self, fn: Callable[..., Any], target: str = "cpu") -> None:
+        _check_callable(fn, "function")
         functools.update_wrapper(self, fn)
         self._fn = fn
         self._target = target
@@ -92,7 +94,10 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
     of its argument.
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient.
     """
-    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    _check_callable(fn, "grad")
+    positions = (argnums,) if isinstance(argnums, int) else argnums
+    if not isinstance(positions, list | tuple) or any(type(p) is not int for p in positions):
+        raise DerivativeError(f"grad: argnums must be an int or a tuple of ints, got {argnums!r}")
 
     @functools.wraps(fn)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
@@ -140,6 +145,11 @@ def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]
 
     pullback = Function(pullback_of)
     return result, lambda cotangent: pullback(*primals, cotangent)
+
+
+def _check_callable(fn: Any, what: str) -> None:
+    if not callable(fn):
+        fail(f"{what}: takes a function of tensors, got {type(fn).__name__} {fn!r}")
 
 
 def argument(args: Sequence[Any], position: int) -> Any:

@@ -153,7 +153,8 @@ class _Translator:
         if e.op in _COMPARE and e.args[0].dtype.is_index:
             a, b = (self.value(x) for x in e.args)
             return getattr(a, _COMPARE[e.op])(b)
-        raise NotAffine(f"condition: comparisons of affine indices, got {e}")
+        # Raised for every condition on data: writing all of it out would take most of the time.
+        raise NotAffine(f"condition: comparisons of affine indices, got {e.op}")
 
 
 _BINARY = {

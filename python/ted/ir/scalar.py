@@ -327,16 +327,18 @@ def replace_tensors(roots: Sequence[Expr], mapping: dict[Tensor, Tensor]) -> lis
 
 def replace_nodes(root: Expr, mapping: dict[Expr, Expr]) -> Expr:
     """Replace whole sub-expressions, outermost first."""
-    memo: dict[Expr, Expr] = {}
-
-    def visit(node: Expr) -> Expr:
-        if node in mapping:
-            return mapping[node]
-        if node not in memo:
-            memo[node] = rebuild(node, [visit(a) for a in node.args])
-        return memo[node]
-
-    return visit(root)
+    done = dict(mapping)
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        waiting = [a for a in node.args if a not in done] if node not in done else []
+        if waiting:
+            stack.extend(waiting)
+            continue
+        stack.pop()
+        if node not in done:
+            done[node] = rebuild(node, [done[a] for a in node.args])
+    return done[root]
 
 
 def dims_used(*roots: Expr) -> set[int]:

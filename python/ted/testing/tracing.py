@@ -8,7 +8,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ted.dialects import make_context
+from ted.dialects import session
 from ted.frontend import placeholder
 from ted.frontend import tensors as frontend
 from ted.frontend.trees import flatten, unflatten
@@ -55,7 +55,7 @@ def traced(
 
 def module_of(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> ir.Module:
     """The ops that compute the outputs from the inputs, in a context of their own."""
-    with make_context(), ir.Location.unknown():
+    with session():
         module = system_to_module(System(tuple(inputs), tuple(outputs)))
         module.operation.verify()
         return module
