@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ted.ir.dtypes import FLOAT64
+from ted.ir.dtypes import FLOAT16, FLOAT64, INDEX, INT64
 from ted.ir.equations import System, Tensor, components, is_recurrence, recurrent_tensors
 from ted.ir.from_ops import from_module
 from ted.ir.scalar import (
     add,
     apply,
+    cast,
     compare,
     const,
     floordiv,
@@ -61,7 +62,11 @@ def head_of(program: Recurrence) -> Tensor:
 
 def first_order(program: Recurrence) -> tuple[Tensor, tuple[Tensor, ...]]:
     head = head_of(program)
-    return head, gradient.differentiate([program.output], program.inputs, [head]).gradients
+    return head, gradients_of(program, head)
+
+
+def gradients_of(program: Recurrence, head: Tensor) -> tuple[Tensor, ...]:
+    return gradient.differentiate([program.output], program.inputs, [head]).gradients
 
 
 def random_like(arrays: Sequence[Array], seed: int) -> list[Array]:
@@ -274,3 +279,63 @@ def test_a_copy_inside_a_recurrence_is_read_through() -> None:
     np.testing.assert_array_equal(
         interpreted([x], after.outputs)(array), np.sin([np.cumsum(array)])
     )
+
+
+# ------------------------------------------------------------------ other inputs and outputs
+
+
+def test_past_states_at_computed_places_get_a_scatter_in_each_step() -> None:
+    x, h = given("x", 4, 3), history("h", 4, 3)
+    places = Tensor("at", (3,), INT64)
+    past = load(h, [before(i), cast(load(places, [j]), INDEX)])
+    past = select(compare("lt", index(0), i), past, const(0.0, FLOAT64))
+    h.equations = (equation((4, 3), apply("sin", add(load(x, [i, j]), past))),)
+    head = given("dh", 4, 3)
+    (dx,) = gradient.differentiate([h], [x], [head]).gradients
+    at = np.array([2, 2, 0])
+
+    def reference(x: Array) -> Array:
+        states = [np.sin(x[0])]
+        for row in x[1:]:
+            states.append(np.sin(row + states[-1][at]))
+        return np.stack(states)
+
+    array, dh, along = random_like([np.zeros((4, 3))] * 3, 1)
+    found, gradients = interpreted((x, places, head), (h, dx))(array, at, dh)
+    np.testing.assert_allclose(found, reference(array), rtol=EPS)
+    moved = slope(lambda one: [reference(one)], [array], [along])
+    assert inner([gradients], [along]) == pytest.approx(inner(moved, [dh]), rel=1e-7)
+
+
+def test_half_precision_adjoints_are_rounded_once_a_step() -> None:
+    x, c = Tensor("x", (5,), FLOAT16), Tensor("c", (5,), FLOAT16, 0, time=0)
+    past = select(compare("lt", index(0), i), load(c, [before(i)]), const(0.0, FLOAT16))
+    c.equations = (equation((5,), mul(add(past, const(1.0, FLOAT16)), load(x, [i]))),)
+    head = Tensor("dc", (5,), FLOAT16)
+    (dx,) = gradient.differentiate([c], [x], [head]).gradients
+    assert {"dc", "dc_wide"} in recurrences([dx])
+    array = np.linspace(0.5, 1.5, 5).astype(np.float16)
+    (found,) = interpreted([x, head], [dx])(array, np.ones(5, np.float16))
+    exact, adjoint, states = array.astype(np.float64), np.ones(5), [0.0]
+    for value in exact:
+        states.append((states[-1] + 1) * value)
+    for t in (3, 2, 1, 0):
+        adjoint[t] += adjoint[t + 1] * exact[t + 1]
+    wanted = adjoint * (np.array(states[:-1]) + 1)
+    np.testing.assert_allclose(found, wanted, rtol=8 * float(np.finfo(np.float16).eps))
+
+
+def test_all_states_and_the_last_one_may_be_outputs_together() -> None:
+    program = rnn()
+    states = program.output
+    last = Tensor("last", (2, 3), FLOAT64, 0)
+    last.equations = (equation((2, 3), load(states, [index(3), i, j])),)
+    heads = [given("g", *states.shape), given("gl", 2, 3)]
+    gradients = gradient.differentiate([states, last], program.inputs, heads).gradients
+    arrays = program.arrays()
+    g, gl = random_like([np.zeros(states.shape), np.zeros((2, 3))], 1)
+    found = interpreted((*program.inputs, *heads), gradients)(*arrays, g, gl)
+    alone = interpreted((*program.inputs, heads[0]), gradients_of(program, heads[0]))
+    g[3] += gl
+    for one, other in zip(found, alone(*arrays, g), strict=True):
+        np.testing.assert_allclose(one, other, rtol=64 * EPS, atol=64 * EPS)
