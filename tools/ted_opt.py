@@ -244,6 +244,10 @@ class Run:
             after_failure=flags.mlir_print_ir_after_failure,
         )
         observers: list[Any] = [printer] if printer.is_needed else []
+        if flags.ted_validate:
+            from ted.testing.validation import Validator
+
+            observers.append(Validator())
         return observers if self.timer is None else [*observers, self.timer]
 
     def _before_text(self, module: ir.Module, pipeline: str) -> str:

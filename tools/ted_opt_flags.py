@@ -19,6 +19,7 @@ _SWITCHES = {
     "verify-roundtrip": "print, parse and print again, and compare",
     "no-implicit-module": "the input must be one top-level operation",
     "allow-unregistered-dialect": "accept operations of unknown dialects",
+    "ted-validate": "evaluate functions around each pass of ted to ted, at points of a prime field",
     "list-passes": "list the passes of ted and exit",
     "show-dialects": "list the dialects and exit",
     "dump-pass-pipeline": "print the pipeline to stderr before it runs",

@@ -23,6 +23,7 @@ from ted.testing.interpreter_compute import run_compute
 from ted.testing.interpreter_scan import ScanSteps
 from ted.testing.interpreter_tensors import TENSOR_OPS
 from ted.testing.interpreter_values import Cells, name_of, place_of, shape_and_type
+from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
 
@@ -59,15 +60,19 @@ def interpret(
     inputs: Sequence[np.ndarray[Any, Any]],
     function: str = "main",
     counts: Counts | None = None,
+    domain: ScalarDomain = MACHINE,
 ) -> Arrays:
-    """Run `function` of a module, given as an object or as text, on arrays of its exact types."""
+    """Run `function` of a module, given as an object or as text, on arrays of its exact types.
+
+    `domain` says what scalars are: by default the numbers of the machine.
+    """
     parsed = _parsed(module) if isinstance(module, str) else module
     with parsed.context, np.errstate(all="ignore"):
-        program = _Program(parsed, Counts() if counts is None else counts)
+        program = _Program(parsed, Counts() if counts is None else counts, domain)
         callee = program.functions.get(function)
         if callee is None:
             raise ExecutionError(f"interpret: a function of the module, got {function}")
-        results = program.call(callee, _checked_inputs(callee, inputs))
+        results = program.call(callee, _checked_inputs(callee, inputs, domain))
     return tuple(_defined(r, k, function) for k, r in enumerate(results))
 
 
@@ -76,13 +81,15 @@ def _parsed(text: str) -> ir.Module:
         return ir.Module.parse(text)
 
 
-def _checked_inputs(callee: ir.Operation, inputs: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+def _checked_inputs(
+    callee: ir.Operation, inputs: Sequence[np.ndarray[Any, Any]], domain: ScalarDomain
+) -> list[Any]:
     arguments = list(callee.regions[0].blocks[0].arguments)
     if len(arguments) != len(inputs):
         raise ExecutionError(f"interpret: {len(arguments)} inputs, got {len(inputs)}")
     cells = []
     for position, (argument, array) in enumerate(zip(arguments, inputs, strict=True)):
-        shape, dtype = shape_and_type(argument.type)
+        shape, dtype = shape_and_type(argument.type, domain)
         array = np.asarray(array)
         if array.shape != shape or array.dtype != dtype:
             name = name_of(argument, str(position))
@@ -107,7 +114,7 @@ def _defined(result: Any, position: int, function: str) -> np.ndarray[Any, Any]:
 class _Program:
     """The functions of a module and the counts of a run."""
 
-    def __init__(self, module: ir.Module, counts: Counts) -> None:
+    def __init__(self, module: ir.Module, counts: Counts, domain: ScalarDomain) -> None:
         tops = [view.operation for view in module.body.operations]
         self.functions = {
             ir.StringAttr(op.attributes["sym_name"]).value: op
@@ -115,6 +122,7 @@ class _Program:
             if op.name == "func.func"
         }
         self.counts = counts
+        self.domain = domain
 
     def call(self, callee: ir.Operation, arguments: Sequence[Any]) -> list[Any]:
         """Run the one block of a function."""
@@ -131,7 +139,7 @@ class _Program:
     def run(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
         if op.name == "ted.compute":
             view: Any = op.opview
-            results, points = run_compute(view, environment)
+            results, points = run_compute(view, environment, domain=self.domain)
             self.count(view, points)
             return results
         if op.name == "ted.scan":
@@ -141,10 +149,10 @@ class _Program:
             name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
             return self.call(self.functions[name], operands)
         handler: Callable[..., Any] | None = TENSOR_OPS.get(op.name)
-        if handler is not None and (handled := handler(op, operands)) is not None:
+        if handler is not None and (handled := handler(op, operands, self.domain)) is not None:
             return [handled]
         try:
-            return [scalars.scalar_function(op)(*operands)]
+            return [self.domain.function(op)(*operands)]
         except ExecutionError as error:
             raise ExecutionError(str(error), place_of(op.location)) from None
 
@@ -160,7 +168,9 @@ class _Program:
             for one in operations:
                 if one.name == "ted.compute":
                     view: Any = one.opview
-                    results, taken = run_compute(view, inner, steps.step(view, time, inner))
+                    results, taken = run_compute(
+                        view, inner, steps.step(view, time, inner), self.domain
+                    )
                     points[one] += taken
                 else:
                     results = self.run(one, inner)

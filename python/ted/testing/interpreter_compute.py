@@ -10,7 +10,6 @@ written, two `set` writes of one element and a bad data index are errors with th
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -22,9 +21,9 @@ import numpy as np
 from ted.dialects.ted import ComputeOp
 from ted.errors import ExecutionError
 from ted.mlir import ir
-from ted.testing import interpreter_scalars as scalars
 from ted.testing.interpreter_affine import condition_text, map_texts
 from ted.testing.interpreter_values import Cells, name_of, place_of, shape_and_type
+from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 Environment = Mapping[ir.Value, Any]
 
@@ -47,13 +46,16 @@ class Step:
 
 
 def run_compute(
-    op: ComputeOp, environment: Environment, step: Step | None = None
+    op: ComputeOp,
+    environment: Environment,
+    step: Step | None = None,
+    domain: ScalarDomain = MACHINE,
 ) -> tuple[list[Cells], int]:
     """The results of the op and the number of points that took part."""
     outs = [_writable(environment[v], op.combiner_name) for v in op.inits]
     reads = environment if step is None else step.reads
     inputs: list[Cells] = [reads[v] for v in op.inputs]
-    nest = _Nest(op, reads, inputs, [environment[v] for v in op.inits], step)
+    nest = _Nest(op, reads, inputs, [environment[v] for v in op.inits], domain, step)
     code = _compiled(nest.text())
     arrays = {f"A{k}": c.data for k, c in enumerate(inputs)}
     marks = {f"U{k}": c.undefined for k, c in enumerate(inputs)}
@@ -97,6 +99,7 @@ class _Nest:
     environment: Environment
     inputs: list[Cells]
     inits: list[Cells]
+    domain: ScalarDomain
     step: Step | None = None
     names: dict[str, Any] = field(default_factory=dict)
     values: dict[ir.Value, str] = field(default_factory=dict)
@@ -132,7 +135,7 @@ class _Nest:
             made = self.checked(f"A{k}", self.inputs[k], subscripts, what, f"a{k}")
             condition = condition_text(guard)
             if condition:
-                self.names[f"Z{k}"] = scalars.zero(str(op.body_block.arguments[k].type))
+                self.names[f"Z{k}"] = self.zero(op.body_block.arguments[k].type)
                 made = [f"if {condition}:", *indented(made), "else:", f"    a{k} = Z{k}"]
             lines += made
         return lines
@@ -152,6 +155,9 @@ class _Nest:
             )
         return [*lines, f"{target} = {array}[({place})]"]
 
+    def zero(self, kind: ir.Type) -> Any:
+        return self.domain.number(str(kind), 0)
+
     def point(self) -> str:
         return "(" + "".join(f"d{n}, " for n in range(len(self.op.box))) + ")"
 
@@ -170,9 +176,9 @@ class _Nest:
             elif op.name in _INLINE:
                 lines.append(f"{target} = {_INLINE[op.name].format(*operands)}")
             elif op.name == "arith.constant":
-                self.names[target] = scalars.constant_value(op)
+                self.names[target] = self.domain.function(op)()
             else:
-                self.names[f"f{position}"] = scalars.scalar_function(op)
+                self.names[f"f{position}"] = self.domain.function(op)
                 lines.append(f"{target} = f{position}({', '.join(operands)})")
             self.values[op.results[0]] = target
         return lines
@@ -192,7 +198,7 @@ class _Nest:
         target, mode = f"v{position}", ir.StringAttr(op.attributes["mode"]).value
         array = f"A_{position}"
         self.names |= {array: cells.data, f"U_{position}": cells.undefined}
-        self.names[f"z{position}"] = scalars.zero(str(op.results[0].type))
+        self.names[f"z{position}"] = self.zero(op.results[0].type)
         texts = [self.operand(i) for i in indices]
         shape = cells.data.shape
         if mode == "clip":
@@ -227,7 +233,8 @@ class _Nest:
                 lines.append(f"if V{k}[p]: unwritten({f'init {k}'!r}, p, {self.point()})")
         if op.combiner_name in ("argmax", "argmin"):
             return [*lines, *self.replace_best(values[0])]
-        self.names["combine"] = combiner_function(op.combiner_name, op.results[0].type)
+        element = ir.RankedTensorType(op.results[0].type).element_type
+        self.names["combine"] = self.domain.combiner(op.combiner_name, str(element))
         return [*lines, f"O0[p] = combine(O0[p], {values[0]})"]
 
     def store(self, value: str, what: str) -> list[str]:
@@ -284,22 +291,6 @@ def indented(lines: list[str]) -> list[str]:
 def in_bounds(subscripts: list[str], shape: tuple[int, ...]) -> str:
     """The condition that every subscript lies inside the shape."""
     return " and ".join(f"0 <= {t} < {n}" for t, n in zip(subscripts, shape, strict=True))
-
-
-def combiner_function(name: str, result_type: ir.Type) -> Callable[[Any, Any], Any]:
-    """What `outs (combiner) value` computes on one element type."""
-    element = str(ir.RankedTensorType(result_type).element_type)
-    if element == "i1":
-        return operator.or_ if name in ("add", "max") else operator.and_
-    if element in ("i8", "i32", "i64"):
-        plain = {"add": operator.add, "mul": operator.mul, "max": max, "min": min}[name]
-        return lambda a, b: scalars.wrap(plain(int(a), int(b)), element)
-    return {
-        "add": operator.add,
-        "mul": operator.mul,
-        "max": scalars.maximum,
-        "min": scalars.minimum,
-    }[name]
 
 
 _BETTER: dict[str, Callable[[Any, Any], bool]] = {

@@ -273,6 +273,24 @@ def constant_value(op: ir.Operation) -> Any:
     return wrap(int(ir.IntegerAttr(attribute).value), type_name)
 
 
+# ------------------------------------------------------------------ combiners
+
+
+def combiner_function(name: str, element: str) -> Function:
+    """What `outs (combiner) value` computes on one element type."""
+    if element == "i1":
+        return operator.or_ if name in ("add", "max") else operator.and_
+    if element in ("i8", "i32", "i64"):
+        plain = {"add": operator.add, "mul": operator.mul, "max": max, "min": min}[name]
+        return lambda a, b: wrap(plain(int(a), int(b)), element)
+    return {
+        "add": operator.add,
+        "mul": operator.mul,
+        "max": maximum,
+        "min": minimum,
+    }[name]
+
+
 # ------------------------------------------------------------------ weights
 
 _ONE = (

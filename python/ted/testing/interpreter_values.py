@@ -10,7 +10,7 @@ import numpy as np
 
 from ted.errors import SourceLocation
 from ted.mlir import ir
-from ted.testing.interpreter_scalars import NUMPY_TYPES
+from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 
 @dataclass(frozen=True)
@@ -25,15 +25,17 @@ class Cells:
         return Cells(view(self.data), None if self.undefined is None else view(self.undefined))
 
 
-def shape_and_type(value_type: ir.Type) -> tuple[tuple[int, ...], Any]:
+def shape_and_type(
+    value_type: ir.Type, domain: ScalarDomain = MACHINE
+) -> tuple[tuple[int, ...], Any]:
     """Static shape and numpy type of a tensor type."""
     ranked = ir.RankedTensorType(value_type)
-    return tuple(ranked.shape), np.dtype(NUMPY_TYPES[str(ranked.element_type)])
+    return tuple(ranked.shape), domain.array_type(str(ranked.element_type))
 
 
-def empty(value_type: ir.Type) -> Cells:
+def empty(value_type: ir.Type, domain: ScalarDomain = MACHINE) -> Cells:
     """A tensor without any written element."""
-    shape, dtype = shape_and_type(value_type)
+    shape, dtype = shape_and_type(value_type, domain)
     return Cells(np.zeros(shape, dtype), np.ones(shape, np.bool_))
 
 
