@@ -38,16 +38,16 @@ def numpy_type(name: str) -> np.dtype[Any]:
 
 
 def traced(
-    function: Callable[..., Any], args: Sequence[Any], arrays: Sequence[Array]
+    function: Callable[..., Any], args: Sequence[Any], arrays: Sequence[Array] | None = None
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Outputs and inputs of a function called on placeholders instead of the leaves of `args`.
 
-    `arrays` are the leaves and give the types.
+    `arrays` are the leaves and give the types; without them the leaves are arrays.
     """
     leaves, tree = flatten(list(args))
     inputs = [
         placeholder(a.shape, a.dtype.name, name=f"x{path.replace('.', '_')}")
-        for (path, _), a in zip(leaves, arrays, strict=True)
+        for (path, _), a in zip(leaves, arrays or [leaf for _, leaf in leaves], strict=True)
     ]
     results, _ = flatten(function(*unflatten(tree, iter(inputs))))
     return nodes([result for _, result in results]), nodes(inputs)
