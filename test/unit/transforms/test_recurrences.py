@@ -339,3 +339,17 @@ def test_all_states_and_the_last_one_may_be_outputs_together() -> None:
     g[3] += gl
     for one, other in zip(found, alone(*arrays, g), strict=True):
         np.testing.assert_allclose(one, other, rtol=64 * EPS, atol=64 * EPS)
+
+
+@every_program
+def test_tangents_run_along_and_agree_with_differences(make: Program) -> None:
+    program = make()
+    moves = [Tensor(f"{t.name}_dot", t.shape, FLOAT64) for t in program.inputs]
+    (tangent,) = gradient.push_forward([program.output], program.inputs, moves).gradients
+    arrays = program.arrays()
+    along = random_like(arrays, 1)
+    (found,) = interpreted((*program.inputs, *moves), [tangent])(*arrays, *along)
+    (wanted,) = slope(lambda *xs: [program.reference(*xs)], arrays, along)
+    np.testing.assert_allclose(found, wanted, rtol=1e-7, atol=1e-7)
+    directions = {t.reverse for t in recurrent_tensors([program.output])}
+    assert {t.reverse for t in recurrent_tensors([tangent])} <= directions
