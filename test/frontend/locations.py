@@ -1,4 +1,4 @@
-"""Every op that a program builds carries the user's name and line, sugar and operators included.
+"""Every op that a program builds carries the user's names and line, sugar and operators included.
 
 RUN: %python %s | filecheck %s
 """
@@ -17,10 +17,10 @@ print(ted.module(z).operation.get_asm(enable_debug_info=True, use_local_scope=Tr
 # CHECK: func.func @main(%{{.*}}: tensor<4x6xf32> loc("x"("{{.*}}locations.py":9:0)),
 # CHECK-SAME: tensor<6x3xf32> loc("w"("{{.*}}locations.py":10:0)))
 # CHECK: arith.mulf {{.*}} loc("y"("{{.*}}locations.py":12:0))
-# CHECK: "ted.yield"{{.*}} loc("y"("{{.*}}locations.py":12:0))
+# CHECK: "ted.yield"{{.*}} loc(fused<"i, j, r">["y"("{{.*}}locations.py":12:0)])
 # CHECK: combiner = "add"
-# CHECK-SAME: loc("y"("{{.*}}locations.py":12:0))
+# CHECK-SAME: loc(fused<"i, j, r">["y"("{{.*}}locations.py":12:0)])
 # CHECK: combiner = "max"
-# CHECK-SAME: loc("max"("{{.*}}locations.py":13:0))
+# CHECK-SAME: loc(fused<"i, j, r">["max"("{{.*}}locations.py":13:0)])
 # CHECK: math.exp {{.*}} loc("exp"("{{.*}}locations.py":13:0))
 # CHECK: arith.divf {{.*}} loc("div"("{{.*}}locations.py":13:0))

@@ -1,10 +1,12 @@
 """MLIR locations <-> the user's names and lines.
 
-A value that the user named `C` on line 41 of `model.py` has the location `"C"("model.py":41:0)`.
+A value that the user named `C` on line 41 of `model.py` has the location `"C"("model.py":41:0)`; an
+equation over dims that the user named i and r has `fused<"i, r">["C"("model.py":41:0)]`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from ted.errors import SourceLocation
@@ -33,6 +35,21 @@ def user_name(location: ir.Location) -> str | None:
         found = (user_name(one) for one in _parts(location))
         return next((one for one in found if one is not None), None)
     return None
+
+
+def dim_names(location: ir.Location) -> tuple[str, ...]:
+    """The user's names of iteration dims that a location carries; empty when it has none."""
+    metadata = location.metadata if isinstance(location, ir.FusedLoc) else None
+    names = None if metadata is None else metadata.maybe_downcast()
+    return tuple(names.value.split(", ")) if isinstance(names, ir.StringAttr) else ()
+
+
+def with_dim_names(location: ir.Location, names: Sequence[str]) -> ir.Location:
+    """The location carrying names of iteration dims, if there are any."""
+    if not names:
+        return location
+    metadata = ir.StringAttr.get(", ".join(names), location.context)
+    return ir.Location.fused([location], metadata, location.context)
 
 
 def _parts(location: ir.FusedLoc) -> list[ir.Location]:

@@ -30,7 +30,7 @@ from ted.ir.accesses import (
 from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
 from ted.ir.dtypes import INT64
 from ted.ir.equations import Equation, System, Tensor, components, identity, is_recurrence
-from ted.ir.locations import mlir_location
+from ted.ir.locations import mlir_location, with_dim_names
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import Expr, dim
@@ -239,7 +239,7 @@ class _Writer:
             write=write,
             combiner=equation.combiner,
             body=lambda *scalars: _emit(plan, [plan.body, *symbols], reads, scalars, self.values),
-            loc=location,
+            loc=with_dim_names(location, equation.dim_names),
         )
         if equation.ties != "first":
             op.operation.attributes["ted.ties"] = ir.StringAttr.get(equation.ties)

@@ -16,7 +16,7 @@ from ted.domain import conversion, sets
 from ted.domain.affine import Aff
 from ted.errors import SourceLocation
 from ted.ir.affine_attributes import aff_from_mlir, constraints_from_mlir, set_from_mlir
-from ted.ir.locations import source_location, user_name
+from ted.ir.locations import dim_names, source_location, user_name
 from ted.mlir import ir
 
 
@@ -80,6 +80,14 @@ class ComputeSets:
             name = name_of(value) or f"of operand {k}"
             subscripts = subscripts_of(read)
             yield Access(f"read {k}", name, shape_of(value), subscripts, points, is_box)
+
+    @property
+    def dim_names(self) -> tuple[str, ...]:
+        """The user's names of the dims, as far as known."""
+        given = dim_names(self.op.location)
+        if len(given) == len(set(given)) == len(self.box):
+            return given
+        return tuple(f"d{k}" for k in range(len(self.box)))
 
     @property
     def place(self) -> SourceLocation | None:

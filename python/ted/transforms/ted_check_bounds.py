@@ -107,10 +107,11 @@ def _out_of_bounds(op_sets: ComputeSets, access: Access) -> str | None:
     dim, subscript = open_dims[witness.dim]
     between = bounds.index_range(access.points, index[witness.dim])
     span = "" if between is None else f" in [{between[0]}, {between[1]}]"
-    at = ", ".join(f"d{k}={v}" for k, v in enumerate(witness.point))
+    names = op_sets.dim_names
+    at = ", ".join(f"{n}={v}" for n, v in zip(names, witness.point, strict=True))
     return (
-        f"{access.label} uses index {subscript.show()}{span}, tensor {access.tensor} has extent "
-        f"{access.shape[dim]} in dim {dim}, first at {at or 'the only point'}"
+        f"{access.label} uses index {subscript.show(names)}{span}, tensor {access.tensor} has "
+        f"extent {access.shape[dim]} in dim {dim}, first at {at or 'the only point'}"
     )
 
 
@@ -139,7 +140,8 @@ def _written_twice(op_sets: ComputeSets, write: Access) -> str | None:
     found = collision(write.points, index)
     if found is None:
         return None
-    target = ", ".join(s.show() for s in write.subscripts if s is not None)
+    names = op_sets.dim_names
+    target = ", ".join(s.show(names) for s in write.subscripts if s is not None)
     points = f"points {list(found.one)} and {list(found.other)}"
     return f"set writes an element once, got [{target}] equal at {points}"
 

@@ -91,7 +91,7 @@ def test_written_form(function, text):
 def test_index_division_by_a_negative_constant_becomes_a_positive_one():
     found = []
     ted.compute((7,), lambda i: found.extend([i // -2, i % -2]) or 0)
-    assert [format_expr(e.expr, ["i"] * 1000) for e in found] == ["(-i)//2", "-((-i) % 2)"]
+    assert [format_expr(e.expr, ["i"] * 10**6) for e in found] == ["(-i)//2", "-((-i) % 2)"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import ted
 from ted.dialects import make_context
 from ted.errors import VerifyError
 from ted.mlir import ir
@@ -113,3 +114,14 @@ def test_pass_raises_with_the_line_of_the_user():
         module = ir.Module.parse(copy([10], "d0", [9]))
         with pytest.raises(VerifyError, match=r"tensor A has extent 9 .*\(model.py:41\)"):
             TedCheckBounds().run(module)
+
+
+def test_dims_have_the_names_of_the_user():
+    a, b = ted.placeholder((9,), name="a"), ted.placeholder((4, 5), name="b")
+    bad = r"uses index i in \[0, 9\], .* first at i=9 \(test_ted_check_bounds.py:\d+\)$"
+    with pytest.raises(VerifyError, match=bad):
+        ted.compile([a], ted.compute((10,), lambda i: a[4 * (i // 4) + i % 4], name="c"))
+    k = ted.reduce_axis(6, name="k")
+    total = ted.compute((4,), lambda row: ted.sum(b[row, k], axis=k), name="total")
+    with pytest.raises(VerifyError, match=r"uses index k in .* first at row=0, k=5"):
+        ted.compile([b], total)
