@@ -12,6 +12,7 @@ _EXPORTS = {
     "Counts": "ted.testing.interpreter",
     "check_associative": "ted.testing.associativity",
     "check_grads": "ted.testing.gradients",
+    "check_vjp": "ted.testing.pairs",
     "interpret": "ted.testing.interpreter",
 }
 
@@ -20,8 +21,9 @@ if TYPE_CHECKING:
     from ted.testing.gradients import check_grads as check_grads
     from ted.testing.interpreter import Counts as Counts
     from ted.testing.interpreter import interpret as interpret
+    from ted.testing.pairs import check_vjp as check_vjp
 
-__all__ = ["Counts", "check_associative", "check_grads", "interpret"]
+__all__ = ["Counts", "check_associative", "check_grads", "check_vjp", "interpret"]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,1 @@
+"""A file without a list of what to check."""
