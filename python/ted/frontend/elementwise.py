@@ -129,8 +129,10 @@ def relu(x: Any) -> Any:
 
 @vectorize
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x)), written with tanh: no overflow, and no NaN in any derivative."""
-    return 0.5 * tanh(0.5 * x) + 0.5
+    """1 / (1 + exp(-x)), accurate on both sides: exp only ever sees what is not positive."""
+    positive = x >= 0
+    decay = exp(where(positive, -x, x))
+    return where(positive, 1, decay) / (1 + decay)
 
 
 @vectorize

@@ -210,12 +210,6 @@ class _Writer:
         parts = conversion.conjunctions(rest)
         if len(parts) < 2:
             return parts or (NEVER,)
-        if equation.combiner in _ARG_VALUE:
-            raise VerifyError(
-                f"{self.node}: {equation.combiner} must range over a convex domain, "
-                f"got a union of {len(parts)} parts",
-                equation.location,
-            )
         return conversion.conjunctions(rest, disjoint=True)
 
     def _compute(
