@@ -2,8 +2,8 @@
 
 `compiling` is the way of a program to machine code on one page, `differentiating` that to its
 gradients; `functions` are the same two by tracing Python functions.  `modes` and `vectorising` are
-the other transformations of functions; `custom` and `user_derivatives` put derivatives of the
-user's in their place.
+the other transformations of functions, `scanning` makes loops of them; `custom` and
+`user_derivatives` put derivatives of the user's in their place.
 """
 
 from ted.api.compiling import CompiledFunction, compile, module
@@ -11,6 +11,7 @@ from ted.api.custom import custom_vjp
 from ted.api.differentiating import DifferentiationResult, differentiate
 from ted.api.functions import Function, function, grad, value_and_grad, vjp
 from ted.api.modes import hessian, hvp, jacobian, jvp
+from ted.api.scanning import scan
 from ted.api.user_derivatives import adjoint_product
 from ted.api.vectorising import vmap
 
@@ -29,6 +30,7 @@ __all__ = [
     "jacobian",
     "jvp",
     "module",
+    "scan",
     "value_and_grad",
     "vjp",
     "vmap",

@@ -16,6 +16,7 @@ from ted.frontend.creation import (
     zeros,
     zeros_like,
 )
+from ted.frontend.cumulative import cumprod, cumsum
 from ted.frontend.elementwise import (
     absolute,
     acos,
@@ -86,6 +87,8 @@ from ted.frontend.layout import (
     tril,
     triu,
 )
+from ted.frontend.linear_algebra import cholesky, solve_triangular
+from ted.frontend.recurrences import recurrence
 from ted.frontend.reducers import reducer
 from ted.frontend.reductions import (
     all,
@@ -104,7 +107,6 @@ from ted.frontend.scattering import bincount, histogram, index_add, scatter, seg
 from ted.frontend.tensors import Tensor, placeholder
 from ted.frontend.unavailable import (
     checkpoint,
-    scan,
     size,
 )
 
@@ -133,11 +135,14 @@ __all__ = [
     "cbrt",
     "ceil",
     "checkpoint",
+    "cholesky",
     "clip",
     "compute",
     "concatenate",
     "cos",
     "cosh",
+    "cumprod",
+    "cumsum",
     "einsum",
     "erf",
     "erfc",
@@ -177,6 +182,7 @@ __all__ = [
     "power",
     "prod",
     "reciprocal",
+    "recurrence",
     "reduce_axis",
     "reducer",
     "relu",
@@ -185,7 +191,6 @@ __all__ = [
     "roll",
     "round",
     "rsqrt",
-    "scan",
     "scatter",
     "segment_sum",
     "sigmoid",
@@ -194,6 +199,7 @@ __all__ = [
     "sinh",
     "size",
     "softplus",
+    "solve_triangular",
     "split",
     "sqrt",
     "square",

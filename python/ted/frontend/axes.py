@@ -22,12 +22,14 @@ _by_number: weakref.WeakValueDictionary[int, Axis] = weakref.WeakValueDictionary
 class Axis(Scalar):
     """An index variable over `lower, ..., lower + extent - 1`."""
 
-    __slots__ = ("extent", "is_reduction", "location", "lower", "name", "number")
+    __slots__ = ("extent", "is_reduction", "is_time", "location", "lower", "name", "number")
 
-    def __init__(self, name: str, lower: int, extent: int, is_reduction: bool) -> None:
+    def __init__(
+        self, name: str, lower: int, extent: int, is_reduction: bool, is_time: bool = False
+    ) -> None:
         self.number = next(_numbers)
         self.name, self.lower, self.extent = name, lower, extent
-        self.is_reduction = is_reduction
+        self.is_reduction, self.is_time = is_reduction, is_time
         self.location = here()
         super().__init__(add(dim(self.number), index(lower)))
         _by_number[self.number] = self

@@ -39,7 +39,8 @@ def close_map(name: str, axes: Sequence[Axis], body: Expr) -> Tensor:
     body = outline(cast(body, INT64) if body.dtype.is_index else body, TRUE, name)
     shape = tuple(axis.extent for axis in axes)
     equation = _equation(axes, (), TRUE, body, "set")
-    return Tensor(name, shape, body.dtype, None, (equation,), equation.location)
+    place = equation.location
+    return Tensor(name, shape, body.dtype, None, (equation,), place, time_of(axes))
 
 
 def close_reduction(
@@ -63,7 +64,13 @@ def close_reduction(
     # A value without a reduction, needed everywhere, is written everywhere.
     written = r.combiner == "set" and path is TRUE
     fill = None if written else identity(r.combiner, r.dtype)
-    return Tensor(name, shape, r.dtype, fill, tuple(equations), equations[0].location)
+    place = equations[0].location
+    return Tensor(name, shape, r.dtype, fill, tuple(equations), place, time_of(axes))
+
+
+def time_of(axes: Sequence[Axis]) -> int | None:
+    """The position of the axis along which a recurrence runs."""
+    return next((k for k, axis in enumerate(axes) if axis.is_time), None)
 
 
 def check_bound(what: str, roots: Sequence[Expr], axes: Sequence[Axis]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.frontend import checks
@@ -14,6 +14,7 @@ from ted.frontend.locations import fail
 from ted.frontend.pending import ReductionScalar
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import DIM_NAMES, Tensor, read, tracing, wrap
+from ted.ir import equations
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
 from ted.ir.scalar import Expr, cast
 
@@ -30,14 +31,20 @@ def compute(
     what = "compute" if name is None else f"compute {name}"
     target = None if dtype is None else checks.dtype_of(dtype, what)
     extents = checks.shape_of(shape, target or FLOAT32, what)
-    names = _parameters(fn, len(extents), what)
+    names = parameters(fn, len(extents), what)
     axes = [Axis(n, 0, extent, False) for n, extent in zip(names, extents, strict=True)]
     with tracing():
         value = fn(*axes)
-    hint = checks.name_of(name, what) or "t"
+    return wrap(closed(value, axes, checks.name_of(name, what) or "t", target, what))
+
+
+def closed(
+    value: Any, axes: Sequence[Axis], hint: str, target: DType | None, what: str
+) -> equations.Tensor:
+    """The node whose element at the axes is the value that an index lambda gave."""
     if isinstance(value, ReductionScalar) and _is_direct(value, target):
-        return wrap(close_reduction(hint, axes, value.reduction))
-    return wrap(close_map(hint, axes, _body(value, target, what)))
+        return close_reduction(hint, axes, value.reduction)
+    return close_map(hint, axes, _body(value, target, what))
 
 
 def _is_direct(value: ReductionScalar, target: DType | None) -> bool:
@@ -58,7 +65,7 @@ def _body(value: Any, target: DType | None, what: str) -> Expr:
     return value.expr if target is None else cast(value.expr, target)
 
 
-def _parameters(fn: Callable[..., Any], rank: int, what: str) -> list[str]:
+def parameters(fn: Callable[..., Any], rank: int, what: str) -> list[str]:
     """The names of the index variables: the lambda's parameters."""
     if not callable(fn):
         fail(f"{what}: the second argument must be a function of the indices, got {fn!r}")

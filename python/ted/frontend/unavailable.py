@@ -17,6 +17,5 @@ def _unavailable(name: str, instead: str) -> Callable[..., NoReturn]:
     return function
 
 
-scan = _unavailable("scan", "unroll a short recurrence in Python")
 checkpoint = _unavailable("checkpoint", "call the function as it is")
 size = _unavailable("size", "pass Python integers as extents")

@@ -11,6 +11,7 @@ from ted.nn.losses import cross_entropy, logsumexp, mse
 from ted.nn.normalization import batch_norm, group_norm, layer_norm, rms_norm
 from ted.nn.optimizers import adam, sgd
 from ted.nn.pooling import avg_pool2d, global_avg_pool2d, global_max_pool2d, max_pool2d
+from ted.nn.recurrent import gru, lstm, rnn
 
 __all__ = [
     "adam",
@@ -31,15 +32,18 @@ __all__ = [
     "global_avg_pool2d",
     "global_max_pool2d",
     "group_norm",
+    "gru",
     "layer_norm",
     "leaky_relu",
     "linear",
     "log_softmax",
     "logsumexp",
+    "lstm",
     "max_pool2d",
     "mse",
     "relu",
     "rms_norm",
+    "rnn",
     "sgd",
     "sigmoid",
     "silu",

@@ -164,7 +164,7 @@ CASES = {
     # later versions
     **{
         name: (lambda name=name: getattr(ted, name)(A), f"{name}: not available in this version")
-        for name in ("scan", "checkpoint", "size")
+        for name in ("checkpoint", "size")
     },
 }  # fmt: skip
 

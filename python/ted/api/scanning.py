@@ -1,0 +1,173 @@
+"""`ted.scan`: a function of one step, traced once, as a recurrence over all of them.
+
+Before: h, ys = ted.scan(step, h0, xs)    with    h', y = step(h, x)
+After:  before[t] = where(t > 0, h[t - 1], h0);  h[t], ys[t] = step(before[t], xs[t])
+
+The step is traced on tensors of one step and then batched over time, so everything that works on
+tensors works in it; what depends on neither carry nor xs stays outside of the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.api.lifting import placeholder_like
+from ted.api.overrides import batched, leading, override_of
+from ted.errors import FrontendError
+from ted.frontend import checks
+from ted.frontend.compute import compute
+from ted.frontend.elementwise import where
+from ted.frontend.functions import as_tensor
+from ted.frontend.locations import fail, here
+from ted.frontend.recurrences import settle
+from ted.frontend.tensors import Tensor, wrap
+from ted.frontend.trees import flatten, unflatten
+from ted.ir.equations import Tensor as Node
+from ted.ir.equations import components, is_recurrence
+from ted.transforms.batching import Batched
+
+
+def scan(
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """The final carry of `carry, y = step(carry, x)` over all x, and the ys stacked along dim 0.
+
+    `init` is a nest of tensors, the first carry; `xs` a nest of tensors whose dim 0 is time (or
+    None, then `length` says how many steps there are and x is None); y is a nest of tensors or
+    None.  `reverse` begins with the last x.
+    Raises: FrontendError when a step changes the shape or type of its carry, or lengths differ.
+    """
+    starts, carry_tree = _tensors(init, "init")
+    inputs, xs_tree = ([], None) if xs is None else _tensors(xs, "xs")
+    steps = _steps(inputs, length)
+    carries = [placeholder_like(t) for _, t in starts]
+    singles = [_one_step(t) for _, t in inputs]
+    x = None if xs_tree is None else unflatten(xs_tree, iter(singles))
+    result = step(unflatten(carry_tree, iter(carries)), x)
+    if not isinstance(result, tuple) or len(result) != 2:
+        fail(f"scan: a step gives a pair (carry, y), got {type(result).__name__}")
+    after = _next_carry(result[0], carry_tree, starts)
+    ys, ys_tree = ([], None) if result[1] is None else _tensors(result[1], "y")
+    before = [_history(t, steps, reverse) for _, t in starts]
+    given = {c.node: Batched(b, 0) for c, b in zip(carries, before, strict=True)}
+    given |= {s.node: Batched(t.node, 0) for s, (_, t) in zip(singles, inputs, strict=True)}
+    found = batched([t.node for t in (*after, *(y for _, y in ys))], given, steps)
+    states, stacked = found[: len(after)], found[len(after) :]
+    _tie(before, states, [t for _, t in starts], steps, reverse)
+    last = [_last(s, t, steps, reverse) for s, (_, t) in zip(states, starts, strict=True)]
+    outputs = [leading(y, steps) for y in stacked]
+    final = unflatten(carry_tree, iter(last))
+    return final, None if ys_tree is None else unflatten(ys_tree, iter(outputs))
+
+
+def _tensors(nest: Any, what: str) -> tuple[list[tuple[str, Tensor]], Any]:
+    leaves, tree = flatten(nest)
+    found = [(path, as_tensor(v, path, f"scan: {what}")) for path, v in leaves]
+    return found, tree
+
+
+def _steps(inputs: Sequence[tuple[str, Tensor]], length: int | None) -> int:
+    counts: dict[int, str] = {}
+    for _, tensor in inputs:
+        if not tensor.shape:
+            fail(f"scan: dim 0 of xs is time, got {tensor.name} of rank 0")
+        counts.setdefault(tensor.shape[0], tensor.name)
+    if length is not None:
+        counts.setdefault(checks.integer(length, "scan: length"), "length")
+    if len(counts) != 1:
+        listed = ", ".join(f"{n} of {name}" for n, name in counts.items()) or "neither"
+        fail(f"scan: xs and length agree on the number of steps, got {listed}")
+    return next(iter(counts))
+
+
+def _one_step(tensor: Tensor) -> Tensor:
+    single = placeholder_like(tensor)
+    single.node.shape = tensor.shape[1:]
+    return single
+
+
+def _next_carry(nest: Any, tree: Any, starts: Sequence[tuple[str, Tensor]]) -> list[Tensor]:
+    """The carry that a step gives, of the same nest, shapes and types as the first one."""
+    found, given = _tensors(nest, "carry")
+    if given != tree:
+        paths = [[path or "carry" for path, _ in leaves] for leaves in (starts, found)]
+        fail(f"scan: a step keeps the nest of its carry, {paths[0]}, got {paths[1]}")
+    for (path, new), (_, old) in zip(found, starts, strict=True):
+        if (new.shape, new.dtype) != (old.shape, old.dtype):
+            name = f"carry {path}" if path else f"carry {old.name}"
+            fail(
+                f"scan: a step keeps the shape and type of its carry, {old.dtype}"
+                f"{list(old.shape)} for {name}, got {new.dtype}{list(new.shape)}"
+            )
+    return [tensor for _, tensor in found]
+
+
+# ------------------------------------------------------------------ over time
+
+
+def _history(start: Tensor, steps: int, reverse: bool) -> Node:
+    """The tensor of the carries before each step, to be defined."""
+    shape = (steps, *start.shape)
+    return Node(f"{start.name}_before", shape, start.dtype, None, (), here(), 0, reverse)
+
+
+def _tie(
+    before: Sequence[Node],
+    states: Sequence[Batched],
+    starts: Sequence[Tensor],
+    steps: int,
+    reverse: bool,
+) -> None:
+    """Define the carry before each step: the one after the step before it, or the first one."""
+    for history, state, start in zip(before, states, starts, strict=True):
+        made = compute(
+            history.shape, _before(wrap(state.tensor), state.axis, start, steps, reverse)
+        )
+        history.fill, history.equations = made.node.fill, made.node.equations
+    for group in components(before):
+        if is_recurrence(group) and any(history in group for history in before):
+            _check(group)
+            for tensor in group:
+                tensor.time = 0
+    settle(before, reverse)
+
+
+def _before(
+    state: Tensor, axis: int | None, start: Tensor, steps: int, reverse: bool
+) -> Callable[..., Any]:
+    def element(*i: Any) -> Any:
+        t, rest = i[0], i[1:]
+        going, at = (t < steps - 1, t + 1) if reverse else (t > 0, t - 1)
+        previous = state[rest] if axis is None else state[(at, *rest)]
+        return where(going, previous, start[rest])
+
+    return element
+
+
+def _check(group: Sequence[Node]) -> None:
+    """What cannot be a part of the loop."""
+    for tensor in group:
+        if tensor.time is not None and tensor.time != 0:
+            raise FrontendError(
+                f"scan: a carry must not go through a recurrence inside of a step, got "
+                f"{tensor.name}; carry its state instead, or unroll it in Python",
+                tensor.location,
+            )
+        if override_of(tensor) is not None:
+            raise FrontendError(
+                f"scan: a carry must not go through a derivative of the user's own, got "
+                f"{tensor.name}",
+                tensor.location,
+            )
+
+
+def _last(state: Batched, start: Tensor, steps: int, reverse: bool) -> Tensor:
+    if steps == 0:
+        return start
+    tensor = wrap(state.tensor)
+    return tensor if state.axis is None else tensor[0 if reverse else steps - 1]

@@ -1,0 +1,43 @@
+"""Running sums and products: recurrences along one dim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ted.frontend import checks
+from ted.frontend.elementwise import to_tensor, where
+from ted.frontend.recurrences import recurrence
+from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import BOOL, INT64, accumulator
+
+
+def cumsum(x: Any, axis: int, reverse: bool = False) -> Tensor:
+    """The sum of the elements along `axis` up to each one, from the end if `reverse`.
+
+    float16 and bfloat16 accumulate in float32, int8 in int32, bools count.
+    """
+    return _running("cumsum", lambda total, value: total + value, 0, x, axis, reverse)
+
+
+def cumprod(x: Any, axis: int, reverse: bool = False) -> Tensor:
+    """The product of the elements along `axis` up to each one; gradients are exact with zeros."""
+    return _running("cumprod", lambda total, value: total * value, 1, x, axis, reverse)
+
+
+def _running(
+    what: str, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: int, reverse: bool
+) -> Tensor:
+    x = to_tensor(x, what)
+    along = checks.axis_of(axis, x.ndim, what)
+    result = INT64 if x.dtype == BOOL else x.dtype
+    wide = accumulator(result)
+    step, first = (1, x.shape[along] - 1) if reverse else (-1, 0)
+
+    def element(history: Tensor, *i: Any) -> Any:
+        t, value = i[along], x[i].astype(wide)
+        before = (*i[:along], t + step, *i[along + 1 :])
+        going = t < first if reverse else t > first
+        return combine(where(going, history[before], start), value)
+
+    return recurrence(x.shape, element, wide, along, reverse, name=what).astype(result)

@@ -1,0 +1,194 @@
+"""Recurrences as equations: tensors whose elements read earlier times of the same tensors.
+
+Before: h = ted.recurrence((T, n), lambda h, t, i: ted.where(t > 0, h[t - 1, i], 0.0) + x[t, i])
+After:  a tensor with a time dim whose equation reads itself; isl has proved that it reads the past
+
+Any earlier time may be read, also all of them under a reduction, so running sums, wave equations,
+triangular solves and factorisations are all of this form.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ted.domain import bounds, sets
+from ted.domain.budget import BudgetExhausted, bounded
+from ted.errors import FrontendError, VerifyError
+from ted.frontend import checks
+from ted.frontend.axes import Axis
+from ted.frontend.compute import closed, parameters
+from ted.frontend.locations import fail, here
+from ted.frontend.scalars import Scalar
+from ted.frontend.tensors import Tensor, tracing, wrap
+from ted.ir.affine import piecewise
+from ted.ir.dtypes import promote
+from ted.ir.equations import Equation, components, is_recurrence
+from ted.ir.equations import Tensor as Node
+from ted.ir.recurrences import history_reads, points_where, step_count, step_order, times
+from ted.ir.scalar import Expr, dims_used
+
+
+def recurrence(
+    shape: Any,
+    fn: Any,
+    dtype: Any = "float32",
+    time_axis: Any = 0,
+    reverse: bool = False,
+    name: Any = None,
+) -> Any:
+    """The tensor whose element at (t, i, ...) is `fn(h, t, i, ...)`, where h is the tensor itself.
+
+    Several tensors that read each other: `shape` and `fn` are lists, each function takes all the
+    tensors and then its indices; `dtype`, `time_axis` and `name` may be lists too; a tuple is
+    returned.  An
+    element may read any earlier time (a later one if `reverse`), and tensors that are complete at
+    its own time.
+    Raises: FrontendError, with a point at which it happens, for a read of the future.
+    """
+    several = isinstance(fn, (tuple, list))
+    fns = tuple(fn) if several else (fn,)
+    shapes = _one_each(shape if several else [shape], len(fns), "shape")
+    types = _one_each(dtype, len(fns), "dtype")
+    names = _one_each(name, len(fns), "name")
+    times_at = _one_each(time_axis, len(fns), "time_axis")
+    rows = zip(fns, shapes, types, names, times_at, strict=True)
+    loops = [_Loop.of(*row, reverse) for row in rows]
+    histories = [wrap(loop.node) for loop in loops]
+    made = [loop.body(histories) for loop in loops]
+    for loop, node in zip(loops, made, strict=True):
+        loop.node.fill, loop.node.equations = node.fill, node.equations
+    settle([loop.node for loop in loops], reverse)
+    return tuple(histories) if several else histories[0]
+
+
+def _one_each(value: Any, count: int, what: str) -> list[Any]:
+    several = isinstance(value, (tuple, list))
+    items = list(value) if several else [value] * count
+    if len(items) != count:
+        fail(f"recurrence: one {what} for each of {count} functions, got {value!r}")
+    return items
+
+
+@dataclass(frozen=True)
+class _Loop:
+    """One tensor of a recurrence: the function of its elements, and its node to be defined."""
+
+    fn: Callable[..., Any]
+    what: str
+    node: Node
+
+    @staticmethod
+    def of(
+        fn: Callable[..., Any], shape: Any, dtype: Any, name: Any, time_axis: int, reverse: bool
+    ) -> _Loop:
+        """The tensor without its equations."""
+        what = "recurrence" if name is None else f"recurrence {name}"
+        if not callable(fn):
+            fail(f"{what}: the elements are given by a function, got {fn!r}")
+        element = checks.dtype_of(dtype, what)
+        extents = checks.shape_of(shape, element, what)
+        hint = checks.name_of(name, what) or "h"
+        time = checks.axis_of(time_axis, len(extents), f"{what}: time_axis")
+        node = Node(hint, extents, element, None, (), here(), time, bool(reverse))
+        return _Loop(fn, what, node)
+
+    def body(self, histories: Sequence[Tensor]) -> Node:
+        """A node with the equations of this tensor."""
+        node, element = self.node, functools.partial(self.fn, *histories)
+        names = parameters(element, len(node.shape), self.what)
+        axes = [
+            Axis(n, 0, extent, False, k == node.time)
+            for k, (n, extent) in enumerate(zip(names, node.shape, strict=True))
+        ]
+        with tracing():
+            value = element(*axes)
+        if isinstance(value, Scalar) and promote(value.dtype, node.dtype) != node.dtype:
+            fail(
+                f"{self.what}: elements have the type of the tensor, got {value.dtype} for "
+                f"{node.dtype}; give dtype= or cast"
+            )
+        return closed(value, axes, node.name, node.dtype, self.what)
+
+
+# ------------------------------------------------------------------ groups that read each other
+
+
+def settle(roots: Sequence[Node], reverse: bool) -> None:
+    """Give every tensor of the recurrences of `roots` its time, and prove that they read the past.
+
+    Raises: FrontendError for a tensor without a time of its own, or a read of the future.
+    """
+    for group in components(roots):
+        if is_recurrence(group) and any(root in group for root in roots):
+            _times(group)
+            for tensor in group:
+                tensor.reverse = reverse
+            _check(group)
+
+
+def _times(group: Sequence[Node]) -> None:
+    """Whole-tensor operators on histories follow the time of what they read."""
+    waiting = [t for t in group if t.time is None]
+    while waiting:
+        found = {t: time for t in waiting if (time := _followed(t, group)) is not None}
+        if not found:
+            raise FrontendError(
+                f"recurrence: a tensor that reads a history has a time of its own, got none for "
+                f"{waiting[0]}; write it inside the function, at its indices",
+                waiting[0].location,
+            )
+        for tensor, time in found.items():
+            tensor.time = time
+        waiting = [t for t in waiting if t.time is None]
+
+
+def _followed(tensor: Node, group: Sequence[Node]) -> int | None:
+    """The dim of a tensor that is the time at which it reads a history."""
+    for equation in tensor.equations:
+        for read, _ in history_reads(equation, group):
+            used = set() if read.attr.time is None else dims_used(read.args[read.attr.time])
+            for k, subscript in enumerate(equation.write):
+                if used and dims_used(subscript) == used:
+                    return k
+    return None
+
+
+def _check(group: Sequence[Node]) -> None:
+    try:
+        step_count(group)
+        for tensor in group:
+            for equation in tensor.equations:
+                for read, points in history_reads(equation, group):
+                    _check_read(tensor, equation, read, points)
+        step_order(group)
+    except VerifyError as error:
+        text = str(error).removesuffix(f" ({error.location})")
+        raise FrontendError(text, error.location) from None
+
+
+def _check_read(tensor: Node, equation: Equation, read: Expr, points: Any) -> None:
+    """A read is not of a time after the one that is written."""
+    seen, written = times(tensor, equation, read)
+    earlier, later = (seen, written) if tensor.reverse else (written, seen)
+    try:
+        bad = points_where("lt", earlier, later, points)
+    except BudgetExhausted as error:
+        raise FrontendError(
+            f"recurrence: {tensor.name} is not proved to read no future of {read.attr.name}: "
+            f"{error}", equation.location,
+        ) from None  # fmt: skip
+    if bad.is_empty():
+        return
+    point = sets.point_of(bounded(bad.lexmin) or bad)
+    assert point is not None, "a set that is not empty has a point"
+    at, step = (bounds.value_at(piecewise(e, bad), point) for e in (seen, written))
+    names = equation.dim_names or [f"d{k}" for k in range(len(point))]
+    where = ", ".join(f"{n} = {v}" for n, v in zip(names, point, strict=True))
+    raise FrontendError(
+        f"recurrence: {tensor.name} at time {step} must read the past, got {read.attr.name} at "
+        f"time {at}, first at {where}",
+        equation.location or tensor.location,
+    )
