@@ -422,6 +422,14 @@ func.func @stop_gradient_of_an_index(%A: tensor<4xf32>, %init: tensor<4xf32>) {
 
 // -----
 
+func.func @stop_gradient_with_two_results(%x: f32) {
+  // expected-error@+1 {{ted.stop_gradient: must have one result, got 2}}
+  %a, %b = "ted.stop_gradient"(%x) : (f32) -> (f32, f32)
+  func.return
+}
+
+// -----
+
 func.func @index_outside_of_a_body() {
   // expected-error@+1 {{ted.index: must stand in the body of a ted.compute, got func.func}}
   %i = "ted.index"() {dim = 0 : i64} : () -> index
