@@ -59,6 +59,9 @@ PASSES: dict[str, Row] = {
     "ted-simplify": Row(
         "ted.transforms", "drop zeros, empty domains and dead equations; merge equal ones"
     ),
+    "ted-split-residuals": Row(
+        "ted.transforms", "split a gradient into the part before the cotangents and the part after"
+    ),
     "ted-report-gradient": Row(
         "ted.transforms", "say which equations scatter, and the exact operation counts"
     ),

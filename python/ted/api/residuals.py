@@ -1,0 +1,65 @@
+"""Two compiled functions for training loops of others: forward with residuals, then backward.
+
+Before: f(x, dy) -> (y, dx)
+After:  forward(x) -> (y, saved), and later backward(saved, dy) -> dx
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ted.api.compiling import CompiledFunction, compile_system
+from ted.api.differentiating import differentiate
+from ted.errors import DerivativeError
+from ted.frontend.systems import system_of
+from ted.frontend.tensors import Tensor, wrap
+from ted.ir.equations import System
+from ted.ir.equations import Tensor as Node
+from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
+
+
+@dataclass(frozen=True)
+class ForwardBackward:
+    """What `forward_backward` compiles; `split` says what is saved."""
+
+    split: Split
+    first: CompiledFunction
+    second: CompiledFunction
+
+    def forward(self, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """The results, and what `backward` needs: some arguments and results, and the residuals."""
+        found = self.first(*arrays)
+        count = len(found) - len(self.split.residuals)
+        kept = [arrays[k] for k in self.split.inputs] + [found[k] for k in self.split.results]
+        return tuple(found[:count]), (*kept, *found[count:])
+
+    def backward(self, saved: Sequence[Any], *cotangents: Any) -> tuple[Any, ...]:
+        """The gradients of the float arguments, from one cotangent per float result."""
+        return tuple(self.second(*saved, *cotangents))
+
+
+def forward_backward(
+    outputs: Tensor | Sequence[Tensor], inputs: Sequence[Tensor], recompute: float = RECOMPUTE
+) -> ForwardBackward:
+    """Compile the program from `inputs` to `outputs` and its VJP as two functions.
+
+    A map that costs at most `recompute` operations an element is computed again by the second, all
+    else that it needs is saved by the first.
+    Raises: DerivativeError when no output or no input is of a float type.
+    """
+    results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    system = system_of(inputs, results)
+    smooth = [r for r in results if r.dtype.is_float]
+    wanted = [x for x in inputs if x.dtype.is_float]
+    if not smooth or not wanted:
+        raise DerivativeError("forward_backward: a float output and a float input, got none")
+    heads = [wrap(Node(f"d{r.name}", r.shape, r.dtype)) for r in smooth]
+    gradients = differentiate(smooth, wanted, heads)
+    joint = System(
+        (*system.inputs, *(h.node for h in heads)),
+        (*system.outputs, *(g.node for g in gradients)),
+    )
+    split = split_residuals(joint, len(heads), len(results), recompute)
+    return ForwardBackward(split, compile_system(split.forward), compile_system(split.backward))
