@@ -218,7 +218,6 @@ __all__ = [
     "triu",
     "trunc",
     "vectorize",
-    "vmap",
     "where",
     "zeros",
     "zeros_like",

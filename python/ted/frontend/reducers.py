@@ -120,7 +120,7 @@ class Reducer:
 
     def _element(
         self, values: Sequence[Any], axes: Sequence[Axis], where: Any, init: Any
-    ) -> list[Scalar]:
+    ) -> list[ReductionScalar]:
         scalars = [read(v, ()) if isinstance(v, Tensor) else v for v in values]
         results = self.types(scalars)
         wide = [accumulator(t) for t in results]

@@ -157,9 +157,11 @@ class _Target:
         equation = equations.Equation(
             extents, direct, sets.box(extents), write, combine, body, here()
         )
-        first = (_copy(begin, wide),) if isinstance(begin, Tensor) else ()
-        fill = neutral if begin is None else None if first else constant(begin, wide, self.what)
-        fill = fill.attr if isinstance(fill, Expr) else fill
+        first, fill = (), neutral
+        if isinstance(begin, Tensor):
+            first, fill = (_copy(begin, wide),), None
+        elif begin is not None:
+            fill = constant(begin, wide, self.what).attr
         node = equations.Tensor(self.what, self.shape, wide, fill, (*first, equation), here())
         return wrap(node).astype(result)
 

@@ -6,7 +6,7 @@ that indexing maps cannot express becomes `tensor.extract`, under `scf.if` when 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ted.lowering.combiners import BODY
 from ted.lowering.data_reads import checked_load
@@ -40,13 +40,17 @@ def read_value(read: Read | None, zero_type: ir.Type, dims: Sequence[ir.Value]) 
 
 
 def emit_body(
-    piece: Piece, arguments: Sequence[ir.Value], dims: Sequence[ir.Value]
+    piece: Piece,
+    arguments: Sequence[ir.Value],
+    dims: Sequence[ir.Value],
+    latest: Mapping[ir.Value, ir.Value] | None = None,
 ) -> tuple[list[ir.Value], list[ir.Value]]:
     """Copy the body here; returns its values and, for a data-dependent write, its indices.
 
     For argmax and argmin the row-major index over the reduction dims is appended to the values.
+    `latest` says what stands for tensors from outside.
     """
-    known: dict[ir.Value, ir.Value] = {}
+    known: dict[ir.Value, ir.Value] = dict(latest or {})
     known.update(zip(piece.body.arguments, arguments, strict=True))
     *operations, terminator = list(piece.body.operations)
     for op in operations:

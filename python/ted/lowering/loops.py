@@ -47,7 +47,11 @@ def emit_loops(piece: Piece, where: Any, results: Values) -> Values:
 
 
 def emit_loops_at(piece: Piece, where: Any, fixed: int, value: ir.Value) -> Values:
-    """Apply the piece at the points `where` at which dim `fixed` has a value known here."""
+    """Apply the piece at the points `where` at which dim `fixed` has a value known here.
+
+    Reads of a result are made from its latest state: the piece is a step of a recurrence, which
+    reads nothing that the step itself writes, and one state is all that memory has to hold.
+    """
     order = [fixed, *(d for d in loop_order(piece, windows=False) if d != fixed)]
     results: Values = list(piece.inits)
     nests = loop_nests(where, order)
@@ -57,12 +61,11 @@ def emit_loops_at(piece: Piece, where: Any, fixed: int, value: ir.Value) -> Valu
     return results
 
 
-def _at(
-    piece: Piece, nest: LoopNest, order: list[int], value: ir.Value, results: Values
-) -> Values:
+def _at(piece: Piece, nest: LoopNest, order: list[int], value: ir.Value, results: Values) -> Values:
     """The inner loops of a nest, run where its outermost one would reach the value."""
     outermost, *inner = nest.loops
-    body = _Nest(piece, replace(nest, loops=tuple(inner)), order[1:], {outermost.dim: value})
+    left = replace(nest, loops=tuple(inner))
+    body = _Nest(piece, left, order[1:], {outermost.dim: value}, {t: t for t in piece.inits})
     begin = max(bound.const for bound in outermost.lower)
     end = min(bound.const for bound in outermost.upper)
     if begin <= 0 and end >= piece.extents[outermost.dim]:
@@ -79,6 +82,7 @@ class _Nest:
     nest: LoopNest
     order: list[int]
     dims: dict[int, ir.Value] = field(default_factory=dict)
+    latest: dict[ir.Value, ir.Value] = field(default_factory=dict)  # states of results
 
     def emit(self, results: Values) -> Values:
         if self.piece.writes_at_data:
@@ -132,14 +136,24 @@ class _Nest:
         return [self.dims[d] for d in range(self.piece.rank)]
 
     def _arguments(self, dims: Values) -> Values:
+        reads = [
+            r if r is None else replace(r, tensor=self.latest.get(r.tensor, r.tensor))
+            for r in self.piece.reads
+        ]
         return [
             read_value(r, a.type, dims)
-            for r, a in zip(self.piece.reads, self.piece.body.arguments, strict=True)
+            for r, a in zip(reads, self.piece.body.arguments, strict=True)
         ]
+
+    def _follow(self, results: Values) -> None:
+        """From here on these are the latest states of the results."""
+        if self.latest:
+            self.latest = dict(zip(self.piece.inits, results, strict=True))
 
     def _element(self, results: Values) -> Values:
         """One element of each result: start from its value, run the reductions, put it back."""
         piece = self.piece
+        self._follow(results)
         rest = [loop for loop in self.nest.loops if loop.dim not in self.dims]
         # Subscripts of the write use the dims of the outer loops only.
         unknown = next(iter(self.dims.values()), None)
@@ -176,7 +190,7 @@ class _Nest:
         piece, dims = self.piece, self._points()
 
         def update() -> Values:
-            values, _ = emit_body(piece, self._arguments(dims), dims)
+            values, _ = emit_body(piece, self._arguments(dims), dims, self.latest)
             if piece.combiner == "set":
                 return values
             values = [widened(v, t.type) for v, t in zip(values, totals, strict=True)]
@@ -190,9 +204,10 @@ class _Nest:
     def _write_at_data(self, results: Values) -> Values:
         """A write whose subscripts the body computes."""
         piece, dims = self.piece, self._points()
+        self._follow(results)
 
         def update() -> Values:
-            values, symbols = emit_body(piece, self._arguments(dims), dims)
+            values, symbols = emit_body(piece, self._arguments(dims), dims, self.latest)
             place = [affine_value(e, dims, symbols) for e in piece.write]
 
             def put(at: Values) -> Values:

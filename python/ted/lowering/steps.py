@@ -89,7 +89,8 @@ def _static(piece: Piece, axis: int, dim: int | None, offset: int, time: int) ->
 def _sliced(piece: Piece, axis: int, dim: int, time: DynamicTime) -> Piece | None:
     """The piece without its time dim, over slices; None when the time is mixed with other dims."""
     constraints = [*piece.domain, *(c for r in piece.reads if r is not None for c in r.guard)]
-    if any(dim in dims_used(c.expr) for c in constraints) or _counts_time(piece, dim):
+    elsewhere = [*piece.write[:axis], *piece.write[axis + 1 :], *(c.expr for c in constraints)]
+    if any(dim in dims_used(e) for e in elsewhere) or _counts_time(piece, dim):
         return None
     rest = [ir.AffineExpr.get_dim(k if k < dim else k - 1) for k in range(piece.rank)]
     rest[dim] = ir.AffineExpr.get_constant(0)
@@ -97,8 +98,7 @@ def _sliced(piece: Piece, axis: int, dim: int, time: DynamicTime) -> Piece | Non
     if any(place is _MIXED for place in places):
         return None
     reads = [
-        _sliced_read(r, place, time.count)
-        for r, place in zip(piece.reads, places, strict=True)
+        _sliced_read(r, place, time.count) for r, place in zip(piece.reads, places, strict=True)
     ]
     bare = replace(
         piece,
@@ -141,9 +141,7 @@ def _time_place(read: Read | None, rank: int, dim: int) -> tuple[int, int] | Non
     return moving[0], form[1]
 
 
-def _sliced_read(
-    read: Read | None, place: tuple[int, int] | None, count: ir.Value
-) -> Read | None:
+def _sliced_read(read: Read | None, place: tuple[int, int] | None, count: ir.Value) -> Read | None:
     if read is None or place is None:
         return read
     at, shift = place
