@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import torch
+from timing import rounds
 
 import ted
 from ted import nn
@@ -43,7 +43,7 @@ class Case:
         return 2 * self.n * self.h * self.w * self.ci * self.co * WINDOW[0] * WINDOW[1]
 
 
-def ours(case: Case, x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> dict[str, Callable[[], Any]]:
+def ours(x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> dict[str, Callable[[], Any]]:
     """Compiled forward pass and gradients on these arrays."""
     image = ted.placeholder(x.shape, name="x")
     weight = ted.placeholder(w.shape, name="w")
@@ -60,9 +60,7 @@ def ours(case: Case, x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> dict[str, 
     }
 
 
-def theirs(
-    case: Case, x: np.ndarray, w: np.ndarray, dy: np.ndarray
-) -> dict[str, Callable[[], Any]]:
+def theirs(x: np.ndarray, w: np.ndarray, dy: np.ndarray) -> dict[str, Callable[[], Any]]:
     """The same by torch, on tensors that are channels last in memory."""
     image = torch.from_numpy(x).permute(0, 3, 1, 2)
     head = torch.from_numpy(dy).permute(0, 3, 1, 2)
@@ -87,7 +85,7 @@ def as_ours(name: str, value: torch.Tensor) -> np.ndarray:
     return value.permute(*((2, 3, 1, 0) if name == "dw" else (0, 2, 3, 1))).numpy()
 
 
-def measure(case: Case, rounds: int) -> list[str]:
+def measure(case: Case, count: int) -> list[str]:
     """A line for the forward pass and for each gradient; results are compared first."""
     rng = np.random.default_rng(0)
     x, w, dy = (
@@ -98,13 +96,13 @@ def measure(case: Case, rounds: int) -> list[str]:
             (case.n, case.h, case.w, case.co),
         )
     )
-    mine, torchs = ours(case, x, w, dy), theirs(case, x, w, dy)
+    mine, torchs = ours(x, w, dy), theirs(x, w, dy)
     lines = []
     for name, call in mine.items():
         reference = as_ours(name, torchs[name]())
         scale = np.abs(reference).max()
         np.testing.assert_allclose(np.asarray(call()), reference, rtol=0, atol=1e-4 * scale)
-        times = in_turn([call, torchs[name]], rounds, max(1, int(2e7 / case.operations)))
+        times = rounds([call, torchs[name]], count)
         ratios = sorted(b / a for a, b in zip(*times, strict=True))
         low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
         rates = [case.operations / statistics.median(t) / 1e9 for t in times]
@@ -114,18 +112,6 @@ def measure(case: Case, rounds: int) -> list[str]:
             f"  ratio {statistics.median(ratios):.2f} [{low:.2f}, {high:.2f}]"
         )
     return lines
-
-
-def in_turn(calls: Sequence[Callable[[], Any]], rounds: int, repeats: int) -> list[list[float]]:
-    """Seconds per call of each contender in each round."""
-    times: list[list[float]] = [[] for _ in calls]
-    for _ in range(rounds):
-        for call, its in zip(calls, times, strict=True):
-            began = time.thread_time()
-            for _ in range(repeats):
-                call()
-            its.append((time.thread_time() - began) / repeats)
-    return times
 
 
 def main() -> None:

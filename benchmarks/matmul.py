@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from timing import rounds
 
 from ted.codegen.jit import compile_module
 from ted.dialects import make_context
@@ -98,19 +99,7 @@ def compiled(case: Case, arrays: Sequence[np.ndarray]) -> tuple[Callable[[], Non
     return call, seconds
 
 
-def medians(calls: Sequence[Callable[[], object]], rounds: int, repeats: int) -> list[list[float]]:
-    """Seconds per call of each contender in each round, in turn."""
-    times: list[list[float]] = [[] for _ in calls]
-    for _ in range(rounds):
-        for call, mine in zip(calls, times, strict=True):
-            began = time.thread_time()
-            for _ in range(repeats):
-                call()
-            mine.append((time.thread_time() - began) / repeats)
-    return times
-
-
-def measure(case: Case, rounds: int) -> str:
+def measure(case: Case, count: int) -> str:
     """One line of the table; the result is checked first."""
     rng = np.random.default_rng(0)
     dtype = DTYPES[case.dtype]
@@ -122,8 +111,7 @@ def measure(case: Case, rounds: int) -> str:
     call()
     exact = left.astype(np.float64) @ right.astype(np.float64)
     np.testing.assert_allclose(c, exact, rtol=0, atol=8 * np.finfo(dtype).eps * case.k)
-    repeats = max(1, int(2e7 / case.operations))
-    ours, numpys = medians([call, lambda: np.matmul(left, right, out=theirs)], rounds, repeats)
+    ours, numpys = rounds([call, lambda: np.matmul(left, right, out=theirs)], count)
     ratios = sorted(y / x for x, y in zip(ours, numpys, strict=True))
     low, high = ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]
     return (
