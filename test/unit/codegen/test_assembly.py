@@ -6,6 +6,7 @@ import platform
 
 import pytest
 
+import ted
 from ted.codegen.assembly import disassemble, host_vector_bits, innermost_loops, scalar_loops
 from ted.codegen.jit import compile_module
 from ted.dialects import make_context
@@ -79,7 +80,10 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86 registers")
+reads_x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86 registers")
+
+
+@reads_x86
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_innermost_loops_use_the_widest_vectors(name):
     source, body, result = PROGRAMS[name]
@@ -89,3 +93,23 @@ def test_innermost_loops_use_the_widest_vectors(name):
     assembly = disassemble(compiled.object_code())
     assert scalar_loops(assembly) == []
     assert max(loop.width for loop in innermost_loops(assembly)) == host_vector_bits()
+
+
+CONTRACTIONS = {
+    "product": (lambda a, b: a @ b, (48, 64), (64, 80)),
+    "convolution": (lambda x, w: ted.nn.conv2d(x, w, padding=1), (2, 8, 8, 32), (3, 3, 32, 64)),
+    "strided": (lambda x, w: ted.nn.conv2d(x, w, stride=2), (2, 17, 17, 32), (3, 3, 32, 64)),
+}
+
+
+@reads_x86
+@pytest.mark.parametrize("name", CONTRACTIONS)
+def test_a_contraction_and_its_gradients_use_the_widest_vectors(name):
+    made, *shapes = CONTRACTIONS[name]
+    inputs = [ted.placeholder(shape, name=f"x{k}") for k, shape in enumerate(shapes)]
+    output = made(*inputs)
+    head = ted.placeholder(output.shape, name="head")
+    for result in (output, *ted.differentiate(output, inputs, head)):
+        assembly = ted.compile([*inputs, head], result).ir("asm")
+        assert scalar_loops(assembly) == []
+        assert max(loop.width for loop in innermost_loops(assembly)) == host_vector_bits()
