@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
+import ted
+from ted import nn
 from ted.dialects import make_context
 from ted.errors import PassFailed
+from ted.frontend.tensors import Tensor
 from ted.ir.equations import System, rewrite_system
 from ted.ir.pass_driver import run_pipeline
 from ted.ir.passes import PASSES
@@ -58,6 +61,30 @@ def test_whole_road_keeps_values() -> None:
     )
     for piece in pieces("ted-differentiate"):
         validated(piece, road)
+
+
+OPERATORS = {
+    "convolution": lambda: nn.conv2d(p("x", 1, 7, 6, 4), p("w", 3, 3, 2, 4), stride=2, groups=2),
+    "max pool": lambda: nn.max_pool2d(p("x", 1, 7, 7, 2), 3, stride=2, padding=1),
+    "softmax": lambda: nn.softmax(p("x", 3, 5)),
+    "layer norm": lambda: nn.layer_norm(p("x", 3, 5), p("scale", 5), p("shift", 5)),
+    "reflection": lambda: ted.pad(p("x", 5, 4), ((1, 2), (0, 3)), mode="reflect") ** 2,
+    "rows by index": lambda: nn.embedding(p("x", 5, 4), ted.placeholder((3,), "int64", name="n")),
+    "product": lambda: ted.prod(p("x", 3, 5), axis=1),
+}
+
+
+def p(name: str, *shape: int) -> Tensor:
+    return ted.placeholder(shape, "float32", name=name)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_every_pass_keeps_an_operator_and_its_gradient(name: str) -> None:
+    y = OPERATORS[name]()
+    gradients = ted.differentiate(y, head=p("dy", *y.shape))
+    road = [n for n in KEEPING if n not in ONLY_READS]
+    remarks = validated(str(ted.module([y, *gradients])), ",".join(road))
+    assert not [r for r in remarks if "not validated" in r]
 
 
 MATMUL = """

@@ -1,0 +1,59 @@
+"""Passes on random programs and their gradients, before and after at points of a prime field."""
+
+from __future__ import annotations
+
+import pytest
+
+from ted.autodiff.combiners import expand_combiners
+from ted.autodiff.vjp import vjp
+from ted.dialects import make_context
+from ted.ir.equations import System, Tensor
+from ted.ir.pass_driver import run_pipeline
+from ted.ir.remarks import collected
+from ted.ir.to_ops import to_module
+from ted.testing.random_programs import random_program
+from ted.testing.validation import Validator
+
+BLOCK = 10
+FAST_BLOCKS, SLOW_BLOCKS = 4, 60
+# Each pass meets what the others leave, in two orders.
+ROADS = (
+    "ted-scatter-to-gather,ted-simplify,ted-fuse-pointwise,ted-split-dims,ted-inline-pointwise",
+    "ted-inline-pointwise,ted-split-dims,ted-fuse-pointwise,ted-scatter-to-gather,ted-simplify",
+)
+
+
+def with_gradients(system: System) -> System:
+    """The results and the gradients as the reverse sweep leaves them."""
+    expanded, became = expand_combiners(system)
+    heads = tuple(Tensor(f"d{t.name}", t.shape, t.dtype) for t in system.outputs)
+    adjoints = vjp(expanded, heads).adjoints
+    zero = {t: Tensor(f"d{t.name}", t.shape, t.dtype, 0) for t in system.inputs}
+    gradients = [adjoints.get(became.get(t, t), zero[t]) for t in system.inputs]
+    outputs = (*expanded.outputs, *gradients)
+    return System((*system.inputs, *heads), outputs, "main")
+
+
+def check(seed: int) -> None:
+    system = with_gradients(random_program(seed).system)
+    for road in ROADS:
+        with make_context(threading=False), collected() as remarks:
+            run_pipeline(to_module(system), f"builtin.module({road})", observers=[Validator(seed)])
+        assert not [r for r in remarks if "not validated" in r.message], f"seed {seed}"
+
+
+def blocks(first: int, last: int) -> list[range]:
+    return [range(b * BLOCK, (b + 1) * BLOCK) for b in range(first, last)]
+
+
+@pytest.mark.parametrize("seeds", blocks(0, FAST_BLOCKS), ids=lambda r: f"from_{r.start}")
+def test_every_pass_keeps_the_values_of_random_programs(seeds: range) -> None:
+    for seed in seeds:
+        check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", blocks(FAST_BLOCKS, SLOW_BLOCKS), ids=lambda r: f"from_{r.start}")
+def test_every_pass_keeps_the_values_of_many_random_programs(seeds: range) -> None:
+    for seed in seeds:
+        check(seed)
