@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -13,6 +14,7 @@ import torch
 import ted
 from numeric.operators import OPERATORS, Operator
 from ted.ir.equations import Tensor, topological
+from ted.mlir import ir
 from ted.testing import Counts
 from ted.testing.tracing import interpreted, module_of, nodes
 from ted.transforms.gradient import differentiate
@@ -82,6 +84,20 @@ def report(p: Program, outputs: list[Tensor], results: int) -> GradientReport:
     return report_function(module_of([*p.inputs, *p.heads], outputs), results=results)
 
 
+def values_of(module: ir.Module) -> list[tuple[int, str]]:
+    """The size of every tensor that an op of the module makes, and the op."""
+    found: list[tuple[int, str]] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        types = [r.type for r in op.results if isinstance(r.type, ir.RankedTensorType)]
+        found.extend((math.prod(t.shape), str(op)) for t in types)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    assert found
+    return found
+
+
 names = pytest.mark.parametrize("name", BY_NAME)
 
 
@@ -141,6 +157,9 @@ def test_no_value_is_larger_than_the_largest_of_the_result(name):
     for gradients in p.gradients:
         for tensor in topological(gradients):
             assert tensor.size <= largest, f"{tensor} above {largest} elements"
+        module = module_of([*p.inputs, *p.heads], gradients)
+        for size, text in values_of(module):
+            assert size <= largest, text
 
 
 def test_table_has_no_name_twice():
