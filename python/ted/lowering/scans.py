@@ -125,8 +125,17 @@ class _Scan:
                 if not piece.is_empty:
                     results = self._equation(op, piece, time_at)
             known.update(zip(op.results, results, strict=True))
+            known.update(self._latest(op, results))
             copy.erase()
         return [known[v] for v in self.end.operands]
+
+    def _latest(self, op: ir.Operation, results: Values) -> dict[ir.Value, ir.Value]:
+        """What stands for histories after an equation, so that one buffer holds all states.
+
+        The step changes nothing at the earlier times at which the block arguments are read.
+        """
+        pairs = zip(op.results, results, strict=True)
+        return {self.block.arguments[self.history[r]]: v for r, v in pairs if r in self.history}
 
     def _equation(
         self, op: ir.Operation, piece: Piece, time_at: Callable[[_Clock | None], Time]

@@ -92,7 +92,9 @@ def _sliced(piece: Piece, axis: int, dim: int, time: DynamicTime) -> Piece | Non
     elsewhere = [*piece.write[:axis], *piece.write[axis + 1 :], *(c.expr for c in constraints)]
     if any(dim in dims_used(e) for e in elsewhere) or _counts_time(piece, dim):
         return None
-    rest = [ir.AffineExpr.get_dim(k if k < dim else k - 1) for k in range(piece.rank)]
+    rest: list[ir.AffineExpr] = [
+        ir.AffineExpr.get_dim(k if k < dim else k - 1) for k in range(piece.rank)
+    ]
     rest[dim] = ir.AffineExpr.get_constant(0)
     places = [_time_place(r, piece.rank, dim) for r in piece.reads]
     if any(place is _MIXED for place in places):

@@ -83,3 +83,11 @@ def test_values_and_gradients_are_those_of_the_interpreter(case) -> None:
     wanted = interpreted([*inputs, head], outputs)(*arrays)
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+def test_every_derivative_of_a_running_sum() -> None:
+    found = ted.jacobian(lambda x: ted.cumsum(x, 0))(np.ones(5))
+    np.testing.assert_array_equal(found, np.tril(np.ones((5, 5))))
+    x = RNG.normal(size=(5,))
+    found = ted.jvp(lambda a: ted.cumprod(a, 0), (x,), (np.ones(5),))[1]
+    np.testing.assert_allclose(found, np.cumprod(x) * np.cumsum(1 / x), rtol=1e-12)
