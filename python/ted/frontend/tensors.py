@@ -10,7 +10,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, SupportsIndex
+from typing import Any, NoReturn, SupportsIndex
 
 from ted.errors import FrontendError
 from ted.frontend import arithmetic, checks
@@ -109,6 +109,11 @@ class Tensor:
 
     def __bool__(self) -> bool:
         raise FrontendError(NO_TRUTH.format(what=f"bool: tensor {self.name}"), here())
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        fail(f"array: a value exists only when a compiled function runs, got tensor {self.name}")
+
+    __float__ = __int__ = __array__
 
     # ------------------------------------------------------------ operators
 

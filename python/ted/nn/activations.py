@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import ted
+from ted.frontend.checks import axis_of
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating
@@ -72,4 +73,5 @@ def log_softmax(x: Any, axis: int = -1) -> Tensor:
 
 def _shifted(x: Any, axis: int, what: str) -> Tensor:
     x = floating(x, f"{what}: x")
+    axis = axis_of(axis, x.ndim, what)
     return x - ted.stop_gradient(ted.max(x, axis, keepdims=True))

@@ -134,6 +134,8 @@ CASES = {
         "where= may compare indices only",
     ),
     "reduce_a_list": (lambda: ted.sum([1, 2]), "takes a tensor or a value of an index lambda"),
+    "array_of_a_tensor": (lambda: np.asarray(A), "when a compiled function runs, got tensor A"),
+    "float_of_a_tensor": (lambda: float(ted.sum(A)), "got tensor sum"),
     # layout
     "reshape_size": (lambda: A.reshape(5, 5), "has 24 elements, got shape (5, 5)"),
     "reshape_two_unknown": (lambda: A.reshape(-1, -1), "one extent may be -1"),

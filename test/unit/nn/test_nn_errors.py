@@ -45,7 +45,7 @@ CASES = {
     "pool_window": (lambda: nn.max_pool2d(X, 9), "a window over 9 positions and 8 + 0 + 0"),
     "pool_rank": (lambda: nn.avg_pool2d(M, 2), "avg_pool2d: x: must have 4 dims"),
     "gelu_form": (lambda: nn.gelu(M, "erf"), 'must be "none" or "tanh", got \'erf\''),
-    "softmax_axis": (lambda: nn.softmax(M, 2), "axis must be in [-2, 2), got 2"),
+    "softmax_axis": (lambda: nn.softmax(M, 2), "softmax: axis must be in [-2, 2), got 2"),
     "softmax_integers": (lambda: nn.softmax(IDS), "must be of a float type, got int32 (ids)"),
     "layer_norm_weight": (lambda: nn.layer_norm(M, IDS), "weight: must have shape (5,), got (4,)"),
     "group_norm_groups": (lambda: nn.group_norm(X, 2), "groups must divide the channels"),
