@@ -11,12 +11,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
-from ted.lowering.body import emit_body, read_value
-from ted.lowering.generic import build_generic, emit_generic, filled, linalg_indices, shape_operands
+from ted.lowering.generic import (
+    body_values,
+    build_generic,
+    emit_generic,
+    filled,
+    plain_reads,
+    shape_operands,
+)
 from ted.lowering.loop_order import loop_order
 from ted.lowering.piece import Piece
 from ted.lowering.scalars import constant, element_type, is_float, shape_of
-from ted.lowering.slices import Operand, WrittenSlice, is_plain, read_hull
+from ted.lowering.slices import Operand, WrittenSlice
 from ted.mlir import arith, ir, tensor
 
 SHORT = 32  # fewer points are not worth a second pass
@@ -50,8 +56,7 @@ def _first_place(piece: Piece, target: WrittenSlice, best: ir.Value) -> ir.Value
     width = 32 if prod(piece.reduction_extents) < NONE[32] else 64
     kind = ir.IntegerType.get_signless(width)
     order = loop_order(piece)
-    plain = {k: read_hull(r, piece.extents) for k, r in enumerate(piece.reads)
-             if r is not None and is_plain(r, piece.rank)}  # fmt: skip
+    plain = plain_reads(piece)
     subscripts = tuple(target.subscripts)
     shapes = shape_operands(piece, target, list(plain.values()))
     ins = [*plain.values(), Operand(best, subscripts), *shapes]
@@ -59,13 +64,7 @@ def _first_place(piece: Piece, target: WrittenSlice, best: ir.Value) -> ir.Value
     start = filled(empty, constant(kind, NONE[width]))
 
     def body(arguments: Sequence[ir.Value]) -> Values:
-        dims = linalg_indices(piece.rank, order)
-        given = dict(zip(plain, arguments, strict=False))
-        reads = [
-            given[k] if k in given else read_value(r, piece.body.arguments[k].type, dims)
-            for k, r in enumerate(piece.reads)
-        ]
-        (value, here), _ = emit_body(piece, reads, dims)
+        value, here = body_values(piece, plain, arguments, order)
         here = arith.TruncIOp(kind, here).result if width == 32 else here
         found = _attains(value, arguments[len(plain)])
         candidate = arith.SelectOp(found, here, constant(kind, NONE[width])).result

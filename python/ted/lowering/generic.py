@@ -39,25 +39,41 @@ def emit_generic(piece: Piece, target: WrittenSlice, results: Values) -> Values:
 
 def _generic(piece: Piece, target: WrittenSlice, outs: Values) -> Values:
     order = loop_order(piece)
-    plain = {k: read_hull(r, piece.extents) for k, r in enumerate(piece.reads)
-             if r is not None and is_plain(r, piece.rank)}  # fmt: skip
+    plain = plain_reads(piece)
     operands = [*plain.values(), *shape_operands(piece, target, list(plain.values()))]
     written = [Operand(o, tuple(target.subscripts)) for o in outs]
 
     def body(arguments: Sequence[ir.Value]) -> Values:
-        dims = linalg_indices(piece.rank, order)
-        given = dict(zip(plain, arguments, strict=False))
-        reads = [
-            given[k] if k in given else read_value(r, piece.body.arguments[k].type, dims)
-            for k, r in enumerate(piece.reads)
-        ]
-        values, _ = emit_body(piece, reads, dims)
+        values = body_values(piece, plain, arguments, order)
         totals = list(arguments[len(operands) :])
         values = [widened(v, t.type) for v, t in zip(values, totals, strict=True)]
         return combine(piece.combiner, totals, values, unordered=piece.unordered)
 
     kinds = [piece.iterators[d] for d in order]
     return build_generic(operands, written, order, kinds, body)
+
+
+def plain_reads(piece: Piece) -> dict[int, Operand]:
+    """The reads that can be operands of a generic, by position."""
+    return {
+        k: read_hull(r, piece.extents)
+        for k, r in enumerate(piece.reads)
+        if r is not None and is_plain(r, piece.rank)
+    }
+
+
+def body_values(
+    piece: Piece, plain: dict[int, Operand], arguments: Sequence[ir.Value], order: Sequence[int]
+) -> Values:
+    """The values of the body inside a generic whose first `arguments` are the plain reads."""
+    dims = linalg_indices(piece.rank, order)
+    given = dict(zip(plain, arguments, strict=False))
+    reads = [
+        given[k] if k in given else read_value(r, piece.body.arguments[k].type, dims)
+        for k, r in enumerate(piece.reads)
+    ]
+    values, _ = emit_body(piece, reads, dims)
+    return values
 
 
 def shape_operands(piece: Piece, target: WrittenSlice, operands: list[Operand]) -> list[Operand]:
