@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ted.domain import sets
-from ted.ir.equations import Equation, System, Tensor, components, operands, rewrite_system
+from ted.ir.equations import Equation, Tensor, components, operands
 from ted.ir.scalar import Expr, dim, load, rewrite
 
 
@@ -22,14 +22,6 @@ class Batched:
 
     tensor: Tensor
     axis: int | None
-
-
-def substitute_inputs(
-    outputs: Sequence[Tensor], mapping: Mapping[Tensor, Tensor]
-) -> tuple[Tensor, ...]:
-    """The outputs as functions of `mapping[t]` instead of the tensors t."""
-    system, _ = rewrite_system(System((), tuple(outputs)), lambda t, e: mapping.get(t, e))
-    return system.outputs
 
 
 def batch(

@@ -15,7 +15,7 @@ from ted.ir.equations import Equation, topological
 from ted.ir.equations import Tensor as Node
 from ted.ir.scalar import add, apply, compare, const, dim, index, load, mul, select, sub
 from ted.testing.tracing import interpreted, module_of
-from ted.transforms.batching import Batched, batch, substitute_inputs
+from ted.transforms.batching import Batched, batch
 from ted.transforms.ted_report_gradient import report_function
 from unit.transforms.test_gradient_promises import OPERATORS, p
 
@@ -56,17 +56,6 @@ def test_a_batched_gradient_has_the_gradients_of_its_members_and_their_forms(nam
     module = module_of(wide, [b.tensor for b in found])
     with module.context:
         assert not report_function(module, "main", results=0).scatters
-
-
-def test_substitution_keeps_what_does_not_depend_on_the_inputs() -> None:
-    x, z, w = p("x", 3), p("z", 3), p("w", 3)
-    shared = ted.exp(w)
-    y = ted.sin(x) * shared
-    (new,) = substitute_inputs([y.node], {x.node: z.node})
-    nodes = topological([new])
-    assert z.node in nodes
-    assert x.node not in nodes
-    assert shared.node in nodes
 
 
 # ------------------------------------------------------------------ recurrences
