@@ -133,6 +133,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "jvp",
         "vmap",
         "differentiate",
+        "forward_backward",
         "compile",
         "function",
         "grad",

@@ -11,6 +11,7 @@ from ted.api.custom import custom_vjp
 from ted.api.differentiating import DifferentiationResult, differentiate
 from ted.api.functions import Function, function, grad, value_and_grad, vjp
 from ted.api.modes import hessian, hvp, jacobian, jvp
+from ted.api.residuals import ForwardBackward, forward_backward
 from ted.api.scanning import scan
 from ted.api.user_derivatives import adjoint_product
 from ted.api.vectorising import vmap
@@ -18,11 +19,13 @@ from ted.api.vectorising import vmap
 __all__ = [
     "CompiledFunction",
     "DifferentiationResult",
+    "ForwardBackward",
     "Function",
     "adjoint_product",
     "compile",
     "custom_vjp",
     "differentiate",
+    "forward_backward",
     "function",
     "grad",
     "hessian",

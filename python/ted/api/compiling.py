@@ -5,7 +5,7 @@ Before: C = ted.compute(...)      After: f = ted.compile([A, B], [C]);  c = f(a,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -40,20 +40,46 @@ def compile(
     """Compile the program that computes `outputs` from `inputs`.
 
     Shapes: the function takes one array per input and returns one per output, of their shapes.
+    The arrays passed for `donate` are taken over: each becomes the first result of its shape and
+    type that no other has become, so that state can be updated call by call in the same memory.
     Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError
-    for an unknown target.
+    for an unknown target, or a donated tensor that is no input or fits no output.
     """
     if target != "cpu":
         raise CompileError(f"compile: the target of this version is 'cpu', got {target!r}")
-    if donate:
-        raise CompileError("compile: donate is not available in this version, got donated inputs")
     single = isinstance(outputs, Tensor)
-    return compile_system(system_of(inputs, [outputs] if single else outputs, name), single)
+    system = system_of(inputs, [outputs] if single else outputs, name)
+    return compile_system(system, single, _taken_over(system, donate))
 
 
-def compile_system(system: System, single: bool = False) -> CompiledFunction:
-    """Compile a program; every output gets memory of its own."""
-    return CompiledFunction(replace(system, outputs=_distinct(system.outputs)), single)
+def compile_system(
+    system: System, single: bool = False, donated: Mapping[int, int] | None = None
+) -> CompiledFunction:
+    """Compile a program; every output gets memory of its own, or that of a donated input."""
+    distinct = replace(system, outputs=_distinct(system.outputs))
+    return CompiledFunction(distinct, single, donated or {})
+
+
+def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
+    """For each output that goes into a donated input: the positions of both."""
+    found: dict[int, int] = {}
+    for tensor in donate:
+        node = tensor.node if isinstance(tensor, Tensor) else tensor
+        if node not in system.inputs:
+            raise CompileError(f"compile: donate takes inputs of the function, got {tensor!r}")
+        fits = [
+            k
+            for k, output in enumerate(system.outputs)
+            if k not in found and (output.shape, output.dtype) == (node.shape, node.dtype)
+        ]
+        if not fits:
+            raise CompileError(
+                f"compile: a donated input needs an output of its shape and type, got {node} of "
+                f"{node.dtype} and outputs {list(system.outputs)}",
+                node.location,
+            )
+        found[fits[0]] = system.inputs.index(node)
+    return found
 
 
 def _distinct(nodes: Sequence[Node]) -> tuple[Node, ...]:
@@ -77,12 +103,13 @@ class CompiledFunction:
     """A program compiled for one target: call it with arrays, look at its IR.
 
     `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
-    `out=` gives arrays to fill.
+    `out=` gives arrays to fill, an entry that is None leaves the array to the function.
     """
 
-    def __init__(self, system: System, single: bool) -> None:
+    def __init__(self, system: System, single: bool, donated: Mapping[int, int]) -> None:
         self.system = system
         self._single = single
+        self._donated = donated
         symbol = _symbol(system.name)
         self._source = _module_text(replace(system, name=symbol))
         self._call = bind(
@@ -99,6 +126,9 @@ class CompiledFunction:
 
         Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
         """
+        if self._donated and out is None and len(arrays) == len(self.system.inputs):
+            places = (self._donated.get(k) for k in range(len(self.system.outputs)))
+            out = [None if k is None else arrays[k] for k in places]
         results = self._call(*arrays, out=out)
         return results[0] if self._single else results
 

@@ -20,7 +20,8 @@ from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, t
 class BoundFunction:
     """A compiled function: call it with its inputs, get a tuple of its results.
 
-    `out=` takes one array, or a sequence of one array per result; they are filled and returned.
+    `out=` takes one array, or a sequence of one array per result; they are filled and returned. For
+    a result whose entry is None there is a fresh array.
     """
 
     def __init__(
@@ -100,6 +101,10 @@ class BoundFunction:
         that is not dense cannot be; such a call computes fresh results and copies at the end.
         """
         given = tuple(out) if isinstance(out, list | tuple) else (out,)
+        if any(g is None for g in given) and len(given) == len(self.outputs):
+            fresh = self._allocate()
+            pairs = zip(given, fresh, self.outputs, strict=True)
+            given = tuple(as_result(f, spec) if g is None else g for g, f, spec in pairs)
         if len(given) == len(self.outputs) and self._attempt([*arrays, *given]) is None:
             return given
         targets = self._targets(given)

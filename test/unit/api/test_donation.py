@@ -1,0 +1,59 @@
+"""Donated inputs: results take over the arrays that were passed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import CompileError, ExecutionError
+
+
+def step() -> ted.api.CompiledFunction:
+    state, drive = ted.placeholder((5,), name="state"), ted.placeholder((5,), name="drive")
+    total = ted.sum(state)
+    return ted.compile([state, drive], [state * 0.5 + drive, total], donate=(state,))
+
+
+def test_the_result_is_the_donated_array() -> None:
+    f, state, drive = step(), np.arange(5, dtype="f4"), np.ones(5, "f4")
+    expected = state * 0.5 + drive
+    new, total = f(state, drive)
+    assert new is state
+    np.testing.assert_array_equal(state, expected)
+    assert total == 10.0
+
+
+def test_every_use_of_the_old_value_comes_before_its_loss() -> None:
+    x = ted.placeholder((6,), name="x")
+    f = ted.compile([x], [ted.flip(x), ted.cumsum(x, axis=0)], donate=(x,))
+    array = np.arange(6, dtype="f4")
+    turned, sums = f(array)
+    assert turned is array
+    np.testing.assert_array_equal(turned, np.arange(6)[::-1])
+    np.testing.assert_array_equal(sums, np.cumsum(np.arange(6)))
+
+
+def test_out_goes_before_donation() -> None:
+    f, state = step(), np.arange(5, dtype="f4")
+    into = np.empty(5, "f4")
+    new, _ = f(state, np.zeros(5, "f4"), out=[into, None])
+    assert new is into
+    np.testing.assert_array_equal(state, np.arange(5))
+
+
+def test_a_read_only_donation_is_refused_by_name() -> None:
+    state = np.arange(5, dtype="f4")
+    state.flags.writeable = False
+    with pytest.raises(ExecutionError, match="read-only"):
+        step()(state, np.ones(5, "f4"))
+
+
+def test_only_inputs_that_fit_an_output_are_donated() -> None:
+    x, y = ted.placeholder((4,), name="x"), ted.placeholder((3,), name="y")
+    with pytest.raises(CompileError, match="takes inputs"):
+        ted.compile([x], [x * 2], donate=(y,))
+    with pytest.raises(CompileError, match=r"needs an output of its shape and type.*y\[3\]"):
+        ted.compile([x, y], [x * ted.sum(y)], donate=(y,))
+    with pytest.raises(CompileError, match="needs an output"):
+        ted.compile([x], [x * 2], donate=(x, x))
