@@ -9,13 +9,15 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
+import weakref
 from dataclasses import dataclass
 
 from ted.errors import CompileError
 from ted.mlir import ExecutionEngine, ir
 
 LEVEL = 2
-_compiled: dict[str, Compiled] = {}
+# Machine code lives as long as a function that uses it.
+_compiled: weakref.WeakValueDictionary[str, Compiled] = weakref.WeakValueDictionary()
 
 
 @dataclass(frozen=True)
@@ -55,12 +57,13 @@ def compile_module(module: ir.Module, shared_libraries: tuple[str, ...] = ()) ->
     """Compile a module of the LLVM dialect; an equal one gives the same object."""
     text = str(module.operation.get_asm(enable_debug_info=False))
     key = hashlib.sha256("\0".join([text, *shared_libraries]).encode()).hexdigest()
-    if key not in _compiled:
+    found = _compiled.get(key)
+    if found is None:
         if not shared_libraries:
             _define_allocator(module)
         engine = ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(shared_libraries))
-        _compiled[key] = Compiled(engine, _indexed_tensors(module))
-    return _compiled[key]
+        found = _compiled[key] = Compiled(engine, _indexed_tensors(module))
+    return found
 
 
 def _indexed_tensors(module: ir.Module) -> tuple[str, ...]:
