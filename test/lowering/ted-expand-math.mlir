@@ -27,10 +27,29 @@ func.func @half(%x: bf16) -> bf16 {
   return %y : bf16
 }
 
-// What has no expansion stays a call of the C library.
+// The angle is reduced in f64, exactly for every f32: the parts of 2/pi follow its size.
 // CHECK-LABEL: func.func @sine
-// CHECK: math.sin
+// CHECK-NOT: math.sin
+// CHECK: arith.extf {{.*}} : f32 to f64
+// CHECK-COUNT-4: arith.cmpf oge
+// CHECK: math.fma {{.*}} : f32
 func.func @sine(%x: f32) -> f32 {
   %y = math.sin %x : f32
   return %y : f32
+}
+
+// CHECK-LABEL: func.func @angle
+// CHECK-NOT: math.atan2
+// CHECK: arith.divf {{.*}} : f64
+func.func @angle(%y: f64, %x: f64) -> f64 {
+  %a = math.atan2 %y, %x : f64
+  return %a : f64
+}
+
+// What has no expansion stays a call of the C library.
+// CHECK-LABEL: func.func @double_sine
+// CHECK: math.sin
+func.func @double_sine(%x: f64) -> f64 {
+  %y = math.sin %x : f64
+  return %y : f64
 }

@@ -39,14 +39,20 @@ def _reduce(x: Num) -> tuple[Num, Num]:
     shifted = x.fma(LOG2_E, form.magic)
     n = shifted - form.magic
     r = n.fma(-form.ln2_high, x)
-    return shifted.bits() - _magic_bits(form), n.fma(-form.ln2_low, r)
+    return integer_part(shifted), n.fma(-form.ln2_low, r)
 
 
 def _magic_bits(form: Format) -> int:
     return ((form.bias + form.mantissa) << form.mantissa) | (1 << (form.mantissa - 1))
 
 
-def _power_of_two(n: Num, kind: ir.Type, form: Format) -> Num:
+def integer_part(shifted: Num) -> Num:
+    """The integer n of a float n + magic."""
+    return shifted.bits() - _magic_bits(format_of(shifted))
+
+
+def power_of_two(n: Num, kind: ir.Type, form: Format) -> Num:
+    """2**n for an integer n among the exponents of normal numbers."""
     return ((n + form.bias) << form.mantissa).from_bits(kind)
 
 
@@ -55,24 +61,29 @@ def _expm1_reduced(r: Num) -> Num:
     return (r * r).fma(r.polynomial(format_of(r).exp_tail), r)
 
 
+def exponential_parts(x: Num) -> tuple[Num, Num]:
+    """n and p with exp(x) = 2**n p, n as an integer, p between sqrt(1/2) and sqrt(2)."""
+    n, r = _reduce(x)
+    return n, _expm1_reduced(r) + 1.0
+
+
 def exp(x: Num) -> Num:
     """e to the x."""
     form = format_of(x)
-    n, r = _reduce(x.least(form.exp_range[1]).most(form.exp_range[0]))
-    p = _expm1_reduced(r) + 1.0
+    n, p = exponential_parts(x.least(form.exp_range[1]).most(form.exp_range[0]))
     # Two factors reach every exponent, subnormal results and infinity included.
     half = n >> 1
     kind = x.value.type
-    return p * _power_of_two(half, kind, form) * _power_of_two(n - half, kind, form)
+    return p * power_of_two(half, kind, form) * power_of_two(n - half, kind, form)
 
 
 def expm1(x: Num) -> Num:
     """exp(x) - 1, exact for small x."""
     form = format_of(x)
     n, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
-    scale = _power_of_two(n - 1, x.value.type, form)
+    scale = power_of_two(n - 1, x.value.type, form)
     result = (_expm1_reduced(r).fma(scale, scale - 0.5)) * 2.0
-    return x.compare("oeq", 0.0).where(x, result)  # keeps the sign of zero
+    return x.abs().compare("olt", 1e-30).where(x, result)  # keeps the sign of zero and subnormals
 
 
 def exp2(x: Num) -> Num:
@@ -82,14 +93,14 @@ def exp2(x: Num) -> Num:
     x = x.least(high).most(low)
     shifted = x + form.magic
     r = (x - (shifted - form.magic)) * math.log(2)
-    n = shifted.bits() - _magic_bits(form)
+    n = integer_part(shifted)
     half = n >> 1
     kind = x.value.type
     p = _expm1_reduced(r) + 1.0
-    return p * _power_of_two(half, kind, form) * _power_of_two(n - half, kind, form)
+    return p * power_of_two(half, kind, form) * power_of_two(n - half, kind, form)
 
 
-def _split(x: Num) -> tuple[Num, Num]:
+def split(x: Num) -> tuple[Num, Num]:
     """f and e with x = (1 + f) 2**e, sqrt(1/2) <= 1 + f < sqrt(2), for positive finite x."""
     form, kind = format_of(x), x.value.type
     small = x.compare("olt", form.tiny)
@@ -104,7 +115,7 @@ def _split(x: Num) -> tuple[Num, Num]:
 def log(x: Num) -> Num:
     """Natural logarithm."""
     form = format_of(x)
-    f, e = _split(x)
+    f, e = split(x)
     half_square = 0.5 * f * f
     if form is F32:
         tail = (f * f * f) * f.polynomial(LOG_F32)
@@ -126,7 +137,7 @@ def _log_edges(x: Num, result: Num) -> Num:
 
 def log2(x: Num) -> Num:
     """Logarithm to the base 2."""
-    f, e = _split(x)
+    f, e = split(x)
     return _log_edges(x, _log_mantissa(f).fma(LOG2_E, e))
 
 

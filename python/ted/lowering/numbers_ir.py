@@ -94,6 +94,11 @@ class Num:
         found = getattr(arith.CmpFPredicate, predicate.upper())
         return Num(arith.CmpFOp(found, self.value, self._lift(other)).result)
 
+    def equals(self, number: int) -> Num:
+        """Whether an integer is equal to another."""
+        code = arith.CmpIPredicate.eq
+        return Num(arith.CmpIOp(code, self.value, self._lift(number)).result)
+
     def where(self, then: Num | Number, otherwise: Num | Number) -> Num:
         """`then if self else otherwise`, for a condition."""
         known = then if isinstance(then, Num) else otherwise
