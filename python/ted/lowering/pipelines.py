@@ -87,6 +87,10 @@ CPU_STAGES: tuple[Stage, ...] = (
                 "last: promotion to the stack does nothing after it",
             ),
             Step("canonicalize,cse", "drops deallocation flags"),
+            Step(
+                "func.func(optimize-allocation-liveness)",
+                "deallocations move up behind the last use: the peak is what is alive at once",
+            ),
         ),
     ),
     Stage(
