@@ -1,7 +1,8 @@
 """The operators of the language, each beside the same in torch, with small arguments.
 
-Argument kinds: `normal` floats, `positive` floats away from zero, `distinct` floats without ties,
-floats of which half are `zeros`, or a number n for integer labels below n.
+Argument kinds: `normal` floats, `positive` floats away from zero, `fraction` between -1 and 1,
+`distinct` floats without ties, floats of which half are `zeros`, or a number n for integer labels
+below n.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ def _array(
         return np.asarray(generator.integers(0, kind, shape))
     if kind == "positive":
         return np.asarray(generator.uniform(0.5, 2.0, shape))
+    if kind == "fraction":
+        return np.asarray(generator.uniform(-0.9, 0.9, shape))
     if kind == "zeros":
         return np.asarray(generator.normal(size=shape) * generator.integers(0, 2, shape))
     if kind == "distinct":
@@ -293,9 +296,13 @@ REDUCTIONS = [
 
 POINTWISE = [
     *map(_unary, ("exp", "tanh", "erf", "sin", "cos", "sigmoid", "softplus", "square", "relu",
-                  "expm1", "atan", "sinh", "cosh", "asinh")),
+                  "expm1", "atan", "sinh", "cosh", "asinh", "exp2", "erfc")),
     *(_unary(n, "positive")
-      for n in ("log", "sqrt", "rsqrt", "log1p", "log2", "reciprocal", "tan")),
+      for n in ("log", "sqrt", "rsqrt", "log1p", "log2", "log10", "reciprocal", "tan")),
+    *(_unary(n, "fraction") for n in ("asin", "acos", "atanh")),
+    Operator("acosh", lambda a: ted.acosh(1 + a), lambda a: torch.acosh(1 + a), ((3, 4),),
+             ("positive",)),
+    Operator("cbrt", ted.cbrt, lambda a: a ** (1 / 3), ((3, 4),), ("positive",)),
     Operator("divide", lambda a, b: a / b, lambda a, b: a / b, ((3, 4), (3, 4)),
              ("normal", "positive")),
     Operator("power", lambda a, b: a**b, lambda a, b: a**b, ((3, 4), (3, 4)),
@@ -311,6 +318,10 @@ POINTWISE = [
     Operator("silu", nn.silu, F.silu, ((3, 4),)),
     Operator("elu", nn.elu, F.elu, ((3, 4),)),
     Operator("leaky_relu", nn.leaky_relu, F.leaky_relu, ((3, 4),)),
+    Operator("hypot", ted.hypot, torch.hypot, ((3, 4), (3, 4))),
+    Operator("fmod", ted.fmod, torch.fmod, ((3, 4), (3, 4)), ("normal", "positive")),
+    Operator("remainder", ted.remainder, torch.remainder, ((3, 4), (3, 4)),
+             ("normal", "positive")),
     Operator("atan2", ted.atan2, torch.atan2, ((3, 4), (3, 4))),
 ]  # fmt: skip
 

@@ -102,6 +102,13 @@ def _pow(node: Expr, g: Expr) -> list[Contribution]:
     return [(0, compare("ne", y, zero), to_base), (1, compare("lt", zero, x), to_exponent)]
 
 
+def _fmod(node: Expr, g: Expr) -> list[Contribution]:
+    """a - b * trunc(a / b): the whole quotient is (a - node) / b but for rounding."""
+    a, b = node.args
+    whole = apply("round", div(sub(a, node), b))
+    return [(0, TRUE, g), (1, TRUE, neg(mul(g, whole)))]
+
+
 def _atan2(node: Expr, g: Expr) -> list[Contribution]:
     y, x = node.args
     scaled = div(g, add(_square(y), _square(x)))
@@ -151,6 +158,7 @@ RULES: dict[str, Rule] = {
     "asin": _unary(lambda x, _: apply("rsqrt", _one_minus(_square(x)))),
     "acos": _unary(lambda x, _: neg(apply("rsqrt", _one_minus(_square(x))))),
     "atan": _quotient(lambda x, _: _one_plus(_square(x))),
+    "fmod": _fmod,
     "atan2": _atan2,
     "sinh": _unary(lambda x, _: apply("cosh", x)),
     "cosh": _unary(lambda x, _: apply("sinh", x)),
@@ -165,6 +173,7 @@ RULES: dict[str, Rule] = {
     # Zero almost everywhere, or on types that have no derivative.
     **dict.fromkeys(
         ("floor", "ceil", "round", "trunc", "stop_gradient", "floordiv", "mod",
+         "bitand", "bitor", "bitxor", "shiftleft", "shiftright",
          "lt", "le", "eq", "ne", "and", "or", "not"), _nothing,
     ),
 }  # fmt: skip

@@ -136,11 +136,29 @@ def _by_data(name: str, a: Expr, b: Expr) -> Expr:
     return scalar.select(is_zero, zero, exact)
 
 
+def _off_by_one(rest: Expr, b: Expr) -> Expr:
+    """Whether a remainder with the sign of the dividend is to get that of the divisor `b`."""
+    zero = scalar.const(0, b.dtype)
+    if is_const(b):
+        return scalar.compare("lt", *((rest, zero) if b.attr > 0 else (zero, rest)))
+    negative = [scalar.compare("lt", value, zero) for value in (rest, b)]
+    return scalar.land(scalar.compare("ne", rest, zero), scalar.compare("ne", *negative))
+
+
+def _float_quotient(a: Expr, b: Expr) -> Expr:
+    """floor(a / b) of the exact quotient, which a / b may round up to the next integer."""
+    rest, one = scalar.apply("fmod", a, b), scalar.const(1, a.dtype)
+    whole = scalar.div(scalar.sub(a, rest), b)
+    whole = scalar.select(_off_by_one(rest, b), scalar.sub(whole, one), whole)
+    is_zero = scalar.compare("eq", b, scalar.const(0, b.dtype))
+    return scalar.apply("round", scalar.select(is_zero, scalar.div(a, b), whole))
+
+
 def floor_divide(a: Operand, b: Operand) -> Expr:
     """a // b rounded towards minus infinity; integers by 0 give 0."""
     a, b = unify((a, b), "//")
     if a.dtype.is_float:
-        return scalar.apply("floor", scalar.div(a, b))
+        return _float_quotient(a, b)
     return _by_constant("floordiv", *number("floordiv", a, b))
 
 
@@ -148,8 +166,21 @@ def remainder(a: Operand, b: Operand) -> Expr:
     """a - b * (a // b), with the sign of b; integers by 0 give 0."""
     a, b = unify((a, b), "%")
     if a.dtype.is_float:
-        return scalar.sub(a, scalar.mul(b, scalar.apply("floor", scalar.div(a, b))))
+        rest = scalar.apply("fmod", a, b)
+        return scalar.select(_off_by_one(rest, b), scalar.add(rest, b), rest)
     return _by_constant("mod", *number("mod", a, b))
+
+
+def fmod(a: Operand, b: Operand) -> Expr:
+    """a - b * trunc(a / b), with the sign of a, exact; integers by 0 give 0."""
+    a, b = unify((a, b), "fmod")
+    if a.dtype.is_float:
+        return scalar.apply("fmod", a, b)
+    rest = remainder(a, b)
+    zero = scalar.const(0, rest.dtype)
+    signs = [scalar.compare("lt", value, zero) for value in (rest, scalar.cast(a, rest.dtype))]
+    differ = scalar.land(scalar.compare("ne", rest, zero), scalar.compare("ne", signs[0], signs[1]))
+    return scalar.select(differ, scalar.sub(rest, scalar.cast(b, rest.dtype)), rest)
 
 
 def power(a: Operand, b: Operand) -> Expr:
@@ -189,6 +220,38 @@ def compare(name: str, a: Operand, b: Operand) -> Expr:
 def logic(name: str, *operands: Operand) -> Expr:
     """and, or, not of bools."""
     return scalar.apply(name, *(_condition(name, value) for value in operands))
+
+
+def bitwise(name: str, a: Operand, b: Operand) -> Expr:
+    """and, or, xor: of conditions, or bit by bit of integers."""
+    a, b = unify((a, b), name)
+    if a.dtype.is_float:
+        fail(f"{name}: operands must be bools (comparisons in parentheses) or integers, "
+             f"got {a.dtype}")  # fmt: skip
+    if a.dtype == BOOL:
+        return scalar.compare("ne", a, b) if name == "xor" else scalar.apply(name, a, b)
+    a, b = (scalar.cast(v, INT64) if v.dtype.is_index else v for v in (a, b))
+    return scalar.apply(f"bit{name}", a, b)
+
+
+def invert(a: Expr) -> Expr:
+    """not of a condition, all bits of an integer turned over."""
+    return bitwise("xor", a, -1) if a.dtype.kind in ("int", "index") else logic("not", a)
+
+
+def shift(name: str, a: Operand, b: Operand) -> Expr:
+    """a << b or a >> b; a count outside the width shifts everything out, as in numpy."""
+    a, b = unify((a, b), name)
+    if a.dtype.kind not in ("int", "index"):
+        fail(f"{name}: operands must be integers, got {a.dtype}")
+    a, b = (scalar.cast(v, INT64) if v.dtype.is_index else v for v in (a, b))
+    zero, width = scalar.const(0, b.dtype), scalar.const(a.dtype.bits, b.dtype)
+    inside = scalar.land(scalar.compare("le", zero, b), scalar.compare("lt", b, width))
+    if name == "shiftright":
+        last = scalar.const(a.dtype.bits - 1, b.dtype)
+        return scalar.apply(name, a, scalar.select(inside, b, last))
+    moved = scalar.apply(name, a, scalar.select(inside, b, zero))
+    return scalar.select(inside, moved, scalar.const(0, a.dtype))
 
 
 def _condition(name: str, value: Operand) -> Expr:

@@ -92,6 +92,37 @@ def atan2(y: Any, x: Any) -> Any:
 
 
 @vectorize
+def hypot(a: Any, b: Any) -> Any:
+    """sqrt(a*a + b*b) without overflow; at (0, 0) both derivatives are 0."""
+    if not (isinstance(a, Scalar) or isinstance(b, Scalar)):
+        return math.hypot(a, b)
+    size = stop_gradient(maximum(absolute(a), absolute(b)) * 1.0)
+    length = size * sqrt(square(a / size) + square(b / size))
+    edge = where(isinf(a) | isinf(b), math.inf, size)  # infinite also beside NaN
+    return where((size > 0) & (size < math.inf), length, edge)
+
+
+@vectorize
+def remainder(a: Any, b: Any) -> Any:
+    """a % b: the exact remainder, with the sign of b."""
+    return a % b
+
+
+@vectorize
+def floor_divide(a: Any, b: Any) -> Any:
+    """a // b: the exact quotient rounded towards minus infinity."""
+    return a // b
+
+
+@vectorize
+def fmod(a: Any, b: Any) -> Any:
+    """The exact remainder with the sign of a."""
+    if isinstance(a, Scalar) or isinstance(b, Scalar):
+        return Scalar(arithmetic.fmod(operand(a), operand(b)))
+    return _primitive("fmod", a, b)
+
+
+@vectorize
 def absolute(x: Any) -> Any:
     """The magnitude."""
     return x.__abs__()
@@ -160,22 +191,70 @@ def isfinite(x: Any) -> Any:
     return absolute(x) < math.inf
 
 
+def _logical(name: str, a: Any, b: Any) -> Any:
+    if isinstance(a, bool) and isinstance(b, bool):
+        return a & b if name == "and" else a | b
+    return Scalar(arithmetic.logic(name, operand(a), operand(b)))
+
+
 @vectorize
 def logical_and(a: Any, b: Any) -> Any:
     """Whether both conditions hold."""
-    return a & b
+    return _logical("and", a, b)
 
 
 @vectorize
 def logical_or(a: Any, b: Any) -> Any:
     """Whether one of the conditions holds."""
-    return a | b
+    return _logical("or", a, b)
+
+
+@vectorize
+def logical_xor(a: Any, b: Any) -> Any:
+    """Whether exactly one of the conditions holds."""
+    return logical_not(a) != logical_not(b)
 
 
 @vectorize
 def logical_not(a: Any) -> Any:
     """Whether the condition does not hold."""
+    return not a if isinstance(a, bool) else Scalar(arithmetic.logic("not", operand(a)))
+
+
+@vectorize
+def bitwise_and(a: Any, b: Any) -> Any:
+    """a & b, bit by bit of integers."""
+    return a & b
+
+
+@vectorize
+def bitwise_or(a: Any, b: Any) -> Any:
+    """a | b, bit by bit of integers."""
+    return a | b
+
+
+@vectorize
+def bitwise_xor(a: Any, b: Any) -> Any:
+    """a ^ b, bit by bit of integers."""
+    return a ^ b
+
+
+@vectorize
+def bitwise_not(a: Any) -> Any:
+    """~a, every bit of an integer turned over."""
     return not a if isinstance(a, bool) else ~a
+
+
+@vectorize
+def left_shift(a: Any, b: Any) -> Any:
+    """a << b; what leaves the type is lost."""
+    return a << b
+
+
+@vectorize
+def right_shift(a: Any, b: Any) -> Any:
+    """a >> b, keeping the sign."""
+    return a >> b
 
 
 @vectorize

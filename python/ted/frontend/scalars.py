@@ -35,11 +35,8 @@ def _comparison(name: str, swap: bool = False) -> Callable[[Scalar, Any], Any]:
     return _binary(compare, swap)
 
 
-def _logic(name: str) -> Callable[[Scalar, Any], Any]:
-    def combine(a: Any, b: Any) -> Expr:
-        return arithmetic.logic(name, a, b)
-
-    return _binary(combine)
+def _named(function: Callable[..., Expr], name: str, swap: bool = False) -> Any:
+    return _binary(lambda a, b: function(name, a, b), swap)
 
 
 class Scalar:
@@ -74,8 +71,13 @@ class Scalar:
     __le__, __ge__ = _comparison("le"), _comparison("le", True)
     __eq__ = _comparison("eq")  # type: ignore[assignment]
     __ne__ = _comparison("ne")  # type: ignore[assignment]
-    __and__ = __rand__ = _logic("and")
-    __or__ = __ror__ = _logic("or")
+    __and__ = __rand__ = _named(arithmetic.bitwise, "and")
+    __or__ = __ror__ = _named(arithmetic.bitwise, "or")
+    __xor__ = __rxor__ = _named(arithmetic.bitwise, "xor")
+    __lshift__ = _named(arithmetic.shift, "shiftleft")
+    __rlshift__ = _named(arithmetic.shift, "shiftleft", True)
+    __rshift__ = _named(arithmetic.shift, "shiftright")
+    __rrshift__ = _named(arithmetic.shift, "shiftright", True)
     __hash__ = object.__hash__
 
     def __neg__(self) -> Scalar:
@@ -88,7 +90,7 @@ class Scalar:
         return Scalar(arithmetic.apply("abs", self.expr))
 
     def __invert__(self) -> Scalar:
-        return Scalar(arithmetic.logic("not", self.expr))
+        return Scalar(arithmetic.invert(self.expr))
 
     def __bool__(self) -> bool:
         raise FrontendError(NO_TRUTH.format(what="bool"), here())

@@ -40,8 +40,8 @@ def _comparison(name: str, swap: bool = False) -> Any:
     return _operator(lambda a, b: arithmetic.compare(name, a, b), name, swap)
 
 
-def _logic(name: str, swap: bool = False) -> Any:
-    return _operator(lambda a, b: arithmetic.logic(name, a, b), name, swap)
+def _named(function: Callable[..., Expr], name: str, swap: bool = False) -> Any:
+    return _operator(lambda a, b: function(name, a, b), name, swap)
 
 
 class Tensor:
@@ -134,8 +134,16 @@ class Tensor:
     __lt__, __gt__ = _comparison("lt"), _comparison("lt", True)
     __le__, __ge__ = _comparison("le"), _comparison("le", True)
     __eq__, __ne__ = _comparison("eq"), _comparison("ne")
-    __and__, __rand__ = _logic("and"), _logic("and", True)
-    __or__, __ror__ = _logic("or"), _logic("or", True)
+    __and__ = _named(arithmetic.bitwise, "and")
+    __rand__ = _named(arithmetic.bitwise, "and", True)
+    __or__ = _named(arithmetic.bitwise, "or")
+    __ror__ = _named(arithmetic.bitwise, "or", True)
+    __xor__ = _named(arithmetic.bitwise, "xor")
+    __rxor__ = _named(arithmetic.bitwise, "xor", True)
+    __lshift__ = _named(arithmetic.shift, "shiftleft")
+    __rlshift__ = _named(arithmetic.shift, "shiftleft", True)
+    __rshift__ = _named(arithmetic.shift, "shiftright")
+    __rrshift__ = _named(arithmetic.shift, "shiftright", True)
     __hash__ = object.__hash__
 
     def __neg__(self) -> Tensor:

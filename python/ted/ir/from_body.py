@@ -235,7 +235,7 @@ def _cmpi(op: ir.Operation, args: Sequence[Expr]) -> Expr:
 def _xori(op: ir.Operation, args: Sequence[Expr]) -> Expr:
     a, b = args
     if a.dtype.kind != "bool":
-        raise _unknown(op)
+        return _on_bits("bitxor", op, args)
     if b is TRUE or a is TRUE:
         return scalar.lnot(a if b is TRUE else b)
     return scalar.compare("ne", a, b)
@@ -254,10 +254,20 @@ def _subi(_: ir.Operation, args: Sequence[Expr]) -> Expr:
 def _bitwise(name: str) -> Callable[[ir.Operation, Sequence[Expr]], Expr]:
     def read(op: ir.Operation, args: Sequence[Expr]) -> Expr:
         if args[0].dtype.kind != "bool":
-            raise _unknown(op)
+            return _on_bits(f"bit{name}", op, args)
         return scalar.apply(name, *args)
 
     return read
+
+
+def _on_bits(name: str, op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    if args[0].dtype.kind != "int":
+        raise _unknown(op)
+    return scalar.apply(name, *args)
+
+
+def _shift(name: str) -> Callable[[ir.Operation, Sequence[Expr]], Expr]:
+    return lambda op, args: _on_bits(name, op, args)
 
 
 def _stop_gradient(_: ir.Operation, args: Sequence[Expr]) -> Expr:
@@ -276,6 +286,8 @@ _SPECIAL: dict[str, Callable[[ir.Operation, Sequence[Expr]], Expr]] = {
     "arith.subi": _subi,
     "arith.andi": _bitwise("and"),
     "arith.ori": _bitwise("or"),
+    "arith.shli": _shift("shiftleft"),
+    "arith.shrsi": _shift("shiftright"),
     "ted.stop_gradient": _stop_gradient,
     "math.fma": _fused,
 }

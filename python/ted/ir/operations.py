@@ -26,6 +26,7 @@ _NUMBER = frozenset({"float", "int", "index"})
 _ANY = frozenset({"float", "int", "index", "bool"})
 _INTEGER = frozenset({"int", "index"})
 _BOOL = frozenset({"bool"})
+_BITS = frozenset({"int"})
 
 CHEAP, ROOT, TRANSCENDENTAL = 1, 4, 16
 
@@ -34,6 +35,7 @@ _ROWS = (
     Operation("neg", 1, _NUMBER),
     Operation("abs", 1, _NUMBER),
     Operation("div", 2, _FLOAT, ROOT),
+    Operation("fmod", 2, _FLOAT, ROOT),
     Operation("floordiv", 2, _INTEGER, ROOT),
     Operation("mod", 2, _INTEGER, ROOT),
     *(Operation(n, 1, _FLOAT, ROOT) for n in ("sqrt", "rsqrt", "cbrt")),
@@ -47,6 +49,7 @@ _ROWS = (
         )
     ),
     *(Operation(n, 2, _FLOAT, TRANSCENDENTAL) for n in ("pow", "atan2")),
+    *(Operation(n, 2, _BITS) for n in ("bitand", "bitor", "bitxor", "shiftleft", "shiftright")),
     *(Operation(n, 2, _ANY, CHEAP, "compare") for n in ("lt", "le", "eq", "ne")),
     *(Operation(n, 2, _BOOL, CHEAP, "logic") for n in ("and", "or")),
     Operation("not", 1, _BOOL, CHEAP, "logic"),

@@ -23,7 +23,7 @@ EVALUATIONS = 2  # a producer is evaluated at most this often for each of its el
 # Operations whose derivative is unbounded, so that 0 times it may be NaN.
 UNBOUNDED = frozenset(
     {"div", "sqrt", "rsqrt", "cbrt", "pow", "log", "log2", "log10", "log1p", "exp", "exp2", "expm1",
-     "tan", "asin", "acos", "acosh", "atanh", "sinh", "cosh", "atan2"}
+     "tan", "asin", "acos", "acosh", "atanh", "sinh", "cosh", "atan2", "fmod"}
 )  # fmt: skip
 MAX_DEPTH = 16  # producers of producers; a longer guarded chain is cut, not wrong
 

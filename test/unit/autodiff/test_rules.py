@@ -21,7 +21,7 @@ FUNCTIONS = {
     **{n: getattr(math, n) for n in (
         "exp", "expm1", "log", "log2", "log10", "log1p", "sqrt", "sin", "cos", "tan", "asin",
         "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "atan2",
-        "pow", "floor", "ceil", "trunc",
+        "fmod", "pow", "floor", "ceil", "trunc",
     )},
     "exp2": lambda a: 2.0**a, "rsqrt": lambda a: a**-0.5, "cbrt": lambda a: a ** (1 / 3),
     "round": round, "abs": abs, "neg": lambda a: -a, "add": lambda a, b: a + b,
