@@ -80,6 +80,7 @@ from ted.frontend.elementwise import (
     vectorize,
     where,
 )
+from ted.frontend.gamma_functions import digamma, lgamma
 from ted.frontend.indexing import take, take_along_axis
 from ted.frontend.joining import concatenate, pad, stack
 from ted.frontend.layout import (
@@ -158,6 +159,7 @@ __all__ = [
     "cosh",
     "cumprod",
     "cumsum",
+    "digamma",
     "einsum",
     "erf",
     "erfc",
@@ -179,6 +181,7 @@ __all__ = [
     "isinf",
     "isnan",
     "left_shift",
+    "lgamma",
     "log",
     "log1p",
     "log2",
