@@ -122,3 +122,25 @@ def test_remainders_of_large_quotients_are_exact() -> None:
 def test_gradients_of_pairs_match_differences_in_every_quadrant(name: str) -> None:
     y, x = np.array([1.3, 1.3, -1.3, -1.3, 0.2]), np.array([0.7, -0.7, 0.7, -0.7, 2.0])
     check_grads(getattr(ted, name), [y, x], order=2, modes=("fwd", "rev"))
+
+
+@pytest.mark.parametrize("size", [1e-25, 1e25])
+def test_slopes_of_angles_and_lengths_neither_vanish_nor_overflow(size: float) -> None:
+    y, x = (ted.placeholder((1,), name=name) for name in "yx")
+    arrays = [np.array([k * size], np.float32) for k in (3, 4)]
+    angle, length = (
+        ted.compile([y, x], list(ted.differentiate(f(y, x), [y, x], head=ted.ones((1,)))))(*arrays)
+        for f in (ted.atan2, ted.hypot)
+    )
+    np.testing.assert_allclose(np.ravel(angle) * size, [0.16, -0.12], rtol=1e-5)
+    np.testing.assert_allclose(np.ravel(length), [0.6, 0.8], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "at"), [("asin", 0.9999), ("atanh", 0.9999), ("acosh", 1.0001)])
+def test_slopes_near_the_end_of_a_domain_keep_their_digits(name: str, at: float) -> None:
+    x = ted.placeholder((1,), name="x")
+    slope = ted.differentiate(getattr(ted, name)(x), [x], head=ted.ones((1,)))[0]
+    point = np.array([at], np.float32)
+    square = np.abs(1 - point.astype(np.float64) ** 2)
+    expected = 1 / (square if name == "atanh" else np.sqrt(square))
+    np.testing.assert_allclose(ted.compile([x], slope)(point), expected, rtol=1e-6)

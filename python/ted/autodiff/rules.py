@@ -61,6 +61,11 @@ def _one_minus(x: Expr) -> Expr:
     return sub(_number(x, 1.0), x)
 
 
+def _one_minus_square(x: Expr) -> Expr:
+    """1 - x*x as a product, which loses no digits near 1."""
+    return mul(_one_minus(x), _one_plus(x))
+
+
 def _scaled(x: Expr, factor: float) -> Expr:
     return mul(_number(x, factor), x)
 
@@ -110,8 +115,11 @@ def _fmod(node: Expr, g: Expr) -> list[Contribution]:
 
 
 def _atan2(node: Expr, g: Expr) -> list[Contribution]:
-    y, x = node.args
-    scaled = div(g, add(_square(y), _square(x)))
+    """(x, -y) / (x*x + y*y), with both scaled by the larger: no square vanishes or overflows."""
+    size = apply("maximum", *(apply("abs", a) for a in node.args))
+    size = apply("stop_gradient", size)
+    y, x = (div(a, size) for a in node.args)
+    scaled = div(div(g, size), add(_square(y), _square(x)))
     return [(0, TRUE, mul(scaled, x)), (1, TRUE, neg(mul(scaled, y)))]
 
 
@@ -155,8 +163,8 @@ RULES: dict[str, Rule] = {
     "sin": _unary(lambda x, _: apply("cos", x)),
     "cos": _unary(lambda x, _: neg(apply("sin", x))),
     "tan": _unary(lambda _, y: _one_plus(_square(y))),
-    "asin": _unary(lambda x, _: apply("rsqrt", _one_minus(_square(x)))),
-    "acos": _unary(lambda x, _: neg(apply("rsqrt", _one_minus(_square(x))))),
+    "asin": _unary(lambda x, _: apply("rsqrt", _one_minus_square(x))),
+    "acos": _unary(lambda x, _: neg(apply("rsqrt", _one_minus_square(x)))),
     "atan": _quotient(lambda x, _: _one_plus(_square(x))),
     "fmod": _fmod,
     "atan2": _atan2,
@@ -164,8 +172,8 @@ RULES: dict[str, Rule] = {
     "cosh": _unary(lambda x, _: apply("sinh", x)),
     "tanh": _unary(lambda _, y: _one_minus(_square(y))),
     "asinh": _unary(lambda x, _: apply("rsqrt", _one_plus(_square(x)))),
-    "acosh": _unary(lambda x, _: apply("rsqrt", sub(_square(x), _number(x, 1.0)))),
-    "atanh": _quotient(lambda x, _: _one_minus(_square(x))),
+    "acosh": _unary(lambda x, _: apply("rsqrt", mul(sub(x, _number(x, 1.0)), _one_plus(x)))),
+    "atanh": _quotient(lambda x, _: _one_minus_square(x)),
     "erf": _unary(lambda x, _: _scaled(apply("exp", neg(_square(x))), _ERF_SLOPE)),
     "erfc": _unary(lambda x, _: _scaled(apply("exp", neg(_square(x))), -_ERF_SLOPE)),
     "select": _select,
