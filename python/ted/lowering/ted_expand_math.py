@@ -2,8 +2,8 @@
 
 Before: `%y = math.exp %x : f32`.  After: about twenty operations of `arith`, vectorised by LLVM
 like any other; a call of the C library would keep its loop scalar. f16 and bf16 compute in f32;
-erfc, inverse hyperbolic functions and f32 powers compute in f64. Powers, sin, cos and tan of f64
-stay calls of the C library.
+erfc, inverse hyperbolic functions, f32 powers and remainders compute in f64. Powers, remainders,
+sin, cos and tan of f64 stay calls of the C library.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ted.lowering import elementary_functions, hyperbolic, trigonometry
 from ted.lowering.numbers_ir import Num, element, like
 from ted.lowering.powers import pow_f32
+from ted.lowering.remainders import fmod
 from ted.mlir import ir
 from ted.schedules.walking import operations
 
@@ -24,14 +25,15 @@ _MODULES = {
 }
 _FUNCTIONS: dict[str, Callable[..., Num]] = {
     "math.powf": pow_f32,
+    "arith.remf": fmod,
     **{
         f"math.{name}": getattr(module, name)
         for module, names in _MODULES.items()
         for name in names.split()
     },
 }
-_IN_F64 = ("math.erfc", "math.asinh", "math.acosh", "math.atanh")
-_CALLS_IN_F64 = ("math.powf", "math.sin", "math.cos", "math.tan")
+_IN_F64 = ("arith.remf", "math.erfc", "math.asinh", "math.acosh", "math.atanh")
+_CALLS_IN_F64 = ("arith.remf", "math.powf", "math.sin", "math.cos", "math.tan")
 
 
 @dataclass(frozen=True)
