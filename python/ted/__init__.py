@@ -39,7 +39,6 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "cast",
         "cbrt",
         "ceil",
-        "checkpoint",
         "cholesky",
         "clip",
         "compute",
@@ -138,6 +137,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
     ),
     "ted.api": (
         "scan",
+        "checkpoint",
         "adjoint_product",
         "custom_vjp",
         "hessian",

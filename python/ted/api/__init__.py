@@ -6,6 +6,7 @@ the other transformations of functions, `scanning` makes loops of them; `custom`
 `user_derivatives` put derivatives of the user's in their place.
 """
 
+from ted.api.checkpointing import checkpoint
 from ted.api.compiling import CompiledFunction, compile, module
 from ted.api.custom import custom_vjp
 from ted.api.differentiating import DifferentiationResult, differentiate
@@ -22,6 +23,7 @@ __all__ = [
     "ForwardBackward",
     "Function",
     "adjoint_product",
+    "checkpoint",
     "compile",
     "custom_vjp",
     "differentiate",

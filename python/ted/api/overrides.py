@@ -42,12 +42,16 @@ def substituted(nodes: Sequence[Node], mapping: Mapping[Node, Node]) -> tuple[No
     return system.outputs
 
 
-def carry(became: Mapping[Node, Node]) -> None:
-    """Give what tensors with an override became an override that does the same."""
+def carry(became: Mapping[Node, Node], borders: Mapping[Node, Node] | None = None) -> None:
+    """Give what tensors with an override became an override that does the same.
+
+    `borders` were replaced too, by variables, which have no override.
+    """
+    every = {**became, **(borders or {})}
     for old, new in became.items():
         override = override_of(old)
         if override is not None and new is not old and override_of(new) is None:
-            mark(new, _moved(override, _not_above(new, became)))
+            mark(new, _moved(override, _not_above(new, every)))
 
 
 def _moved(override: Override, became: Mapping[Node, Node]) -> Override:

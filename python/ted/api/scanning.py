@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ted.api.checkpointing import checkpoint as recomputed
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading, override_of
 from ted.errors import FrontendError
@@ -19,6 +20,7 @@ from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import where
 from ted.frontend.functions import as_tensor
+from ted.frontend.joining import concatenate
 from ted.frontend.locations import fail, here
 from ted.frontend.recurrences import settle
 from ted.frontend.tensors import Tensor, wrap
@@ -34,14 +36,19 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
+    checkpoint: int | None = None,
 ) -> tuple[Any, Any]:
     """The final carry of `carry, y = step(carry, x)` over all x, and the ys stacked along dim 0.
 
     `init` is a nest of tensors, the first carry; `xs` a nest of tensors whose dim 0 is time (or
     None, then `length` says how many steps there are and x is None); y is a nest of tensors or
-    None.  `reverse` begins with the last x.
+    None.  `reverse` begins with the last x.  With `checkpoint=s` the gradient keeps only the
+    carries between segments of s steps and computes the steps of each again: about T / s + s of T
+    steps are in memory at once, least for s near the root of T, for one more evaluation.
     Raises: FrontendError when a step changes the shape or type of its carry, or lengths differ.
     """
+    if checkpoint is not None:
+        return _in_segments(step, init, xs, length, reverse, checkpoint)
     starts, carry_tree = _tensors(init, "init")
     inputs, xs_tree = ([], None) if xs is None else _tensors(xs, "xs")
     steps = _steps(inputs, length)
@@ -63,6 +70,40 @@ def scan(
     outputs = [leading(y, steps) for y in stacked]
     final = unflatten(carry_tree, iter(last))
     return final, None if ys_tree is None else unflatten(ys_tree, iter(outputs))
+
+
+def _in_segments(
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any, xs: Any, length: int | None, reverse: bool, size: int,
+) -> tuple[Any, Any]:  # fmt: skip
+    """The scan as checkpointed scans of at most `size` steps, one after the other."""
+    if checks.integer(size, "scan: checkpoint") < 1:
+        fail(f"scan: checkpoint is a number of steps, at least 1, got {size}")
+    inputs, tree = ([], None) if xs is None else _tensors(xs, "xs")
+    steps = _steps(inputs, length)
+    begins = range(0, steps, size)
+    carry, stacks = init, []
+    for begin in reversed(begins) if reverse else begins:
+        end = min(begin + size, steps)
+        part = None if tree is None else unflatten(tree, (t[begin:end] for _, t in inputs))
+        segment = _segment(step, end - begin, reverse)
+        carry, ys = segment(carry) if part is None else segment(carry, part)
+        stacks.append(ys)
+    ordered = [flatten(ys) for ys in (reversed(stacks) if reverse else stacks)]
+    if not ordered or ordered[0][0][0][1] is None:
+        return carry, None
+    leaves = [[leaf for _, leaf in found] for found, _ in ordered]
+    joined = (concatenate(list(column), axis=0) for column in zip(*leaves, strict=True))
+    return carry, unflatten(ordered[0][1], joined)
+
+
+def _segment(
+    step: Callable[[Any, Any], tuple[Any, Any]], steps: int, reverse: bool
+) -> Callable[..., Any]:
+    def segment(carry: Any, xs: Any = None) -> Any:
+        return scan(step, carry, xs, length=steps, reverse=reverse)
+
+    return recomputed(segment)
 
 
 def _tensors(nest: Any, what: str) -> tuple[list[tuple[str, Tensor]], Any]:

@@ -118,7 +118,6 @@ from ted.frontend.scalars import Scalar
 from ted.frontend.scattering import bincount, histogram, index_add, scatter, segment_sum
 from ted.frontend.tensors import Tensor, placeholder
 from ted.frontend.unavailable import (
-    checkpoint,
     size,
 )
 
@@ -150,7 +149,6 @@ __all__ = [
     "cast",
     "cbrt",
     "ceil",
-    "checkpoint",
     "cholesky",
     "clip",
     "compute",

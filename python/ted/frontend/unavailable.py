@@ -17,5 +17,4 @@ def _unavailable(name: str, instead: str) -> Callable[..., NoReturn]:
     return function
 
 
-checkpoint = _unavailable("checkpoint", "call the function as it is")
 size = _unavailable("size", "pass Python integers as extents")

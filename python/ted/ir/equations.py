@@ -90,6 +90,8 @@ class Equation:
 
     `ties` says who gets the cotangent of a max or min reached at several points: the first one in
     row-major order, or all an equal part ("even"); a scatter has no order and is always even.
+    A `recomputed` equation is never taken for an equal one that is not: the point is to compute
+    again later instead of keeping the value (`ted.checkpoint`).
     For argmax/argmin the body is the value compared and the result is the row-major index over
     the extents of the reduction dims (-1 where no point exists).
     """
@@ -103,6 +105,7 @@ class Equation:
     location: SourceLocation | None = None
     dim_names: tuple[str, ...] = field(default=())
     ties: str = "first"
+    recomputed: bool = False
 
     @property
     def rank(self) -> int:

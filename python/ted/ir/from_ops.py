@@ -187,6 +187,7 @@ class _Reader:
             body=body.value,
             location=source_location(op.operation.location),
             ties=_ties(op),
+            recomputed="ted.recomputed" in op.operation.attributes,
         )
 
     def _written(self, init: ir.Value, result: ir.Value, equation: Equation) -> Tensor:

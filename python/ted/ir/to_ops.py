@@ -29,12 +29,13 @@ from ted.ir.accesses import (
 )
 from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
 from ted.ir.dtypes import INT64
-from ted.ir.equations import Equation, System, Tensor, components, identity, is_recurrence
+from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.locations import mlir_location, with_dim_names
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import Expr, dim
 from ted.ir.spelling import constant, mlir_type, spell
+from ted.ir.tensor_order import tensor_order
 from ted.mlir import func, ir, linalg, tensor
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
@@ -75,7 +76,7 @@ def build_function(system: System) -> func.FuncOp:
     locations = [mlir_location(t.location, t.name) for t in system.inputs]
     block = function.add_entry_block(locations)
     values = dict(zip(system.inputs, block.arguments, strict=True))
-    groups = components(system.outputs)
+    groups = tensor_order(system)
     arguments = saved_arguments(group[0] for group in groups if not is_recurrence(group))
     extrema = {argument: extremum for extremum, argument in arguments.items()}
     with ir.InsertionPoint(block):
@@ -237,6 +238,8 @@ class _Writer:
         )
         if equation.ties != "first":
             op.operation.attributes["ted.ties"] = ir.StringAttr.get(equation.ties)
+        if equation.recomputed:
+            op.operation.attributes["ted.recomputed"] = ir.UnitAttr.get()
         results = list(op.operation.results)
         self.total = results[-1]
         self.best = results[0] if len(results) > 1 else None

@@ -1,0 +1,43 @@
+"""The order in which the tensors of a system are computed, chosen for what must be kept.
+
+Operands come before their users.  A result that nothing else reads is computed as soon as its
+operands are there, so that they need not be kept until the end: the weight gradients of a network
+come out layer by layer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ted.ir.equations import System, Tensor, components, is_recurrence, operands
+
+
+def tensor_order(system: System) -> list[list[Tensor]]:
+    """The groups of `components`, results that nothing reads moved as early as they can be."""
+    groups = components(system.outputs)
+    missing = _results_alone(groups)
+    users: dict[Tensor, list[Tensor]] = {}
+    for result, needed in missing.items():
+        for operand in needed:
+            users.setdefault(operand, []).append(result)
+    order = [[result] for result, needed in missing.items() if not needed]
+    for group in groups:
+        if group[0] in missing:
+            continue
+        order.append(group)
+        for tensor in group:
+            for result in users.get(tensor, ()):
+                missing[result].discard(tensor)
+                if not missing[result]:
+                    order.append([result])
+    return order
+
+
+def _results_alone(groups: Sequence[list[Tensor]]) -> dict[Tensor, set[Tensor]]:
+    """The tensors that no other reads, outside of recurrences, with their operands."""
+    read = {o for group in groups for t in group for o in operands(t)}
+    return {
+        group[0]: set(operands(group[0]))
+        for group in groups
+        if group[0] not in read and not is_recurrence(group)
+    }

@@ -1,0 +1,138 @@
+"""Checkpoints: the same gradients to any order, from less memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted import nn
+from ted.errors import FrontendError
+from ted.frontend.tensors import Tensor
+from ted.testing import check_grads
+
+RANDOM = np.random.default_rng(5)
+
+
+def layer(x: Tensor, w: Tensor) -> Tensor:
+    return ted.tanh(nn.conv2d(x, w, padding=1))
+
+
+def block(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return layer(layer(x, a), b)
+
+
+def network(part: Callable[..., Tensor], depth: int) -> ted.api.CompiledFunction:
+    x = ted.placeholder((4, 16, 16, 8), "float64", name="x")
+    weights = [ted.placeholder((3, 3, 8, 8), "float64", name=f"w{k}") for k in range(2 * depth)]
+    value = x
+    for k in range(depth):
+        value = part(value, *weights[2 * k : 2 * k + 2])
+    loss = ted.mean(value * value)
+    return ted.compile([x, *weights], [loss, *ted.differentiate(loss, weights)])
+
+
+def arrays(f: ted.api.CompiledFunction) -> list[Any]:
+    return [RANDOM.standard_normal(t.shape) * 0.3 for t in f.system.inputs]
+
+
+def test_a_checkpointed_network_gives_the_same_gradients_from_less_memory() -> None:
+    plain, saving = network(block, 6), network(ted.checkpoint(block), 6)
+    given = arrays(plain)
+    for a, b in zip(plain(*given), saving(*given), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-15)
+    assert saving.peak_bytes < 0.6 * plain.peak_bytes
+
+
+def test_recomputed_equations_survive_the_trip_through_ir() -> None:
+    text = network(ted.checkpoint(block), 2).ir("ted")
+    assert text.count("ted.recomputed") >= 2
+
+
+def test_checkpoints_nest_and_have_higher_derivatives() -> None:
+    inner = ted.checkpoint(lambda x: ted.sin(x) * x)
+    outer = ted.checkpoint(lambda x, w: inner(inner(x) @ w))
+    args = RANDOM.standard_normal((3, 4)), RANDOM.standard_normal((4, 4))
+    check_grads(outer, args, order=2)
+
+
+def test_a_checkpointed_function_runs_on_arrays() -> None:
+    f = ted.checkpoint(lambda x: {"double": x * 2, "square": x * x})
+    found = f(np.arange(3, dtype="f4"))
+    np.testing.assert_array_equal(found["double"], [0, 2, 4])
+    np.testing.assert_array_equal(found["square"], [0, 1, 4])
+
+
+def test_integer_arguments_and_results_pass_through() -> None:
+    def pick(x: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+        return ted.take(x, at, axis=0) ** 2, at + 1
+
+    def loss(x: Any, at: Any) -> Any:
+        return ted.sum(ted.checkpoint(pick)(x, at)[0])
+
+    x, at = RANDOM.standard_normal(5), np.array([1, 1, 4])
+    expected = np.zeros(5)
+    np.add.at(expected, at, 2 * x[at])
+    np.testing.assert_allclose(ted.grad(loss)(x, at), expected)
+
+
+# ------------------------------------------------------------------ scans
+
+
+def rnn(checkpoint: int | None, reverse: bool = False) -> Callable[..., Any]:
+    def loss(h: Any, w: Any, xs: Any) -> Any:
+        def step(h: Any, x: Any) -> tuple[Any, Any]:
+            new = ted.tanh(h @ w + x)
+            return new, new * new
+
+        last, ys = ted.scan(step, h, xs, reverse=reverse, checkpoint=checkpoint)
+        return ted.sum(last) + ted.sum(ys)
+
+    return loss
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("size", [1, 3, 7, 50])
+def test_segments_change_no_gradient(size: int, reverse: bool) -> None:
+    args = [RANDOM.standard_normal(s) * 0.5 for s in ((2, 3), (3, 3), (7, 2, 3))]
+    plain = ted.value_and_grad(rnn(None, reverse), (0, 1, 2))(*args)
+    cut = ted.value_and_grad(rnn(size, reverse), (0, 1, 2))(*args)
+    np.testing.assert_allclose(cut[0], plain[0], rtol=1e-12)
+    for a, b in zip(plain[1], cut[1], strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
+
+
+def test_a_scan_without_results_of_its_steps_can_be_cut_too() -> None:
+    def loss(h: Any) -> Any:
+        last, ys = ted.scan(lambda h, _: (ted.sin(h), None), h, length=6, checkpoint=2)
+        assert ys is None
+        return ted.sum(last)
+
+    check_grads(loss, [RANDOM.standard_normal(3)], order=2)
+
+
+def test_the_peak_of_a_long_scan_falls_with_segments_of_about_the_root() -> None:
+    steps, width = 64, 256
+
+    def gradient(checkpoint: int | None) -> ted.api.CompiledFunction:
+        h = ted.placeholder((width,), "float64", name="h")
+
+        def step(h: Any, _: Any) -> tuple[Any, Any]:
+            return ted.sin(ted.exp(-h * h)), None
+
+        last, _ = ted.scan(step, h, length=steps, checkpoint=checkpoint)
+        return ted.compile([h], list(ted.differentiate(ted.sum(last), [h])))
+
+    plain, cut = gradient(None), gradient(8)
+    x = RANDOM.standard_normal(width)
+    np.testing.assert_allclose(plain(x)[0], cut(x)[0], rtol=1e-9)
+    assert cut.peak_bytes < 0.5 * plain.peak_bytes
+
+
+def test_a_segment_has_at_least_one_step() -> None:
+    h = ted.placeholder((3,), name="h")
+    with pytest.raises(FrontendError, match="at least 1, got 0"):
+        ted.scan(lambda h, _: (h, None), h, length=4, checkpoint=0)
