@@ -166,7 +166,7 @@ CASES = {
     # later versions
     **{
         name: (lambda name=name: getattr(ted, name)(A), f"{name}: not available in this version")
-        for name in ("checkpoint", "size")
+        for name in ("size",)
     },
 }  # fmt: skip
 
