@@ -10,7 +10,10 @@ from typing import Any
 
 from ted.dialects.ted.operand_types import MAX_RUNS, type_runs
 from ted.dialects.ted.verify_body import body_ends_in_yield, body_is_one_block
-from ted.dialects.ted.verify_compute import types_are_static_tensors
+from ted.dialects.ted.verify_compute import (
+    inits_have_the_types_of_the_results,
+    types_are_static_tensors,
+)
 from ted.mlir import ir
 
 _KINDS = {
@@ -39,14 +42,6 @@ def histories_pair_up(op: Any) -> str | None:
             "one init, one time dim and one result per history, "
             f"got {inits} inits, {times} times and {results} results"
         )
-    return None
-
-
-def inits_have_the_types_of_the_results(op: Any) -> str | None:
-    """Init k has the type of result k."""
-    for position, (init, value) in enumerate(zip(op.operands, op.results, strict=True)):
-        if init.type != value.type:
-            return f"init {position} must have the type of its result {value.type}, got {init.type}"
     return None
 
 

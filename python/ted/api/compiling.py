@@ -13,13 +13,17 @@ from typing import Any
 from ted import dialects
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
-from ted.domain import sets
 from ted.errors import CompileError
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, wrap
-from ted.ir.equations import Equation, System, topological
+from ted.ir.equations import (
+    System,
+    identity_dims,
+    topological,
+    whole,
+)
 from ted.ir.equations import Tensor as Node
-from ted.ir.scalar import dim, load
+from ted.ir.scalar import load
 from ted.ir.to_ops import to_module
 from ted.lowering.pipelines import CPU_STAGES, run_pipeline, stage_text
 from ted.mlir import ir
@@ -93,10 +97,8 @@ def _distinct(nodes: Sequence[Node]) -> tuple[Node, ...]:
 
 
 def _copy(node: Node) -> Node:
-    dims = tuple(dim(k) for k in range(len(node.shape)))
-    points = sets.box(node.shape)
-    whole = Equation(node.shape, len(dims), points, dims, "set", load(node, dims), node.location)
-    return Node(node.name, node.shape, node.dtype, None, (whole,), node.location)
+    copy = whole(node.shape, load(node, identity_dims(len(node.shape))), node.location)
+    return Node(node.name, node.shape, node.dtype, None, (copy,), node.location)
 
 
 class CompiledFunction:

@@ -14,9 +14,17 @@ from dataclasses import replace
 
 from ted.domain import bounds, sets
 from ted.ir.affine import NotAffine, piecewise
-from ted.ir.equations import Equation, System, Tensor, identity, rewrite_system
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    identity,
+    identity_dims,
+    rewrite_system,
+    row_major,
+    whole,
+)
 from ted.ir.scalar import (
-    Expr,
     add,
     apply,
     dim,
@@ -64,7 +72,7 @@ def _cut(tensor: Tensor, before: tuple[Equation, ...], last: Equation) -> Tensor
     part = _as_tensor(_expanded(part), part)
     dims = tuple(dim(k) for k in range(len(tensor.shape)))
     body = apply(_SCALAR[last.combiner], load(start, dims), load(part, dims))
-    return replace(tensor, fill=0, equations=(_pointwise(tensor, body, last),))
+    return replace(tensor, fill=0, equations=(whole(tensor.shape, body, last.location),))
 
 
 def _as_tensor(result: Tensor | tuple[Equation, ...] | None, old: Tensor) -> Tensor:
@@ -73,15 +81,8 @@ def _as_tensor(result: Tensor | tuple[Equation, ...] | None, old: Tensor) -> Ten
     return old if result is None else replace(old, equations=result)
 
 
-def _pointwise(tensor: Tensor, body: Expr, like: Equation) -> Equation:
-    dims = tuple(dim(k) for k in range(len(tensor.shape)))
-    return Equation(
-        tensor.shape, len(dims), sets.box(tensor.shape), dims, "set", body, like.location
-    )
-
-
 def _product_tree(tensor: Tensor, equation: Equation) -> Tensor | None:
-    """Factors in one row per result, then halved until one is left; odd tails pair with 1."""
+    """Factors in one row per result, then halved until one is left."""
     if equation.parallel == equation.rank or not equation.is_identity_write:
         return None
     level = _factors(tensor, equation)
@@ -89,16 +90,13 @@ def _product_tree(tensor: Tensor, equation: Equation) -> Tensor | None:
         level = _halved(level)
     dims = tuple(dim(k) for k in range(len(tensor.shape)))
     body = load(level, (*dims, index(0)))
-    return replace(tensor, fill=0, equations=(_pointwise(tensor, body, equation),))
+    return replace(tensor, fill=0, equations=(whole(tensor.shape, body, equation.location),))
 
 
 def _factors(tensor: Tensor, equation: Equation) -> Tensor:
     parallel = equation.parallel
     reductions = equation.extents[parallel:]
-    number: Expr = index(0)
-    for d in equation.reduction_dims:
-        number = add(mul(number, index(equation.extents[d])), dim(d))
-    write = (*(dim(k) for k in range(parallel)), number)
+    write = (*identity_dims(parallel), row_major(equation))
     shape = (*equation.extents[:parallel], math.prod(reductions))
     factors = replace(equation, parallel=equation.rank, write=write, combiner="set")
     return replace(  # along the time of the result, whose parallel dims it has

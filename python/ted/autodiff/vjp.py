@@ -16,22 +16,27 @@ from typing import Any
 from ted.autodiff.body import read_adjoints
 from ted.autodiff.materialise import materialise_shared
 from ted.autodiff.support import support
-from ted.domain import sets
 from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
 from ted.ir.dtypes import INDEX, INT64, accumulator
-from ted.ir.equations import Equation, System, Tensor, components, is_recurrence, operands
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    components,
+    identity_dims,
+    is_recurrence,
+    operands,
+    row_major,
+    whole,
+)
 from ted.ir.scalar import (
     Expr,
-    add,
     cast,
     compare,
     const,
-    dim,
     div,
-    index,
     load,
-    mul,
     replace_nodes,
     select,
     weight,
@@ -218,14 +223,6 @@ def _argument(tensor: Tensor, equation: Equation) -> Tensor:
     )  # fmt: skip
 
 
-def row_major(equation: Equation) -> Expr:
-    """The row-major number of a point over the reduction dims."""
-    number = index(0)
-    for d in equation.reduction_dims:
-        number = add(mul(number, index(equation.extents[d])), dim(d))
-    return number
-
-
 def _reuse_value(tensor: Tensor, equation: Equation, g: Expr) -> Expr:
     """Read the stored result instead of evaluating the body again inside its adjoint."""
     stored = len(tensor.equations) == 1 and equation.combiner == "set"
@@ -258,8 +255,5 @@ def finish_adjoint(adjoint: Tensor, primal: Tensor, summands: Sequence[Equation]
 
 def copy_of(source: Tensor) -> Equation:
     """The equation that adds every element of `source` to the same place."""
-    dims = tuple(dim(k) for k in range(len(source.shape)))
-    points = sets.box(source.shape)
-    return Equation(
-        source.shape, len(dims), points, dims, "add", load(source, dims), source.location
-    )
+    body = load(source, identity_dims(len(source.shape)))
+    return whole(source.shape, body, source.location, "add")

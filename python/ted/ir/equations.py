@@ -25,9 +25,12 @@ from ted.ir.dtypes import DType
 from ted.ir.scalar import (
     Expr,
     Number,
+    add,
     dim,
     dims_used,
+    index,
     loads,
+    mul,
     reads_data,
     replace_tensors,
     substitute,
@@ -140,6 +143,27 @@ class Equation:
 def reads(equation: Equation) -> list[Expr]:
     """The distinct reads of an equation: body and write subscripts."""
     return loads(equation.body, *equation.write)
+
+
+def identity_dims(rank: int) -> tuple[Expr, ...]:
+    """The subscripts (d0, ..., d(rank-1))."""
+    return tuple(dim(k) for k in range(rank))
+
+
+def whole(
+    shape: tuple[int, ...], body: Expr, location: SourceLocation | None, combiner: str = "set"
+) -> Equation:
+    """The equation that gives `body` to every element of a tensor of `shape`."""
+    rank = len(shape)
+    return Equation(shape, rank, sets.box(shape), identity_dims(rank), combiner, body, location)
+
+
+def row_major(equation: Equation) -> Expr:
+    """The row-major number of a point over the reduction dims."""
+    number = index(0)
+    for d in equation.reduction_dims:
+        number = add(mul(number, index(equation.extents[d])), dim(d))
+    return number
 
 
 def is_contraction(equation: Equation) -> bool:

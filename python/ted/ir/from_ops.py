@@ -15,14 +15,20 @@ from typing import Any
 
 from ted.dialects.ted import ComputeOp, ScanOp
 from ted.domain import sets
-from ted.errors import SourceLocation, VerifyError
+from ted.errors import VerifyError
 from ted.ir import scalar
 from ted.ir.affine_attributes import set_from_mlir
 from ted.ir.dtypes import BY_MLIR, DType
-from ted.ir.equations import Equation, System, Tensor
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    identity_dims,
+    whole,
+)
 from ted.ir.from_body import read_body
 from ted.ir.locations import source_location, user_name
-from ted.ir.scalar import Expr, Number
+from ted.ir.scalar import Number
 from ted.mlir import defining_op, ir, scalar_value
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
@@ -144,11 +150,11 @@ class _Reader:
 
     def stop_gradient(self, op: ir.Operation) -> None:
         source = self.tensor(op.operands[0])
-        value = scalar.load(source, _identity(source.shape))
+        value = scalar.load(source, identity_dims(len(source.shape)))
         if source.dtype.is_float:
             value = scalar.apply("stop_gradient", value)
         place = source_location(op.location)
-        equation = _whole(source.shape, value, place)
+        equation = whole(source.shape, value, place)
         name = self._name(op.location)
         self.known[op.results[0]] = Tensor(
             name, source.shape, source.dtype, None, (equation,), place
@@ -201,8 +207,8 @@ class _Reader:
         elif uses == 1 and not start.is_input:
             fill, first = start.fill, start.equations
         else:
-            copy = scalar.load(start, _identity(shape))
-            fill, first = None, (_whole(shape, copy, source_location(location)),)
+            copy = scalar.load(start, identity_dims(len(shape)))
+            fill, first = None, (whole(shape, copy, source_location(location)),)
         if first and uses == 1 and isinstance(start, Tensor):
             self.names.discard(start.name)  # the tensor goes on under its name
         return Tensor(
@@ -236,8 +242,8 @@ class _Reader:
         start = self.known[op.inits[position]]
         fill, first = start.fill, ()
         if isinstance(start, Tensor) and (start.is_input or start.equations):
-            copy = scalar.load(start, _identity(shape))
-            fill, first = None, (_whole(shape, copy, place),)
+            copy = scalar.load(start, identity_dims(len(shape)))
+            fill, first = None, (whole(shape, copy, place),)
         return Tensor(
             self._name(location), shape, dtype, fill, first, place,
             op.time_dims[position], op.is_reverse,
@@ -299,12 +305,3 @@ def _type(value: ir.Value) -> tuple[tuple[int, ...], DType]:
         place = source_location(value.location)
         raise VerifyError(f"function: values must be tensors of static sizes, got {kind}", place)
     return tuple(kind.shape), BY_MLIR[str(kind.element_type)]
-
-
-def _identity(shape: tuple[int, ...]) -> tuple[Expr, ...]:
-    return tuple(scalar.dim(k) for k in range(len(shape)))
-
-
-def _whole(shape: tuple[int, ...], value: Expr, place: SourceLocation | None) -> Equation:
-    domain: Any = sets.box(shape)
-    return Equation(shape, len(shape), domain, _identity(shape), "set", value, place)
