@@ -1,0 +1,160 @@
+"""The parent's side of the code generator: one child process per set of LLVM options.
+
+LLVM ends its process when it meets what it cannot select, and may crash or loop. So it runs in a
+child, which is started at the first request, reused, replaced after it died, and ends with its
+parent: its input ends then. Requests of several threads wait for each other. After a fork the new
+process has no child until it asks for one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import importlib.util
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from typing import Any
+
+from ted.codegen.llvm import worker
+from ted.errors import CompileError
+
+TIMEOUT = 120.0  # seconds; a large kernel takes a tenth of one
+
+
+class ChildFailed(Exception):
+    """The code generator refused a module, or died of it; the text says why."""
+
+
+class Child:
+    """A code generator process and the lock that gives it one request at a time."""
+
+    def __init__(self, options: tuple[str, ...] = ()) -> None:
+        self.options = options
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._messages: Any = None  # the file that takes the child's standard error
+
+    @property
+    def pid(self) -> int | None:
+        """Number of the running process; None when there is none."""
+        return None if self._process is None else self._process.pid
+
+    def request(self, message: dict[str, Any], timeout: float = TIMEOUT) -> dict[str, Any]:
+        """Send a request and wait for the reply.
+
+        Raises: ChildFailed when LLVM reports an error, dies, or is not done in time.
+        """
+        with self._lock:
+            try:
+                reply = self._exchange(self._running(), message, timeout)
+            except BaseException:  # Ctrl-C too: a late reply would be taken for the next one
+                self.stop()
+                raise
+        if "error" in reply:
+            raise ChildFailed(" ".join(reply["error"].split()))
+        return reply
+
+    def stop(self) -> None:
+        """End the process; the next request starts another."""
+        process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            _close(process)
+            process.wait()
+
+    def forget(self) -> None:
+        """Let go of the process of another process: what a fork does first."""
+        process, self._process = self._process, None
+        self._lock = threading.Lock()
+        if process is not None:
+            _close(process)
+            process.returncode = 0  # not ours to wait for
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        if self._process is not None and self._process.poll() is not None:
+            self.stop()
+        if self._process is None:
+            self._messages = tempfile.TemporaryFile()  # noqa: SIM115
+            command = [sys.executable, "-I", "-S", worker.__file__, _folder(), *self.options]
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._messages
+            )
+        return self._process
+
+    def _exchange(
+        self, process: subprocess.Popen[bytes], message: dict[str, Any], timeout: float
+    ) -> dict[str, Any]:
+        assert process.stdin is not None and process.stdout is not None, "both are pipes"
+        self._messages.truncate(0)
+        late = threading.Event()
+        timer = threading.Timer(timeout, lambda: (late.set(), process.kill()))
+        timer.start()
+        try:
+            worker.write_message(process.stdin, message)
+            reply = worker.read_message(process.stdout)
+        except BrokenPipeError:
+            reply = None
+        finally:
+            timer.cancel()
+        if reply is None:
+            raise ChildFailed(self._cause_of_death(process, timeout if late.is_set() else None))
+        return reply
+
+    def _cause_of_death(self, process: subprocess.Popen[bytes], timeout: float | None) -> str:
+        code = process.wait()
+        if timeout is not None:
+            return f"not done after {timeout:g} s"
+        self._messages.seek(0)
+        said = self._messages.read().decode(errors="replace").replace("\0", "").strip().split("\n")
+        errors = [k for k, line in enumerate(said) if line.startswith("LLVM ERROR")]
+        text = " ".join(" ".join(said[errors[0] : errors[0] + 8] if errors else said[-4:]).split())
+        status = f"ended by signal {-code}" if code < 0 else f"ended with status {code}"
+        return f"{text} ({status})" if text else status
+
+
+def _close(process: subprocess.Popen[bytes]) -> None:
+    for stream in (process.stdin, process.stdout):
+        if stream is not None:
+            with contextlib.suppress(OSError):  # unsent bytes for a process that is gone
+                stream.close()
+
+
+def _folder() -> str:
+    """Where llvmlite lies; the child gets nothing else of this process' path."""
+    found = importlib.util.find_spec("llvmlite")
+    if found is None or found.origin is None:
+        raise CompileError(
+            "llvm: code for other machines needs llvmlite, got none; install it with: "
+            "pip install llvmlite==0.50.0"
+        )
+    return str(Path(found.origin).parent.parent)
+
+
+def version() -> str:
+    """The version of llvmlite, without importing it."""
+    return importlib.metadata.version("llvmlite")
+
+
+_children: dict[tuple[str, ...], Child] = {}
+_children_lock = threading.Lock()
+
+
+def child(options: tuple[str, ...] = ()) -> Child:
+    """The child with these LLVM options: they hold for a whole process."""
+    with _children_lock:
+        return _children.setdefault(options, Child(options))
+
+
+def _after_fork() -> None:
+    global _children_lock
+    _children_lock = threading.Lock()
+    for one in _children.values():
+        one.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

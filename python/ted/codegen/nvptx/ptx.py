@@ -1,0 +1,78 @@
+"""LLVM IR text with kernels -> PTX.
+
+The text comes from MLIR (`translate.py`), LLVM 24; llvmlite's LLVM 22 optimises it at O3 and
+selects instructions in a child process. Division and square root are IEEE and denormals are kept;
+products and sums contract to `fma` where the text says `contract`.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child
+from ted.codegen.llvm.literals import rewrite_literals
+from ted.errors import CompileError
+
+TRIPLE = "nvptx64-nvidia-cuda"
+# Chip -> PTX version. The least that has the instructions we emit: a driver reads no newer version
+# than its own, and 9.0 (CUDA 13.0) is the newest that may be asked for.
+TARGETS = {
+    "sm_75": 80, "sm_80": 80, "sm_86": 80, "sm_87": 80, "sm_89": 80,
+    "sm_90": 83, "sm_90a": 86,
+    "sm_100": 86, "sm_100a": 86, "sm_120": 87, "sm_120a": 87,
+}  # fmt: skip
+EXACT = ("-nvvm-reflect-add=__CUDA_PREC_SQRT=1",)
+FAST = ("-nvptx-prec-divf32=1", "-nvptx-prec-sqrtf32=0")
+
+_KERNEL = re.compile(r'^define[^@\n]*\bptx_kernel\b[^@\n]*@(?:"([^"]+)"|([\w$.]+))', re.MULTILINE)
+_EXTERN = re.compile(r"^\.extern \.func\s+(?:\(.*?\)\s*)?([\w$.]+)", re.MULTILINE)
+_DEVICE_RUNTIME = frozenset({"vprintf", "__assertfail", "malloc", "free"})  # every driver has them
+
+
+def compile_to_ptx(
+    llvm_text: str, chip: str = "sm_80", *, fast_math: bool = False, timeout: float = TIMEOUT
+) -> str:
+    """Compile a module of LLVM IR (of LLVM 24, without triple and layout) to PTX.
+
+    Functions of the calling convention `ptx_kernel` are the entries, all others are inlined or
+    internal. `fast_math` selects `div.full.f32` and `sqrt.approx.f32`.
+
+    Raises: CompileError for an unknown chip, a module without kernels, one that LLVM refuses or
+    does not finish in `timeout` seconds, and for a function that nothing defines.
+    """
+    if chip not in TARGETS:
+        raise CompileError(f"cuda: the target must be one of {', '.join(TARGETS)}, got {chip!r}")
+    kernels = kernel_names(llvm_text)
+    if not kernels:
+        raise CompileError("cuda: a module must define a kernel, got no function 'ptx_kernel'")
+    what = f"cuda: kernel {', '.join(map(repr, kernels))} for {chip}"
+    message = {
+        "text": rewrite_literals(llvm_text),
+        "triple": TRIPLE,
+        "chip": chip,
+        "features": f"+ptx{TARGETS[chip]}",
+        "keep": kernels,
+        "library": None,
+        "output": "assembly",
+    }
+    try:
+        reply = child(FAST if fast_math else EXACT).request(message, timeout)
+    except ChildFailed as error:
+        raise CompileError(f"{what}: LLVM must accept the module, got {error}") from None
+    ptx = reply["assembly"]
+    _check_defined(what, ptx)
+    return ptx
+
+
+def kernel_names(llvm_text: str) -> list[str]:
+    """Names of the kernels that a module defines, in its order."""
+    return [quoted or plain for quoted, plain in _KERNEL.findall(llvm_text)]
+
+
+def _check_defined(what: str, ptx: str) -> None:
+    missing = sorted(set(_EXTERN.findall(ptx)) - _DEVICE_RUNTIME)
+    if missing:
+        raise CompileError(
+            f"{what}: every function must be defined, got calls of {', '.join(missing)}; LLVM does "
+            "not know an intrinsic of that name for this chip"
+        )
