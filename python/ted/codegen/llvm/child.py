@@ -17,7 +17,7 @@ import sys
 import tempfile
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 from ted.codegen.llvm import worker
 from ted.errors import CompileError
@@ -88,14 +88,14 @@ class Child:
     def _exchange(
         self, process: subprocess.Popen[bytes], message: dict[str, Any], timeout: float
     ) -> dict[str, Any]:
-        assert process.stdin is not None and process.stdout is not None, "both are pipes"
+        streams = cast("tuple[BinaryIO, BinaryIO]", (process.stdin, process.stdout))
         self._messages.truncate(0)
         late = threading.Event()
         timer = threading.Timer(timeout, lambda: (late.set(), process.kill()))
         timer.start()
         try:
-            worker.write_message(process.stdin, message)
-            reply = worker.read_message(process.stdout)
+            worker.write_message(streams[0], message)
+            reply = worker.read_message(streams[1])
         except BrokenPipeError:
             reply = None
         finally:
