@@ -100,6 +100,12 @@ PASSES: dict[str, Row] = {
     ),
     "ted-annotate-latches": Row("ted.lowering", "tell LLVM which loops to vectorise"),
     "ted-check-lowered": Row("ted.lowering", "fail if anything but LLVM operations is left"),
+    "ted-map-to-gpu": Row("ted.lowering.gpu", "turn work on memrefs into GPU kernels"),
+    "ted-mark-contractions": Row(
+        "ted.lowering.gpu", "find contractions on tensors and claim them for their kernels"
+    ),
+    "ted-lower-gpu-math": Row("ted.lowering.gpu", "turn math operations into LLVM intrinsics"),
+    "ted-merge-kernels": Row("ted.lowering.gpu", "put all kernels of a program into one module"),
 }
 
 
@@ -108,6 +114,10 @@ PIPELINES: dict[str, Row] = {
     "ted-cpu-pipeline": Row(
         "ted.lowering.pipelines:pipeline_text",
         "the stages from equations to LLVM; until=STAGE and after=STAGE choose a part",
+    ),
+    "ted-cuda-pipeline": Row(
+        "ted.lowering.gpu_pipelines:gpu_pipeline_text",
+        "the stages from equations to kernels in LLVM; until=STAGE and after=STAGE choose a part",
     ),
 }
 

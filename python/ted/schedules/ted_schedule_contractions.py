@@ -57,8 +57,8 @@ class TedScheduleContractions:
         """Mark every contraction that has a plan."""
         target = named_target(self.target)
         with module.context, ir.Location.unknown(module.context):
-            _generalize(module)
-            for op in _generics(module.operation):
+            generalize(module)
+            for op in generics(module.operation):
                 contraction = split_factors(op) or op
                 if _has_plan(contraction, target):
                     contraction.attributes[MARK] = ir.UnitAttr.get()
@@ -66,14 +66,16 @@ class TedScheduleContractions:
                     _allow_reassociation(contraction)
 
 
-def _generalize(module: ir.Module) -> None:
+def generalize(module: ir.Module) -> None:
+    """Turn named contractions into generics."""
     names = ", ".join(f'"{name}"' for name in NAMED)
     script = ir.Module.parse(_GENERALIZE.format(names=names))
     sequence = script.body.operations[0].operation
     interpreter.apply_named_sequence(module.operation, sequence, script.operation)
 
 
-def _generics(root: ir.Operation) -> list[ir.Operation]:
+def generics(root: ir.Operation) -> list[ir.Operation]:
+    """The generics on tensors inside an operation."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:

@@ -1,0 +1,1 @@
+"""Bufferized programs -> GPU kernels: mapping to blocks and threads, and what the kernels need."""

@@ -1,0 +1,29 @@
+"""`ted-mark-contractions`: find contractions on tensors and claim them for their kernels.
+
+Before: named matrix products and convolutions, and generics that sum products of anything.
+After: `linalg.generic {ted.contraction}` with a body `out + a * b`; element-wise work in its
+factors stands before it as maps. What has the mark is not fused into loops over rows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.mlir import ir
+from ted.schedules.contraction_factors import split_factors
+from ted.schedules.linalg_contraction import MARK, recognise
+from ted.schedules.ted_schedule_contractions import generalize, generics
+
+
+@dataclass(frozen=True)
+class TedMarkContractions:
+    """Mark every contraction; unlike on the CPU, the kernel is chosen when layouts are known."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
+        with module.context, ir.Location.unknown(module.context):
+            generalize(module)
+            for op in generics(module.operation):
+                contraction = split_factors(op) or op
+                if recognise(contraction) is not None:
+                    contraction.attributes[MARK] = ir.UnitAttr.get()

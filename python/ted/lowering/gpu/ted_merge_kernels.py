@@ -1,0 +1,88 @@
+"""One module for all kernels of a program: the pass `ted-merge-kernels`.
+
+Before: `gpu.module @main_kernel { gpu.func @main_kernel ... }`, one for each launch.
+After: `gpu.module @kernels` with all of them, named after the function and numbered; equal kernels
+are one. Pointers are marked as distinct and aligned, which is what joins loads into vectors.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from ted.mlir import gpu, ir
+from ted.schedules.walking import operations
+
+MODULE = "kernels"
+ALIGNMENT = 16
+
+
+@dataclass(frozen=True)
+class TedMergeKernels:
+    """Move every kernel into one module."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
+        sources = [o for o in operations(module.operation, "gpu.module") if _name(o) != MODULE]
+        if not sources:
+            return
+        target = _target(module)
+        names: dict[tuple[str, ...], str] = {}
+        known: dict[str, str] = {_text(f): _name(f) for f in operations(target, "gpu.func")}
+        for source in sources:
+            for kernel in operations(source, "gpu.func"):
+                old = (_name(source), _name(kernel))
+                names[old] = _moved(kernel, target, known)
+        for call in operations(module.operation, "gpu.launch_func"):
+            _rename(call, names)
+        # Not before: kernels are printed to be compared, and only valid IR prints as text.
+        for source in sources:
+            source.erase()
+
+
+def _target(module: ir.Module) -> ir.Operation:
+    for op in operations(module.operation, "gpu.module"):
+        if _name(op) == MODULE:
+            return op
+    with ir.InsertionPoint(module.body), ir.Location.unknown():
+        made = gpu.GPUModuleOp(MODULE).operation
+    if not len(made.regions[0].blocks):
+        made.regions[0].blocks.append()
+    return made
+
+
+def _moved(kernel: ir.Operation, target: ir.Operation, known: dict[str, str]) -> str:
+    """Put a kernel into the module, unless an equal one is there; returns its name."""
+    _mark_pointers(kernel)
+    text = _text(kernel)
+    if text in known:
+        return known[text]
+    stem = _name(kernel).removesuffix("_kernel").replace(".", "_")
+    name = f"{re.sub('_kernel_[0-9]+$', '', stem)}_{len(known)}"
+    known[text] = name
+    copy = kernel.clone(ir.InsertionPoint(target.regions[0].blocks[0])).operation
+    copy.attributes["sym_name"] = ir.StringAttr.get(name)
+    return name
+
+
+def _mark_pointers(kernel: ir.Operation) -> None:
+    kinds = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs
+    marks = f"{{llvm.noalias, llvm.align = {ALIGNMENT} : i64}}"
+    kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(
+        [ir.Attribute.parse(marks if isinstance(k, ir.MemRefType) else "{}") for k in kinds]
+    )
+
+
+def _rename(call: ir.Operation, names: dict[tuple[str, ...], str]) -> None:
+    path = tuple(ir.SymbolRefAttr(call.attributes["kernel"]).value)
+    if path in names:
+        call.attributes["kernel"] = ir.SymbolRefAttr.get([MODULE, names[path]])
+
+
+def _name(op: ir.Operation) -> str:
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
+def _text(kernel: ir.Operation) -> str:
+    """What a kernel does, without its name."""
+    return str(kernel).replace(f"@{_name(kernel)}(", "@(", 1)

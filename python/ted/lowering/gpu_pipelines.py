@@ -1,0 +1,68 @@
+"""The pipeline of CUDA: the stages of the CPU as far as linalg, then kernels.
+
+Before: equations      After: a host function that only launches, and a module of kernels in the
+LLVM dialect. `ted.codegen.host_program` reads the first, `ted.codegen.nvptx` translates the second.
+"""
+
+from __future__ import annotations
+
+from ted.lowering.pipelines import BUFFERIZE, CPU_STAGES, Stage, Step, pipeline_text
+
+CHECKS = "ted.checks"  # attribute of the module: what each error code of a kernel says
+_SHARED = {stage.name: stage for stage in CPU_STAGES}
+_DESTINATIONS, _CLEAN = _SHARED["scheduled"].steps[:2]
+
+GPU_STAGES: tuple[Stage, ...] = (
+    _SHARED["ted"],
+    _SHARED["linalg"],
+    Stage(
+        "scheduled",
+        (
+            _DESTINATIONS,
+            _CLEAN,
+            Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
+            Step("ted-fuse-rows", "on tensors: a loop over rows is a kernel, a block for each row"),
+        ),
+    ),
+    Stage(
+        "buffers",
+        (
+            Step(BUFFERIZE, "after fusion: tensors are values, memory is not"),
+            Step("canonicalize,cse,canonicalize", "views of views"),
+        ),
+    ),
+    Stage(
+        "gpu",
+        (
+            Step("ted-map-to-gpu", "on memrefs: only here is it known where elements lie"),
+            Step("gpu-kernel-outlining", "what a kernel uses becomes its parameters"),
+            Step("gpu.module(canonicalize,cse)", "after outlining: constants stay in kernels"),
+            Step("ted-merge-kernels", "one module, so that there is one PTX"),
+        ),
+    ),
+    Stage(
+        "nvvm",
+        (
+            Step("ted-expand-math", "on scalars: no device library is needed for these"),
+            Step("ted-lower-gpu-math", "the others would be calls of a device library"),
+            Step("gpu.module(expand-strided-metadata,lower-affine,convert-scf-to-cf)", "views"),
+            Step("gpu.module(convert-vector-to-llvm)", "after loops"),
+            Step("gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1})", "kernels"),
+            Step("gpu.module(reconcile-unrealized-casts,canonicalize,cse)", "after conversions"),
+        ),
+    ),
+    Stage(
+        "llvm",
+        (
+            Step(
+                "convert-nvvm-to-llvm,gpu.module(reconcile-unrealized-casts)",
+                "instructions without an intrinsic become inline PTX",
+            ),
+        ),
+    ),
+)
+
+
+def gpu_pipeline_text(until: str | None = None, after: str | None = None) -> str:
+    """The pipeline from the end of stage `after` to the end of `until`."""
+    return pipeline_text(until, after, GPU_STAGES)
