@@ -63,6 +63,12 @@ class ComputeFields(OperandSlots):
         return ir.AffineMapAttr(self.attributes["write"]).value
 
     @property
+    def write_mode(self) -> str:
+        """What becomes of an index that is data and outside: one of `LOAD_MODES`."""
+        given = "mode" in self.attributes
+        return ir.StringAttr(self.attributes["mode"]).value if given else "check"
+
+    @property
     def combiner_name(self) -> str:
         """A key of `COMBINERS`."""
         return ir.StringAttr(self.attributes["combiner"]).value

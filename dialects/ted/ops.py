@@ -87,7 +87,8 @@ class ComputeOp(ComputeFields, dialect=Ted, name="compute", traits=[ext.Pure]):
     index over the reduction dims, and a point replaces the init only when it is strictly better
     or when the init's index is negative, which means that no point was seen. NaN is better than any
     number, and the first of equals stays.
-    For a data-dependent write the map has symbols, and `ted.yield` carries their values last.
+    For a data-dependent write the map has symbols, and `ted.yield` carries their values last; what
+    an index outside does says the attribute `mode` as for `ted.load`, `check` when it is not there.
 
     VJP, for the cotangent dC of the result: into read k of an `add`, `dA[reads[k](p)] +=
     d body/d a_k (p) * dC[write(p)]` over the domain and the guard; into init, dC for `add`, and for

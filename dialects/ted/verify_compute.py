@@ -12,6 +12,7 @@ from ted.dialects.ted.attributes import (
     COMBINERS,
     ELEMENT_TYPES,
     ITERATORS,
+    LOAD_MODES,
     SCATTER_COMBINERS,
 )
 from ted.dialects.ted.operand_types import MAX_RUNS, type_runs
@@ -116,6 +117,18 @@ def combiner_fits_the_write(op: Any) -> str | None:
     return None
 
 
+def mode_is_known(op: Any) -> str | None:
+    """The mode, if there is one, is known, and there is an index for it."""
+    if "mode" not in op.attributes:
+        return None
+    mode = op.attributes["mode"]
+    if not isinstance(mode, ir.StringAttr) or mode.value not in LOAD_MODES:
+        return f"mode must be one of {', '.join(LOAD_MODES)}, got {mode}"
+    if not op.write_map.n_symbols:
+        return f"a mode is for a write with symbols, got {mode} and {op.write_map}"
+    return None
+
+
 def operands_are_inputs_then_inits(op: Any) -> str | None:
     """One operand per read, then one init per result."""
     wanted = op.read_count + len(op.results)
@@ -200,6 +213,7 @@ RULES = (
     maps_and_sets_range_over_the_box,
     combiner_is_known,
     combiner_fits_the_write,
+    mode_is_known,
     operands_are_inputs_then_inits,
     types_are_static_tensors,
     reads_have_the_rank_of_their_input,

@@ -622,6 +622,47 @@ func.func @init_of_another_type(%A: tensor<4xf32>, %init: tensor<5xf32>) {
 
 // -----
 
+func.func @mode_that_does_not_exist(%A: tensor<4xf32>, %at: tensor<4xi64>, %init: tensor<4xf32>) {
+  // expected-error@+1 {{ted.compute: mode must be one of check, clip, drop, unchecked, got "wrap"}}
+  %0 = "ted.compute"(%A, %at, %init) ({
+  ^bb0(%a: f32, %n: i64):
+    %i = arith.index_cast %n : i64 to index
+    "ted.yield"(%a, %i) : (f32, index) -> ()
+  }) {
+    extents = array<i64: 4>,
+    iterators = ["reduction"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>, affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0)[s0] -> (s0)>,
+    combiner = "add",
+    mode = "wrap"
+  } : (tensor<4xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @mode_of_an_affine_write(%A: tensor<4xf32>, %init: tensor<4xf32>) {
+  // expected-error@+1 {{ted.compute: a mode is for a write with symbols, got "drop"}}
+  %0 = "ted.compute"(%A, %init) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 4>,
+    iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>,
+    combiner = "set",
+    mode = "drop"
+  } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
 func.func @argmax_with_a_float_index(%A: tensor<4xf32>, %init: tensor<4xf32>) {
   // expected-error@+1 {{ted.compute: combiner 'argmax' has a value and an i64 index of its shape as results, got tensor<4xf32> and tensor<4xf32>}}
   %0:2 = "ted.compute"(%A, %init, %init) ({

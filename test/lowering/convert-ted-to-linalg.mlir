@@ -159,6 +159,30 @@ func.func @checked_scatter(%A: tensor<6xf32>, %I: tensor<6xi64>, %C: tensor<3xf3
 }
 
 // Half precision is summed in f32 and rounded once.
+// An index that the user vouches for is used as it is.
+// CHECK-LABEL: func.func @unchecked_scatter_of_an_unchecked_read
+// CHECK: scf.for
+// CHECK-NOT: scf.if
+// CHECK-NOT: arith.cmpi
+// CHECK-NOT: ted_index_error
+// CHECK: tensor.insert
+// CHECK: return
+func.func @unchecked_scatter_of_an_unchecked_read(%T: tensor<6xf32>, %n: tensor<5xi64>, %init: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "ted.compute"(%n, %init) ({
+  ^bb0(%b: i64):
+    %yes = arith.constant true
+    %i = arith.index_cast %b : i64 to index
+    %a = "ted.load"(%T, %yes, %i) {mode = "unchecked"} : (tensor<6xf32>, i1, index) -> f32
+    "ted.yield"(%a, %i) : (f32, index) -> ()
+  }) {
+    extents = array<i64: 5>, iterators = ["reduction"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0)[s0] -> (s0)>, combiner = "add", mode = "unchecked"
+  } : (tensor<5xi64>, tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+
 // CHECK-LABEL: func.func @half_sum
 // CHECK: arith.extf
 // CHECK: tensor<4xf32>

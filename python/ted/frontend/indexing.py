@@ -2,8 +2,9 @@
 
 Before: take(x, indices, axis=1)      After: out[i, k, j] = x[i, indices[k], j]
 
-An index is checked when the program runs (`check`), moved to the nearest one inside (`clip`), or
-gives 0 (`drop`).  Both are written into the expressions, so gradients obey them.
+An index is checked when the program runs (`check`), moved to the nearest one inside (`clip`), gives
+0 (`drop`), or is trusted (`unchecked`: outside, the program is undefined).  All are written into
+the expressions, so gradients obey them.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from ted.frontend.layout import flatten
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
+from ted.ir import scalar
+from ted.ir.dtypes import INDEX
 
-MODES = ("check", "clip", "drop")
+MODES = ("check", "clip", "drop", "unchecked")
 
 
 def integers(x: Any, what: str) -> Tensor:
@@ -40,6 +43,8 @@ def place(index: Any, extent: int, mode: str) -> tuple[Any, Scalar | None]:
     """Where an index leads under a mode, and the condition under which it counts."""
     if mode == "check":
         return index, None
+    if mode == "unchecked":
+        return Scalar(scalar.unchecked(scalar.cast(index.expr, INDEX))), None
     inside = (index >= 0) & (index < extent) if mode == "drop" else None
     return maximum(minimum(index, extent - 1), 0), inside
 
@@ -96,5 +101,5 @@ def take_along_axis(x: Any, indices: Any, axis: int, mode: str = "check") -> Ten
 
 def _some(x: Tensor, along: int, indices: Tensor, mode: str, what: str) -> None:
     """Clipping needs an element to go to."""
-    if mode != "check" and x.shape[along] == 0 and indices.size:
+    if mode in ("clip", "drop") and x.shape[along] == 0 and indices.size:
         fail(f"{what}: mode {mode} needs an element along axis {along}, got shape {x.shape}")

@@ -43,8 +43,8 @@ def scatter(
     out[indices[0][s], ..., indices[k - 1][s], p] (combine)= values[s, p] for all s and p, on top of
     `init` (a tensor or a number), which is the combiner's identity by default: 0, -inf or inf.  An
     index outside its dim is an error when the program runs, or moves to the nearest one inside
-    (`mode="clip"`), or its value is left out (`mode="drop"`).  Sums of float16 and bfloat16 are
-    taken in float32, bools count.
+    (`mode="clip"`), or its value is left out (`mode="drop"`), or is undefined (`mode="unchecked"`,
+    which checks nothing).  Sums of float16 and bfloat16 are taken in float32, bools count.
     Shapes: indices: one integer tensor or a tuple of k, all of shape S; values S + shape[k:].
     Raises: FrontendError for shapes that do not fit, an unknown combiner or mode.
     """
@@ -170,7 +170,7 @@ class _Target:
         write, condition = [dim(k) for k in range(direct)], TRUE
         for k, x in enumerate(self.index):
             extent = self.shape[self.first + k]
-            if self.mode != "check" and not extent and x.size:
+            if self.mode in ("clip", "drop") and not extent and x.size:
                 fail(f"{self.what}: mode {self.mode} needs an element, got shape {self.shape}")
             value = load(x.node, [dim(direct + n) for n in range(x.ndim)])
             subscript, inside = place(Scalar(scalar.cast(value, INDEX)), extent, self.mode)

@@ -22,7 +22,7 @@ from ted.ir.affine import NotAffine, condition_set, piecewise, single_piece, whe
 from ted.ir.affine_attributes import NEVER, expr_to_aff
 from ted.ir.equations import Equation
 from ted.ir.paths import conjuncts, path_conditions
-from ted.ir.scalar import TRUE, Expr, is_const, land, loads, rewrite
+from ted.ir.scalar import TRUE, Expr, is_const, is_trusted, land, loads, rewrite
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def _plan(node: Expr, path: Expr, domain: Any) -> AffineRead | DataRead:
         guard = _guard(node, used, domain)
         if guard is not None:
             return AffineRead(node, subscripts, *guard)
-    inside = _stays_inside(node, domain if used is None else used)
+    inside = _needs_no_check(node, domain if used is None else used)
     return DataRead(node, conjunction(path), "unchecked" if inside else "check")
 
 
@@ -160,11 +160,19 @@ def _needed(constraints: tuple[Constraint, ...], used: Any, domain: Any) -> tupl
     return tuple(kept)
 
 
-def _stays_inside(node: Expr, points: Any) -> bool:
-    """Whether a read is proved to lie inside its tensor at every point of a set."""
+def _needs_no_check(node: Expr, points: Any) -> bool:
+    """Whether every subscript of a read is the user's responsibility or proved to be inside."""
+    left = [k for k, e in enumerate(node.args) if not is_trusted(e)]
+    return _stays_inside(node, points, left)
+
+
+def _stays_inside(node: Expr, points: Any, dims: Sequence[int] | None = None) -> bool:
+    """Whether a read is proved to lie inside its tensor (in some dims) at every point of a set."""
+    dims = range(len(node.args)) if dims is None else dims
     try:
-        values = [piecewise(e, points) for e in node.args]
-        return bounds.out_of_bounds_witness(points, values, node.attr.shape) is None
+        values = [piecewise(node.args[k], points) for k in dims]
+        extents = [node.attr.shape[k] for k in dims]
+        return bounds.out_of_bounds_witness(points, values, extents) is None
     except (NotAffine, BudgetExhausted):
         return False
 

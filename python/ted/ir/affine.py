@@ -112,6 +112,8 @@ class _Translator:
             return self._constant(e.attr)
         if e.op in _BINARY:
             return _BINARY[e.op](self.value(e.args[0]), self.value(e.args[1]))
+        if e.op == "unchecked":  # what is no data is decided here, whatever the user says
+            return self.value(e.args[0])
         if e.op == "neg":
             return self.value(e.args[0]).neg()
         if e.op == "abs":

@@ -165,6 +165,7 @@ _BY_FORM: dict[str, Callable[..., Aff | None]] = {
     "add": lambda a, b: a + b,
     "sub": lambda a, b: a - b,
     "neg": lambda a: -a,
+    "unchecked": lambda a: a,
     "mul": _product,
     "floordiv": _quotient,
     "mod": _remainder,

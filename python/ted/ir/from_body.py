@@ -15,10 +15,10 @@ from ted.dialects.ted import ComputeOp
 from ted.domain.budget import bounded
 from ted.errors import VerifyError
 from ted.ir import scalar
-from ted.ir.affine import where_possible
+from ted.ir.affine import is_affine, where_possible
 from ted.ir.affine_attributes import conjunction_to_expr, constraints_from_mlir, mlir_to_expr
 from ted.ir.dtypes import BY_MLIR
-from ted.ir.equations import Tensor
+from ted.ir.equations import Tensor, identity
 from ted.ir.locations import source_location
 from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.scalar import TRUE, Expr
@@ -55,13 +55,13 @@ def read_body(op: ComputeOp, domain: Any, tensor_of: TensorOf) -> Body:
 
     Raises: VerifyError for an op that equations have no word for.
     """
-    wrapped = _Reader(op, tensor_of, None)
+    wrapped = _Reader(op, domain, tensor_of, None)
     body = wrapped.body()
     if not wrapped.guarded:
         return body
     paths = path_conditions(body.value, *body.write)
     needed = {k for k, read in enumerate(wrapped.guarded) if not _is_implied(read, paths, domain)}
-    return _Reader(op, tensor_of, needed).body()
+    return _Reader(op, domain, tensor_of, needed).body()
 
 
 def _is_implied(read: _Guarded, paths: dict[Expr, Expr], domain: Any) -> bool:
@@ -81,8 +81,11 @@ def _is_implied(read: _Guarded, paths: dict[Expr, Expr], domain: Any) -> bool:
 class _Reader:
     """One walk over a body; guarded reads become selects, those numbered in `wrapped` or all."""
 
-    def __init__(self, op: ComputeOp, tensor_of: TensorOf, wrapped: set[int] | None) -> None:
+    def __init__(
+        self, op: ComputeOp, domain: Any, tensor_of: TensorOf, wrapped: set[int] | None
+    ) -> None:
         self.op = op
+        self.domain = domain
         self.tensor_of = tensor_of
         self.wrapped = wrapped
         self.guarded: list[_Guarded] = []
@@ -98,8 +101,29 @@ class _Reader:
         for inner in operations[:-1]:
             self.known[inner.operation.results[0]] = self._operation(inner.operation)
         value, *symbols = [self._value(v) for v in operations[-1].operands]
+        mode = self.op.write_mode
+        if mode == "unchecked":
+            symbols = self._trusted(symbols)
         write = tuple(mlir_to_expr(e, symbols) for e in self.op.write_map.results)
-        return Body(value, write)
+        return self._within(value, write) if mode in ("clip", "drop") else Body(value, write)
+
+    def _within(self, value: Expr, write: tuple[Expr, ...]) -> Body:
+        """A write that clips or drops, said in expressions: what is dropped adds nothing."""
+        shape = ir.RankedTensorType(self.op.results[0].type).shape
+        places = list(write)
+        inside = TRUE
+        for k, (place, extent) in enumerate(zip(write, shape, strict=True)):
+            if not is_affine(place, self.domain):
+                inside = scalar.land(inside, _inside(place, extent))
+                places[k] = _clipped(place, extent)
+        if self.op.write_mode == "drop":
+            neutral = scalar.const(identity(self.op.combiner_name, value.dtype), value.dtype)
+            value = scalar.select(inside, value, neutral)
+        return Body(value, tuple(places))
+
+    def _trusted(self, places: Sequence[Expr]) -> list[Expr]:
+        """Indices that the user vouches for, where isl cannot judge them."""
+        return [p if is_affine(p, self.domain) else scalar.unchecked(p) for p in places]
 
     def _read(self, tensor: ir.Value, access: ir.AffineMap, guard: ir.IntegerSet) -> Expr:
         node = scalar.load(self.tensor_of(tensor), [mlir_to_expr(e) for e in access.results])
@@ -144,6 +168,8 @@ class _Reader:
         tensor, condition = self.tensor_of(source), self._value(predicate)
         places = [self._value(i) for i in indices]
         mode = ir.StringAttr(op.attributes["mode"]).value
+        if mode == "unchecked":
+            places = self._trusted(places)
         if mode == "clip":
             places = [_clipped(p, n) for p, n in zip(places, tensor.shape, strict=True)]
         if mode == "drop":

@@ -183,6 +183,8 @@ class _Reader:
     def _equation(self, op: ComputeOp) -> Equation:
         box = op.box
         domain = sets.box(box).intersect(set_from_mlir(op.domain_set))
+        if op.write_mode == "drop" and 0 in _type(op.operation.results[0])[0]:
+            domain = domain.subtract(domain)  # no element: every point is left out
         body = read_body(op, domain, self.tensor)
         return Equation(
             extents=box,

@@ -56,6 +56,7 @@ _ROWS = (
     Operation("select", 3, _ANY, CHEAP, "select"),
     Operation("cast", 1, _ANY, 0, "cast"),
     Operation("stop_gradient", 1, _FLOAT, 0),
+    Operation("unchecked", 1, frozenset({"index"}), 0),  # an index that the user vouches for
 )  # fmt: skip
 
 OPERATIONS: dict[str, Operation] = {row.name: row for row in _ROWS}

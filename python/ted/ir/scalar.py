@@ -255,9 +255,27 @@ def extremum(name: str, a: Expr, b: Expr) -> Expr:
     return _typed(name, a, b)
 
 
+def unchecked(a: Expr) -> Expr:
+    """The index a, which is inside its tensor by the user's word; nothing checks it."""
+    return a if a.op in ("unchecked", "const", "dim") else _typed("unchecked", a)
+
+
+def is_trusted(e: Expr) -> bool:
+    """Whether an index is data, and every value of a tensor in it is below `unchecked`."""
+    stack, seen = [e], {e}
+    while stack:
+        node = stack.pop()
+        if node.op == "load":
+            return False
+        fresh = [a for a in node.args if a not in seen] if node.op != "unchecked" else []
+        seen.update(fresh)
+        stack += fresh
+    return any(node.op == "unchecked" for node in seen)
+
+
 _SIMPLIFY: dict[str, Callable[..., Expr]] = {
     "add": add, "sub": sub, "neg": neg, "mul": mul, "div": div, "floordiv": floordiv, "mod": mod,
-    "and": land, "or": lor, "not": lnot, "select": select,
+    "and": land, "or": lor, "not": lnot, "select": select, "unchecked": unchecked,
     "maximum": lambda a, b: extremum("maximum", a, b),
     "minimum": lambda a, b: extremum("minimum", a, b),
     **{n: (lambda a, b, n=n: compare(n, a, b)) for n in _COMPARE},

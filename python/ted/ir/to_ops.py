@@ -33,7 +33,7 @@ from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.locations import mlir_location, with_dim_names
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
-from ted.ir.scalar import Expr, dim
+from ted.ir.scalar import Expr, dim, is_trusted
 from ted.ir.spelling import constant, mlir_type, spell
 from ted.ir.tensor_order import tensor_order
 from ted.mlir import func, ir, linalg, tensor
@@ -238,6 +238,8 @@ class _Writer:
         )
         if equation.ties != "first":
             op.operation.attributes["ted.ties"] = ir.StringAttr.get(equation.ties)
+        if symbols and all(is_trusted(s) for s in symbols):
+            op.operation.attributes["mode"] = ir.StringAttr.get("unchecked")
         if equation.recomputed:
             op.operation.attributes["ted.recomputed"] = ir.UnitAttr.get()
         results = list(op.operation.results)

@@ -213,29 +213,38 @@ class _Nest:
     # -------------------------------------------------------------- write
 
     def write(self) -> list[str]:
-        op, results = self.op, len(self.op.inits)
+        op = self.op
         yielded = [self.operand(v) for v in op.yielded]
         symbols = op.write_map.n_symbols
         values = yielded[: len(yielded) - symbols]
+        shape = shape_and_type(op.results[0].type)[0]
         lines = [f"s{n} = {text}" for n, text in enumerate(yielded[len(values) :])]
         texts = map_texts(op.write_map)
         lines += [f"w{n} = {text}" for n, text in enumerate(texts)]
+        if op.write_mode == "clip":
+            lines += [f"w{n} = min(max(w{n}, 0), {e - 1})" for n, e in enumerate(shape)]
         lines.append("p = (" + "".join(f"w{n}, " for n in range(len(texts))) + ")")
         what = described("write", op.results[0], "the result")
-        shape = shape_and_type(op.results[0].type)[0]
         bounds = in_bounds([f"w{n}" for n in range(len(texts))], shape)
+        if bounds and op.write_mode == "drop":
+            return [*lines, f"if {bounds}:", *indented(self.combined(values[0], what))]
         if bounds:
             lines.append(f"if not ({bounds}): outside({what!r}, p, {self.point()})")
+        return [*lines, *self.combined(values[0], what)]
+
+    def combined(self, value: str, what: str) -> list[str]:
+        """Statements that combine a value into the results at the place `p`."""
+        op, lines = self.op, list[str]()
         if op.combiner_name == "set":
-            return [*lines, *self.store(values[0], what)]
-        for k in range(results):
+            return self.store(value, what)
+        for k in range(len(op.inits)):
             if self.inits[k].undefined is not None:
                 lines.append(f"if V{k}[p]: unwritten({f'init {k}'!r}, p, {self.point()})")
         if op.combiner_name in ("argmax", "argmin"):
-            return [*lines, *self.replace_best(values[0])]
+            return [*lines, *self.replace_best(value)]
         element = ir.RankedTensorType(op.results[0].type).element_type
         self.names["combine"] = self.domain.combiner(op.combiner_name, str(element))
-        return [*lines, f"O0[p] = combine(O0[p], {values[0]})"]
+        return [*lines, f"O0[p] = combine(O0[p], {value})"]
 
     def store(self, value: str, what: str) -> list[str]:
         return [

@@ -41,7 +41,38 @@ def test_take_outside_obeys_its_mode(mode) -> None:
     check_grads(function, (X, ids), order=2)
 
 
-@pytest.mark.parametrize("mode", ["check", "clip", "drop"])
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_an_unchecked_take_is_not_checked_and_nor_is_its_gradient(axis) -> None:
+    ids = np.array([2, 0, 2])
+
+    def function(x, i):
+        return ted.take(x * x, i, axis, "unchecked")
+
+    np.testing.assert_allclose(compiled(function, X, ids), np.take(X**2, ids, axis))
+    check_grads(function, (X, ids), order=2, modes=("fwd", "rev"))
+    x, i = ted.placeholder(X.shape, "float64", name="x"), ted.placeholder((3,), "int64", name="i")
+    y = function(x, i)
+    head = ted.placeholder(y.shape, "float64", name="dy")
+    f = ted.compile([x, i, head], [y, *ted.differentiate(y, [x], head=head)])
+    assert "check" not in f.ir("ted").replace("unchecked", "")
+    assert "ted_index_error" not in f.ir("linalg")
+    assert f.ir("ted").count('mode = "unchecked"') == 2
+
+
+def test_an_unchecked_position_outside_is_an_error_of_the_interpreter() -> None:
+    with pytest.raises(ExecutionError, match=r"stays inside, got index \[4, 0, 0\]"):
+        run(lambda x, i: ted.take(x, i, 0, "unchecked"), X, np.array([0, 4]))
+
+
+def test_an_unchecked_index_beside_a_checked_one_leaves_the_check() -> None:
+    x, i = ted.placeholder((4, 5), name="x"), ted.placeholder((3,), "int64", name="i")
+    rows = ted.take(x, i, 0, "unchecked")
+    f = ted.compile([x, i], ted.compute((3,), lambda k: rows[k, i[k]]))
+    with pytest.raises(ExecutionError, match="5"):
+        f(np.ones((4, 5), "float32"), np.array([0, 3, 5]))
+
+
+@pytest.mark.parametrize("mode", ["check", "clip", "drop", "unchecked"])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_take_along_axis_is_that_of_numpy(axis, mode) -> None:
     order = np.argsort(X, axis)
@@ -93,7 +124,7 @@ PX, PI = ted.placeholder((4, 5), name="x"), ted.placeholder((3,), "int64", name=
 REFUSED = {
     "take_axis": (lambda: ted.take(PX, PI, 2), r"axis must be in \[-2, 2\), got 2"),
     "take_floats": (lambda: ted.take(PX, PX, 0), "must be integers, got float32"),
-    "take_mode": (lambda: ted.take(PX, PI, 0, "wrap"), "check, clip, drop, got 'wrap'"),
+    "take_mode": (lambda: ted.take(PX, PI, 0, "wrap"), "clip, drop, unchecked, got 'wrap'"),
     "take_nothing": (lambda: ted.take(PX[:0], PI, 0, "clip"), "needs an element along axis 0"),
     "along_rank": (lambda: ted.take_along_axis(PX, PI, 0), r"need 2 dims, got shape \(3,\)"),
     "subscript_floats": (lambda: PX[PX, PI], "must be an integer tensor, got float32"),

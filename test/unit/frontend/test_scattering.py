@@ -10,7 +10,7 @@ import pytest
 import ted
 from ted.errors import ExecutionError, FrontendError
 from ted.testing import check_grads
-from unit.frontend.tracing import compiled, run
+from unit.frontend.tracing import compiled, placeholders, run
 
 RNG = np.random.default_rng(3)
 VALUES = RNG.normal(size=(6, 3))
@@ -46,6 +46,24 @@ def test_scatter_combines_at_data(combine, mode, shift, init) -> None:
     wanted = np.where(np.isfinite(wanted), wanted, 7.0)
     np.testing.assert_allclose(run(function, ids, VALUES, START), wanted, rtol=1e-15)
     check_grads(function, (ids, VALUES, START), order=2)
+
+
+@pytest.mark.parametrize("combine", ["add", "max", "min"])
+def test_an_unchecked_scatter_is_not_checked_and_nor_is_its_gradient(combine) -> None:
+    def function(i, v):
+        return ted.scatter((5, 3), i, v * v, combine, 0.25, "unchecked")
+
+    wanted = expected(combine, "check", SEGMENTS, VALUES**2, np.full((5, 3), 0.25))
+    np.testing.assert_allclose(compiled(function, SEGMENTS, VALUES), wanted, rtol=1e-15)
+    check_grads(function, (SEGMENTS, VALUES), order=2, modes=("fwd", "rev"))
+    i, v = placeholders(SEGMENTS, VALUES)
+    y = function(i, v)
+    head = ted.placeholder((5, 3), "float64", name="dy")
+    f = ted.compile([i, v, head], [y, *ted.differentiate(y, [v], head=head)])
+    assert "ted_index_error" not in f.ir("linalg")
+    assert 'combiner = "' + combine in f.ir("ted")
+    with pytest.raises(ExecutionError, match=r"write .* stays inside, got index \[5, 0\]"):
+        run(function, SEGMENTS + 1, VALUES)
 
 
 @pytest.mark.parametrize("combine", ["add", "max", "min"])
@@ -154,7 +172,9 @@ REFUSED = {
     ),
     "too_many_indices": (lambda: ted.scatter((5,), (I6, I6), I6), "one to 1 index tensors"),
     "combine": (lambda: ted.scatter((5, 3), I6, V63, combine="mul"), "add, max, min, got 'mul'"),
-    "mode": (lambda: ted.scatter((5, 3), I6, V63, mode="wrap"), "check, clip, drop, got 'wrap'"),
+    "mode": (
+        lambda: ted.scatter((5, 3), I6, V63, mode="wrap"), "clip, drop, unchecked, got 'wrap'"
+    ),
     "init": (lambda: ted.scatter((5, 3), I6, V63, init=V63), r"init must have shape \(5, 3\)"),
     "clip_nowhere": (lambda: ted.scatter((0, 3), I6, V63, mode="clip"), "needs an element"),
     "index_add_values": (

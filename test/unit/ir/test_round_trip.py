@@ -176,6 +176,46 @@ def parsed(text: str) -> System:
     return from_module(ir.Module.parse(text, dialects.make_context()))
 
 
+SCATTER = """func.func @main(%v: tensor<5xf32>, %n: tensor<5xi64>, %start: tensor<3xf32>)
+    -> tensor<3xf32> {{
+  %0 = "ted.compute"(%v, %n, %start) ({{
+  ^bb0(%a: f32, %b: i64):
+    %i = arith.index_cast %b : i64 to index
+    "ted.yield"(%a, %i) : (f32, index) -> ()
+  }}) {{
+    extents = array<i64: 5>, iterators = ["reduction"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>, affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0)[s0] -> (s0)>, combiner = "{combiner}"{mode}
+  }} : (tensor<5xf32>, tensor<5xi64>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %0 : tensor<3xf32>
+}}"""
+JOIN = {"add": np.add, "max": np.maximum, "min": np.minimum}
+
+
+@pytest.mark.parametrize("combiner", JOIN)
+@pytest.mark.parametrize("mode", ["clip", "drop"])
+def test_a_write_that_clips_or_drops_still_does_as_equations(mode, combiner) -> None:
+    text = SCATTER.format(combiner=combiner, mode=f', mode = "{mode}"')
+    values = np.array([3, -1, 4, 1, -5], "f4")
+    places, start = np.array([-2, 0, 2, 3, 1]), np.array([1, 2, 3], "f4")
+    wanted = start.copy()
+    for value, place in zip(values, places, strict=True):
+        if mode == "clip" or 0 <= place < 3:
+            at = min(max(place, 0), 2)
+            wanted[at] = JOIN[combiner](wanted[at], value)
+    for program in (text, str(to_module(parsed(text)))):
+        (found,) = interpret(program, [values, places, start])
+        np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("mode", ["unchecked", "check"])
+def test_a_write_that_is_not_checked_stays_so(mode) -> None:
+    written = "" if mode == "check" else ', mode = "unchecked"'
+    text = str(to_module(parsed(SCATTER.format(combiner="add", mode=written))))
+    assert text.count('mode = "unchecked"') == (mode == "unchecked")
+
+
 IDENTITY = """
   %{result} = "ted.compute"(%{source}, %{init}) ({{
   ^bb0(%x: f32):
