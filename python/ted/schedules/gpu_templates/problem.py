@@ -1,0 +1,208 @@
+"""A contraction as a batch of matrix products whose indices decompose into strided dims.
+
+`C[m, n] += A[m, k] * B[k, n]` where each of m, n, k and the batch number is a row-major number of
+several dims, and every operand moves by one stride per dim. So a convolution is a matrix product
+whose k is (channel, tap, tap): the offset in an operand is a sum of one term per index (implicit
+GEMM), and no operand is ever laid out anew. All extents and strides are integers known here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import permutations, product
+from math import prod
+
+from ted.schedules.strided_contraction import Dim, classify, swap_inputs
+
+ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4}
+# What one thread moves at once.
+ACCESS_BYTES = 16
+# Orders of the reduction dims that are compared: more dims than that keep the order of A.
+MOST_ORDERED = 4
+
+
+@dataclass(frozen=True)
+class Operand:
+    """Memory of `size` elements seen from one pointer, aligned to `alignment` bytes.
+
+    `offset` is where the point (0, .., 0) of the iteration lies, in elements.
+    """
+
+    element: str
+    size: int
+    offset: int = 0
+    alignment: int = 16
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of one element."""
+        return ELEMENT_BYTES[self.element]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """`C[..] (+)= sum A[..] * B[..]`: dims with their strides in A, B, C, and the operands.
+
+    The sum is taken in `accumulator` and rounded to C's type once; `accumulate` adds it to what C
+    holds.
+    """
+
+    dims: tuple[Dim, ...]
+    a: Operand
+    b: Operand
+    c: Operand
+    accumulator: str = "f32"
+    accumulate: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How one operand moves along one index: (extent, stride) per dim, outermost first."""
+
+    groups: tuple[tuple[int, int], ...]
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether neighbours of the index are neighbours in memory, most of the time."""
+        return bool(self.groups) and self.groups[-1][1] == 1 and self.groups[-1][0] > 1
+
+    def aligned(self, width: int) -> bool:
+        """Whether a run of `width` along another index stays aligned wherever this one is."""
+        return all(stride % width == 0 for _, stride in self.groups)
+
+    def holds_runs(self, width: int) -> bool:
+        """Whether each aligned run of `width` indices is contiguous and aligned in memory."""
+        if width == 1:
+            return True
+        if not self.contiguous or self.groups[-1][0] % width:
+            return False
+        return all(stride % width == 0 for _, stride in self.groups[:-1])
+
+
+def layout(dims: tuple[Dim, ...], operand: str) -> Layout:
+    """The layout of an operand ('a', 'b' or 'c') along the index made of the dims."""
+    groups: list[tuple[int, int]] = []
+    for dim in reversed(dims):
+        stride = getattr(dim, operand)
+        if groups and stride == groups[0][1] * groups[0][0]:
+            groups[0] = (dim.extent * groups[0][0], groups[0][1])
+        else:
+            groups.insert(0, (dim.extent, stride))
+    return Layout(tuple(groups))
+
+
+@dataclass(frozen=True)
+class Gemm:
+    """The dims by role, each in the order in which its index counts; `swapped`: A is the second.
+
+    Columns are the dims along which C is contiguous, if any, so that results are stored in runs.
+    """
+
+    batch: tuple[Dim, ...]
+    rows: tuple[Dim, ...]
+    columns: tuple[Dim, ...]
+    reduction: tuple[Dim, ...]
+    a: Operand
+    b: Operand
+    c: Operand
+    accumulator: str
+    accumulate: bool
+    swapped: bool
+
+    @property
+    def m(self) -> int:
+        """Rows of C."""
+        return prod(dim.extent for dim in self.rows)
+
+    @property
+    def n(self) -> int:
+        """Columns of C."""
+        return prod(dim.extent for dim in self.columns)
+
+    @property
+    def k(self) -> int:
+        """Products per element of C."""
+        return prod(dim.extent for dim in self.reduction)
+
+    @property
+    def batches(self) -> int:
+        """Matrix products."""
+        return prod(dim.extent for dim in self.batch)
+
+    def layouts(self, operand: str) -> tuple[Layout, Layout, Layout]:
+        """Of an operand: along the batch, along its outer index and along its inner one.
+
+        A is (m, k), B is (k, n), C is (m, n).
+        """
+        outer, inner = {
+            "a": (self.rows, self.reduction),
+            "b": (self.reduction, self.columns),
+            "c": (self.rows, self.columns),
+        }[operand]
+        return layout(self.batch, operand), layout(outer, operand), layout(inner, operand)
+
+    def width(self, operand: str, *, inner: bool, limit: int = ACCESS_BYTES) -> int:
+        """Elements that one access along the inner (or outer) index of an operand may move."""
+        memory: Operand = getattr(self, operand)
+        batch, first, second = self.layouts(operand)
+        along, across = (second, first) if inner else (first, second)
+        width = limit // memory.bytes
+        while width > 1 and not (
+            along.holds_runs(width)
+            and across.aligned(width)
+            and batch.aligned(width)
+            and memory.offset % width == 0
+            and memory.alignment % (width * memory.bytes) == 0
+        ):
+            width //= 2
+        return width
+
+    def best_width(self, operand: str) -> tuple[int, bool]:
+        """The widest access of an operand, and whether it goes along the inner index."""
+        outer, inner = (self.width(operand, inner=side) for side in (False, True))
+        if outer != inner:
+            return max(outer, inner), inner > outer
+        _, first, second = self.layouts(operand)
+        return inner, second.contiguous or not first.contiguous
+
+
+def as_gemm(problem: Problem) -> Gemm:
+    """The problem with dims sorted by role and ordered for wide accesses."""
+    swapped = _columns_are_in_a(problem.dims)
+    found = classify(swap_inputs(problem.dims) if swapped else problem.dims)
+    a, b = (problem.b, problem.a) if swapped else (problem.a, problem.b)
+    rows, columns, batch = (
+        tuple(sorted(dims, key=lambda dim: -abs(dim.c)))
+        for dims in (found.rows, found.columns, found.batch)
+    )
+    candidates = [
+        Gemm(
+            batch, rows, columns, reduction, a, b, problem.c,
+            problem.accumulator, problem.accumulate, swapped,
+        )
+        for reduction in _orders(found.reduction)
+    ]  # fmt: skip
+    return max(candidates, key=_ease)
+
+
+def _columns_are_in_a(dims: tuple[Dim, ...]) -> bool:
+    """Whether the dims along which C is densest move in A: then A and B change places."""
+    found = classify(dims)
+    steps = [min((abs(d.c) for d in side), default=1 << 62) for side in (found.rows, found.columns)]
+    return steps[0] < steps[1]
+
+
+def _orders(dims: tuple[Dim, ...]) -> list[tuple[Dim, ...]]:
+    if len(dims) > MOST_ORDERED:
+        orders = (sorted(dims, key=lambda dim: -abs(getattr(dim, side))) for side in "ab")
+        return [tuple(order) for order in orders]
+    by_a = tuple(sorted(dims, key=lambda dim: -abs(dim.a)))
+    return [by_a, *permutations(dims)]
+
+
+def _ease(gemm: Gemm) -> tuple[int, int, int]:
+    """Wide accesses first, then contiguous ones, then few terms per offset."""
+    widths = sum(gemm.best_width(side)[0] for side in "ab")
+    runs = sum(gemm.layouts(s)[k].contiguous for s, k in product("ab", (1, 2)))
+    terms = len(gemm.layouts("a")[2].groups) + len(gemm.layouts("b")[1].groups)
+    return widths, runs, -terms

@@ -1,0 +1,165 @@
+"""A plan: the template and its tile sizes for one contraction, and how blocks share the work."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, prod
+
+from ted.schedules.gpu_templates import numbers
+from ted.schedules.gpu_templates.kernels import Memory
+from ted.schedules.gpu_templates.numbers import Number
+from ted.schedules.gpu_templates.problem import ELEMENT_BYTES, Gemm, Layout
+from ted.schedules.gpu_templates.results import Target
+from ted.schedules.gpu_templates.tiles import Source
+
+# Rows of tiles that run one after the other along n, so that their operands stay in the L2 cache.
+RASTER_GROUP = 8
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """A block computes `rows` x `columns` of C, `depth` products at a time.
+
+    `warps` along m and n; each thread of a SIMT warp computes `thread` rows and columns.
+    """
+
+    rows: int
+    columns: int
+    depth: int
+    warps: tuple[int, int]
+    thread: tuple[int, int] = (0, 0)
+    stages: int = 2
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return 32 * prod(self.warps)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything `emit` needs; `template` is 'simt', 'mma_sync' or 'wgmma'."""
+
+    template: str
+    chip: str
+    gemm: Gemm
+    tiling: Tiling
+    splits: int = 1
+    tf32: bool = False
+
+    @property
+    def tiles(self) -> tuple[int, int]:
+        """Tiles along m and n."""
+        gemm, tiling = self.gemm, self.tiling
+        return ceil(gemm.m / tiling.rows), ceil(gemm.n / tiling.columns)
+
+    @property
+    def steps(self) -> int:
+        """Tiles along k of all splits together."""
+        return ceil(self.gemm.k / self.tiling.depth)
+
+    @property
+    def steps_per_split(self) -> int:
+        """Tiles along k of one block; the last split may have fewer, never none."""
+        return ceil(self.steps / self.splits)
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return prod(self.tiles) * self.gemm.batches * self.splits
+
+    @property
+    def workspace_bytes(self) -> int:
+        """Device memory for partial sums; 0 without splits."""
+        if self.splits == 1:
+            return 0
+        gemm = self.gemm
+        element = ELEMENT_BYTES[gemm.accumulator]
+        return self.splits * gemm.batches * gemm.m * gemm.n * element
+
+
+@dataclass(frozen=True)
+class Share:
+    """What one block computes: its first row and column, its batch, its split."""
+
+    row: Number
+    column: Number
+    batch: Number
+    split: Number
+
+
+def share_of_block(plan: Plan) -> Share:
+    """Decode the number of the block."""
+    tiles_m, tiles_n = plan.tiles
+    number = numbers.block()
+    outer = numbers.divide(number, tiles_m * tiles_n)
+    outer = outer if plan.blocks > tiles_m * tiles_n else 0
+    tile_m, tile_n = _raster(numbers.remainder(number, tiles_m * tiles_n), tiles_m, tiles_n)
+    return Share(
+        numbers.scale(tile_m, plan.tiling.rows),
+        numbers.scale(tile_n, plan.tiling.columns),
+        numbers.remainder(outer, plan.gemm.batches),
+        numbers.divide(outer, plan.gemm.batches) if plan.splits > 1 else 0,
+    )
+
+
+def _raster(number: Number, tiles_m: int, tiles_n: int) -> tuple[Number, Number]:
+    """The tile of a number: column by column inside groups of `RASTER_GROUP` rows of tiles."""
+    group = max(size for size in range(1, RASTER_GROUP + 1) if tiles_m % size == 0)
+    if tiles_m <= RASTER_GROUP:
+        group = tiles_m
+    inside = numbers.remainder(number, group * tiles_n)
+    first = numbers.scale(numbers.divide(number, group * tiles_n), group)
+    first = first if tiles_m > group else 0
+    return (
+        numbers.add(first, numbers.remainder(inside, group)),
+        numbers.divide(inside, group) if tiles_n > 1 else 0,
+    )
+
+
+def sources(plan: Plan, share: Share, a: Memory, b: Memory) -> tuple[Source, Source]:
+    """A and B of the block's batch."""
+    gemm = plan.gemm
+    a_batch, a_rows, a_reduction = gemm.layouts("a")
+    b_batch, b_reduction, b_columns = gemm.layouts("b")
+    base_a = numbers.add(gemm.a.offset, numbers.offset(share.batch, a_batch))
+    base_b = numbers.add(gemm.b.offset, numbers.offset(share.batch, b_batch))
+    return (
+        Source(a, base_a, a_rows, a_reduction, gemm.m, gemm.k),
+        Source(b, base_b, b_columns, b_reduction, gemm.n, gemm.k),
+    )
+
+
+def target(plan: Plan, share: Share, memory: Memory, *, partial: bool) -> Target:
+    """C of the block's batch, or its part of the workspace."""
+    gemm = plan.gemm
+    if partial:
+        number = numbers.add(numbers.scale(share.split, gemm.batches), share.batch)
+        rows, columns = Layout(((gemm.m, gemm.n),)), Layout(((gemm.n, 1),))
+        base = numbers.scale(number, gemm.m * gemm.n)
+        width = 16 // ELEMENT_BYTES[gemm.accumulator]
+        while gemm.n % width:
+            width //= 2
+        return Target(memory, base, rows, columns, gemm.m, gemm.n, width, False)
+    batch, rows, columns = gemm.layouts("c")
+    return Target(
+        memory,
+        numbers.add(gemm.c.offset, numbers.offset(share.batch, batch)),
+        rows,
+        columns,
+        gemm.m,
+        gemm.n,
+        gemm.width("c", inner=True),
+        gemm.accumulate,
+    )
+
+
+def steps_of_split(plan: Plan, split: Number) -> tuple[Number, Number]:
+    """First tile along k and the one after the last of a block."""
+    if plan.splits == 1:
+        return 0, plan.steps
+    first = numbers.scale(split, plan.steps_per_split)
+    last = numbers.add(first, plan.steps_per_split)
+    return first, last if plan.steps % plan.steps_per_split == 0 else numbers.minimum(
+        last, plan.steps
+    )

@@ -1,0 +1,127 @@
+"""Tiles on their way from an operand to shared memory, a run of elements per thread and step.
+
+Before: the tile A[m0 .. m0+rows, k0 .. k0+depth] of an operand anywhere in memory. After: the same
+tile in shared memory, dense but for a padding, with zeros where k is past its end. Rows past the
+end repeat the last ones: what they add to is never stored. So every access is in bounds without a
+branch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.mlir import ir
+from ted.schedules.gpu_templates import numbers
+from ted.schedules.gpu_templates.kernels import Memory, masked, slice_of
+from ted.schedules.gpu_templates.numbers import Condition, Number, offset
+from ted.schedules.gpu_templates.problem import Layout
+
+
+@dataclass(frozen=True)
+class Source:
+    """An operand's memory with its layouts along the outer index (m or n) and along k."""
+
+    memory: Memory
+    base: Number
+    rows: Layout
+    reduction: Layout
+    row_count: int
+    depth_count: int
+
+
+@dataclass(frozen=True)
+class TileShape:
+    """`rows` x `depth` elements that `threads` fetch in runs of `width`, along k or along rows."""
+
+    rows: int
+    depth: int
+    width: int
+    along_k: bool
+    threads: int
+
+    @property
+    def steps(self) -> int:
+        """Runs per thread."""
+        return max(1, self.rows * self.depth // (self.width * self.threads))
+
+    @property
+    def runs(self) -> int:
+        """Runs of the whole tile; with fewer than threads, the last threads repeat the first."""
+        return self.rows * self.depth // self.width
+
+    def places(self, thread: Number) -> list[tuple[Number, Number]]:
+        """(row, k) in the tile of each run of one thread."""
+        per_line = (self.depth if self.along_k else self.rows) // self.width
+        found = []
+        first = thread if self.runs >= self.threads else numbers.remainder(thread, self.runs)
+        fast0 = numbers.remainder(first, min(per_line, self.threads))
+        slow0 = numbers.divide(first, per_line) if per_line < self.threads else 0
+        for step in range(self.steps):
+            number = step * self.threads
+            fast = numbers.add(fast0, number % per_line)
+            slow = numbers.add(slow0, number // per_line)
+            fast = numbers.scale(fast, self.width)
+            found.append((slow, fast) if self.along_k else (fast, slow))
+        return found
+
+
+class Fetch:
+    """The runs of one thread: positions that do not change with k are computed once."""
+
+    def __init__(self, source: Source, shape: TileShape, first_row: Number, thread: Number):
+        self.source = source
+        self.shape = shape
+        self.places = shape.places(thread)
+        bound = source.row_count - (1 if shape.along_k else shape.width)
+        ragged = source.row_count % shape.rows != 0
+        cache: dict[object, Number] = {}
+        self.row_positions: list[Number] = []
+        for row, _ in self.places:
+            if row not in cache:
+                number = numbers.add(first_row, row)
+                number = numbers.minimum(number, bound) if ragged else number
+                cache[row] = numbers.add(source.base, offset(number, source.rows))
+            self.row_positions.append(cache[row])
+
+    def positions(self, first_k: Number) -> list[tuple[Number, Condition]]:
+        """Where each run of the tile at `first_k` lies, and whether it is before the end of k."""
+        found: dict[object, tuple[Number, Condition]] = {}
+        result = []
+        for (_, k), row_position in zip(self.places, self.row_positions, strict=True):
+            if k not in found:
+                found[k] = self._along_k(numbers.add(first_k, k))
+            position, inside = found[k]
+            result.append((numbers.add(row_position, position), inside))
+        return result
+
+    def _along_k(self, k: Number) -> tuple[Number, Condition]:
+        source, shape = self.source, self.shape
+        if source.depth_count % shape.depth == 0:
+            return offset(k, source.reduction), True
+        bound = source.depth_count - (shape.width if shape.along_k else 1)
+        inside = numbers.less(k, source.depth_count)
+        return offset(numbers.minimum(k, bound), source.reduction), inside
+
+    def load(self, first_k: Number) -> list[ir.Value]:
+        """The runs of the tile at `first_k` in registers."""
+        return [
+            masked(inside, self.source.memory.load(position, self.shape.width))
+            for position, inside in self.positions(first_k)
+        ]
+
+
+def put_runs(
+    fetch: Fetch, runs: list[ir.Value], target: Memory, first: Number, strides: tuple[int, int]
+) -> None:
+    """Write fetched runs to shared memory, where `strides` are of a row and of a step of k."""
+    shape = fetch.shape
+    row_stride, k_stride = strides
+    run_stride = k_stride if shape.along_k else row_stride
+    for (row, k), run in zip(fetch.places, runs, strict=True):
+        position = numbers.total(first, numbers.scale(row, row_stride), numbers.scale(k, k_stride))
+        if run_stride == 1:
+            target.store(run, position)
+            continue
+        for place in range(shape.width):
+            at = numbers.add(position, place * run_stride)
+            target.store(slice_of(run, place, 1), at)
