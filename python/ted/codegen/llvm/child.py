@@ -8,7 +8,7 @@ process has no child until it asks for one.
 
 from __future__ import annotations
 
-import contextlib
+import atexit
 import importlib.metadata
 import importlib.util
 import os
@@ -16,13 +16,15 @@ import subprocess
 import sys
 import tempfile
 import threading
+from io import RawIOBase
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, cast
 
 from ted.codegen.llvm import worker
 from ted.errors import CompileError
 
 TIMEOUT = 120.0  # seconds; a large kernel takes a tenth of one
+_MISSING = "llvm: code for other machines needs llvmlite, got none; pip install llvmlite"
 
 
 class ChildFailed(Exception):
@@ -51,6 +53,9 @@ class Child:
         with self._lock:
             try:
                 reply = self._exchange(self._running(), message, timeout)
+            except OSError as error:
+                self.stop()
+                raise ChildFailed(f"no running code generator: {error}") from None
             except BaseException:  # Ctrl-C too: a late reply would be taken for the next one
                 self.stop()
                 raise
@@ -63,7 +68,7 @@ class Child:
         process, self._process = self._process, None
         if process is not None:
             process.kill()
-            _close(process)
+            self._close(process)
             process.wait()
 
     def forget(self) -> None:
@@ -71,36 +76,38 @@ class Child:
         process, self._process = self._process, None
         self._lock = threading.Lock()
         if process is not None:
-            _close(process)
+            self._close(process)
             process.returncode = 0  # not ours to wait for
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is not None and self._process.poll() is not None:
             self.stop()
         if self._process is None:
-            self._messages = tempfile.TemporaryFile()  # noqa: SIM115
+            self._messages = tempfile.TemporaryFile("a+b", buffering=0)  # noqa: SIM115
             command = [sys.executable, "-I", "-S", worker.__file__, _folder(), *self.options]
+            pipe = subprocess.PIPE
             self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._messages
+                command, bufsize=0, stdin=pipe, stdout=pipe, stderr=self._messages
             )
         return self._process
 
     def _exchange(
         self, process: subprocess.Popen[bytes], message: dict[str, Any], timeout: float
     ) -> dict[str, Any]:
-        streams = cast("tuple[BinaryIO, BinaryIO]", (process.stdin, process.stdout))
+        requests, replies = cast("tuple[RawIOBase, RawIOBase]", (process.stdin, process.stdout))
         self._messages.truncate(0)
         late = threading.Event()
         timer = threading.Timer(timeout, lambda: (late.set(), process.kill()))
         timer.start()
         try:
-            worker.write_message(streams[0], message)
-            reply = worker.read_message(streams[1])
+            worker.write_message(requests, message)
+            reply = worker.read_message(replies)
         except BrokenPipeError:
             reply = None
         finally:
             timer.cancel()
-        if reply is None:
+            timer.join()
+        if reply is None or late.is_set():
             raise ChildFailed(self._cause_of_death(process, timeout if late.is_set() else None))
         return reply
 
@@ -109,17 +116,15 @@ class Child:
         if timeout is not None:
             return f"not done after {timeout:g} s"
         self._messages.seek(0)
-        said = self._messages.read().decode(errors="replace").replace("\0", "").strip().split("\n")
+        said = self._messages.read().decode(errors="replace").strip().split("\n")
         errors = [k for k, line in enumerate(said) if line.startswith("LLVM ERROR")]
         text = " ".join(" ".join(said[errors[0] : errors[0] + 8] if errors else said[-4:]).split())
         status = f"ended by signal {-code}" if code < 0 else f"ended with status {code}"
         return f"{text} ({status})" if text else status
 
-
-def _close(process: subprocess.Popen[bytes]) -> None:
-    for stream in (process.stdin, process.stdout):
-        if stream is not None:
-            with contextlib.suppress(OSError):  # unsent bytes for a process that is gone
+    def _close(self, process: subprocess.Popen[bytes]) -> None:
+        for stream in (process.stdin, process.stdout, self._messages):
+            if stream is not None:
                 stream.close()
 
 
@@ -127,16 +132,19 @@ def _folder() -> str:
     """Where llvmlite lies; the child gets nothing else of this process' path."""
     found = importlib.util.find_spec("llvmlite")
     if found is None or found.origin is None:
-        raise CompileError(
-            "llvm: code for other machines needs llvmlite, got none; install it with: "
-            "pip install llvmlite==0.50.0"
-        )
+        raise CompileError(_MISSING)
     return str(Path(found.origin).parent.parent)
 
 
 def version() -> str:
-    """The version of llvmlite, without importing it."""
-    return importlib.metadata.version("llvmlite")
+    """The version of llvmlite, without importing it.
+
+    Raises: CompileError when it is not installed.
+    """
+    try:
+        return importlib.metadata.version("llvmlite")
+    except importlib.metadata.PackageNotFoundError:
+        raise CompileError(_MISSING) from None
 
 
 _children: dict[tuple[str, ...], Child] = {}
@@ -156,5 +164,11 @@ def _after_fork() -> None:
         one.forget()
 
 
+def _stop_all() -> None:
+    for one in _children.values():
+        one.stop()
+
+
+atexit.register(_stop_all)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)

@@ -2,37 +2,51 @@
 
 Run as a script with the folder that holds llvmlite and LLVM's command-line options as arguments.
 It knows nothing of ted, so that it starts fast. Requests and replies are JSON after an 8-byte
-length; LLVM's own messages go to standard error, which the parent keeps in a file. An error that
-LLVM can recover from is a reply; any other ends this process.
+length, over unbuffered pipes (a process that forks must not send a buffer twice). LLVM's own
+messages go to standard error, which the parent keeps in a file. An error that LLVM can recover from
+is a reply; any other ends this process.
 """
 
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import queue
 import signal
 import sys
 import threading
-from typing import Any, BinaryIO
+from io import RawIOBase
+from typing import Any
 
 LENGTH = 8
 
 
-def write_message(stream: BinaryIO, message: Any) -> None:
+def write_message(stream: RawIOBase, message: Any) -> None:
     """Send one message."""
     data = json.dumps(message).encode()
-    stream.write(len(data).to_bytes(LENGTH, "big") + data)
-    stream.flush()
+    left = memoryview(len(data).to_bytes(LENGTH, "big") + data)
+    while left:
+        left = left[stream.write(left) or 0 :]
 
 
-def read_message(stream: BinaryIO) -> Any:
+def read_message(stream: RawIOBase) -> Any:
     """Receive one message; None at the end of the stream."""
-    head = stream.read(LENGTH)
-    size = int.from_bytes(head, "big")
-    data = stream.read(size) if len(head) == LENGTH else b""
-    return json.loads(data) if data and len(data) == size else None
+    head = _read(stream, LENGTH)
+    data = _read(stream, int.from_bytes(head, "big")) if head else b""
+    return json.loads(data) if data else None
+
+
+def _read(stream: RawIOBase, size: int) -> bytes:
+    """As many bytes; none if the stream ends before."""
+    data = bytearray()
+    while len(data) < size:
+        part = stream.read(size - len(data))
+        if not part:
+            return b""
+        data += part
+    return bytes(data)
 
 
 def compile_text(request: dict[str, Any]) -> dict[str, Any]:
@@ -47,14 +61,17 @@ def compile_text(request: dict[str, Any]) -> dict[str, Any]:
     machine = target.create_target_machine(request["chip"], request["features"], opt=3)
     head = f'target triple = "{request["triple"]}"\ntarget datalayout = "{machine.target_data}"\n'
     module = llvm.parse_assembly(head + request["text"])
+    module.verify()
     if request["library"] is not None:
         _link(llvm, module, request["library"])
     for function in module.functions:
         if not function.is_declaration and function.name not in request["keep"]:
             function.linkage = "internal"
-    module.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     builder = llvm.create_pass_builder(machine, options)
+    needed = llvm.create_new_module_pass_manager()  # of a library, little: O3 would do all of it
+    needed.add_global_dead_code_eliminate_pass()
+    needed.run(module, builder)
     builder.getModulePassManager().run(module, builder)
     reply = {"assembly": machine.emit_assembly(module)}
     if request["output"] == "object":
@@ -69,7 +86,7 @@ def _link(llvm: Any, module: Any, path: str) -> None:
     module.link_in(library)
 
 
-def _read_requests(stream: BinaryIO, requests: queue.SimpleQueue[Any]) -> None:
+def _read_requests(stream: RawIOBase, requests: queue.SimpleQueue[Any]) -> None:
     """Read ahead while LLVM works: the end of the input is the end of the parent."""
     while (request := read_message(stream)) is not None:
         requests.put(request)
@@ -79,13 +96,17 @@ def _read_requests(stream: BinaryIO, requests: queue.SimpleQueue[Any]) -> None:
 def main() -> None:
     """Serve requests."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
+    with contextlib.suppress(ImportError):  # an abort is no reason for a core file
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     folder, *options = sys.argv[1:]
     sys.path.append(folder)
-    replies = os.fdopen(os.dup(1), "wb")
+    replies = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what a library prints must not mix with the replies
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    reader = threading.Thread(target=_read_requests, args=(sys.stdin.buffer, requests), daemon=True)
-    reader.start()
+    source = os.fdopen(0, "rb", buffering=0, closefd=False)
+    threading.Thread(target=_read_requests, args=(source, requests), daemon=True).start()
 
     from llvmlite import binding as llvm
 

@@ -2,15 +2,18 @@
 
 The text comes from MLIR (`translate.py`), LLVM 24; llvmlite's LLVM 22 optimises it at O3 and
 selects instructions in a child process. Division and square root are IEEE and denormals are kept;
-products and sums contract to `fma` where the text says `contract`.
+products and sums contract to `fma` where the text says `contract`. Calls of `__nv_expf` and its kin
+are resolved from libdevice.
 """
 
 from __future__ import annotations
 
 import re
 
-from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child
+from ted.codegen.llvm.child import TIMEOUT, ChildFailed
 from ted.codegen.llvm.literals import rewrite_literals
+from ted.codegen.llvm.request import Request, compile_cached
+from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError
 
 TRIPLE = "nvptx64-nvidia-cuda"
@@ -22,9 +25,10 @@ TARGETS = {
     "sm_100": 86, "sm_100a": 86, "sm_120": 87, "sm_120a": 87,
 }  # fmt: skip
 EXACT = ("-nvvm-reflect-add=__CUDA_PREC_SQRT=1",)
-FAST = ("-nvptx-prec-divf32=1", "-nvptx-prec-sqrtf32=0")
+FAST = ("-nvptx-prec-divf32=1", "-nvptx-prec-sqrtf32=0", "-nvvm-reflect-add=__CUDA_PREC_SQRT=0")
 
 _KERNEL = re.compile(r'^define[^@\n]*\bptx_kernel\b[^@\n]*@(?:"([^"]+)"|([\w$.]+))', re.MULTILINE)
+_LIBRARY_CALL = re.compile(r"@__nv_\w")
 _EXTERN = re.compile(r"^\.extern \.func\s+(?:\(.*?\)\s*)?([\w$.]+)", re.MULTILINE)
 _DEVICE_RUNTIME = frozenset({"vprintf", "__assertfail", "malloc", "free"})  # every driver has them
 
@@ -35,7 +39,8 @@ def compile_to_ptx(
     """Compile a module of LLVM IR (of LLVM 24, without triple and layout) to PTX.
 
     Functions of the calling convention `ptx_kernel` are the entries, all others are inlined or
-    internal. `fast_math` selects `div.full.f32` and `sqrt.approx.f32`.
+    internal. `fast_math` selects `div.full.f32` and `sqrt.approx.f32`. An equal request is answered
+    from the disk.
 
     Raises: CompileError for an unknown chip, a module without kernels, one that LLVM refuses or
     does not finish in `timeout` seconds, and for a function that nothing defines.
@@ -45,21 +50,20 @@ def compile_to_ptx(
     kernels = kernel_names(llvm_text)
     if not kernels:
         raise CompileError("cuda: a module must define a kernel, got no function 'ptx_kernel'")
-    what = f"cuda: kernel {', '.join(map(repr, kernels))} for {chip}"
-    message = {
-        "text": rewrite_literals(llvm_text),
-        "triple": TRIPLE,
-        "chip": chip,
-        "features": f"+ptx{TARGETS[chip]}",
-        "keep": kernels,
-        "library": None,
-        "output": "assembly",
-    }
+    what = f"cuda: kernel {_listed(kernels)} for {chip}"
+    request = Request(
+        text=rewrite_literals(llvm_text),
+        triple=TRIPLE,
+        chip=chip,
+        features=f"+ptx{TARGETS[chip]}",
+        keep=tuple(kernels),
+        library=str(toolkit.libdevice()) if _LIBRARY_CALL.search(llvm_text) else None,
+        options=FAST if fast_math else EXACT,
+    )
     try:
-        reply = child(FAST if fast_math else EXACT).request(message, timeout)
+        ptx = compile_cached(request, timeout)["assembly"]
     except ChildFailed as error:
         raise CompileError(f"{what}: LLVM must accept the module, got {error}") from None
-    ptx = reply["assembly"]
     _check_defined(what, ptx)
     return ptx
 
@@ -73,6 +77,11 @@ def _check_defined(what: str, ptx: str) -> None:
     missing = sorted(set(_EXTERN.findall(ptx)) - _DEVICE_RUNTIME)
     if missing:
         raise CompileError(
-            f"{what}: every function must be defined, got calls of {', '.join(missing)}; LLVM does "
-            "not know an intrinsic of that name for this chip"
+            f"{what}: every function must be defined, got calls of {', '.join(missing)}; LLVM has "
+            "no such intrinsic for this chip, and libdevice no such function"
         )
+
+
+def _listed(names: list[str], shown: int = 4) -> str:
+    more = f" and {len(names) - shown} more" if len(names) > shown else ""
+    return ", ".join(map(repr, names[:shown])) + more

@@ -1,0 +1,62 @@
+"""One compilation: what it depends on, and its result from the disk or from the child."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+
+from ted.codegen import disk_cache
+from ted.codegen.llvm import worker
+from ted.codegen.llvm.child import TIMEOUT, child, version
+
+
+@dataclass(frozen=True)
+class Request:
+    """A module for one target; `keep` names the functions that stay visible.
+
+    `library` is the path of bitcode to link, `options` are LLVM's command-line options, `output` is
+    "assembly", or "object" for that and an object file.
+    """
+
+    text: str
+    triple: str
+    chip: str
+    features: str = ""
+    keep: tuple[str, ...] = ()
+    library: str | None = None
+    options: tuple[str, ...] = ()
+    output: str = "assembly"
+
+
+def compile_cached(request: Request, timeout: float = TIMEOUT) -> dict[str, str]:
+    """The assembly of a request, and its object file in base 64 when it asks for one.
+
+    Raises: ChildFailed when LLVM does not compile it.
+    """
+    name = _key(request)
+    stored = disk_cache.load(name)
+    if stored is not None:
+        return json.loads(stored)
+    reply = child(request.options).request(asdict(request), timeout)
+    disk_cache.store(name, json.dumps(reply).encode())
+    return reply
+
+
+def _key(request: Request) -> str:
+    """A hash of the request, of the library's content, of the code generator and of its driver."""
+    fields = json.dumps(asdict(request) | {"library": None}, sort_keys=True)
+    library = _content_hash(request.library) if request.library is not None else ""
+    return disk_cache.key("llvm", fields, library, version(), _content_hash(worker.__file__))
+
+
+def _content_hash(path: str) -> str:
+    state = Path(path).stat()
+    return _hash_of(path, state.st_size, state.st_mtime_ns)
+
+
+@cache
+def _hash_of(path: str, size: int, changed: int) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
