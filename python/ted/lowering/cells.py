@@ -44,7 +44,7 @@ def _cells(piece: Piece, cuts: list[list[Interval]]) -> Iterator[Piece]:
 
 def _intervals(piece: Piece, dim: int, thin: int) -> list[Interval]:
     extent = piece.extents[dim]
-    low, high = _interior(piece, dim)
+    low, high = interior(piece, dim)
     if 2 * (high - low + 1) < extent:  # mostly border: a triangle, or a tensor of a few points
         return [(k, 1) for k in range(extent)] if extent <= 2 * thin else [(0, extent)]
     return [*_border(0, low, thin), (low, high - low + 1),
@@ -57,7 +57,7 @@ def _border(first: int, size: int, thin: int) -> list[Interval]:
     return [(first, size)]
 
 
-def _interior(piece: Piece, dim: int) -> Interval:
+def interior(piece: Piece, dim: int) -> Interval:
     """First and last value of the dim for which its constraints hold whatever the reductions."""
     low, high = 0, piece.extents[dim] - 1
     for constraint in _constraints(piece):

@@ -1,10 +1,11 @@
-"""Which way a piece goes: residue classes, contraction, boxes, `linalg.generic` or loops."""
+"""Which way a piece goes: residue classes, frames, contraction, boxes, `linalg`, or loops."""
 
 from __future__ import annotations
 
 from ted.lowering.arg_reductions import emit_arg_reduction, is_long_arg_reduction
 from ted.lowering.contraction_forms import as_contraction, emit_contraction
 from ted.lowering.expanded_results import expanded
+from ted.lowering.frames import frames
 from ted.lowering.generic import emit_generic
 from ted.lowering.loops import emit_loops
 from ted.lowering.padding import Paddings
@@ -29,12 +30,17 @@ def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
 def _lower(piece: Piece, paddings: Paddings) -> list[ir.Value]:
     results = list(piece.inits)
     for residue in map(without_unit_iterations, residue_pieces(piece)):
-        contraction = as_contraction(residue, paddings)
-        if contraction is not None:
-            results = emit_contraction(contraction, results)
-            continue
-        for part in parts_of(residue):
-            results = _emit(part.piece, part.points, results)
+        for frame in frames(residue):
+            results = _lower_frame(frame, paddings, results)
+    return results
+
+
+def _lower_frame(piece: Piece, paddings: Paddings, results: list[ir.Value]) -> list[ir.Value]:
+    contraction = as_contraction(piece, paddings)
+    if contraction is not None:
+        return emit_contraction(contraction, results)
+    for part in parts_of(piece):
+        results = _emit(part.piece, part.points, results)
     return results
 
 
