@@ -11,12 +11,6 @@ import pytest
 from ted.codegen import disk_cache
 
 
-@pytest.fixture(autouse=True)
-def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("TED_CACHE_DIR", str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
 def files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 

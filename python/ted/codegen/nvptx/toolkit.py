@@ -18,6 +18,7 @@ from ted.errors import CompileError
 
 LIBDEVICE = "nvvm/libdevice/libdevice.10.bc"
 PTXAS = "bin/ptxas"
+TOOLKITS = ("/usr/local/cuda", "/opt/cuda")  # where distributions put one
 
 
 def libdevice() -> Path:
@@ -67,5 +68,5 @@ def _installed(relative: str) -> Iterator[Path]:
     for place in places:
         yield from filter(Path.is_file, sorted(place.glob(f"cu[0-9]*/{relative}"), reverse=True))
         yield from filter(Path.is_file, [place / "cuda_nvcc" / relative])
-    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), "/usr/local/cuda"]
+    roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), *TOOLKITS]
     yield from filter(Path.is_file, (Path(root) / relative for root in roots if root))

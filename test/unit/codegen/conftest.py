@@ -1,0 +1,14 @@
+"""Every test of code generation has a cache of its own, so that it compiles what it looks at."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that entries of the cache go to."""
+    monkeypatch.setenv("TED_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path / "cache"
