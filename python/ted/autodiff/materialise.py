@@ -26,27 +26,35 @@ from ted.ir.scalar import (
     load,
     loads,
     postorder,
+    reads_data,
     rebuild,
     substitute,
     weight,
 )  # fmt: skip
 
 SLACK = 1.5  # recomputing this much more than the shared evaluation is cheaper than storing
+WORK_BOUND = 4  # but no gradient costs more than so many times the body if sharing can help it
 
 Pair = tuple[Expr, Expr]  # a read and its adjoint
 
 
 def materialise_shared(
-    equation: Equation, pairs: list[Pair], domains: Sequence[Any], like: Tensor
+    equation: Equation,
+    pairs: list[Pair],
+    domains: Sequence[Any],
+    like: Tensor,
+    additions: int = 0,
 ) -> list[Pair]:
     """The same adjoints, reading stored factors where sharing pays.
 
     Each adjoint may be evaluated on its own domain only: elsewhere its reads can be out of bounds.
-    The factors are called after `like` and run along its time dim.
+    The factors are called after `like` and run along its time dim. So many `additions` of adjoints
+    to what is there already count as work of the gradient.
     """
     roots = [g for _, g in pairs]
-    separate = sum(weight(g) for g in roots)
-    if len(pairs) < 2 or separate <= SLACK * max(weight(*roots), weight(equation.body)):
+    separate, together, body = sum(map(weight, roots)), weight(*roots), weight(equation.body)
+    affordable = separate == together or separate + additions <= WORK_BOUND * body
+    if len(pairs) < 2 or (affordable and separate <= SLACK * max(together, body)):
         return pairs
     shared = _shared_nodes(equation, roots)
     uses = [(path_conditions(g), domain) for g, domain in zip(roots, domains, strict=True)]
@@ -76,9 +84,14 @@ def _shared_nodes(equation: Equation, roots: list[Expr]) -> set[Expr]:
     return {
         node
         for node in boundary
-        if len(members[node]) > 1 and node.dtype.is_float and node.op in OPERATIONS
+        if len(members[node]) > 1 and _is_value(node) and node.op in OPERATIONS
         and weight(node) > 0 and not dims_used(node) & reductions
     }  # fmt: skip
+
+
+def _is_value(node: Expr) -> bool:
+    """A number, or whether something holds: `x[t] <= y[t]` is worth a mask, `t < 3` is not."""
+    return node.dtype.is_float or (node.dtype.kind == "bool" and reads_data(node))
 
 
 def _where_used(

@@ -85,7 +85,9 @@ def vjp(
             if not recurrent and adjoints[tensor] not in heads:  # a user's override may look at it
                 finish_adjoint(adjoints[tensor], tensor, summands[tensor])
         for tensor in moving if any(summands[t] for t in moving) else ():
-            for operand, summand in _pulled_back(tensor, adjoints[tensor], active, overrides):
+            for operand, summand in _pulled_back(
+                tensor, adjoints[tensor], active, overrides, summands
+            ):
                 summands[operand].append(summand)
         for tensor in moving if recurrent else ():
             finish_adjoint(adjoints[tensor], tensor, summands[tensor])
@@ -126,12 +128,13 @@ def _pulled_back(
     cotangent: Tensor,
     active: set[Tensor],
     overrides: Mapping[Tensor, Override],
+    summands: Mapping[Tensor, Sequence[Equation]],
 ) -> Iterator[tuple[Tensor, Equation]]:
-    """What the adjoint of one tensor adds to the adjoints of others."""
+    """What the adjoint of one tensor adds to the adjoints of others, which have summands."""
     override = overrides.get(tensor)
     if override is None:
         for equation in tensor.equations:
-            yield from equation_vjp(tensor, equation, cotangent, active)
+            yield from equation_vjp(tensor, equation, cotangent, active, summands)
         return
     found = override.adjoints(tensor, cotangent)
     for dependency, adjoint in zip(override.dependencies, found, strict=True):
@@ -164,9 +167,16 @@ def _dependencies(tensor: Tensor, overrides: Mapping[Tensor, Override]) -> Seque
 
 
 def equation_vjp(
-    tensor: Tensor, equation: Equation, cotangent: Tensor, active: set[Tensor]
+    tensor: Tensor,
+    equation: Equation,
+    cotangent: Tensor,
+    active: set[Tensor],
+    summands: Mapping[Tensor, Sequence[Equation]],
 ) -> Iterator[tuple[Tensor, Equation]]:
-    """One scatter-form equation for each active read of `equation`."""
+    """One scatter-form equation for each active read of `equation`.
+
+    Where the adjoint of a tensor has `summands` already, another one is an addition.
+    """
     if equation.combiner not in DIFFERENTIABLE:
         raise DerivativeError(
             f"{tensor.name}: a combiner in {DIFFERENTIABLE} to differentiate, "
@@ -182,7 +192,8 @@ def equation_vjp(
         for (read, g), points in zip(pairs, domains, strict=True)
     ]
     factors = replace(cotangent, name=f"{cotangent.name}_shared")
-    pairs = materialise_shared(equation, pairs, domains, factors)
+    additions = len(pairs) - sum(not summands[t] for t in {read.attr for read, _ in pairs})
+    pairs = materialise_shared(equation, pairs, domains, factors, additions)
     for (read, g), points in zip(pairs, domains, strict=True):
         if not points.is_empty():
             yield read.attr, _scatter(equation, read.args, g, points)

@@ -21,7 +21,7 @@ from ted.ir.to_ops import to_module
 from ted.testing import Counts, interpret
 from ted.transforms.gradient import differentiate
 from ted.transforms.ted_report_gradient import report_function
-from unit.transforms.recurrences import Recurrence, cholesky, lstm
+from unit.transforms.recurrences import Recurrence, cholesky, lstm, running_maximum
 
 Make = Callable[[], Tensor]
 
@@ -73,6 +73,11 @@ def triangle() -> Tensor:
     return ted.compute((16,), lambda i: ted.sum(a[i, r] * b[r], axis=r, where=r <= i), name="t")
 
 
+def symmetric(join: Callable[[Scalar, Scalar], Scalar]) -> Tensor:
+    a = p("a", 12, 12)
+    return ted.compute((12, 12), lambda i, j: join(a[i, j], a[j, i]), name="s")
+
+
 def quotients() -> Tensor:
     a = p("a", 12)
     return ted.compute((20,), lambda i: a[i // 4] * a[i % 5], name="q")
@@ -113,6 +118,8 @@ BOUNDS: dict[str, tuple[Make, float]] = {
     "pad": (lambda: ted.pad(p("x", 5, 6), ((1, 2), (0, 3)), mode="reflect") ** 2, 4.0),
     "strided slice": (lambda: p("x", 9, 5)[1::2, ::-1] ** 2, 4.0),
     "gelu": (lambda: nn.gelu(p("x", 64)), 4.0),
+    "symmetric maximum": (lambda: symmetric(ted.maximum), 4.0),
+    "symmetric choice": (lambda: symmetric(lambda x, y: ted.where(x < y, x, y)), 4.0),
     "triangle": (triangle, 4.0),
     "quotients": (quotients, 4.0),
 }
@@ -153,8 +160,12 @@ def test_each_order_stays_within_four_times_the_one_before(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("make", "bound"),
-    [(lambda: lstm(6, 3, 5, 4), 2.3), (lambda: cholesky(9), 3.0)],
-    ids=["LSTM", "Cholesky"],
+    [
+        (lambda: lstm(6, 3, 5, 4), 2.3),
+        (lambda: cholesky(9), 3.0),
+        (lambda: running_maximum(12), 4.0),
+    ],
+    ids=["LSTM", "Cholesky", "running maximum"],
 )
 def test_gradient_of_a_recurrence_stays_within_its_bound(
     make: Callable[[], Recurrence], bound: float
