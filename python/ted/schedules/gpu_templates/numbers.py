@@ -94,6 +94,13 @@ def minimum(value: Number, bound: int) -> Number:
     return arith.MinUIOp(value, constant(bound)).result
 
 
+def smaller(left: Number, right: Number) -> Number:
+    """The smaller of two numbers."""
+    if isinstance(right, int):
+        return minimum(left, right)
+    return arith.MinUIOp(constant(left), right).result
+
+
 def less(left: Number, right: Number) -> Condition:
     """left < right."""
     if isinstance(left, int) and isinstance(right, int):

@@ -17,6 +17,7 @@ from ted.schedules.gpu_templates.results import Run, Target, store_runs
 from ted.schedules.gpu_templates.schedule import Plan
 
 THREADS = 256
+REGISTERS = 64
 
 
 def width(plan: Plan) -> int:

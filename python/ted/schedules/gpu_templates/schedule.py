@@ -35,6 +35,16 @@ class Tiling:
         """Threads of a block."""
         return 32 * prod(self.warps)
 
+    @property
+    def warp_rows(self) -> int:
+        """Rows of one warp."""
+        return self.rows // self.warps[0]
+
+    @property
+    def warp_columns(self) -> int:
+        """Columns of one warp."""
+        return self.columns // self.warps[1]
+
 
 @dataclass(frozen=True)
 class Plan:

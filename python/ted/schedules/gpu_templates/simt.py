@@ -71,6 +71,11 @@ def shared_bytes(plan: Plan) -> int:
     return elements * plan.gemm.a.bytes
 
 
+def registers(plan: Plan) -> int:
+    """Registers per thread: two blocks of 256 threads share a multiprocessor."""
+    return 128
+
+
 def build(plan: Plan, memories: Sequence[Memory], *, partial: bool) -> None:
     """The body of the kernel."""
     tiling, gemm = plan.tiling, plan.gemm
