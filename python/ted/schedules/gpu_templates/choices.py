@@ -1,0 +1,100 @@
+"""Tile sizes that are worth trying, and which of them a contraction gets.
+
+A cost is counted in multiply-adds of the busiest multiprocessor, divided by the share of the peak
+that a tile can reach at best; only the ranking has to be right. Everything is a static integer, so
+the choice is deterministic.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import ceil
+
+from ted.schedules.gpu_templates.problem import Gemm
+from ted.schedules.gpu_templates.schedule import Plan, Tiling
+
+# (tiling, share of the peak). The share falls with the loads per multiply-add of a tile.
+Choices = tuple[tuple[Tiling, float], ...]
+SIMT_4_BYTES: Choices = (
+    (Tiling(128, 128, 8, (4, 2), (8, 8)), 1.0),
+    (Tiling(128, 64, 8, (4, 1), (8, 8)), 0.9),
+    (Tiling(64, 64, 8, (2, 2), (8, 4)), 0.75),
+    (Tiling(128, 32, 8, (4, 1), (8, 4)), 0.7),
+    (Tiling(32, 128, 8, (2, 2), (4, 8)), 0.7),
+    (Tiling(32, 32, 16, (2, 1), (4, 4)), 0.45),
+)
+SIMT_8_BYTES: Choices = (
+    (Tiling(64, 64, 8, (4, 2), (4, 4)), 1.0),
+    (Tiling(32, 64, 8, (2, 2), (4, 4)), 0.9),
+    (Tiling(32, 32, 8, (2, 1), (4, 4)), 0.7),
+)
+MMA_2_BYTES: Choices = (
+    (Tiling(128, 256, 32, (2, 4), stages=4), 1.0),
+    (Tiling(256, 128, 32, (4, 2), stages=4), 1.0),
+    (Tiling(128, 128, 32, (2, 2), stages=4), 0.95),
+    (Tiling(128, 64, 32, (2, 2), stages=4), 0.75),
+    (Tiling(64, 128, 32, (2, 2), stages=4), 0.75),
+    (Tiling(64, 64, 32, (2, 2), stages=4), 0.55),
+    (Tiling(32, 32, 32, (2, 2), stages=4), 0.25),
+)
+# Where an operand passes through registers: more threads share that work.
+MMA_2_BYTES_BY_REGISTERS: Choices = (
+    (Tiling(128, 128, 32, (4, 2), stages=3), 0.9),
+    (Tiling(128, 64, 32, (4, 2), stages=3), 0.7),
+    (Tiling(64, 128, 32, (2, 4), stages=3), 0.7),
+    (Tiling(64, 64, 32, (2, 2), stages=3), 0.5),
+    (Tiling(32, 32, 32, (2, 2), stages=3), 0.25),
+)
+MMA_4_BYTES: Choices = (
+    (Tiling(128, 128, 16, (2, 4), stages=4), 1.0),
+    (Tiling(128, 64, 16, (2, 2), stages=4), 0.75),
+    (Tiling(64, 64, 16, (2, 2), stages=4), 0.6),
+    (Tiling(32, 32, 32, (2, 2), stages=3), 0.3),
+)
+MULTIPROCESSORS = {"sm_80": 108, "sm_86": 84, "sm_89": 128, "sm_90": 132, "sm_90a": 132}
+OTHER_CHIPS = 108
+# Products per element of C below which a split is not worth its second kernel.
+LEAST_SPLIT_DEPTH = 256
+MOST_SPLITS = 32
+# Steps of k that filling and emptying a block's pipeline costs.
+FILLING = 64
+# A kernel costs some microseconds to start, as so many multiply-adds of one multiprocessor do.
+STARTING = 1 << 20
+# Multiply-adds in the time of one element of partial sums, written and read again.
+SUM_COST = 32
+
+
+def cheapest(base: Gemm, chip: str, template: str, choices: Choices, *, tf32: bool = False) -> Plan:
+    """The plan of least cost; the first of equals."""
+    processors = MULTIPROCESSORS.get(chip, OTHER_CHIPS)
+    candidates = [
+        (_cost(candidate, processors) / share, place, candidate)
+        for place, (tiling, share) in enumerate(choices)
+        for candidate in _splits(Plan(template, chip, base, tiling, 1, tf32), processors)
+    ]
+    return min(candidates, key=lambda entry: entry[:2])[2]
+
+
+def _splits(base: Plan, processors: int) -> list[Plan]:
+    """The plan with k in one piece, and cut into 2, 4, .. while the grid does not fill the chip."""
+    found = [base]
+    splits = 2
+    while splits <= MOST_SPLITS and base.blocks * splits <= 2 * processors:
+        depth = ceil(base.steps / splits)
+        if depth * base.tiling.depth < LEAST_SPLIT_DEPTH:
+            break
+        found.append(replace(base, splits=ceil(base.steps / depth)))
+        splits *= 2
+    return found
+
+
+def _cost(candidate: Plan, processors: int) -> float:
+    """Multiply-adds on the busiest multiprocessor, plus the traffic of the second stage."""
+    tiling, gemm = candidate.tiling, candidate.gemm
+    rounds = ceil(candidate.blocks / processors)
+    work = tiling.rows * tiling.columns * (candidate.steps_per_split * tiling.depth + FILLING)
+    second = 0.0
+    if candidate.splits > 1:
+        sums = gemm.m * gemm.n * gemm.batches * candidate.splits
+        second = STARTING + SUM_COST * sums / processors
+    return rounds * work + second

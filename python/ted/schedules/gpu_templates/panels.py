@@ -1,0 +1,112 @@
+"""Tiles in shared memory in the order that tensor cores read: lines of 16-byte chunks, swizzled.
+
+A panel is a ring of stages, each a tile stored along k (a line per row) or along rows (a line per
+step of k). Inside a line the chunk c lies at c ^ key, where the key is part of the line's number:
+eight lines that `ldmatrix` reads at one logical chunk then lie in eight different groups of banks,
+and so do the chunks of one line. (Source: M. Andersch, V. Ratan, CUTLASS: shared memory layouts,
+GTC 2020, S21745.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ted.mlir import arith, ir, nvgpu
+from ted.schedules.gpu_templates import numbers
+from ted.schedules.gpu_templates.kernels import Memory
+from ted.schedules.gpu_templates.numbers import Condition, Number
+from ted.schedules.gpu_templates.tiles import Fetch
+
+CHUNK_BYTES = 16
+# cp.async moves 4, 8 or 16 bytes.
+LEAST_ASYNC_BYTES = 4
+
+
+@dataclass(frozen=True)
+class Panel:
+    """`stages` tiles of `rows` x `depth`; `spread` swizzles for reads of single elements."""
+
+    memory: Memory
+    rows: int
+    depth: int
+    along_k: bool
+    spread: bool = False
+
+    @property
+    def line(self) -> int:
+        """Elements of a line."""
+        return self.depth if self.along_k else self.rows
+
+    @property
+    def chunk(self) -> int:
+        """Elements of a chunk."""
+        return CHUNK_BYTES // self.memory.bytes
+
+    def stage(self, number: Number) -> Number:
+        """The first element of a stage."""
+        return numbers.scale(number, self.rows * self.depth)
+
+    def key(self, line: Number) -> Number:
+        """What a line's chunk numbers are combined with."""
+        chunks = self.line // self.chunk
+        if self.spread:
+            return numbers.scale(numbers.remainder(line, 4), 2)
+        wide = min(chunks, 8)
+        return numbers.remainder(numbers.divide(line, 8 // wide), wide)
+
+    def place(self, line: Number, element: Number, key: Number | None = None) -> Number:
+        """The position of an element of a stage; the key, if it is known, saves its computation."""
+        key = self.key(line) if key is None else key
+        chunk = numbers.exclusive_or(numbers.divide(element, self.chunk), key)
+        return numbers.total(
+            numbers.scale(line, self.line),
+            numbers.scale(chunk, self.chunk),
+            numbers.remainder(element, self.chunk),
+        )
+
+
+class Filler:
+    """How one thread fills the stages of a panel: by asynchronous copies, or through registers."""
+
+    def __init__(self, fetch: Fetch, panel: Panel):
+        self.fetch = fetch
+        self.panel = panel
+        self.is_async = fetch.shape.width * panel.memory.bytes >= LEAST_ASYNC_BYTES
+        along_k = panel.along_k
+        self.places = [panel.place(*((r, k) if along_k else (k, r))) for r, k in fetch.places]
+
+    def start(self, first_k: Number, stage: Number) -> list[ir.Value]:
+        """Start to copy the tile at `first_k`; what comes back goes to `finish`."""
+        if not self.is_async:
+            return self.fetch.load(first_k)
+        first = self.panel.stage(stage)
+        for (position, inside), place in zip(
+            self.fetch.positions(first_k), self.places, strict=True
+        ):
+            self._copy(position, inside, numbers.add(first, place))
+        return []
+
+    def finish(self, runs: Sequence[ir.Value], stage: Number) -> None:
+        """Write the registers of `start`, if any, to the stage."""
+        first = self.panel.stage(stage)
+        for run, place in zip(runs, self.places, strict=False):
+            self.panel.memory.store(run, numbers.add(first, place))
+
+    def _copy(self, position: Number, inside: Condition, place: Number) -> None:
+        width = self.fetch.shape.width
+        index = ir.IndexType.get()
+        present = None
+        if not isinstance(inside, bool):
+            count = [arith.ConstantOp(index, value).result for value in (width, 0)]
+            present = arith.SelectOp(inside, *count).result
+        nvgpu.DeviceAsyncCopyOp(
+            self.panel.memory.value,
+            [numbers.index(place)],
+            self.fetch.source.memory.value,
+            [numbers.index(position)],
+            ir.IntegerAttr.get(index, width),
+            srcElements=present,
+            bypassL1=width * self.panel.memory.bytes == CHUNK_BYTES or None,
+            results=[ir.Type.parse("!nvgpu.device.async.token")],
+        )
