@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.api.functions import Function
-from ted.api.overrides import mark
 from ted.api.user_derivatives import adjoint_nodes
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
@@ -16,6 +15,7 @@ from ted.frontend.functions import as_tensor, has_tensors
 from ted.frontend.tensors import Tensor, pointwise, wrap
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
+from ted.transforms.overrides import mark
 
 
 class CustomVjp:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, overload
 
 from ted import dialects
-from ted.api.overrides import carry
 from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
 from ted.errors import DerivativeError
 from ted.frontend.systems import unique_names
@@ -17,6 +16,7 @@ from ted.ir.equations import Tensor as Node
 from ted.ir.to_ops import to_module
 from ted.transforms.gradient import Gradient
 from ted.transforms.gradient import differentiate as differentiate_nodes
+from ted.transforms.overrides import carry
 from ted.transforms.ted_report_gradient import GradientReport, report_function
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ted.api.overrides import substituted
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
+from ted.transforms.overrides import substituted
 
 
 @dataclass(frozen=True)

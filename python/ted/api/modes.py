@@ -13,7 +13,7 @@ from typing import Any
 from ted.api.differentiating import differentiate
 from ted.api.functions import Function, argument, grad
 from ted.api.lifting import lift
-from ted.api.overrides import batched, carry, override_of
+from ted.api.overrides import batched
 from ted.errors import DerivativeError
 from ted.frontend.functions import as_tensor
 from ted.frontend.tensors import Tensor, wrap
@@ -23,6 +23,7 @@ from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched
 from ted.transforms.gradient import push_forward
 from ted.transforms.one_hot_heads import with_one_hot
+from ted.transforms.overrides import carry, override_of
 
 
 def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:

@@ -14,7 +14,7 @@ from typing import Any
 
 from ted.api.checkpointing import checkpoint as recomputed
 from ted.api.lifting import placeholder_like
-from ted.api.overrides import batched, leading, override_of
+from ted.api.overrides import batched, leading
 from ted.errors import FrontendError
 from ted.frontend import checks
 from ted.frontend.compute import compute
@@ -28,6 +28,7 @@ from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import components, is_recurrence
 from ted.transforms.batching import Batched
+from ted.transforms.overrides import override_of
 
 
 def scan(

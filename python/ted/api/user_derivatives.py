@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from ted.api.overrides import carry, override_of
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import operands, topological
 from ted.transforms.gradient import differentiate
+from ted.transforms.overrides import carry, override_of
 from ted.transforms.preparation import Overrides
 
 AdjointProduct: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]

@@ -40,7 +40,9 @@ _interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValu
 
 
 def _node(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
-    key = (op, args, repr(attr) if op == "const" else attr, dtype)
+    # By identity: a key that held what its node holds would keep a node that leads back to itself.
+    own = id(attr) if op == "load" else repr(attr) if op == "const" else attr
+    key = (op, tuple(map(id, args)), own, dtype)
     found = _interned.get(key)
     if found is not None:
         return found

@@ -1,0 +1,56 @@
+"""Which tensors have a derivative of the user's, and how that follows them through rewriting.
+
+An override belongs to a node as long as the node lives.  When a transformation replaces the node by
+another one, the override of that one calls the same user function and rewrites its answer alike.
+The API marks the results of `ted.custom_vjp` and `ted.checkpoint`, `ted-differentiate` those of
+calls of functions with such an attribute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from ted.autodiff.vjp import Override
+from ted.ir.equations import System, Tensor, rewrite_system
+
+_KEY = "override"  # kept by the node itself: they may refer to each other and still be freed
+
+
+def mark(node: Tensor, override: Override) -> None:
+    """Give a tensor a derivative of its own."""
+    vars(node)[_KEY] = override
+
+
+def override_of(node: Tensor) -> Override | None:
+    """The derivative that a tensor was given, if any."""
+    return vars(node).get(_KEY)
+
+
+def substituted(nodes: Sequence[Tensor], mapping: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
+    """The nodes as functions of `mapping[t]` instead of t, with their overrides."""
+    system, became = rewrite_system(
+        System((), tuple(nodes)), lambda t, equations: mapping.get(t, equations)
+    )
+    carry(became)
+    return system.outputs
+
+
+def carry(became: Mapping[Tensor, Tensor], borders: Mapping[Tensor, Tensor] | None = None) -> None:
+    """Give what tensors with an override became an override that does the same.
+
+    `borders` were replaced too, by variables, which have no override.
+    """
+    every = {**became, **(borders or {})}
+    for old, new in became.items():
+        override = override_of(old)
+        if override is not None and new is not old and override_of(new) is None:
+            mark(new, moved(override, every))
+
+
+def moved(override: Override, became: Mapping[Tensor, Tensor]) -> Override:
+    """The override of a tensor that is computed from `became[t]` instead of t."""
+
+    def adjoints(tensor: Tensor, head: Tensor) -> Sequence[Tensor]:
+        return substituted(override.adjoints(tensor, head), became)
+
+    return Override(tuple(became.get(d, d) for d in override.dependencies), adjoints)
