@@ -14,6 +14,7 @@ import contextlib
 import json
 import os
 import queue
+import re
 import signal
 import sys
 import threading
@@ -21,6 +22,7 @@ from io import RawIOBase
 from typing import Any
 
 LENGTH = 8
+_HEADER = re.compile(r"^target (triple|datalayout) = .*$", re.MULTILINE)  # of another LLVM
 
 
 def write_message(stream: RawIOBase, message: Any) -> None:
@@ -60,7 +62,7 @@ def compile_text(request: dict[str, Any]) -> dict[str, Any]:
     target = llvm.Target.from_triple(request["triple"])
     machine = target.create_target_machine(request["chip"], request["features"], opt=3)
     head = f'target triple = "{request["triple"]}"\ntarget datalayout = "{machine.target_data}"\n'
-    module = llvm.parse_assembly(head + request["text"])
+    module = llvm.parse_assembly(head + _HEADER.sub("", request["text"]))
     module.verify()
     if request["library"] is not None:
         _link(llvm, module, request["library"])
@@ -73,10 +75,10 @@ def compile_text(request: dict[str, Any]) -> dict[str, Any]:
     needed.add_global_dead_code_eliminate_pass()
     needed.run(module, builder)
     builder.getModulePassManager().run(module, builder)
-    reply = {"assembly": machine.emit_assembly(module)}
-    if request["output"] == "object":
-        reply["object"] = base64.b64encode(machine.emit_object(module)).decode()
-    return reply
+    reply = {}
+    if request["output"] == "object":  # from a copy: selection of instructions changes a module
+        reply["object"] = base64.b64encode(machine.emit_object(module.clone())).decode()
+    return reply | {"assembly": machine.emit_assembly(module)}
 
 
 def _link(llvm: Any, module: Any, path: str) -> None:

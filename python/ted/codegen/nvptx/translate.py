@@ -45,7 +45,7 @@ def mlir_gpu_module_to_llvm_text(module: ir.Module | ir.Operation | ir.OpView) -
     """
     operation = module.operation
     with operation.context, ir.Location.unknown():
-        kernels = _one_module(_gpu_modules(operation))
+        kernels = _one_module(gpu_modules(operation))
         PassManager.parse("builtin.module(convert-nvvm-to-llvm)").run(kernels.operation)
         _check_translatable(kernels.operation)
         for op in kernels.body.operations:
@@ -56,7 +56,11 @@ def mlir_gpu_module_to_llvm_text(module: ir.Module | ir.Operation | ir.OpView) -
         return cast("Any", llvm).translate_module_to_llvmir(kernels.operation)
 
 
-def _gpu_modules(operation: ir.Operation) -> list[ir.Operation]:
+def gpu_modules(operation: ir.Operation) -> list[ir.Operation]:
+    """The kernel modules in a module, or the operation itself if it is one.
+
+    Raises: CompileError when there are none.
+    """
     if operation.name == "gpu.module":
         return [operation]
     body = operation.regions[0].blocks[0]

@@ -1,0 +1,125 @@
+"""Kernels for AMD GPUs: the same text of the gpu dialect becomes an object with instructions."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from ted.codegen.amdgpu import (
+    amdgpu_assembly,
+    compile_to_amdgpu_object,
+    gpu_module_to_rocdl_text,
+)
+from ted.dialects import make_context
+from ted.errors import CompileError
+from ted.mlir import ir
+from unit.codegen.nvptx.gpu_kernels import SCALE
+
+WORKGROUP = "#gpu.address_space<workgroup>"
+REDUCE = f"""gpu.func @reduce(%x: memref<64xf32>, %y: memref<1xf32>)
+    workgroup(%parts: memref<2xf32, {WORKGROUP}>)
+    kernel attributes {{known_block_size = array<i32: 64, 1, 1>}} {{
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %w = arith.constant 32 : i32
+  %o = arith.constant 16 : i32
+  %t = gpu.thread_id x
+  %v = memref.load %x[%t] : memref<64xf32>
+  %s, %ok = gpu.shuffle xor %v, %o, %w : f32
+  %sum = arith.addf %v, %s : f32
+  %warp = arith.divui %t, %c32 : index
+  memref.store %sum, %parts[%warp] : memref<2xf32, {WORKGROUP}>
+  gpu.barrier
+  %a = memref.load %parts[%c0] : memref<2xf32, {WORKGROUP}>
+  %e = math.exp %a : f32
+  %first = arith.cmpi eq, %t, %c0 : index
+  scf.if %first {{ memref.store %e, %y[%c0] : memref<1xf32> }}
+  gpu.return
+}}"""
+ERF = """gpu.func @erf(%x: memref<64xf32>) kernel {
+  %t = gpu.thread_id x
+  %v = memref.load %x[%t] : memref<64xf32>
+  %w = math.erf %v : f32
+  memref.store %w, %x[%t] : memref<64xf32>
+  gpu.return
+}"""
+AMD = 224  # e_machine
+
+
+def rocdl(function: str, chip: str = "gfx90a") -> str:
+    text = f"module attributes {{gpu.container_module}} {{ gpu.module @m {{ {function} }} }}"
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        before = str(module)
+        result = gpu_module_to_rocdl_text(module, chip)
+        assert str(module) == before
+        return result
+
+
+@pytest.mark.parametrize("chip", ["gfx90a", "gfx942", "gfx1100"])
+@pytest.mark.parametrize("kernel", [SCALE, REDUCE], ids=["scale", "reduce"])
+def test_a_kernel_becomes_an_object_of_the_chip(kernel: str, chip: str) -> None:
+    text = rocdl(kernel, chip)
+    data = compile_to_amdgpu_object(text, chip)
+    assert data.startswith(b"\x7fELF")
+    assert struct.unpack_from("<H", data, 18) == (AMD,)
+    assembly = amdgpu_assembly(text, chip)
+    assert f'.amdgcn_target "amdgcn-amd-amdhsa--{chip}"' in assembly
+    assert "s_endpgm" in assembly
+    assert re.search(r"(flat|global)_store_(dword|b32)", assembly)
+
+
+def test_shared_memory_shuffles_and_barriers_have_instructions() -> None:
+    assembly = amdgpu_assembly(rocdl(REDUCE))
+    assert re.search(r"ds_swizzle_b32|ds_bpermute_b32|v_mov_b32_dpp|v_permlane", assembly)
+    assert "ds_write_b32" in assembly
+    assert re.search(r"\.amdhsa_group_segment_fixed_size (8|16)\n", assembly)
+    assert "v_exp_f32" in assembly
+
+
+def test_a_function_of_the_device_library_stays_a_call() -> None:
+    assert "__ocml_erf_f32" in amdgpu_assembly(rocdl(ERF))
+
+
+@pytest.mark.skipif(shutil.which("llvm-objdump") is None, reason="needs llvm-objdump")
+def test_the_object_disassembles(tmp_path: Path) -> None:
+    path = tmp_path / "kernel.o"
+    path.write_bytes(compile_to_amdgpu_object(rocdl(REDUCE)))
+    done = subprocess.run(
+        ["llvm-objdump", "-d", "--mcpu=gfx90a", str(path)],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "<reduce>:" in done.stdout
+    assert "s_endpgm" in done.stdout
+
+
+def test_an_unknown_chip_is_refused_with_the_known_ones() -> None:
+    with pytest.raises(CompileError, match=r"must be one of gfx906, .*, got 'gfx1'"):
+        rocdl(SCALE, "gfx1")
+    with pytest.raises(CompileError, match=r"must be one of gfx906, .*, got 'sm_80'"):
+        compile_to_amdgpu_object("", "sm_80")
+
+
+def test_text_without_a_kernel_is_refused() -> None:
+    with pytest.raises(CompileError, match="got no function 'amdgpu_kernel'"):
+        compile_to_amdgpu_object("define void @f() { ret void }")
+
+
+def test_an_operation_of_another_vendor_is_refused() -> None:
+    text = """gpu.func @k(%x: memref<1xi32>) kernel {
+      %c0 = arith.constant 0 : index
+      %v = nvvm.read.ptx.sreg.tid.x : i32
+      memref.store %v, %x[%c0] : memref<1xi32>
+      gpu.return }"""
+    with pytest.raises(CompileError, match="rocm: kernel"):
+        compile_to_amdgpu_object(rocdl(text))
+
+
+def test_what_llvm_refuses_names_the_kernel() -> None:
+    with pytest.raises(CompileError, match=r"kernel 'k' for gfx90a: LLVM must accept"):
+        compile_to_amdgpu_object("define amdgpu_kernel void @k() { rex void }")
