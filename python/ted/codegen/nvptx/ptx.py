@@ -14,16 +14,10 @@ from ted.codegen.llvm.child import TIMEOUT, ChildFailed
 from ted.codegen.llvm.literals import rewrite_literals
 from ted.codegen.llvm.request import Request, compile_cached
 from ted.codegen.nvptx import toolkit
+from ted.codegen.nvptx.targets import STATIC_SHARED, static_shared_bytes, target
 from ted.errors import CompileError
 
 TRIPLE = "nvptx64-nvidia-cuda"
-# Chip -> PTX version. The least that has the instructions we emit: a driver reads no newer version
-# than its own, and 9.0 (CUDA 13.0) is the newest that may be asked for.
-TARGETS = {
-    "sm_75": 80, "sm_80": 80, "sm_86": 80, "sm_87": 80, "sm_89": 80,
-    "sm_90": 83, "sm_90a": 86,
-    "sm_100": 86, "sm_100a": 86, "sm_120": 87, "sm_120a": 87,
-}  # fmt: skip
 EXACT = ("-nvvm-reflect-add=__CUDA_PREC_SQRT=1",)
 FAST = ("-nvptx-prec-divf32=1", "-nvptx-prec-sqrtf32=0", "-nvvm-reflect-add=__CUDA_PREC_SQRT=0")
 
@@ -43,10 +37,10 @@ def compile_to_ptx(
     from the disk.
 
     Raises: CompileError for an unknown chip, a module without kernels, one that LLVM refuses or
-    does not finish in `timeout` seconds, and for a function that nothing defines.
+    does not finish in `timeout` seconds, for a function that nothing defines, and for more than 48
+    KiB of static shared memory.
     """
-    if chip not in TARGETS:
-        raise CompileError(f"cuda: the target must be one of {', '.join(TARGETS)}, got {chip!r}")
+    version = target(chip).ptx
     kernels = kernel_names(llvm_text)
     if not kernels:
         raise CompileError("cuda: a module must define a kernel, got no function 'ptx_kernel'")
@@ -55,7 +49,7 @@ def compile_to_ptx(
         text=rewrite_literals(llvm_text),
         triple=TRIPLE,
         chip=chip,
-        features=f"+ptx{TARGETS[chip]}",
+        features=f"+ptx{version}",
         keep=tuple(kernels),
         library=str(toolkit.libdevice()) if _LIBRARY_CALL.search(llvm_text) else None,
         options=FAST if fast_math else EXACT,
@@ -65,6 +59,7 @@ def compile_to_ptx(
     except ChildFailed as error:
         raise CompileError(f"{what}: LLVM must accept the module, got {error}") from None
     _check_defined(what, ptx)
+    _check_shared(chip, ptx)
     return ptx
 
 
@@ -80,6 +75,15 @@ def _check_defined(what: str, ptx: str) -> None:
             f"{what}: every function must be defined, got calls of {', '.join(missing)}; LLVM has "
             "no such intrinsic for this chip, and libdevice no such function"
         )
+
+
+def _check_shared(chip: str, ptx: str) -> None:
+    for kernel, size in static_shared_bytes(ptx).items():
+        if size > STATIC_SHARED:
+            raise CompileError(
+                f"cuda: kernel {kernel!r} for {chip}: a kernel may declare at most {STATIC_SHARED} "
+                f"bytes of shared memory, got {size}; use dynamic shared memory or smaller tiles"
+            )
 
 
 def _listed(names: list[str], shown: int = 4) -> str:

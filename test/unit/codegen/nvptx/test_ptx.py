@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from ted.codegen.nvptx import compile_to_ptx, toolkit
-from ted.codegen.nvptx.ptx import TARGETS
+from ted.codegen.nvptx.targets import TARGETS, static_shared_bytes
 from ted.errors import CompileError
 
 
@@ -126,6 +126,29 @@ compile_to_ptx({kernel("%y = fadd float %x, 1.0")!r})
 assert {{"llvmlite", "torch_mlir", "numpy"}}.isdisjoint(sys.modules)
 """
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def shared(*kernels: tuple[str, str]) -> str:
+    """Kernels that use shared arrays @a (400 bytes), @b (800) and @c (48 KiB)."""
+    text = """declare void @llvm.nvvm.barrier0()
+@a = internal addrspace(3) global [100 x float] undef, align 16
+@b = internal addrspace(3) global [200 x float] undef, align 16
+@c = internal addrspace(3) global [12288 x float] undef, align 16
+"""
+    for name, arrays in kernels:
+        stores = "\n".join(f"store volatile float 1.0, ptr addrspace(3) @{a}" for a in arrays)
+        text += f"define ptx_kernel void @{name}() {{ {stores} ret void }}\n"
+    return text
+
+
+def test_static_shared_memory_is_counted_for_each_kernel() -> None:
+    ptx = compile_to_ptx(shared(("one", "a"), ("both", "ab"), ("none", ""), ("most", "c")))
+    assert static_shared_bytes(ptx) == {"one": 400, "both": 1200, "none": 0, "most": 48 * 1024}
+
+
+def test_more_static_shared_memory_than_there_is_is_refused() -> None:
+    with pytest.raises(CompileError, match=r"'k' .* at most 49152 .*, got 49552; use dynamic"):
+        compile_to_ptx(shared(("k", "ac")))
 
 
 def no_child(options: object = ()) -> None:
