@@ -13,7 +13,8 @@ from ted.codegen.manifest import ArraySpec, Check, Manifest
 from ted.codegen.nvptx import compile_to_ptx
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError
-from ted.lowering.gpu_pipelines import CHECKS, GPU_STAGES
+from ted.lowering.gpu.ted_record_index_errors import CHECKS
+from ted.lowering.gpu_pipelines import GPU_STAGES
 from ted.lowering.pipelines import run_pipeline, stage_text
 from ted.mlir import ir
 from ted.schedules.walking import functions

@@ -104,6 +104,9 @@ PASSES: dict[str, Row] = {
     "ted-mark-contractions": Row(
         "ted.lowering.gpu", "find contractions on tensors and claim them for their kernels"
     ),
+    "ted-record-index-errors": Row(
+        "ted.lowering.gpu", "record bad indices in memory that the host looks at"
+    ),
     "ted-lower-gpu-math": Row("ted.lowering.gpu", "turn math operations into LLVM intrinsics"),
     "ted-merge-kernels": Row("ted.lowering.gpu", "put all kernels of a program into one module"),
 }

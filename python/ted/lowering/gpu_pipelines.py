@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from ted.lowering.pipelines import BUFFERIZE, CPU_STAGES, Stage, Step, pipeline_text
 
-CHECKS = "ted.checks"  # attribute of the module: what each error code of a kernel says
 _SHARED = {stage.name: stage for stage in CPU_STAGES}
 _DESTINATIONS, _CLEAN = _SHARED["scheduled"].steps[:2]
 
@@ -34,6 +33,7 @@ GPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "gpu",
         (
+            Step("ted-record-index-errors", "before kernels: the flag becomes their parameter"),
             Step("ted-map-to-gpu", "on memrefs: only here is it known where elements lie"),
             Step("gpu-kernel-outlining", "what a kernel uses becomes its parameters"),
             Step("gpu.module(canonicalize,cse)", "after outlining: constants stay in kernels"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ted.domain.loops import LoopBounds, LoopNest, loop_nests
-from ted.lowering.affine_forms import dims_used
+from ted.lowering.affine_forms import dims_used, single_dim, symbols_used
 from ted.lowering.body import emit_body, read_value
 from ted.lowering.combiners import accumulator_type, combine
 from ted.lowering.data_reads import guarded
@@ -33,6 +33,8 @@ from ted.lowering.scalars import (
 from ted.mlir import affine, ir, scf, tensor
 
 Values = list[ir.Value]
+# Attribute of a loop whose iterations touch different elements of the results.
+PARALLEL = "ted.parallel"
 
 
 def emit_loops(piece: Piece, where: Any, results: Values) -> Values:
@@ -111,10 +113,26 @@ class _Nest:
         lower = self._bound(bounds.lower, affine.AffineMaxOp)
         upper = self._bound(bounds.upper, affine.AffineMinOp)
         loop = scf.ForOp(lower, upper, index(1), carried)
+        if self._is_race_free(bounds.dim):
+            loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
         with ir.InsertionPoint(loop.body):
             self.dims[bounds.dim] = loop.induction_variable
             scf.YieldOp(self._loops(inner, list(loop.inner_iter_args), leaf))
         return list(loop.results)
+
+    def _is_race_free(self, dim: int) -> bool:
+        """Whether points that differ in this dim write different elements, whatever the others.
+
+        True of all parallel dims of a write in gather form; of a dim that is a subscript by itself.
+        """
+        piece = self.piece
+        if piece.iterators[dim] != "parallel":
+            return False
+        moving = dims_used(*piece.write)
+        if not piece.writes_at_data and moving <= set(piece.parallel_dims):
+            return True
+        alone = [single_dim(e, piece.rank) for e in piece.write if not symbols_used(e)]
+        return any(form is not None and form[0] == dim for form in alone)
 
     def _bound(self, values: Sequence[Any], operation: Any) -> ir.Value:
         exprs = [from_plain(v) for v in values]

@@ -52,6 +52,7 @@ class Work:
     inputs: tuple[Operand, ...]
     outputs: tuple[Operand, ...]
     body: ir.Block | None
+    starts: tuple[ir.Value | None, ...] = ()  # what a result holds before, where that is known
 
     @property
     def reductions(self) -> list[int]:
@@ -63,11 +64,27 @@ class Work:
         """The dims that the results move along."""
         return [k for k, p in enumerate(self.parallel) if p]
 
-    def reads_outputs(self) -> bool:
-        """Whether the body uses what is in the results."""
+    def before(self, dims: Sequence[ir.Value]) -> Values:
+        """What the results hold at a point before this work, where the body asks for it."""
         if self.body is None:
-            return False
-        return any(list(a.uses) for a in list(self.body.arguments)[len(self.inputs) :])
+            return []
+        arguments = list(self.body.arguments)[len(self.inputs) :]
+        starts = self.starts or (None,) * len(self.outputs)
+        return [
+            start or (output.load(dims) if list(argument.uses) else output.value)
+            for start, output, argument in zip(starts, self.outputs, arguments, strict=True)
+        ]
+
+    def writes_all(self, k: int) -> bool:
+        """Whether every element of result k is written."""
+        amap = self.outputs[k].amap
+        assert amap is not None, "results are memory"
+        results = [e.maybe_downcast() for e in amap.results]
+        dims = [e.position for e in results if isinstance(e, ir.AffineDimExpr)]
+        shape = ir.MemRefType(self.outputs[k].value.type).shape
+        return len(dims) == len(shape) == len(set(dims)) and all(
+            self.extents[d] == e for d, e in zip(dims, shape, strict=True)
+        )
 
     def loads(self, dims: Sequence[ir.Value]) -> Values:
         """The inputs at a point that the body uses."""

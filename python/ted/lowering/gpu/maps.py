@@ -41,24 +41,13 @@ def linear_thread(kernel: Launch) -> ir.Value:
 def run_points(work: Work, points: list[Values]) -> None:
     """Element-wise work at some points."""
     loaded = [work.loads(dims) for dims in points]
-    olds = [_old(work, dims) for dims in points]
+    olds = [work.before(dims) for dims in points]
     results = [
         work.values(dims, ins, outs) for dims, ins, outs in zip(points, loaded, olds, strict=True)
     ]
     for dims, values in zip(points, results, strict=True):
         for output, value in zip(work.outputs, values, strict=True):
             output.store(value, dims)
-
-
-def _old(work: Work, dims: Values) -> Values:
-    """What the results hold, where the body asks for it."""
-    if work.body is None:
-        return []
-    arguments = list(work.body.arguments)[len(work.inputs) :]
-    return [
-        output.load(dims) if list(argument.uses) else output.value
-        for output, argument in zip(work.outputs, arguments, strict=True)
-    ]
 
 
 def _lanes(work: Work, total: int) -> int:

@@ -1,48 +1,130 @@
-"""Reductions -> kernels whose order of summation depends on shapes only."""
+"""Reductions -> kernels whose order of summation depends on shapes only.
+
+A result belongs to one thread where neighbouring results lie side by side in the operands (sums
+over columns), or to a team of lanes or a whole block that walks along the row together. Few results
+of many points are made in two kernels: totals of chunks, then their totals.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from math import prod
 
+from ted.lowering.gpu.accesses import steps_along
 from ted.lowering.gpu.bodies import Values, Work
-from ted.lowering.gpu.launching import launch, only_if
+from ted.lowering.gpu.combining import Combiner, combiners
+from ted.lowering.gpu.launching import Launch, launch, only_if
 from ted.lowering.gpu.maps import THREADS, linear_thread
-from ted.lowering.gpu.points import below, delinearized
-from ted.mlir import ir
-from ted.schedules.emit import carried_loop
+from ted.lowering.gpu.points import below, delinearized, plus, times
+from ted.lowering.gpu.teams import WARP, joined_in_block, joined_in_warp
+from ted.mlir import arith, ir, memref, scf
+from ted.schedules.emit import carried_loop, constant
+
+SHORT_ROW = 16  # points that one thread takes even if its neighbours then read far apart
+LONG_ROW = 1024  # points from which a block works on one result
+# Threads that keep a large GPU busy; fewer results than that are split into chunks.
+BUSY = 1 << 16
+LEAST_CHUNK = 64  # points of a chunk for each thread of its team
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Threads on one result, and chunks of its points that are summed apart."""
+
+    team: int = 1
+    chunks: int = 1
+
+
+@dataclass(frozen=True)
+class Sum:
+    """`results` totals over `points` each, whatever they are of."""
+
+    results: int
+    points: int
+    start: Callable[[], Values]
+    step: Callable[[ir.Value, ir.Value, Values], Values]  # (result, point, totals) -> totals
+    finish: Callable[[ir.Value, Values], None]
+    combiners: Sequence[Combiner]
 
 
 def map_reduction(work: Work) -> None:
     """Build the kernels of a reduction."""
-    one_thread_each(work)
+    found = combiners(work)
+    if found is None:
+        one_thread_each(work)
+        return
+    plan = choose(work)
+    whole = whole_sum(work, found)
+    if plan.chunks == 1:
+        if plan.team == 1:
+            one_thread_each(work)
+        else:
+            _teams(whole, plan.team)
+        return
+    _in_chunks(whole, plan)
+
+
+def choose(work: Work) -> Plan:
+    """How many threads and chunks; a function of shapes and layouts."""
+    results = prod(work.extents[d] for d in work.outer)
+    points = prod(work.extents[d] for d in work.reductions)
+    if points <= SHORT_ROW or (results > 1 and _is_by_columns(work)):
+        chunks = min(BUSY // max(results, 1), points // LEAST_CHUNK)
+        return Plan(1, max(1, chunks if points > SHORT_ROW else 1))
+    team = WARP if points < LONG_ROW else THREADS
+    while team > points:
+        team //= 2
+    chunks = min(BUSY // (results * team), points // (team * LEAST_CHUNK))
+    return Plan(team, max(1, chunks))
+
+
+def _is_by_columns(work: Work) -> bool:
+    """Whether neighbouring results read neighbouring elements, more so than points in a row."""
+    across, along = work.outer[-1], work.reductions[-1]
+    operands = [o for o in work.inputs if o.amap is not None]
+    score = 0
+    for operand in operands:
+        right, down = (steps_along(operand, d, len(work.extents)) for d in (across, along))
+        score += int(right in (0, 1)) - int(down in (0, 1))
+    return score > 0 or (score == 0 and work.extents[across] >= WARP > work.extents[along])
+
+
+# ---- one thread each -----------------------------------------------------------------------------
 
 
 def one_thread_each(work: Work) -> None:
     """One thread for each result, which sums in the order of the loops."""
     extents = [work.extents[d] for d in work.outer]
     total = prod(extents)
-    threads = min(THREADS, max(32, -(-total // 32) * 32))
+    threads = min(THREADS, max(WARP, -(-total // WARP) * WARP))
     blocks = -(-total // threads)
     with launch(blocks, threads) as kernel:
         item = linear_thread(kernel)
         with only_if(None if total == blocks * threads else below(item, total)):
-            dims = _placed(work, delinearized(item, extents))
-            start = [o.load(dims) for o in work.outputs]
-            totals = serial(work, dims, work.reductions, start)
-            for output, value in zip(work.outputs, totals, strict=True):
-                output.store(value, dims)
+            one_result(work, delinearized(item, extents))
 
 
-def _placed(work: Work, outer: Values) -> Values:
-    """All dims of a point, the ones summed over as the first of the others (not used)."""
-    dims: Values = [outer[0] if outer else None] * len(work.extents)  # type: ignore[list-item]
+def one_result(work: Work, outer: Values) -> None:
+    """Sum one result in the order of the loops, and put it away."""
+    dims = placed(work, outer, [])
+    totals = _serial(work, dims, work.reductions, work.before(dims))
+    for output, value in zip(work.outputs, totals, strict=True):
+        output.store(value, dims)
+
+
+def placed(work: Work, outer: Values, inner: Values) -> Values:
+    """All dims of a point; without `inner`, for what does not depend on them."""
+    dims: list[ir.Value | None] = [None] * len(work.extents)
     for dim, value in zip(work.outer, outer, strict=True):
         dims[dim] = value
-    return dims
+    for dim, value in zip(work.reductions, inner, strict=False):
+        dims[dim] = value
+    zero = None if all(d is not None for d in dims) else constant(0)
+    return [d if d is not None else zero for d in dims]  # pyright: ignore[reportReturnType]
 
 
-def serial(work: Work, dims: Values, left: list[int], totals: Values) -> Values:
+def _serial(work: Work, dims: Values, left: list[int], totals: Values) -> Values:
     """Loops over the dims that are left, around the body."""
     if not left:
         return work.values(dims, work.loads(dims), totals)
@@ -50,6 +132,170 @@ def serial(work: Work, dims: Values, left: list[int], totals: Values) -> Values:
 
     def body(index: ir.Value, carried: Sequence[ir.Value]) -> Values:
         here = [*dims[:dim], index, *dims[dim + 1 :]]
-        return serial(work, here, inner, list(carried))
+        return _serial(work, here, inner, list(carried))
 
     return carried_loop(0, work.extents[dim], 1, totals, body)
+
+
+# ---- teams ---------------------------------------------------------------------------------------
+
+
+def whole_sum(work: Work, found: Sequence[Combiner]) -> Sum:
+    """The reduction with results and points as numbers."""
+    outer = [work.extents[d] for d in work.outer]
+    inner = [work.extents[d] for d in work.reductions]
+
+    def dims_of(result: ir.Value, point: ir.Value | None) -> Values:
+        rest = [] if point is None else delinearized(point, inner)
+        return placed(work, delinearized(result, outer), rest)
+
+    def step(result: ir.Value, point: ir.Value, totals: Values) -> Values:
+        dims = dims_of(result, point)
+        return work.values(dims, work.loads(dims), totals)
+
+    def finish(result: ir.Value, totals: Values) -> None:
+        dims = dims_of(result, None)
+        old = work.before(dims)
+        for k, output in enumerate(work.outputs):
+            output.store(found[k].join(old[k], totals[k]), dims)
+
+    return Sum(prod(outer), prod(inner), lambda: [c.identity() for c in found], step, finish, found)
+
+
+def _teams(whole: Sum, team: int) -> None:
+    """A kernel with `team` threads on each result."""
+    threads = max(team, min(THREADS, max(WARP, whole.results * team)))
+    blocks = -(-whole.results * team // threads)
+    with launch(blocks, threads) as kernel:
+        if team > WARP:
+            result, lane = kernel.block, kernel.thread
+            totals = _joined(kernel, whole, result, lane, team, (constant(0), None))
+            with only_if(is_zero(lane)):
+                whole.finish(result, totals)
+            return
+        item = linear_thread(kernel)
+        result = arith.DivUIOp(item, constant(team)).result
+        lane = arith.RemUIOp(item, constant(team)).result
+        is_full = blocks * threads == whole.results * team
+        team_results(whole, result, lane, team, is_full=is_full)
+
+
+def team_results(whole: Sum, result: ir.Value, lane: ir.Value, team: int, *, is_full: bool) -> None:
+    """One result for each team inside a warp; all lanes come here, also those without a result."""
+    inside = None if is_full else below(result, whole.results)
+    totals = _partial(whole, result, lane, team, inside)
+    totals = joined_in_warp(totals, whole.combiners, team)
+    first = is_zero(lane)
+    with only_if(first if inside is None else arith.AndIOp(first, inside).result):
+        whole.finish(result, totals)
+
+
+def is_zero(value: ir.Value) -> ir.Value:
+    """value == 0."""
+    return arith.CmpIOp(arith.CmpIPredicate.eq, value, constant(0)).result
+
+
+def _partial(
+    whole: Sum, result: ir.Value, lane: ir.Value, team: int, inside: ir.Value | None
+) -> Values:
+    """The points of one lane: lane, lane + team, ..; no points without a result."""
+    if inside is None:
+        return _strided(whole, result, lane, constant(whole.points), team)
+    branch = scf.IfOp(inside, [c.kind for c in whole.combiners], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        scf.YieldOp(_strided(whole, result, lane, constant(whole.points), team))
+    otherwise = branch.else_block
+    assert otherwise is not None, "made with an else block"
+    with ir.InsertionPoint(otherwise):
+        scf.YieldOp(whole.start())
+    return list(branch.results)
+
+
+def _strided(whole: Sum, result: ir.Value, first: ir.Value, end: ir.Value, step: int) -> Values:
+    return carried_loop(
+        first, end, step, whole.start(),
+        lambda point, totals: whole.step(result, point, list(totals)),
+    )  # fmt: skip
+
+
+Bounds = tuple[ir.Value, "ir.Value | None"]  # of points; None: to the last one
+
+
+def _joined(
+    kernel: Launch, whole: Sum, result: ir.Value, lane: ir.Value, team: int, bounds: Bounds
+) -> Values:
+    """The total of a result by a whole block."""
+    begin, end = bounds
+    stop = constant(whole.points) if end is None else end
+    totals = _strided(whole, result, plus(begin, lane), stop, team)
+    return joined_in_block(kernel, totals, whole.combiners)
+
+
+def block_result(kernel: Launch, whole: Sum, result: ir.Value) -> None:
+    """One result by all threads of the block."""
+    totals = _joined(kernel, whole, result, kernel.thread, kernel.threads, (constant(0), None))
+    with only_if(is_zero(kernel.thread)):
+        whole.finish(result, totals)
+
+
+# ---- chunks --------------------------------------------------------------------------------------
+
+
+def _in_chunks(whole: Sum, plan: Plan) -> None:
+    """Totals of chunks into a buffer, then their totals."""
+    length = -(-whole.points // plan.chunks)
+    chunks = -(-whole.points // length)
+    memories = [
+        memref.AllocOp(ir.MemRefType.get([chunks, whole.results], c.kind), [], []).result
+        for c in whole.combiners
+    ]
+
+    def put(chunk: ir.Value, result: ir.Value, totals: Values) -> None:
+        for memory, total in zip(memories, totals, strict=True):
+            memref.StoreOp(total, memory, [chunk, result])
+
+    if plan.team == 1:
+        _column_chunks(whole, chunks, length, put)
+    else:
+        _row_chunks(whole, plan.team, chunks, length, put)
+
+    def step(result: ir.Value, chunk: ir.Value, totals: Values) -> Values:
+        parts = [memref.LoadOp(m, [chunk, result]).result for m in memories]
+        return [c.join(t, p) for c, t, p in zip(whole.combiners, totals, parts, strict=True)]
+
+    last = Sum(whole.results, chunks, whole.start, step, whole.finish, whole.combiners)
+    _teams(last, 1 if plan.team == 1 and whole.results >= THREADS else min(WARP, _power(chunks)))
+
+
+def _power(number: int) -> int:
+    """The largest power of two up to a number."""
+    return 1 << (number.bit_length() - 1)
+
+
+Put = Callable[[ir.Value, ir.Value, Values], None]
+
+
+def _column_chunks(whole: Sum, chunks: int, length: int, put: Put) -> None:
+    total = chunks * whole.results
+    blocks = -(-total // THREADS)
+    with launch(blocks, THREADS) as kernel:
+        item = linear_thread(kernel)
+        with only_if(None if total == blocks * THREADS else below(item, total)):
+            chunk, result = delinearized(item, [chunks, whole.results])
+            begin, end = _bounds(chunk, length, whole.points)
+            put(chunk, result, _strided(whole, result, begin, end, 1))
+
+
+def _row_chunks(whole: Sum, team: int, chunks: int, length: int, put: Put) -> None:
+    with launch(chunks * whole.results, max(team, WARP)) as kernel:
+        chunk, result = delinearized(kernel.block, [chunks, whole.results])
+        bounds = _bounds(chunk, length, whole.points)
+        totals = _joined(kernel, whole, result, kernel.thread, max(team, WARP), bounds)
+        with only_if(is_zero(kernel.thread)):
+            put(chunk, result, totals)
+
+
+def _bounds(chunk: ir.Value, length: int, points: int) -> tuple[ir.Value, ir.Value]:
+    begin = times(chunk, length)
+    end = plus(begin, length)
+    return begin, arith.MinUIOp(end, constant(points)).result

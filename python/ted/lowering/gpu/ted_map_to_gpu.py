@@ -9,18 +9,26 @@ stay on the host. What is left there is allocations, loops with known bounds, la
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from ted.errors import CompileError
 from ted.lowering.gpu.bodies import work_of
+from ted.lowering.gpu.launching import only_if, sink_into
+from ted.lowering.gpu.loop_nests import map_loops
 from ted.lowering.gpu.maps import map_points
 from ted.lowering.gpu.reductions import map_reduction
+from ted.lowering.gpu.rows import map_rows
+from ted.lowering.gpu.starts import known_starts, structured
 from ted.mlir import ir
 from ted.schedules.memory_roots import VIEWS
-from ted.schedules.walking import functions
+from ted.schedules.walking import functions, operations
 
-_STRUCTURED = ("linalg.generic", "linalg.fill", "linalg.copy", "memref.copy")
-_HOST = ("memref.alloc", "memref.dealloc", "memref.get_global", "gpu.launch", "func.return")
+_HOST = ("memref.alloc", "memref.dealloc", "memref.get_global", "gpu.launch")
+_ENDS = ("func.return", "scf.yield")
+_STRUCTURED = ("linalg.generic", "linalg.fill", "linalg.copy", "memref.copy", "scf.forall")
+_SCALARS = ("scf.for", "scf.if", "memref.load", "memref.store")
+Starts = tuple["ir.Value | None", ...]
 
 
 @dataclass(frozen=True)
@@ -34,18 +42,116 @@ class TedMapToGpu:
 
 
 def _map_block(block: ir.Block) -> None:
-    for op in [o.operation for o in block.operations]:
-        if op.name in VIEWS or op.name in _HOST or op.name.startswith(("arith.", "affine.")):
-            continue
-        with ir.InsertionPoint(op), op.location:
-            _map(op)
+    """Put kernels in front of what computes, and drop that."""
+    found = [o.operation for o in block.operations if o.operation.name not in _ENDS]
+    starts = known_starts(found)
+    done: list[ir.Operation] = []
+    while found:
+        op, *found = found
+        if op in starts.folded:
+            done.append(op)
+        elif structured(op) or op.name == "scf.forall":
+            with ir.InsertionPoint(op), op.location:
+                _map(op, starts.of.get(op, ()))
+            done.append(op)
+        elif op.name in ("scf.for", "scf.if") and operations(op, *_STRUCTURED):
+            _map_inside(op)
+        elif not _is_of_the_host(op):
+            group = _group(op, found)
+            found = found[len(group) - 1 :]
+            with ir.InsertionPoint(op), op.location:
+                map_loops(group)
+            done += group
+    for op in reversed(done):
         op.erase()
 
 
-def _map(op: ir.Operation) -> None:
+def _is_of_the_host(op: ir.Operation) -> bool:
+    if op.name in VIEWS or op.name in _HOST:
+        return True
+    if not op.name.startswith(("arith.", "affine.")):
+        return False
+    # Conditions and numbers of loops; arithmetic on elements belongs to its loads and stores.
+    return all(isinstance(o.owner, ir.Block) or _is_pure(o.owner.operation) for o in op.operands)
+
+
+def _is_pure(op: ir.Operation) -> bool:
+    if not op.name.startswith(("arith.", "affine.")):
+        return False
+    owners = [o.owner for o in op.operands]
+    return all(isinstance(o, ir.Block) or _is_pure(o.operation) for o in owners)
+
+
+def _group(op: ir.Operation, later: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """An operation and all up to the last one that needs a scalar from one of them."""
+    group = [op]
+    end, k = _last_use([op], later), 0
+    while k < end:
+        group.append(later[k])
+        k += 1
+        end = max(end, _last_use([later[k - 1]], later))
+    return group
+
+
+def _last_use(ops: Sequence[ir.Operation], later: Sequence[ir.Operation]) -> int:
+    """How many of the later operations there are up to the last that uses a scalar of these."""
+    users: set[ir.Operation] = set()
+    for op in ops:
+        if op.name in VIEWS or op.name in _HOST:
+            continue
+        for result in op.results:
+            users |= {_top(use.owner.operation, op.block) for use in result.uses}
+    return max((k + 1 for k, o in enumerate(later) if o in users), default=0)
+
+
+def _top(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    while op.block != block:
+        parent = op.parent
+        assert parent is not None, "a use is inside the block of the value"
+        op = parent.operation
+    return op
+
+
+def _map_inside(op: ir.Operation) -> None:
+    """A loop stays on the host; a condition goes into the kernels that it is around."""
+    for region in op.regions:
+        for block in region.blocks:
+            _map_block(block)
+    if op.name != "scf.if":
+        return
+    if len(op.results) or len(op.regions[1].blocks):
+        raise CompileError(f"gpu: a condition around kernels has one side, got {op}")
+    condition = op.operands[0]
+    for inner in [o.operation for o in op.regions[0].blocks[0].operations][:-1]:
+        if inner.name == "gpu.launch":
+            _guard(inner, condition)
+        inner.move_before(op)
+    op.erase()
+
+
+def _guard(kernel: ir.Operation, condition: ir.Value) -> None:
+    """Run the body of a kernel only where a condition of the host holds."""
+    block = kernel.regions[0].blocks[0]
+    *body, end = [o.operation for o in block.operations]
+    with ir.InsertionPoint(end), kernel.location, only_if(condition):
+        pass
+    branch = [o.operation for o in block.operations][-2]
+    target = branch.regions[0].blocks[0].operations[0].operation
+    for op in body:
+        op.move_before(target)
+    sink_into(kernel)
+
+
+def _map(op: ir.Operation, starts: Starts) -> None:
+    if op.name == "scf.forall":
+        map_rows(op)
+        return
+    if op.name == "memref.copy" and op.operands[0] == op.operands[1]:
+        return
     work = work_of(op)
     if work is None:
         raise CompileError(f"gpu: no kernel for {op.name}, got {op}")
+    work = replace(work, starts=starts)
     if work.reductions:
         map_reduction(work)
     else:

@@ -1,0 +1,24 @@
+"""How operands move in memory along the dims of a box."""
+
+from __future__ import annotations
+
+from ted.lowering.affine_forms import linear
+from ted.lowering.gpu.bodies import Operand
+from ted.schedules.linalg_contraction import element_strides
+
+FAR = 1 << 30  # a step that is not known, or not the same everywhere
+
+
+def steps_along(operand: Operand, dim: int, rank: int) -> int:
+    """By how many elements an access moves when a dim advances; FAR when it depends."""
+    assert operand.amap is not None, "a scalar does not move"
+    strides = element_strides(operand.value.type)
+    if strides is None:
+        return FAR
+    total = 0
+    for expr, stride in zip(operand.amap.results, strides, strict=True):
+        form = linear(expr, rank)
+        if form is None:
+            return FAR
+        total += form[0][dim] * stride
+    return total

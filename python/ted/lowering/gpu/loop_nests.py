@@ -1,0 +1,142 @@
+"""Loop nests over scalars -> one kernel: a thread for each point of the loops that are parallel.
+
+Before: `scf.for %i ... { scf.for %j = %i to ... {...} {ted.parallel} } {ted.parallel}`
+After: a thread for each (i, j) of the box around the triangle, with `scf.if` where the box is
+larger. Other loops stay as they are, inside the thread: iterations of a parallel loop touch
+different elements, so each thread runs them in the same order as one processor would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ted.lowering.gpu.index_ranges import Range, range_of
+from ted.lowering.gpu.launching import launch, only_if
+from ted.lowering.gpu.maps import THREADS, linear_thread
+from ted.lowering.gpu.points import below, delinearized, plus
+from ted.lowering.gpu.teams import WARP
+from ted.lowering.loops import PARALLEL
+from ted.mlir import arith, ir, scf
+from ted.schedules.walking import constant_of
+
+
+@dataclass(frozen=True)
+class _Counter:
+    """A parallel loop, and a range that holds all values of its counter."""
+
+    loop: ir.Operation
+    range: Range
+
+    @property
+    def extent(self) -> int:
+        return self.range[1] - self.range[0] + 1
+
+
+def map_loops(operations: Sequence[ir.Operation]) -> None:
+    """Build the kernel of operations that stand one after the other, scalars and loops."""
+    counters = _parallel(operations)
+    extents = [c.extent for c in counters]
+    total = prod(extents)
+    threads = min(THREADS, max(WARP, -(-total // WARP) * WARP)) if counters else 1
+    blocks = -(-total // threads)
+    with launch(blocks, threads) as kernel:
+        item = linear_thread(kernel)
+        with only_if(None if total == blocks * threads else below(item, total)):
+            values = [
+                plus(v, c.range[0])
+                for v, c in zip(delinearized(item, extents), counters, strict=True)
+            ]
+            copies = _copied(operations)
+            for counter, value in zip(_parallel_loops(copies, len(counters)), values, strict=True):
+                _inline(counter, value)
+
+
+def _parallel(operations: Sequence[ir.Operation]) -> list[_Counter]:
+    """The loops that become threads, outermost first: a chain, in a single loop nest."""
+    if len(operations) != 1:
+        return []
+    chain: list[_Counter] = []
+    for loop in _marked(operations):
+        around = range_of(loop.regions[0].blocks[0].arguments[0])
+        if around is None or (chain and not _is_inside(loop, chain[-1].loop)):
+            break
+        chain.append(_Counter(loop, around))
+    return chain
+
+
+def _parallel_loops(operations: Sequence[ir.Operation], count: int) -> list[ir.Operation]:
+    return _marked(operations)[:count]
+
+
+def _marked(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """Loops with the mark, in the order of the text, outer ones before inner ones."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        is_unit = op.name == "scf.for" and constant_of(op.operands[2]) == 1
+        if is_unit and PARALLEL in op.attributes and not len(op.results):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    for op in operations:
+        op.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
+    parent = op.parent
+    while parent is not None:
+        if parent.operation == outer:
+            return True
+        parent = parent.operation.parent
+    return False
+
+
+def _copied(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+    known: dict[ir.Value, ir.Value] = {}
+    copies = []
+    for op in operations:
+        copy = op.clone().operation
+        _use(copy, known)
+        known.update(zip(op.results, copy.results, strict=True))
+        copies.append(copy)
+    return copies
+
+
+def _use(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        for k, operand in enumerate(inner.operands):
+            if operand in known:
+                inner.operands[k] = known[operand]
+        return ir.WalkResult.ADVANCE
+
+    if known:
+        op.walk(visit)
+
+
+def _inline(loop: ir.Operation, value: ir.Value) -> None:
+    """Run the body of a loop once, at one value of its counter, if the loop comes there."""
+    lower, upper = loop.operands[0], loop.operands[1]
+    block = loop.regions[0].blocks[0]
+    low, high = range_of(lower), range_of(upper)
+    # A range of one value at both ends is the box itself.
+    exact = low is not None and high is not None and low[0] == low[1] and high[0] == high[1]
+    with ir.InsertionPoint(loop), loop.location:
+        condition = None
+        if not exact:
+            above = arith.CmpIOp(arith.CmpIPredicate.sle, lower, value).result
+            under = arith.CmpIOp(arith.CmpIPredicate.slt, value, upper).result
+            condition = arith.AndIOp(above, under).result
+        *body, end = [o.operation for o in block.operations]
+        target = loop
+        if condition is not None:
+            branch = scf.IfOp(condition)
+            with ir.InsertionPoint(branch.then_block):
+                target = scf.YieldOp([]).operation
+        block.arguments[0].replace_all_uses_with(value)
+        for op in body:
+            op.move_before(target)
+    loop.erase()
+    del end

@@ -1,0 +1,209 @@
+"""A loop over rows -> one kernel, a block for each row, whose temporaries are in shared memory.
+
+Before: `scf.forall (%i) in (512) { alloc; linalg.generic ...; linalg.generic ... }`
+After: `gpu.launch blocks(512)`: the threads of the block share the points of each operation, and
+wait for each other between operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+from ted.errors import CompileError
+from ted.lowering.gpu.bodies import Work, work_of
+from ted.lowering.gpu.combining import combiners
+from ted.lowering.gpu.launching import Launch, launch, only_if
+from ted.lowering.gpu.maps import byte_width, run_points
+from ted.lowering.gpu.points import below, delinearized, plus, times
+from ted.lowering.gpu.reductions import Sum, block_result, one_result, team_results, whole_sum
+from ted.lowering.gpu.starts import known_starts, structured
+from ted.lowering.gpu.teams import WARP
+from ted.mlir import arith, gpu, ir, memref, scf
+from ted.schedules.emit import constant
+from ted.schedules.memory_roots import VIEWS
+
+MOST_THREADS = 256
+POINTS_OF_A_THREAD = 4
+SHARED_BYTES = 32 << 10  # temporaries beyond go to a buffer with a part for each block
+
+
+def map_rows(op: ir.Operation) -> None:
+    """Build the kernel of an `scf.forall`, before it."""
+    extents = list(ir.DenseI64ArrayAttr(op.attributes["staticUpperBound"]))
+    block = op.regions[0].blocks[0]
+    operations = [o.operation for o in block.operations]
+    works = [w for w in (work_of(o) for o in operations if structured(o)) if w is not None]
+    points = max((prod(w.extents) for w in works), default=1)
+    threads = min(MOST_THREADS, max(WARP, _warps(points)))
+    places = _places(operations, prod(extents))
+    with launch(prod(extents), threads) as kernel:
+        _Row(kernel, block, places).build(extents)
+
+
+def _warps(points: int) -> int:
+    """Threads for so many points: a multiple of a warp."""
+    return -(-points // (WARP * POINTS_OF_A_THREAD)) * WARP
+
+
+def _places(operations: list[ir.Operation], blocks: int) -> dict[ir.Operation, ir.Value]:
+    """Buffers, with a part per block, for the temporaries that do not fit into shared memory."""
+    left, found = SHARED_BYTES, {}
+    for op in sorted((o for o in operations if o.name == "memref.alloc"), key=lambda o: _bytes(o)):
+        if _bytes(op) <= left:
+            left -= _bytes(op)
+            continue
+        kind = ir.MemRefType(op.results[0].type)
+        whole = ir.MemRefType.get([blocks, *kind.shape], kind.element_type)
+        found[op] = memref.AllocOp(whole, [], []).result
+    return found
+
+
+def _bytes(op: ir.Operation) -> int:
+    kind = ir.MemRefType(op.results[0].type)
+    return prod(kind.shape) * byte_width(kind.element_type)
+
+
+class _Row:
+    def __init__(
+        self, kernel: Launch, source: ir.Block, places: dict[ir.Operation, ir.Value]
+    ) -> None:
+        self.kernel = kernel
+        self.source = source
+        self.places = places
+        self.known: dict[ir.Value, ir.Value] = {}
+
+    def build(self, extents: list[int]) -> None:
+        counters = delinearized(self.kernel.block, extents)
+        self.known.update(zip(self.source.arguments, counters, strict=True))
+        operations = [o.operation for o in self.source.operations][:-1]
+        starts = known_starts(operations)
+        for op in operations:
+            if op in starts.folded:
+                continue
+            if op.name == "memref.alloc":
+                self.known[op.results[0]] = self._memory(op)
+            elif structured(op):
+                self._work(op, starts.of.get(op, ()))
+            elif op.name in VIEWS or op.name.startswith(("arith.", "affine.")):
+                self._copy(op)
+            elif op.name != "memref.dealloc":
+                raise CompileError(f"gpu: no code for {op.name} in a loop over rows, got {op}")
+
+    def _memory(self, op: ir.Operation) -> ir.Value:
+        kind = ir.MemRefType(op.results[0].type)
+        if op not in self.places:
+            return self.kernel.shared(kind.shape, kind.element_type)
+        rank = len(kind.shape)
+        part = memref.subview(
+            self.places[op], [self.kernel.block, *[0] * rank], [1, *kind.shape], [1] * (rank + 1)
+        )
+        shape = ir.MemRefType(part.type)
+        strides, offset = shape.get_strides_and_offset()
+        layout = ir.StridedLayoutAttr.get(offset, strides[1:])
+        flat = ir.MemRefType.get(kind.shape, kind.element_type, layout=layout)
+        rows = [[0, 1], *[[k] for k in range(2, rank + 1)]]
+        return memref.CollapseShapeOp(flat, part, rows).result
+
+    def _copy(self, op: ir.Operation) -> None:
+        copy = op.clone().operation
+        for k, operand in enumerate(op.operands):
+            copy.operands[k] = self.known.get(operand, operand)
+        if op.name in VIEWS:
+            copy = _viewed(copy)
+        self.known.update(zip(op.results, copy.results, strict=True))
+
+    def _work(self, op: ir.Operation, starts: tuple[ir.Value | None, ...]) -> None:
+        if op.name == "memref.copy" and op.operands[0] == op.operands[1]:
+            return
+        copy = op.clone().operation
+        for k, operand in enumerate(op.operands):
+            copy.operands[k] = self.known.get(operand, operand)
+        for inner in _inside(copy):
+            for k, operand in enumerate(inner.operands):
+                if operand in self.known:
+                    inner.operands[k] = self.known[operand]
+        work = work_of(copy)
+        if work is None:
+            raise CompileError(f"gpu: operations of a row have known extents, got {op}")
+        inherited = tuple(s and self.known.get(s, s) for s in starts)
+        self._run(replace(work, starts=inherited))
+        copy.erase()
+        gpu.BarrierOp()
+
+    def _run(self, work: Work) -> None:
+        if not work.reductions:
+            self._points(work)
+            return
+        found = combiners(work)
+        results = prod(work.extents[d] for d in work.outer)
+        points = prod(work.extents[d] for d in work.reductions)
+        if found is None or points <= WARP // 4 or results >= self.kernel.threads:
+            self._each(results, lambda k: one_result(work, self._outer(work, k)))
+            return
+        whole = whole_sum(work, found)
+        if results == 1:
+            block_result(self.kernel, whole, constant(0))
+            return
+        self._by_warps(results, whole)
+
+    def _outer(self, work: Work, result: ir.Value) -> list[ir.Value]:
+        return delinearized(result, [work.extents[d] for d in work.outer])
+
+    def _by_warps(self, results: int, whole: Sum) -> None:
+        """A warp for each result; every warp goes round equally often, since all lanes shuffle."""
+        warps = self.kernel.threads // WARP
+        warp = arith.DivUIOp(self.kernel.thread, constant(WARP)).result
+        lane = arith.RemUIOp(self.kernel.thread, constant(WARP)).result
+        rounds = -(-results // warps)
+
+        loop = scf.ForOp(constant(0), constant(rounds), constant(1))
+        with ir.InsertionPoint(loop.body):
+            result = plus(times(loop.induction_variable, warps), warp)
+            team_results(whole, result, lane, WARP, is_full=rounds * warps == results)
+            scf.YieldOp([])
+
+    def _points(self, work: Work) -> None:
+        total = prod(work.extents)
+        self._each(total, lambda k: run_points(work, [delinearized(k, work.extents)]))
+
+    def _each(self, count: int, body: Callable[[ir.Value], None]) -> None:
+        """The threads share `count` things."""
+        thread, threads = self.kernel.thread, self.kernel.threads
+        if count <= threads:
+            with only_if(None if count == threads else below(thread, count)):
+                body(thread)
+            return
+        loop = scf.ForOp(thread, constant(count), constant(threads))
+        with ir.InsertionPoint(loop.body):
+            body(loop.induction_variable)
+            scf.YieldOp([])
+
+
+def _inside(op: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        if inner != op:
+            found.append(inner)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
+def _viewed(op: ir.Operation) -> ir.Operation:
+    """A view whose source has changed its memory space or layout: with the type that follows."""
+    source, old = ir.MemRefType(op.operands[0].type), ir.MemRefType(op.results[0].type)
+    if source.memory_space == old.memory_space:
+        return op
+    kind = ir.MemRefType.get(
+        old.shape, old.element_type, layout=old.layout, memory_space=source.memory_space
+    )
+    made = ir.Operation.create(
+        op.name, results=[kind], operands=list(op.operands),
+        attributes={name: op.attributes[name] for name in op.attributes},
+    )  # fmt: skip
+    op.erase()
+    return made
