@@ -1,0 +1,455 @@
+"""A CUDA driver without a GPU: streams, events, graphs, modules and memory, as libcuda has them.
+
+Before: `f(x)` says "no CUDA driver"      After: with using(EmulatedDriver(machine)): f(x) computes
+
+The runtime talks to it as to the real library: same functions, same arguments, same codes. Work of
+a stream is done as late as the rules allow (when somebody waits for it), so that a wait that is
+missing shows as wrong numbers. What kernels do, and the memory of the device, are the machine's.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from ted.runtime.cuda import host_memory
+from ted.runtime.cuda.prototypes import (
+    CAPABILITY_MAJOR,
+    CAPABILITY_MINOR,
+    FUNCTION_MAX_DYNAMIC_SHARED,
+    FUNCTION_SHARED_BYTES,
+    INVALID_PTX,
+    OUT_OF_MEMORY,
+    SHARED_PER_BLOCK_OPTIN,
+    SUCCESS,
+)
+
+INVALID_VALUE, NOT_FOUND, NOT_READY, LAUNCH_FAILED = 1, 500, 600, 719
+CAPTURE_UNSUPPORTED, CAPTURE_ISOLATION = 900, 905
+_NAMES = {
+    1: "CUDA_ERROR_INVALID_VALUE", 2: "CUDA_ERROR_OUT_OF_MEMORY", 218: "CUDA_ERROR_INVALID_PTX",
+    222: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", 500: "CUDA_ERROR_NOT_FOUND",
+    600: "CUDA_ERROR_NOT_READY", 719: "CUDA_ERROR_LAUNCH_FAILED",
+    900: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", 905: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
+}  # fmt: skip
+_UNASKED_SHARED = 48 * 1024
+
+
+class Machine(Protocol):
+    """Memory and kernels of the device that is emulated."""
+
+    def allocate(self, size: int) -> int:
+        """The address of new memory."""
+        ...
+
+    def free(self, address: int) -> None:
+        """Take memory back."""
+        ...
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of the device."""
+        ...
+
+    def write(self, address: int, data: bytes) -> None:
+        """Put bytes on the device."""
+        ...
+
+    def load(self, ptx: str) -> Any:
+        """A module of kernels; raises ValueError with the log when the text is not valid."""
+        ...
+
+    def kernel(self, module: Any, name: str) -> tuple[Sequence[int], int]:
+        """Sizes of a kernel's parameters, and its bytes of fixed shared memory; KeyError."""
+        ...
+
+    def launch(
+        self, module: Any, name: str, grid: tuple[int, ...], block: tuple[int, ...], shared: int,
+        arguments: list[bytes],
+    ) -> None:  # fmt: skip
+        """Run a kernel to its end; raises what it finds wrong."""
+        ...
+
+
+@dataclass
+class _Stream:
+    work: deque[Callable[[], None]] = field(default_factory=deque)
+    recording: list[Callable[[], None]] | None = None  # what a capture has so far
+
+
+@dataclass
+class _Event:
+    stream: int = 0
+    done: bool = True
+    recorded_in: Any = None  # the capture that it belongs to
+
+
+@dataclass
+class _Function:
+    module: Any
+    name: str
+    sizes: Sequence[int]
+    shared: int
+    most_dynamic: int = _UNASKED_SHARED
+
+
+class EmulatedDriver:
+    """The functions of libcuda for one device; `log` has what streams were given, in order.
+
+    `fault` is the latest exception of a kernel; from then on every function fails, as with a real
+    device. `capability`, `shared_bytes` and `memory_bytes` are those of the device.
+    """
+
+    def __init__(
+        self,
+        machine: Machine,
+        capability: tuple[int, int] = (9, 0),
+        memory_bytes: int = 1 << 40,
+        shared_bytes: int = 232448,
+        devices: int = 1,
+    ) -> None:
+        self.machine = machine
+        self.capability = capability
+        self.memory_bytes = memory_bytes
+        self.shared_bytes = shared_bytes
+        self.devices = devices
+        self.log: list[tuple[Any, ...]] = []
+        self.fault: Exception | None = None
+        self.allocated: dict[int, int] = {}
+        self.current: list[int] = []
+        self._streams: dict[int, _Stream] = {0: _Stream()}
+        self._objects: dict[int, Any] = {}
+        self._next = 0x1000
+
+    # ---- objects, errors -------------------------------------------------------------------------
+
+    def _new(self, thing: Any) -> int:
+        self._next += 16
+        self._objects[self._next] = thing
+        return self._next
+
+    def _give(self, place: Any, value: int | float | bytes) -> int:
+        host_memory.write_result(place, value)
+        return SUCCESS
+
+    def cuGetErrorName(self, code: int, place: Any) -> int:
+        """Documented by the driver, as are all functions below."""
+        return self._give(place, _NAMES.get(code, f"CUDA_ERROR_{code}").encode())
+
+    def cuGetErrorString(self, code: int, place: Any) -> int:
+        """The fault of a kernel, or words for a code."""
+        return self._give(place, str(self.fault or _NAMES.get(code, "unknown")).encode())
+
+    # ---- device and context ----------------------------------------------------------------------
+
+    def cuInit(self, flags: int) -> int:
+        """Always there."""
+        return SUCCESS if flags == 0 else INVALID_VALUE
+
+    def cuDriverGetVersion(self, place: Any) -> int:
+        """CUDA 13.0."""
+        return self._give(place, 13000)
+
+    def cuDeviceGetCount(self, place: Any) -> int:
+        """As many as were asked for; all share one memory."""
+        return self._give(place, self.devices)
+
+    def cuDeviceGet(self, place: Any, ordinal: int) -> int:
+        """The handle of a device is its number."""
+        return self._give(place, ordinal)
+
+    def cuDeviceGetName(self, text: Any, size: int, device: int) -> int:
+        """Says that it is none."""
+        text.value = b"emulated device"[: size - 1]
+        return SUCCESS
+
+    def cuDeviceGetAttribute(self, place: Any, attribute: int, device: int) -> int:
+        """Those that the runtime asks for."""
+        known = {
+            CAPABILITY_MAJOR: self.capability[0],
+            CAPABILITY_MINOR: self.capability[1],
+            SHARED_PER_BLOCK_OPTIN: self.shared_bytes,
+        }
+        return self._give(place, known[attribute]) if attribute in known else INVALID_VALUE
+
+    def cuDevicePrimaryCtxRetain(self, place: Any, device: int) -> int:
+        """A context per device."""
+        return self._give(place, 0xC000 + device)
+
+    def cuCtxGetCurrent(self, place: Any) -> int:
+        """The top of the stack."""
+        return self._give(place, self.current[-1] if self.current else 0)
+
+    def cuCtxPushCurrent_v2(self, context: int) -> int:
+        """Make a context current."""
+        self.current.append(context)
+        return SUCCESS
+
+    def cuCtxPopCurrent_v2(self, place: Any) -> int:
+        """Undo a push."""
+        return self._give(place, self.current.pop()) if self.current else INVALID_VALUE
+
+    def cuCtxSynchronize(self) -> int:
+        """Do everything that is waiting."""
+        for stream in list(self._streams):
+            self._drain(stream)
+        return self._status()
+
+    # ---- memory ----------------------------------------------------------------------------------
+
+    def cuMemAlloc_v2(self, place: Any, size: int) -> int:
+        """Memory of the machine, within the bytes of the device."""
+        if size <= 0:
+            return INVALID_VALUE
+        if sum(self.allocated.values()) + size > self.memory_bytes:
+            return OUT_OF_MEMORY
+        address = self.machine.allocate(size)
+        self.allocated[address] = size
+        return self._give(place, address)
+
+    def cuMemFree_v2(self, address: int) -> int:
+        """Wait, as the driver does, and take the memory back."""
+        self.cuCtxSynchronize()
+        if self.allocated.pop(address, None) is None:
+            return INVALID_VALUE
+        self.machine.free(address)
+        return SUCCESS
+
+    def cuMemHostAlloc(self, place: Any, size: int, flags: int) -> int:
+        """Memory of the host."""
+        memory = host_memory.pinned(size)
+        self._objects[host_memory.address_of(memory)] = memory
+        return self._give(place, host_memory.address_of(memory))
+
+    def cuMemFreeHost(self, address: int) -> int:
+        """Take it back."""
+        return SUCCESS if self._objects.pop(address, None) is not None else INVALID_VALUE
+
+    def cuMemcpyHtoDAsync_v2(self, target: int, source: Any, size: int, stream: int) -> int:
+        """Pageable memory of the host is staged: read now, written later."""
+        data = host_memory.read(source, size)
+        return self._do(stream, lambda: self.machine.write(target, data), ("HtoD", target, size))
+
+    def cuMemcpyDtoHAsync_v2(self, target: Any, source: int, size: int, stream: int) -> int:
+        """Copy to the host, later."""
+        return self._do(
+            stream,
+            lambda: host_memory.write(target, self.machine.read(source, size)),
+            ("DtoH", source, size),
+        )
+
+    def cuMemcpyDtoDAsync_v2(self, target: int, source: int, size: int, stream: int) -> int:
+        """Copy on the device."""
+        return self._do(
+            stream,
+            lambda: self.machine.write(target, self.machine.read(source, size)),
+            ("DtoD", target, source, size),
+        )
+
+    def _fill(self, address: int, value: bytes, count: int, stream: int) -> int:
+        return self._do(
+            stream, lambda: self.machine.write(address, value * count), ("fill", address, value)
+        )
+
+    def cuMemsetD8Async(self, address: int, value: int, count: int, stream: int) -> int:
+        """Fill with a byte."""
+        return self._fill(address, struct.pack("<B", value), count, stream)
+
+    def cuMemsetD16Async(self, address: int, value: int, count: int, stream: int) -> int:
+        """Fill with two bytes."""
+        return self._fill(address, struct.pack("<H", value), count, stream)
+
+    def cuMemsetD32Async(self, address: int, value: int, count: int, stream: int) -> int:
+        """Fill with four bytes."""
+        return self._fill(address, struct.pack("<I", value), count, stream)
+
+    # ---- modules and launches --------------------------------------------------------------------
+
+    def cuModuleLoadDataEx(
+        self, place: Any, text: bytes, count: int, options: Any, values: Any
+    ) -> int:
+        """Parse the PTX."""
+        try:
+            return self._give(place, self._new(self.machine.load(text.decode())))
+        except ValueError as error:
+            host_memory.write(values[0], str(error).encode()[:1000] + b"\0")
+            return INVALID_PTX
+
+    def cuModuleUnload(self, module: int) -> int:
+        """Forget the module."""
+        return SUCCESS if self._objects.pop(module, None) is not None else INVALID_VALUE
+
+    def cuModuleGetFunction(self, place: Any, module: int, name: bytes) -> int:
+        """A kernel by name."""
+        try:
+            sizes, shared = self.machine.kernel(self._objects[module], name.decode())
+        except KeyError:
+            return NOT_FOUND
+        made = _Function(self._objects[module], name.decode(), sizes, shared)
+        return self._give(place, self._new(made))
+
+    def cuFuncGetAttribute(self, place: Any, attribute: int, function: int) -> int:
+        """Fixed shared memory."""
+        if attribute != FUNCTION_SHARED_BYTES:
+            return INVALID_VALUE
+        return self._give(place, self._objects[function].shared)
+
+    def cuFuncSetAttribute(self, function: int, attribute: int, value: int) -> int:
+        """Allow more dynamic shared memory."""
+        fixed = self._objects[function].shared
+        if attribute != FUNCTION_MAX_DYNAMIC_SHARED or fixed + value > self.shared_bytes:
+            return INVALID_VALUE
+        self._objects[function].most_dynamic = value
+        return SUCCESS
+
+    def cuLaunchKernel(
+        self, function: int, gx: int, gy: int, gz: int, bx: int, by: int, bz: int, shared: int,
+        stream: int, params: Any, extra: Any,
+    ) -> int:  # fmt: skip
+        """Read the arguments now, run the kernel later."""
+        called: _Function = self._objects[function]
+        grid, block = (gx, gy, gz), (bx, by, bz)
+        if shared > called.most_dynamic or min(*grid, *block) < 1 or bx * by * bz > 1024:
+            return INVALID_VALUE
+        arguments = host_memory.read_arguments(params, called.sizes)
+        return self._do(
+            stream,
+            lambda: self.machine.launch(called.module, called.name, grid, block, shared, arguments),
+            ("launch", called.name, grid, block, shared, arguments),
+        )
+
+    def cuTensorMapEncodeTiled(
+        self, place: Any, dtype: int, rank: int, address: int, dims: Any, strides: Any, box: Any,
+        element_strides: Any, interleave: int, swizzle: int, promotion: int, fill: int,
+    ) -> int:  # fmt: skip
+        """128 bytes that only this machine reads: all fields, packed."""
+        if place % 64 or address % 16:
+            return INVALID_VALUE
+        fields = [*dims[:rank], *strides[: rank - 1], *box[:rank], *element_strides[:rank]]
+        packed = struct.pack("<QBBBB", address, dtype, rank, swizzle, fill)
+        narrow = struct.pack(f"<{rank}I{rank - 1}Q{rank}H{rank}B", *fields)
+        host_memory.write(place, (packed + narrow).ljust(128, b"\0")[:128])
+        return SUCCESS
+
+    # ---- streams and events ----------------------------------------------------------------------
+
+    def cuStreamCreate(self, place: Any, flags: int) -> int:
+        """A stream."""
+        self._next += 16
+        self._streams[self._next] = _Stream()
+        return self._give(place, self._next)
+
+    def cuStreamSynchronize(self, stream: int) -> int:
+        """Do the work of a stream."""
+        if self._streams[stream].recording is not None:
+            return CAPTURE_UNSUPPORTED
+        self._drain(stream)
+        return self._status()
+
+    def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> int:
+        """Later work of the stream comes behind the event."""
+        waited: _Event = self._objects[event]
+        if self._streams[stream].recording is not waited.recorded_in:
+            return CAPTURE_ISOLATION
+        return self._do(stream, lambda: self._reach(waited), ("wait", stream, waited.stream))
+
+    def cuEventCreate(self, place: Any, flags: int) -> int:
+        """An event that has happened."""
+        return self._give(place, self._new(_Event()))
+
+    def cuEventRecord(self, event: int, stream: int) -> int:
+        """The event happens when the stream gets here."""
+        made = self._objects[event] = _Event(stream, False, self._streams[stream].recording)
+
+        def happen() -> None:
+            made.done = True
+
+        return self._do(stream, happen, ("record", stream))
+
+    def cuEventQuery(self, event: int) -> int:
+        """Whether it has happened."""
+        return SUCCESS if self._objects[event].done else NOT_READY
+
+    def cuEventSynchronize(self, event: int) -> int:
+        """Wait for it."""
+        self._reach(self._objects[event])
+        return self._status()
+
+    def cuEventElapsedTime(self, place: Any, start: int, end: int) -> int:
+        """A millisecond: nothing here says how fast a device is."""
+        done = self._objects[start].done and self._objects[end].done
+        return self._give(place, 1.0) if done else NOT_READY
+
+    def cuEventDestroy_v2(self, event: int) -> int:
+        """Forget it; what waits for it still does."""
+        return SUCCESS if self._objects.pop(event, None) else INVALID_VALUE
+
+    # ---- graphs ----------------------------------------------------------------------------------
+
+    def cuStreamBeginCapture_v2(self, stream: int, mode: int) -> int:
+        """From here on work of the stream is recorded."""
+        if stream == 0 or self._streams[stream].recording is not None:
+            return CAPTURE_UNSUPPORTED
+        self._streams[stream].recording = []
+        return SUCCESS
+
+    def cuStreamEndCapture(self, stream: int, place: Any) -> int:
+        """What was recorded."""
+        recorded, self._streams[stream].recording = self._streams[stream].recording, None
+        return INVALID_VALUE if recorded is None else self._give(place, self._new(recorded))
+
+    def cuGraphInstantiateWithFlags(self, place: Any, graph: int, flags: int) -> int:
+        """A graph that can be launched."""
+        return self._give(place, self._new(list(self._objects[graph])))
+
+    def cuGraphLaunch(self, graph: int, stream: int) -> int:
+        """All recorded work, in order."""
+        recorded = list(self._objects[graph])
+
+        def replay() -> None:
+            for work in recorded:
+                work()
+
+        return self._do(stream, replay, ("graph", len(recorded)))
+
+    def cuGraphDestroy(self, graph: int) -> int:
+        """Forget it."""
+        return SUCCESS if self._objects.pop(graph, None) is not None else INVALID_VALUE
+
+    def cuGraphExecDestroy(self, graph: int) -> int:
+        """Forget it."""
+        return self.cuGraphDestroy(graph)
+
+    # ---- the order of work -----------------------------------------------------------------------
+
+    def _do(self, stream: int, work: Callable[[], None], entry: tuple[Any, ...]) -> int:
+        if self.fault:
+            return LAUNCH_FAILED
+        if stream not in self._streams:
+            return INVALID_VALUE
+        self.log.append((*entry, stream))
+        found = self._streams[stream]
+        (found.work if found.recording is None else found.recording).append(work)
+        return SUCCESS
+
+    def _drain(self, stream: int) -> None:
+        work = self._streams[stream].work
+        while work:
+            self._perform(work.popleft())
+
+    def _reach(self, event: _Event) -> None:
+        work = self._streams[event.stream].work
+        while work and not event.done:
+            self._perform(work.popleft())
+
+    def _perform(self, work: Callable[[], None]) -> None:
+        if self.fault is None:
+            try:
+                work()
+            except Exception as error:
+                self.fault = error
+
+    def _status(self) -> int:
+        return LAUNCH_FAILED if self.fault else SUCCESS

@@ -1,0 +1,136 @@
+"""Graphs: calls are recorded once and replayed, with the memory they were recorded with."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+
+from ted.errors import ExecutionError
+from ted.runtime.cuda.arguments import copy, device_array
+from ted.runtime.cuda.graphs import GraphCall, capture
+from ted.runtime.cuda.programs import Program
+from ted.runtime.cuda.streams import Event, Stream
+from unit.runtime.python_machine import device, picking, program
+
+X = np.arange(8, dtype=np.float32).reshape(2, 4)
+
+
+@pytest.fixture
+def gpu():
+    with device() as found:
+        yield found
+
+
+def test_calls_are_recorded_and_not_run(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    with capture() as graph:
+        (y,) = f(*f(x))
+    gpu[0].cuCtxSynchronize()
+    assert not np.array_equal(gpu[0].machine.array(y.pointer, 8), 36 * X.ravel())
+    graph.replay()
+    np.testing.assert_array_equal(y.numpy(), 36 * X)
+
+
+def test_a_replay_reads_the_inputs_again(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    with capture() as graph:
+        (y,) = f(x)
+    for factor in (2, 3):
+        copy(x, factor * X)
+        graph.replay()
+        np.testing.assert_array_equal(y.numpy(), 6 * factor * X)
+
+
+def test_state_goes_round_in_its_own_memory(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    with capture() as graph:
+        f(x, out=x)
+    for _ in range(3):
+        graph.replay()
+    np.testing.assert_array_equal(x.numpy(), 6**3 * X)
+
+
+def test_a_graph_call_copies_inputs_in(gpu) -> None:
+    f = Program(program())
+    call = GraphCall(lambda x, **options: f(x, **options)[0], (X,), gpu[1])
+    np.testing.assert_array_equal(call(5 * X).numpy(), 30 * X)
+    np.testing.assert_array_equal(call(device_array(X, context=gpu[1])).numpy(), 6 * X)
+    np.testing.assert_array_equal(call(X, stream=Stream()).numpy(), 6 * X)
+    with pytest.raises(ExecutionError, match="recorded for 1 arrays, got 2"):
+        call(X, X)
+
+
+def test_memory_of_a_graph_is_not_given_to_others(gpu) -> None:
+    f, g, x = Program(program()), Program(program()), device_array(X, context=gpu[1])
+    with capture() as graph:
+        (y,) = f(*f(x))
+    other = [g(device_array(0 * X, context=gpu[1]))[0] for _ in range(4)]
+    graph.replay()
+    np.testing.assert_array_equal(y.numpy(), 36 * X)
+    for z in other:
+        np.testing.assert_array_equal(z.numpy(), 0 * X)
+
+
+def test_memory_of_a_graph_comes_back_with_it(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    with capture() as graph:
+        f(x)
+    assert gpu[1].memory.usage.used > 512
+    del graph
+    gc.collect()
+    assert gpu[1].memory.usage.used == 512
+    asked = len(gpu[0].allocated)
+    with capture():
+        f(x)
+    assert len(gpu[0].allocated) == asked
+
+
+def test_results_outlive_their_graph(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    with capture() as graph:
+        (y,) = f(x)
+    graph.replay()
+    del graph
+    gc.collect()
+    z = [f(x)[0] for _ in range(3)]
+    np.testing.assert_array_equal(y.numpy(), 6 * X)
+    del y, z
+    gc.collect()
+    assert gpu[1].memory.usage.used == 512
+
+
+def test_an_index_out_of_range_in_a_replay_is_reported(gpu) -> None:
+    f, n = Program(picking()), device_array(np.int64(1), context=gpu[1])
+    with capture() as graph:
+        (y,) = f(n)
+    graph.replay()
+    assert y.numpy() == 2.0
+    copy(n, np.int64(8))
+    graph.replay()
+    with pytest.raises(ExecutionError, match="got index 8"):
+        y.numpy()
+
+
+def test_an_error_inside_of_a_capture_comes_through(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    with pytest.raises(ExecutionError, match="expected 1 arguments"), capture() as graph:
+        f(x, x)
+    with pytest.raises(ExecutionError, match="after its block has ended"):
+        graph.replay()
+    np.testing.assert_array_equal(f(x)[0].numpy(), 6 * X)
+
+
+def test_what_cannot_be_recorded_is_refused(gpu) -> None:
+    with pytest.raises(ExecutionError, match="before a graph is captured"), capture():
+        device_array(X, context=gpu[1])
+    with pytest.raises(ExecutionError, match="not inside of another"), capture(), capture():
+        pass
+
+
+def test_events_have_times(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    start = Event().record()
+    f(x)
+    assert start.milliseconds_until(Event().record()) == 1.0
