@@ -9,6 +9,7 @@ process has no child until it asks for one.
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.metadata
 import importlib.util
 import os
@@ -44,6 +45,14 @@ class Child:
     def pid(self) -> int | None:
         """Number of the running process; None when there is none."""
         return None if self._process is None else self._process.pid
+
+    def start(self) -> None:
+        """Start the process unless it runs: it loads LLVM while the caller does something else.
+
+        A process that cannot be started is the next request's error.
+        """
+        with self._lock, contextlib.suppress(OSError, CompileError):
+            self._running()
 
     def request(self, message: dict[str, Any], timeout: float = TIMEOUT) -> dict[str, Any]:
         """Send a request and wait for the reply.
@@ -83,12 +92,16 @@ class Child:
         if self._process is not None and self._process.poll() is not None:
             self.stop()
         if self._process is None:
-            self._messages = tempfile.TemporaryFile("a+b", buffering=0)  # noqa: SIM115
             command = [sys.executable, "-I", "-S", worker.__file__, _folder(), *self.options]
-            pipe = subprocess.PIPE
-            self._process = subprocess.Popen(
-                command, bufsize=0, stdin=pipe, stdout=pipe, stderr=self._messages
-            )
+            pipe, messages = subprocess.PIPE, tempfile.TemporaryFile("a+b", buffering=0)
+            try:
+                self._process = subprocess.Popen(
+                    command, bufsize=0, stdin=pipe, stdout=pipe, stderr=messages
+                )
+            except BaseException:
+                messages.close()
+                raise
+            self._messages = messages
         return self._process
 
     def _exchange(

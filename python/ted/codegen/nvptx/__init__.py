@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ted.codegen.nvptx.ptx import compile_to_ptx
+from ted.codegen.nvptx.ptx import compile_to_ptx, start_compiler
 
-__all__ = ["compile_to_ptx"]
+__all__ = ["compile_to_ptx", "start_compiler"]

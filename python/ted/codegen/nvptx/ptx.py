@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 
-from ted.codegen.llvm.child import TIMEOUT, ChildFailed
+from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child
 from ted.codegen.llvm.literals import rewrite_literals
 from ted.codegen.llvm.request import Request, compile_cached
 from ted.codegen.nvptx import toolkit
@@ -61,6 +61,14 @@ def compile_to_ptx(
     _check_defined(what, ptx)
     _check_shared(chip, ptx)
     return ptx
+
+
+def start_compiler(*, fast_math: bool = False) -> None:
+    """Let the code generator load LLVM, a tenth of a second, while the caller lowers a program.
+
+    `compile_to_ptx` does so too, but then waits for it.
+    """
+    child(FAST if fast_math else EXACT).start()
 
 
 def kernel_names(llvm_text: str) -> list[str]:

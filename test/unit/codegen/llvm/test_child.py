@@ -53,6 +53,26 @@ def test_one_process_serves_many_requests(generator: Child) -> None:
     assert generator.pid == first
 
 
+def test_a_process_can_be_started_ahead() -> None:
+    one = Child()
+    one.start()
+    ahead = pid_of(one)
+    one.start()
+    assert works(one)
+    assert one.pid == ahead
+    one.stop()
+
+
+def test_a_process_that_cannot_be_started_is_the_next_request_s_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(sys, "executable", "no such interpreter")
+    one = Child()
+    one.start()
+    with pytest.raises(ChildFailed, match=r"no running code generator: .*no such interpreter"):
+        one.request(message(EMPTY))
+
+
 def test_text_that_llvm_refuses_leaves_the_process_running(generator: Child) -> None:
     first = generator.pid
     with pytest.raises(ChildFailed, match="expected instruction opcode"):
