@@ -93,7 +93,8 @@ class Child:
             self.stop()
         if self._process is None:
             command = [sys.executable, "-I", "-S", worker.__file__, _folder(), *self.options]
-            pipe, messages = subprocess.PIPE, tempfile.TemporaryFile("a+b", buffering=0)
+            pipe = subprocess.PIPE
+            messages = tempfile.TemporaryFile("a+b", buffering=0)  # noqa: SIM115 (it outlives this)
             try:
                 self._process = subprocess.Popen(
                     command, bufsize=0, stdin=pipe, stdout=pipe, stderr=messages
