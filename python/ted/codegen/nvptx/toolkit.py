@@ -1,8 +1,8 @@
 """Files of NVIDIA's toolkit: `libdevice.10.bc` and `ptxas`, wherever they are installed.
 
-Each is looked for in the environment variable of its own, where the package says that knows best
-(cuda-pathfinder, PATH), in NVIDIA's wheels, and in an installed toolkit. None of it is needed for
-kernels that call no mathematical function.
+Each has an environment variable of its own, then the packages of this environment are asked
+(cuda-pathfinder for libdevice, NVIDIA's wheels), then PATH and an installed toolkit. None of it is
+needed for kernels that call no mathematical function.
 """
 
 from __future__ import annotations
@@ -26,7 +26,12 @@ def libdevice() -> Path:
 
     Raises: CompileError when it is not found.
     """
-    found = _named("TED_LIBDEVICE") or _by_pathfinder() or next(_installed(LIBDEVICE), None)
+    found = (
+        _named("TED_LIBDEVICE")
+        or _by_pathfinder()
+        or next(_in_wheels(LIBDEVICE), None)
+        or next(_in_toolkits(LIBDEVICE), None)
+    )
     if found is None:
         raise CompileError(
             "cuda: mathematical functions need libdevice.10.bc, got none in the nvidia-nvvm "
@@ -42,7 +47,12 @@ def ptxas() -> Path | None:
     Raises: CompileError when TED_PTXAS names no file.
     """
     on_path = shutil.which("ptxas")
-    return _named("TED_PTXAS") or (Path(on_path) if on_path else next(_installed(PTXAS), None))
+    return (
+        _named("TED_PTXAS")
+        or next(_in_wheels(PTXAS), None)
+        or (Path(on_path) if on_path else None)
+        or next(_in_toolkits(PTXAS), None)
+    )
 
 
 def _named(variable: str) -> Path | None:
@@ -61,12 +71,15 @@ def _by_pathfinder() -> Path | None:
         return None
 
 
-def _installed(relative: str) -> Iterator[Path]:
-    """Places where wheels and toolkits put a file, those that exist."""
+def _in_wheels(relative: str) -> Iterator[Path]:
+    """Where NVIDIA's packages in this environment have a file, the newest release first."""
     nvidia = importlib.util.find_spec("nvidia")
     places = [Path(p) for p in (nvidia.submodule_search_locations or ())] if nvidia else []
     for place in places:
         yield from filter(Path.is_file, sorted(place.glob(f"cu[0-9]*/{relative}"), reverse=True))
         yield from filter(Path.is_file, [place / "cuda_nvcc" / relative])
+
+
+def _in_toolkits(relative: str) -> Iterator[Path]:
     roots = [os.environ.get("CUDA_HOME"), os.environ.get("CUDA_PATH"), *TOOLKITS]
-    yield from filter(Path.is_file, (Path(root) / relative for root in roots if root))
+    return filter(Path.is_file, (Path(root) / relative for root in roots if root))

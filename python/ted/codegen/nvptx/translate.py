@@ -41,11 +41,15 @@ def mlir_gpu_module_to_llvm_text(module: ir.Module | ir.Operation | ir.OpView) -
     Symbols that several kernel modules share must be equal: name kernels apart. Then
     `compile_to_ptx(mlir_gpu_module_to_llvm_text(module), "sm_90a")`.
 
-    Raises: CompileError for an operation that cannot be translated, a symbol with two definitions.
+    Raises: CompileError for an operation that cannot be translated, a symbol with two definitions,
+    a `ted.tensor_maps` that names no pointer.
     """
     operation = module.operation
     with operation.context, ir.Location.unknown():
-        kernels = _one_module(gpu_modules(operation))
+        modules = gpu_modules(operation)
+        for one in modules:
+            _check_translatable(one)
+        kernels = _one_module(modules)
         PassManager.parse("builtin.module(convert-nvvm-to-llvm)").run(kernels.operation)
         _check_translatable(kernels.operation)
         for op in kernels.body.operations:
@@ -128,10 +132,23 @@ def _fix_tensor_maps(function: ir.Operation) -> None:
     attributes = function.attributes
     if TENSOR_MAPS not in attributes:
         return
-    arguments = [dict(_items(a)) for a in ir.ArrayAttr(attributes["arg_attrs"])]
+    types = [argument.type for argument in function.regions[0].blocks[0].arguments]
+    arguments: list[dict[str, ir.Attribute]] = [{} for _ in types]
+    if "arg_attrs" in attributes:
+        arguments = [dict(_items(a)) for a in ir.ArrayAttr(attributes["arg_attrs"])]
     by_value = ir.TypeAttr.get(ir.Type.parse("!llvm.array<128 x i8>"))
+    i64 = ir.IntegerType.get_signless(64)
     for k in ir.DenseI64ArrayAttr(attributes[TENSOR_MAPS]):
-        arguments[k] |= {"llvm.byval": by_value, "nvvm.grid_constant": ir.UnitAttr.get()}
+        if not 0 <= k < len(types) or str(types[k]) != "!llvm.ptr":
+            raise CompileError(
+                f"gpu: {TENSOR_MAPS} must name arguments of type !llvm.ptr, got {k} of "
+                f"{_symbol(function)!r} ({', '.join(map(str, types))})"
+            )
+        arguments[k] |= {
+            "llvm.byval": by_value,
+            "llvm.align": ir.IntegerAttr.get(i64, 64),
+            "nvvm.grid_constant": ir.UnitAttr.get(),
+        }
     attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in arguments])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import shutil
 import stat
 from pathlib import Path
@@ -103,13 +104,13 @@ def test_an_assembler_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.Mo
         assemble(SPILLING, "sm_80")
 
 
-def test_the_assembler_on_the_path_goes_before_the_wheel_s(
+def test_the_wheel_s_assembler_goes_before_the_one_on_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("TED_PTXAS", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: str(tmp_path / name))
-    assert toolkit.ptxas() == tmp_path / "ptxas"
-    monkeypatch.setattr(shutil, "which", lambda name: None)
     found = toolkit.ptxas()
     assert found is not None
-    assert found.name == "ptxas"
+    assert found.parts[-4:-2] == ("nvidia", "cu13")
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert toolkit.ptxas() == tmp_path / "ptxas"

@@ -87,6 +87,26 @@ def test_an_operation_outside_the_llvm_dialect_is_refused_before_it_crashes() ->
         llvm_text(body)
 
 
+@pytest.mark.parametrize("named", [1, 2, -1])
+def test_a_tensor_map_that_is_no_pointer_is_refused(named: int) -> None:
+    text = f"""llvm.func @k(%p: !llvm.ptr, %x: f32)
+      attributes {{nvvm.kernel, ted.tensor_maps = array<i64: {named}>}} {{ llvm.return }}"""
+    with pytest.raises(CompileError, match=rf"must name arguments .*, got {named} of 'k' \("):
+        llvm_text(text, passes="builtin.module()")
+
+
+def test_a_tensor_map_needs_no_other_attribute() -> None:
+    text = """llvm.func @k(%p: !llvm.ptr)
+      attributes {nvvm.kernel, ted.tensor_maps = array<i64: 0>} { llvm.return }"""
+    ptx = compile_to_ptx(llvm_text(text, passes="builtin.module()"), "sm_90a")
+    assert ".param .align 64 .b8 k_param_0[128]" in ptx
+
+
+def test_a_kernel_that_was_not_lowered_is_refused() -> None:
+    with pytest.raises(CompileError, match=r"must be in the LLVM dialect .*, got gpu\.func at"):
+        llvm_text("gpu.func @k() kernel { gpu.return }", passes="builtin.module()")
+
+
 def test_a_module_without_kernel_modules_is_refused() -> None:
     with pytest.raises(CompileError, match=r"must hold a gpu\.module, got none"):
         llvm_text(passes="builtin.module()")
