@@ -1,0 +1,27 @@
+"""Every module that enters instructions into the table."""
+
+from __future__ import annotations
+
+from ted.testing.ptx import (
+    accesses,
+    comparisons,
+    control,
+    conversions,
+    integer_arithmetic,
+    moves,
+    synchronisation,
+    warps,
+)
+from ted.testing.ptx.forms import INSTRUCTIONS
+
+__all__ = [
+    "INSTRUCTIONS",
+    "accesses",
+    "comparisons",
+    "control",
+    "conversions",
+    "integer_arithmetic",
+    "moves",
+    "synchronisation",
+    "warps",
+]

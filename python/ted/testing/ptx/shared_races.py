@@ -1,0 +1,102 @@
+"""Races in shared memory: who last wrote and who read each grain of it, and when."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ted.testing.ptx.clocks import FOREVER, Clocks
+from ted.testing.ptx.forms import Array
+
+
+class SharedRaces:
+    """Shadow of all running blocks' shared memory; a grain is the smallest access's size."""
+
+    def __init__(self, size: int, warps: int, grain: int, clocks: Clocks) -> None:
+        self.grain, self.warps, self.clocks = grain, warps, clocks
+        count = size // grain
+        self.writer = np.zeros(count, np.int16)  # warp + 1
+        self.wrote = np.zeros(count, np.int32)
+        self.atomic = np.zeros(count, np.bool_)  # the last write was an atomic one
+        self.read_at = np.zeros((count, warps), np.int32)
+        self.thread = np.zeros(count, np.int32)
+
+    def grains(self, places: Array, count: int) -> Array:
+        """Shadow numbers of accesses of `count` bytes at `places`: one row an access."""
+        if count <= self.grain:
+            return (places // self.grain)[:, None]
+        return (places // self.grain)[:, None] + np.arange(count // self.grain)
+
+    def _unseen_write(self, at: Array, block: Array, warp: Array) -> Array:
+        writer = self.writer[at]
+        seen = self.clocks.seen[block[:, None], warp[:, None], writer - 1]
+        bad: Array = (self.wrote[at] > seen) & (writer > 0)
+        return bad
+
+    def read(self, at: Array, block: Array, warp: Array, atomic: bool = False) -> Array | None:
+        """Note a read; the rows that meet an unordered write, if any."""
+        bad = self._unseen_write(at, block, warp)
+        if atomic:
+            bad &= ~self.atomic[at]
+        else:
+            self.read_at[at, warp[:, None]] = self.clocks.seen[block, warp, warp][:, None]
+        return np.asarray(bad.any(axis=1)) if bad.any() else None
+
+    def write(
+        self, at: Array, block: Array, warp: Array, lanes: Array, atomic: bool = False
+    ) -> Array | None:
+        """Note a write; the rows that meet an unordered access, if any."""
+        bad = self._unseen_write(at, block, warp)
+        if atomic:
+            bad &= ~self.atomic[at]
+        known = self.clocks.seen[block, warp]
+        readers = self.read_at[at] > known[:, None, : self.warps]
+        if readers.any():
+            bad |= readers.any(axis=2)
+        self.writer[at] = (warp + 1)[:, None]
+        self.wrote[at] = known[np.arange(len(warp)), warp][:, None]
+        self.atomic[at] = atomic
+        if not atomic:
+            self.thread[at] = lanes[:, None]
+            bad |= self.thread[at] != lanes[:, None]
+        return np.asarray(bad.any(axis=1)) if bad.any() else None
+
+    def restamp(self, at: Array, block: Array, warp: Array) -> None:
+        """A copy that a thread has waited for counts as written at the time of the wait."""
+        self.writer[at] = (warp + 1)[:, None]
+        self.wrote[at] = self.clocks.seen[block, warp, warp][:, None]
+
+    def agent_write(self, at: Array, block: int, warp: int, time: int) -> bool:
+        """Note a tensor copy's write; whether it meets an access unordered to its issue."""
+        known = self.clocks.seen[block, warp]
+        writer = self.writer[at]
+        bad = bool(((self.wrote[at] > known[writer - 1]) & (writer > 0)).any())
+        bad |= bool((self.read_at[at] > known[: self.warps]).any())
+        self.writer[at] = self.warps + 1
+        self.wrote[at] = time
+        self.atomic[at] = False
+        return bad
+
+    def agent_read(self, at: Array, block: int, warp: int) -> str:
+        """Note the read of a warp's asynchronous reader, until `agent_done`; what is wrong."""
+        known = self.clocks.seen[block, warp]
+        writer, wrote = self.writer[at], self.wrote[at]
+        bad = ((wrote > known[writer - 1]) & (writer > 0)).any()
+        self.read_at[at, warp] = FOREVER
+        if bad:
+            return "race"
+        generic = (writer > 0) & (writer <= self.warps)
+        if not generic.any():
+            return ""
+        column = np.where(generic, writer - 1, 0)
+        fenced = self.clocks.fenced[block]
+        late = generic & (wrote > fenced[column, column]) & (wrote > fenced[warp, column])
+        return "proxy" if late.any() else ""
+
+    def agent_done(self, at: Array, block: int, warp: int) -> None:
+        """The asynchronous reader of a warp has been waited for."""
+        self.read_at[at, warp] = self.clocks.seen[block, warp, warp]
+
+    def forget(self, at: Array) -> None:
+        """Nobody has touched these grains."""
+        self.writer[at] = 0
+        self.read_at[at] = 0
