@@ -2,7 +2,7 @@
 
 Before: `gpu.module`s in the dialects that kernels are written in      After: an ELF object
 
-Nothing here runs or links. Mathematical functions without an instruction stay calls of `__ocml_*`,
+Nothing here runs or links. Mathematical functions that are not expanded stay calls of `__ocml_*`,
 which ROCm's device library defines. What is NVIDIA's own (nvgpu, nvvm) has no counterpart.
 """
 
@@ -15,16 +15,18 @@ from ted.codegen.llvm.child import TIMEOUT, ChildFailed
 from ted.codegen.llvm.literals import rewrite_literals
 from ted.codegen.llvm.request import Request, compile_cached
 from ted.codegen.nvptx.translate import gpu_modules, mlir_gpu_module_to_llvm_text
-from ted.errors import CompileError
-from ted.mlir import PassManager, ir
+from ted.errors import CompileError, PassFailed
+from ted.ir import pass_driver
+from ted.mlir import ir
 
 TRIPLE = "amdgcn-amd-amdhsa"
 TARGETS = (
     "gfx906", "gfx908", "gfx90a", "gfx942", "gfx950",  # 64 lanes a wave
     "gfx1030", "gfx1100", "gfx1200", "gfx1201",  # 32
 )  # fmt: skip
+# The mathematics first: what the project expands needs no device library.
 PIPELINE = (
-    "builtin.module(gpu.module(expand-strided-metadata,lower-affine,convert-scf-to-cf,"
+    "builtin.module(ted-expand-math,ted-lower-gpu-math,gpu.module(expand-strided-metadata,lower-affine,convert-scf-to-cf,"
     "convert-vector-to-llvm,convert-gpu-to-rocdl{{chipset={chip} use-bare-ptr-memref-call-conv=1}},"
     "reconcile-unrealized-casts))"
 )
@@ -46,8 +48,8 @@ def gpu_module_to_rocdl_text(
             for one in gpu_modules(operation):
                 one.clone()
         try:
-            PassManager.parse(PIPELINE.format(chip=chip)).run(kernels.operation)
-        except ir.MLIRError as error:
+            pass_driver.run_pipeline(kernels, PIPELINE.format(chip=chip))
+        except PassFailed as error:
             raise CompileError(
                 f"rocm: kernels must be of the gpu dialect and those below, got {error}"
             ) from None

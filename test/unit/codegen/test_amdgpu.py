@@ -6,15 +6,18 @@ import re
 import shutil
 import struct
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import ted
 from ted.codegen.amdgpu import (
     amdgpu_assembly,
     compile_to_amdgpu_object,
     gpu_module_to_rocdl_text,
 )
+from ted.codegen.cuda import cuda_stage_text
 from ted.dialects import make_context
 from ted.errors import CompileError
 from ted.mlir import ir
@@ -41,13 +44,13 @@ REDUCE = f"""gpu.func @reduce(%x: memref<64xf32>, %y: memref<1xf32>)
   scf.if %first {{ memref.store %e, %y[%c0] : memref<1xf32> }}
   gpu.return
 }}"""
-ERF = """gpu.func @erf(%x: memref<64xf32>) kernel {
+MATH = """gpu.func @k(%x: memref<64x{kind}>) kernel {{
   %t = gpu.thread_id x
-  %v = memref.load %x[%t] : memref<64xf32>
-  %w = math.erf %v : f32
-  memref.store %w, %x[%t] : memref<64xf32>
+  %v = memref.load %x[%t] : memref<64x{kind}>
+  %w = math.{function} %v : {kind}
+  memref.store %w, %x[%t] : memref<64x{kind}>
   gpu.return
-}"""
+}}"""
 AMD = 224  # e_machine
 
 
@@ -79,11 +82,42 @@ def test_shared_memory_shuffles_and_barriers_have_instructions() -> None:
     assert re.search(r"ds_swizzle_b32|ds_bpermute_b32|v_mov_b32_dpp|v_permlane", assembly)
     assert "ds_write_b32" in assembly
     assert re.search(r"\.amdhsa_group_segment_fixed_size (8|16)\n", assembly)
-    assert "v_exp_f32" in assembly
+
+
+def test_most_mathematical_functions_need_no_device_library() -> None:
+    assembly = amdgpu_assembly(rocdl(MATH.format(kind="f32", function="erf")))
+    assert "v_fma" in assembly
+    assert "__ocml" not in assembly
 
 
 def test_a_function_of_the_device_library_stays_a_call() -> None:
-    assert "__ocml_erf_f32" in amdgpu_assembly(rocdl(ERF))
+    assert "__ocml_sin_f64" in amdgpu_assembly(rocdl(MATH.format(kind="f64", function="sin")))
+
+
+def softmax() -> list[ted.Tensor]:
+    x = ted.placeholder((4, 300), "float32", name="x")
+    e = ted.exp(x - ted.max(x, axis=1, keepdims=True))
+    return [e / ted.sum(e, axis=1, keepdims=True)]
+
+
+def layer_gradients() -> list[ted.Tensor]:
+    x, w = ted.placeholder((5, 7), name="x"), ted.placeholder((7, 6), name="w")
+    y = ted.tanh(ted.matmul(x, w))
+    return list(ted.differentiate(ted.sum(y * y), [x, w]))
+
+
+@pytest.mark.parametrize("program", [softmax, layer_gradients])
+def test_a_program_s_kernels_become_one_object(program: Callable[[], list[ted.Tensor]]) -> None:
+    module = ted.module(program())
+    with module.context, ir.Location.unknown():
+        kernels = ir.Module.parse(cuda_stage_text(module, "gpu"))
+        text = gpu_module_to_rocdl_text(kernels)
+    names = re.findall(r"^define amdgpu_kernel void @(\w+)\(", text, re.MULTILINE)
+    assert names
+    assembly = amdgpu_assembly(text)
+    assert re.findall(r"\.amdhsa_kernel (\w+)", assembly) == names
+    assert "__ocml" not in assembly
+    assert compile_to_amdgpu_object(text).startswith(b"\x7fELF")
 
 
 @pytest.mark.skipif(shutil.which("llvm-objdump") is None, reason="needs llvm-objdump")
