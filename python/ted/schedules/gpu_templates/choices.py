@@ -7,7 +7,8 @@ the choice is deterministic.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 
 from ted.schedules.gpu_templates.problem import Gemm
@@ -51,6 +52,13 @@ MMA_4_BYTES: Choices = (
     (Tiling(64, 64, 16, (2, 2), stages=4), 0.6),
     (Tiling(32, 32, 32, (2, 2), stages=3), 0.3),
 )
+WGMMA: Choices = (
+    (Tiling(128, 256, 64, (0, 0), stages=4), 1.0),
+    (Tiling(256, 128, 64, (0, 0), stages=4), 1.0),
+    (Tiling(128, 128, 64, (0, 0), stages=6), 0.85),
+)
+# What mma.sync reaches where there is wgmma.
+MMA_BESIDE_WGMMA = 0.6
 MULTIPROCESSORS = {"sm_80": 108, "sm_86": 84, "sm_89": 128, "sm_90": 132, "sm_90a": 132}
 OTHER_CHIPS = 108
 # Products per element of C below which a split is not worth its second kernel.
@@ -64,22 +72,40 @@ STARTING = 1 << 20
 SUM_COST = 32
 
 
-def cheapest(base: Gemm, chip: str, template: str, choices: Choices, *, tf32: bool = False) -> Plan:
+def processors(chip: str) -> int:
+    """Multiprocessors of a chip's largest form."""
+    return MULTIPROCESSORS.get(chip, OTHER_CHIPS)
+
+
+@dataclass(frozen=True)
+class Option:
+    """A template with the tile sizes to try, and its share of the chip's best rate."""
+
+    template: str
+    choices: Choices
+    share: float = 1.0
+    tf32: bool = False
+
+
+def cheapest(gemm: Gemm, chip: str, options: Sequence[Option]) -> Plan:
     """The plan of least cost; the first of equals."""
-    processors = MULTIPROCESSORS.get(chip, OTHER_CHIPS)
-    candidates = [
-        (_cost(candidate, processors) / share, place, candidate)
-        for place, (tiling, share) in enumerate(choices)
-        for candidate in _splits(Plan(template, chip, base, tiling, 1, tf32), processors)
+    available = processors(chip)
+    plans = [
+        (_cost(candidate, available) / (share * option.share), candidate)
+        for option in options
+        for tiling, share in option.choices
+        for candidate in _splits(
+            Plan(option.template, chip, gemm, tiling, 1, option.tf32), available
+        )
     ]
-    return min(candidates, key=lambda entry: entry[:2])[2]
+    return min(plans, key=lambda entry: entry[0])[1]
 
 
-def _splits(base: Plan, processors: int) -> list[Plan]:
+def _splits(base: Plan, available: int) -> list[Plan]:
     """The plan with k in one piece, and cut into 2, 4, .. while the grid does not fill the chip."""
     found = [base]
     splits = 2
-    while splits <= MOST_SPLITS and base.blocks * splits <= 2 * processors:
+    while splits <= MOST_SPLITS and base.blocks * splits <= 2 * available:
         depth = ceil(base.steps / splits)
         if depth * base.tiling.depth < LEAST_SPLIT_DEPTH:
             break
@@ -88,13 +114,13 @@ def _splits(base: Plan, processors: int) -> list[Plan]:
     return found
 
 
-def _cost(candidate: Plan, processors: int) -> float:
+def _cost(candidate: Plan, available: int) -> float:
     """Multiply-adds on the busiest multiprocessor, plus the traffic of the second stage."""
     tiling, gemm = candidate.tiling, candidate.gemm
-    rounds = ceil(candidate.blocks / processors)
+    rounds = ceil(candidate.blocks / available)
     work = tiling.rows * tiling.columns * (candidate.steps_per_split * tiling.depth + FILLING)
     second = 0.0
     if candidate.splits > 1:
         sums = gemm.m * gemm.n * gemm.batches * candidate.splits
-        second = STARTING + SUM_COST * sums / processors
+        second = STARTING + SUM_COST * sums / available
     return rounds * work + second

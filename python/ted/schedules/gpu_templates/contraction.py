@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from ted.mlir import ir
-from ted.schedules.gpu_templates import choices, mma_sync, reduce_splits, simt
-from ted.schedules.gpu_templates.choices import cheapest
+from ted.schedules.gpu_templates import choices, mma_sync, reduce_splits, simt, wgmma
+from ted.schedules.gpu_templates.choices import Option, cheapest, processors
 from ted.schedules.gpu_templates.kernels import (
     Launch,
     Memory,
@@ -24,7 +25,7 @@ from ted.schedules.gpu_templates.problem import Gemm, Problem, as_gemm
 from ted.schedules.gpu_templates.schedule import Plan
 
 LARGEST_POSITION = (1 << 31) - 1
-TEMPLATES = {"simt": simt, "mma_sync": mma_sync}
+TEMPLATES: dict[str, Any] = {"simt": simt, "mma_sync": mma_sync, "wgmma": wgmma}
 
 
 def plan(problem: Problem, chip: str, *, tf32: bool = False) -> Plan | str:
@@ -36,16 +37,26 @@ def plan(problem: Problem, chip: str, *, tf32: bool = False) -> Plan | str:
     reason = _declined(gemm, chip)
     if reason is not None:
         return reason
-    if gemm.a.bytes == 8 or gemm.a.element == "i32":
-        sizes = choices.SIMT_8_BYTES if gemm.a.bytes == 8 else choices.SIMT_4_BYTES
-        return cheapest(gemm, chip, "simt", sizes)
+    return cheapest(gemm, chip, _options(gemm, chip, tf32))
+
+
+def _options(gemm: Gemm, chip: str, tf32: bool) -> list[Option]:
+    if gemm.a.bytes == 8:
+        return [Option("simt", choices.SIMT_8_BYTES)]
     if gemm.a.bytes == 4:
-        if tf32 and _capability(chip) >= 80 and _moves_asynchronously(gemm):
-            return cheapest(gemm, chip, "mma_sync", choices.MMA_4_BYTES, tf32=True)
-        return cheapest(gemm, chip, "simt", choices.SIMT_4_BYTES)
+        can_round = tf32 and gemm.a.element == "f32" and _capability(chip) >= 80
+        if can_round and _moves_asynchronously(gemm):
+            return [Option("mma_sync", choices.MMA_4_BYTES, tf32=True)]
+        return [Option("simt", choices.SIMT_4_BYTES)]
     if not _moves_asynchronously(gemm):
-        return cheapest(gemm, chip, "mma_sync", choices.MMA_2_BYTES_BY_REGISTERS)
-    return cheapest(gemm, chip, "mma_sync", choices.MMA_2_BYTES)
+        return [Option("mma_sync", choices.MMA_2_BYTES_BY_REGISTERS)]
+    tiling = choices.WGMMA[-1][0]
+    if chip != "sm_90a" or wgmma.operand_boxes(Plan("wgmma", chip, gemm, tiling)) is None:
+        return [Option("mma_sync", choices.MMA_2_BYTES)]
+    return [
+        Option("wgmma", choices.WGMMA),
+        Option("mma_sync", choices.MMA_2_BYTES, choices.MMA_BESIDE_WGMMA),
+    ]
 
 
 def _declined(gemm: Gemm, chip: str) -> str | None:
@@ -80,26 +91,25 @@ def _moves_asynchronously(gemm: Gemm) -> bool:
 
 def emit(chosen: Plan, module: ir.Operation, name: str) -> list[Launch]:
     """Append the kernels of a plan to a `gpu.module`; launch them in order."""
-    gemm = chosen.gemm
     template = TEMPLATES[chosen.template]
-    sides = ("b", "a") if gemm.swapped else ("a", "b")
-    threads = chosen.tiling.threads
+    threads = template.threads(chosen)
+    blocks = template.grid(chosen, processors(chosen.chip))
     partial = chosen.splits > 1
-    space = _workspace_type(chosen) if partial else operand_type(gemm.c)
+    space = _workspace_type(chosen) if partial else operand_type(chosen.gemm.c)
 
-    def body(memories: Sequence[Memory]) -> None:
-        template.build(chosen, memories, partial=partial)
+    def body(memories: Sequence[Any]) -> None:
+        template.build(chosen, memories, partial=partial, blocks=blocks)
 
-    types = [operand_type(gemm.a), operand_type(gemm.b), space]
+    types = [*template.argument_types(chosen), space]
     kernel(module, name, types, threads, template.registers(chosen), body)
     goal = "workspace" if partial else "c"
     launches = [
         Launch(
             name,
-            (chosen.blocks, 1, 1),
+            (blocks, 1, 1),
             (threads, 1, 1),
             template.shared_bytes(chosen),
-            (*sides, goal),
+            (*template.arguments(chosen), goal),
         )
     ]
     if partial:

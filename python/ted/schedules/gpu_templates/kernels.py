@@ -21,6 +21,9 @@ GENERIC_ALIGNMENT = 16
 # On the way to LLVM it reaches the branch back to the loop's header by this very name.
 STAYS_LOOP = "#llvm.loop_annotation<unroll = <disable = true>>"
 REGISTERS = 65536
+# Says which arguments are tensor maps, passed by value, to who translates the kernel to LLVM.
+TENSOR_MAPS = "ted.tensor_maps"
+MAP_ALIGNMENT = 64
 
 
 @dataclass(frozen=True)
@@ -110,35 +113,47 @@ def kernel(
     types: Sequence[ir.Type],
     threads: int,
     registers: int,
-    body: Callable[[Sequence[Memory]], None],
+    body: Callable[[Sequence[Any]], None],
 ) -> None:
     """Append a kernel to a `gpu.module`; the body gets its parameters.
 
     `registers` per thread are not exceeded, so that as many blocks share a multiprocessor.
     """
-    noalias = ir.DictAttr.get(
-        {"llvm.noalias": ir.UnitAttr.get(), "llvm.align": _i64(GENERIC_ALIGNMENT)}
-    )
     with ir.InsertionPoint(module.regions[0].blocks[0]), ir.Location.unknown():
         function = gpu.GPUFuncOp(
             ir.FunctionType.get(list(types), []),
             symbol,
-            arg_attrs=cast(Any, ir.ArrayAttr.get([noalias] * len(types))),
+            arg_attrs=cast(Any, ir.ArrayAttr.get([_argument_attributes(kind) for kind in types])),
             kernel=True,
             known_block_size=[threads, 1, 1],
         )
+        attributes = function.operation.attributes
         blocks = max(1, REGISTERS // (threads * registers))
-        function.operation.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(
-            ir.IntegerType.get_signless(32), blocks
-        )
+        i32 = ir.IntegerType.get_signless(32)
+        attributes["nvvm.minctasm"] = ir.IntegerAttr.get(i32, blocks)
+        maps = [place for place, kind in enumerate(types) if not isinstance(kind, ir.MemRefType)]
+        if maps:
+            attributes[TENSOR_MAPS] = ir.DenseI64ArrayAttr.get(maps)
         entry = function.add_entry_block()
         with ir.InsertionPoint(entry):
-            memories = []
-            for value in entry.arguments:
-                element = ir.MemRefType(value.type).element_type
-                memories.append(Memory(value, element, width_of(element)))
-            body(memories)
+            body([_argument(value) for value in entry.arguments])
             gpu.ReturnOp([])
+
+
+def _argument_attributes(kind: ir.Type) -> ir.DictAttr:
+    if not isinstance(kind, ir.MemRefType):
+        return ir.DictAttr.get({"llvm.align": _i64(MAP_ALIGNMENT)})
+    return ir.DictAttr.get(
+        {"llvm.noalias": ir.UnitAttr.get(), "llvm.align": _i64(GENERIC_ALIGNMENT)}
+    )
+
+
+def _argument(value: ir.Value) -> Any:
+    """Memory for a memref; the address of a tensor map as it is."""
+    if not isinstance(value.type, ir.MemRefType):
+        return value
+    element = value.type.element_type
+    return Memory(value, element, width_of(element))
 
 
 def _i64(value: int) -> ir.Attribute:

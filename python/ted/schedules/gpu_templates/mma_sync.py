@@ -16,14 +16,21 @@ from itertools import product
 from ted.mlir import arith, gpu, ir, memref, nvgpu, nvvm, vector
 from ted.schedules import ring
 from ted.schedules.gpu_templates import numbers
-from ted.schedules.gpu_templates.kernels import Memory, carried_loop, element_type, shared, when
+from ted.schedules.gpu_templates.kernels import (
+    Memory,
+    carried_loop,
+    element_type,
+    operand_type,
+    shared,
+    when,
+)
 from ted.schedules.gpu_templates.numbers import Number
 from ted.schedules.gpu_templates.panels import CHUNK_BYTES, Filler, Panel
 from ted.schedules.gpu_templates.results import Run, store_runs
 from ted.schedules.gpu_templates.schedule import (
     Plan,
     Share,
-    share_of_block,
+    share_of,
     sources,
     steps_of_split,
     target,
@@ -58,9 +65,30 @@ def registers(plan: Plan) -> int:
     return 168 if narrow or plan.tf32 else 128
 
 
-def build(plan: Plan, memories: Sequence[Memory], *, partial: bool) -> None:
+def arguments(plan: Plan) -> tuple[str, str]:
+    """What the host passes for A and B: the problem's own names, exchanged if they are."""
+    return ("b", "a") if plan.gemm.swapped else ("a", "b")
+
+
+def argument_types(plan: Plan) -> list[ir.Type]:
+    """How the kernel sees A and B."""
+    return [operand_type(plan.gemm.a), operand_type(plan.gemm.b)]
+
+
+def threads(plan: Plan) -> int:
+    """Threads of a block."""
+    return plan.tiling.threads
+
+
+def grid(plan: Plan, processors: int) -> int:
+    """Blocks: one per tile."""
+    return plan.blocks
+
+
+def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int) -> None:
     """The body of the kernel."""
-    share = share_of_block(plan)
+    assert blocks == plan.blocks, "each block has one tile"
+    share = share_of(plan, numbers.block())
     thread = numbers.thread()
     fillers = _fillers(plan, share, memories, thread)
     lanes = _lanes(plan, thread)

@@ -98,10 +98,9 @@ class Share:
     split: Number
 
 
-def share_of_block(plan: Plan) -> Share:
-    """Decode the number of the block."""
+def share_of(plan: Plan, number: Number) -> Share:
+    """Decode the number of a block, or of a tile where a block takes several."""
     tiles_m, tiles_n = plan.tiles
-    number = numbers.block()
     outer = numbers.divide(number, tiles_m * tiles_n)
     outer = outer if plan.blocks > tiles_m * tiles_n else 0
     tile_m, tile_n = _raster(numbers.remainder(number, tiles_m * tiles_n), tiles_m, tiles_n)

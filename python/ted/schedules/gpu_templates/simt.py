@@ -23,6 +23,7 @@ from ted.schedules.gpu_templates.kernels import (
     carried_loop,
     element_type,
     lane,
+    operand_type,
     shared,
     spread,
 )
@@ -30,7 +31,7 @@ from ted.schedules.gpu_templates.numbers import Number
 from ted.schedules.gpu_templates.results import Run, store_runs
 from ted.schedules.gpu_templates.schedule import (
     Plan,
-    share_of_block,
+    share_of,
     sources,
     steps_of_split,
     target,
@@ -76,12 +77,33 @@ def registers(plan: Plan) -> int:
     return 128
 
 
-def build(plan: Plan, memories: Sequence[Memory], *, partial: bool) -> None:
+def arguments(plan: Plan) -> tuple[str, str]:
+    """What the host passes for A and B: the problem's own names, exchanged if they are."""
+    return ("b", "a") if plan.gemm.swapped else ("a", "b")
+
+
+def argument_types(plan: Plan) -> list[ir.Type]:
+    """How the kernel sees A and B."""
+    return [operand_type(plan.gemm.a), operand_type(plan.gemm.b)]
+
+
+def threads(plan: Plan) -> int:
+    """Threads of a block."""
+    return plan.tiling.threads
+
+
+def grid(plan: Plan, processors: int) -> int:
+    """Blocks: one per tile."""
+    return plan.blocks
+
+
+def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int) -> None:
     """The body of the kernel."""
+    assert blocks == plan.blocks, "each block has one tile"
     tiling, gemm = plan.tiling, plan.gemm
     a, b, c = memories
     run = 16 // gemm.a.bytes
-    share = share_of_block(plan)
+    share = share_of(plan, numbers.block())
     source_a, source_b = sources(plan, share, a, b)
     stage_a = _stage(plan, tiling.rows, 0)
     stage_b = _stage(plan, tiling.columns, BUFFERS * tiling.depth * stage_a.line)

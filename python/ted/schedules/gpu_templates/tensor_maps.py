@@ -1,0 +1,100 @@
+"""Operands as the tensor memory accelerator sees them: boxes of a strided tensor, copied at once.
+
+The accelerator copies a box of up to five dims into shared memory, swizzled, and writes zeros for
+what lies outside the tensor. It asks for a contiguous innermost dim and for all other strides in
+multiples of 16 bytes; an operand that is not like that has no map.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.schedules.gpu_templates import numbers
+from ted.schedules.gpu_templates.numbers import Number
+from ted.schedules.gpu_templates.problem import Gemm, Layout, Operand
+
+# Bytes of a swizzled line: what a box has along the contiguous dim.
+LINE_BYTES = 128
+STRIDE_BYTES = 16
+MOST_DIMS = 5
+LARGEST_BOX = 256
+
+
+@dataclass(frozen=True)
+class TensorMap:
+    """A kernel argument: how the driver encodes the map of an operand ('a' or 'b').
+
+    Dims and box are innermost first, in elements; `strides` are bytes of all dims but the first;
+    the map starts `offset` bytes behind the operand's base pointer. Outside is zero.
+    """
+
+    operand: str
+    element: str
+    offset: int
+    dims: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    swizzle: str = "128B"
+
+
+@dataclass(frozen=True)
+class Boxes:
+    """How one operand's tile of `rows` x `depth` arrives: in `count` boxes, one after the other.
+
+    Along k (K-major): one box, a line per row. Along rows (MN-major): a box per `line` rows, in
+    it a line per step of k.
+    """
+
+    map: TensorMap
+    rows: int
+    depth: int
+    line: int
+    along_k: bool
+    batch: Layout
+
+    @property
+    def count(self) -> int:
+        """Boxes per tile."""
+        return 1 if self.along_k else self.rows // self.line
+
+    @property
+    def bytes(self) -> int:
+        """Bytes of a tile."""
+        return self.rows * self.depth * LINE_BYTES // self.line
+
+    def coordinates(self, number: int, row: Number, k: Number, batch: Number) -> list[Number]:
+        """Where a box of the tile at (row, k) starts, innermost first."""
+        inside = [k, row] if self.along_k else [numbers.add(row, number * self.line), k]
+        outer: list[Number] = []
+        for extent, stride in reversed(self.batch.groups):
+            if stride:
+                outer.append(numbers.remainder(batch, extent))
+            batch = numbers.divide(batch, extent)
+        return inside + outer
+
+
+def boxes(gemm: Gemm, side: str, name: str, rows: int, depth: int) -> Boxes | None:
+    """The boxes of an operand, if the accelerator can read it; `name` is the caller's for it."""
+    memory: Operand = getattr(gemm, side)
+    batch, first, second = gemm.layouts(side)
+    outer, reduction = (first, second) if side == "a" else (second, first)
+    if len(outer.groups) != 1 or len(reduction.groups) != 1:
+        return None
+    along_k = reduction.contiguous
+    fast, slow = (reduction, outer) if along_k else (outer, reduction)
+    moving = [group for group in reversed(batch.groups) if group[1]]
+    strides = tuple(stride * memory.bytes for _, stride in (*slow.groups, *moving))
+    if not fast.contiguous or any(s <= 0 or s % STRIDE_BYTES for s in strides):
+        return None
+    offset = memory.offset * memory.bytes
+    if offset % STRIDE_BYTES or memory.alignment % STRIDE_BYTES or len(moving) > MOST_DIMS - 2:
+        return None
+    line = LINE_BYTES // memory.bytes
+    if rows > LARGEST_BOX or rows % line or depth != line:
+        return None
+    dims = tuple(extent for extent, _ in (*fast.groups, *slow.groups, *moving))
+    box = (line, rows if along_k else depth, *(1 for _ in moving))
+    return Boxes(
+        TensorMap(name, memory.element, offset, dims, strides, box),
+        rows, depth, line, along_k, batch,
+    )  # fmt: skip
