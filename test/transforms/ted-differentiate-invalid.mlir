@@ -57,3 +57,63 @@ func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> {
 }
 // expected-error @below {{bad: the type of this VJP is}}
 func.func private @bad(tensor<8xf64>) -> tensor<8xf64> attributes {ted.vjp_of = @g, ted.wrt = array<i64: 0>}
+
+// -----
+
+// expected-error @below {{g: ted.custom_vjp takes arguments, results and a cotangent for each float result, and gives a gradient for each float argument, (tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) -> tensor<8xf64>, got @bwd of type (tensor<8xf64>) -> tensor<8xf64>}}
+func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> attributes {ted.custom_vjp = @bwd} {
+  %e = tensor.empty() : tensor<8xf64>
+  %0 = "ted.compute"(%x, %e) ({
+  ^bb0(%a: f64):
+    %t = math.tanh %a : f64
+    "ted.yield"(%t) : (f64) -> ()
+  }) {
+    extents = array<i64: 8>, iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<8xf64>, tensor<8xf64>) -> tensor<8xf64>
+  func.return %0 : tensor<8xf64>
+}
+func.func private @bwd(tensor<8xf64>) -> tensor<8xf64>
+
+// -----
+
+func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> {
+  %e = tensor.empty() : tensor<8xf64>
+  %0 = "ted.compute"(%x, %e) ({
+  ^bb0(%a: f64):
+    %t = math.tanh %a : f64
+    "ted.yield"(%t) : (f64) -> ()
+  }) {
+    extents = array<i64: 8>, iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<8xf64>, tensor<8xf64>) -> tensor<8xf64>
+  func.return %0 : tensor<8xf64>
+}
+// expected-error @below {{bad: the type of this JVP is}}
+func.func private @bad(tensor<8xf64>) -> tensor<8xf64> attributes {ted.jvp_of = @g}
+
+// -----
+
+func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> {
+  %e = tensor.empty() : tensor<8xf64>
+  %0 = "ted.compute"(%x, %e) ({
+  ^bb0(%a: f64):
+    %t = math.tanh %a : f64
+    "ted.yield"(%t) : (f64) -> ()
+  }) {
+    extents = array<i64: 8>, iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<8xf64>, tensor<8xf64>) -> tensor<8xf64>
+  func.return %0 : tensor<8xf64>
+}
+// expected-error @below {{bad: a request is for one derivative, got ['ted.vjp_of', 'ted.jvp_of']}}
+func.func private @bad(tensor<8xf64>) -> tensor<8xf64> attributes {ted.jvp_of = @g, ted.vjp_of = @g}

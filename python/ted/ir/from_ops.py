@@ -9,7 +9,7 @@ other. What has no equation form raises.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -33,6 +33,9 @@ from ted.mlir import defining_op, ir, scalar_value
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 
+# (name of a function, arguments of a call) -> what the call gives
+Calls = Callable[[str, Sequence[Tensor]], Sequence[Tensor]]
+
 
 def functions(module: ir.Module) -> Iterator[ir.Operation]:
     """The functions of a module that have a body."""
@@ -54,12 +57,12 @@ def from_module(module: ir.Module, name: str | None = None) -> System:
     return from_function(found[name])
 
 
-def from_function(function: ir.Operation | ir.OpView) -> System:
-    """The system of one function.
+def from_function(function: ir.Operation | ir.OpView, calls: Calls | None = None) -> System:
+    """The system of one function; `calls` says what calls of others give.
 
-    Raises: VerifyError if an op has no equation form.
+    Raises: VerifyError if an op has no equation form, as calls have not without `calls`.
     """
-    return _Reader(function.operation).read()
+    return _Reader(function.operation, calls).read()
 
 
 def _symbol(op: ir.Operation) -> str:
@@ -77,8 +80,9 @@ class _Start:
 class _Reader:
     """What each value of a function is: a tensor, or the start of one."""
 
-    def __init__(self, function: ir.Operation) -> None:
+    def __init__(self, function: ir.Operation, calls: Calls | None = None) -> None:
         self.function = function
+        self.calls = calls
         self.block = function.regions[0].blocks[0]
         self.known: dict[ir.Value, Tensor | _Start] = {}
         self.names: set[str] = set()
@@ -159,6 +163,13 @@ class _Reader:
         self.known[op.results[0]] = Tensor(
             name, source.shape, source.dtype, None, (equation,), place
         )
+
+    def call(self, op: ir.Operation) -> None:
+        if self.calls is None:
+            raise _no_form(op)
+        callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
+        results = self.calls(callee, [self.tensor(v) for v in op.operands])
+        self.known.update(zip(op.results, results, strict=True))
 
     def compute(self, op: ir.Operation) -> None:
         view: ComputeOp = op.opview
@@ -285,6 +296,7 @@ def _ties(op: ComputeOp) -> str:
 
 _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {
     "arith.constant": _Reader.constant,
+    "func.call": _Reader.call,
     "tensor.empty": _Reader.empty,
     "linalg.fill": _Reader.fill,
     "ted.compute": _Reader.compute,
@@ -294,7 +306,7 @@ _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {
 
 
 def _no_form(op: ir.Operation) -> VerifyError:
-    known = ", ".join(_READERS)
+    known = ", ".join(name for name in _READERS if name != "func.call")
     return VerifyError(
         f"function: ops with an equation form are {known}, got {op.name}",
         source_location(op.location),

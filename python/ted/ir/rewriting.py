@@ -34,7 +34,7 @@ def has_equations(function: ir.Operation) -> bool:
     return bool(names & {"ted.compute", "ted.scan"}) and "func.call" not in names
 
 
-def replace_function(function: ir.Operation, system: System) -> None:
+def replace_function(function: ir.Operation, system: System) -> ir.Operation:
     """Put a system where a function was; attributes that are not part of it stay."""
     with ir.InsertionPoint(function), function.location:
         made = build_function(system).operation
@@ -42,3 +42,4 @@ def replace_function(function: ir.Operation, system: System) -> None:
         if name not in made.attributes:
             made.attributes[name] = function.attributes[name]
     function.erase()
+    return made

@@ -82,7 +82,20 @@ def push_forward(
 
     Shapes: tangents like inputs; results, the `gradients` of the answer, like outputs.
     """
-    system = System(tuple(inputs), tuple(outputs))
+    restored = tangent_form(System(tuple(inputs), tuple(outputs)), tangents, overrides)
+    marked = _marked(restored, overrides)
+    keep = [*topological(outputs), *marked]
+    result, cleaned = simplify(
+        System((*inputs, *tangents), restored), keep=keep, alias_outputs=True
+    )
+    reached = topological(restored) if marked else ()
+    return Gradient(result.outputs, {}, _composed(reached, cleaned))
+
+
+def tangent_form(
+    system: System, tangents: Sequence[Tensor], overrides: Overrides = no_overrides
+) -> tuple[Tensor, ...]:
+    """The tangents of the outputs of a system, as the forward sweep leaves them."""
     prepared = prepare(system, FORWARD_PREPARATION, overrides)
 
     def transpose(
@@ -91,15 +104,8 @@ def push_forward(
         return _transposed(tensor, override, known, overrides)
 
     found = jvp(prepared.system, tangents, prepared.overrides, transpose)
-    pushed = {t: found.get(prepared.became[t]) or _zeros(t, "_dot") for t in outputs}
-    restored = prepared.restored([pushed[t] for t in outputs])
-    marked = _marked(restored, overrides)
-    keep = [*topological(outputs), *marked]
-    result, cleaned = simplify(
-        System((*inputs, *tangents), restored), keep=keep, alias_outputs=True
-    )
-    reached = topological(restored) if marked else ()
-    return Gradient(result.outputs, {}, _composed(reached, cleaned))
+    pushed = {t: found.get(prepared.became[t]) or _zeros(t, "_dot") for t in system.outputs}
+    return prepared.restored([pushed[t] for t in system.outputs])
 
 
 def _transposed(
@@ -125,13 +131,26 @@ def _transposed(
     return tangent
 
 
-def vjp_system(system: System, wrt: Sequence[int], name: str) -> System:
+def vjp_system(
+    system: System, wrt: Sequence[int], name: str, overrides: Overrides = no_overrides
+) -> System:
     """The program (inputs, heads) -> (outputs, gradients of the inputs `wrt`), in scatter form."""
     results = [t for t in system.outputs if t.dtype.is_float]
     heads = [Tensor(f"d{t.name}", t.shape, t.dtype, location=t.location) for t in results]
-    swept = scatter_form(System(system.inputs, tuple(results)), heads)
+    swept = scatter_form(System(system.inputs, tuple(results)), heads, overrides)
     gradients = [_adjoint(swept, system.inputs[k]) for k in wrt]
     return System((*system.inputs, *heads), (*system.outputs, *gradients), name)
+
+
+def jvp_system(
+    system: System, wrt: Sequence[int], name: str, overrides: Overrides = no_overrides
+) -> System:
+    """The program (inputs, tangents of the inputs `wrt`) -> (outputs, their tangents)."""
+    moving = tuple(system.inputs[k] for k in wrt)
+    results = tuple(t for t in system.outputs if t.dtype.is_float)
+    given = [Tensor(f"{t.name}_dot", t.shape, t.dtype, location=t.location) for t in moving]
+    pushed = tangent_form(System(moving, results), given, overrides)
+    return System((*system.inputs, *given), (*system.outputs, *pushed), name)
 
 
 def _adjoint(adjoints: dict[Tensor, Tensor], tensor: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, rewrite_system, topological
+from ted.transforms.overrides import substituted
 
 Stage = Callable[[System], "tuple[System, dict[Tensor, Tensor]]"]
 Overrides = Callable[[Tensor], "Override | None"]
@@ -36,8 +37,7 @@ class Prepared:
     def restored(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Tensors computed from the prepared system as computed from the original one."""
         back = {new: old for new, old in self.origin.items() if new is not old}
-        system = System((), tuple(tensors))
-        return rewrite_system(system, lambda t, equations: back.get(t, equations))[0].outputs
+        return substituted(tensors, back)
 
 
 def prepare(system: System, stages: Sequence[Stage], overrides: Overrides) -> Prepared:

@@ -1,12 +1,18 @@
-"""Fill in the vector-Jacobian products that a module asks for.
+"""Fill in the derivatives that a module asks for.
 
 Before: func.func private @f_vjp(x, dy) -> (y, dx) attributes {ted.vjp_of = @f,
             ted.wrt = array<i64: 0>}
 After:  func.func private @f_vjp(x, dy) -> (y, dx) { y = ...; dx[...] += ... }
 
 A request is a declaration: MLIR checks calls of it like any call, it is shared by all its callers,
-and it can be asked for its own derivative.  Its type says what comes back: the arguments of @f and
-one cotangent per float result in, the results of @f and one gradient per `ted.wrt` out.
+and it can be asked for its own derivative.  Its type says what comes back.  `ted.vjp_of`: the
+arguments of @f and one cotangent per float result in, the results of @f and one gradient per
+`ted.wrt` out.  `ted.jvp_of`: the arguments of @f and one tangent per `ted.wrt` in, the results of
+@f and one tangent per float result out.
+
+Calls are expanded here.  A function with `ted.custom_vjp = @bwd` is differentiated by @bwd, which
+takes arguments, results and cotangents of float results and gives gradients of float arguments; one
+with `ted.checkpoint` computes its values again.  So the pass `inline` comes after this one.
 """
 
 from __future__ import annotations
@@ -15,19 +21,20 @@ from dataclasses import dataclass
 
 from ted.errors import DerivativeError, VerifyError
 from ted.ir.equations import System
-from ted.ir.from_ops import from_function
-from ted.ir.locations import source_location
 from ted.ir.rewriting import replace_function
 from ted.ir.spelling import mlir_type
 from ted.mlir import ir
-from ted.transforms.gradient import vjp_system
+from ted.transforms.gradient import jvp_system, vjp_system
+from ted.transforms.overrides import override_of
+from ted.transforms.programs import Program
 
-REQUEST, WRT = "ted.vjp_of", "ted.wrt"
+REQUEST, JVP_REQUEST, WRT = "ted.vjp_of", "ted.jvp_of", "ted.wrt"
+_DERIVED = {REQUEST: vjp_system, JVP_REQUEST: jvp_system}
 
 
 @dataclass(frozen=True)
 class TedDifferentiate:
-    """Give every requested VJP its body, in scatter form, requests of requests last."""
+    """Give every requested derivative its body, requests of requests last."""
 
     def run(self, module: ir.Module) -> None:
         """Fill in every request.
@@ -35,48 +42,58 @@ class TedDifferentiate:
         Raises: VerifyError for a request of the wrong type, or in a cycle; DerivativeError where
         no derivative exists.
         """
-        waiting = _requests(module)
+        program = Program(module)
+        requests = {n: p for n in program.functions if (p := _primal(program, n)) is not None}
+        waiting = {n for n in requests if not program.has_body(n)}
+        for name in [n for n in requests if n not in waiting]:
+            if any(program.is_marked(f) for f in _needed(program, requests, requests[name])):
+                waiting.add(name)  # its body does not say what was marked
         while waiting:
-            ready = {n: r for n, r in waiting.items() if _primal_name(r) not in waiting}
+            ready = [
+                n
+                for n in program.functions
+                if n in waiting and not waiting & _needed(program, requests, requests[n])
+            ]
             if not ready:
                 raise VerifyError(f"{REQUEST}: requests form a cycle, got {sorted(waiting)}")
-            for name, request in ready.items():
-                _fill_in(module, name, request)
-            waiting = _requests(module)
+            for name in ready:
+                _fill_in(program, name, requests[name])
+            waiting.difference_update(ready)
 
 
-def _functions(module: ir.Module) -> dict[str, ir.Operation]:
-    found = (op.operation for op in module.body.operations)
-    return {
-        ir.StringAttr(op.attributes["sym_name"]).value: op for op in found if op.name == "func.func"
-    }
-
-
-def _requests(module: ir.Module) -> dict[str, ir.Operation]:
-    return {
-        name: op
-        for name, op in _functions(module).items()
-        if REQUEST in op.attributes and not list(op.regions[0].blocks)
-    }
-
-
-def _primal_name(request: ir.Operation) -> str:
-    attribute = request.attributes[REQUEST]
+def _primal(program: Program, name: str) -> str | None:
+    """The function whose derivative is asked for, if the function is a request."""
+    attributes = program.functions[name].attributes
+    kinds = [kind for kind in _DERIVED if kind in attributes]
+    if len(kinds) > 1:
+        raise VerifyError(
+            f"{name}: a request is for one derivative, got {kinds}", program.place(name)
+        )
+    if not kinds:
+        return None
+    attribute = attributes[kinds[0]]
     if not isinstance(attribute, ir.FlatSymbolRefAttr):
-        raise VerifyError(f"{REQUEST}: must name a function, got {attribute}")
+        raise VerifyError(f"{kinds[0]}: must name a function, got {attribute}")
     return attribute.value
 
 
-def _fill_in(module: ir.Module, name: str, request: ir.Operation) -> None:
-    place = source_location(request.location)
-    primal = _functions(module).get(_primal_name(request))
-    if primal is None or not list(primal.regions[0].blocks):
-        raise VerifyError(
-            f"{name}: {REQUEST} must name a function with a body, got @{_primal_name(request)}",
-            place,
-        )
-    system = from_function(primal)
-    wrt = _positions(request, system, name)
+def _needed(program: Program, requests: dict[str, str], primal: str) -> set[str]:
+    """The functions that must be known before a derivative of the primal."""
+    found, stack = set[str](), [primal]
+    while stack:
+        for name in program.reachable(stack.pop()) - found:
+            found.add(name)
+            stack += [requests[name]] if name in requests else []
+    return found
+
+
+def _fill_in(program: Program, name: str, primal: str) -> None:
+    request, place = program.functions[name], program.place(name)
+    kind = REQUEST if REQUEST in request.attributes else JVP_REQUEST
+    if primal not in program.systems and not program.has_body(primal):
+        raise VerifyError(f"{name}: {kind} must name a function with a body, got @{primal}", place)
+    system = program.primal(primal)
+    wrt = _positions(request, system, name, program)
     for k in wrt:
         if not system.inputs[k].dtype.is_float:
             raise DerivativeError(
@@ -84,12 +101,15 @@ def _fill_in(module: ir.Module, name: str, request: ir.Operation) -> None:
                 f"{system.inputs[k].dtype}",
                 place,
             )
-    result = vjp_system(system, wrt, name)
-    _check_type(request, result, name)
-    replace_function(request, result)
+    result = _DERIVED[kind](system, wrt, name, override_of)
+    _check_type(program, name, "VJP" if kind == REQUEST else "JVP", result)
+    if not program.has_body(name):
+        program.functions[name] = replace_function(request, result)
+    if any(override_of(t) is not None for t in system.tensors()):
+        program.systems[name] = result  # the op has no word for the marks in it
 
 
-def _positions(request: ir.Operation, system: System, name: str) -> list[int]:
+def _positions(request: ir.Operation, system: System, name: str, program: Program) -> list[int]:
     """The arguments to differentiate by; all float ones when the request does not say."""
     if WRT not in request.attributes:
         return [k for k, t in enumerate(system.inputs) if t.dtype.is_float]
@@ -97,13 +117,15 @@ def _positions(request: ir.Operation, system: System, name: str) -> list[int]:
     if any(not 0 <= k < len(system.inputs) for k in wrt):
         raise VerifyError(
             f"{name}: {WRT} must be arguments in [0, {len(system.inputs)}), got {wrt}",
-            source_location(request.location),
+            program.place(name),
         )
+    if len(set(wrt)) < len(wrt):
+        raise VerifyError(f"{name}: {WRT} names an argument once, got {wrt}", program.place(name))
     return wrt
 
 
-def _check_type(request: ir.Operation, system: System, name: str) -> None:
-    declared = ir.TypeAttr(request.attributes["function_type"]).value
+def _check_type(program: Program, name: str, kind: str, system: System) -> None:
+    declared = ir.TypeAttr(program.functions[name].attributes["function_type"]).value
     wanted = ir.FunctionType.get(
         *(
             [ir.RankedTensorType.get(t.shape, mlir_type(t.dtype)) for t in tensors]
@@ -112,6 +134,5 @@ def _check_type(request: ir.Operation, system: System, name: str) -> None:
     )
     if declared != wanted:
         raise VerifyError(
-            f"{name}: the type of this VJP is {wanted}, got {declared}",
-            source_location(request.location),
+            f"{name}: the type of this {kind} is {wanted}, got {declared}", program.place(name)
         )
