@@ -32,6 +32,8 @@ from ted.codegen.manifest import (
     Step,
 )
 from ted.errors import CompileError
+from ted.lowering.gpu.lines import view_start
+from ted.lowering.gpu.maps import byte_width
 from ted.mlir import func, ir
 from ted.schedules.memory_roots import VIEWS
 from ted.schedules.walking import constant_of, defining
@@ -145,22 +147,41 @@ class _Reader:
         raise CompileError(f"cuda: a kernel takes pointers and indices, got {value.type}")
 
     def _pointer(self, value: ir.Value) -> Pointer:
-        offset = Linear()
         if value in self.memory:
-            return Pointer(self.memory[value], offset)
+            return Pointer(self.memory[value])
         op = defining(value)
         if op is not None and op.name == "memref.get_global":
             return Pointer(self._global(op))
+        if op is not None and op.name == "memref.subview":
+            found = view_start(op)
+            inner = self._pointer(op.operands[0])
+            if found is not None:
+                return Pointer(inner.memory, _sum([inner.offset, self._bytes_at(op, found)]))
+        elif op is not None and op.name in VIEWS and op.name != "memref.reinterpret_cast":
+            return self._pointer(op.operands[0])
         raise CompileError(f"cuda: a pointer is to memory of the program, got {value}")
+
+    def _bytes_at(self, op: ir.Operation, found: tuple[int, list[tuple[ir.Value, int]]]) -> Linear:
+        width = byte_width(ir.MemRefType(op.results[0].type).element_type)
+        parts = [_scaled(self._linear(v), factor * width) for v, factor in found[1]]
+        return _sum([Linear(found[0] * width), *parts])
 
     def _linear(self, value: ir.Value) -> Linear:
         """A number as a linear expression of the counters of loops."""
         if value in self.loops:
             return Linear(0, ((self.loops[value], 1),))
         known = constant_of(value)
-        if known is None:
-            raise CompileError(f"cuda: a number of the host is a counter, got {value}")
-        return Linear(known)
+        if known is not None:
+            return Linear(known)
+        op = defining(value)
+        if op is not None and op.name in ("arith.addi", "arith.subi", "arith.muli"):
+            left, right = (self._linear(o) for o in op.operands)
+            if op.name != "arith.muli":
+                return _sum([left, right if op.name == "arith.addi" else _scaled(right, -1)])
+            if not left.terms or not right.terms:
+                by, of = (left, right) if not left.terms else (right, left)
+                return _scaled(of, by.constant)
+        raise CompileError(f"cuda: a number of the host is linear in counters, got {value}")
 
     # ---- memory ----------------------------------------------------------------------------------
 
@@ -206,6 +227,18 @@ class _Reader:
         ]
 
 
+def _sum(parts: Sequence[Linear]) -> Linear:
+    factors: dict[str, int] = {}
+    for name, factor in (term for part in parts for term in part.terms):
+        factors[name] = factors.get(name, 0) + factor
+    terms = tuple((name, factor) for name, factor in factors.items() if factor)
+    return Linear(sum(part.constant for part in parts), terms)
+
+
+def _scaled(part: Linear, factor: int) -> Linear:
+    return Linear(part.constant * factor, tuple((n, f * factor) for n, f in part.terms))
+
+
 def _gap(taken: Sequence[tuple[int, int]], size: int) -> int:
     at = 0
     for start, end in taken:
@@ -243,7 +276,7 @@ def _kind(argument: Argument) -> str:
 
 def _bytes(kind: ir.Type) -> int:
     shaped = ir.MemRefType(kind)
-    return prod(shaped.shape) * max(1, getattr(shaped.element_type, "width", 64) // 8)
+    return prod(shaped.shape) * byte_width(shaped.element_type)
 
 
 def _data(op: ir.Operation) -> bytes:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ted.errors import CompileError
 from ted.lowering.gpu.bodies import work_of
+from ted.lowering.gpu.contractions import Contractions
 from ted.lowering.gpu.launching import only_if, sink_into
 from ted.lowering.gpu.loop_nests import map_loops
 from ted.lowering.gpu.maps import map_points
@@ -33,15 +34,18 @@ Starts = tuple["ir.Value | None", ...]
 
 @dataclass(frozen=True)
 class TedMapToGpu:
-    """Turn everything that computes into kernels."""
+    """Turn everything that computes into kernels; `chip` chooses those of contractions."""
+
+    chip: str = "sm_80"
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
+        contractions = Contractions(module, self.chip)
         for function in functions(module):
-            _map_block(function.entry_block)
+            _map_block(function.entry_block, contractions)
 
 
-def _map_block(block: ir.Block) -> None:
+def _map_block(block: ir.Block, contractions: Contractions) -> None:
     """Put kernels in front of what computes, and drop that."""
     found = [o.operation for o in block.operations if o.operation.name not in _ENDS]
     starts = known_starts(found)
@@ -52,10 +56,10 @@ def _map_block(block: ir.Block) -> None:
             done.append(op)
         elif structured(op) or op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
-                _map(op, starts.of.get(op, ()))
+                _map(op, starts.of.get(op, ()), contractions)
             done.append(op)
         elif op.name in ("scf.for", "scf.if") and operations(op, *_STRUCTURED):
-            _map_inside(op)
+            _map_inside(op, contractions)
         elif not _is_of_the_host(op):
             group = _group(op, found)
             found = found[len(group) - 1 :]
@@ -112,11 +116,11 @@ def _top(op: ir.Operation, block: ir.Block) -> ir.Operation:
     return op
 
 
-def _map_inside(op: ir.Operation) -> None:
+def _map_inside(op: ir.Operation, contractions: Contractions) -> None:
     """A loop stays on the host; a condition goes into the kernels that it is around."""
     for region in op.regions:
         for block in region.blocks:
-            _map_block(block)
+            _map_block(block, contractions)
     if op.name != "scf.if":
         return
     if len(op.results) or len(op.regions[1].blocks):
@@ -142,11 +146,13 @@ def _guard(kernel: ir.Operation, condition: ir.Value) -> None:
     sink_into(kernel)
 
 
-def _map(op: ir.Operation, starts: Starts) -> None:
+def _map(op: ir.Operation, starts: Starts, contractions: Contractions) -> None:
     if op.name == "scf.forall":
         map_rows(op)
         return
     if op.name == "memref.copy" and op.operands[0] == op.operands[1]:
+        return
+    if contractions.launch(op, starts[0] if starts else None):
         return
     work = work_of(op)
     if work is None:

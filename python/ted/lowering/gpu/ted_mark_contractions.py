@@ -2,13 +2,15 @@
 
 Before: named matrix products and convolutions, and generics that sum products of anything.
 After: `linalg.generic {ted.contraction}` with a body `out + a * b`; element-wise work in its
-factors stands before it as maps. What has the mark is not fused into loops over rows.
+factors stands before it as maps. What has the mark is not fused into loops over rows. Factors of
+16 bits keep their type, and the body extends them: tensor cores take them as they are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.lowering.gpu.wide_products import is_wide_product
 from ted.mlir import ir
 from ted.schedules.contraction_factors import split_factors
 from ted.schedules.linalg_contraction import MARK, recognise
@@ -24,6 +26,9 @@ class TedMarkContractions:
         with module.context, ir.Location.unknown(module.context):
             generalize(module)
             for op in generics(module.operation):
+                if is_wide_product(op):
+                    op.attributes[MARK] = ir.UnitAttr.get()
+                    continue
                 contraction = split_factors(op) or op
                 if recognise(contraction) is not None:
                     contraction.attributes[MARK] = ir.UnitAttr.get()

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from ted.mlir import gpu, ir
+from ted.lowering.gpu.contractions import MODULE, kernel_module
+from ted.mlir import ir
 from ted.schedules.walking import operations
 
-MODULE = "kernels"
 ALIGNMENT = 16
 
 
@@ -26,7 +26,7 @@ class TedMergeKernels:
         sources = [o for o in operations(module.operation, "gpu.module") if _name(o) != MODULE]
         if not sources:
             return
-        target = _target(module)
+        target = kernel_module(module)
         names: dict[tuple[str, ...], str] = {}
         known: dict[str, str] = {_text(f): _name(f) for f in operations(target, "gpu.func")}
         for source in sources:
@@ -38,17 +38,6 @@ class TedMergeKernels:
         # Not before: kernels are printed to be compared, and only valid IR prints as text.
         for source in sources:
             source.erase()
-
-
-def _target(module: ir.Module) -> ir.Operation:
-    for op in operations(module.operation, "gpu.module"):
-        if _name(op) == MODULE:
-            return op
-    with ir.InsertionPoint(module.body), ir.Location.unknown():
-        made = gpu.GPUModuleOp(MODULE).operation
-    if not len(made.regions[0].blocks):
-        made.regions[0].blocks.append()
-    return made
 
 
 def _moved(kernel: ir.Operation, target: ir.Operation, known: dict[str, str]) -> str:

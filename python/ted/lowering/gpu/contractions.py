@@ -1,0 +1,130 @@
+"""Claimed contractions -> kernels of the templates, launched from the host.
+
+Before: `linalg.generic {ted.contraction} ins(%a, %b) outs(%c)`
+After: `gpu.launch_func @kernels::@contraction_0`, on one-dimensional views of the memory
+
+A template sees operands as one line of elements each, and one stride per dim and operand. What no
+template takes is summed like any other reduction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import Any
+
+from ted.lowering.gpu.lines import Line, line_of
+from ted.lowering.gpu.wide_products import contraction_of
+from ted.mlir import gpu, ir, memref
+from ted.schedules.gpu_templates.contraction import emit, plan
+from ted.schedules.gpu_templates.kernels import Launch
+from ted.schedules.gpu_templates.problem import Operand, Problem
+from ted.schedules.gpu_templates.schedule import Plan
+from ted.schedules.linalg_contraction import MARK
+from ted.schedules.walking import constant_of, defining
+
+MODULE = "kernels"  # where the kernels of a program are
+# Fewer fill no tile, and plain sums compile in a tenth of the time.
+LEAST_PRODUCTS = 1 << 16
+
+
+@dataclass
+class Contractions:
+    """The contractions of a module for one chip; equal ones share their kernels."""
+
+    module: ir.Module
+    chip: str
+    made: dict[Problem, list[Launch] | None] = field(default_factory=dict)
+    plans: dict[Problem, Plan] = field(default_factory=dict)
+
+    def launch(self, op: ir.Operation, start: ir.Value | None) -> bool:
+        """Launch the kernels of a contraction at the insertion point; False if there are none.
+
+        `start`: what the result holds before, if that is known and was not written.
+        """
+        if MARK not in op.attributes or not (start is None or _is_zero(start)):
+            return False
+        found = contraction_of(op)
+        views = None if found is None else [line_of(v) for v in found.values]
+        if found is None or views is None or any(v is None for v in views):
+            return False
+        lines = [v for v in views if v is not None]
+        strided = found.strided()
+        if strided is None:
+            return False
+        dims = strided[0]
+        operands = [
+            Operand(str(line.element), line.size, line.offset, line.alignment) for line in lines
+        ]
+        problem = Problem(dims, *operands, accumulator=str(found.element), accumulate=start is None)
+        launches = self._launches(problem)
+        if launches is None:
+            return False
+        self._call(launches, dict(zip("abc", lines, strict=True)), self.plans[problem])
+        return True
+
+    def _launches(self, problem: Problem) -> list[Launch] | None:
+        if problem not in self.made:
+            products = prod(d.extent for d in problem.dims)
+            chosen = plan(problem, self.chip) if products >= LEAST_PRODUCTS else "few products"
+            if isinstance(chosen, str):
+                self.made[problem] = None
+            else:
+                name = f"contraction_{len(self.plans)}"
+                self.plans[problem] = chosen
+                self.made[problem] = emit(chosen, kernel_module(self.module), name)
+        return self.made[problem]
+
+    def _call(self, launches: list[Launch], lines: dict[str, Line], chosen: Plan) -> None:
+        memory = {name: line.pointer() for name, line in lines.items()}
+        for launch in launches:
+            operands = []
+            for name in launch.arguments:
+                if name == "workspace" and name not in memory:
+                    memory[name] = _workspace(self.module, launch.symbol, launch.arguments)
+                operands.append(memory[name])
+            kernel: Any = ir.SymbolRefAttr.get([MODULE, launch.symbol])
+            shared = None
+            if launch.dynamic_shared_bytes:
+                i32 = ir.IntegerType.get_signless(32)
+                shared = ir.Operation.create(
+                    "arith.constant",
+                    results=[i32],
+                    attributes={"value": ir.IntegerAttr.get(i32, launch.dynamic_shared_bytes)},
+                ).results[0]
+            gpu.LaunchFuncOp(
+                kernel, launch.grid, launch.block, operands, dynamic_shared_memory_size=shared
+            )
+
+
+def _workspace(module: ir.Module, symbol: str, arguments: tuple[str, ...]) -> ir.Value:
+    """A buffer of the type that a kernel takes for its partial sums."""
+    for op in kernel_module(module).regions[0].blocks[0].operations:
+        if ir.StringAttr(op.operation.attributes["sym_name"]).value == symbol:
+            kind = ir.FunctionType(ir.TypeAttr(op.operation.attributes["function_type"]).value)
+            return memref.AllocOp(kind.inputs[arguments.index("workspace")], [], []).result
+    raise AssertionError(f"the kernel {symbol} was just made")
+
+
+def kernel_module(module: ir.Module) -> ir.Operation:
+    """The module of kernels, made on first use."""
+    for op in module.body.operations:
+        is_module = op.operation.name == "gpu.module"
+        if is_module and ir.StringAttr(op.operation.attributes["sym_name"]).value == MODULE:
+            return op.operation
+    with ir.InsertionPoint(module.body), ir.Location.unknown():
+        made = gpu.GPUModuleOp(MODULE).operation
+    if not len(made.regions[0].blocks):
+        made.regions[0].blocks.append()
+    module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
+    return made
+
+
+def _is_zero(value: ir.Value) -> bool:
+    op = defining(value)
+    if op is None or op.name != "arith.constant":
+        return False
+    attribute = op.attributes["value"]
+    if isinstance(attribute, ir.FloatAttr):
+        return attribute.value == 0
+    return constant_of(value) == 0
