@@ -9,15 +9,16 @@ from __future__ import annotations
 from typing import Any
 
 from ted.runtime.cuda.arguments import copy, device_array
-from ted.runtime.cuda.arrays import DeviceArray
-from ted.runtime.cuda.arrays import element_type as _element_type
+from ted.runtime.cuda.arrays import DeviceArray, element_type_of
 from ted.runtime.cuda.arrays import empty as _empty
 from ted.runtime.cuda.contexts import context_of
 from ted.runtime.cuda.driver import is_available
 from ted.runtime.cuda.graphs import Graph, capture
+from ted.runtime.cuda.loading import Bundle, load
 from ted.runtime.cuda.streams import Event, Stream, chosen_stream
 
 __all__ = [
+    "Bundle",
     "DeviceArray",
     "Event",
     "Graph",
@@ -28,6 +29,7 @@ __all__ = [
     "copy",
     "empty",
     "is_available",
+    "load",
     "memory",
     "release_memory",
     "synchronize",
@@ -49,7 +51,7 @@ def empty(
     context = context_of(device)
     with context:
         to = chosen_stream(context, stream)
-        return _empty(shape, _element_type(dtype), context=context, stream=to)
+        return _empty(shape, element_type_of(dtype), context=context, stream=to)
 
 
 def synchronize(device: int = 0) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, Union
 
 from ted import dialects
 from ted.codegen.assembly import disassemble
@@ -31,6 +31,11 @@ from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import bind
 from ted.runtime.library import library_path
 
+if TYPE_CHECKING:
+    from ted.api.cuda_functions import CudaFunction
+
+# What `compile` returns; "CudaFunction" is loaded when it is needed.
+Compilation = Union["CompiledFunction", "CudaFunction"]
 STAGES = (*(stage.name for stage in CPU_STAGES), "asm")
 
 
@@ -40,28 +45,47 @@ def compile(
     target: str = "cpu",
     name: str = "main",
     donate: Sequence[Tensor] = (),
-) -> CompiledFunction:
+) -> Compilation:
     """Compile the program that computes `outputs` from `inputs`.
 
     Shapes: the function takes one array per input and returns one per output, of their shapes.
     The arrays passed for `donate` are taken over: each becomes the first result of its shape and
     type that no other has become, so that state can be updated call by call in the same memory.
+    `target` is "cpu", "cuda" for the GPU of this machine, or "cuda:sm_90a" for one by its name.
     Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError
     for an unknown target, or a donated tensor that is no input or fits no output.
     """
     if target != "cpu":
-        raise CompileError(f"compile: the target of this version is 'cpu', got {target!r}")
+        check_target(target)
     single = isinstance(outputs, Tensor)
     system = system_of(inputs, [outputs] if single else outputs, name)
-    return compile_system(system, single, _taken_over(system, donate))
+    return compile_system(system, single, _taken_over(system, donate), target)
 
 
 def compile_system(
-    system: System, single: bool = False, donated: Mapping[int, int] | None = None
-) -> CompiledFunction:
+    system: System,
+    single: bool = False,
+    donated: Mapping[int, int] | None = None,
+    target: str = "cpu",
+) -> Compilation:
     """Compile a program; every output gets memory of its own, or that of a donated input."""
     distinct = replace(system, outputs=_distinct(system.outputs))
-    return CompiledFunction(distinct, single, donated or {})
+    if target == "cpu":
+        return CompiledFunction(distinct, single, donated or {})
+    from ted.api.cuda_functions import CudaFunction, cuda_target  # loaded by those who use GPUs
+
+    return CudaFunction(distinct, single, donated or {}, cuda_target(target))
+
+
+def check_target(target: str) -> None:
+    """Whether there is such a target.
+
+    Raises: CompileError when there is not.
+    """
+    if target != "cpu":
+        from ted.api.cuda_functions import cuda_target
+
+        cuda_target(target)
 
 
 def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:

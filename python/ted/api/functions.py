@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.compiling import CompiledFunction, compile_system
+from ted.api.compiling import Compilation, check_target, compile_system
 from ted.api.differentiating import differentiate
 from ted.api.lifting import lift
 from ted.errors import DerivativeError
@@ -33,11 +33,12 @@ class Function:
 
     def __init__(self, fn: Callable[..., Any], target: str = "cpu") -> None:
         _check_callable(fn, "function")
+        check_target(target)
         functools.update_wrapper(self, fn)
         self._fn = fn
-        self._target = target
-        self._compiled: dict[Signature, tuple[Trace, CompiledFunction]] = {}
-        self._known: dict[Any, tuple[Trace, CompiledFunction]] = {}
+        self.target = target
+        self._compiled: dict[Signature, tuple[Trace, Compilation]] = {}
+        self._known: dict[Any, tuple[Trace, Compilation]] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays, or build the expression on tensors.
@@ -57,7 +58,7 @@ class Function:
         traced, compiled = found
         return traced.results(compiled(*arrays))
 
-    def _find(self, key: Any) -> tuple[Trace, CompiledFunction] | None:
+    def _find(self, key: Any) -> tuple[Trace, Compilation] | None:
         """What an equal call found; signatures name the argument that cannot be looked up."""
         try:
             return self._known.get(key)
@@ -68,26 +69,40 @@ class Function:
         """The program for arguments like these."""
         return self._specialised(args, kwargs)[0]
 
-    def compiled(self, *args: Any, **kwargs: Any) -> CompiledFunction:
+    def compiled(self, *args: Any, **kwargs: Any) -> Compilation:
         """The compiled function for arguments like these, for its IR and memory."""
         return self._specialised(args, kwargs)[1]
 
     def _specialised(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Trace, CompiledFunction]:
+    ) -> tuple[Trace, Compilation]:
         signature = signature_of(self._fn, args, kwargs)
         if signature not in self._compiled:
             traced = trace_signature(self._fn, signature)
-            self._compiled[signature] = (traced, compile_system(traced.system()))
+            made = compile_system(traced.system(), target=self.target)
+            self._compiled[signature] = (traced, made)
         return self._compiled[signature]
 
 
-def function(fn: Callable[..., Any]) -> Function:
-    """A Python function of tensors as a function of arrays, compiled once per signature."""
-    return fn if isinstance(fn, Function) else Function(fn)
+def function(fn: Callable[..., Any], target: str | None = None) -> Function:
+    """A Python function of tensors as a function of arrays, compiled once per signature.
+
+    `target` is that of `ted.compile`; a function that has one keeps it when none is given.
+    Raises: CompileError for an unknown target.
+    """
+    if not isinstance(fn, Function):
+        return Function(fn, target or "cpu")
+    return fn if target in (None, fn.target) else Function(fn, target or "cpu")
 
 
-def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Function:
+def _target(fn: Any, target: str | None) -> str:
+    """The target of a function made of `fn`: what is asked for, else that of `fn`."""
+    return target or (fn.target if isinstance(fn, Function) else "cpu")
+
+
+def value_and_grad(
+    fn: Callable[..., Any], argnums: int | Sequence[int] = 0, target: str | None = None
+) -> Function:
     """The function that returns (fn's scalar result, its gradients).
 
     Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
@@ -110,26 +125,30 @@ def value_and_grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> 
         found = _gradients(value, None, [argument(lifted.arguments, p) for p in positions])
         return lifted.lowered((value, found[0] if isinstance(argnums, int) else tuple(found)))
 
-    return Function(with_gradient)
+    return Function(with_gradient, _target(fn, target))
 
 
-def grad(fn: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Function:
+def grad(
+    fn: Callable[..., Any], argnums: int | Sequence[int] = 0, target: str | None = None
+) -> Function:
     """The function that returns the gradients of fn's scalar result; see `value_and_grad`."""
-    both = value_and_grad(fn, argnums)
+    both = value_and_grad(fn, argnums, target)
 
     @functools.wraps(fn)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[1]
 
-    return Function(gradient)
+    return Function(gradient, both.target)
 
 
-def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+def vjp(
+    fn: Callable[..., Any], *primals: Any, target: str | None = None
+) -> tuple[Any, Callable[..., Any]]:
     """fn's result and the function from cotangents to a tuple of gradients, one per primal.
 
     Shapes: the cotangent has the nest and the shapes of the result, gradients those of the primals.
     """
-    result = function(fn)(*primals)
+    result = function(fn, target)(*primals)
 
     def pullback_of(*all_args: Any) -> Any:
         lifted = lift(all_args)
@@ -143,7 +162,7 @@ def vjp(fn: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]
         found = _gradients([o for _, o in outputs], [h for _, h in heads], args)
         return lifted.lowered(tuple(found))
 
-    pullback = Function(pullback_of)
+    pullback = Function(pullback_of, _target(fn, target))
     return result, lambda cotangent: pullback(*primals, cotangent)
 
 

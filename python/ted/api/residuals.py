@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ted.api.compiling import CompiledFunction, compile_system
+from ted.api.compiling import Compilation, compile_system
 from ted.api.differentiating import differentiate
 from ted.errors import DerivativeError
 from ted.frontend.systems import system_of
@@ -25,8 +25,8 @@ class ForwardBackward:
     """What `forward_backward` compiles; `split` says what is saved."""
 
     split: Split
-    first: CompiledFunction
-    second: CompiledFunction
+    first: Compilation
+    second: Compilation
 
     def forward(self, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The results, and what `backward` needs: some arguments and results, and the residuals."""
@@ -41,7 +41,10 @@ class ForwardBackward:
 
 
 def forward_backward(
-    outputs: Tensor | Sequence[Tensor], inputs: Sequence[Tensor], recompute: float = RECOMPUTE
+    outputs: Tensor | Sequence[Tensor],
+    inputs: Sequence[Tensor],
+    recompute: float = RECOMPUTE,
+    target: str = "cpu",
 ) -> ForwardBackward:
     """Compile the program from `inputs` to `outputs` and its VJP as two functions.
 
@@ -62,4 +65,5 @@ def forward_backward(
         (*system.outputs, *(g.node for g in gradients)),
     )
     split = split_residuals(joint, len(heads), len(results), recompute)
-    return ForwardBackward(split, compile_system(split.forward), compile_system(split.backward))
+    first, second = (compile_system(s, target=target) for s in (split.forward, split.backward))
+    return ForwardBackward(split, first, second)

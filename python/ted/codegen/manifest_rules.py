@@ -1,7 +1,7 @@
 """The rules of a manifest: what an executor may rely on without looking again.
 
 Every name and position exists, arguments fit parameters, every address lies inside its memory for
-all values of the loops, and launches and sizes are within what the target can do.
+all values of the loops, launches and sizes are within what every GPU can do.
 """
 
 from __future__ import annotations
@@ -31,13 +31,6 @@ from ted.errors import CompileError
 MOST_ELEMENTS = 2**31 - 1
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 MOST_THREADS = (1024, 1024, 64)
-# Shared memory that a block can have, static and dynamic together (CUDA C++ Programming Guide,
-# table of technical specifications), in KiB; a target that is not here is judged by its driver.
-SHARED_KIB = {
-    70: 96, 72: 96, 75: 64, 80: 163, 86: 99, 87: 163, 89: 99, 90: 227,
-    100: 227, 101: 227, 103: 227, 110: 227, 120: 99, 121: 99,
-}  # fmt: skip
-
 _Ranges = Mapping[str, tuple[int, int]]  # of each loop variable: the smallest and largest value
 
 
@@ -47,6 +40,7 @@ def validate(manifest: Manifest) -> None:
     Raises: CompileError naming the part that breaks one.
     """
     what = f"manifest of {manifest.name!r}"
+    compute_capability(manifest.target)
     for spec in (*manifest.inputs, *manifest.outputs):
         _check_array(spec, f"{what}: {spec.name}")
     for position, spec in enumerate(manifest.inputs):
@@ -61,7 +55,7 @@ def validate(manifest: Manifest) -> None:
     if len(kernels) != len(manifest.kernels):
         raise CompileError(f"{what}: names of kernels differ, got {[*kernels]} more than once")
     for kernel in manifest.kernels:
-        _check_kernel(kernel, manifest.target, f"{what}: kernel {kernel.name}")
+        _check_kernel(kernel, f"{what}: kernel {kernel.name}")
     _check_steps(manifest, kernels, manifest.steps, {}, what)
 
 
@@ -96,7 +90,7 @@ def _check_donation(manifest: Manifest, spec: ArraySpec, what: str) -> None:
         raise CompileError(f"{what}: is donated to an output like it, got {spec} and {output}")
 
 
-def _check_kernel(kernel: Kernel, target: str, what: str) -> None:
+def _check_kernel(kernel: Kernel, what: str) -> None:
     if unknown := set(kernel.params) - set(PARAMETER_TYPES):
         raise CompileError(f"{what}: parameters are of {PARAMETER_TYPES}, got {unknown}")
     for axis, blocks, most in zip("xyz", kernel.grid, MOST_BLOCKS, strict=True):
@@ -107,12 +101,6 @@ def _check_kernel(kernel: Kernel, target: str, what: str) -> None:
             raise CompileError(f"{what}: 1 to {most} threads in {axis}, got block {kernel.block}")
     if prod(kernel.block) > 1024:
         raise CompileError(f"{what}: at most 1024 threads a block, got block {kernel.block}")
-    most = SHARED_KIB.get(compute_capability(target))
-    if most is not None and kernel.dynamic_shared_bytes > most * 1024:
-        raise CompileError(
-            f"{what}: too much shared memory: a block of {target} has at most {most * 1024} bytes, "
-            f"got {kernel.dynamic_shared_bytes}"
-        )
 
 
 def _check_steps(

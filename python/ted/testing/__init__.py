@@ -13,6 +13,7 @@ _EXPORTS = {
     "check_associative": "ted.testing.associativity",
     "check_grads": "ted.testing.gradients",
     "check_vjp": "ted.testing.pairs",
+    "emulated_gpu": "ted.testing.ptx_machine",
     "interpret": "ted.testing.interpreter",
 }
 
@@ -22,8 +23,9 @@ if TYPE_CHECKING:
     from ted.testing.interpreter import Counts as Counts
     from ted.testing.interpreter import interpret as interpret
     from ted.testing.pairs import check_vjp as check_vjp
+    from ted.testing.ptx_machine import emulated_gpu as emulated_gpu
 
-__all__ = ["Counts", "check_associative", "check_grads", "check_vjp", "interpret"]
+__all__ = ["Counts", "check_associative", "check_grads", "check_vjp", "emulated_gpu", "interpret"]
 
 
 def __getattr__(name: str) -> Any:

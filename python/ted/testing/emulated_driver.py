@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from ted.codegen.manifest import ITEM_SIZES
 from ted.runtime.cuda import host_memory
 from ted.runtime.cuda.prototypes import (
     CAPABILITY_MAJOR,
@@ -25,6 +26,7 @@ from ted.runtime.cuda.prototypes import (
     OUT_OF_MEMORY,
     SHARED_PER_BLOCK_OPTIN,
     SUCCESS,
+    TENSOR_MAP_TYPES,
 )
 
 INVALID_VALUE, NOT_FOUND, NOT_READY, LAUNCH_FAILED = 1, 500, 600, 719
@@ -55,6 +57,17 @@ class Machine(Protocol):
 
     def write(self, address: int, data: bytes) -> None:
         """Put bytes on the device."""
+        ...
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Move bytes on the device."""
+        ...
+
+    def tensor_map(
+        self, address: int, item_bytes: int, dims: tuple[int, ...], strides: tuple[int, ...],
+        box: tuple[int, ...], element_strides: tuple[int, ...], swizzle: int,
+    ) -> bytes:  # fmt: skip
+        """The 128 bytes that stand for a tensor map."""
         ...
 
     def load(self, ptx: str) -> Any:
@@ -244,7 +257,7 @@ class EmulatedDriver:
         """Copy on the device."""
         return self._do(
             stream,
-            lambda: self.machine.write(target, self.machine.read(source, size)),
+            lambda: self.machine.copy(target, source, size),
             ("DtoD", target, source, size),
         )
 
@@ -324,13 +337,15 @@ class EmulatedDriver:
         self, place: Any, dtype: int, rank: int, address: int, dims: Any, strides: Any, box: Any,
         element_strides: Any, interleave: int, swizzle: int, promotion: int, fill: int,
     ) -> int:  # fmt: skip
-        """128 bytes that only this machine reads: all fields, packed."""
+        """128 bytes in the machine's own format."""
+        sizes = {number: ITEM_SIZES[name] for name, number in TENSOR_MAP_TYPES.items()}
         if place % 64 or address % 16:
             return INVALID_VALUE
-        fields = [*dims[:rank], *strides[: rank - 1], *box[:rank], *element_strides[:rank]]
-        packed = struct.pack("<QBBBB", address, dtype, rank, swizzle, fill)
-        narrow = struct.pack(f"<{rank}I{rank - 1}Q{rank}H{rank}B", *fields)
-        host_memory.write(place, (packed + narrow).ljust(128, b"\0")[:128])
+        data = self.machine.tensor_map(
+            address, sizes[dtype], tuple(dims[:rank]), tuple(strides[: rank - 1]),
+            tuple(box[:rank]), tuple(element_strides[:rank]), swizzle,
+        )  # fmt: skip
+        host_memory.write(place, data)
         return SUCCESS
 
     # ---- streams and events ----------------------------------------------------------------------

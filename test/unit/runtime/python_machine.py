@@ -41,6 +41,7 @@ class PythonMachine:
         self.memory: dict[int, bytearray] = {}
         self.next = BASE
         self.fixed_shared = 0
+        self.maps: list[tuple[Any, ...]] = []
 
     def allocate(self, size: int) -> int:
         """New memory, full of a pattern."""
@@ -68,6 +69,15 @@ class PythonMachine:
         """Put bytes on the device."""
         memory, offset = self.find(address, len(data))
         memory[offset : offset + len(data)] = data
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Move bytes."""
+        self.write(target, self.read(source, size))
+
+    def tensor_map(self, *fields: Any) -> bytes:
+        """The address, which is all that kernels here use."""
+        self.maps.append(fields)
+        return fields[0].to_bytes(8, "little").ljust(128, b"\0")
 
     def array(self, address: int, count: int, dtype: Any = np.float32) -> np.ndarray:
         """Elements of the device, to read and write."""

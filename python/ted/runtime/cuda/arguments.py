@@ -19,7 +19,7 @@ import numpy as np
 from ted.codegen.manifest import ITEM_SIZES, ArraySpec
 from ted.errors import ExecutionError
 from ted.runtime.cuda import dlpack
-from ted.runtime.cuda.arrays import DeviceArray, element_type, empty
+from ted.runtime.cuda.arrays import DeviceArray, element_type_of, empty
 from ted.runtime.cuda.contexts import Context
 from ted.runtime.cuda.streams import LEGACY_DEFAULT, chosen_stream, stream_handle
 
@@ -136,15 +136,18 @@ def number(value: float, spec: ArraySpec, what: str, context: Context, stream: i
     return made
 
 
-def device_array(value: Any, *, context: Context, stream: Any = None) -> DeviceArray:
+def device_array(
+    value: Any, *, context: Context, stream: Any = None, element_type: str | None = None
+) -> DeviceArray:
     """An array as a DeviceArray: on a device without a copy, from the host by copying.
 
+    `element_type` says what the bytes of an array of the host are, when numpy has no such type.
     Raises: ExecutionError for an element type that ted does not have, or an array with gaps.
     """
     with context:
         to = chosen_stream(context, stream)
         if not on_device(value):
-            return _uploaded(value, context, to)
+            return _uploaded(value, context, to, element_type)
         if isinstance(value, DeviceArray):
             return value
         view = view_of(value, "cuda", to)
@@ -184,11 +187,14 @@ def on_device(value: Any) -> bool:
     return device is not None and device()[0] in (dlpack.CUDA, dlpack.CUDA_MANAGED)
 
 
-def _uploaded(value: Any, context: Context, stream: int) -> DeviceArray:
+def _uploaded(
+    value: Any, context: Context, stream: int, element_type: str | None = None
+) -> DeviceArray:
     if context.capture is not None:
         raise ExecutionError("cuda: arrays are moved to the device before a graph is captured")
     array = np.asarray(value, order="C")
-    made = empty(array.shape, element_type(array.dtype), context=context, stream=stream)
+    kind = element_type or element_type_of(array.dtype)
+    made = empty(array.shape, kind, context=context, stream=stream)
     if array.nbytes:
         context.driver.cuMemcpyHtoDAsync_v2(made.pointer, array.ctypes.data, array.nbytes, stream)
         context.driver.cuStreamSynchronize(stream)  # the caller may change the array now

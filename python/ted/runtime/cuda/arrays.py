@@ -37,7 +37,7 @@ def numpy_dtype(name: str) -> np.dtype:
         return np.dtype(np.uint16)
 
 
-def element_type(dtype: Any) -> str:
+def element_type_of(dtype: Any) -> str:
     """The element type of a numpy dtype or its name.
 
     Raises: ExecutionError when ted has no such type.

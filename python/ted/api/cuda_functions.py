@@ -1,0 +1,199 @@
+"""Programs compiled for NVIDIA GPUs: PTX and manifest without a GPU, calls with one.
+
+Before: ted.compile([x], [y], target="cuda:sm_90a")      After: a `CudaFunction`: f.ptx, f(x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ted import dialects
+from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text
+from ted.codegen.manifest import Manifest
+from ted.codegen.manifest_limits import check_shared_memory
+from ted.codegen.manifest_rules import MOST_ELEMENTS, validate
+from ted.codegen.nvptx.targets import TARGETS
+from ted.errors import CompileError
+from ted.ir.equations import System, topological
+from ted.ir.to_ops import to_module
+from ted.mlir import ir
+from ted.runtime.cuda.arguments import is_torch
+from ted.runtime.cuda.arrays import DeviceArray
+from ted.runtime.cuda.bundles import save_bundle
+from ted.runtime.cuda.contexts import Context, context_of
+from ted.runtime.cuda.driver import is_available
+from ted.runtime.cuda.graphs import GraphCall
+from ted.runtime.cuda.programs import Program
+
+DEFAULT_CHIP = "sm_80"  # where there is no device to ask
+FAST_MATH = "fast_math"
+
+
+@dataclass(frozen=True)
+class CudaTarget:
+    """What the text of a target says: `cuda`, `cuda:sm_90a`, `cuda:sm_90a,fast_math`."""
+
+    chip: str
+    fast_math: bool = False
+
+
+def cuda_target(text: str) -> CudaTarget:
+    """Read a target; `cuda` alone is this machine's device, or sm_80 where there is none.
+
+    Raises: CompileError for a text of another form, or a chip that is not known.
+    """
+    kind, _, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
+    chip, _, option = rest.partition(",")
+    if kind != "cuda" or option not in ("", FAST_MATH) or (":" in text and not chip):
+        raise CompileError(
+            f"compile: a target is 'cpu', 'cuda', or 'cuda:' with one of {', '.join(TARGETS)} "
+            f"(and ',{FAST_MATH}' after it), got {text!r}"
+        )
+    if chip and chip not in TARGETS:
+        raise CompileError(f"compile: a chip is one of {', '.join(TARGETS)}, got {chip!r}")
+    return CudaTarget(chip or _chip_of_this_machine(), bool(option))
+
+
+def _chip_of_this_machine() -> str:
+    """The device's own target, or the newest one that it runs."""
+    if not is_available():
+        return DEFAULT_CHIP
+    context = context_of()
+    if context.chip in TARGETS:
+        return context.chip
+    has = 10 * context.capability[0] + context.capability[1]
+    numbers = [int(name[3:]) for name in TARGETS if name[3:].isdigit()]
+    return f"sm_{max((n for n in numbers if n <= has), default=80)}"
+
+
+class CudaFunction:
+    """A program compiled for a GPU: call it with arrays on the device, look at its PTX.
+
+    `f(*arrays)` returns a tuple of `ted.cuda.DeviceArray`, or one when it was compiled for a single
+    tensor; `out=` gives arrays to fill, `stream=` says where to run.
+    """
+
+    stages = STAGES
+
+    def __init__(
+        self,
+        system: System,
+        single: bool,
+        donated: Mapping[int, int],
+        target: CudaTarget,
+    ) -> None:
+        self.system = system
+        self.target = target
+        self._single = single
+        self._donated = donated
+        self._programs: dict[Context, Program] = {}
+        _check_sizes(system)
+        with dialects.session():
+            module = to_module(system)
+            self._source = str(module.operation.get_asm(enable_debug_info=True))
+            self.manifest: Manifest = compile_module(
+                module,
+                target.chip,
+                name=system.name,
+                inputs=[t.name for t in system.inputs],
+                outputs=[t.name for t in system.outputs],
+                fast_math=target.fast_math,
+            )
+        validate(self.manifest)
+        check_shared_memory(self.manifest)
+
+    def __call__(self, *arrays: Any, out: Any = None, stream: Any = None) -> Any:
+        """Run on one array per input; returns before the device is done.
+
+        Raises: ExecutionError naming the argument, or the tensor and index that an earlier call
+        found out of range; without a driver or a device that runs the target.
+        """
+        program = self.program(_ordinal(arrays))
+        if self._donated and out is None and len(arrays) == len(self.system.inputs):
+            places = (self._donated.get(k) for k in range(len(self.system.outputs)))
+            out = [None if k is None else arrays[k] for k in places]
+        results = program(*arrays, out=out, stream=stream)
+        return results[0] if self._single else results
+
+    def program(self, device: int = 0) -> Program:
+        """The program, loaded into a device.
+
+        Raises: ExecutionError without a driver, or when the device does not run it.
+        """
+        context = context_of(device)
+        found = self._programs.get(context)
+        if found is None:
+            found = self._programs[context] = Program(self.manifest, context)
+        return found
+
+    def graph(self, *arrays: Any, **options: Any) -> GraphCall:
+        """The call on arrays, recorded as a CUDA graph: call it with new numbers, or replay it."""
+        program = self.program(_ordinal(arrays))  # loaded before the recording begins
+        return GraphCall(self, arrays, program.context, **options)
+
+    @property
+    def ptx(self) -> str:
+        """The kernels' text."""
+        return self.manifest.ptx
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of results, temporary buffers and constants that a call holds."""
+        return self.manifest.peak_bytes
+
+    def ir(self, stage: str = "ted") -> str:
+        """The program at the end of a stage: one of `f.stages`.
+
+        Raises: CompileError for an unknown stage.
+        """
+        if stage == "ptx":
+            return self.ptx
+        with dialects.session():
+            return cuda_stage_text(ir.Module.parse(self._source), stage, self.target.chip)
+
+    def save(
+        self, path: str | Path, *samples: Sequence[Any], tolerance: float | None = None
+    ) -> Path:
+        """Write a folder that runs where there is only Python, numpy and the driver.
+
+        Each sample is a sequence of host arrays, one per input. Their results are computed here, by
+        the same program on the CPU, and `python path/run.py` compares with them.
+        """
+        checked = [(sample, self._expected(sample)) for sample in samples]
+        return save_bundle(self.manifest, path, checked, tolerance)
+
+    def _expected(self, sample: Sequence[Any]) -> Sequence[np.ndarray]:
+        return self._on_cpu(*sample)
+
+    @cached_property
+    def _on_cpu(self) -> Any:
+        from ted.api.compiling import CompiledFunction  # which takes this module for its targets
+
+        return CompiledFunction(self.system, False, {})
+
+
+def _ordinal(arrays: Sequence[Any]) -> int:
+    """The device of the first argument that says it."""
+    for array in arrays:
+        if type(array) is DeviceArray:
+            return array.context.ordinal
+        if is_torch(array) and array.is_cuda:
+            return array.get_device()
+    return 0
+
+
+def _check_sizes(system: System) -> None:
+    for node in topological(system.outputs):
+        if prod(node.shape) > MOST_ELEMENTS:
+            raise CompileError(
+                f"compile: a cuda tensor has at most 2^31 - 1 elements, got {node} with "
+                f"{prod(node.shape)}; split it",
+                node.location,
+            )

@@ -1,0 +1,216 @@
+"""A bundle on the machine where it runs: load it, compare with the stored results, time it.
+
+Before: folder      After: `bundle.program(x, y)`, or a line that says whether it is right, how fast
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from ted.codegen.manifest import Manifest, walk
+from ted.codegen.manifest_json import loads
+from ted.errors import ExecutionError, TedError
+from ted.runtime.cuda.arguments import device_array
+from ted.runtime.cuda.arrays import DeviceArray
+from ted.runtime.cuda.contexts import context_of
+from ted.runtime.cuda.graphs import capture
+from ted.runtime.cuda.programs import Program
+from ted.runtime.cuda.streams import Event
+
+# Error relative to the largest expected number: the sums of host and device differ in order.
+TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 4e-2}
+_CALLS_PER_TIMING = 20
+
+
+@dataclass(frozen=True)
+class Times:
+    """Microseconds of a call: launched one by one, and replayed as a graph; medians."""
+
+    launched: float
+    replayed: float
+
+
+@dataclass(frozen=True)
+class Bundle:
+    """A saved program: `program` runs it, `check` compares, `time` measures."""
+
+    manifest: Manifest
+    samples: tuple[tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]], ...]
+    tolerance: float | None
+    device: int = 0
+
+    @cached_property
+    def program(self) -> Program:
+        """The program, loaded into the device."""
+        return Program(self.manifest, context_of(self.device))
+
+    def inputs(self, sample: int = 0) -> list[DeviceArray]:
+        """The inputs of a sample on the device; without samples, numbers between -1 and 1."""
+        given = self.samples[sample][0] if self.samples else self._made_up()
+        return [
+            device_array(array, context=context_of(self.device), element_type=spec.dtype)
+            for array, spec in zip(given, self.manifest.inputs, strict=True)
+        ]
+
+    def check(self) -> list[str]:
+        """What differs from the stored results; an empty list when nothing does."""
+        wrong = []
+        for k, (_, expected) in enumerate(self.samples):
+            results = self.program(*self.inputs(k))
+            for spec, found, wanted in zip(self.manifest.outputs, results, expected, strict=True):
+                numbers = as_numbers(found.numpy(), spec.dtype)
+                text = self._difference(numbers, as_numbers(wanted, spec.dtype), spec.dtype)
+                if text:
+                    wrong.append(f"sample {k}, result {spec.name!r}: {text}")
+        return wrong
+
+    def time(self, repeat: int = 10) -> Times:
+        """Measure calls with events on the device's default stream and as a graph."""
+        program, arrays = self.program, self.inputs()
+        results = program(*arrays)
+        launched = [_timed(lambda: program(*arrays, out=[*results])) for _ in range(repeat + 1)]
+        with capture(program.context) as graph:
+            program(*arrays, out=[*results])
+        replayed = [_timed(graph.replay) for _ in range(repeat + 1)]
+        return Times(median(launched[1:]), median(replayed[1:]))
+
+    @property
+    def least_bytes(self) -> int:
+        """Bytes of inputs and results: no program reads and writes less."""
+        return sum(spec.nbytes for spec in (*self.manifest.inputs, *self.manifest.outputs))
+
+    def _made_up(self) -> list[np.ndarray]:
+        random = np.random.default_rng(0)
+        made = []
+        for spec in self.manifest.inputs:
+            if "float" not in spec.dtype:
+                made.append(np.zeros(spec.shape, np.dtype(spec.dtype)))
+                continue
+            numbers = random.uniform(-1, 1, spec.shape).astype(np.float32)
+            bits = numbers.view(np.uint32) >> 16
+            made.append(
+                bits.astype(np.uint16) if spec.dtype == "bfloat16" else numbers.astype(spec.dtype)
+            )
+        return made
+
+    def _difference(self, found: np.ndarray, wanted: np.ndarray, element_type: str) -> str:
+        if not wanted.size:
+            return ""
+        finite = np.isfinite(wanted)
+        same = np.where(np.isnan(wanted), np.isnan(found), found == wanted)
+        if not same[~finite].all():
+            return "not finite at other places"
+        allowed = self.tolerance if self.tolerance is not None else TOLERANCES.get(element_type, 0)
+        largest = np.abs(wanted[finite]).max(initial=0.0)
+        error = np.abs(found[finite] - wanted[finite]).max(initial=0.0)
+        if error <= allowed * largest:
+            return ""
+        return f"error {error:.3g}, allowed {allowed:.3g} of the largest number {largest:.3g}"
+
+
+def load(path: str | Path, device: int = 0) -> Bundle:
+    """Read a bundle.
+
+    Raises: CompileError for a manifest of another version, ExecutionError when it is no bundle.
+    """
+    folder = Path(path)
+    try:
+        about = json.loads((folder / "manifest.json").read_text())
+        ptx = (folder / "kernels.ptx").read_text()
+    except OSError as error:
+        raise ExecutionError(
+            f"cuda: a bundle is a folder with manifest.json, got {error}"
+        ) from None
+    manifest = replace(loads(json.dumps(about["manifest"])), ptx=ptx)
+    with np.load(folder / "samples.npz") as stored:
+        count = 1 + max((int(name.split("_")[0]) for name in stored.files), default=-1)
+        samples = tuple(
+            (
+                tuple(stored[f"{k}_input_{n}"] for n in range(len(manifest.inputs))),
+                tuple(stored[f"{k}_output_{n}"] for n in range(len(manifest.outputs))),
+            )
+            for k in range(count)
+        )
+    return Bundle(manifest, samples, about["tolerance"], device)
+
+
+def as_numbers(array: np.ndarray, element_type: str) -> np.ndarray:
+    """An array as float64; bfloat16 may come as its bits."""
+    if element_type == "bfloat16":
+        array = (array.view(np.uint16).astype(np.uint32) << 16).view(np.float32)
+    return array.astype(np.float64)
+
+
+def describe(manifest: Manifest) -> str:
+    """A few lines about a program."""
+    launches = sum(1 for _ in walk(manifest.steps))
+    return "\n".join(
+        [
+            f"{manifest.name} for {manifest.target}: {len(manifest.kernels)} kernels, "
+            f"{launches} steps, {manifest.peak_bytes} bytes",
+            *(f"  input  {spec}" for spec in manifest.inputs),
+            *(f"  output {spec}" for spec in manifest.outputs),
+            *(
+                f"  kernel {k.name} {k.grid} x {k.block}, {k.dynamic_shared_bytes} bytes shared"
+                for k in manifest.kernels
+            ),
+        ]
+    )
+
+
+def main(folder: str | Path, arguments: Sequence[str]) -> int:
+    """The command line of a bundle; 0 when all results are right."""
+    parser = argparse.ArgumentParser(description="check and time a saved program")
+    parser.add_argument("--list", action="store_true", help="say what is in it; needs no GPU")
+    parser.add_argument("--repeat", type=int, default=10, help="timings, whose median is printed")
+    parser.add_argument("--device", type=int, default=0, help="number of the GPU")
+    parser.add_argument("--json", action="store_true", help="print one line of JSON")
+    chosen = parser.parse_args(arguments)
+    try:
+        bundle = load(folder, chosen.device)
+        if chosen.list:
+            print(describe(bundle.manifest))
+            return 0
+        return _report(bundle, chosen.repeat, chosen.json)
+    except TedError as error:
+        print(f"error: {error}")
+        return 2
+
+
+def _report(bundle: Bundle, repeat: int, as_json: bool) -> int:
+    wrong = bundle.check()
+    times = bundle.time(repeat)
+    rate = bundle.least_bytes / times.replayed / 1e3
+    if as_json:
+        found: dict[str, Any] = {
+            "name": bundle.manifest.name, "device": bundle.program.context.name, "wrong": wrong,
+            "samples": len(bundle.samples), "launched_us": times.launched,
+            "replayed_us": times.replayed, "least_gb_per_s": rate,
+        }  # fmt: skip
+        print(json.dumps(found))
+    else:
+        print(describe(bundle.manifest).partition("\n")[0], "on", bundle.program.context.name)
+        for line in wrong:
+            print(f"  wrong: {line}")
+        print(f"  {len(bundle.samples)} samples, {'not ' if wrong else ''}all right")
+        print(
+            f"  {times.launched:.1f} us a call, {times.replayed:.1f} us as a graph, {rate:.0f} GB/s"
+        )
+    return 1 if wrong else 0
+
+
+def _timed(call: Any) -> float:
+    """Microseconds of a call on the device, of several in a row."""
+    start = Event().record()
+    for _ in range(_CALLS_PER_TIMING):
+        call()
+    return 1e3 * start.milliseconds_until(Event().record()) / _CALLS_PER_TIMING

@@ -1,0 +1,199 @@
+"""`target="cuda"` in the API: PTX without a GPU, bad targets, what the functions made of it do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted.api.cuda_functions import CudaFunction, cuda_target
+from ted.errors import CompileError, ExecutionError
+from unit.runtime.python_machine import device
+
+X = ted.placeholder((4, 32), name="x")
+
+
+@pytest.fixture(scope="module")
+def doubled() -> CudaFunction:
+    return ted.compile([X], X * 2.0, target="cuda:sm_90a", name="doubled")
+
+
+def test_a_chip_by_name_gives_its_ptx_without_a_gpu(doubled) -> None:
+    assert ".target sm_90a" in doubled.ptx
+    assert ".visible .entry" in doubled.ptx
+    assert doubled.manifest.target == "sm_90a"
+    assert doubled.peak_bytes == 4 * 32 * 4
+    assert [str(s) for s in doubled.manifest.inputs] == ["x: float32[4, 32]"]
+
+
+@pytest.mark.parametrize("stage", CudaFunction.stages)
+def test_every_stage_can_be_read(doubled, stage: str) -> None:
+    assert {"ted": "ted.compute", "gpu": "gpu.launch_func", "nvvm": "nvvm", "ptx": ".entry"}.get(
+        stage, ""
+    ) in doubled.ir(stage)
+    with pytest.raises(CompileError, match="ir: a stage in"):
+        doubled.ir("sass")
+
+
+@pytest.mark.parametrize("target", ["gpu", "cuda-", "cuda:", "cuda:sm_80,quick", "CUDA", 80])
+def test_a_target_of_another_form_is_refused(target: object) -> None:
+    with pytest.raises(CompileError, match=r"compile: a target is 'cpu', 'cuda', or 'cuda:' with"):
+        ted.compile([X], X, target=target)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(CompileError, match="compile: a target is"):
+        ted.function(lambda x: x, target=target)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_chip_that_nobody_knows_is_refused() -> None:
+    with pytest.raises(CompileError, match=r"a chip is one of sm_75, sm_80, .* got 'sm_33'"):
+        ted.compile([X], X, target="cuda:sm_33")
+
+
+def test_the_chip_is_that_of_the_machine_or_sm_80(monkeypatch) -> None:
+    monkeypatch.setattr("ted.api.cuda_functions.is_available", lambda: False)
+    assert cuda_target("cuda").chip == "sm_80"
+    monkeypatch.undo()
+    for capability, chip in (
+        ((8, 0), "sm_80"),
+        ((8, 8), "sm_87"),
+        ((9, 0), "sm_90a"),
+        ((10, 3), "sm_100"),
+    ):
+        with device(capability=capability):
+            assert cuda_target("cuda").chip == chip
+
+
+def test_fast_math_is_an_option_of_the_target() -> None:
+    assert cuda_target("cuda:sm_80,fast_math").fast_math
+    quotient = lambda **options: ted.compile([X], X / (X + 1.5), **options).ptx  # noqa: E731
+    assert "div.rn.f32" in quotient(target="cuda:sm_80")
+    assert "div.rn.f32" not in quotient(target="cuda:sm_80,fast_math")
+
+
+def test_a_tensor_past_2_to_the_31_is_refused_where_it_was_written() -> None:
+    x = ted.placeholder((70_000, 40_000), "int8", name="x")
+    with pytest.raises(CompileError, match=r"at most 2\^31 - 1 elements, got x.*2800000000"):
+        ted.compile([x], ted.sum(x), target="cuda:sm_80")
+
+
+def test_a_call_without_a_driver_says_so(doubled) -> None:
+    if ted.cuda.is_available():
+        pytest.skip("there is a driver here")
+    with pytest.raises(ExecutionError, match="no CUDA driver: tried libcuda"):
+        doubled(np.zeros((4, 32), np.float32))
+    with pytest.raises(ExecutionError, match="no CUDA driver"):
+        ted.cuda.asarray(np.zeros(3))
+
+
+def test_a_host_array_is_refused_with_the_name_of_the_argument(doubled) -> None:
+    message = r"doubled: argument 'x': .* on the host"
+    with ted.testing.emulated_gpu(), pytest.raises(ExecutionError, match=message):
+        doubled(np.zeros((4, 32), np.float32))
+
+
+def test_a_program_for_another_device_is_not_loaded(doubled) -> None:
+    with (
+        device(capability=(8, 0)),
+        pytest.raises(
+            ExecutionError, match="doubled: wrong compute capability: compiled for sm_90a"
+        ),
+    ):
+        doubled(ted.cuda.asarray(np.zeros((4, 32), np.float32)))
+
+
+def test_functions_and_gradients_carry_the_target() -> None:
+    def loss(x):
+        return ted.sum(ted.tanh(x) * x)
+
+    on_gpu = ted.function(loss, target="cuda:sm_80")
+    array = np.ones((3, 4), np.float32)
+    assert isinstance(on_gpu.compiled(array), CudaFunction)
+    for transformed in (
+        ted.grad(on_gpu),
+        ted.value_and_grad(loss, target="cuda:sm_80"),
+        ted.function(ted.grad(loss), target="cuda:sm_80"),
+    ):
+        compiled = transformed.compiled(array)
+        assert isinstance(compiled, CudaFunction)
+        assert "atom" not in compiled.ptx
+    assert not isinstance(ted.function(on_gpu, target="cpu").compiled(array), CudaFunction)
+    assert ted.function(on_gpu) is on_gpu
+
+
+def test_forward_and_backward_go_to_the_target() -> None:
+    both = ted.forward_backward([ted.exp(X) * X], [X], target="cuda:sm_80")
+    assert isinstance(both.first, CudaFunction)
+    assert isinstance(both.second, CudaFunction)
+
+
+def test_a_program_computes_on_an_emulated_gpu() -> None:
+    y = ted.placeholder((4, 32), name="y")
+    f = ted.compile([X, y], [ted.tanh(X) * y, ted.sum(X, axis=1)], target="cuda:sm_90a")
+    a, b = np.random.default_rng(0).normal(size=(2, 4, 32)).astype(np.float32)
+    with ted.testing.emulated_gpu():
+        product, sums = f(ted.cuda.asarray(a), ted.cuda.asarray(b))
+        np.testing.assert_allclose(product.numpy(), np.tanh(a) * b, rtol=2e-6, atol=1e-7)
+        np.testing.assert_allclose(sums.numpy(), a.sum(1), rtol=1e-5, atol=1e-5)
+
+
+def test_an_index_out_of_range_is_the_same_error_as_on_the_cpu() -> None:
+    n = ted.placeholder((3,), "int64", name="n")
+    picked = ted.compute((3,), lambda j: X[0, n[j]], name="picked")
+    array, index = np.arange(128, dtype=np.float32).reshape(4, 32), np.array([1, 77, 2])
+    with pytest.raises(ExecutionError) as on_cpu:
+        ted.compile([X, n], picked)(array, index)
+    f = ted.compile([X, n], picked, target="cuda:sm_80")
+    with ted.testing.emulated_gpu():
+        x = ted.cuda.asarray(array)
+        with pytest.raises(ExecutionError) as on_gpu:
+            f(x, ted.cuda.asarray(index)).numpy()
+        assert str(on_gpu.value) == str(on_cpu.value)
+        assert f(x, ted.cuda.asarray(np.array([1, 5, 2]))).numpy().tolist() == [1, 5, 2]
+
+
+def test_donated_arrays_are_updated_in_place() -> None:
+    state, drive = ted.placeholder((5,), name="state"), ted.placeholder((5,), name="drive")
+    f = ted.compile(
+        [state, drive], [ted.flip(state) + drive, ted.sum(state)], donate=(state,),
+        target="cuda:sm_80",
+    )  # fmt: skip
+    with ted.testing.emulated_gpu():
+        a, b = ted.cuda.asarray(np.arange(5, dtype="f4")), ted.cuda.asarray(np.ones(5, "f4"))
+        new, total = f(a, b)
+        assert new is a
+        assert total.numpy() == 10
+        assert a.numpy().tolist() == [5, 4, 3, 2, 1]
+
+
+def test_a_training_step_is_replayed_as_a_graph() -> None:
+    w, x = ted.placeholder((8,), name="w"), ted.placeholder((4, 8), name="x")
+    loss = ted.mean(ted.square(x @ w - 1.0))
+    (dw,) = ted.differentiate(loss, [w])
+    f = ted.compile([w, x], [w - 0.1 * dw, loss], donate=(w,), target="cuda:sm_80")
+    rng = np.random.default_rng(1)
+    weights, data = rng.normal(size=8).astype("f4"), rng.normal(size=(4, 8)).astype("f4")
+    on_cpu = ted.compile([w, x], [w - 0.1 * dw, loss])
+    with ted.testing.emulated_gpu():
+        step = f.graph(ted.cuda.asarray(weights), ted.cuda.asarray(data))
+        for _ in range(3):
+            step.replay()
+            weights, expected = on_cpu(weights, data)
+            found, value = step.outputs
+            np.testing.assert_allclose(found.numpy(), weights, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(value.numpy(), expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_function_of_arrays_runs_where_its_target_says() -> None:
+    @ted.value_and_grad
+    def loss(w, x):
+        return ted.sum(ted.relu(x @ w["a"]) * w["b"])
+
+    on_gpu = ted.function(loss, target="cuda:sm_80")
+    w = {"a": np.linspace(-1, 1, 16, dtype="f4").reshape(4, 4), "b": np.ones(4, "f4")}
+    x = np.linspace(0, 1, 8, dtype="f4").reshape(2, 4)
+    value, gradients = loss(w, x)
+    with ted.testing.emulated_gpu():
+        move = ted.cuda.asarray
+        found, moved = on_gpu({k: move(v) for k, v in w.items()}, move(x))
+        np.testing.assert_allclose(found.numpy(), value, rtol=1e-5)
+        for name, gradient in gradients.items():
+            np.testing.assert_allclose(moved[name].numpy(), gradient, rtol=1e-5, atol=1e-6)
