@@ -13,7 +13,7 @@ import re
 
 from ted.codegen.llvm.child import TIMEOUT, ChildFailed
 from ted.codegen.llvm.literals import rewrite_literals
-from ted.codegen.llvm.request import Request, compile_cached
+from ted.codegen.llvm.request import Request, compile_cached, refusal
 from ted.codegen.nvptx.translate import gpu_modules, mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError, PassFailed
 from ted.ir import pass_driver
@@ -80,13 +80,12 @@ def _compile(llvm_text: str, chip: str, timeout: float) -> dict[str, str]:
     if not kernels:
         raise CompileError("rocm: a module must define a kernel, got no function 'amdgpu_kernel'")
     text = rewrite_literals(llvm_text)
+    request = Request(text, TRIPLE, chip, keep=kernels, output="object")
     try:
-        return compile_cached(Request(text, TRIPLE, chip, keep=kernels, output="object"), timeout)
+        return compile_cached(request, timeout)
     except ChildFailed as error:
-        raise CompileError(
-            f"rocm: kernel {', '.join(map(repr, kernels))} for {chip}: LLVM must accept the "
-            f"module, got {error}"
-        ) from None
+        what = f"rocm: kernel {', '.join(map(repr, kernels))} for {chip}"
+        raise refusal(what, request, error) from None
 
 
 def _check(chip: str) -> None:

@@ -155,5 +155,5 @@ def test_an_operation_of_another_vendor_is_refused() -> None:
 
 
 def test_what_llvm_refuses_names_the_kernel() -> None:
-    with pytest.raises(CompileError, match=r"kernel 'k' for gfx90a: LLVM must accept"):
+    with pytest.raises(CompileError, match=r"kernel 'k' for gfx90a: LLVM must compile"):
         compile_to_amdgpu_object("define amdgpu_kernel void @k() { rex void }")

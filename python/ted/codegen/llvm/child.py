@@ -128,7 +128,7 @@ class Child:
     def _cause_of_death(self, process: subprocess.Popen[bytes], timeout: float | None) -> str:
         code = process.wait()
         if timeout is not None:
-            return f"not done after {timeout:g} s"
+            return f"no result within {timeout:g} s"
         self._messages.seek(0)
         said = self._messages.read().decode(errors="replace").strip().split("\n")
         errors = [k for k, line in enumerate(said) if line.startswith("LLVM ERROR")]

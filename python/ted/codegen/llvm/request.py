@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
 from ted.codegen import disk_cache
 from ted.codegen.llvm import worker
-from ted.codegen.llvm.child import TIMEOUT, child, version
+from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child, version
+from ted.errors import CompileError
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,18 @@ def compile_cached(request: Request, timeout: float = TIMEOUT) -> dict[str, str]
     reply = child(request.options).request(asdict(request), timeout)
     disk_cache.store(name, json.dumps(reply).encode())
     return reply
+
+
+def refusal(what: str, request: Request, error: ChildFailed) -> CompileError:
+    """The error of a module that LLVM did not compile, which is kept in a file to look at."""
+    text = request.text.encode()
+    path = Path(tempfile.gettempdir(), f"ted-{hashlib.sha256(text).hexdigest()[:12]}.ll")
+    try:
+        path.write_bytes(text)
+        place = f"; the module is in {path}"
+    except OSError:  # the failure itself matters more
+        place = ""
+    return CompileError(f"{what}: LLVM must compile the module, got {error}{place}")
 
 
 def _key(request: Request) -> str:

@@ -12,7 +12,7 @@ import re
 
 from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child
 from ted.codegen.llvm.literals import rewrite_literals
-from ted.codegen.llvm.request import Request, compile_cached
+from ted.codegen.llvm.request import Request, compile_cached, refusal
 from ted.codegen.nvptx import toolkit
 from ted.codegen.nvptx.targets import STATIC_SHARED, static_shared_bytes, target
 from ted.errors import CompileError
@@ -57,7 +57,7 @@ def compile_to_ptx(
     try:
         ptx = compile_cached(request, timeout)["assembly"]
     except ChildFailed as error:
-        raise CompileError(f"{what}: LLVM must accept the module, got {error}") from None
+        raise refusal(what, request, error) from None
     _check_defined(what, ptx)
     _check_shared(chip, ptx)
     return ptx

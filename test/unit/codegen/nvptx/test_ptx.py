@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import os
 import re
+import signal
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from ted.codegen.llvm.child import child
 from ted.codegen.nvptx import compile_to_ptx, toolkit
+from ted.codegen.nvptx.ptx import EXACT
 from ted.codegen.nvptx.targets import TARGETS, static_shared_bytes
 from ted.errors import CompileError
 
@@ -107,15 +112,40 @@ def test_an_abort_names_the_kernel_and_the_process_survives() -> None:
     assert "add.rn.f32" in compile_to_ptx(kernel("%y = fadd float %x, 1.0"))
 
 
+def test_a_module_that_llvm_refuses_is_kept_to_look_at(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with pytest.raises(CompileError, match="the module is in") as caught:
+        compile_to_ptx(kernel("%y = fooo float %x, 1.0"))
+    path = Path(str(caught.value).rpartition(" ")[2])
+    assert path.parent == tmp_path
+    assert "fooo float %x, 0x3FF0000000000000" in path.read_text()
+    monkeypatch.setattr(tempfile, "tempdir", str(path / "nowhere"))
+    with pytest.raises(CompileError, match="expected instruction opcode"):
+        compile_to_ptx(kernel("%y = fooo float %x, 1.0"))
+
+
+@pytest.fixture
+def hung() -> None:
+    """The code generator takes requests, but does nothing."""
+    compile_to_ptx(kernel("%y = fadd float %x, 7.0"))
+    pid = child(EXACT).pid
+    assert pid is not None
+    os.kill(pid, signal.SIGSTOP)
+
+
+@pytest.mark.usefixtures("hung")
 def test_a_kernel_that_takes_too_long_is_named() -> None:
-    with pytest.raises(CompileError, match=r"kernel 'slow' for sm_80: .* not done after 1e-06 s"):
-        compile_to_ptx(kernel("%y = fadd float %x, 1.0", name="slow"), timeout=1e-6)
+    with pytest.raises(CompileError, match=r"kernel 'slow' for sm_80: .* no result within 0\.1 s"):
+        compile_to_ptx(kernel("%y = fadd float %x, 1.0", name="slow"), timeout=0.1)
 
 
+@pytest.mark.usefixtures("hung")
 def test_a_long_list_of_kernels_is_cut_short_in_a_message() -> None:
     text = "\n".join(kernel("%y = fadd float %x, 1.0", name=f"k{n}") for n in range(9))
     with pytest.raises(CompileError, match=r"kernel 'k0', 'k1', 'k2', 'k3' and 5 more for sm_80"):
-        compile_to_ptx(text, timeout=1e-6)
+        compile_to_ptx(text, timeout=0.1)
 
 
 def test_llvm_is_not_loaded_into_this_process() -> None:
