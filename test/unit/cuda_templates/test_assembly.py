@@ -1,0 +1,81 @@
+"""What the assembler says of the templates: no spills, on every chip that they are for."""
+
+from __future__ import annotations
+
+import pytest
+
+from ted.codegen.nvptx import toolkit
+from ted.codegen.nvptx.ptxas import assemble
+from ted.schedules.gpu_templates import choices
+from ted.schedules.gpu_templates.schedule import Plan, Tiling
+from unit.cuda_templates.programs import Convolution, build, forced, matmul, planned
+
+pytestmark = pytest.mark.skipif(toolkit.ptxas() is None, reason="no ptxas on this machine")
+LARGE = (1024, 1024, 1024)
+ODD = (1023, 1021, 1019)
+IMAGES = Convolution(8, 32, 14, 14, 64, (3, 3))
+IMAGES_LAST = Convolution(8, 32, 14, 14, 64, (3, 3), last=True)
+
+
+def assert_no_spills(chosen: Plan) -> None:
+    assembled = assemble(build(chosen).text, chosen.chip)
+    assert assembled.warnings == ()
+    for name, resources in assembled.kernels.items():
+        assert (resources.spill_stores, resources.spill_loads, resources.stack) == (0, 0, 0), name
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        planned(matmul(LARGE), "sm_80"),
+        planned(matmul(ODD), "sm_90a"),
+        planned(matmul(ODD, "f64"), "sm_80"),
+        planned(IMAGES.forward(), "sm_80"),
+        planned(matmul(LARGE, "bf16"), "sm_80"),
+        planned(matmul(ODD, "bf16"), "sm_80"),
+        planned(IMAGES.forward("bf16"), "sm_90a"),
+        planned(matmul(LARGE, "bf16"), "sm_90a"),
+        planned(matmul(LARGE), "sm_80", tf32=True),
+    ],
+    ids=lambda plan: f"{plan.template}-{plan.gemm.a.element}-{plan.chip}-{plan.gemm.k}",
+)
+def test_planned_kernels_do_not_spill(chosen: Plan) -> None:
+    assert_no_spills(chosen)
+
+
+CASES = [
+    ("simt", choices.SIMT_4_BYTES, "f32", ("sm_80", "sm_90a"), {}),
+    ("simt", choices.SIMT_8_BYTES, "f64", ("sm_80", "sm_90a"), {}),
+    ("mma_sync", choices.MMA_2_BYTES, "bf16", ("sm_80", "sm_90a"), {}),
+    ("mma_sync", choices.MMA_2_BYTES_BY_REGISTERS, "f16", ("sm_80", "sm_90a"), {}),
+    ("mma_sync", choices.MMA_4_BYTES, "f32", ("sm_80", "sm_90a"), {"tf32": True}),
+    ("wgmma", choices.WGMMA, "bf16", ("sm_90a",), {}),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["", "ab", "odd", "images", "images last"])
+@pytest.mark.parametrize(
+    ("template", "tiling", "element", "chip", "options"),
+    [
+        (template, tiling, element, chip, options)
+        for template, tilings, element, chips, options in CASES
+        for tiling, _ in tilings
+        for chip in chips
+    ],
+    ids=str,
+)
+def test_no_tile_spills(
+    template: str, tiling: Tiling, element: str, chip: str, options: dict, what: str
+) -> None:
+    if template == "wgmma" and ("images" in what or what == "odd"):
+        pytest.skip("the tensor memory accelerator wants aligned rows")
+    if what.startswith("images"):
+        found = (IMAGES_LAST if "last" in what else IMAGES).forward(element)
+    else:
+        found = matmul(ODD if what == "odd" else LARGE, element, "" if what == "odd" else what)
+    needs_runs = template == "mma_sync" and tiling not in dict(choices.MMA_2_BYTES_BY_REGISTERS)
+    if needs_runs and what in ("odd", "images") and element == "bf16":
+        pytest.skip("never planned: too many short runs for these tiles")
+    for splits in (1, 2):
+        assert_no_spills(forced(found, template, tiling, chip, splits=splits, **options))
