@@ -30,7 +30,11 @@ from unit.cuda_templates.programs import Convolution, matmul, planned
 def test_the_template_follows_types_chip_and_alignment(
     found: Problem, chip: str, template: str
 ) -> None:
-    assert planned(found, chip).template == template
+    assert planned(found, chip, tensor_maps=True).template == template
+
+
+def test_without_tensor_maps_hopper_gets_the_template_of_its_predecessor() -> None:
+    assert planned(matmul((4096, 4096, 4096), "bf16"), "sm_90a").template == "mma_sync"
 
 
 def test_f32_goes_to_tensor_cores_only_when_asked() -> None:

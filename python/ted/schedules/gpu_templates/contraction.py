@@ -28,19 +28,22 @@ LARGEST_POSITION = (1 << 31) - 1
 TEMPLATES: dict[str, Any] = {"simt": simt, "mma_sync": mma_sync, "wgmma": wgmma}
 
 
-def plan(problem: Problem, chip: str, *, tf32: bool = False) -> Plan | str:
+def plan(
+    problem: Problem, chip: str, *, tf32: bool = False, tensor_maps: bool = False
+) -> Plan | str:
     """The template and its sizes for a contraction on a chip ('sm_80', 'sm_90a', ..), or why none.
 
-    `tf32` lets f32 products round their factors to tf32.
+    `tf32` lets f32 products round their factors to tf32; `tensor_maps`: the caller can pass them,
+    which the template for Hopper needs.
     """
     gemm = as_gemm(problem)
     reason = _declined(gemm, chip)
     if reason is not None:
         return reason
-    return cheapest(gemm, chip, _options(gemm, chip, tf32))
+    return cheapest(gemm, chip, _options(gemm, chip, tf32, tensor_maps))
 
 
-def _options(gemm: Gemm, chip: str, tf32: bool) -> list[Option]:
+def _options(gemm: Gemm, chip: str, tf32: bool, tensor_maps: bool) -> list[Option]:
     if gemm.a.bytes == 8:
         return [Option("simt", choices.SIMT_8_BYTES)]
     if gemm.a.bytes == 4:
@@ -51,7 +54,8 @@ def _options(gemm: Gemm, chip: str, tf32: bool) -> list[Option]:
     if not _moves_asynchronously(gemm):
         return [Option("mma_sync", choices.MMA_2_BYTES_BY_REGISTERS)]
     tiling = choices.WGMMA[-1][0]
-    if chip != "sm_90a" or wgmma.operand_boxes(Plan("wgmma", chip, gemm, tiling)) is None:
+    wanted = tensor_maps and chip == "sm_90a"
+    if not wanted or wgmma.operand_boxes(Plan("wgmma", chip, gemm, tiling)) is None:
         return [Option("mma_sync", choices.MMA_2_BYTES)]
     return [
         Option("wgmma", choices.WGMMA),
