@@ -94,6 +94,7 @@ class CudaFunction:
         self._single = single
         self._donated = donated
         self._programs: dict[Context, Program] = {}
+        self._latest: Program | None = None
         _check_sizes(system)
         with dialects.session():
             module = to_module(system)
@@ -115,7 +116,10 @@ class CudaFunction:
         Raises: ExecutionError naming the argument, or the tensor and index that an earlier call
         found out of range; without a driver or a device that runs the target.
         """
-        program = self.program(_ordinal(arrays))
+        program = self._latest
+        first = arrays[0] if arrays else None
+        if program is None or getattr(first, "context", None) is not program.context:
+            program = self._latest = self.program(_ordinal(arrays))
         if self._donated and out is None and len(arrays) == len(self.system.inputs):
             places = (self._donated.get(k) for k in range(len(self.system.outputs)))
             out = [None if k is None else arrays[k] for k in places]

@@ -136,9 +136,10 @@ def test_the_current_context_of_the_caller_stays() -> None:
     with device() as (library, context):
         f = Program(program())
         x = device_array(np.ones((2, 4), np.float32), context=context)
+        assert library.current == [context.handle], "where there was none, ours stays"
         library.cuCtxPushCurrent_v2(0xABC)  # somebody else's
         f(x)[0].numpy()
-        assert library.current == [0xABC]
+        assert library.current == [context.handle, 0xABC]
 
 
 def test_memory_is_given_back_to_the_driver_when_it_runs_out() -> None:

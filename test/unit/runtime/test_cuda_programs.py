@@ -103,6 +103,13 @@ def test_an_out_that_is_read_is_written_last(gpu) -> None:
     np.testing.assert_array_equal(x.numpy(), 5 * X)
 
 
+def test_a_result_in_out_belongs_to_the_stream_that_computed_it(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    target, stream = device_array(0 * X, context=gpu[1]), Stream()
+    f(x, out=target, stream=stream)
+    np.testing.assert_array_equal(target.numpy(), 6 * X)
+
+
 def test_a_donated_input_becomes_the_result(gpu) -> None:
     f = Program(program(inputs=(ArraySpec("x", (2, 4), "float32", donated_to=0),)))
     x = device_array(X, context=gpu[1])

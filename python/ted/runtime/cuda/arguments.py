@@ -190,7 +190,7 @@ def on_device(value: Any) -> bool:
 def _uploaded(
     value: Any, context: Context, stream: int, element_type: str | None = None
 ) -> DeviceArray:
-    if context.capture is not None:
+    if context.here.capture is not None:
         raise ExecutionError("cuda: arrays are moved to the device before a graph is captured")
     array = np.asarray(value, order="C")
     kind = element_type or element_type_of(array.dtype)

@@ -22,7 +22,7 @@ from ted.runtime.cuda import dlpack
 from ted.runtime.cuda.contexts import Context
 from ted.runtime.cuda.driver import DriverError
 from ted.runtime.cuda.error_flags import ErrorFlag
-from ted.runtime.cuda.pool import wait_for
+from ted.runtime.cuda.pool import Block, wait_for
 from ted.runtime.cuda.streams import LEGACY_DEFAULT, stream_handle
 
 
@@ -128,7 +128,7 @@ class DeviceArray:
 
     def use_on(self, stream: int) -> None:
         """Let a stream work on the array after what its own stream has to do."""
-        if stream == self.stream or self.context.capture is not None:
+        if stream == self.stream or self.context.here.capture is not None:
             return  # a capture begins when all work is done
         wait_for(self.context.driver, stream, [self.stream])
         users = getattr(self.owner, "users", None)
@@ -192,7 +192,7 @@ def empty(
     """An array of a context's pool, not initialised; it goes back when nobody refers to it."""
     extents = (shape,) if isinstance(shape, int) else tuple(shape)
     size = prod(extents) * ITEM_SIZES[element_type]
-    owner = PoolMemory(context, size, stream)
+    owner = PoolMemory(context, context.memory_for(stream).allocate(size, stream))
     return DeviceArray(context, owner.pointer, extents, element_type, owner, stream, flag)
 
 
@@ -201,15 +201,15 @@ class PoolMemory:
 
     __slots__ = ("_block", "_context", "pointer", "users")
 
-    def __init__(self, context: Context, size: int, stream: int) -> None:
+    def __init__(self, context: Context, block: Block) -> None:
         self._context = context
-        self._block = context.memory_for(stream).allocate(size, stream)
-        self.pointer = self._block.pointer
-        self.users = self._block.users
+        self._block = block
+        self.pointer = block.pointer
+        self.users = block.users
 
     def __del__(self, finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
-        block = getattr(self, "_block", None)
-        if block is None or finalizing():
+        block = self._block
+        if finalizing():
             return
         if not block.users:
             block.free()

@@ -23,6 +23,17 @@ from ted.runtime.cuda.prototypes import (
 )
 
 
+class _Here(threading.local):
+    """What a thread is doing with a context."""
+
+    def __init__(self) -> None:
+        self.stream = 0  # what calls use when nobody names one; 0 is the default stream
+        self.capture: Any = None  # the graph that calls are recorded into
+        self.pushed: list[bool] = []
+        self.current = ctypes.c_void_p()
+        self.place = ctypes.byref(self.current)
+
+
 class Context:
     """The primary context of a device; use it in a `with` block to make it the current one."""
 
@@ -39,7 +50,7 @@ class Context:
         self.idle_streams: list[int] = []
         self.foreign: list[Any] = []  # arrays of other libraries that the call at hand reads
         self._retiring: deque[tuple[int, list[Any]]] = deque()
-        self._local = threading.local()
+        self.here = _Here()
 
     @property
     def chip(self) -> str:
@@ -47,31 +58,13 @@ class Context:
         major, minor = self.capability
         return f"sm_{major}{minor}{'a' if major == 9 else ''}"
 
-    @property
-    def stream(self) -> int:
-        """The stream that calls of this thread use when nobody names one; 0 is the default one."""
-        return getattr(self._local, "stream", 0)
-
-    @stream.setter
-    def stream(self, handle: int) -> None:
-        self._local.stream = handle
-
-    @property
-    def capture(self) -> Any:
-        """The graph that this thread records calls into, or None."""
-        return getattr(self._local, "capture", None)
-
-    @capture.setter
-    def capture(self, graph: Any) -> None:
-        self._local.capture = graph
-
     def attribute(self, number: int) -> int:
         """A CUdevice_attribute of the device."""
         return self.driver.number("cuDeviceGetAttribute", number, self.device)
 
     def memory_for(self, stream: int) -> MemoryPool:
         """The pool for work on a stream: a captured stream has its own."""
-        capture = self.capture
+        capture = self.here.capture
         return capture.memory if capture is not None and capture.stream == stream else self.memory
 
     def new_stream(self) -> int:
@@ -82,27 +75,25 @@ class Context:
             return self.driver.handle("cuStreamCreate", STREAM_NON_BLOCKING)
 
     def enter(self) -> bool:
-        """Make the context current; whether it was not, so that `leave` is to be called."""
-        current = ctypes.c_void_p()
-        self.driver.cuCtxGetCurrent(ctypes.byref(current))
-        if (current.value or 0) == self.handle:
+        """Make the context current; whether another one was, so that `leave` is to be called."""
+        here = self.here
+        self.driver.cuCtxGetCurrent(here.place)
+        current = here.current.value
+        if current == self.handle:
             return False
         self.driver.cuCtxPushCurrent_v2(self.handle)
-        return True
+        return current is not None  # where there was none, it may stay
 
     def leave(self) -> None:
         """Undo `enter`."""
         self.driver.cuCtxPopCurrent_v2(ctypes.byref(ctypes.c_void_p()))
 
     def __enter__(self) -> Context:
-        pushed = getattr(self._local, "pushed", None)
-        if pushed is None:
-            pushed = self._local.pushed = []
-        pushed.append(self.enter())
+        self.here.pushed.append(self.enter())
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._local.pushed.pop():
+        if self.here.pushed.pop():
             self.leave()
 
     def retire(self, stream: int) -> None:

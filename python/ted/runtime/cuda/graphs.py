@@ -36,17 +36,17 @@ class Graph:
         self._executable = 0
 
     def __enter__(self) -> Graph:
-        if self.context.capture is not None or self._executable:
+        if self.context.here.capture is not None or self._executable:
             raise ExecutionError("cuda: a graph is captured once, and not inside of another")
         self.context.synchronize()
         with self.context:
             self.context.driver.cuStreamBeginCapture_v2(self.stream, CAPTURE_RELAXED)
         self._stream.__enter__()
-        self.context.capture = self
+        self.context.here.capture = self
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        self.context.capture = None
+        self.context.here.capture = None
         self._stream.__exit__()
         driver = self.context.driver
         with self.context:

@@ -41,13 +41,10 @@ class Block:
 class Usage:
     """Bytes in use and held, and the most that were in use at once."""
 
+    __slots__ = ("held", "peak", "used")
+
     def __init__(self) -> None:
         self.used = self.held = self.peak = 0
-
-    def use(self, size: int) -> None:
-        """Count a block that is given out, or with a negative size one that came back."""
-        self.used += size
-        self.peak = max(self.peak, self.used)
 
 
 class MemoryPool:
@@ -70,10 +67,17 @@ class MemoryPool:
 
         Raises: ExecutionError with the bytes when the device has no more.
         """
-        size = size_class(size)
+        return self.allocate_class(size_class(size), stream)
+
+    def allocate_class(self, size: int, stream: int) -> Block:
+        """A block of a size class, for callers that know it."""
+        usage = self.usage
         with self._lock:
-            block = self._take(size, stream)
-            self.usage.use(size)
+            waiting = self._free.get((stream, size))
+            block = waiting.pop() if waiting else self._take(size, stream)
+            usage.used += size
+            if usage.used > usage.peak:
+                usage.peak = usage.used
         return block
 
     def free(self, block: Block) -> None:
@@ -85,8 +89,11 @@ class MemoryPool:
         if block.users:
             self._order(block)
         with self._lock:
-            self.usage.use(-block.bytes)
-            self._free.setdefault((block.stream, block.bytes), []).append(block)
+            self.usage.used -= block.bytes
+            waiting = self._free.get((block.stream, block.bytes))
+            if waiting is None:
+                waiting = self._free[block.stream, block.bytes] = []
+            waiting.append(block)
 
     def close(self) -> None:
         """Hand free blocks, and those that come back from now on, to the parent."""
@@ -94,7 +101,7 @@ class MemoryPool:
         self._closed = True
         for blocks in self._free.values():
             for block in blocks:
-                self.usage.use(block.bytes)
+                self.usage.used += block.bytes
                 self.free(block)
         self._free.clear()
 
@@ -110,14 +117,12 @@ class MemoryPool:
                 self._driver.cuMemFree_v2(block.pointer)
 
     def _take(self, size: int, stream: int) -> Block:
-        """A block that is free on the stream, else the parent's, else a new one."""
-        waiting = self._free.get((stream, size))
-        if waiting:
-            return waiting.pop()
+        """A block that is free on the stream in a parent, else a new one."""
         if self._parent is None:
             return self._new(size, stream)
         with self._parent._lock:
-            block = self._parent._take(size, stream)
+            waiting = self._parent._free.get((stream, size))
+            block = waiting.pop() if waiting else self._parent._take(size, stream)
         block.pool = self
         return block
 

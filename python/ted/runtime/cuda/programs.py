@@ -23,12 +23,12 @@ from ted.runtime.cuda.arguments import (
     torch_type,
     view_of,
 )
-from ted.runtime.cuda.arrays import DeviceArray, empty
+from ted.runtime.cuda.arrays import DeviceArray, PoolMemory
 from ted.runtime.cuda.contexts import Context, context_of, when_gone
 from ted.runtime.cuda.error_flags import ErrorFlag
 from ted.runtime.cuda.modules import load_functions
 from ted.runtime.cuda.plans import Plan
-from ted.runtime.cuda.pool import wait_for
+from ted.runtime.cuda.pool import MemoryPool, size_class, wait_for
 from ted.runtime.cuda.streams import stream_handle
 
 
@@ -52,6 +52,11 @@ class Program:
             checks = manifest.checks
             self.flag = ErrorFlag(self.context, manifest.name, checks) if checks else None
         self._inputs = [((s.shape, s.dtype), s, alignment(s)) for s in manifest.inputs]
+        self._outputs = [(s, size_class(s.nbytes)) for s in manifest.outputs]
+        self._arena = size_class(manifest.arena_bytes) if manifest.arena_bytes else 0
+        self._buffers = [buffer.offset for buffer in manifest.buffers]
+        self._tail = [*self._constants, self.flag.pointer if self.flag else 0]
+        self._donates = any(spec.donated_to is not None for spec in manifest.inputs)
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any = None) -> tuple[Any, ...]:
         """Run on one array per input, into fresh results or into the arrays of `out`.
@@ -59,29 +64,30 @@ class Program:
         Raises: ExecutionError naming the argument; or the tensor and index that an earlier call
         found out of range.
         """
-        manifest, context = self.manifest, self.context
-        if len(arrays) != len(manifest.inputs):
-            names = ", ".join(spec.name for spec in manifest.inputs)
-            raise ExecutionError(
-                f"{manifest.name}: expected {len(manifest.inputs)} arguments ({names}), "
-                f"got {len(arrays)}"
-            )
+        context = self.context
+        if len(arrays) != len(self._inputs):
+            raise self._wrong_count("", "arguments", self.manifest.inputs, len(arrays))
         pushed = context.enter()
         try:
             if self.flag is not None:
                 self.flag.check()
             on = self._stream(arrays) if stream is None else stream_handle(stream)
             keep: list[Any] = []
-            addresses = [self._address(k, array, on, keep) for k, array in enumerate(arrays)]
-            results = self._run(addresses, self._given(out, arrays), on, keep)
-            if context.capture is not None:
-                context.capture.keep(self, *arrays, *keep, *results)
+            inputs = self._addresses(arrays, on, keep)
+            pool = context.memory_for(on)
+            if out is None and not self._donates:
+                results = [self._fresh(k, pool, on) for k in range(len(self._outputs))]
+                self._launch(inputs, [r.pointer for r in results], pool, on)
+            else:
+                results = self._run_into(inputs, self._given(out, arrays), pool, on, keep)
+            if context.here.capture is not None:
+                context.here.capture.keep(self, *arrays, *keep, *results)
             elif context.foreign:
                 context.retire(on)
         finally:
             if pushed:
                 context.leave()
-        return results
+        return tuple(results)
 
     def synchronize(self) -> None:
         """Wait for the device.
@@ -94,22 +100,33 @@ class Program:
 
     def _stream(self, arrays: Sequence[Any]) -> int:
         """Where a call runs when nobody says: a capture's stream, torch's current one, ours."""
-        if self.context.capture is None:
+        here = self.context.here
+        if here.capture is None:
             for array in arrays:
                 if type(array) is not DeviceArray and is_torch(array) and array.is_cuda:
                     return torch_stream(self.context.ordinal)
-        return self.context.stream
+        return here.stream
+
+    def _addresses(self, arrays: Sequence[Any], stream: int, keep: list[Any]) -> list[int]:
+        """Where the arguments are; the usual case, an array of ours on the stream, is told fast."""
+        context, found = self.context, []
+        for position, (value, wanted) in enumerate(zip(arrays, self._inputs, strict=True)):
+            if (
+                type(value) is DeviceArray
+                and value.shape_and_type == wanted[0]
+                and value.stream == stream
+                and value.context is context
+                and value.pointer % wanted[2] == 0
+            ):
+                found.append(value.pointer)
+            else:
+                found.append(self._address(position, value, stream, keep))
+        return found
 
     def _address(self, position: int, value: Any, stream: int, keep: list[Any]) -> int:
         """The address of an argument, after its checks; what must outlive the call is kept."""
-        shape_and_type, spec, least = self._inputs[position]
-        if type(value) is DeviceArray:
-            fits = value.shape_and_type == shape_and_type and value.context is self.context
-            if fits and value.pointer % least == 0:
-                if value.stream != stream:
-                    value.use_on(stream)
-                return value.pointer
-        elif is_torch(value):
+        _, spec, least = self._inputs[position]
+        if is_torch(value):
             pointer = value.data_ptr()
             fits = (value.shape, value.dtype) == (spec.shape, torch_type(spec.dtype))
             here = value.get_device() == self.context.ordinal and value.is_contiguous()
@@ -131,7 +148,7 @@ class Program:
         if isinstance(value, DeviceArray):
             value.use_on(stream)
             return
-        if view.stream is not None and view.stream != stream and self.context.capture is None:
+        if view.stream is not None and view.stream != stream and self.context.here.capture is None:
             wait_for(self.context.driver, stream, [view.stream])
         if not is_torch(value):  # torch frees in the order of its stream, others at once
             self.context.foreign.append(view.owner)
@@ -149,62 +166,66 @@ class Program:
             return given
         given = [*out] if isinstance(out, list | tuple) else [out]
         if len(given) != len(manifest.outputs):
-            names = ", ".join(spec.name for spec in manifest.outputs)
-            raise ExecutionError(
-                f"{manifest.name}: out= expected {len(manifest.outputs)} arrays ({names}), "
-                f"got {len(given)}"
-            )
+            raise self._wrong_count("out= ", "arrays", manifest.outputs, len(given))
         return given
 
-    def _run(
-        self, inputs: list[int], given: list[Any], stream: int, keep: list[Any]
-    ) -> tuple[Any, ...]:
-        manifest, context = self.manifest, self.context
+    def _wrong_count(
+        self, what: str, kind: str, specs: Sequence[ArraySpec], got: int
+    ) -> ExecutionError:
+        names = ", ".join(spec.name for spec in specs)
+        name = self.manifest.name
+        return ExecutionError(f"{name}: {what}expected {len(specs)} {kind} ({names}), got {got}")
+
+    def _run_into(
+        self, inputs: list[int], given: list[Any], pool: MemoryPool, stream: int, keep: list[Any]
+    ) -> list[Any]:
+        """Run with results in arrays of the caller, or in fresh ones where there are none."""
         results: list[Any] = []
         targets: list[int] = []
         addresses: list[int] = []
-        for spec, array in zip(manifest.outputs, given, strict=True):
-            fresh = array is None
-            if not fresh:
-                targets.append(self._target(spec, array, stream, keep))
-                fresh = self._clashes(targets, inputs, len(results))
-            else:
-                targets.append(0)
-            made = self._fresh(spec, stream) if fresh else None
+        for position, array in enumerate(given):
+            made = None
+            targets.append(0 if array is None else self._target(position, array, stream, keep))
+            if array is None or self._clashes(targets, inputs):
+                made = self._fresh(position, pool, stream)
             addresses.append(targets[-1] if made is None else made.pointer)
             results.append(made if array is None else array)
             keep.append(made)
-        self._launch(inputs, addresses, stream)
-        for spec, target, address in zip(manifest.outputs, targets, addresses, strict=True):
+        self._launch(inputs, addresses, pool, stream)
+        for (spec, _), target, address in zip(self._outputs, targets, addresses, strict=True):
             if target and target != address and spec.nbytes:
-                context.driver.cuMemcpyDtoDAsync_v2(target, address, spec.nbytes, stream)
-        return tuple(results)
+                self.context.driver.cuMemcpyDtoDAsync_v2(target, address, spec.nbytes, stream)
+        for result in results:
+            if isinstance(result, DeviceArray):
+                result.stream, result.flag = stream, self.flag
+        return results
 
-    def _fresh(self, spec: ArraySpec, stream: int) -> DeviceArray:
-        return empty(spec.shape, spec.dtype, context=self.context, stream=stream, flag=self.flag)
+    def _fresh(self, position: int, pool: MemoryPool, stream: int) -> DeviceArray:
+        spec, size = self._outputs[position]
+        context = self.context
+        owner = PoolMemory(context, pool.allocate_class(size, stream))
+        return DeviceArray(context, owner.pointer, spec.shape, spec.dtype, owner, stream, self.flag)
 
-    def _target(self, spec: ArraySpec, array: Any, stream: int, keep: list[Any]) -> int:
+    def _target(self, position: int, array: Any, stream: int, keep: list[Any]) -> int:
+        spec = self.manifest.outputs[position]
         what = f"{self.manifest.name}: out={spec.name!r}"
         view = view_of(array, what, stream)
         check(view, spec, what, self.context.ordinal)
         self._hold(view, array, stream, keep)
         return view.pointer
 
-    def _clashes(self, targets: list[int], inputs: list[int], position: int) -> bool:
-        """Whether a target overlaps an input that is still read when it is written.
+    def _clashes(self, targets: list[int], inputs: list[int]) -> bool:
+        """Whether the last target overlaps an input that is still read when it is written.
 
         Then the result is computed elsewhere and copied. Raises: ExecutionError when two targets
         overlap.
         """
-        manifest = self.manifest
+        manifest, position = self.manifest, len(targets) - 1
         spec, start = manifest.outputs[position], targets[position]
-        for other in range(position):
-            if targets[other] and _overlap(
-                start, spec.nbytes, targets[other], manifest.outputs[other].nbytes
-            ):
+        for other, before in zip(manifest.outputs, targets[:-1], strict=False):
+            if before and _overlap(start, spec.nbytes, before, other.nbytes):
                 raise ExecutionError(
-                    f"{manifest.name}: out={manifest.outputs[other].name!r} and "
-                    f"out={spec.name!r} overlap in memory"
+                    f"{manifest.name}: out={other.name!r} and out={spec.name!r} overlap in memory"
                 )
         return any(
             _overlap(start, spec.nbytes, address, source.nbytes)
@@ -214,18 +235,10 @@ class Program:
 
     # The call.
 
-    def _launch(self, inputs: list[int], outputs: list[int], stream: int) -> None:
-        manifest, context = self.manifest, self.context
-        needed = manifest.arena_bytes
-        arena = context.memory_for(stream).allocate(needed, stream) if needed else None
+    def _launch(self, inputs: list[int], outputs: list[int], pool: MemoryPool, stream: int) -> None:
+        arena = pool.allocate_class(self._arena, stream) if self._arena else None
         start = arena.pointer if arena else 0
-        bases = [
-            *inputs,
-            *outputs,
-            *(start + buffer.offset for buffer in manifest.buffers),
-            *self._constants,
-            self.flag.pointer if self.flag else 0,
-        ]
+        bases = [*inputs, *outputs, *[start + offset for offset in self._buffers], *self._tail]
         try:
             with self._lock:
                 self._plan.run(bases, stream)
@@ -233,7 +246,7 @@ class Program:
                 self.flag.fetch(stream)
         finally:
             if arena:
-                arena.free()
+                pool.free(arena)
 
     def _uploaded_constants(self) -> list[int]:
         """The addresses of the constants, which lie in one block of memory."""

@@ -44,12 +44,12 @@ class Stream:
             wait_for(self.context.driver, self.handle, [stream_handle(other)])
 
     def __enter__(self) -> Stream:
-        self._before.append(self.context.stream)
-        self.context.stream = self.handle
+        self._before.append(self.context.here.stream)
+        self.context.here.stream = self.handle
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.context.stream = self._before.pop()
+        self.context.here.stream = self._before.pop()
 
     def __del__(self) -> None:
         if getattr(self, "handle", 0):
@@ -86,7 +86,7 @@ class Event:
 
 def chosen_stream(context: Context, stream: Any) -> int:
     """The handle of the stream that a caller names, or for None of the current one."""
-    return context.stream if stream is None else stream_handle(stream)
+    return context.here.stream if stream is None else stream_handle(stream)
 
 
 def stream_handle(stream: Any) -> int:
