@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NoReturn, overload
 
 from ted import dialects
@@ -69,11 +69,13 @@ class DifferentiationResult(Sequence[Tensor]):
 
     def report(self) -> GradientReport:
         """Which gradients are gathers and what they cost, recomputed from the IR of the program
-        that computes the outputs and the gradients."""
+        that computes the outputs and the gradients; what was said when they were derived."""
         nodes = [o.node for o in self.outputs] + list(self.found.gradients)
         with dialects.session():
             module = to_module(System(placeholders(nodes), tuple(nodes), "gradient"))
-            return report_function(module, "gradient", results=len(self.outputs))
+            report = report_function(module, "gradient", results=len(self.outputs))
+        said = tuple(dict.fromkeys(map(str, self.found.remarks)))
+        return replace(report, remarks=said)
 
     def __str__(self) -> str:
         from ted.ir.printing import format_tensor

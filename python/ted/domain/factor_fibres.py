@@ -18,15 +18,16 @@ from ted.domain.lattice import solve_equalities
 from ted.domain.normalise import Normalised, normalise
 from ted.domain.pieces import Fibre, finish
 from ted.domain.projection import drop_single_valued_loops, integral, parametrise_targets
-from ted.domain.residues import clone_classes, expand_classes
+from ted.domain.residues import MAX_CLASSES, class_count, clone_classes, expand_classes
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The same fibres without and with residue classes."""
+    """The same fibres without and with residue classes, and the number of classes wanted."""
 
     whole: tuple[Fibre, ...]
     classes: tuple[Fibre, ...]
+    wanted: int
 
 
 def solve_factor(points: isl.Set, targets: int, keep_last: int, split: bool) -> Pieces:
@@ -37,14 +38,14 @@ def solve_factor(points: isl.Set, targets: int, keep_last: int, split: bool) -> 
     with total_budget():
         charts = _charts(points, targets, keep_last)
     solved = [_whole_and_classes(chart, split) for chart in charts]
-    whole = tuple(piece for piece, _ in solved)
-    classes = tuple(piece for _, pieces in solved for piece in pieces)
-    if all(len(pieces) == 1 for _, pieces in solved):
+    whole = tuple(piece for piece, _, _ in solved)
+    classes = tuple(piece for _, pieces, _ in solved for piece in pieces)
+    if all(len(pieces) == 1 for _, pieces, _ in solved):
         classes = whole
     direct = bounded(_written_directly, points, targets)
     if direct is not None and 2 * direct.trips <= sum(piece.trips for piece in classes):
-        whole = classes = (direct,)
-    return Pieces(whole, classes)
+        return Pieces((direct,), (direct,), 1)
+    return Pieces(whole, classes, sum(wanted for _, _, wanted in solved))
 
 
 def _written_directly(points: isl.Set, targets: int) -> Fibre | None:
@@ -77,21 +78,25 @@ def _without_loops(chart: Chart) -> list[Chart]:
     return bounded(drop_single_valued_loops, chart, operations=half) or [chart]
 
 
-def _whole_and_classes(chart: Chart, split: bool) -> tuple[Fibre, list[Fibre]]:
-    """The piece of a chart, and the pieces of its residue classes (itself where there are none)."""
+def _whole_and_classes(chart: Chart, split: bool) -> tuple[Fibre, list[Fibre], int]:
+    """The piece of a chart, the pieces of its residue classes (itself where there are none), and
+    how many there would be if there were no limit."""
     with total_budget():
         normalised = normalise(chart)
         piece = finish(normalised)
     if not split:
-        return piece, [piece]
+        return piece, [piece], 1
     try:
         with total_budget():
             expanded, normalised = expand_classes(chart, normalised)
             piece = finish(normalised)
             classes = clone_classes(expanded, normalised)
-            return piece, [finish(c) for c in classes] if len(classes) > 1 else [piece]
+            if len(classes) > 1:
+                return piece, [finish(c) for c in classes], len(classes)
+            wanted = class_count(normalised)
+            return piece, [piece], wanted if wanted > MAX_CLASSES else 1
     except BudgetExhausted:
-        return piece, [piece]
+        return piece, [piece], 1
 
 
 def _solved_chart(part: isl.BasicSet, targets: int, kept: int) -> Chart:

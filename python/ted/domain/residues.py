@@ -83,6 +83,11 @@ def clone_classes(chart: Chart, whole: Normalised) -> list[Normalised]:
     return [whole]
 
 
+def class_count(whole: Normalised) -> int:
+    """The number of residue classes that would free a chart of divisions by bounds and accesses."""
+    return math.prod(_clone_periods(whole))
+
+
 def _clone_periods(whole: Normalised) -> list[int]:
     """The periods of loop bounds and strides, and of accesses along dims of many periods."""
     equalities = (

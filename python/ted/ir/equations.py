@@ -95,6 +95,7 @@ class Equation:
     row-major order, or all an equal part ("even"); a scatter has no order and is always even.
     A `recomputed` equation is never taken for an equal one that is not: the point is to compute
     again later instead of keeping the value (`ted.checkpoint`).
+    `scatter_reason` says why an affine write that is no gather stayed so.
     For argmax/argmin the body is the value compared and the result is the row-major index over
     the extents of the reduction dims (-1 where no point exists).
     """
@@ -109,6 +110,7 @@ class Equation:
     dim_names: tuple[str, ...] = field(default=())
     ties: str = "first"
     recomputed: bool = False
+    scatter_reason: str = ""
 
     @property
     def rank(self) -> int:

@@ -205,7 +205,8 @@ class _Reader:
             combiner=op.combiner_name,
             body=body.value,
             location=source_location(op.operation.location),
-            ties=_ties(op),
+            ties=_string(op, "ted.ties", "first"),
+            scatter_reason=_string(op, "ted.scatter_reason", ""),
             recomputed="ted.recomputed" in op.operation.attributes,
         )
 
@@ -289,9 +290,9 @@ class _Reader:
             )
 
 
-def _ties(op: ComputeOp) -> str:
+def _string(op: ComputeOp, name: str, default: str) -> str:
     attributes = op.operation.attributes
-    return ir.StringAttr(attributes["ted.ties"]).value if "ted.ties" in attributes else "first"
+    return ir.StringAttr(attributes[name]).value if name in attributes else default
 
 
 _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {

@@ -20,6 +20,9 @@ class Remark(NamedTuple):
     message: str
     location: SourceLocation | None
 
+    def __str__(self) -> str:
+        return self.message if self.location is None else f"{self.location}: {self.message}"
+
 
 _listener: ContextVar[list[Remark] | None] = ContextVar("remarks", default=None)
 
@@ -33,10 +36,15 @@ def remark(message: str, location: SourceLocation | None = None) -> None:
 
 @contextmanager
 def collected() -> Generator[list[Remark]]:
-    """Listen to the remarks of the block, in the order in which they are made."""
+    """Listen to the remarks of the block, in the order in which they are made.
+
+    A listener around the block hears them too, after the block.
+    """
     heard: list[Remark] = []
     token = _listener.set(heard)
     try:
         yield heard
     finally:
         _listener.reset(token)
+        for said in heard:
+            remark(*said)

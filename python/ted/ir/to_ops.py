@@ -242,6 +242,9 @@ class _Writer:
             op.operation.attributes["mode"] = ir.StringAttr.get("unchecked")
         if equation.recomputed:
             op.operation.attributes["ted.recomputed"] = ir.UnitAttr.get()
+        if equation.scatter_reason:
+            reason = ir.StringAttr.get(equation.scatter_reason)
+            op.operation.attributes["ted.scatter_reason"] = reason
         results = list(op.operation.results)
         self.total = results[-1]
         self.best = results[0] if len(results) > 1 else None

@@ -41,11 +41,24 @@ def emit_loops(piece: Piece, where: Any, results: Values) -> Values:
     """Apply the piece at the points `where` (None: its whole box); returns the new results."""
     order = loop_order(piece, windows=where is None)
     where = box_points(piece.extents) if where is None else where
-    nests = loop_nests(where, order)
+    order, nests = _bounded_nests(piece, where, order)
     piece = replace(piece, unordered=piece.unordered or len(nests) > 1)
     for nest in nests:
         results = _Nest(piece, nest, order).emit(results)
     return results
+
+
+def _bounded_nests(
+    piece: Piece, where: Any, order: list[int]
+) -> tuple[list[int], tuple[LoopNest, ...]]:
+    """The nests in this order; with reductions innermost if only so no guard remains in them."""
+    nests = loop_nests(where, order)
+    if piece.reduction_dims and any(nest.guard for nest in nests):
+        inner = [*(d for d in order if d in piece.parallel_dims), *piece.reduction_dims]
+        bounded = loop_nests(where, inner)
+        if not any(nest.guard for nest in bounded):
+            return inner, bounded
+    return order, nests
 
 
 def emit_loops_at(piece: Piece, where: Any, fixed: int, value: ir.Value) -> Values:

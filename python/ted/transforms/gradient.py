@@ -10,6 +10,7 @@ from ted.autodiff.jvp import jvp
 from ted.autodiff.vjp import Override, vjp
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
+from ted.ir.remarks import Remark, collected
 from ted.transforms.preparation import Overrides, no_overrides, prepare
 from ted.transforms.ted_inline_pointwise import inline_pointwise
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
@@ -27,12 +28,14 @@ FORWARD_PREPARATION = (expand_combiners,)
 class Gradient:
     """Gradients of the requested tensors and the adjoints of everything on the way.
 
-    `moved` says what the stages made of each tensor, if one with an override is among them.
+    `moved` says what the stages made of each tensor, if one with an override is among them;
+    `remarks` what could not be inverted, or only with guards.
     """
 
     gradients: tuple[Tensor, ...]
     adjoints: dict[Tensor, Tensor]
     moved: Mapping[Tensor, Tensor] = field(default_factory=dict)
+    remarks: tuple[Remark, ...] = ()
 
 
 def differentiate(
@@ -53,12 +56,13 @@ def differentiate(
     marked = _marked(adjoints, overrides)
     reached = topological(adjoints) if marked else ()
     keep = [*primals, *marked]
-    result, gathered = scatter_to_gather(System((*inputs, *heads), tuple(adjoints)), keep=keep)
+    with collected() as remarks:
+        result, gathered = scatter_to_gather(System((*inputs, *heads), tuple(adjoints)), keep=keep)
     keep += [gathered.get(t, t) for t in marked]
     result, cleaned = simplify(result, keep=keep, alias_outputs=True)
     found = dict(zip(wanted, result.outputs, strict=True))
     moved = _composed(reached, gathered, cleaned)
-    return Gradient(tuple(found[t] for t in inputs), found, moved)
+    return Gradient(tuple(found[t] for t in inputs), found, moved, tuple(remarks))
 
 
 def scatter_form(

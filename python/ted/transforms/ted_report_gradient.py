@@ -45,10 +45,11 @@ class EquationReport:
 
 @dataclass(frozen=True)
 class GradientReport:
-    """A function: its equations in order, and sums over them."""
+    """A function: its equations in order, sums over them, what was said when it was derived."""
 
     function: str
     equations: tuple[EquationReport, ...]
+    remarks: tuple[str, ...] = ()
 
     @property
     def total(self) -> int:
@@ -74,7 +75,8 @@ class GradientReport:
         """The report as one JSON object."""
         sums = {"total": self.total, "primal": self.primal, "ratio": self.ratio}
         equations = [asdict(e) for e in self.equations]
-        return json.dumps({"function": self.function, **sums, "equations": equations}, indent=2)
+        said = {"remarks": list(self.remarks), "equations": equations}
+        return json.dumps({"function": self.function, **sums, **said}, indent=2)
 
     def __str__(self) -> str:
         lines = [f"gradient report of @{self.function}"]
@@ -85,6 +87,7 @@ class GradientReport:
         )
         if self.ratio is not None:
             lines.append(f"  gradients / results: {self.ratio:.2f} ({self.primal} operations)")
+        lines += [f"  remark: {said}" for said in self.remarks]
         return "\n".join(lines)
 
 

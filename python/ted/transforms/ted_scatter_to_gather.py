@@ -10,16 +10,16 @@ index is data, a product of dims, or the analysis ran over its budget) keeps the
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ted.domain.budget import BudgetExhausted
-from ted.domain.fibres import Fibre, solve_fibres
+from ted.domain.fibres import MAX_PIECES, Fibre, solve_fibres, wanted_pieces
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, decide_selects, piecewise
 from ted.ir.equations import Equation, System, Tensor, reorder_dims, rewrite_system
 from ted.ir.remarks import remark
 from ted.ir.rewriting import rewrite_functions
-from ted.ir.scalar import substitute
+from ted.ir.scalar import reads_data, substitute
 from ted.mlir import ir
 
 INVERTIBLE = ("add", "max", "min", "mul")
@@ -33,21 +33,54 @@ def scatter_to_gather(
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
         if tensor in keep:
             return equations
-        return tuple(piece for e in equations for piece in gather_forms(e))
+        return _few([gather_forms(e) for e in equations], equations)
 
     return rewrite_system(system, visit)
 
 
-def gather_forms(equation: Equation) -> tuple[Equation, ...]:
-    """The disjoint gather pieces of one equation, or the equation itself when it has to scatter."""
+def _few(forms: list[tuple[Equation, ...]], equations: Sequence[Equation]) -> tuple[Equation, ...]:
+    """The pieces of all equations of an adjoint; those of many are guarded ones above the limit."""
+    order = sorted(range(len(forms)), key=lambda k: -len(forms[k]))
+    for k in order:
+        if len(forms[k]) == 1 or len({_shape(piece) for f in forms for piece in f}) <= MAX_PIECES:
+            break
+        before = len(forms[k])
+        forms[k] = gather_forms(equations[k], 1)
+        if len(forms[k]) < before:
+            _say_guarded(equations[k], len(forms[k]), before, "an adjoint")
+    return tuple(piece for form in forms for piece in form)
+
+
+def _shape(equation: Equation) -> object:
+    """What equations that fit together have in common."""
+    return equation.extents, equation.parallel, equation.write
+
+
+def _say_guarded(equation: Equation, made: int, wanted: int, what: str) -> None:
+    remark(
+        f"ted-scatter-to-gather: {made} guarded in place of {wanted} pieces, {what} has at most "
+        f"{MAX_PIECES}",
+        equation.location,
+    )
+
+
+def gather_forms(equation: Equation, most: int = MAX_PIECES) -> tuple[Equation, ...]:
+    """The disjoint gather pieces of one equation, or the equation itself when it has to scatter.
+
+    Above `most` pieces they are guarded ones, with divisions in their bounds.
+    """
     if not equation.is_scatter or equation.combiner not in INVERTIBLE:
         return (equation,)
     try:
         write = [piecewise(w, equation.domain) for w in equation.write]
-        fibres = solve_fibres(equation.domain, write)
+        fibres = solve_fibres(equation.domain, write, most=most)
+        wanted = wanted_pieces(equation.domain, write)
     except (NotAffine, BudgetExhausted) as reason:
         remark(f"ted-scatter-to-gather: a scatter stays, {reason}", equation.location)
-        return (race_free_first(equation),)
+        why = "" if reads_data(*equation.write) else str(reason)
+        return (race_free_first(replace(equation, scatter_reason=why)),)
+    if most == MAX_PIECES < wanted:
+        _say_guarded(equation, len(fibres), wanted, "a read")
     return tuple(_piece(equation, fibre) for fibre in fibres)
 
 
@@ -60,6 +93,7 @@ def _piece(equation: Equation, fibre: Fibre) -> Equation:
     return replace(
         equation, extents=fibre.extents, parallel=fibre.parallel, domain=fibre.domain,
         write=tuple(aff_to_expr(w) for w in fibre.write), body=body, dim_names=(),
+        scatter_reason="",
     )  # fmt: skip
 
 
