@@ -75,6 +75,15 @@ def line_of(value: ir.Value) -> Line | None:
     return _moved(line, value, _span(kind))
 
 
+def is_dense(value: ir.Value) -> bool:
+    """Whether the elements of a view lie side by side, in order, at a place that the host knows."""
+    kind = ir.MemRefType(value.type)
+    dense = element_strides(ir.MemRefType.get(kind.shape, kind.element_type))
+    strides = kind.get_strides_and_offset()[0]
+    sides = zip(kind.shape, strides, dense or [], strict=True)
+    return line_of(value) is not None and all(e == 1 or s == d for e, s, d in sides)
+
+
 def _span(kind: ir.MemRefType) -> int:
     """Elements from the first to the last one of a view."""
     strides = kind.get_strides_and_offset()[0]

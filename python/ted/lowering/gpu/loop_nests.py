@@ -12,14 +12,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
+from ted.errors import CompileError
+from ted.lowering.gpu.bodies import Work, work_of
 from ted.lowering.gpu.index_ranges import Range, range_of
 from ted.lowering.gpu.launching import launch, only_if
 from ted.lowering.gpu.maps import THREADS, linear_thread
 from ted.lowering.gpu.points import below, delinearized, plus
+from ted.lowering.gpu.reductions import one_result
+from ted.lowering.gpu.starts import STRUCTURED
 from ted.lowering.gpu.teams import WARP
 from ted.lowering.loops import PARALLEL
 from ted.mlir import arith, ir, scf
+from ted.schedules.emit import constant
 from ted.schedules.walking import constant_of
+from ted.schedules.walking import operations as found_inside
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,7 @@ class _Counter:
 
 def map_loops(operations: Sequence[ir.Operation]) -> None:
     """Build the kernel of operations that stand one after the other, scalars and loops."""
+    _hoist_buffers(operations)
     counters = _parallel(operations)
     extents = [c.extent for c in counters]
     total = prod(extents)
@@ -49,6 +56,7 @@ def map_loops(operations: Sequence[ir.Operation]) -> None:
                 for v, c in zip(delinearized(item, extents), counters, strict=True)
             ]
             copies = _copied(operations)
+            _expand(copies)
             for counter, value in zip(_parallel_loops(copies, len(counters)), values, strict=True):
                 _inline(counter, value)
 
@@ -58,12 +66,21 @@ def _parallel(operations: Sequence[ir.Operation]) -> list[_Counter]:
     if len(operations) != 1:
         return []
     chain: list[_Counter] = []
-    for loop in _marked(operations):
+    marked = _marked(operations)
+    for k, loop in enumerate(marked):
         around = range_of(loop.regions[0].blocks[0].arguments[0])
-        if around is None or (chain and not _is_inside(loop, chain[-1].loop)):
+        # Loops side by side may need each other's results: the thread runs them one by one.
+        if around is None or not all(_is_inside(inner, loop) for inner in marked[k + 1 :]):
             break
         chain.append(_Counter(loop, around))
     return chain
+
+
+def has_steps(loop: ir.Operation) -> bool:
+    """Whether a loop, which is serial itself, has loops side by side that are parallel."""
+    if PARALLEL in loop.attributes or len(loop.results):
+        return False
+    return bool(_marked([loop])) and not _parallel([loop])
 
 
 def _parallel_loops(operations: Sequence[ir.Operation], count: int) -> list[ir.Operation]:
@@ -92,6 +109,35 @@ def _is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
             return True
         parent = parent.operation.parent
     return False
+
+
+def _hoist_buffers(operations: Sequence[ir.Operation]) -> None:
+    """Buffers of a kernel are made by the host, before it."""
+    for op in operations:
+        for buffer in found_inside(op, "memref.alloc"):
+            buffer.move_before(operations[0])
+
+
+def _expand(copies: Sequence[ir.Operation]) -> None:
+    """Whole operations in the middle of scalar code: loops of the thread."""
+    for op in copies:
+        for inner in found_inside(op, *STRUCTURED):
+            work = work_of(inner)
+            if work is None:
+                raise CompileError(f"gpu: work inside of conditions has one box, got {inner}")
+            with ir.InsertionPoint(inner), inner.location:
+                _loops(work, [])
+            inner.erase()
+
+
+def _loops(work: Work, outer: list[ir.Value]) -> None:
+    if len(outer) == len(work.outer):
+        one_result(work, outer)
+        return
+    loop = scf.ForOp(constant(0), constant(work.extents[work.outer[len(outer)]]), constant(1))
+    with ir.InsertionPoint(loop.body):
+        _loops(work, [*outer, loop.induction_variable])
+        scf.YieldOp([])
 
 
 def _copied(operations: Sequence[ir.Operation]) -> list[ir.Operation]:

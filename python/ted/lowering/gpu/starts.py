@@ -13,7 +13,7 @@ from ted.lowering.gpu.bodies import work_of
 from ted.mlir import ir
 from ted.schedules.memory_roots import VIEWS, root, touched
 
-_STRUCTURED = ("linalg.generic", "linalg.fill", "linalg.copy", "memref.copy")
+STRUCTURED = ("linalg.generic", "linalg.fill", "linalg.copy", "memref.copy")
 
 
 @dataclass
@@ -26,7 +26,7 @@ class Starts:
 
 def structured(op: ir.Operation) -> bool:
     """Whether an operation is work on memrefs in one box."""
-    return op.name in _STRUCTURED
+    return op.name in STRUCTURED
 
 
 def known_starts(operations: Sequence[ir.Operation]) -> Starts:

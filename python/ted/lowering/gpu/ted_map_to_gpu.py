@@ -14,16 +14,18 @@ from dataclasses import dataclass, replace
 
 from ted.errors import CompileError
 from ted.lowering.gpu.bodies import work_of
+from ted.lowering.gpu.conditions import settle_conditions
 from ted.lowering.gpu.contractions import Contractions
 from ted.lowering.gpu.launching import only_if, sink_into
-from ted.lowering.gpu.loop_nests import map_loops
+from ted.lowering.gpu.lines import is_dense
+from ted.lowering.gpu.loop_nests import has_steps, map_loops
 from ted.lowering.gpu.maps import map_points
 from ted.lowering.gpu.reductions import map_reduction
 from ted.lowering.gpu.rows import map_rows
 from ted.lowering.gpu.starts import known_starts, structured
-from ted.mlir import ir
+from ted.mlir import arith, ir
 from ted.schedules.memory_roots import VIEWS
-from ted.schedules.walking import functions, operations
+from ted.schedules.walking import constant_of, defining, functions, operations
 
 _HOST = ("memref.alloc", "memref.dealloc", "memref.get_global", "gpu.launch")
 _ENDS = ("func.return", "scf.yield")
@@ -42,10 +44,13 @@ class TedMapToGpu:
         """Rewrite every function."""
         contractions = Contractions(module, self.chip)
         for function in functions(module):
+            settle_conditions(function)
             _map_block(function.entry_block, contractions)
 
 
-def _map_block(block: ir.Block, contractions: Contractions) -> None:
+def _map_block(
+    block: ir.Block, contractions: Contractions, *, is_conditional: bool = False
+) -> None:
     """Put kernels in front of what computes, and drop that."""
     found = [o.operation for o in block.operations if o.operation.name not in _ENDS]
     starts = known_starts(found)
@@ -54,23 +59,47 @@ def _map_block(block: ir.Block, contractions: Contractions) -> None:
         op, *found = found
         if op in starts.folded:
             done.append(op)
+        elif _is_copy_of_the_host(op) and not is_conditional:
+            if op.operands[0] == op.operands[1]:
+                done.append(op)
         elif structured(op) or op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
-                _map(op, starts.of.get(op, ()), contractions)
+                # A template knows no condition.
+                _map(op, starts.of.get(op, ()), None if is_conditional else contractions)
             done.append(op)
-        elif op.name in ("scf.for", "scf.if") and operations(op, *_STRUCTURED):
-            _map_inside(op, contractions)
+        elif _is_around_kernels(op):
+            _map_inside(op, contractions, is_conditional=is_conditional)
         elif not _is_of_the_host(op):
             group = _group(op, found)
             found = found[len(group) - 1 :]
-            with ir.InsertionPoint(op), op.location:
+            # Behind the views that stand in between; these stay.
+            with ir.InsertionPoint(group[-1]), op.location:
+                group = [o for o in group if not _is_of_the_host(o)]
                 map_loops(group)
             done += group
     for op in reversed(done):
         op.erase()
 
 
-def _is_of_the_host(op: ir.Operation) -> bool:
+def _is_copy_of_the_host(op: ir.Operation) -> bool:
+    return op.name == "memref.copy" and all(map(is_dense, op.operands))
+
+
+def _is_around_kernels(op: ir.Operation) -> bool:
+    """Whether a loop stays on the host, or a condition is only around kernels."""
+    if op.name not in ("scf.for", "scf.if"):
+        return False
+    if op.name == "scf.if" and not _is_of_the_host(defining(op.operands[0])):
+        return False
+    if operations(op, *_STRUCTURED):
+        return True
+    is_loop = op.name == "scf.for" and None not in map(constant_of, list(op.operands)[:3])
+    return is_loop and has_steps(op)
+
+
+def _is_of_the_host(op: ir.Operation | None) -> bool:
+    if op is None:
+        return True
     if op.name in VIEWS or op.name in _HOST:
         return True
     if not op.name.startswith(("arith.", "affine.")):
@@ -116,20 +145,24 @@ def _top(op: ir.Operation, block: ir.Block) -> ir.Operation:
     return op
 
 
-def _map_inside(op: ir.Operation, contractions: Contractions) -> None:
+def _map_inside(op: ir.Operation, contractions: Contractions, *, is_conditional: bool) -> None:
     """A loop stays on the host; a condition goes into the kernels that it is around."""
-    for region in op.regions:
-        for block in region.blocks:
-            _map_block(block, contractions)
-    if op.name != "scf.if":
+    is_choice = op.name == "scf.if"
+    blocks = [block for region in op.regions for block in region.blocks]
+    for block in blocks:
+        _map_block(block, contractions, is_conditional=is_conditional or is_choice)
+    if not is_choice:
         return
-    if len(op.results) or len(op.regions[1].blocks):
-        raise CompileError(f"gpu: a condition around kernels has one side, got {op}")
     condition = op.operands[0]
-    for inner in [o.operation for o in op.regions[0].blocks[0].operations][:-1]:
-        if inner.name == "gpu.launch":
-            _guard(inner, condition)
-        inner.move_before(op)
+    for k, block in enumerate(blocks):
+        if k:
+            with ir.InsertionPoint(op), op.location:
+                true = arith.ConstantOp(condition.type, 1).result
+                condition = arith.XOrIOp(condition, true).result
+        for inner in [o.operation for o in block.operations][:-1]:
+            for kernel in operations(inner, "gpu.launch"):
+                _guard(kernel, condition)
+            inner.move_before(op)
     op.erase()
 
 
@@ -146,13 +179,11 @@ def _guard(kernel: ir.Operation, condition: ir.Value) -> None:
     sink_into(kernel)
 
 
-def _map(op: ir.Operation, starts: Starts, contractions: Contractions) -> None:
+def _map(op: ir.Operation, starts: Starts, contractions: Contractions | None) -> None:
     if op.name == "scf.forall":
         map_rows(op)
         return
-    if op.name == "memref.copy" and op.operands[0] == op.operands[1]:
-        return
-    if contractions.launch(op, starts[0] if starts else None):
+    if contractions is not None and contractions.launch(op, starts[0] if starts else None):
         return
     work = work_of(op)
     if work is None:
