@@ -17,6 +17,7 @@ from ted.schedules.strided_contraction import Dim, classify, swap_inputs
 ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4}
 # What one thread moves at once.
 ACCESS_BYTES = 16
+WARP = 32
 # Orders of the reduction dims that are compared: more dims than that keep the order of A.
 MOST_ORDERED = 4
 
@@ -65,6 +66,14 @@ class Layout:
     def contiguous(self) -> bool:
         """Whether neighbours of the index are neighbours in memory, most of the time."""
         return bool(self.groups) and self.groups[-1][1] == 1 and self.groups[-1][0] > 1
+
+    @property
+    def density(self) -> float:
+        """How many of the elements that a warp's neighbouring accesses touch it also wants."""
+        if not self.groups:
+            return 0.0
+        extent, stride = self.groups[-1]
+        return min(extent, WARP) / max(abs(stride), 1)
 
     def aligned(self, width: int) -> bool:
         """Whether a run of `width` along another index stays aligned wherever this one is."""
@@ -163,7 +172,7 @@ class Gemm:
         if outer != inner:
             return max(outer, inner), inner > outer
         _, first, second = self.layouts(operand)
-        return inner, second.contiguous or not first.contiguous
+        return inner, second.density >= first.density
 
 
 def as_gemm(problem: Problem) -> Gemm:
