@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
+from math import prod
 from pathlib import Path
 
 from ted.codegen.nvptx import compile_to_ptx
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
+from ted.lowering.gpu.wide_products import contraction_of
 from ted.mlir import PassManager, ir, make_context
 from ted.schedules.gpu_templates.contraction import emit, plan
-from ted.schedules.gpu_templates.recognition import recognise
+from ted.schedules.gpu_templates.problem import Operand, Problem
 from ted.schedules.gpu_templates.schedule import Plan
 
 LOWER = (
@@ -30,14 +32,24 @@ def contractions(source: ir.Module) -> dict[str, ir.Operation]:
     return found
 
 
+def problem(op: ir.Operation) -> Problem:
+    """A contraction that starts at zero as dims with strides."""
+    found = contraction_of(op)
+    strided = None if found is None else found.strided()
+    assert found is not None, op
+    assert strided is not None, op
+    kinds = [ir.ShapedType(value.type) for value in found.values]
+    a, b, c = (Operand(str(kind.element_type), prod(kind.shape)) for kind in kinds)
+    return Problem(strided[0], a, b, c, accumulator=str(found.element))
+
+
 def main(path: str, chip: str, form: str) -> None:
     """Build the kernels and print them, with the plan before each."""
     with make_context(), ir.Location.unknown():
         source = ir.Module.parse(Path(path).read_text())
         for name, op in contractions(source).items():
             target = ir.Module.parse("module {gpu.module @kernels {}}")
-            found = recognise(op, starts_at_zero=True)
-            chosen = plan(found.problem, chip, tensor_maps=True) if found else "no contraction"
+            chosen = plan(problem(op), chip, tensor_maps=True)
             if not isinstance(chosen, Plan):
                 print(f"{name}: {chosen}")
                 continue
