@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import prod
 
 from ted.errors import CompileError
 from ted.mlir import gpu, ir, scf
+from ted.schedules.linalg_contraction import element_strides
 from ted.schedules.memory_roots import VIEWS
 from ted.schedules.walking import defining
 
@@ -49,10 +51,29 @@ class Launch:
         """Memory that the threads of a block share."""
         name = "workgroup_attributions"
         count = ir.IntegerAttr(self.op.attributes[name]).value if name in self.op.attributes else 0
-        kind = ir.MemRefType.get(shape, element, memory_space=ir.Attribute.parse(SHARED))
+        space = ir.Attribute.parse(SHARED)
+        # Whole lines of 16 bytes: the code generator reads what is aligned as a whole.
+        size, line = prod(shape), max(1, 128 // getattr(element, "width", 64))
+        padded = -(-size // line) * line
+        kind = ir.MemRefType.get([padded], element, memory_space=space)
         i64 = ir.IntegerType.get_signless(64)
         self.op.attributes[name] = ir.IntegerAttr.get(i64, count + 1)
-        return self.body.add_argument(kind, self.op.location)
+        memory = self.body.add_argument(kind, self.op.location)
+        if list(shape) == [padded]:
+            return memory
+        wanted = ir.MemRefType.get(shape, element, memory_space=space)
+        strides = element_strides(wanted)
+        return ir.Operation.create(
+            "memref.reinterpret_cast",
+            results=[wanted],
+            operands=[memory],
+            attributes={
+                "static_offsets": ir.DenseI64ArrayAttr.get([0]),
+                "static_sizes": ir.DenseI64ArrayAttr.get(list(shape)),
+                "static_strides": ir.DenseI64ArrayAttr.get(strides or []),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+            },
+        ).results[0]
 
 
 @contextmanager

@@ -43,8 +43,9 @@ def map_rows(op: ir.Operation) -> None:
 
 
 def _warps(points: int) -> int:
-    """Threads for so many points: a multiple of a warp."""
-    return -(-points // (WARP * POINTS_OF_A_THREAD)) * WARP
+    """Threads for so many points: a power of two, so that totals of warps fill whole vectors."""
+    warps = -(-points // (WARP * POINTS_OF_A_THREAD))
+    return WARP << max(0, warps - 1).bit_length()
 
 
 def _places(operations: list[ir.Operation], blocks: int) -> dict[ir.Operation, ir.Value]:
