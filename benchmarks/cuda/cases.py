@@ -1,0 +1,123 @@
+"""The programs that are measured on GPUs, each at a small size for its numbers and a large one.
+
+`prepare.py` compiles them; `measure.py` knows their baselines by name and needs nothing from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import ted
+
+Program = tuple[list[ted.Tensor], list[ted.Tensor]]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program by its sizes; `operations` counts multiplications and additions of a call.
+
+    Programs without a count move memory, and are compared with a copy.
+    """
+
+    name: str
+    build: Callable[..., Program]
+    small: tuple[int, ...]
+    large: tuple[int, ...]
+    dtype: str = "float32"
+    operations: Callable[..., int] | None = None
+
+    def program(self, sizes: Sequence[int]) -> Program:
+        """Inputs and outputs."""
+        return self.build(self.dtype, *sizes)
+
+
+def with_gradient(operator: Callable[..., Any], shapes: Callable[..., Any]) -> tuple[Any, Any]:
+    """Builders of an operator and of its VJP: (x, ..., head) -> (dx, ...)."""
+
+    def inputs_of(dtype: str, sizes: Sequence[int]) -> list[ted.Tensor]:
+        return [ted.placeholder(s, dtype, name=f"x{k}") for k, s in enumerate(shapes(*sizes))]
+
+    def forward(dtype: str, *sizes: int) -> Program:
+        inputs = inputs_of(dtype, sizes)
+        return inputs, [operator(*inputs)]
+
+    def backward(dtype: str, *sizes: int) -> Program:
+        inputs = inputs_of(dtype, sizes)
+        result = operator(*inputs)
+        head = ted.placeholder(result.shape, dtype, name="head")
+        return [*inputs, head], list(ted.differentiate(result, inputs, head))
+
+    return forward, backward
+
+
+def matmul(dtype: str, n: int, m: int, k: int) -> Program:
+    """A plain product of matrices."""
+    a, b = ted.placeholder((n, k), dtype, name="a"), ted.placeholder((k, m), dtype, name="b")
+    return [a, b], [a @ b]
+
+
+def convolution(
+    dtype: str, n: int, size: int, channels: int
+) -> tuple[list[ted.Tensor], ted.Tensor]:
+    """3x3, padding 1, as many channels out as in, channels last."""
+    x = ted.placeholder((n, size, size, channels), dtype, name="x")
+    w = ted.placeholder((3, 3, channels, channels), dtype, name="w")
+    return [x, w], ted.nn.conv2d(x, w, padding=1)
+
+
+def convolution_forward(dtype: str, *sizes: int) -> Program:
+    """The convolution."""
+    inputs, y = convolution(dtype, *sizes)
+    return inputs, [y]
+
+
+def convolution_gradient(position: int) -> Callable[..., Program]:
+    """The gradient with respect to the image (0) or the filter (1)."""
+
+    def build(dtype: str, *sizes: int) -> Program:
+        inputs, y = convolution(dtype, *sizes)
+        head = ted.placeholder(y.shape, dtype, name="head")
+        (gradient,) = ted.differentiate(y, [inputs[position]], head)
+        return [inputs[1 - position], head], [gradient]
+
+    return build
+
+
+def convolution_operations(n: int, size: int, channels: int) -> int:
+    """Of the forward pass and of each gradient."""
+    return 2 * n * size**2 * channels**2 * 9
+
+
+chain, chain_vjp = with_gradient(
+    lambda a, b, c: ted.tanh(a) * b + ted.sigmoid(c) * a, lambda n, m: ((n, m),) * 3
+)
+softmax, softmax_vjp = with_gradient(ted.nn.softmax, lambda n, m: ((n, m),))
+layer_norm, layer_norm_vjp = with_gradient(ted.nn.layer_norm, lambda n, m: ((n, m), (m,), (m,)))
+ROWS = {"small": (64, 256), "large": (32768, 2048)}
+PICTURES = {"small": (2, 8, 32), "large": (32, 56, 256)}
+GEMM = {"small": (256, 256, 128), "operations": lambda n, m, k: 2 * prod((n, m, k))}
+
+CASES = (
+    Case("chain", chain, **ROWS),
+    Case("chain_vjp", chain_vjp, **ROWS),
+    Case("softmax", softmax, **ROWS),
+    Case("softmax_vjp", softmax_vjp, **ROWS),
+    Case("layer_norm", layer_norm, **ROWS),
+    Case("layer_norm_vjp", layer_norm_vjp, **ROWS),
+    Case("matmul_f32", matmul, large=(4096,) * 3, **GEMM),
+    Case("matmul_bf16", matmul, large=(4096,) * 3, dtype="bfloat16", **GEMM),
+    Case("matmul_bf16_8192", matmul, large=(8192,) * 3, dtype="bfloat16", **GEMM),
+    Case("matmul_f16", matmul, large=(4096,) * 3, dtype="float16", **GEMM),
+    *(
+        Case(f"{name}_{short}", build, dtype=dtype, operations=convolution_operations, **PICTURES)
+        for short, dtype in (("f32", "float32"), ("bf16", "bfloat16"))
+        for name, build in (
+            ("conv", convolution_forward),
+            ("conv_dx", convolution_gradient(0)),
+            ("conv_dw", convolution_gradient(1)),
+        )
+    ),
+)
