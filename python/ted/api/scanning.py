@@ -28,7 +28,6 @@ from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import components, is_recurrence
 from ted.transforms.batching import Batched
-from ted.transforms.overrides import override_of
 
 
 def scan(
@@ -198,12 +197,6 @@ def _check(group: Sequence[Node]) -> None:
             raise FrontendError(
                 f"scan: a carry must not go through a recurrence inside of a step, got "
                 f"{tensor.name}; carry its state instead, or unroll it in Python",
-                tensor.location,
-            )
-        if override_of(tensor) is not None:
-            raise FrontendError(
-                f"scan: a carry must not go through a derivative of the user's own, got "
-                f"{tensor.name}",
                 tensor.location,
             )
 

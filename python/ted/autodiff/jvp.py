@@ -14,15 +14,17 @@ from dataclasses import replace
 
 from ted.autodiff.body import read_adjoints
 from ted.autodiff.rules import contributions
+from ted.autodiff.sweep_order import sweep_order
 from ted.autodiff.vjp import (
     DIFFERENTIABLE,
     Override,
     active_tensors,
-    sweep_order,
+    copy_of,
+    settle_recurrences,
     winning_part,
 )  # fmt: skip
 from ted.errors import DerivativeError, SourceLocation
-from ted.ir.equations import Equation, System, Tensor
+from ted.ir.equations import Equation, System, Tensor, is_recurrence
 from ted.ir.scalar import (
     Expr,
     add,
@@ -56,17 +58,27 @@ def jvp(
     found = dict(zip(system.inputs, tangents, strict=True))
     for group in groups:
         moving = [t for t in group if t in active and t not in found]
-        for tensor in moving:
-            found[tensor] = replace(tensor, name=f"{tensor.name}_dot", fill=0, equations=())
-        for tensor in moving:
-            override = overrides.get(tensor)
-            if override is None:
-                found[tensor].equations = _pushed_chain(tensor, found)
-                continue
-            assert transpose is not None, f"{tensor}: an override, and no way to transpose it"
-            known = [found.get(d) for d in override.dependencies]
-            found[tensor] = transpose(tensor, override, known) or found[tensor]
+        for tensor in moving:  # variables, as long as their equations are not known
+            found[tensor] = replace(tensor, name=f"{tensor.name}_dot", fill=None, equations=())
+        pushed = {t: _pushed(t, found, overrides.get(t), transpose) for t in moving}
+        for tensor, equations in pushed.items():
+            found[tensor].fill, found[tensor].equations = 0, equations
+        if is_recurrence(group) and any(t in overrides for t in moving):
+            settle_recurrences([found[t] for t in moving])
     return found
+
+
+def _pushed(
+    tensor: Tensor,
+    tangents: Mapping[Tensor, Tensor],
+    override: Override | None,
+    transpose: Transpose | None,
+) -> tuple[Equation, ...]:
+    if override is None:
+        return _pushed_chain(tensor, tangents)
+    assert transpose is not None, f"{tensor}: an override, and no way to transpose it"
+    found = transpose(tensor, override, [tangents.get(d) for d in override.dependencies])
+    return () if found is None else (replace(copy_of(found), combiner="set"),)
 
 
 def _pushed_chain(tensor: Tensor, tangents: Mapping[Tensor, Tensor]) -> tuple[Equation, ...]:

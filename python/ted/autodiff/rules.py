@@ -182,7 +182,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(
         ("floor", "ceil", "round", "trunc", "stop_gradient", "floordiv", "mod",
          "bitand", "bitor", "bitxor", "shiftleft", "shiftright",
-         "lt", "le", "eq", "ne", "and", "or", "not"), _nothing,
+         "unchecked", "lt", "le", "eq", "ne", "and", "or", "not"), _nothing,
     ),
 }  # fmt: skip
 

@@ -16,7 +16,8 @@ from typing import Any
 from ted.autodiff.body import read_adjoints
 from ted.autodiff.materialise import materialise_shared
 from ted.autodiff.support import support
-from ted.errors import DerivativeError
+from ted.autodiff.sweep_order import sweep_order
+from ted.errors import DerivativeError, VerifyError
 from ted.ir.affine import decide_selects
 from ted.ir.dtypes import INDEX, INT64, accumulator
 from ted.ir.equations import (
@@ -30,6 +31,7 @@ from ted.ir.equations import (
     row_major,
     whole,
 )
+from ted.ir.recurrences import is_causal, spread_times
 from ted.ir.scalar import (
     Expr,
     cast,
@@ -91,36 +93,9 @@ def vjp(
                 summands[operand].append(summand)
         for tensor in moving if recurrent else ():
             finish_adjoint(adjoints[tensor], tensor, summands[tensor])
+        if recurrent and any(t in overrides for t in moving):
+            settle_recurrences([adjoints[t] for t in moving])
     return Adjoints(adjoints, {t: summands[t] for t in adjoints})
-
-
-def sweep_order(system: System, overrides: Mapping[Tensor, Override]) -> list[list[Tensor]]:
-    """Groups of tensors that read each other, operands and dependencies of overrides first."""
-    roots = [*system.outputs, *(d for o in overrides.values() for d in o.dependencies)]
-    groups = components(roots)
-    if not overrides:
-        return groups
-    return ordered_groups(groups, {t: o.dependencies for t, o in overrides.items()})
-
-
-def ordered_groups(
-    groups: list[list[Tensor]], extra: Mapping[Tensor, Sequence[Tensor]]
-) -> list[list[Tensor]]:
-    """The groups in an order that also respects extra (tensor -> earlier tensors) edges."""
-    of = {t: k for k, group in enumerate(groups) for t in group}
-    order: list[list[Tensor]] = []
-    state: set[int] = set()
-    stack = [(k, False) for k in reversed(range(len(groups)))]
-    while stack:
-        k, expanded = stack.pop()
-        if expanded:
-            order.append(groups[k])
-        elif k not in state:
-            state.add(k)
-            stack.append((k, True))
-            below = [d for t in groups[k] for d in (*operands(t), *extra.get(t, ()))]
-            stack.extend((of[d], False) for d in reversed(below) if of[d] not in state)
-    return order
 
 
 def _pulled_back(
@@ -191,7 +166,7 @@ def equation_vjp(
         (decide_selects([read], points)[0], decide_selects([g], points)[0])
         for (read, g), points in zip(pairs, domains, strict=True)
     ]
-    factors = replace(cotangent, name=f"{cotangent.name}_shared")
+    factors = replace(cotangent, name=f"{cotangent.name}_shared", fill=0)
     additions = len(pairs) - sum(not summands[t] for t in {read.attr for read, _ in pairs})
     pairs = materialise_shared(equation, pairs, domains, factors, additions)
     for (read, g), points in zip(pairs, domains, strict=True):
@@ -245,15 +220,19 @@ def _reuse_value(tensor: Tensor, equation: Equation, g: Expr) -> Expr:
 def _started(
     primal: Tensor, summands: Sequence[Equation], seeds: Mapping[Equation, Tensor], recurrent: bool
 ) -> Tensor:
-    """The adjoint without its equations; the head itself where nothing else is added to it."""
+    """The adjoint without its equations; the head itself where nothing else is added to it.
+
+    In a recurrence a user's override gets it like this, as a variable, before they are known.
+    """
     alone = seeds.get(summands[0]) if len(summands) == 1 and not recurrent else None
     return alone or replace(
-        primal, name=f"d{primal.name}", fill=0, equations=(), reverse=not primal.reverse
+        primal, name=f"d{primal.name}", fill=None, equations=(), reverse=not primal.reverse
     )
 
 
 def finish_adjoint(adjoint: Tensor, primal: Tensor, summands: Sequence[Equation]) -> None:
     """Define an adjoint as the sum of its summands, accumulated in the wider type."""
+    adjoint.fill = 0
     wide = accumulator(primal.dtype)
     if wide == primal.dtype:
         adjoint.equations = tuple(summands)
@@ -262,6 +241,24 @@ def finish_adjoint(adjoint: Tensor, primal: Tensor, summands: Sequence[Equation]
     total = replace(adjoint, name=f"{adjoint.name}_wide", dtype=wide, equations=widened)
     copy = copy_of(total)
     adjoint.equations = (replace(copy, body=cast(copy.body, primal.dtype)),)
+
+
+def settle_recurrences(roots: Sequence[Tensor]) -> None:
+    """Give the tensors of a user's derivative inside a recurrence their place in a step.
+
+    Raises: DerivativeError when no step can compute them, since they are a recurrence themselves.
+    """
+    try:
+        spread_times(roots)
+        bad = next((g for g in components(roots) if is_recurrence(g) and not is_causal(g)), None)
+    except VerifyError as error:
+        raise DerivativeError(f"override in a {error}") from None
+    if bad is not None:
+        raise DerivativeError(
+            "override in a recurrence: its adjoints at a time depend on the head at that time, got "
+            f"others in {', '.join(t.name for t in bad)}",
+            bad[0].location,
+        )
 
 
 def copy_of(source: Tensor) -> Equation:

@@ -27,8 +27,15 @@ from ted.ir.affine import piecewise
 from ted.ir.dtypes import promote
 from ted.ir.equations import Equation, components, is_recurrence
 from ted.ir.equations import Tensor as Node
-from ted.ir.recurrences import history_reads, points_where, step_count, step_order, times
-from ted.ir.scalar import Expr, dims_used
+from ted.ir.recurrences import (
+    history_reads,
+    points_where,
+    spread_times,
+    step_count,
+    step_order,
+    times,
+)  # fmt: skip
+from ted.ir.scalar import Expr
 
 
 def recurrence(
@@ -123,41 +130,14 @@ def settle(roots: Sequence[Node], reverse: bool) -> None:
     """
     for group in components(roots):
         if is_recurrence(group) and any(root in group for root in roots):
-            _times(group)
-            for tensor in group:
-                tensor.reverse = reverse
-            _check(group)
+            _check(group, reverse)
 
 
-def _times(group: Sequence[Node]) -> None:
-    """Whole-tensor operators on histories follow the time of what they read."""
-    waiting = [t for t in group if t.time is None]
-    while waiting:
-        found = {t: time for t in waiting if (time := _followed(t, group)) is not None}
-        if not found:
-            raise FrontendError(
-                f"recurrence: a tensor that reads a history has a time of its own, got none for "
-                f"{waiting[0]}; write it inside the function, at its indices",
-                waiting[0].location,
-            )
-        for tensor, time in found.items():
-            tensor.time = time
-        waiting = [t for t in waiting if t.time is None]
-
-
-def _followed(tensor: Node, group: Sequence[Node]) -> int | None:
-    """The dim of a tensor that is the time at which it reads a history."""
-    for equation in tensor.equations:
-        for read, _ in history_reads(equation, group):
-            used = set() if read.attr.time is None else dims_used(read.args[read.attr.time])
-            for k, subscript in enumerate(equation.write):
-                if used and dims_used(subscript) == used:
-                    return k
-    return None
-
-
-def _check(group: Sequence[Node]) -> None:
+def _check(group: Sequence[Node], reverse: bool) -> None:
     try:
+        spread_times(group)
+        for tensor in group:
+            tensor.reverse = reverse
         step_count(group)
         for tensor in group:
             for equation in tensor.equations:

@@ -14,9 +14,9 @@ from typing import Any
 from ted.domain.budget import BudgetExhausted, required
 from ted.errors import VerifyError
 from ted.ir.affine import condition_set, is_affine, where_possible
-from ted.ir.equations import Equation, Tensor, reads
+from ted.ir.equations import Equation, Tensor, components, is_recurrence, reads
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import Expr, compare
+from ted.ir.scalar import Expr, compare, dims_used
 
 
 def step_count(group: Sequence[Tensor]) -> int:
@@ -43,6 +43,44 @@ def step_count(group: Sequence[Tensor]) -> int:
     return _steps(group[0])
 
 
+def spread_times(roots: Sequence[Tensor]) -> None:
+    """Give the tensors of the recurrences of some roots that have no time that of what they read.
+
+    Raises: VerifyError for a tensor that reads a history at no time of its own.
+    """
+    for group in components(roots):
+        if not is_recurrence(group):
+            continue
+        reverse = next((t.reverse for t in group if t in roots), False)
+        waiting = [t for t in group if t.time is None]
+        for tensor in waiting:
+            tensor.reverse = reverse
+        while waiting:
+            found = {t: time for t in waiting if (time := _followed(t, group)) is not None}
+            if not found:
+                raise VerifyError(
+                    "recurrence: a tensor that reads a history has a time of its own, got none "
+                    f"for {waiting[0]}; write it inside the function, at its indices",
+                    waiting[0].location,
+                )
+            for tensor, time in found.items():
+                tensor.time = time
+            waiting = [t for t in waiting if t.time is None]
+
+
+def _followed(tensor: Tensor, group: Sequence[Tensor]) -> int | None:
+    """The dim of a tensor that is the time at which it reads a history."""
+    for equation in tensor.equations:
+        for read in reads(equation):
+            if read.attr not in group or read.attr.time is None:
+                continue
+            used = dims_used(read.args[read.attr.time])
+            for k, subscript in enumerate(equation.write):
+                if used and dims_used(subscript) == used:
+                    return k
+    return None
+
+
 def step_order(group: Sequence[Tensor]) -> list[Tensor]:
     """The tensors in an order in which every step can compute them, one after the other.
 
@@ -66,6 +104,30 @@ def _same_time_reads(tensor: Tensor, group: Sequence[Tensor]) -> set[Tensor]:
             if read.attr not in found and _may_meet(tensor, equation, read, points):
                 found.add(read.attr)
     return found
+
+
+def is_causal(group: Sequence[Tensor]) -> bool:
+    """Whether every step is proved to read what it or an earlier one has completed.
+
+    Raises: VerifyError as `step_count`, `step_order` and `times` do.
+    """
+    step_count(group)
+    step_order(group)
+    return all(
+        _reads_the_past(tensor, equation, read, points)
+        for tensor in group
+        for equation in tensor.equations
+        for read, points in history_reads(equation, group)
+    )
+
+
+def _reads_the_past(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:
+    seen, written = times(tensor, equation, read)
+    earlier, later = (seen, written) if tensor.reverse else (written, seen)
+    try:
+        return bool(points_where("lt", earlier, later, points).is_empty())
+    except BudgetExhausted:
+        return False
 
 
 def _may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:

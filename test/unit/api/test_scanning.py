@@ -213,13 +213,3 @@ def test_what_is_no_scan_is_refused(case) -> None:
         action()
     assert caught.value.location is not None
     assert caught.value.location.file == __file__
-
-
-def test_a_derivative_of_the_users_own_is_refused_on_a_carry() -> None:
-    @ted.custom_vjp
-    def clipped(x):
-        return ted.clip(x, -1.0, 1.0)
-
-    clipped.defvjp(lambda inputs, outputs, heads: heads)
-    with pytest.raises(FrontendError, match="must not go through a derivative of the user's own"):
-        ted.scan(lambda c, x: (clipped(c) + x, None), PH, PX)

@@ -1,0 +1,137 @@
+"""Steps of a scan that go through derivatives of the user's: against the same steps unrolled.
+
+The derivatives are deliberately not those of the functions, so that one sees which are used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import DerivativeError
+from ted.testing import check_grads
+
+RNG = np.random.default_rng(0)
+STEPS = 4
+ARGS = (RNG.normal(size=3), RNG.normal(size=(STEPS, 3)), RNG.normal(size=(3, 3)) / 2)
+TANGENTS = tuple(RNG.normal(size=a.shape) for a in ARGS)
+Program = Callable[..., Any]
+
+
+@ted.custom_vjp
+def odd(x):
+    """A cube, whose derivative is said to be 7 x + y / 2."""
+    return x * x * x
+
+
+odd.defvjp(lambda inputs, out, head: 7 * inputs[0] * head + out * head / 2)
+
+
+@ted.custom_vjp
+def nested(x):
+    """A derivative that calls a function with a derivative of its own."""
+    return ted.sin(odd(x))
+
+
+nested.defvjp(lambda inputs, out, head: 2 * odd(inputs[0]) * head)
+
+
+@ted.custom_vjp
+def pair(x, y):
+    """Two results of two arguments."""
+    return x * y, x + y
+
+
+pair.defvjp(
+    lambda inputs, outs, heads: (
+        3 * heads[0] * inputs[1] + heads[1] * outs[0], 2 * heads[1] + inputs[0] * heads[0]
+    )
+)  # fmt: skip
+
+STATES: dict[str, Program] = {
+    "custom": odd,
+    "nested": nested,
+    "pair": lambda c: pair(c, ted.cos(c))[0] + pair(ted.sin(c), c)[1],
+    "checkpoint": ted.checkpoint(lambda c: ted.sin(odd(c) * c)),
+}
+
+
+def programs(state: Program, reverse: bool = False) -> tuple[Program, Program]:
+    """The program as a scan, and its steps one after the other."""
+
+    def step(c, x, w):
+        after = state(ted.tanh(c @ w + x))
+        return after, ted.sin(after)
+
+    def scanned(start, xs, w):
+        h, ys = ted.scan(lambda c, x: step(c, x, w), start, xs, reverse=reverse)
+        return ted.sum(h * h) + ted.sum(ys * ys * xs)
+
+    def unrolled(start, xs, w):
+        h, ys = start, [None] * STEPS
+        for t in reversed(range(STEPS)) if reverse else range(STEPS):
+            h, ys[t] = step(h, xs[t], w)
+        y = ted.stack(ys)
+        return ted.sum(h * h) + ted.sum(y * y * xs)
+
+    return scanned, unrolled
+
+
+def second(fn: Program) -> Program:
+    """A gradient of a function of all gradients."""
+
+    def of_gradients(*args):
+        return sum((ted.sum(ted.sin(g)) for g in ted.grad(fn, (0, 1, 2))(*args)), 0.0)
+
+    return ted.grad(of_gradients, (0, 1, 2))
+
+
+BATCH = (RNG.normal(size=(2, 3)), *ARGS[1:])
+MODES: dict[str, tuple[Program, tuple[Any, ...]]] = {
+    "grad": (lambda f: ted.grad(f, (0, 1, 2)), ARGS),
+    "jvp": (lambda f: lambda *args: ted.jvp(f, args, TANGENTS), ARGS),
+    "hvp": (lambda f: lambda *args: ted.hvp(f, args, TANGENTS), ARGS),
+    "second": (second, ARGS),
+    "vmap": (lambda f: ted.vmap(ted.grad(f, (0, 2)), (0, None, None)), BATCH),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("state", STATES)
+def test_a_carry_goes_through_derivatives_of_the_users_own(state, mode) -> None:
+    transform, args = MODES[mode]
+    found, wanted = (transform(f)(*args) for f in programs(STATES[state]))
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+def test_a_carry_goes_through_them_in_reverse_time() -> None:
+    transform, args = MODES["second"]
+    found, wanted = (transform(f)(*args) for f in programs(odd, reverse=True))
+    for a, b in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9)
+
+
+def test_a_checkpointed_step_has_the_derivatives_of_the_step() -> None:
+    step = ted.checkpoint(lambda c, x: (ted.tanh(c * x), ted.sin(c)))
+    check_grads(
+        lambda start, xs: ted.scan(step, start, xs), ARGS[:2], order=2, modes=("fwd", "rev")
+    )
+
+
+def test_a_derivative_that_is_a_recurrence_itself_is_refused_on_a_carry() -> None:
+    @ted.custom_vjp
+    def summed(x):
+        return ted.sin(x)
+
+    summed.defvjp(lambda inputs, out, head: ted.cumsum(head, 0))
+
+    def last(start, xs):
+        return ted.sum(ted.scan(lambda c, x: (summed(c) + x, None), start, xs)[0])
+
+    with pytest.raises(DerivativeError, match="override in a recurrence: tensors that read each"):
+        ted.grad(last)(*ARGS[:2])
