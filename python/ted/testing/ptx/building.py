@@ -83,7 +83,8 @@ class Code:
     parameters: Layout
     dynamic: str | None
     globals: list[Variable]
-    granule: int
+    shared_grain: int
+    global_grain: int
     only_block_barriers: bool
 
 
@@ -101,7 +102,7 @@ class Builder:
         self.global_of: dict[str, int] = {}
         self.dynamic: str | None = None
         self.position = 0
-        self.smallest = 16
+        self.smallest = {"shared": 16, "global": 16}
         self.only_block_barriers = True
         for variable in self.function.parameters:
             self.parameters.place(variable, 0)
@@ -142,7 +143,8 @@ class Builder:
         return Code(
             self.function.name, self.function, self.module, steps, guards,
             [one.parts[0] in LEAVES for one in source], source, self.slots, self.specials,
-            self.shared, self.local, self.parameters, self.dynamic, self.globals, self.smallest,
+            self.shared, self.local, self.parameters, self.dynamic, self.globals,
+            self.smallest["shared"], self.smallest["global"],
             self.only_block_barriers,
         )  # fmt: skip
 
@@ -278,8 +280,9 @@ class Builder:
 
     def access(self, space: str, count: int) -> None:
         """Note the size of an access, for the grain of race checks."""
-        if space in ("shared", "global", "generic"):
-            self.smallest = min(self.smallest, count)
+        for one in ("shared", "global") if space == "generic" else (space,):
+            if one in self.smallest:
+                self.smallest[one] = min(self.smallest[one], count)
 
     def target(self, operand: Operand) -> int:
         """The instruction that a label stands for."""

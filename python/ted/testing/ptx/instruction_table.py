@@ -9,8 +9,10 @@ from ted.testing.ptx import (
     conversions,
     integer_arithmetic,
     matrices,
+    mbarrier_instructions,
     moves,
     synchronisation,
+    warpgroups,
     warps,
 )
 from ted.testing.ptx.forms import INSTRUCTIONS
@@ -23,7 +25,9 @@ __all__ = [
     "conversions",
     "integer_arithmetic",
     "matrices",
+    "mbarrier_instructions",
     "moves",
     "synchronisation",
+    "warpgroups",
     "warps",
 ]

@@ -67,7 +67,7 @@ def launch(
     warps = -(-int(np.prod(sizes[1])) // 32)
     races = None
     if check_races:
-        races = GlobalRaces(len(device.memory), warps, code.granule, code.only_block_barriers)
+        races = GlobalRaces(len(device.memory), warps, code.global_grain, code.only_block_barriers)
     job = Job(
         code, device, *sizes, parameters, addresses, dynamic_shared, races, check_uninitialised,
         late_async, budget,
@@ -122,7 +122,7 @@ def _check_block(code: Code, block: tuple[int, int, int]) -> None:
 
 def _batch(code: Code, warps: int, dynamic_shared: int) -> int:
     shared = code.shared.size + dynamic_shared
-    shadow = max(1, shared * (3 + (16 + 4 * warps) // code.granule))
+    shadow = max(1, shared * (3 + (16 + 4 * warps) // code.shared_grain))
     return max(1, min(LANES // (32 * warps), SHADOW // shadow))
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from ted.testing.ptx import errors
 from ted.testing.ptx.barriers import Barriers
 from ted.testing.ptx.building import Code
+from ted.testing.ptx.bulk_stores import BulkStores
 from ted.testing.ptx.clocks import Clocks
 from ted.testing.ptx.copies import AsyncCopies
 from ted.testing.ptx.device import Device
@@ -25,6 +26,7 @@ from ted.testing.ptx.mbarriers import Mbarriers
 from ted.testing.ptx.memory import Memory
 from ted.testing.ptx.shared_races import SharedRaces
 from ted.testing.ptx.special_registers import fill_specials
+from ted.testing.ptx.warpgroup_state import Warpgroups
 
 WARP = 32
 ALL = slice(None)
@@ -91,13 +93,15 @@ class Machine:
         self.shared_races = None
         if job.global_races is not None and self.memory.shared_limit:
             size = self.blocks * self.memory.stride
-            self.shared_races = SharedRaces(size, self.warps, code.granule, self.clocks)
+            self.shared_races = SharedRaces(size, self.warps, code.shared_grain, self.clocks)
         self.global_races = job.global_races
         if job.global_races is not None:
             job.global_races.bind(self.clocks, which * self.warps + 1)
         self.barriers = Barriers(self)
         self.mbarriers = Mbarriers(self)
         self.copies = AsyncCopies(self)
+        self.bulk_stores = BulkStores(self)
+        self.warpgroups = Warpgroups(self)
         self.teams: list[Team] = []
         self.team_of = np.zeros(self.warps, np.int64)
         self.waiting: dict[int, Array] = {}
@@ -178,8 +182,11 @@ class Machine:
             ready = [team for team in self.teams if team.groups]
             if not ready:
                 if self.exited.all():
+                    self.mbarriers.finish()
+                    self.bulk_stores.finish()
+                    self.warpgroups.finish()
                     return
-                if self.mbarriers.wake(late=True):
+                if self.mbarriers.wake():
                     continue
                 self.stuck()
             if order == "random":

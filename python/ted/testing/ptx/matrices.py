@@ -119,7 +119,7 @@ _ACCUMULATORS = {
 }  # fmt: skip
 
 
-class _Operand:
+class Operand:
     """The registers of one operand of `mma`: how they make up matrices."""
 
     def __init__(self, reads: list[Read], kind: str, first: bool, shape: tuple[int, int]) -> None:
@@ -205,8 +205,8 @@ def multiply_matrices(form: Form, k: Builder) -> Step:
     per = _PER_REGISTER[of_a]
     in_a, in_b = rows * depth // (WARP * per), depth * columns // (WARP * per)
     in_c = rows * columns // (WARP * (2 if of_c == "f16" else 1))
-    a = _Operand([k.read(o, bits) for o in form.vector(1, in_a)], of_a, True, (rows, depth))
-    b = _Operand([k.read(o, bits) for o in form.vector(2, in_b)], of_b, False, (depth, columns))
+    a = Operand([k.read(o, bits) for o in form.vector(1, in_a)], of_a, True, (rows, depth))
+    b = Operand([k.read(o, bits) for o in form.vector(2, in_b)], of_b, False, (depth, columns))
     kind = "b32" if of_c == "f16" else of_c
     reads = [k.read(o, kind) for o in form.vector(3, in_c)]
     writes = [k.write(o, kind) for o in form.vector(0, in_c)]

@@ -70,9 +70,7 @@ def convert_address(form: Form, k: Builder) -> Step:
     """`cvta.space` to generic, `cvta.to.space` from generic, which must lie in the space."""
     kind = form.kind("u32", "u64")
     back = form.flag("to")
-    space = (form.one("shared", "local", "param", "global", "const", "shared::cta") or "").split(
-        "::"
-    )[0]
+    space = (form.one(*_TAGS, "shared::cta", "shared::cluster") or "").split("::")[0]
     if not space:
         raise form.unknown("a space")
     space = "local" if space == "param" and _own_parameter(form, k) else space
@@ -94,9 +92,7 @@ def _own_parameter(form: Form, k: Builder) -> bool:
 @instruction("isspacep")
 def is_in_space(form: Form, k: Builder) -> Step:
     """Whether a generic address lies in a space."""
-    space = form.needed(
-        "global", "shared", "local", "const", "param", "shared::cta", "shared::cluster"
-    )
+    space = form.needed(*_TAGS, "shared::cta", "shared::cluster")
     tag = np.uint64(_TAGS[space.split("::")[0]])
     write, read = k.write(form.operands[0], "pred"), k.read(form.operands[1], "u64")
 

@@ -76,27 +76,26 @@ class SharedRaces:
         self.atomic[at] = False
         return bad
 
-    def agent_read(self, at: Array, block: int, warp: int) -> str:
-        """Note the read of a warp's asynchronous reader, until `agent_done`; what is wrong."""
-        known = self.clocks.seen[block, warp]
-        writer, wrote = self.writer[at], self.wrote[at]
-        bad = ((wrote > known[writer - 1]) & (writer > 0)).any()
-        self.read_at[at, warp] = FOREVER
-        if bad:
-            return "race"
+    def agent_read(self, at: Array, block: Array, warp: Array) -> tuple[str, int]:
+        """Note what asynchronous readers of warps read, until `agent_done`: one row a warp.
+
+        Returns what is wrong ("race", "proxy" or nothing) and with which warp.
+        """
+        known, writer, wrote = self.clocks.seen[block, warp], self.writer[at], self.wrote[at]
+        late = (wrote > np.take_along_axis(known, writer - 1, 1)) & (writer > 0)
+        self.read_at[at, warp[:, None]] = FOREVER
+        if late.any():
+            return "race", int(np.argmax(late.any(axis=1)))
         generic = (writer > 0) & (writer <= self.warps)
         if not generic.any():
-            return ""
+            return "", 0
         column = np.where(generic, writer - 1, 0)
-        fenced = self.clocks.fenced[block]
-        late = generic & (wrote > fenced[column, column]) & (wrote > fenced[warp, column])
-        return "proxy" if late.any() else ""
+        fenced = self.clocks.fenced
+        by_writer = fenced[block[:, None], column, column]
+        by_reader = fenced[block[:, None], warp[:, None], column]
+        late = generic & (wrote > by_writer) & (wrote > by_reader)
+        return ("proxy", int(np.argmax(late.any(axis=1)))) if late.any() else ("", 0)
 
-    def agent_done(self, at: Array, block: int, warp: int) -> None:
-        """The asynchronous reader of a warp has been waited for."""
-        self.read_at[at, warp] = self.clocks.seen[block, warp, warp]
-
-    def forget(self, at: Array) -> None:
-        """Nobody has touched these grains."""
-        self.writer[at] = 0
-        self.read_at[at] = 0
+    def agent_done(self, at: Array, block: Array, warp: Array) -> None:
+        """The asynchronous readers of warps have been waited for."""
+        self.read_at[at, warp[:, None]] = self.clocks.seen[block, warp, warp][:, None]
