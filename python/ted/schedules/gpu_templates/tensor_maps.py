@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from ted.schedules.gpu_templates import numbers
 from ted.schedules.gpu_templates.numbers import Number
 from ted.schedules.gpu_templates.problem import Gemm, Layout, Operand
+from ted.schedules.gpu_templates.warpgroups import LINE_BYTES, Side
 
-# Bytes of a swizzled line: what a box has along the contiguous dim.
-LINE_BYTES = 128
 STRIDE_BYTES = 16
 MOST_DIMS = 5
 LARGEST_BOX = 256
@@ -39,32 +38,17 @@ class TensorMap:
 
 @dataclass(frozen=True)
 class Boxes:
-    """How one operand's tile of `rows` x `depth` arrives: in `count` boxes, one after the other.
-
-    Along k (K-major): one box, a line per row. Along rows (MN-major): a box per `line` rows, in
-    it a line per step of k.
-    """
+    """How one operand's tile arrives: in the boxes of the tile's side, one after the other."""
 
     map: TensorMap
-    rows: int
-    depth: int
-    line: int
-    along_k: bool
+    side: Side
     batch: Layout
-
-    @property
-    def count(self) -> int:
-        """Boxes per tile."""
-        return 1 if self.along_k else self.rows // self.line
-
-    @property
-    def bytes(self) -> int:
-        """Bytes of a tile."""
-        return self.rows * self.depth * LINE_BYTES // self.line
 
     def coordinates(self, number: int, row: Number, k: Number, batch: Number) -> list[Number]:
         """Where a box of the tile at (row, k) starts, innermost first."""
-        inside = [k, row] if self.along_k else [numbers.add(row, number * self.line), k]
+        inside = [k, row]
+        if not self.side.along_k:
+            inside = [numbers.add(row, number * self.side.line), k]
         outer: list[Number] = []
         for extent, stride in reversed(self.batch.groups):
             if stride:
@@ -96,5 +80,6 @@ def boxes(gemm: Gemm, side: str, name: str, rows: int, depth: int) -> Boxes | No
     box = (line, rows if along_k else depth, *(1 for _ in moving))
     return Boxes(
         TensorMap(name, memory.element, offset, dims, strides, box),
-        rows, depth, line, along_k, batch,
+        Side(rows, depth, memory.bytes, along_k),
+        batch,
     )  # fmt: skip
