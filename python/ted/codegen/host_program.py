@@ -32,8 +32,8 @@ from ted.codegen.manifest import (
     Step,
 )
 from ted.errors import CompileError
+from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.lines import view_start
-from ted.lowering.gpu.maps import byte_width
 from ted.mlir import func, ir
 from ted.schedules.memory_roots import VIEWS
 from ted.schedules.walking import constant_of, defining

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from ted.lowering.affine_forms import linear
 from ted.lowering.gpu.bodies import Operand
+from ted.mlir import ir
 from ted.schedules.linalg_contraction import element_strides
 
 FAR = 1 << 30  # a step that is not known, or not the same everywhere
+
+
+def byte_width(element: ir.Type) -> int:
+    """Bytes of an element in memory."""
+    return max(1, getattr(element, "width", 64) // 8)
 
 
 def steps_along(operand: Operand, dim: int, rank: int) -> int:

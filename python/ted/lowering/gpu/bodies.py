@@ -88,9 +88,10 @@ class Work:
 
     def loads(self, dims: Sequence[ir.Value]) -> Values:
         """The inputs at a point that the body uses."""
-        return [o.load(dims) if self._uses(k) else o.value for k, o in enumerate(self.inputs)]
+        return [o.load(dims) if self.uses(k) else o.value for k, o in enumerate(self.inputs)]
 
-    def _uses(self, k: int) -> bool:
+    def uses(self, k: int) -> bool:
+        """Whether the body uses input k."""
         return self.body is None or bool(list(self.body.arguments[k].uses))
 
     def values(self, dims: Values, loaded: Values, totals: Values) -> Values:
@@ -124,7 +125,7 @@ def _use(op: ir.Operation, known: dict[ir.Value, ir.Value], dims: Sequence[ir.Va
             for inner in [o.operation for o in block.operations]:
                 if inner.name == "linalg.index":
                     dim = dims[ir.IntegerAttr(inner.attributes["dim"]).value]
-                    inner.results[0].replace_all_uses_with(dim)
+                    inner.results[0].replace_alluses_with(dim)
                     inner.erase()
                 else:
                     _use(inner, known, dims)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ted.errors import CompileError
-from ted.mlir import gpu, ir, scf
+from ted.mlir import arith, gpu, ir, memref, scf
 from ted.schedules.linalg_contraction import element_strides
 from ted.schedules.memory_roots import VIEWS
 from ted.schedules.walking import defining
@@ -48,17 +48,19 @@ class Launch:
         return self.op.regions[0].blocks[0]
 
     def shared(self, shape: Sequence[int], element: ir.Type) -> ir.Value:
-        """Memory that the threads of a block share."""
+        """Memory that the threads of a block share; to be written and waited for before use."""
         name = "workgroup_attributions"
         count = ir.IntegerAttr(self.op.attributes[name]).value if name in self.op.attributes else 0
         space = ir.Attribute.parse(SHARED)
-        # Whole lines of 16 bytes: the code generator reads what is aligned as a whole.
+        # Whole lines of 16 bytes, since the code generator reads what is aligned as a whole.
         size, line = prod(shape), max(1, 128 // getattr(element, "width", 64))
         padded = -(-size // line) * line
         kind = ir.MemRefType.get([padded], element, memory_space=space)
         i64 = ir.IntegerType.get_signless(64)
         self.op.attributes[name] = ir.IntegerAttr.get(i64, count + 1)
         memory = self.body.add_argument(kind, self.op.location)
+        if padded > size:
+            self._clear(memory, size, padded)
         if list(shape) == [padded]:
             return memory
         wanted = ir.MemRefType.get(shape, element, memory_space=space)
@@ -74,6 +76,20 @@ class Launch:
                 "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
             },
         ).results[0]
+
+    def _clear(self, memory: ir.Value, begin: int, end: int) -> None:
+        """Zeros from one place to another: what is read in a line with elements is defined."""
+        index = ir.IndexType.get()
+        first, count = (arith.ConstantOp(index, n).result for n in (begin, end - begin))
+        kind = ir.MemRefType(memory.type).element_type
+        zero = ir.Attribute.parse(
+            f"0.0 : {kind}" if isinstance(kind, ir.FloatType) else f"0 : {kind}"
+        )
+        with only_if(arith.CmpIOp(arith.CmpIPredicate.ult, self.thread, count).result):
+            value = ir.Operation.create(
+                "arith.constant", results=[kind], attributes={"value": zero}
+            ).results[0]
+            memref.StoreOp(value, memory, [arith.AddIOp(self.thread, first).result])
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
-from ted.lowering.gpu.maps import byte_width
+from ted.lowering.gpu.accesses import byte_width
 from ted.mlir import arith, ir, memref
 from ted.schedules.emit import constant
 from ted.schedules.linalg_contraction import element_strides

@@ -55,8 +55,7 @@ def map_loops(operations: Sequence[ir.Operation]) -> None:
                 plus(v, c.range[0])
                 for v, c in zip(delinearized(item, extents), counters, strict=True)
             ]
-            copies = _copied(operations)
-            _expand(copies)
+            copies = _expanded(_copied(operations))
             for counter, value in zip(_parallel_loops(copies, len(counters)), values, strict=True):
                 _inline(counter, value)
 
@@ -118,8 +117,9 @@ def _hoist_buffers(operations: Sequence[ir.Operation]) -> None:
             buffer.move_before(operations[0])
 
 
-def _expand(copies: Sequence[ir.Operation]) -> None:
-    """Whole operations in the middle of scalar code: loops of the thread."""
+def _expanded(copies: Sequence[ir.Operation]) -> list[ir.Operation]:
+    """Whole operations in the middle of scalar code become loops of the thread."""
+    left = [op for op in copies if op.name not in STRUCTURED]
     for op in copies:
         for inner in found_inside(op, *STRUCTURED):
             work = work_of(inner)
@@ -128,6 +128,7 @@ def _expand(copies: Sequence[ir.Operation]) -> None:
             with ir.InsertionPoint(inner), inner.location:
                 _loops(work, [])
             inner.erase()
+    return left
 
 
 def _loops(work: Work, outer: list[ir.Value]) -> None:

@@ -12,12 +12,14 @@ from dataclasses import replace
 from math import prod
 
 from ted.errors import CompileError
+from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.bodies import Work, work_of
 from ted.lowering.gpu.combining import combiners
 from ted.lowering.gpu.launching import Launch, launch, only_if
-from ted.lowering.gpu.maps import byte_width, run_points
+from ted.lowering.gpu.maps import run_points
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.reductions import Sum, block_result, one_result, team_results, whole_sum
+from ted.lowering.gpu.runs import lanes_along
 from ted.lowering.gpu.starts import known_starts, structured
 from ted.lowering.gpu.teams import WARP
 from ted.mlir import arith, gpu, ir, memref, scf
@@ -167,7 +169,12 @@ class _Row:
 
     def _points(self, work: Work) -> None:
         total = prod(work.extents)
-        self._each(total, lambda k: run_points(work, [delinearized(k, work.extents)]))
+        lanes = lanes_along(work, len(work.extents) - 1)
+        lanes = lanes if total >= lanes * self.kernel.threads else 1
+        self._each(
+            total // lanes,
+            lambda k: run_points(work, delinearized(times(k, lanes), work.extents), lanes),
+        )
 
     def _each(self, count: int, body: Callable[[ir.Value], None]) -> None:
         """The threads share `count` things."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from ted.errors import CompileError
 from ted.lowering.gpu.bodies import work_of
+from ted.lowering.gpu.collapsing import collapsed
 from ted.lowering.gpu.conditions import settle_conditions
 from ted.lowering.gpu.contractions import Contractions
 from ted.lowering.gpu.launching import only_if, sink_into
@@ -188,7 +189,7 @@ def _map(op: ir.Operation, starts: Starts, contractions: Contractions | None) ->
     work = work_of(op)
     if work is None:
         raise CompileError(f"gpu: no kernel for {op.name}, got {op}")
-    work = replace(work, starts=starts)
+    work = collapsed(replace(work, starts=starts))
     if work.reductions:
         map_reduction(work)
     else:
