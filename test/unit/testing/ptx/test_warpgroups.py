@@ -223,24 +223,32 @@ def bug(old: str, new: str, **options: Any) -> np.ndarray:
     return run(text.replace(old, new), shared, np.zeros((128, 8), np.float32), **options)
 
 
+FENCE = "  wgmma.fence.sync.aligned;\n"
+COMMIT = "  wgmma.commit_group.sync.aligned;\n"
+WAIT = "  wgmma.wait_group.sync.aligned 0;\n"
+PROXY, BARRIER = "  fence.proxy.async;\n", "  bar.sync 0;\n"
+START = "shr.u64 %rd4, %rd4, 4;"
+SKIP = "  setp.lt.u32 %p5, %t, 96;\n  @!%p5 bra skip;\n"
+
+
 @pytest.mark.parametrize(
     ("old", "new", "error"),
     [
-        ("  wgmma.fence.sync.aligned;\n", "", errors.WarpgroupFault),
-        ("  wgmma.wait_group.sync.aligned 0;\n", "", errors.WarpgroupFault),
-        ("  wgmma.wait_group.sync.aligned 0;\n", "  wgmma.wait_group.sync.aligned 1;\n", errors.WarpgroupFault),
-        ("  wgmma.commit_group.sync.aligned;\n", "", errors.WarpgroupFault),
-        ("  fence.proxy.async;\n  bar.sync 0;\n", "  bar.sync 0;\n", errors.ProxyFault),
-        ("  fence.proxy.async;\n  bar.sync 0;\n", "  fence.proxy.async;\n", errors.SharedRace),
-        ("  fence.proxy.async;\n  bar.sync 0;\n", "  bar.sync 0;\n  fence.proxy.async;\n", None),
+        (FENCE, "", errors.WarpgroupFault),
+        (WAIT, "", errors.WarpgroupFault),
+        (WAIT, WAIT.replace("0", "1"), errors.WarpgroupFault),
+        (COMMIT, "", errors.WarpgroupFault),
+        (PROXY + BARRIER, BARRIER, errors.ProxyFault),
+        (PROXY + BARRIER, PROXY, errors.SharedRace),
+        (PROXY + BARRIER, BARRIER + PROXY, None),
         ("%r3, 256;", "%r3, 16;", errors.UninitialisedRead),
-        ("shr.u64 %rd4, %rd4, 4;", "shr.u64 %rd4, %rd4, 4;\n  add.u64 %rd4, %rd4, 1800;", errors.OutOfBounds),
-        ("shr.u64 %rd4, %rd4, 4;", "shr.u64 %rd4, %rd4, 4;\n  or.b64 %rd4, %rd4, 562949953421312;", errors.WarpgroupFault),
-        ("shr.u64 %rd4, %rd4, 4;", "and.b64 %rd4, %wide, 1;", errors.WarpgroupFault),
-        ("  wgmma.commit_group.sync.aligned;\n", "  wgmma.commit_group.sync.aligned;\n  st.shared.u32 [%r1], 0;\n", errors.SharedRace),
-        ("  wgmma.fence.sync.aligned;\n", "  setp.lt.u32 %p5, %t, 96;\n  @!%p5 bra skip;\n  wgmma.fence.sync.aligned;\n", errors.WarpgroupFault),
+        (START, START + "\n  add.u64 %rd4, %rd4, 1800;", errors.OutOfBounds),
+        (START, START + "\n  or.b64 %rd4, %rd4, 562949953421312;", errors.WarpgroupFault),
+        (START, "and.b64 %rd4, %wide, 1;", errors.WarpgroupFault),
+        (COMMIT, COMMIT + "  st.shared.u32 [%r1], 0;\n", errors.SharedRace),
+        (FENCE, SKIP + FENCE, errors.WarpgroupFault),
     ],
-)  # fmt: skip
+)
 def test_bugs_of_warpgroup_products_are_found(old: str, new: str, error: Any) -> None:
     if "skip" in new:
         words, shared, _ = case("f16", 16, True, 128, True, 128)
