@@ -17,6 +17,7 @@ from ted.lowering.gpu.combining import Combiner, combiners
 from ted.lowering.gpu.launching import Launch, launch, only_if
 from ted.lowering.gpu.maps import THREADS, linear_thread
 from ted.lowering.gpu.points import below, delinearized, plus, times
+from ted.lowering.gpu.runs import lanes_along, loads_of_run, moved
 from ted.lowering.gpu.teams import WARP, joined_in_block, joined_in_warp
 from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import carried_loop, constant
@@ -25,6 +26,7 @@ SHORT_ROW = 16  # points that one thread takes even if its neighbours then read 
 LONG_ROW = 1024  # points from which a block works on one result
 # Threads that keep a large GPU busy; fewer results than that are split into chunks.
 BUSY = 1 << 16
+RUN_POINTS = 4  # of a lane: from here on it loads vectors
 LEAST_CHUNK = 64  # points of a chunk for each thread of its team
 
 
@@ -46,6 +48,7 @@ class Sum:
     step: Callable[[ir.Value, ir.Value, Values], Values]  # (result, point, totals) -> totals
     finish: Callable[[ir.Value, Values], None]
     combiners: Sequence[Combiner]
+    run: int = 1  # points that a step takes, from the given one on
 
 
 def map_reduction(work: Work) -> None:
@@ -144,14 +147,20 @@ def whole_sum(work: Work, found: Sequence[Combiner]) -> Sum:
     """The reduction with results and points as numbers."""
     outer = [work.extents[d] for d in work.outer]
     inner = [work.extents[d] for d in work.reductions]
+    points = prod(inner)
 
     def dims_of(result: ir.Value, point: ir.Value | None) -> Values:
         rest = [] if point is None else delinearized(point, inner)
         return placed(work, delinearized(result, outer), rest)
 
+    last = work.reductions[-1]
+    run = lanes_along(work, last) if points >= WARP * RUN_POINTS else 1
+
     def step(result: ir.Value, point: ir.Value, totals: Values) -> Values:
         dims = dims_of(result, point)
-        return work.values(dims, work.loads(dims), totals)
+        for k, loaded in enumerate(loads_of_run(work, dims, last, run)):
+            totals = work.values(moved(dims, last, k), loaded, totals)
+        return totals
 
     def finish(result: ir.Value, totals: Values) -> None:
         dims = dims_of(result, None)
@@ -159,12 +168,15 @@ def whole_sum(work: Work, found: Sequence[Combiner]) -> Sum:
         for k, output in enumerate(work.outputs):
             output.store(found[k].join(old[k], totals[k]), dims)
 
-    return Sum(prod(outer), prod(inner), lambda: [c.identity() for c in found], step, finish, found)
+    def start() -> Values:
+        return [c.identity() for c in found]
+
+    return Sum(prod(outer), points, start, step, finish, found, run)
 
 
 def _teams(whole: Sum, team: int) -> None:
     """A kernel with `team` threads on each result."""
-    threads = max(team, min(THREADS, max(WARP, whole.results * team)))
+    threads = max(team, min(THREADS, -(-whole.results * team // WARP) * WARP))
     blocks = -(-whole.results * team // threads)
     with launch(blocks, threads) as kernel:
         if team > WARP:
@@ -199,11 +211,12 @@ def _partial(
     whole: Sum, result: ir.Value, lane: ir.Value, team: int, inside: ir.Value | None
 ) -> Values:
     """The points of one lane: lane, lane + team, ..; no points without a result."""
+    first = times(lane, whole.run)
     if inside is None:
-        return _strided(whole, result, lane, constant(whole.points), team)
+        return _strided(whole, result, first, constant(whole.points), team)
     branch = scf.IfOp(inside, [c.kind for c in whole.combiners], has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(_strided(whole, result, lane, constant(whole.points), team))
+        scf.YieldOp(_strided(whole, result, first, constant(whole.points), team))
     otherwise = branch.else_block
     assert otherwise is not None, "made with an else block"
     with ir.InsertionPoint(otherwise):
@@ -212,8 +225,9 @@ def _partial(
 
 
 def _strided(whole: Sum, result: ir.Value, first: ir.Value, end: ir.Value, step: int) -> Values:
+    """The points of a thread from `first` on, `step` runs apart."""
     return carried_loop(
-        first, end, step, whole.start(),
+        first, end, step * whole.run, whole.start(),
         lambda point, totals: whole.step(result, point, list(totals)),
     )  # fmt: skip
 
@@ -227,7 +241,7 @@ def _joined(
     """The total of a result by a whole block."""
     begin, end = bounds
     stop = constant(whole.points) if end is None else end
-    totals = _strided(whole, result, plus(begin, lane), stop, team)
+    totals = _strided(whole, result, plus(begin, times(lane, whole.run)), stop, team)
     return joined_in_block(kernel, totals, whole.combiners)
 
 
@@ -243,7 +257,7 @@ def block_result(kernel: Launch, whole: Sum, result: ir.Value) -> None:
 
 def _in_chunks(whole: Sum, plan: Plan) -> None:
     """Totals of chunks into a buffer, then their totals."""
-    length = -(-whole.points // plan.chunks)
+    length = -(-whole.points // (plan.chunks * whole.run)) * whole.run
     chunks = -(-whole.points // length)
     memories = [
         memref.AllocOp(ir.MemRefType.get([chunks, whole.results], c.kind), [], []).result
