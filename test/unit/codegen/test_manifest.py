@@ -39,9 +39,16 @@ PROGRAM = Manifest(
     inputs=(ArraySpec("x", (8, 16), "float32", donated_to=0), ArraySpec("k", (), "int64")),
     outputs=(ArraySpec("y", (8, 16), "float32"),),
     kernels=(
-        Kernel("row", (4, 1, 1), (128, 1, 1), ("pointer", "pointer", "i32", "pointer"), 1024),
+        Kernel(
+            "row",
+            (4, 1, 1),
+            (128, 1, 1),
+            ("pointer", "pointer", "i32", "pointer"),
+            1024,
+            in_place=((0, 1),),
+        ),
         Kernel("tile", (1, 2, 1), (128, 1, 1), ("tensormap", "f32")),
-    ),
+    ),  # fmt: skip
     steps=(
         Loop(
             "t",
@@ -141,6 +148,7 @@ def kernel(**changes: object) -> dict[str, object]:
         (kernel(block=(64, 32, 1)), "at most 1024 threads a block"),
         (kernel(block=(0, 1, 1)), "1 to 1024 threads in x"),
         (kernel(params=("pointer", "u8")), "parameters are of"),
+        (kernel(in_place=((0, 2),)), r"in_place has pairs of pointer parameters, got \(0, 2\)"),
         (kernel(name="tile"), "names of kernels differ"),
         ({"steps": (Launch("other", ()),)}, "a launch names a kernel of .* got 'other'"),
         ({"steps": (Launch("tile", (Scalar("f32", 1.0),)),)}, "takes .* got"),

@@ -30,6 +30,7 @@ class _Here(threading.local):
         self.stream = 0  # what calls use when nobody names one; 0 is the default stream
         self.capture: Any = None  # the graph that calls are recorded into
         self.pushed: list[bool] = []
+        self.foreign: list[Any] = []  # arrays of other libraries that the call at hand reads
         self.current = ctypes.c_void_p()
         self.place = ctypes.byref(self.current)
 
@@ -48,7 +49,6 @@ class Context:
         self.memory = MemoryPool(driver)
         self.flags: weakref.WeakSet[Any] = weakref.WeakSet()  # error flags of loaded programs
         self.idle_streams: list[int] = []
-        self.foreign: list[Any] = []  # arrays of other libraries that the call at hand reads
         self._retiring: deque[tuple[int, list[Any]]] = deque()
         self.here = _Here()
 
@@ -101,8 +101,8 @@ class Context:
         driver = self.driver
         event = driver.handle("cuEventCreate", EVENT_DISABLE_TIMING)
         driver.cuEventRecord(event, stream)
-        self._retiring.append((event, self.foreign))
-        self.foreign = []
+        self._retiring.append((event, self.here.foreign))
+        self.here.foreign = []
         while driver.library.cuEventQuery(self._retiring[0][0]) == SUCCESS:
             driver.cuEventDestroy_v2(self._retiring.popleft()[0])
             if not self._retiring:

@@ -29,6 +29,7 @@ from ted.runtime.cuda.error_flags import ErrorFlag
 from ted.runtime.cuda.modules import load_functions
 from ted.runtime.cuda.plans import Plan
 from ted.runtime.cuda.pool import MemoryPool, size_class, wait_for
+from ted.runtime.cuda.sharing import shareable
 from ted.runtime.cuda.streams import stream_handle
 
 
@@ -56,6 +57,7 @@ class Program:
         self._arena = size_class(manifest.arena_bytes) if manifest.arena_bytes else 0
         self._buffers = [buffer.offset for buffer in manifest.buffers]
         self._tail = [*self._constants, self.flag.pointer if self.flag else 0]
+        self._shareable = shareable(manifest)
         self._donates = any(spec.donated_to is not None for spec in manifest.inputs)
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any = None) -> tuple[Any, ...]:
@@ -82,7 +84,7 @@ class Program:
                 results = self._run_into(inputs, self._given(out, arrays), pool, on, keep)
             if context.here.capture is not None:
                 context.here.capture.keep(self, *arrays, *keep, *results)
-            elif context.foreign:
+            elif context.here.foreign:
                 context.retire(on)
         finally:
             if pushed:
@@ -151,7 +153,7 @@ class Program:
         if view.stream is not None and view.stream != stream and self.context.here.capture is None:
             wait_for(self.context.driver, stream, [view.stream])
         if not is_torch(value):  # torch frees in the order of its stream, others at once
-            self.context.foreign.append(view.owner)
+            self.context.here.foreign.append(view.owner)
 
     # Results.
 
@@ -233,8 +235,8 @@ class Program:
                 )
         return any(
             _overlap(start, spec.nbytes, address, source.nbytes)
-            and not (source.donated_to == position and address == start)
-            for source, address in zip(manifest.inputs, inputs, strict=True)
+            and not (address == start and (number, position) in self._shareable)
+            for number, (source, address) in enumerate(zip(manifest.inputs, inputs, strict=True))
         )
 
     # The call.
