@@ -35,6 +35,7 @@ def assert_no_spills(chosen: Plan) -> None:
         planned(matmul(ODD, "bf16"), "sm_80"),
         planned(IMAGES.forward("bf16"), "sm_90a"),
         planned(matmul(LARGE, "bf16"), "sm_90a", tensor_maps=True),
+        planned(IMAGES_LAST.weight_gradient("bf16"), "sm_90a"),
         planned(matmul(LARGE), "sm_80", tf32=True),
     ],
     ids=lambda plan: f"{plan.template}-{plan.gemm.a.element}-{plan.chip}-{plan.gemm.k}",
@@ -50,6 +51,7 @@ CASES = [
     ("mma_sync", choices.MMA_2_BYTES_BY_REGISTERS, "f16", ("sm_80", "sm_90a"), {}),
     ("mma_sync", choices.MMA_4_BYTES, "f32", ("sm_80", "sm_90a"), {"tf32": True}),
     ("wgmma", choices.WGMMA, "bf16", ("sm_90a",), {}),
+    ("wgmma_gather", choices.WGMMA, "bf16", ("sm_90a",), {}),
 ]
 
 
@@ -70,6 +72,8 @@ def test_no_tile_spills(
 ) -> None:
     if template == "wgmma" and ("images" in what or what == "odd"):
         pytest.skip("the tensor memory accelerator wants aligned rows")
+    if template == "wgmma_gather" and what in ("images", "odd"):
+        pytest.skip("gathered in runs of 16 bytes only")
     if what.startswith("images"):
         found = (IMAGES_LAST if "last" in what else IMAGES).forward(element)
     else:

@@ -12,6 +12,8 @@ from ted.schedules.gpu_templates.problem import Problem
 from ted.schedules.gpu_templates.schedule import Plan
 from unit.cuda_templates.programs import Convolution, matmul, planned
 
+GATHER = "wgmma_gather"
+
 
 @pytest.mark.parametrize(
     ("found", "chip", "template"),
@@ -25,6 +27,8 @@ from unit.cuda_templates.programs import Convolution, matmul, planned
         (matmul((4096, 4096, 4095), "bf16"), "sm_90a", "mma_sync"),
         (matmul((64, 64, 64), "bf16"), "sm_90a", "mma_sync"),
         (Convolution(8, 64, 16, 16, 64, (3, 3)).forward("f16"), "sm_90a", "mma_sync"),
+        (Convolution(64, 64, 58, 58, 64, (3, 3), last=True).forward("f16"), "sm_80", "mma_sync"),
+        (Convolution(64, 64, 58, 58, 64, (3, 3), last=True).forward("f16"), "sm_90a", GATHER),
     ],
 )
 def test_the_template_follows_types_chip_and_alignment(
@@ -33,8 +37,8 @@ def test_the_template_follows_types_chip_and_alignment(
     assert planned(found, chip, tensor_maps=True).template == template
 
 
-def test_without_tensor_maps_hopper_gets_the_template_of_its_predecessor() -> None:
-    assert planned(matmul((4096, 4096, 4096), "bf16"), "sm_90a").template == "mma_sync"
+def test_without_tensor_maps_operands_are_gathered() -> None:
+    assert planned(matmul((4096, 4096, 4096), "bf16"), "sm_90a").template == GATHER
 
 
 def test_f32_goes_to_tensor_cores_only_when_asked() -> None:

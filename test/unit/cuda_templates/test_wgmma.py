@@ -57,7 +57,7 @@ def test_partial_sums_are_added_in_a_second_kernel() -> None:
 def test_blocks_take_tile_after_tile(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(choices.MULTIPROCESSORS, "sm_90a", 2)
     tiling = dataclasses.replace(SMALL, stages=2)  # fewer than steps: stages are used again
-    found = matmul((136, 136, 136), "bf16", "b")
+    found = matmul((136, 72, 136), "bf16", "b")
     chosen = hopper(found, tiling)
     assert build(chosen).launches[0].grid == (2, 1, 1)
     assert chosen.blocks == 4
@@ -95,7 +95,7 @@ def test_the_roles_and_their_instructions() -> None:
     for wanted in (
         "setmaxnreg.dec.sync.aligned.u32", "setmaxnreg.inc.sync.aligned.u32",
         "cp.async.bulk.tensor.2d.shared::cluster.global",
-        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16",
+        "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16",
     ):  # fmt: skip
         assert wanted in text
     for forbidden in ("atom.", "\tred.", "st.local"):

@@ -56,9 +56,13 @@ WGMMA: Choices = (
     (Tiling(128, 256, 64, (0, 0), stages=4), 1.0),
     (Tiling(256, 128, 64, (0, 0), stages=4), 1.0),
     (Tiling(128, 128, 64, (0, 0), stages=6), 0.85),
+    (Tiling(256, 64, 64, (0, 0), stages=5), 0.7),
+    (Tiling(128, 64, 64, (0, 0), stages=6), 0.6),
 )
 # What mma.sync reaches where there is wgmma.
 MMA_BESIDE_WGMMA = 0.6
+# What wgmma reaches when threads copy what it reads.
+GATHER_BESIDE_BOXES = 0.9
 MULTIPROCESSORS = {"sm_80": 108, "sm_86": 84, "sm_89": 128, "sm_90": 132, "sm_90a": 132}
 OTHER_CHIPS = 108
 # Products per element of C below which a split is not worth its second kernel.

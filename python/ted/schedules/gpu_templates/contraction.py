@@ -7,11 +7,12 @@ chosen depends on shapes, types, strides and the chip only, so results are repro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 from ted.mlir import ir
-from ted.schedules.gpu_templates import choices, mma_sync, reduce_splits, simt, wgmma
+from ted.schedules.gpu_templates import choices, mma_sync, reduce_splits, simt, wgmma, wgmma_gather
 from ted.schedules.gpu_templates.choices import Option, cheapest, processors
 from ted.schedules.gpu_templates.kernels import (
     Launch,
@@ -25,7 +26,12 @@ from ted.schedules.gpu_templates.problem import Gemm, Problem, as_gemm
 from ted.schedules.gpu_templates.schedule import Plan
 
 LARGEST_POSITION = (1 << 31) - 1
-TEMPLATES: dict[str, Any] = {"simt": simt, "mma_sync": mma_sync, "wgmma": wgmma}
+TEMPLATES: dict[str, Any] = {
+    "simt": simt,
+    "mma_sync": mma_sync,
+    "wgmma": wgmma,
+    "wgmma_gather": wgmma_gather,
+}
 
 
 def plan(
@@ -53,14 +59,16 @@ def _options(gemm: Gemm, chip: str, tf32: bool, tensor_maps: bool) -> list[Optio
         return [Option("simt", choices.SIMT_4_BYTES)]
     if not _moves_asynchronously(gemm):
         return [Option("mma_sync", choices.MMA_2_BYTES_BY_REGISTERS)]
-    tiling = choices.WGMMA[-1][0]
-    wanted = tensor_maps and chip == "sm_90a"
-    if not wanted or wgmma.operand_boxes(Plan("wgmma", chip, gemm, tiling)) is None:
-        return [Option("mma_sync", choices.MMA_2_BYTES)]
-    return [
-        Option("wgmma", choices.WGMMA),
-        Option("mma_sync", choices.MMA_2_BYTES, choices.MMA_BESIDE_WGMMA),
-    ]
+    older = Option("mma_sync", choices.MMA_2_BYTES)
+    if chip != "sm_90a":
+        return [older]
+    older = replace(older, share=choices.MMA_BESIDE_WGMMA)
+    boxes = wgmma.operand_boxes(Plan("wgmma", chip, gemm, choices.WGMMA[-1][0]))
+    if tensor_maps and boxes is not None:
+        return [Option("wgmma", choices.WGMMA), older]
+    if wgmma_gather.can_gather(gemm):
+        return [Option("wgmma_gather", choices.WGMMA, choices.GATHER_BESIDE_BOXES), older]
+    return [older]
 
 
 def _declined(gemm: Gemm, chip: str) -> str | None:

@@ -25,7 +25,7 @@ from ted.schedules.gpu_templates.kernels import (
     when,
 )
 from ted.schedules.gpu_templates.numbers import Number
-from ted.schedules.gpu_templates.panels import CHUNK_BYTES, Filler, Panel
+from ted.schedules.gpu_templates.panels import CHUNK_BYTES, Filler, Panel, panel_filler
 from ted.schedules.gpu_templates.results import Run, store_runs
 from ted.schedules.gpu_templates.schedule import (
     Plan,
@@ -90,16 +90,24 @@ def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int)
     assert blocks == plan.blocks, "each block has one tile"
     share = share_of(plan, numbers.block())
     thread = numbers.thread()
-    fillers = _fillers(plan, share, memories, thread)
+    feeds = _feeds(plan, share, memories, thread)
     lanes = _lanes(plan, thread)
-    sums = _multiply_all(plan, fillers, lanes, steps_of_split(plan, share.split))
+    sums = _multiply_all(plan, feeds, lanes, steps_of_split(plan, share.split))
     goal = target(plan, share, memories[2], partial=partial)
     store_runs(goal, _runs(plan, share, lanes, sums), (plan.tiling.rows, plan.tiling.columns))
 
 
-def _fillers(
+@dataclass(frozen=True)
+class Feed:
+    """How one operand arrives, and where."""
+
+    filler: Filler
+    panel: Panel
+
+
+def _feeds(
     plan: Plan, share: Share, memories: Sequence[Memory], thread: Number
-) -> tuple[Filler, Filler]:
+) -> tuple[Feed, Feed]:
     gemm, tiling = plan.gemm, plan.tiling
     found = []
     first_byte = 0
@@ -115,7 +123,7 @@ def _fillers(
         first_byte += elements * gemm.a.bytes
         panel = Panel(memory, rows, tiling.depth, along_k, spread=not along_k and plan.tf32)
         shape = TileShape(rows, tiling.depth, width, along_k, tiling.threads)
-        found.append(Filler(Fetch(source, shape, first, thread), panel))
+        found.append(Feed(panel_filler(Fetch(source, shape, first, thread), panel), panel))
     return found[0], found[1]
 
 
@@ -128,10 +136,12 @@ def _lanes(plan: Plan, thread: Number) -> Lanes:
 
 
 def _multiply_all(
-    plan: Plan, fillers: tuple[Filler, Filler], lanes: Lanes, steps: tuple[Number, Number]
+    plan: Plan, feeds: tuple[Feed, Feed], lanes: Lanes, steps: tuple[Number, Number]
 ) -> list[ir.Value]:
     """The pipeline: `stages - 1` tiles are under way while one is multiplied."""
     tiling = plan.tiling
+    fillers = (feeds[0].filler, feeds[1].filler)
+    panels = (feeds[0].panel, feeds[1].panel)
     first, last = steps
     ahead = tiling.stages - 1
     for stage in range(ahead):
@@ -146,7 +156,7 @@ def _multiply_all(
         following = numbers.add(step, ahead)
         free = numbers.remainder(numbers.add(number, ahead), tiling.stages)
         runs = _start(plan, fillers, following, last, free)
-        sums = _multiply(plan, fillers, lanes, numbers.remainder(number, tiling.stages), sums)
+        sums = _multiply(plan, panels, lanes, numbers.remainder(number, tiling.stages), sums)
         for filler, own in zip(fillers, runs, strict=True):
             filler.finish(own, free)
         return sums
@@ -184,14 +194,14 @@ def _start(
 
 
 def _multiply(
-    plan: Plan, fillers: tuple[Filler, Filler], lanes: Lanes, stage: Number, sums: list[ir.Value]
+    plan: Plan, panels: tuple[Panel, Panel], lanes: Lanes, stage: Number, sums: list[ir.Value]
 ) -> list[ir.Value]:
     """sums += A tile x B tile of one stage."""
     tiling = plan.tiling
     depth = MMA_DEPTH_BYTES // plan.gemm.a.bytes
     readers = (
-        Reader(fillers[0].panel, lanes.row, lanes.own, stage, is_a=True, tf32=plan.tf32),
-        Reader(fillers[1].panel, lanes.column, lanes.own, stage, is_a=False, tf32=plan.tf32),
+        Reader(panels[0], lanes.row, lanes.own, stage, is_a=True, tf32=plan.tf32),
+        Reader(panels[1], lanes.column, lanes.own, stage, is_a=False, tf32=plan.tf32),
     )
     for k in range(0, tiling.depth, depth):
         rows = [readers[0].read(row, k) for row in range(0, tiling.warp_rows, 16)]

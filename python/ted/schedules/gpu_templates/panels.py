@@ -67,20 +67,23 @@ class Panel:
 
 
 class Filler:
-    """How one thread fills the stages of a panel: by asynchronous copies, or through registers."""
+    """How one thread fills stages: by asynchronous copies, or through registers.
 
-    def __init__(self, fetch: Fetch, panel: Panel):
+    `places` is where each of its runs lies in a stage of `stage_elements`.
+    """
+
+    def __init__(self, fetch: Fetch, memory: Memory, places: Sequence[Number], stage_elements: int):
         self.fetch = fetch
-        self.panel = panel
-        self.is_async = fetch.shape.width * panel.memory.bytes >= LEAST_ASYNC_BYTES
-        along_k = panel.along_k
-        self.places = [panel.place(*((r, k) if along_k else (k, r))) for r, k in fetch.places]
+        self.memory = memory
+        self.places = places
+        self.stage_elements = stage_elements
+        self.is_async = fetch.shape.width * memory.bytes >= LEAST_ASYNC_BYTES
 
     def start(self, first_k: Number, stage: Number) -> list[ir.Value]:
         """Start to copy the tile at `first_k`; what comes back goes to `finish`."""
         if not self.is_async:
             return self.fetch.load(first_k)
-        first = self.panel.stage(stage)
+        first = numbers.scale(stage, self.stage_elements)
         for (position, inside), place in zip(
             self.fetch.positions(first_k), self.places, strict=True
         ):
@@ -89,9 +92,9 @@ class Filler:
 
     def finish(self, runs: Sequence[ir.Value], stage: Number) -> None:
         """Write the registers of `start`, if any, to the stage."""
-        first = self.panel.stage(stage)
+        first = numbers.scale(stage, self.stage_elements)
         for run, place in zip(runs, self.places, strict=False):
-            self.panel.memory.store(run, numbers.add(first, place))
+            self.memory.store(run, numbers.add(first, place))
 
     def _copy(self, position: Number, inside: Condition, place: Number) -> None:
         width = self.fetch.shape.width
@@ -101,12 +104,18 @@ class Filler:
             count = [arith.ConstantOp(index, value).result for value in (width, 0)]
             present = arith.SelectOp(inside, *count).result
         nvgpu.DeviceAsyncCopyOp(
-            self.panel.memory.value,
+            self.memory.value,
             [numbers.index(place)],
             self.fetch.source.memory.value,
             [numbers.index(position)],
             ir.IntegerAttr.get(index, width),
             srcElements=present,
-            bypassL1=width * self.panel.memory.bytes == CHUNK_BYTES or None,
+            bypassL1=width * self.memory.bytes == CHUNK_BYTES or None,
             results=[ir.Type.parse("!nvgpu.device.async.token")],
         )
+
+
+def panel_filler(fetch: Fetch, panel: Panel) -> Filler:
+    """What fills the stages of a panel."""
+    places = [panel.place(*((r, k) if panel.along_k else (k, r))) for r, k in fetch.places]
+    return Filler(fetch, panel.memory, places, panel.rows * panel.depth)

@@ -129,13 +129,14 @@ def _raster(number: Number, tiles_m: int, tiles_n: int) -> tuple[Number, Number]
 def sources(plan: Plan, share: Share, a: Memory, b: Memory) -> tuple[Source, Source]:
     """A and B of the block's batch."""
     gemm = plan.gemm
+    overshoots = plan.splits * plan.steps_per_split > plan.steps
     a_batch, a_rows, a_reduction = gemm.layouts("a")
     b_batch, b_reduction, b_columns = gemm.layouts("b")
     base_a = numbers.add(gemm.a.offset, numbers.offset(share.batch, a_batch))
     base_b = numbers.add(gemm.b.offset, numbers.offset(share.batch, b_batch))
     return (
-        Source(a, base_a, a_rows, a_reduction, gemm.m, gemm.k),
-        Source(b, base_b, b_columns, b_reduction, gemm.n, gemm.k),
+        Source(a, base_a, a_rows, a_reduction, gemm.m, gemm.k, overshoots),
+        Source(b, base_b, b_columns, b_reduction, gemm.n, gemm.k, overshoots),
     )
 
 

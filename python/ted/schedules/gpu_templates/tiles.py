@@ -19,7 +19,10 @@ from ted.schedules.gpu_templates.problem import Layout
 
 @dataclass(frozen=True)
 class Source:
-    """An operand's memory with its layouts along the outer index (m or n) and along k."""
+    """An operand's memory with its layouts along the outer index (m or n) and along k.
+
+    `overshoots`: tiles are asked for that lie behind the end of k altogether; they are zeros.
+    """
 
     memory: Memory
     base: Number
@@ -27,6 +30,7 @@ class Source:
     reduction: Layout
     row_count: int
     depth_count: int
+    overshoots: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Fetch:
 
     def _along_k(self, k: Number) -> tuple[Number, Condition]:
         source, shape = self.source, self.shape
-        if source.depth_count % shape.depth == 0:
+        if source.depth_count % shape.depth == 0 and not source.overshoots:
             return offset(k, source.reduction), True
         bound = source.depth_count - (shape.width if shape.along_k else 1)
         inside = numbers.less(k, source.depth_count)

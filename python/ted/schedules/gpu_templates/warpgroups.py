@@ -190,20 +190,25 @@ def _start_barriers(pipeline: Pipeline, full_count: int) -> None:
     nvvm.FenceMbarrierInitOp()
 
 
-def each_tile(plan: Plan, blocks: int, body: Callable[[Share, Number], None]) -> None:
-    """Run the body for each tile of the block, with the number of steps that came before."""
-    if plan.blocks <= blocks:
-        body(share_of(plan, numbers.block()), 0)
-        return
+def each_tile(plan: Plan, blocks: int, body: Callable[[Share, Number], None]) -> Number:
+    """Run the body for each tile of the block, with the number of steps that came before.
+
+    How many tiles that are.
+    """
     own = numbers.block()
+    if plan.blocks <= blocks:
+        body(share_of(plan, own), 0)
+        return 1
     rest = numbers.subtract(plan.blocks + blocks - 1, own)
+    count = numbers.divide(rest, blocks)
 
     def one_tile(turn: ir.Value, _: list[ir.Value]) -> list[ir.Value]:
         number = numbers.add(own, numbers.scale(turn, blocks))
         body(share_of(plan, number), numbers.scale(turn, plan.steps_per_split))
         return []
 
-    carried_loop(0, numbers.divide(rest, blocks), [], one_tile)
+    carried_loop(0, count, [], one_tile)
+    return count
 
 
 def _wait(barrier: ir.Value, parity: ir.Value) -> None:
@@ -253,6 +258,8 @@ def arrive(barrier: ir.Value, condition: Condition) -> None:
     """Report to a barrier from the lanes for which the condition holds.
 
     Predicated: a branch would part the lanes just before the next warp-wide instruction."""
+    if condition is False:
+        return
     assert not isinstance(condition, bool), "not all lanes arrive"
     code = "mbarrier.arrive.shared.b64 _, [$0];"
     nvvm.InlinePtxOp([], [barrier], [], code, predicate=condition, memoryClobber=True)
