@@ -48,7 +48,7 @@ PROGRAM = Manifest(
             in_place=((0, 1),),
         ),
         Kernel("tile", (1, 2, 1), (128, 1, 1), ("tensormap", "f32")),
-    ),  # fmt: skip
+    ),
     steps=(
         Loop(
             "t",
