@@ -7,7 +7,7 @@ raises `NotAffine`, and the caller keeps the expression as data.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import islpy as isl
 
@@ -64,21 +64,41 @@ def condition_bounds(condition: Expr, domain: isl.Set) -> tuple[isl.Set, isl.Set
 
     Parts that depend on data may hold anywhere. The sets may reach beyond the domain.
     """
-    try:
-        exact = condition_set(condition, domain)
-    except NotAffine:
-        pass
-    else:
-        return exact, exact
-    if condition.op in ("and", "or"):
-        a, b = (condition_bounds(c, domain) for c in condition.args)
-        if condition.op == "and":
-            return a[0].intersect(b[0]), a[1].intersect(b[1])
-        return a[0].union(b[0]), a[1].union(b[1])
-    if condition.op == "not":
-        over, under = condition_bounds(condition.args[0], domain)
-        return domain.subtract(under), domain.subtract(over)
-    return domain, domain.subtract(domain)
+    translator, unknown = _Translator(domain), (domain, domain.subtract(domain))
+    known: dict[Expr, tuple[isl.Set, isl.Set]] = {}
+    for node in _logical_parts(condition):  # what several parts share is looked at once
+        parts = [known[a] for a in node.args] if node.op in _LOGIC else []
+        exact = None if parts else translator.condition_if_affine(node)
+        known[node] = unknown if exact is None else (exact, exact)
+        if parts:
+            over, under = (_LOGIC[node.op](*sets) for sets in zip(*parts, strict=True))
+            if all(a is b for a, b in parts):
+                known[node] = over, over
+            elif over.n_basic_set() + under.n_basic_set() <= MAX_PARTS:
+                known[node] = (under, over) if node.op == "not" else (over, under)
+    return known[condition]
+
+
+MAX_PARTS = 64  # bounds in more parts than this are given up, which is safe
+_LOGIC: dict[str, Callable[..., isl.Set]] = {
+    "and": lambda a, b: a.intersect(b),
+    "or": lambda a, b: a.union(b),
+    "not": lambda a: a.complement(),
+}
+
+
+def _logical_parts(condition: Expr) -> list[Expr]:
+    """What a condition combines by and, or and not: each part once, before its users."""
+    order: dict[Expr, None] = {}
+    stack = [(condition, False)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded or node.op not in _LOGIC:
+            order.setdefault(node)
+        elif node not in order:
+            stack.append((node, True))
+            stack.extend((a, False) for a in reversed(node.args))
+    return list(order)
 
 
 def where_possible(condition: Expr, domain: isl.Set) -> isl.Set:
@@ -93,6 +113,7 @@ class _Translator:
         self.space = domain.get_space()
         self.local = isl.LocalSpace.from_space(self.space)
         self.memo: dict[Expr, isl.PwAff] = {}
+        self.conditions: dict[Expr, isl.Set | None] = {}
 
     def value(self, e: Expr) -> isl.PwAff:
         if e not in self.memo:
@@ -144,19 +165,34 @@ class _Translator:
         return value.scale_down_val(by).floor() if e.op == "floordiv" else value.mod_val(by)
 
     def condition(self, e: Expr) -> isl.Set:
+        found = self.condition_if_affine(e)
+        if found is None:
+            # For every condition on data: writing all of it out would take most of the time.
+            raise NotAffine(f"condition: comparisons of affine indices, got {e.op}")
+        return found
+
+    def condition_if_affine(self, e: Expr) -> isl.Set | None:
+        for part in [] if e in self.conditions else _logical_parts(e):
+            if part not in self.conditions:
+                self.conditions[part] = self._condition(part)
+        return self.conditions[e]
+
+    def _condition(self, e: Expr) -> isl.Set | None:
+        """A condition whose parts are known."""
         if e.op == "const":
             universe = isl.Set.universe(self.space)
             return universe if e.attr else isl.Set.empty(self.space)
-        if e.op == "not":
-            return self.condition(e.args[0]).complement()
-        if e.op in ("and", "or"):
-            a, b = (self.condition(x) for x in e.args)
-            return a.intersect(b) if e.op == "and" else a.union(b)
+        if e.op in _LOGIC:
+            parts = [self.conditions[a] for a in e.args]
+            known = [p for p in parts if p is not None]
+            return _LOGIC[e.op](*known) if len(known) == len(parts) else None
         if e.op in _COMPARE and e.args[0].dtype.is_index:
-            a, b = (self.value(x) for x in e.args)
+            try:
+                a, b = (self.value(x) for x in e.args)
+            except NotAffine:
+                return None
             return getattr(a, _COMPARE[e.op])(b)
-        # Raised for every condition on data: writing all of it out would take most of the time.
-        raise NotAffine(f"condition: comparisons of affine indices, got {e.op}")
+        return None
 
 
 _BINARY = {

@@ -50,7 +50,15 @@ def _disjunction(terms: list[Expr]) -> Expr:
 
 
 def conjuncts(condition: Expr) -> list[Expr]:
-    """The terms of a conjunction."""
-    if condition.op == "and":
-        return [*conjuncts(condition.args[0]), *conjuncts(condition.args[1])]
-    return [] if condition is TRUE else [condition]
+    """The distinct terms of a conjunction, in order."""
+    found: dict[Expr, None] = {}
+    seen, stack = {condition}, [condition]
+    while stack:
+        node = stack.pop()
+        if node.op != "and":
+            found.setdefault(node)
+            continue
+        fresh = [a for a in reversed(node.args) if a not in seen]
+        seen.update(fresh)
+        stack.extend(fresh)
+    return [c for c in found if c is not TRUE]

@@ -1,0 +1,80 @@
+"""Conditions as integer sets: bounds where parts are data, however often parts are shared."""
+
+from __future__ import annotations
+
+import pytest
+
+from ted.domain import sets
+from ted.ir.affine import NotAffine, condition_bounds, condition_set
+from ted.ir.dtypes import FLOAT64
+from ted.ir.equations import Tensor
+from ted.ir.paths import conjuncts
+from ted.ir.scalar import TRUE, Expr, compare, const, dim, index, land, lnot, load, lor
+
+BOX = sets.box((10,))
+ZERO = const(0, FLOAT64)
+LOW, HIGH = compare("lt", dim(0), index(4)), compare("lt", dim(0), index(7))
+
+
+def data(name: str) -> Expr:
+    return compare("lt", ZERO, load(Tensor(name, (10,), FLOAT64), [dim(0)]))
+
+
+ON_DATA = data("a")
+
+
+def numbers(condition: Expr) -> tuple[int, int]:
+    """How many points of the box the upper and the lower bound of a condition hold."""
+    over, under = (BOX.intersect(s) for s in condition_bounds(condition, BOX))
+    return sets.to_int(over.count_val()), sets.to_int(under.count_val())
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        (ON_DATA, (10, 0)),
+        (LOW, (4, 4)),
+        (lnot(LOW), (6, 6)),
+        (land(HIGH, ON_DATA), (7, 0)),
+        (lor(LOW, ON_DATA), (10, 4)),
+        (lnot(land(HIGH, ON_DATA)), (10, 3)),
+        (land(lnot(LOW), lor(ON_DATA, HIGH)), (6, 3)),
+    ],
+    ids=repr,
+)
+def test_bounds_enclose_the_condition_whatever_the_data(
+    condition: Expr, expected: tuple[int, int]
+) -> None:
+    assert numbers(condition) == expected
+
+
+def shared(depth: int) -> Expr:
+    """A condition whose tree has 2**depth leaves and whose DAG has 4 * depth nodes."""
+    total = HIGH
+    for k in range(depth):
+        total = lor(land(total, data(f"a{k}")), land(lnot(total), LOW))
+    return total
+
+
+def test_shared_parts_are_looked_at_once() -> None:
+    assert numbers(shared(60)) == (7, 0)
+
+
+def test_shared_affine_parts_are_looked_at_once() -> None:
+    total = HIGH
+    for _ in range(60):
+        total = lor(land(total, HIGH), land(lnot(total), LOW))
+    assert sets.to_int(BOX.intersect(condition_set(total, BOX)).count_val()) == 7
+
+
+def test_a_condition_on_data_has_no_set() -> None:
+    with pytest.raises(NotAffine, match="comparisons of affine indices"):
+        condition_set(land(LOW, lnot(ON_DATA)), BOX)
+
+
+def test_terms_of_a_conjunction_are_listed_once() -> None:
+    total = land(LOW, ON_DATA)
+    for _ in range(60):
+        total = land(land(total, HIGH), land(ON_DATA, total))
+    assert conjuncts(total) == [LOW, ON_DATA, HIGH]
+    assert conjuncts(TRUE) == []
