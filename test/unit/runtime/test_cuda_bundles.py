@@ -149,6 +149,8 @@ def test_a_bundle_without_samples_is_timed_on_numbers_of_its_own(tmp_path: Path)
     with device():
         bundle = load(folder)
         assert bundle.check() == []
+        (y,) = bundle.program(bundle.asarray(X))
+        np.testing.assert_array_equal(y.numpy(), 6 * X)
         assert bundle.time(2).replayed > 0
         assert bundle.least_bytes == 64
 

@@ -41,7 +41,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A saved program: `program` runs it, `check` compares, `time` measures."""
+    """A saved program: `program(*arrays)` runs it, `check()` compares, `time()` measures."""
 
     manifest: Manifest
     samples: tuple[tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]], ...]
@@ -52,6 +52,10 @@ class Bundle:
     def program(self) -> Program:
         """The program, loaded into the device."""
         return Program(self.manifest, context_of(self.device))
+
+    def asarray(self, value: Any) -> DeviceArray:
+        """An array on the bundle's device: of the host by copying, of a device without a copy."""
+        return device_array(value, context=context_of(self.device))
 
     def inputs(self, sample: int = 0) -> list[DeviceArray]:
         """The inputs of a sample on the device; without samples, numbers between -1 and 1."""
