@@ -100,16 +100,20 @@ func.func @long_sums(%a: memref<64x65536xf32>, %b: memref<65536x64xf32>, %c: mem
 // A window is a dim that shares its memory with another: nothing is copied before the product.
 // IR-LABEL: convolution: Launch
 // IR: arith.remui
-// IR: nvgpu.device_async_copy {{.*}} : memref<131072xf16> to memref
+// IR: nvgpu.device_async_copy {{.*}} : memref<1048576xf16> to memref
 // SM90-LABEL: convolution: Launch
-// SM90: mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32
-func.func @convolution(%x: memref<8x16x16x64xf16>, %w: memref<32x3x3x64xf16>, %y: memref<8x14x14x32xf32>) {
+// SM90: cp.async.cg.shared.global
+// SM90: fence.proxy.async.shared::cta;
+// SM90: bar.warp.sync
+// SM90: mbarrier.arrive.shared.b64 _
+// SM90: wgmma.mma_async.sync.aligned.m64n256k16.f32.f16.f16
+func.func @convolution(%x: memref<64x16x16x64xf16>, %w: memref<256x3x3x64xf16>, %y: memref<64x14x14x256xf32>) {
   linalg.generic {
       indexing_maps = [affine_map<(n, h, v, o, r, s, c) -> (n, h + r, v + s, c)>,
                        affine_map<(n, h, v, o, r, s, c) -> (o, r, s, c)>,
                        affine_map<(n, h, v, o, r, s, c) -> (n, h, v, o)>],
       iterator_types = ["parallel", "parallel", "parallel", "parallel", "reduction", "reduction", "reduction"]}
-      ins(%x, %w : memref<8x16x16x64xf16>, memref<32x3x3x64xf16>) outs(%y : memref<8x14x14x32xf32>) {
+      ins(%x, %w : memref<64x16x16x64xf16>, memref<256x3x3x64xf16>) outs(%y : memref<64x14x14x256xf32>) {
   ^bb0(%a: f16, %b: f16, %z: f32):
     %u = arith.extf %a : f16 to f32
     %v = arith.extf %b : f16 to f32
