@@ -7,10 +7,11 @@
 // CHECK: %[[I:.*]] = arith.addi %[[BASE]], %[[T]] : index
 // CHECK: %[[IN:.*]] = arith.cmpi ult, %[[I]], %{{.*}} : index
 // CHECK: scf.if %[[IN]]
-// CHECK: memref.load %{{.*}}[%{{.*}}, %{{.*}}] : memref<6x50xf32>
+// CHECK: memref.load %{{.*}}[%[[I]]] : memref<300xf32>
 // CHECK: math.exp
 // CHECK: memref.store
 // CHECK-NOT: linalg
+// CHECK: return
 func.func @element_wise(%a: memref<6x50xf32>, %b: memref<6x50xf32>) {
   linalg.generic {
     indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
@@ -19,6 +20,102 @@ func.func @element_wise(%a: memref<6x50xf32>, %b: memref<6x50xf32>) {
   ^bb0(%x: f32, %o: f32):
     %y = math.exp %x : f32
     linalg.yield %y : f32
+  }
+  return
+}
+
+// A total that starts from a constant needs no fill; 32 lanes walk along a row and join.
+// CHECK-LABEL: func.func @row_sums
+// CHECK: gpu.launch
+// CHECK: arith.remui
+// CHECK: %[[TOTAL:.*]] = scf.for
+// CHECK: arith.addf
+// CHECK: gpu.shuffle xor %[[TOTAL]]
+// CHECK: gpu.shuffle
+// CHECK: memref.store
+// CHECK: return
+func.func @row_sums(%a: memref<64x100xf32>, %b: memref<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%b : memref<64xf32>)
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]
+  } ins(%a : memref<64x100xf32>) outs(%b : memref<64xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = arith.addf %o, %x : f32
+    linalg.yield %y : f32
+  }
+  return
+}
+
+// A block for each row; what the row needs in between is in shared memory.
+// CHECK-LABEL: func.func @rows
+// CHECK: gpu.launch {{.*}} in (%{{.*}} = %c5
+// CHECK-SAME: workgroup(%{{.*}} : memref<200xf32, #gpu.address_space<workgroup>>
+// CHECK: gpu.barrier
+// CHECK: return
+func.func @rows(%a: memref<5x200xf32>, %b: memref<5x200xf32>) {
+  scf.forall (%i) in (5) {
+    %x = memref.subview %a[%i, 0] [1, 200] [1, 1]
+      : memref<5x200xf32> to memref<1x200xf32, strided<[200, 1], offset: ?>>
+    %y = memref.subview %b[%i, 0] [1, 200] [1, 1]
+      : memref<5x200xf32> to memref<1x200xf32, strided<[200, 1], offset: ?>>
+    %t = memref.alloc() : memref<1x200xf32>
+    linalg.copy ins(%x : memref<1x200xf32, strided<[200, 1], offset: ?>>)
+      outs(%t : memref<1x200xf32>)
+    linalg.copy ins(%t : memref<1x200xf32>)
+      outs(%y : memref<1x200xf32, strided<[200, 1], offset: ?>>)
+  }
+  return
+}
+
+// A thread for each point of the box around a triangle.
+// CHECK-LABEL: func.func @triangle
+// CHECK: gpu.launch
+// CHECK: %[[ABOVE:.*]] = arith.cmpi sle
+// CHECK: %[[UNDER:.*]] = arith.cmpi slt
+// CHECK: %[[IN:.*]] = arith.andi %[[ABOVE]], %[[UNDER]]
+// CHECK: scf.if %[[IN]]
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @triangle(%a: memref<8x8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %i to %c8 step %c1 {
+      memref.store %zero, %a[%i, %j] : memref<8x8xf32>
+    } {ted.parallel}
+  } {ted.parallel}
+  return
+}
+
+// A loop over time stays on the host, and its counter becomes a parameter.
+// CHECK-LABEL: func.func @steps
+// CHECK: scf.for %[[T:.*]] = %c0
+// CHECK: gpu.launch
+// CHECK: memref.subview %{{.*}}[%[[T]], 0]
+// CHECK: return
+func.func @steps(%a: memref<8x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  scf.for %t = %c0 to %c7 step %c1 {
+    %n = arith.addi %t, %c1 : index
+    %x = memref.subview %a[%t, 0] [1, 8] [1, 1]
+      : memref<8x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    %y = memref.subview %a[%n, 0] [1, 8] [1, 1]
+      : memref<8x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    linalg.generic {
+      indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]
+    } ins(%x : memref<8xf32, strided<[1], offset: ?>>)
+      outs(%y : memref<8xf32, strided<[1], offset: ?>>) {
+    ^bb0(%v: f32, %o: f32):
+      %w = arith.mulf %v, %v : f32
+      linalg.yield %w : f32
+    }
   }
   return
 }

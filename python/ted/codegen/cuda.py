@@ -14,6 +14,7 @@ from ted.codegen.nvptx import compile_to_ptx
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError
 from ted.lowering.gpu.ted_record_index_errors import CHECKS
+from ted.lowering.gpu.ted_settle_donations import DONATED
 from ted.lowering.gpu_pipelines import GPU_STAGES
 from ted.lowering.pipelines import run_pipeline, stage_text
 from ted.mlir import ir
@@ -47,6 +48,7 @@ def compile_module(
     function = next(iter(functions(module)))
     symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
     takes, gives = _specs(function, inputs, outputs)
+    _note_donations(function, len(takes), donated or {})
     run_pipeline(module, stages=GPU_STAGES)
     host = _host(module, symbol, len(takes))
     ptx = _ptx(module, chip, fast_math) if host.kernels else ""
@@ -76,6 +78,15 @@ def cuda_stage_text(module: ir.Module, stage: str, chip: str = CHIP) -> str:
         return stage_text(module, stage, GPU_STAGES)
     copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
     return compile_module(copy, chip).ptx
+
+
+def _note_donations(function: ir.OpView, inputs: int, donated: Mapping[int, int]) -> None:
+    if donated:
+        rows = [
+            ir.DenseI64ArrayAttr.get([source, inputs + result], function.context)
+            for result, source in donated.items()
+        ]
+        function.operation.attributes[DONATED] = ir.ArrayAttr.get(rows, function.context)
 
 
 def _host(module: ir.Module, symbol: str, inputs: int) -> HostProgram:

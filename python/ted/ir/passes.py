@@ -104,6 +104,9 @@ PASSES: dict[str, Row] = {
     "ted-mark-contractions": Row(
         "ted.lowering.gpu", "find contractions on tensors and claim them for their kernels"
     ),
+    "ted-settle-donations": Row(
+        "ted.lowering.gpu", "let results that may be in an input's memory not overwrite what is read"
+    ),
     "ted-record-index-errors": Row(
         "ted.lowering.gpu", "record bad indices in memory that the host looks at"
     ),

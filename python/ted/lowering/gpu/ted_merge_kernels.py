@@ -11,8 +11,9 @@ import re
 from dataclasses import dataclass
 
 from ted.lowering.gpu.contractions import MODULE, kernel_module
+from ted.lowering.gpu.ted_settle_donations import donated_pairs
 from ted.mlir import ir
-from ted.schedules.walking import operations
+from ted.schedules.walking import functions, operations
 
 ALIGNMENT = 16
 
@@ -29,8 +30,10 @@ class TedMergeKernels:
         target = kernel_module(module)
         names: dict[tuple[str, ...], str] = {}
         known: dict[str, str] = {_text(f): _name(f) for f in operations(target, "gpu.func")}
+        shared = _may_be_one(module)
         for source in sources:
             for kernel in operations(source, "gpu.func"):
+                _mark_pointers(kernel, shared.get(_name(source), set()))
                 old = (_name(source), _name(kernel))
                 names[old] = _moved(kernel, target, known)
         for call in operations(module.operation, "gpu.launch_func"):
@@ -42,7 +45,6 @@ class TedMergeKernels:
 
 def _moved(kernel: ir.Operation, target: ir.Operation, known: dict[str, str]) -> str:
     """Put a kernel into the module, unless an equal one is there; returns its name."""
-    _mark_pointers(kernel)
     text = _text(kernel)
     if text in known:
         return known[text]
@@ -54,11 +56,34 @@ def _moved(kernel: ir.Operation, target: ir.Operation, known: dict[str, str]) ->
     return name
 
 
-def _mark_pointers(kernel: ir.Operation) -> None:
+def _may_be_one(module: ir.Module) -> dict[str, set[int]]:
+    """For each module of a kernel the parameters that may be the same memory as another one."""
+    found: dict[str, set[int]] = {}
+    for function in functions(module):
+        pairs = donated_pairs(function)
+        for call in operations(function, "gpu.launch_func"):
+            count = list(ir.DenseI32ArrayAttr(call.attributes["operandSegmentSizes"]))
+            first = sum(count[:11])
+            given = list(call.operands)[first : first + count[11]]
+            name = ir.SymbolRefAttr(call.attributes["kernel"]).value[0]
+            for pair in pairs:
+                if all(value in given for value in pair):
+                    found.setdefault(name, set()).update(given.index(v) for v in pair)
+    return found
+
+
+def _mark_pointers(kernel: ir.Operation, shared: set[int]) -> None:
     kinds = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs
-    marks = f"{{llvm.noalias, llvm.align = {ALIGNMENT} : i64}}"
+    aligned = f"llvm.align = {ALIGNMENT} : i64"
+    marks = [
+        f"{{{aligned}}}" if n in shared else f"{{llvm.noalias, {aligned}}}"
+        for n in range(len(kinds))
+    ]
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [ir.Attribute.parse(marks if isinstance(k, ir.MemRefType) else "{}") for k in kinds]
+        [
+            ir.Attribute.parse(mark if isinstance(kind, ir.MemRefType) else "{}")
+            for kind, mark in zip(kinds, marks, strict=True)
+        ]
     )
 
 
