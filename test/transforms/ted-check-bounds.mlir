@@ -214,10 +214,32 @@ func.func @the_next_step_in_reverse(%at: tensor<4xi64>, %init: tensor<5x4xf32>)
 
 // -----
 
+func.func @a_time_that_is_data_and_earlier(%at: tensor<5xi64>, %init: tensor<5xf32>) -> tensor<5xf32> {
+  %c = "ted.scan"(%init) ({
+  ^bb0(%c0: tensor<5xf32>):
+    %c1 = "ted.compute"(%at, %c0) ({
+    ^bb0(%n: i64):
+      %now = "ted.index"() {dim = 0 : i64} : () -> index
+      %t = arith.index_cast %n : i64 to index
+      %earlier = arith.cmpi slt, %t, %now : index
+      %a = "ted.load"(%c0, %earlier, %t) {mode = "check"} : (tensor<5xf32>, i1, index) -> f32
+      "ted.yield"(%a) : (f32) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+      reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+      write = affine_map<(d0) -> (d0)>, combiner = "set"
+    } : (tensor<5xi64>, tensor<5xf32>) -> tensor<5xf32>
+    "ted.yield"(%c1) : (tensor<5xf32>) -> ()
+  }) {times = array<i64: 0>, steps = 5 : i64, reverse = false} : (tensor<5xf32>) -> tensor<5xf32>
+  func.return %c : tensor<5xf32>
+}
+
+// -----
+
 func.func @a_time_that_is_data(%at: tensor<5xi64>, %init: tensor<5xf32>) -> tensor<5xf32> {
   %c = "ted.scan"(%init) ({
   ^bb0(%c0: tensor<5xf32>):
-    // expected-error @+1 {{recurrence: times are affine indices, got}}
+    // expected-error @+1 {{ted.scan: a step of history 0 reads the future: history 0 at time index(}}
     %c1 = "ted.compute"(%at, %c0) ({
     ^bb0(%n: i64):
       %yes = arith.constant true

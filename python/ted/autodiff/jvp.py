@@ -14,13 +14,13 @@ from dataclasses import replace
 
 from ted.autodiff.body import read_adjoints
 from ted.autodiff.rules import contributions
+from ted.autodiff.steps import settle_recurrences
 from ted.autodiff.sweep_order import sweep_order
 from ted.autodiff.vjp import (
     DIFFERENTIABLE,
     Override,
     active_tensors,
     copy_of,
-    settle_recurrences,
     winning_part,
 )  # fmt: skip
 from ted.errors import DerivativeError, SourceLocation

@@ -15,23 +15,22 @@ from typing import Any
 
 from ted.autodiff.body import read_adjoints
 from ted.autodiff.materialise import materialise_shared
+from ted.autodiff.steps import in_steps, settle_recurrences, written_at_data
 from ted.autodiff.support import support
 from ted.autodiff.sweep_order import sweep_order
-from ted.errors import DerivativeError, VerifyError
+from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
 from ted.ir.dtypes import INDEX, INT64, accumulator
 from ted.ir.equations import (
     Equation,
     System,
     Tensor,
-    components,
     identity_dims,
     is_recurrence,
     operands,
     row_major,
     whole,
 )
-from ted.ir.recurrences import is_causal, spread_times
 from ted.ir.scalar import (
     Expr,
     cast,
@@ -82,13 +81,15 @@ def vjp(
     for group in reversed(groups):
         recurrent = is_recurrence(group)
         moving = [t for t in group if t in active]
+        for tensor in moving if recurrent else ():
+            summands[tensor] = _outside_of_steps(tensor, summands[tensor])
         for tensor in moving:
             adjoints[tensor] = _started(tensor, summands[tensor], seeds, recurrent)
             if not recurrent and adjoints[tensor] not in heads:  # a user's override may look at it
                 finish_adjoint(adjoints[tensor], tensor, summands[tensor])
         for tensor in moving if any(summands[t] for t in moving) else ():
             for operand, summand in _pulled_back(
-                tensor, adjoints[tensor], active, overrides, summands
+                tensor, adjoints[tensor], active, overrides, summands, group if recurrent else ()
             ):
                 summands[operand].append(summand)
         for tensor in moving if recurrent else ():
@@ -104,12 +105,18 @@ def _pulled_back(
     active: set[Tensor],
     overrides: Mapping[Tensor, Override],
     summands: Mapping[Tensor, Sequence[Equation]],
+    loop: Sequence[Tensor],
 ) -> Iterator[tuple[Tensor, Equation]]:
-    """What the adjoint of one tensor adds to the adjoints of others, which have summands."""
+    """What the adjoint of one tensor adds to the adjoints of others, which have summands.
+
+    `loop` is the recurrence that the tensor is part of.
+    """
     override = overrides.get(tensor)
     if override is None:
         for equation in tensor.equations:
-            yield from equation_vjp(tensor, equation, cotangent, active, summands)
+            for operand, summand in equation_vjp(tensor, equation, cotangent, active, summands):
+                inside = operand in loop
+                yield operand, in_steps(operand, summand, tensor, equation) if inside else summand
         return
     found = override.adjoints(tensor, cotangent)
     for dependency, adjoint in zip(override.dependencies, found, strict=True):
@@ -243,22 +250,14 @@ def finish_adjoint(adjoint: Tensor, primal: Tensor, summands: Sequence[Equation]
     adjoint.equations = (replace(copy, body=cast(copy.body, primal.dtype)),)
 
 
-def settle_recurrences(roots: Sequence[Tensor]) -> None:
-    """Give the tensors of a user's derivative inside a recurrence their place in a step.
-
-    Raises: DerivativeError when no step can compute them, since they are a recurrence themselves.
-    """
-    try:
-        spread_times(roots)
-        bad = next((g for g in components(roots) if is_recurrence(g) and not is_causal(g)), None)
-    except VerifyError as error:
-        raise DerivativeError(f"override in a {error}") from None
-    if bad is not None:
-        raise DerivativeError(
-            "override in a recurrence: its adjoints at a time depend on the head at that time, got "
-            f"others in {', '.join(t.name for t in bad)}",
-            bad[0].location,
-        )
+def _outside_of_steps(tensor: Tensor, summands: list[Equation]) -> list[Equation]:
+    """What comes into the adjoint of a recurrence at times that are data: summed beforehand."""
+    apart = [e for e in summands if written_at_data(tensor, e)]
+    if not apart:
+        return summands
+    total = replace(tensor, name=f"d{tensor.name}_read", equations=(), time=None)
+    finish_adjoint(total, tensor, apart)
+    return [*(e for e in summands if e not in apart), copy_of(total)]
 
 
 def copy_of(source: Tensor) -> Equation:

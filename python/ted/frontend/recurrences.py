@@ -35,7 +35,7 @@ from ted.ir.recurrences import (
     step_order,
     times,
 )  # fmt: skip
-from ted.ir.scalar import Expr
+from ted.ir.scalar import Expr, reads_data
 
 
 def recurrence(
@@ -151,7 +151,7 @@ def _check(group: Sequence[Node], reverse: bool) -> None:
 
 def _check_read(tensor: Node, equation: Equation, read: Expr, points: Any) -> None:
     """A read is not of a time after the one that is written."""
-    seen, written = times(tensor, equation, read)
+    seen, written, points = times(tensor, equation, read, points)
     earlier, later = (seen, written) if tensor.reverse else (written, seen)
     try:
         bad = points_where("lt", earlier, later, points)
@@ -166,9 +166,11 @@ def _check_read(tensor: Node, equation: Equation, read: Expr, points: Any) -> No
     assert point is not None, "a set that is not empty has a point"
     at, step = (bounds.value_at(piecewise(e, bad), point) for e in (seen, written))
     names = equation.dim_names or [f"d{k}" for k in range(len(point))]
-    where = ", ".join(f"{n} = {v}" for n, v in zip(names, point, strict=True))
+    where = ", ".join(f"{n} = {v}" for n, v in zip(names, point, strict=False))
+    data = reads_data(read.args[read.attr.time])
+    advice = "; read it under ted.where(index < time, ...)" if data else ""
     raise FrontendError(
         f"recurrence: {tensor.name} at time {step} must read the past, got {read.attr.name} at "
-        f"time {at}, first at {where}",
+        f"time {at}, first at {where}{advice}",
         equation.location or tensor.location,
     )

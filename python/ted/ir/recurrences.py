@@ -16,7 +16,8 @@ from ted.errors import VerifyError
 from ted.ir.affine import condition_set, is_affine, where_possible
 from ted.ir.equations import Equation, Tensor, components, is_recurrence, reads
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import Expr, compare, dims_used
+from ted.ir.scalar import Expr, compare, dim, dims_used, index, land
+from ted.ir.unknowns import value_where
 
 
 def step_count(group: Sequence[Tensor]) -> int:
@@ -101,7 +102,7 @@ def _same_time_reads(tensor: Tensor, group: Sequence[Tensor]) -> set[Tensor]:
     found: set[Tensor] = set()
     for equation in tensor.equations:
         for read, points in history_reads(equation, group):
-            if read.attr not in found and _may_meet(tensor, equation, read, points):
+            if read.attr not in found and may_meet(tensor, equation, read, points):
                 found.add(read.attr)
     return found
 
@@ -122,7 +123,7 @@ def is_causal(group: Sequence[Tensor]) -> bool:
 
 
 def _reads_the_past(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:
-    seen, written = times(tensor, equation, read)
+    seen, written, points = times(tensor, equation, read, points)
     earlier, later = (seen, written) if tensor.reverse else (written, seen)
     try:
         return bool(points_where("lt", earlier, later, points).is_empty())
@@ -130,10 +131,10 @@ def _reads_the_past(tensor: Tensor, equation: Equation, read: Expr, points: Any)
         return False
 
 
-def _may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:
+def may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:
     """Whether a read may be at the time that is written; one more edge only narrows the order."""
     try:
-        return not points_where("eq", *times(tensor, equation, read), points).is_empty()
+        return not points_where("eq", *times(tensor, equation, read, points)).is_empty()
     except BudgetExhausted:
         return True
 
@@ -146,22 +147,32 @@ def history_reads(equation: Equation, group: Sequence[Tensor]) -> Iterator[tuple
             yield read, where_possible(paths[read], equation.domain)
 
 
-def times(tensor: Tensor, equation: Equation, read: Expr) -> tuple[Expr, Expr]:
-    """The time at which a read of a history is made, and the time that is written.
+def times(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> tuple[Expr, Expr, Any]:
+    """The time at which a read of a history is made, the time that is written, and the points.
 
-    Raises: VerifyError when one of them is data.
+    Where the first is data it is one more dim of the points, with the values that the condition of
+    the read leaves; one outside of the tensor is no read, but an error.
+    Raises: VerifyError when the time that is written is data.
     """
-    found: list[Expr] = []
-    for what, subscripts in ((read.attr, read.args), (tensor, equation.write)):
-        assert what.time is not None, f"{what}: has a time dim"
-        found.append(subscripts[what.time])
-        if not is_affine(found[-1], equation.domain):
-            raise VerifyError(
-                f"recurrence: times are affine indices, got {found[-1]} in dim {what.time} of "
-                f"{what}",
-                equation.location or tensor.location,
-            )
-    return found[0], found[1]
+    assert tensor.time is not None, f"{tensor}: has a time dim"
+    assert read.attr.time is not None, f"{read.attr}: has a time dim"
+    seen, written = read.args[read.attr.time], equation.write[tensor.time]
+    if not is_affine(written, equation.domain):
+        raise VerifyError(
+            f"recurrence: times that are written are affine indices, got {written} in dim "
+            f"{tensor.time} of {tensor}",
+            equation.location or tensor.location,
+        )
+    if is_affine(seen, equation.domain):
+        return seen, written, points
+    path = path_conditions(equation.body, *equation.write)[read]
+    points = value_where(seen, path, equation.domain)
+    seen = dim(equation.rank)
+    inside = land(
+        compare("le", index(0), seen),
+        compare("lt", seen, index(read.attr.shape[read.attr.time])),
+    )
+    return seen, written, where_possible(inside, points)
 
 
 def points_where(relation: str, one: Expr, other: Expr, points: Any) -> Any:

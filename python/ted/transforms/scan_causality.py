@@ -2,7 +2,8 @@
 
 A read of a history at an earlier time is right. One at the time that is written is right when the
 history is complete in this step: the last of its equations stands earlier in the body. Anything
-else reads the future. Times that are data cannot be proved, and are refused.
+else reads the future. A time that is data is proved by the condition of its read: `u[idx[t]]` where
+`idx[t] < t`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Problem = tuple["SourceLocation | None", str]
 def reads_of_the_future(scan: ScanOp) -> Iterator[Problem]:
     """Every read that is not proved to be of something complete, with the place of its equation.
 
-    Raises: VerifyError when a time is data.
+    Raises: VerifyError when a time that is written is data.
     """
     known = _States(scan)
     for op in scan.computes:
@@ -88,7 +89,7 @@ class _States:
 def _problem(
     target: Tensor, equation: Equation, read: Expr, points: Any, complete: bool
 ) -> str | None:
-    seen, written = times(target, equation, read)
+    seen, written, points = times(target, equation, read, points)
     earlier, later = (seen, written) if target.reverse else (written, seen)
     bad = points_where("lt" if complete else "le", earlier, later, points)
     if bad.is_empty():
@@ -96,10 +97,12 @@ def _problem(
     point = sets.point_of(bounded(bad.lexmin) or bad)
     assert point is not None, "a set that is not empty has a point"
     at, step = (bounds.value_at(piecewise(e, bad), point) for e in (seen, written))
-    where = ", ".join(f"d{k}={v}" for k, v in enumerate(point)) or "the only point"
+    where = ", ".join(f"d{k}={v}" for k, v in enumerate(point[: equation.rank])) or "the only point"
+    assert read.attr.time is not None, "a history has a time"
+    shown = _shown(read.args[read.attr.time], at)
     return (
-        f"a step of {target.name} reads the future: {read.attr.name} at time "
-        f"{_shown(seen, at)} in the step of time {_shown(written, step)}, first at {where}"
+        f"a step of {target.name} reads the future: {read.attr.name} at time {shown} in the step "
+        f"of time {_shown(written, step)}, first at {where}"
     )
 
 

@@ -234,7 +234,7 @@ REFUSED = {
     ),
     "time_is_data": (
         lambda: ted.recurrence((5,), lambda h, t: h[P[t, 0].astype("int64")], "float64"),
-        "times are affine indices",
+        "h at time 0 must read the past, got h at time 1, first at t = 0; read it under ted.where(",
     ),
     "steps_differ": (
         lambda: ted.recurrence(

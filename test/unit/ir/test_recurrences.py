@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,14 @@ def test_steps_and_directions_have_to_agree() -> None:
     assert "q: 5 in reverse" in refused((p, q))
 
 
-def test_a_time_that_is_data_is_refused() -> None:
+def test_a_time_that_is_data_may_be_that_of_this_step() -> None:
     at, c = Tensor("at", (5,), INT64), history("c", 5)
     c.equations = (reading(c, c, cast(load(at, [i]), INDEX)),)
-    assert "times are affine indices, got" in refused((c,), at)
+    assert "got c reads c at the same time" in refused((c,), at)
+
+
+def test_a_time_that_is_data_and_written_is_refused() -> None:
+    at, c = Tensor("at", (5,), INT64), history("c", 5)
+    (made,) = (reading(c, c, before(i)),)
+    c.equations = (replace(made, write=(cast(load(at, [i]), INDEX),), combiner="add"),)
+    assert "times that are written are affine indices, got" in refused((c,), at)
