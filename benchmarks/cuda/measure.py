@@ -59,50 +59,69 @@ def torch_with_cuda() -> Any:
     return torch if torch.cuda.is_available() else None
 
 
-def baseline(torch: Any, case: dict[str, Any]) -> Callable[[], Any] | None:
-    """Torch's way to compute a case, on numbers of its own."""
-    name, sizes = case["name"], case["sizes"]
-    functional = torch.nn.functional
-    dtype = getattr(torch, case["dtype"])
+Baseline = tuple[Callable[[], Any], Callable[[Any], list[Any]]]
 
-    def made(*shape: int, gradient: bool = False) -> Any:
-        found = torch.randn(*shape, device="cuda", dtype=dtype)
-        return found.requires_grad_() if gradient else found
 
-    operators = {
-        "chain": (lambda a, b, c: torch.tanh(a) * b + torch.sigmoid(c) * a, [sizes] * 3),
-        "softmax": (lambda x: torch.softmax(x, -1), [sizes]),
-        "layer_norm": (
-            lambda x, w, b: functional.layer_norm(x, x.shape[-1:], w, b),
-            [sizes, sizes[1:], sizes[1:]],
-        ),
-    }
+def baseline(torch: Any, name: str, inputs: list[Any]) -> Baseline:
+    """Torch's way to compute a case: the call, and its result as the list of ours."""
     stem = name.removesuffix("_vjp")
+    functional = torch.nn.functional
+    operators = {
+        "chain": lambda a, b, c: torch.tanh(a) * b + torch.sigmoid(c) * a,
+        "softmax": lambda x: torch.softmax(x, -1),
+        "layer_norm": lambda x, w, b: functional.layer_norm(x, x.shape[-1:], w, b),
+    }
+    if stem in operators and name == stem:
+        return lambda: operators[stem](*inputs), lambda found: [found]
     if stem in operators:
-        operator, shapes = operators[stem]
-        inputs = [made(*shape, gradient=name != stem) for shape in shapes]
-        if name == stem:
-            return lambda: operator(*inputs)
-        head = made(*sizes)
-        return lambda: torch.autograd.grad(operator(*inputs), inputs, head)
+        *primals, head = inputs
+        leaves = [x.detach().requires_grad_() for x in primals]
+        return lambda: torch.autograd.grad(operators[stem](*leaves), leaves, head), list
     if name.startswith("matmul"):
-        n, m, k = sizes
-        a, b = made(n, k), made(k, m)
-        return lambda: a @ b
-    return convolution(torch, name, sizes, made)
+        return lambda: inputs[0] @ inputs[1], lambda found: [found]
+    return convolution(torch, name, inputs)
 
 
-def convolution(torch: Any, name: str, sizes: list[int], made: Callable[..., Any]) -> Any:
+def convolution(torch: Any, name: str, inputs: list[Any]) -> Baseline:
     """Torch's convolution, or one of its gradients, channels last."""
-    n, size, channels = sizes
-    last = {"memory_format": torch.channels_last}
-    x, head = (made(n, channels, size, size).contiguous(**last) for _ in range(2))
-    w = made(channels, channels, 3, 3).contiguous(**last)
+    convolve, derive = torch.ops.aten.convolution, torch.ops.aten.convolution_backward
     shared = ([1, 1], [1, 1], [1, 1], False, [0, 0], 1)
-    if name.startswith("conv_d"):
-        wanted = [name.startswith("conv_dx"), name.startswith("conv_dw"), False]
-        return lambda: torch.ops.aten.convolution_backward(head, x, w, None, *shared, wanted)
-    return lambda: torch.ops.aten.convolution(x, w, None, *shared)
+
+    def picture(x: Any) -> Any:
+        return x.permute(0, 3, 1, 2)  # no copy: channels last
+
+    def filters(w: Any) -> Any:
+        return w.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+
+    if name.startswith("conv_dx"):
+        w, head = filters(inputs[0]), picture(inputs[1])
+        image = torch.empty_like(head)
+        call = lambda: derive(head, image, w, None, *shared, [True, False, False])  # noqa: E731
+        return call, lambda found: [found[0].permute(0, 2, 3, 1)]
+    x = picture(inputs[0])
+    if name.startswith("conv_dw"):
+        head = picture(inputs[1])
+        channels = x.shape[1]
+        w = filters(torch.empty((3, 3, channels, channels), dtype=x.dtype, device=x.device))
+        call = lambda: derive(head, x, w, None, *shared, [False, True, False])  # noqa: E731
+        return call, lambda found: [found[1].permute(2, 3, 1, 0)]
+    w = filters(inputs[1])
+    return lambda: convolve(x, w, None, *shared), lambda found: [found.permute(0, 2, 3, 1)]
+
+
+def differences(torch: Any, ours: list[Any], theirs: list[Any], element_type: str) -> list[str]:
+    """What differs between two lists of tensors, by more than the type's rounding explains."""
+    allowed = {"float32": 1e-4, "float16": 2e-2, "bfloat16": 4e-2}[element_type]
+    wrong = []
+    for k, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        if a.shape != b.shape:
+            wrong.append(f"result {k}: shape {tuple(a.shape)}, torch has {tuple(b.shape)}")
+            continue
+        largest = b.abs().max().item()
+        error = (a.float() - b.float()).abs().max().item()
+        if not error <= allowed * largest:
+            wrong.append(f"result {k}: error {error:.3g}, largest number {largest:.3g}")
+    return wrong
 
 
 def torch_microseconds(torch: Any, call: Callable[[], Any], repeat: int) -> float:
@@ -143,6 +162,17 @@ def line(case: dict[str, Any], bundle: Any, found: dict[str, Any]) -> str:
     return text
 
 
+def against_torch(torch: Any, case: dict[str, Any], bundle: Any, repeat: int) -> dict[str, Any]:
+    """Torch's time on the bundle's own inputs, and what differs at the large size."""
+    arrays = bundle.inputs()
+    call, as_ours = baseline(torch, case["name"], [torch.from_dlpack(a) for a in arrays])
+    results = bundle.program(*arrays)
+    bundle.program.context.synchronize()
+    ours = [torch.from_dlpack(result) for result in results]
+    wrong = differences(torch, ours, as_ours(call()), case["dtype"])
+    return {"torch_us": torch_microseconds(torch, call, repeat), "differs": wrong}
+
+
 def measure(folder: Path, loading: Any, names: list[str], repeat: int, copy_bytes: int) -> int:
     """Print the table; the number of cases that are wrong."""
     cases = [
@@ -150,30 +180,30 @@ def measure(folder: Path, loading: Any, names: list[str], repeat: int, copy_byte
         if not names or case["name"] in names
     ]  # fmt: skip
     torch = torch_with_cuda()
+    if torch:
+        torch.backends.cudnn.allow_tf32 = False  # as for its matrix products: f32 means f32
     copied = copy_rate(loading, repeat, copy_bytes)
-    print(
-        f"{loading.context_of(0).name}; numpy {np.__version__}; torch {torch and torch.__version__}"
-    )
+    versions = f"numpy {np.__version__}, torch {torch.__version__ if torch else 'not there'}"
+    print(f"{loading.context_of(0).name}; {versions}")
     print(f"copy {copied:.0f} GB/s, read and written")
-    wrong, results = 0, []
+    results = []
     for case in cases:
-        differs = loading.load(folder / f"{case['name']}-small").check()
-        for text in differs:
-            print(f"{case['name']}: WRONG: {text}")
-        wrong += bool(differs)
         bundle = loading.load(folder / case["name"])
+        differs = loading.load(folder / f"{case['name']}-small").check()
         times = bundle.time(repeat)
         found = {
             "us": times.replayed, "launched_us": times.launched, "copy_gb_per_s": copied,
-            "wrong": differs, **case,
+            "differs": [], **case,
         }  # fmt: skip
-        call = baseline(torch, case) if torch else None
-        if call is not None:
-            found["torch_us"] = torch_microseconds(torch, call, repeat)
+        if torch:
+            found.update(against_torch(torch, case, bundle, repeat))
+        found["differs"] = differs + found["differs"]
+        for text in found["differs"]:
+            print(f"{case['name']}: WRONG: {text}")
         print(line(case, bundle, found), flush=True)
         results.append(found)
     (folder / "results.json").write_text(json.dumps(results, indent=1))
-    return wrong
+    return sum(bool(found["differs"]) for found in results)
 
 
 def main() -> int:

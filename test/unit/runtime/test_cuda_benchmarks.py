@@ -6,12 +6,45 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import ml_dtypes
+import numpy as np
 import pytest
+import torch
 
 import ted
 from ted.runtime.cuda import loading
 
 SCRIPTS = Path(__file__).resolve().parents[3] / "benchmarks" / "cuda"
+
+
+CASES = ("chain", "chain_vjp", "softmax", "softmax_vjp", "layer_norm", "layer_norm_vjp",
+         "matmul_f32", "matmul_f16", "matmul_bf16", "conv_f32", "conv_dx_f32", "conv_dw_f32",
+         "conv_bf16", "conv_dx_bf16", "conv_dw_bf16")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_torchs_way_to_compute_a_case_is_the_same_case(monkeypatch, name: str) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import measure
+    import prepare
+
+    case = next(case for case in prepare.CASES if case.name == name)
+    inputs, outputs = case.program(case.small)
+    random = np.random.default_rng(0)
+    arrays = [prepare.numbers(tensor, random) for tensor in inputs]
+    tensors = [as_torch(array) for array in arrays]
+    call, as_ours = measure.baseline(torch, name, tensors)
+    ours = [as_torch(a) for a in ted.compile(inputs, outputs)(*arrays)]
+    theirs = as_ours(call())
+    assert measure.differences(torch, ours, theirs, case.dtype) == []
+    if len(ours) == 1:
+        assert measure.differences(torch, [2 * ours[0]], theirs, case.dtype) != []
+
+
+def as_torch(array: np.ndarray) -> torch.Tensor:
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view(np.int16).copy()).view(torch.bfloat16)
+    return torch.from_numpy(array)
 
 
 @pytest.fixture

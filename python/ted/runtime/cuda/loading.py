@@ -81,11 +81,21 @@ class Bundle:
         """Measure calls with events on the device's default stream and as a graph."""
         program, arrays = self.program, self.inputs()
         results = program(*arrays)
-        launched = [_timed(lambda: program(*arrays, out=[*results])) for _ in range(repeat + 1)]
+        launched = [
+            self._timed(lambda: program(*arrays, out=[*results])) for _ in range(repeat + 1)
+        ]
         with capture(program.context) as graph:
             program(*arrays, out=[*results])
-        replayed = [_timed(graph.replay) for _ in range(repeat + 1)]
+        replayed = [self._timed(graph.replay) for _ in range(repeat + 1)]
         return Times(median(launched[1:]), median(replayed[1:]))
+
+    def _timed(self, call: Any) -> float:
+        """Microseconds of a call on the device, of several in a row."""
+        context = self.program.context
+        start = Event(context).record()
+        for _ in range(_CALLS_PER_TIMING):
+            call()
+        return 1e3 * start.milliseconds_until(Event(context).record()) / _CALLS_PER_TIMING
 
     @property
     def least_bytes(self) -> int:
@@ -210,11 +220,3 @@ def _report(bundle: Bundle, repeat: int, as_json: bool) -> int:
             f"  {times.launched:.1f} us a call, {times.replayed:.1f} us as a graph, {rate:.0f} GB/s"
         )
     return 1 if wrong else 0
-
-
-def _timed(call: Any) -> float:
-    """Microseconds of a call on the device, of several in a row."""
-    start = Event().record()
-    for _ in range(_CALLS_PER_TIMING):
-        call()
-    return 1e3 * start.milliseconds_until(Event().record()) / _CALLS_PER_TIMING
