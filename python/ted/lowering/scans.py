@@ -8,26 +8,15 @@ that contractions, rows and maps of a step take the same roads as outside of a r
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 
-from ted.lowering.affine_forms import dims_used, single_dim
-from ted.lowering.piece import Constraint, Piece, from_compute
+from ted.lowering.clocks import Clock, with_clock
+from ted.lowering.piece import Piece, from_compute
 from ted.lowering.scalars import index
-from ted.lowering.steps import DynamicTime, StaticTime, Time, emit_step
+from ted.lowering.steps import DynamicTime, StaticTime, Time, emit_at, emit_step
 from ted.mlir import arith, ir, scf
 
 Values = list[ir.Value]
-
-
-@dataclass(frozen=True)
-class _Clock:
-    """Where the time of an equation's piece stands: `write[axis] = d_dim + offset`."""
-
-    axis: int
-    dim: int
-    offset: int
 
 
 def lower_scan(op: ir.Operation) -> Values:
@@ -64,33 +53,27 @@ class _Scan:
                     found[result] = found[init]
         return found
 
-    def _clock(self, op: ir.Operation, piece: Piece) -> _Clock | None:
-        """The dim that is the time of an equation; None when it is not one dim alone."""
-        axis = next(self.times[self.history[r]] for r in op.results if r in self.history)
-        form = single_dim(piece.write[axis], piece.rank)
-        if form is None or form[0] < 0 or form[1] != 1:
-            return None
-        return _Clock(axis, form[0], form[2])
+    def _timed(self, op: ir.Operation, original: ir.Operation) -> tuple[Piece, Clock | None]:
+        """The piece of an equation, or of a copy of it, and its clock."""
+        axis = next(self.times[self.history[r]] for r in original.results if r in self.history)
+        piece = from_compute(op)
+        return (piece, None) if piece.is_empty else with_clock(piece, axis)
 
     def stretches(self) -> list[tuple[int, int]]:
         """Stretches of time in which every condition on the time alone has one answer.
 
-        When the time of some equation is no dim alone, every step is a stretch of its own.
+        When the time of some equation is no form of one dim, every step is a stretch of its own.
         """
         cuts = {0, self.steps}
         for op in self.inner:
             if op.name != "ted.compute":
                 continue
-            piece = from_compute(op)
-            clock = None if piece.is_empty else self._clock(op, piece)
+            piece, clock = self._timed(op, op)
             if piece.is_empty:
                 continue
             if clock is None:
                 return [(t, t + 1) for t in range(self.steps)]
-            cuts |= {clock.offset, clock.offset + piece.extents[clock.dim]}
-            guards = [c for r in piece.reads if r is not None for c in r.guard]
-            for constraint in (*piece.domain, *guards):
-                cuts |= {v + clock.offset for v in _turning_points(constraint, piece, clock.dim)}
+            cuts |= clock.cuts(piece)
         ordered = sorted(c for c in cuts if 0 <= c <= self.steps)
         return list(pairwise(ordered))
 
@@ -99,7 +82,7 @@ class _Scan:
     def emit(self, begin: int, end: int, states: Values) -> Values:
         """The steps from `begin` to before `end`: as a loop, or one by itself."""
         if end - begin == 1:
-            return self._body(states, lambda clock: StaticTime(begin))
+            return self._body(states, StaticTime(begin))
         loop = scf.ForOp(index(0), index(end - begin), index(1), states)
         with ir.InsertionPoint(loop.body):
             count = loop.induction_variable
@@ -107,10 +90,10 @@ class _Scan:
                 count = arith.SubIOp(index(end - begin - 1), count).result
             now = arith.AddIOp(count, index(begin)).result
             time = DynamicTime(begin, end, count, now)
-            scf.YieldOp(self._body(list(loop.inner_iter_args), lambda clock: time))
+            scf.YieldOp(self._body(list(loop.inner_iter_args), time))
         return list(loop.results)
 
-    def _body(self, states: Values, time_at: Callable[[_Clock | None], Time]) -> Values:
+    def _body(self, states: Values, time: Time) -> Values:
         """One step: every equation in order, on the latest states."""
         known: dict[ir.Value, ir.Value] = dict(zip(self.block.arguments, states, strict=True))
         for op in self.inner:
@@ -120,10 +103,7 @@ class _Scan:
                 known.update(zip(op.results, copy.results, strict=True))
                 continue
             with op.location:
-                piece = from_compute(copy)
-                results = list(piece.inits)
-                if not piece.is_empty:
-                    results = self._equation(op, piece, time_at)
+                results = self._equation(op, copy, time)
             known.update(zip(op.results, results, strict=True))
             known.update(self._latest(op, results))
             copy.erase()
@@ -137,14 +117,14 @@ class _Scan:
         pairs = zip(op.results, results, strict=True)
         return {self.block.arguments[self.history[r]]: v for r, v in pairs if r in self.history}
 
-    def _equation(
-        self, op: ir.Operation, piece: Piece, time_at: Callable[[_Clock | None], Time]
-    ) -> Values:
-        clock = self._clock(op, piece)
-        needed = [bool(list(r.uses)) for r in op.results]
-        axis = next(self.times[self.history[r]] for r in op.results if r in self.history)
-        dim, offset = (None, 0) if clock is None else (clock.dim, clock.offset)
-        return emit_step(piece, axis, dim, offset, time_at(clock), needed)
+    def _equation(self, op: ir.Operation, copy: ir.Operation, time: Time) -> Values:
+        piece, clock = self._timed(copy, op)
+        if piece.is_empty:
+            return list(piece.inits)
+        if clock is None:
+            axis = next(self.times[self.history[r]] for r in op.results if r in self.history)
+            return emit_at(piece, axis, time)
+        return emit_step(piece, clock, time, [bool(list(r.uses)) for r in op.results])
 
 
 def _use_states(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
@@ -156,18 +136,3 @@ def _use_states(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
         for block in region.blocks:
             for inner in block.operations:
                 _use_states(inner.operation, known)
-
-
-def _turning_points(constraint: Constraint, piece: Piece, dim: int) -> set[int]:
-    """Values of the time dim at which a condition on it alone changes its answer."""
-    if dims_used(constraint.expr) != {dim}:
-        return set()
-    form = single_dim(constraint.expr, piece.rank)
-    if form is None:
-        return set(range(piece.extents[dim] + 1))
-    _, factor, constant = form
-    if constraint.is_equality:
-        at = -constant // factor
-        return {at, at + 1}
-    # factor * d + constant >= 0 begins to hold, or ends to, at the rounded root.
-    return {-(constant // factor)} if factor > 0 else {constant // -factor + 1}

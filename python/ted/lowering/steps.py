@@ -12,12 +12,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from ted.lowering.affine_forms import dims_used, linear
+from ted.lowering.clocks import Clock
 from ted.lowering.domain_forms import points
 from ted.lowering.loops import emit_loops_at
 from ted.lowering.padding import Paddings
 from ted.lowering.piece import Constraint, Piece, Read
 from ted.lowering.roads import lower_piece
-from ted.lowering.scalars import element_type, index, shape_of
+from ted.lowering.scalars import conditional, element_type, index, shape_of
 from ted.mlir import arith, ir, tensor
 
 Values = list[ir.Value]
@@ -29,6 +30,11 @@ class StaticTime:
 
     time: int
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The times, as a half-open range."""
+        return self.time, self.time + 1
+
 
 @dataclass(frozen=True)
 class DynamicTime:
@@ -39,48 +45,70 @@ class DynamicTime:
     count: ir.Value
     now: ir.Value
 
+    @property
+    def span(self) -> tuple[int, int]:
+        """The times, as a half-open range."""
+        return self.begin, self.end
+
 
 Time: TypeAlias = "StaticTime | DynamicTime"
 
 
-def emit_step(
-    piece: Piece, axis: int, dim: int | None, offset: int, time: Time, needed: Sequence[bool]
-) -> Values:
-    """The piece's points that write at `time` along dim `axis` of the results.
+def emit_step(piece: Piece, clock: Clock, time: Time, needed: Sequence[bool]) -> Values:
+    """The piece's points whose time is `time`.
 
-    `dim` is the piece's dim that is the time (time = d_dim + offset), if it is one dim alone.
     Results that are not needed may be returned as they were.
     """
-    if isinstance(time, StaticTime):
-        return _static(piece, axis, dim, offset, time.time)
-    assert dim is not None, "stretches of several steps have a time dim"
-    begin = time.begin - offset
-    if begin < 0 or time.end - offset > piece.extents[dim]:
+    if not clock.factor:  # stretches end before and after the one time
+        at = isinstance(time, StaticTime) and time.time == clock.offset
+        return lower_piece(piece, Paddings()) if at else list(piece.inits)
+    begin, end = clock.values(*time.span)
+    if begin < 0 or end > piece.extents[clock.dim] or begin >= end:
         return list(piece.inits)  # stretches end where boxes do
     lower, extents = [0] * piece.rank, list(piece.extents)
-    lower[dim], extents[dim] = begin, time.end - time.begin
+    lower[clock.dim], extents[clock.dim] = begin, end - begin
     piece = piece.cut(tuple(lower), tuple(extents))
     if piece.is_empty:
         return list(piece.inits)
-    sliced = _sliced(piece, axis, dim, time)
+    if isinstance(time, StaticTime):
+        return lower_piece(piece, Paddings())
+    if clock.factor > 1:
+        return _now_and_then(
+            piece, replace(clock, offset=clock.offset + clock.factor * begin), time
+        )
+    sliced = _sliced(piece, clock.axis, clock.dim, time)
     if sliced is None:
-        return emit_loops_at(piece, points(piece.extents, piece.domain), dim, time.count)
+        return _loops(piece, clock.dim, time.count)
     results = lower_piece(sliced, Paddings())
     return [
-        _put(part, init, axis, time.now) if used else init
+        _put(part, init, clock.axis, time.now) if used else init
         for part, init, used in zip(results, piece.inits, needed, strict=True)
     ]
 
 
-def _static(piece: Piece, axis: int, dim: int | None, offset: int, time: int) -> Values:
-    if dim is None:
-        here = Constraint(piece.write[axis] - time, is_equality=True)
-        return lower_piece(replace(piece, domain=(*piece.domain, here)).settled(), Paddings())
-    if not 0 <= time - offset < piece.extents[dim]:
-        return list(piece.inits)
-    lower, extents = [0] * piece.rank, list(piece.extents)
-    lower[dim], extents[dim] = time - offset, 1
-    return lower_piece(piece.cut(tuple(lower), tuple(extents)), Paddings())
+def emit_at(piece: Piece, axis: int, time: Time) -> Values:
+    """The points of a piece without a clock that write at a known time along dim `axis`."""
+    assert isinstance(time, StaticTime), "stretches of several steps have clocks"
+    here = Constraint(piece.write[axis] - time.time, is_equality=True)
+    return lower_piece(replace(piece, domain=(*piece.domain, here)).settled(), Paddings())
+
+
+def _loops(piece: Piece, dim: int, value: ir.Value) -> Values:
+    return emit_loops_at(piece, points(piece.extents, piece.domain), dim, value)
+
+
+def _now_and_then(piece: Piece, clock: Clock, time: DynamicTime) -> Values:
+    """A piece that is performed in every factor-th step."""
+    since = arith.SubIOp(time.now, index(clock.offset)).result
+    factor = index(clock.factor)
+    rest = arith.RemSIOp(since, factor).result
+    due = arith.CmpIOp(arith.CmpIPredicate.eq, rest, index(0)).result
+    inits = list(piece.inits)
+
+    def perform() -> Values:
+        return _loops(piece, clock.dim, arith.DivSIOp(since, factor).result)
+
+    return conditional(due, [i.type for i in inits], perform, lambda: inits)
 
 
 # ------------------------------------------------------------------ slices at a dynamic time
