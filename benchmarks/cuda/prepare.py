@@ -40,7 +40,19 @@ def save(case: Case, sizes: Sequence[int], folder: Path, target: str, sample: bo
     samples = [[numbers(tensor, random) for tensor in inputs]] if sample else []
     function.save(folder, *samples)
     kernels = len(function.manifest.kernels)
-    return f"{folder.name:24} {kernels:3} kernels, {seconds:5.2f} s to compile"
+    return f"{folder.name:24} {kernels:3} kernels, {seconds:5.2f} s to compile{resources(function)}"
+
+
+def resources(function: Any) -> str:
+    """Registers and spills, where there is an assembler to say them."""
+    try:
+        found = function.resources().values()
+    except TedError:
+        return ""
+    spills = sum(kernel.spill_stores + kernel.spill_loads for kernel in found)
+    return (
+        f", at most {max(kernel.registers for kernel in found)} registers, {spills} bytes spilled"
+    )
 
 
 def describe(case: Case) -> dict[str, Any]:

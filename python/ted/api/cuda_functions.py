@@ -19,6 +19,7 @@ from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS, validate
+from ted.codegen.nvptx.ptxas import Resources, assemble
 from ted.codegen.nvptx.targets import TARGETS
 from ted.errors import CompileError
 from ted.ir.equations import System, topological
@@ -146,6 +147,13 @@ class CudaFunction:
     def ptx(self) -> str:
         """The kernels' text."""
         return self.manifest.ptx
+
+    def resources(self) -> Mapping[str, Resources]:
+        """Registers, spills and shared memory of each kernel, from NVIDIA's assembler.
+
+        Raises: CompileError where `ptxas` is not installed.
+        """
+        return assemble(self.ptx, self.target.chip).kernels if self.ptx else {}
 
     @property
     def peak_bytes(self) -> int:

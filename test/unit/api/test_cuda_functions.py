@@ -7,6 +7,7 @@ import pytest
 
 import ted
 from ted.api.cuda_functions import CudaFunction, cuda_target
+from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError, ExecutionError
 from unit.runtime.python_machine import device
 
@@ -24,6 +25,16 @@ def test_a_chip_by_name_gives_its_ptx_without_a_gpu(doubled) -> None:
     assert doubled.manifest.target == "sm_90a"
     assert doubled.peak_bytes == 4 * 32 * 4
     assert [str(s) for s in doubled.manifest.inputs] == ["x: float32[4, 32]"]
+
+
+def test_the_assembler_says_what_kernels_take(doubled) -> None:
+    if toolkit.ptxas() is None:
+        with pytest.raises(CompileError, match="needs ptxas"):
+            doubled.resources()
+        return
+    (kernel,) = doubled.resources().values()
+    assert 0 < kernel.registers <= 255
+    assert kernel.spill_stores == kernel.spill_loads == 0
 
 
 @pytest.mark.parametrize("stage", CudaFunction.stages)

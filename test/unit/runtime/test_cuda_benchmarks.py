@@ -22,6 +22,7 @@ CASES = ("chain", "chain_vjp", "softmax", "softmax_vjp", "layer_norm", "layer_no
          "conv_bf16", "conv_dx_bf16", "conv_dw_bf16")  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_torchs_way_to_compute_a_case_is_the_same_case(monkeypatch, name: str) -> None:
     monkeypatch.syspath_prepend(str(SCRIPTS))
