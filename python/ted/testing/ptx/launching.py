@@ -23,6 +23,12 @@ ORDERS = ("lockstep", "random", "reverse")
 LANES = 8192  # threads that run together, at most, unless one block has more
 SHADOW = 64 << 20  # bytes of shared memory's shadow, at most
 BUDGET = 5_000_000
+STATIC_SHARED = 48 << 10
+# Shared memory that a block may ask for. Source: CUDA C++ Programming Guide, compute capabilities.
+SHARED_BYTES = {
+    "70": 96 << 10, "75": 64 << 10, "80": 163 << 10, "86": 99 << 10, "87": 163 << 10,
+    "89": 99 << 10, "90": 227 << 10, "100": 227 << 10, "103": 227 << 10, "120": 99 << 10,
+}  # fmt: skip
 
 
 @dataclass
@@ -62,6 +68,7 @@ def launch(
     if order not in ORDERS:
         raise ExecutionError(f"ptx {code.name}: an order of {ORDERS}, got {order!r}")
     _check_block(code, sizes[1])
+    _check_shared(code, dynamic_shared)
     parameters = _parameters(code, args)
     addresses = _globals(code, device)
     warps = -(-int(np.prod(sizes[1])) // 32)
@@ -118,6 +125,21 @@ def _check_block(code: Code, block: tuple[int, int, int]) -> None:
         )
     if np.prod(directives.get("reqnctapercluster", (1,))) != 1:
         raise ExecutionError(f"ptx {code.name}: clusters of one block, got more")
+
+
+def _check_shared(code: Code, dynamic_shared: int) -> None:
+    static = sum(v.bytes or 0 for v in code.shared.variables.values())
+    if static > STATIC_SHARED:
+        raise ExecutionError(
+            f"ptx {code.name}: at most {STATIC_SHARED} bytes of static shared memory, got {static}"
+        )
+    digits = "".join(c for c in code.module.target if c.isdigit())
+    most = SHARED_BYTES.get(digits, max(SHARED_BYTES.values()))
+    if static + dynamic_shared > most:
+        raise ExecutionError(
+            f"ptx {code.name}: at most {most} bytes of shared memory a block on "
+            f"{code.module.target}, got {static + dynamic_shared}"
+        )
 
 
 def _batch(code: Code, warps: int, dynamic_shared: int) -> int:
