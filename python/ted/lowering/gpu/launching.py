@@ -6,19 +6,16 @@ of the host, and nothing else from outside: index arithmetic and views are made 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import prod
 
 from ted.errors import CompileError
-from ted.mlir import arith, gpu, ir, memref, scf
-from ted.schedules.linalg_contraction import element_strides
+from ted.mlir import gpu, ir, scf
 from ted.schedules.memory_roots import VIEWS
 from ted.schedules.walking import defining
 
 MOST_BLOCKS = 2**31 - 1
-SHARED = "#gpu.address_space<workgroup>"
 # What costs nothing and touches no memory: repeated in each kernel that needs it.
 _PURE = ("arith.", "affine.", "index.", "math.")
 _CONFIGURATION = 12  # block arguments: ids of block and thread, sizes of grid and block
@@ -47,49 +44,13 @@ class Launch:
         """The code of a thread."""
         return self.op.regions[0].blocks[0]
 
-    def shared(self, shape: Sequence[int], element: ir.Type) -> ir.Value:
-        """Memory that the threads of a block share; to be written and waited for before use."""
+    def attribution(self, kind: ir.MemRefType) -> ir.Value:
+        """Shared memory of the block."""
         name = "workgroup_attributions"
         count = ir.IntegerAttr(self.op.attributes[name]).value if name in self.op.attributes else 0
-        space = ir.Attribute.parse(SHARED)
-        # Whole lines of 16 bytes, since the code generator reads what is aligned as a whole.
-        size, line = prod(shape), max(1, 128 // getattr(element, "width", 64))
-        padded = -(-size // line) * line
-        kind = ir.MemRefType.get([padded], element, memory_space=space)
         i64 = ir.IntegerType.get_signless(64)
         self.op.attributes[name] = ir.IntegerAttr.get(i64, count + 1)
-        memory = self.body.add_argument(kind, self.op.location)
-        if padded > size:
-            self._clear(memory, size, padded)
-        if list(shape) == [padded]:
-            return memory
-        wanted = ir.MemRefType.get(shape, element, memory_space=space)
-        strides = element_strides(wanted)
-        return ir.Operation.create(
-            "memref.reinterpret_cast",
-            results=[wanted],
-            operands=[memory],
-            attributes={
-                "static_offsets": ir.DenseI64ArrayAttr.get([0]),
-                "static_sizes": ir.DenseI64ArrayAttr.get(list(shape)),
-                "static_strides": ir.DenseI64ArrayAttr.get(strides or []),
-                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
-            },
-        ).results[0]
-
-    def _clear(self, memory: ir.Value, begin: int, end: int) -> None:
-        """Zeros from one place to another: what is read in a line with elements is defined."""
-        index = ir.IndexType.get()
-        first, count = (arith.ConstantOp(index, n).result for n in (begin, end - begin))
-        kind = ir.MemRefType(memory.type).element_type
-        zero = ir.Attribute.parse(
-            f"0.0 : {kind}" if isinstance(kind, ir.FloatType) else f"0 : {kind}"
-        )
-        with only_if(arith.CmpIOp(arith.CmpIPredicate.ult, self.thread, count).result):
-            value = ir.Operation.create(
-                "arith.constant", results=[kind], attributes={"value": zero}
-            ).results[0]
-            memref.StoreOp(value, memory, [arith.AddIOp(self.thread, first).result])
+        return self.body.add_argument(kind, self.op.location)
 
 
 @contextmanager

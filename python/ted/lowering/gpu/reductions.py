@@ -14,11 +14,11 @@ from math import prod
 from ted.lowering.gpu.accesses import steps_along
 from ted.lowering.gpu.bodies import Values, Work
 from ted.lowering.gpu.combining import Combiner, combiners
-from ted.lowering.gpu.launching import Launch, launch, only_if
+from ted.lowering.gpu.launching import launch, only_if
 from ted.lowering.gpu.maps import THREADS, linear_thread
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.runs import lanes_along, loads_of_run, moved
-from ted.lowering.gpu.teams import WARP, joined_in_block, joined_in_warp
+from ted.lowering.gpu.teams import WARP, Team, joined_in_warp
 from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import carried_loop, constant
 
@@ -181,7 +181,7 @@ def _teams(whole: Sum, team: int) -> None:
     with launch(blocks, threads) as kernel:
         if team > WARP:
             result, lane = kernel.block, kernel.thread
-            totals = _joined(kernel, whole, result, lane, team, (constant(0), None))
+            totals = _joined(Team(kernel), whole, result, (constant(0), None))
             with only_if(is_zero(lane)):
                 whole.finish(result, totals)
             return
@@ -235,20 +235,19 @@ def _strided(whole: Sum, result: ir.Value, first: ir.Value, end: ir.Value, step:
 Bounds = tuple[ir.Value, "ir.Value | None"]  # of points; None: to the last one
 
 
-def _joined(
-    kernel: Launch, whole: Sum, result: ir.Value, lane: ir.Value, team: int, bounds: Bounds
-) -> Values:
-    """The total of a result by a whole block."""
+def _joined(team: Team, whole: Sum, result: ir.Value, bounds: Bounds) -> Values:
+    """The total of a result by a whole team."""
     begin, end = bounds
     stop = constant(whole.points) if end is None else end
-    totals = _strided(whole, result, plus(begin, times(lane, whole.run)), stop, team)
-    return joined_in_block(kernel, totals, whole.combiners)
+    first = plus(begin, times(team.thread, whole.run))
+    totals = _strided(whole, result, first, stop, team.threads)
+    return team.joined(totals, whole.combiners)
 
 
-def block_result(kernel: Launch, whole: Sum, result: ir.Value) -> None:
-    """One result by all threads of the block."""
-    totals = _joined(kernel, whole, result, kernel.thread, kernel.threads, (constant(0), None))
-    with only_if(is_zero(kernel.thread)):
+def result_of_team(team: Team, whole: Sum, result: ir.Value) -> None:
+    """One result by all threads of a team."""
+    totals = _joined(team, whole, result, (constant(0), None))
+    with only_if(is_zero(team.thread)):
         whole.finish(result, totals)
 
 
@@ -304,7 +303,7 @@ def _row_chunks(whole: Sum, team: int, chunks: int, length: int, put: Put) -> No
     with launch(chunks * whole.results, max(team, WARP)) as kernel:
         chunk, result = delinearized(kernel.block, [chunks, whole.results])
         bounds = _bounds(chunk, length, whole.points)
-        totals = _joined(kernel, whole, result, kernel.thread, max(team, WARP), bounds)
+        totals = _joined(Team(kernel), whole, result, bounds)
         with only_if(is_zero(kernel.thread)):
             put(chunk, result, totals)
 

@@ -1,4 +1,4 @@
-"""A loop over rows -> one kernel, a block for each row, whose temporaries are in shared memory.
+"""A loop over rows -> one kernel, a block or a warp for each row, temporaries in shared memory.
 
 Before: `scf.forall (%i) in (512) { alloc; linalg.generic ...; linalg.generic ... }`
 After: `gpu.launch blocks(512)`: the threads of the block share the points of each operation, and
@@ -15,20 +15,21 @@ from ted.errors import CompileError
 from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.bodies import Work, work_of
 from ted.lowering.gpu.combining import combiners
-from ted.lowering.gpu.launching import Launch, launch, only_if
+from ted.lowering.gpu.launching import launch, only_if
 from ted.lowering.gpu.maps import run_points
 from ted.lowering.gpu.points import below, delinearized, plus, times
-from ted.lowering.gpu.reductions import Sum, block_result, one_result, team_results, whole_sum
+from ted.lowering.gpu.reductions import Sum, one_result, result_of_team, team_results, whole_sum
 from ted.lowering.gpu.runs import lanes_along
 from ted.lowering.gpu.starts import known_starts, structured
-from ted.lowering.gpu.teams import WARP
-from ted.mlir import arith, gpu, ir, memref, scf
+from ted.lowering.gpu.teams import WARP, Team
+from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import constant
 from ted.schedules.memory_roots import VIEWS
 
-MOST_THREADS = 256
-POINTS_OF_A_THREAD = 4
-SHARED_BYTES = 32 << 10  # temporaries beyond go to a buffer with a part for each block
+MOST_THREADS = 1024
+POINTS_OF_A_THREAD = 8
+WARPS = 8  # rows of a block, where a warp is enough for one
+SHARED_BYTES = 32 << 10  # temporaries beyond go to a buffer with a part for each row
 
 
 def map_rows(op: ir.Operation) -> None:
@@ -37,28 +38,32 @@ def map_rows(op: ir.Operation) -> None:
     block = op.regions[0].blocks[0]
     operations = [o.operation for o in block.operations]
     works = [w for w in (work_of(o) for o in operations if structured(o)) if w is not None]
-    points = max((prod(w.extents) for w in works), default=1)
-    threads = min(MOST_THREADS, max(WARP, _warps(points)))
-    places = _places(operations, prod(extents))
-    with launch(prod(extents), threads) as kernel:
-        _Row(kernel, block, places).build(extents)
+    points, rows = max((prod(w.extents) for w in works), default=1), prod(extents)
+    parts = WARPS if points <= WARP * POINTS_OF_A_THREAD and rows > WARPS else 1
+    threads = WARP * parts if parts > 1 else _threads(points)
+    blocks = -(-rows // parts)
+    places = _places(operations, rows, parts)
+    with launch(blocks, threads) as kernel:
+        team = Team(kernel, parts)
+        with only_if(None if blocks * parts == rows else below(team.number, rows)):
+            _Row(team, block, places).build(extents)
 
 
-def _warps(points: int) -> int:
+def _threads(points: int) -> int:
     """Threads for so many points: a power of two, so that totals of warps fill whole vectors."""
     warps = -(-points // (WARP * POINTS_OF_A_THREAD))
-    return WARP << max(0, warps - 1).bit_length()
+    return min(MOST_THREADS, WARP << max(0, warps - 1).bit_length())
 
 
-def _places(operations: list[ir.Operation], blocks: int) -> dict[ir.Operation, ir.Value]:
-    """Buffers, with a part per block, for the temporaries that do not fit into shared memory."""
-    left, found = SHARED_BYTES, {}
+def _places(operations: list[ir.Operation], rows: int, parts: int) -> dict[ir.Operation, ir.Value]:
+    """Buffers, with a part per row, for the temporaries that do not fit into shared memory."""
+    left, found = SHARED_BYTES // parts, {}
     for op in sorted((o for o in operations if o.name == "memref.alloc"), key=lambda o: _bytes(o)):
         if _bytes(op) <= left:
             left -= _bytes(op)
             continue
         kind = ir.MemRefType(op.results[0].type)
-        whole = ir.MemRefType.get([blocks, *kind.shape], kind.element_type)
+        whole = ir.MemRefType.get([rows, *kind.shape], kind.element_type)
         found[op] = memref.AllocOp(whole, [], []).result
     return found
 
@@ -69,16 +74,14 @@ def _bytes(op: ir.Operation) -> int:
 
 
 class _Row:
-    def __init__(
-        self, kernel: Launch, source: ir.Block, places: dict[ir.Operation, ir.Value]
-    ) -> None:
-        self.kernel = kernel
+    def __init__(self, team: Team, source: ir.Block, places: dict[ir.Operation, ir.Value]) -> None:
+        self.team = team
         self.source = source
         self.places = places
         self.known: dict[ir.Value, ir.Value] = {}
 
     def build(self, extents: list[int]) -> None:
-        counters = delinearized(self.kernel.block, extents)
+        counters = delinearized(self.team.number, extents)
         self.known.update(zip(self.source.arguments, counters, strict=True))
         operations = [o.operation for o in self.source.operations][:-1]
         starts = known_starts(operations)
@@ -97,10 +100,10 @@ class _Row:
     def _memory(self, op: ir.Operation) -> ir.Value:
         kind = ir.MemRefType(op.results[0].type)
         if op not in self.places:
-            return self.kernel.shared(kind.shape, kind.element_type)
+            return self.team.shared(kind.shape, kind.element_type)
         rank = len(kind.shape)
         part = memref.subview(
-            self.places[op], [self.kernel.block, *[0] * rank], [1, *kind.shape], [1] * (rank + 1)
+            self.places[op], [self.team.number, *[0] * rank], [1, *kind.shape], [1] * (rank + 1)
         )
         shape = ir.MemRefType(part.type)
         strides, offset = shape.get_strides_and_offset()
@@ -133,7 +136,7 @@ class _Row:
         inherited = tuple(s and self.known.get(s, s) for s in starts)
         self._run(replace(work, starts=inherited))
         copy.erase()
-        gpu.BarrierOp()
+        self.team.wait()
 
     def _run(self, work: Work) -> None:
         if not work.reductions:
@@ -142,12 +145,12 @@ class _Row:
         found = combiners(work)
         results = prod(work.extents[d] for d in work.outer)
         points = prod(work.extents[d] for d in work.reductions)
-        if found is None or points <= WARP // 4 or results >= self.kernel.threads:
+        if found is None or points <= WARP // 4 or results >= self.team.threads:
             self._each(results, lambda k: one_result(work, self._outer(work, k)))
             return
         whole = whole_sum(work, found)
         if results == 1:
-            block_result(self.kernel, whole, constant(0))
+            result_of_team(self.team, whole, constant(0))
             return
         self._by_warps(results, whole)
 
@@ -156,9 +159,9 @@ class _Row:
 
     def _by_warps(self, results: int, whole: Sum) -> None:
         """A warp for each result; every warp goes round equally often, since all lanes shuffle."""
-        warps = self.kernel.threads // WARP
-        warp = arith.DivUIOp(self.kernel.thread, constant(WARP)).result
-        lane = arith.RemUIOp(self.kernel.thread, constant(WARP)).result
+        warps = self.team.threads // WARP
+        warp = arith.DivUIOp(self.team.thread, constant(WARP)).result
+        lane = arith.RemUIOp(self.team.thread, constant(WARP)).result
         rounds = -(-results // warps)
 
         loop = scf.ForOp(constant(0), constant(rounds), constant(1))
@@ -170,7 +173,7 @@ class _Row:
     def _points(self, work: Work) -> None:
         total = prod(work.extents)
         lanes = lanes_along(work, len(work.extents) - 1)
-        lanes = lanes if total >= lanes * self.kernel.threads else 1
+        lanes = lanes if total >= lanes * self.team.threads else 1
         self._each(
             total // lanes,
             lambda k: run_points(work, delinearized(times(k, lanes), work.extents), lanes),
@@ -178,7 +181,7 @@ class _Row:
 
     def _each(self, count: int, body: Callable[[ir.Value], None]) -> None:
         """The threads share `count` things."""
-        thread, threads = self.kernel.thread, self.kernel.threads
+        thread, threads = self.team.thread, self.team.threads
         if count <= threads:
             with only_if(None if count == threads else below(thread, count)):
                 body(thread)

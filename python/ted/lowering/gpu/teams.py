@@ -7,14 +7,124 @@ the warps of a block in order. All threads of a team get the same bits.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
 
+from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.combining import Combiner
 from ted.lowering.gpu.launching import Launch, only_if
-from ted.mlir import arith, gpu, ir, memref
+from ted.lowering.gpu.points import below, plus, times
+from ted.mlir import arith, gpu, ir, memref, nvvm
 from ted.schedules.emit import constant
+from ted.schedules.linalg_contraction import element_strides
 
 WARP = 32
+SHARED = "#gpu.address_space<workgroup>"
+LINE = 16  # bytes
 Values = list[ir.Value]
+
+
+@dataclass(frozen=True)
+class Team:
+    """Threads of a block that work together: all of them, or one warp of several."""
+
+    kernel: Launch
+    parts: int = 1  # teams of the block; more than one: each is a warp
+
+    @property
+    def threads(self) -> int:
+        """Threads of the team."""
+        return self.kernel.threads // self.parts
+
+    @property
+    def thread(self) -> ir.Value:
+        """Number of the thread in its team."""
+        if self.parts == 1:
+            return self.kernel.thread
+        return arith.RemUIOp(self.kernel.thread, constant(WARP)).result
+
+    @property
+    def number(self) -> ir.Value:
+        """Number of the team in the grid."""
+        if self.parts == 1:
+            return self.kernel.block
+        warp = arith.DivUIOp(self.kernel.thread, constant(WARP)).result
+        return plus(times(self.kernel.block, self.parts), warp)
+
+    def wait(self) -> None:
+        """What the team has written to shared memory is there for all of the team."""
+        if self.parts == 1:
+            gpu.BarrierOp()
+            return
+        everyone = arith.ConstantOp(ir.IntegerType.get_signless(32), -1).result
+        nvvm.SyncWarpOp(everyone)
+
+    def joined(self, totals: Values, combiners: Sequence[Combiner]) -> Values:
+        """Totals of all threads of the team, in each of them."""
+        totals = joined_in_warp(totals, combiners, WARP)
+        warps = self.threads // WARP
+        if warps == 1:
+            return totals
+        memories = [self.shared([warps], c.kind) for c in combiners]
+        lane = arith.RemUIOp(self.thread, constant(WARP)).result
+        warp = arith.DivUIOp(self.thread, constant(WARP)).result
+        first = arith.CmpIOp(arith.CmpIPredicate.eq, lane, constant(0)).result
+        with only_if(first):
+            for total, memory in zip(totals, memories, strict=True):
+                memref.StoreOp(total, memory, [warp])
+        self.wait()
+        results = []
+        for combiner, memory in zip(combiners, memories, strict=True):
+            total = memref.LoadOp(memory, [constant(0)]).result
+            for k in range(1, warps):
+                total = combiner.join(total, memref.LoadOp(memory, [constant(k)]).result)
+            results.append(total)
+        return results
+
+    def shared(self, shape: Sequence[int], element: ir.Type) -> ir.Value:
+        """Memory that the team shares; to be written and waited for before use."""
+        space = ir.Attribute.parse(SHARED)
+        # Whole lines of 16 bytes, since the code generator reads what is aligned as a whole.
+        size, line = prod(shape), max(1, LINE // byte_width(element))
+        padded = -(-size // line) * line
+        flat = self._part(ir.MemRefType.get([padded], element, memory_space=space))
+        if padded > size:
+            self._clear(flat, size, padded)
+        if list(shape) == [padded]:
+            return flat
+        wanted = ir.MemRefType.get(shape, element, memory_space=space)
+        return ir.Operation.create(
+            "memref.reinterpret_cast",
+            results=[wanted],
+            operands=[flat],
+            attributes={
+                "static_offsets": ir.DenseI64ArrayAttr.get([0]),
+                "static_sizes": ir.DenseI64ArrayAttr.get(list(shape)),
+                "static_strides": ir.DenseI64ArrayAttr.get(element_strides(wanted) or []),
+                "operandSegmentSizes": ir.DenseI32ArrayAttr.get([1, 0, 0, 0]),
+            },
+        ).results[0]
+
+    def _part(self, kind: ir.MemRefType) -> ir.Value:
+        if self.parts == 1:
+            return self.kernel.attribution(kind)
+        size = prod(kind.shape) * byte_width(kind.element_type)
+        byte = ir.IntegerType.get_signless(8)
+        space = kind.memory_space
+        whole = ir.MemRefType.get([self.parts * size], byte, memory_space=space)
+        warp = arith.DivUIOp(self.kernel.thread, constant(WARP)).result
+        return memref.ViewOp(kind, self.kernel.attribution(whole), times(warp, size), []).result
+
+    def _clear(self, memory: ir.Value, begin: int, end: int) -> None:
+        """Zeros from one place to another: what is read in a line with elements is defined."""
+        kind = ir.MemRefType(memory.type).element_type
+        number = "0.0" if isinstance(kind, ir.FloatType) else "0"
+        zero = ir.Attribute.parse(f"{number} : {kind}")
+        with only_if(below(self.thread, end - begin)):
+            value = ir.Operation.create(
+                "arith.constant", results=[kind], attributes={"value": zero}
+            ).results[0]
+            memref.StoreOp(value, memory, [plus(self.thread, begin)])
 
 
 def joined_in_warp(totals: Values, combiners: Sequence[Combiner], lanes: int) -> Values:
@@ -25,29 +135,6 @@ def joined_in_warp(totals: Values, combiners: Sequence[Combiner], lanes: int) ->
         totals = [c.join(t, o) for c, t, o in zip(combiners, totals, others, strict=True)]
         offset //= 2
     return totals
-
-
-def joined_in_block(kernel: Launch, totals: Values, combiners: Sequence[Combiner]) -> Values:
-    """Totals of all threads of the block, in each of them."""
-    totals = joined_in_warp(totals, combiners, WARP)
-    warps = kernel.threads // WARP
-    if warps == 1:
-        return totals
-    memories = [kernel.shared([warps], c.kind) for c in combiners]
-    lane = arith.RemUIOp(kernel.thread, constant(WARP)).result
-    warp = arith.DivUIOp(kernel.thread, constant(WARP)).result
-    first = arith.CmpIOp(arith.CmpIPredicate.eq, lane, constant(0)).result
-    with only_if(first):
-        for total, memory in zip(totals, memories, strict=True):
-            memref.StoreOp(total, memory, [warp])
-    gpu.BarrierOp()
-    results = []
-    for combiner, memory in zip(combiners, memories, strict=True):
-        total = memref.LoadOp(memory, [constant(0)]).result
-        for k in range(1, warps):
-            total = combiner.join(total, memref.LoadOp(memory, [constant(k)]).result)
-        results.append(total)
-    return results
 
 
 def shuffled(value: ir.Value, offset: int) -> ir.Value:
