@@ -205,7 +205,9 @@ class EmulatedDriver:
         return self._give(place, self.current.pop()) if self.current else INVALID_VALUE
 
     def cuCtxSynchronize(self) -> int:
-        """Do everything that is waiting."""
+        """Do everything that is waiting; not while something is captured."""
+        if any(stream.recording is not None for stream in self._streams.values()):
+            return CAPTURE_UNSUPPORTED
         for stream in list(self._streams):
             self._drain(stream)
         return self._status()

@@ -113,6 +113,22 @@ def test_an_index_out_of_range_in_a_replay_is_reported(gpu) -> None:
         y.numpy()
 
 
+def test_programs_may_be_loaded_and_dropped_while_calls_are_recorded(gpu) -> None:
+    dropped, x = Program(picking()), device_array(X, context=gpu[1])
+    dropped(1)
+    with capture() as graph:
+        f, g = Program(program()), Program(picking())  # with constants and an error flag
+        (y,) = f(x)
+        (z,) = g(2)
+        del dropped
+        gc.collect()
+        assert len(gpu[1].postponed) == 3  # module, constants, error flag
+    assert not gpu[1].postponed
+    graph.replay()
+    np.testing.assert_array_equal(y.numpy(), 6 * X)
+    assert z.numpy() == 3.0
+
+
 def test_an_error_inside_of_a_capture_comes_through(gpu) -> None:
     f, x = Program(program()), device_array(X, context=gpu[1])
     with pytest.raises(ExecutionError, match="expected 1 arguments"), capture() as graph:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 
 import numpy as np
 import pytest
@@ -252,3 +253,38 @@ def test_a_machine_function_is_what_the_protocol_asks_for() -> None:
 
     wanted = {n for n in vars(Machine) if not n.startswith("_")}
     assert wanted <= set(dir(PythonMachine))
+
+
+def test_threads_call_one_program_on_streams_of_their_own(gpu) -> None:
+    f, results = Program(program()), {}
+
+    def work(number: int) -> None:
+        with Stream():
+            x = device_array(number * X, context=gpu[1])
+            for _ in range(20):
+                (results[number],) = f(x)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, y in results.items():
+        np.testing.assert_array_equal(y.numpy(), 6 * number * X)
+
+
+def test_foreign_arrays_that_are_not_done_do_not_pile_up(gpu) -> None:
+    f, x = Program(program()), device_array(X, context=gpu[1])
+    for _ in range(5):
+        f(Foreign(x))
+    assert len(gpu[1]._retiring) == 5
+    gpu[0].cuCtxSynchronize()
+    f(Foreign(x))
+    assert len(gpu[1]._retiring) <= 1
+
+
+class Foreign:
+    """An array of a library that ted does not know."""
+
+    def __init__(self, array: DeviceArray) -> None:
+        self.__cuda_array_interface__ = array.__cuda_array_interface__

@@ -8,6 +8,7 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ted.errors import ExecutionError
@@ -49,6 +50,8 @@ class Context:
         self.memory = MemoryPool(driver)
         self.flags: weakref.WeakSet[Any] = weakref.WeakSet()  # error flags of loaded programs
         self.idle_streams: list[int] = []
+        self.captures = 0  # graphs that are being recorded, by any thread
+        self.postponed: list[Callable[[], None]] = []  # what waits for their end
         self._retiring: deque[tuple[int, list[Any]]] = deque()
         self.here = _Here()
 
@@ -108,6 +111,19 @@ class Context:
             if not self._retiring:
                 break
 
+    def begin_capture(self, graph: Any) -> None:
+        """Calls of this thread go into a graph from here on."""
+        self.here.capture = graph
+        self.captures += 1
+
+    def end_capture(self) -> None:
+        """Undo `begin_capture`, and do what has waited for it."""
+        self.here.capture = None
+        self.captures -= 1
+        while self.postponed and not self.captures:
+            with contextlib.suppress(DriverError), self:
+                self.postponed.pop()()
+
     def synchronize(self) -> None:
         """Wait for all work of the device.
 
@@ -132,6 +148,9 @@ def when_gone(owner: Any, context: Context, release: Callable[..., None], *value
 
 
 def _release(context: Context, release: Callable[..., None], *values: Any) -> None:
+    if context.captures:  # to wait for the device would end them
+        context.postponed.append(partial(release, *values))
+        return
     with contextlib.suppress(DriverError), context:  # a device that failed has nothing left to keep
         release(*values)
 

@@ -25,7 +25,7 @@ class ErrorFlag:
         self._block = context.memory.allocate(ERROR_BYTES, 0)
         self._host = context.driver.handle("cuMemHostAlloc", ERROR_BYTES, 0)
         self._words = (ctypes.c_int64 * ERROR_WORDS).from_address(self._host)
-        self._clear()
+        self._zero()
         context.flags.add(self)
         when_gone(self, context, _release, context, self._block, self._host)
 
@@ -46,12 +46,13 @@ class ErrorFlag:
         code, value = self._words[0], self._words[1]
         if code == 0:
             return
-        self._clear()
+        if not self._context.captures:
+            self._context.driver.cuCtxSynchronize()  # copies of the words may be under way
+        self._zero()
         raise ExecutionError(self._checks[code - 1].text(self._function, value))
 
-    def _clear(self) -> None:
+    def _zero(self) -> None:
         driver = self._context.driver
-        driver.cuCtxSynchronize()
         driver.cuMemsetD8Async(self.pointer, 0, ERROR_BYTES, 0)
         driver.cuStreamSynchronize(0)
         ctypes.memset(self._host, 0, ERROR_BYTES)

@@ -42,15 +42,17 @@ class Graph:
         with self.context:
             self.context.driver.cuStreamBeginCapture_v2(self.stream, CAPTURE_RELAXED)
         self._stream.__enter__()
-        self.context.here.capture = self
+        self.context.begin_capture(self)
         return self
 
     def __exit__(self, kind: Any, *_: object) -> None:
-        self.context.here.capture = None
         self._stream.__exit__()
         driver = self.context.driver
         with self.context:
-            recorded = self._end(kind is not None)
+            try:
+                recorded = self._end(kind is not None)
+            finally:
+                self.context.end_capture()
             if recorded and kind is None:
                 self._executable = driver.handle("cuGraphInstantiateWithFlags", recorded, 0)
             if recorded:
