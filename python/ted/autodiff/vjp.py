@@ -39,6 +39,7 @@ from ted.ir.scalar import (
     div,
     load,
     replace_nodes,
+    rewrite,
     select,
     weight,
 )  # fmt: skip
@@ -217,11 +218,26 @@ def _argument(tensor: Tensor, equation: Equation) -> Tensor:
 
 
 def _reuse_value(tensor: Tensor, equation: Equation, g: Expr) -> Expr:
-    """Read the stored result instead of evaluating the body again inside its adjoint."""
+    """Read the stored result instead of evaluating the body again inside its adjoint.
+
+    Of a body `where(c, a, b)` also instead of `a`, where `c` holds.
+    """
+    body = equation.body
     stored = len(tensor.equations) == 1 and equation.combiner == "set"
-    if not stored or equation.parallel != equation.rank or weight(equation.body) == 0:
+    if not stored or equation.parallel != equation.rank or weight(body) == 0:
         return g
-    return replace_nodes(g, {equation.body: load(tensor, equation.write)})
+    value = load(tensor, equation.write)
+    g = replace_nodes(g, {body: value})
+    if body.op != "select" or weight(body.args[1]) == 0:
+        return g
+    condition, chosen, _ = body.args
+
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        if node.op != "select" or node.args[0] is not condition:
+            return None
+        return select(args[0], replace_nodes(args[1], {chosen: value}), args[2])
+
+    return rewrite([g], visit)[0]
 
 
 def _started(

@@ -11,15 +11,17 @@ from ted.autodiff.vjp import Override, vjp
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
 from ted.ir.remarks import Remark, collected
+from ted.transforms.guarded_producers import mask_guarded_producers
 from ted.transforms.preparation import Overrides, no_overrides, prepare
 from ted.transforms.ted_inline_pointwise import inline_pointwise
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 from ted.transforms.ted_simplify import simplify
 from ted.transforms.ted_split_dims import split_dims
 
-# Guards first, while producers are still pointwise; divisions before anything asks isl; combiners
-# last, since a product tree introduces reads that need no further preparation.
-PREPARATION = (inline_pointwise, split_dims, expand_combiners)
+# Guards first, while producers are still pointwise, and masks for what cannot be inlined; divisions
+# before anything asks isl; combiners last, since a product tree introduces reads that need no
+# further preparation.
+PREPARATION = (inline_pointwise, mask_guarded_producers, split_dims, expand_combiners)
 # Tangents are selected, not multiplied, and no read is inverted: only combiners are in the way.
 FORWARD_PREPARATION = (expand_combiners,)
 

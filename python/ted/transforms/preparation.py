@@ -33,10 +33,11 @@ class Prepared:
     overrides: Mapping[Tensor, Override]
     origin: Mapping[Tensor, Tensor]  # prepared -> original of the same value
     became: Mapping[Tensor, Tensor]  # original -> prepared
+    stages: Mapping[Tensor, Tensor]  # what a stage made of it on the way -> original
 
     def restored(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """Tensors computed from the prepared system as computed from the original one."""
-        back = {new: old for new, old in self.origin.items() if new is not old}
+        back = {new: old for new, old in {**self.stages, **self.origin}.items() if new is not old}
         return substituted(tensors, back)
 
 
@@ -47,9 +48,11 @@ def prepare(system: System, stages: Sequence[Stage], overrides: Overrides) -> Pr
     roots = (*system.outputs, *(d for o in own.values() for d in o.dependencies))
     prepared = replace(system, outputs=roots)
     became = {t: t for t in topological(roots)}
+    passed: dict[Tensor, Tensor] = {}
     for stage in (lambda s: _cut(s, own), *stages):
         prepared, step = stage(prepared)
         became = {old: step.get(new, new) for old, new in became.items()}
+        passed.update((new, old) for old, new in reversed(became.items()))
     results = prepared.outputs[: len(system.outputs)]
     inputs = tuple(became.get(t, t) for t in system.inputs)
     return Prepared(
@@ -60,6 +63,7 @@ def prepare(system: System, stages: Sequence[Stage], overrides: Overrides) -> Pr
         },
         {new: old for old, new in reversed(became.items())},
         became,
+        passed,
     )
 
 

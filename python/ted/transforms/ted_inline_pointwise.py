@@ -5,7 +5,8 @@ Before: s[i] = sqrt(x[i])            After: y[i] = where(x[i] > 0, sqrt(x[i]), 0
 
 The derivative of the guarded form is selected by the condition, so it is 0 where x is 0 or
 negative; differentiating s by itself would give 0 * inf.  Consumers that read s without a
-condition keep reading the tensor, and so do all consumers of a tensor of a recurrence.
+condition keep reading the tensor, and so do all consumers of a tensor of a recurrence, and those
+that would evaluate it too often (see `guarded_producers.py`).
 """
 
 from __future__ import annotations
@@ -58,18 +59,19 @@ def _guarded_reads(body: Expr, points: int) -> set[Expr]:
         if conditions[read] is not TRUE
         and reads_data(conditions[read])
         and points <= EVALUATIONS * max(read.attr.size, 1)
-        and _has_unbounded_slope(read.attr, MAX_DEPTH)
+        and _is_map(read.attr)
+        and has_unbounded_slope(read.attr)
     }
 
 
-def _has_unbounded_slope(tensor: Tensor, depth: int) -> bool:
-    """Whether a map, or a map that it reads, applies an operation of unbounded derivative."""
-    if depth == 0 or not _is_map(tensor):
+def has_unbounded_slope(tensor: Tensor, depth: int = MAX_DEPTH) -> bool:
+    """Whether a map or a sum, or one that it reads, has an operation of unbounded derivative."""
+    if depth == 0 or not (_is_map(tensor) or _is_sum(tensor)):
         return False
     body = tensor.equations[0].body
     if any(n.op in UNBOUNDED for n in postorder(body)):
         return True
-    return any(_has_unbounded_slope(r.attr, depth - 1) for r in loads(body))
+    return any(has_unbounded_slope(r.attr, depth - 1) for r in loads(body))
 
 
 def _is_map(tensor: Tensor) -> bool:
@@ -80,6 +82,15 @@ def _is_map(tensor: Tensor) -> bool:
     pointwise = equation.combiner == "set" and equation.parallel == equation.rank
     computes = equation.covers(tensor.shape) and reads_data(equation.body)
     return pointwise and computes and not reads_itself(tensor)
+
+
+def _is_sum(tensor: Tensor) -> bool:
+    """One equation that adds values to every element."""
+    if len(tensor.equations) != 1 or not tensor.dtype.is_float or tensor.fill != 0:
+        return False
+    (equation,) = tensor.equations
+    sums = equation.combiner == "add" and not equation.is_scatter and reads_data(equation.body)
+    return sums and not reads_itself(tensor)
 
 
 def _inlined(body: Expr, guarded: set[Expr]) -> Expr:
