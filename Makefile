@@ -4,6 +4,7 @@
 #   make demo    train a network on real data with derived gradients
 #   make test    lint, types, IR tests and the fast tests (import contracts are one of them)
 #   make slow    the sweeps that `make test` leaves out
+#   make fuzz    2,000 random systems at orders 1 and 2; FIRST= and COUNT= choose seeds
 #   make check   the tests alone; make lint: the linters alone; make format: rewrite the sources
 #   make bench   measure; make clean: remove what was built, and the environment
 #
@@ -28,7 +29,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # $(call missing,what,package): ends the run, naming what to install.
 missing = { echo "ted: $(1) is missing; install it with: sudo apt-get install $(2)" >&2; exit 1; }
 
-.PHONY: demo test slow check lint types contracts format unit ir bench clean help prerequisites
+.PHONY: demo test slow fuzz check lint types contracts format unit ir bench clean help prerequisites
 .DEFAULT_GOAL := help
 
 help:
@@ -85,6 +86,12 @@ unit: $(TEST_READY)
 
 slow: $(TEST_READY)
 	$(RUN) -m pytest -q -n $(JOBS) -m slow
+
+FIRST ?= 0
+COUNT ?= 2000
+
+fuzz: $(TEST_READY)
+	$(RUN) test/fuzz/campaign.py --first $(FIRST) --count $(COUNT)
 
 bench: $(BENCH_READY)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script; done

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ted.autodiff.combiners import expand_combiners
-from ted.autodiff.vjp import vjp
-from ted.ir.equations import System, Tensor
+from fuzz.campaign import scatter_gradients
+from ted.ir.equations import Tensor
 from ted.testing import check_grads
 from ted.testing.random_programs import RandomProgram, random_program
 from ted.testing.tracing import interpreted
@@ -19,17 +18,6 @@ FAST_BLOCKS, SLOW_BLOCKS = 12, 60
 
 def blocks(first: int, last: int) -> list[range]:
     return [range(b * BLOCK, (b + 1) * BLOCK) for b in range(first, last)]
-
-
-def scatter_gradients(system: System, heads: list[Tensor]) -> list[Tensor]:
-    """The gradients straight from the reverse sweep: every equation writes where its primal read.
-
-    This is the definition; nothing was inverted, split or simplified.
-    """
-    expanded, became = expand_combiners(system)
-    adjoints = vjp(expanded, heads).adjoints
-    zero = {t: Tensor(f"d{t.name}", t.shape, t.dtype, 0) for t in system.inputs}
-    return [adjoints.get(became.get(t, t), zero[t]) for t in system.inputs]
 
 
 def check_forms(program: RandomProgram, seed: int) -> None:

@@ -170,9 +170,9 @@ class RandomProgram:
     arrays: tuple[Array, ...]
 
 
-def random_program(seed: int) -> RandomProgram:
+def random_program(seed: int, fewest_reads: int = 1) -> RandomProgram:
     """One to four equations; later ones read earlier results and fresh inputs."""
-    builder = _ProgramBuilder(seed)
+    builder = _ProgramBuilder(seed, fewest_reads)
     for k in range(builder.maps.random.choice([1, 2, 2, 3, 4])):
         builder.equation(f"T{k}")
     outputs = [t for t in builder.results if t not in builder.used]
@@ -183,8 +183,9 @@ def random_program(seed: int) -> RandomProgram:
 
 
 class _ProgramBuilder:
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, fewest_reads: int) -> None:
         self.maps = MapGenerator(seed)
+        self.fewest_reads = fewest_reads
         self.inputs: list[Tensor] = []
         self.results: list[Tensor] = []
         self.used: set[Tensor] = set()
@@ -221,7 +222,8 @@ class _ProgramBuilder:
     def body(self, extents: tuple[int, ...], where: Condition) -> Expr:
         """An expression of one to three reads."""
         choose = self.maps.random
-        values = [self.read(extents, where) for _ in range(choose.choice([1, 2, 2, 3]))]
+        count = max(choose.choice([1, 2, 2, 3]), self.fewest_reads)
+        values = [self.read(extents, where) for _ in range(count)]
         result = self.unary(values[0])
         for value in values[1:]:
             result = self.binary(result, self.unary(value))
