@@ -182,8 +182,10 @@ def arrays(found: Problem, seed: int = 0) -> dict[str, np.ndarray]:
     """Random contents of A, B and C."""
     generator = np.random.default_rng(seed)
     filled = {}
-    for side in "abc":
-        operand = getattr(found, side)
+    inputs = () if found.finish is None else found.finish.inputs
+    operands = {side: getattr(found, side) for side in "abc"}
+    operands |= {f"input {k}": operand for k, operand in enumerate(inputs)}
+    for side, operand in operands.items():
         kind = KINDS[operand.element]
         whole = np.issubdtype(np.dtype(kind), np.integer)
         values = generator.integers(-9, 9, operand.size) if whole else None
@@ -221,10 +223,12 @@ def _encoded(found: TensorMap, address: int) -> ptx.TensorMap:
     )
 
 
-def check(chosen: Plan, found: Problem, seed: int = 0, **settings: Any) -> None:
+def check(chosen: Plan, found: Problem, seed: int = 0, finish: Any = None, **settings: Any) -> None:
     """Run the kernels of a plan and compare with sums in float64.
 
     The bound: each factor rounded as the template says, one rounding per addition, one at the end.
+    `finish` is what the problem's finish computes, of slope 1 at most in its sum, with one rounding
+    of its own.
     """
     given = arrays(found, seed)
     actual = run(build(chosen), given, **settings).astype(np.float64)
@@ -235,7 +239,10 @@ def check(chosen: Plan, found: Problem, seed: int = 0, **settings: Any) -> None:
     depth = chosen.gemm.k + chosen.splits + 1
     bound = (depth + 1) * ROUNDING[found.accumulator] * sizes
     bound += 2 * ROUNDING["tf32"] * sizes if chosen.tf32 else 0.0
-    bound += 1.01 * ROUNDING[found.c.element] * np.abs(expected)
+    if finish is not None:
+        inputs = [_at_results(found, k, given[f"input {k}"]) for k in range(len(given) - 3)]
+        expected = finish(expected, *inputs)
+    bound += 2.02 * ROUNDING[found.c.element] * np.abs(expected)
     worst = np.max(np.abs(actual - expected) - bound)
     assert worst <= 0, f"off by {worst} more than the bound"
 
@@ -257,3 +264,17 @@ def _reference(found: Problem, given: dict[str, np.ndarray]) -> tuple[np.ndarray
     np.add.at(expected, places["c"], products)
     np.add.at(sizes, places["c"], np.abs(products))
     return expected, sizes
+
+
+def _at_results(found: Problem, number: int, array: np.ndarray) -> np.ndarray:
+    """An input of the finish, as large as C: its element for each of C's."""
+    assert found.finish is not None
+    points = np.indices([dim.extent for dim in found.dims]).reshape(len(found.dims), -1)
+    source = found.finish.inputs[number].offset + np.zeros(points.shape[1], np.int64)
+    target = found.c.offset + np.zeros(points.shape[1], np.int64)
+    for point, dim, step in zip(points, found.dims, found.finish.steps[number], strict=True):
+        source += point * step
+        target += point * dim.c
+    values = np.zeros(found.c.size)
+    values[target] = array.astype(np.float64)[source]
+    return values

@@ -82,12 +82,15 @@ def _declined(gemm: Gemm, chip: str) -> str | None:
         return f"factors of two types, {gemm.a.element} and {gemm.b.element}"
     if gemm.m == 1 or gemm.n == 1:
         return "a matrix times a vector: nothing is used twice"
-    if gemm.a.bytes >= 4:
-        if not gemm.a.element == gemm.c.element == gemm.accumulator:
-            return f"{gemm.a.element} summed in {gemm.accumulator} to {gemm.c.element}"
-        return None
-    if gemm.accumulator != "f32" or gemm.c.element not in ("f32", gemm.a.element):
+    if gemm.finish is not None and gemm.accumulate:
+        return "a finish of sums that are added to others"
+    wanted = gemm.a.element if gemm.a.bytes >= 4 else "f32"
+    results = ("f32", gemm.a.element) if gemm.a.bytes < 4 else (gemm.a.element,)
+    known = gemm.finish is not None or gemm.c.element in results
+    if gemm.accumulator != wanted or not known:
         return f"{gemm.a.element} summed in {gemm.accumulator} to {gemm.c.element}"
+    if gemm.a.bytes >= 4:
+        return None
     if _capability(chip) < 80:
         return f"{gemm.a.element} on {chip}, whose tensor cores are another generation's"
     return None
@@ -107,38 +110,45 @@ def emit(chosen: Plan, module: ir.Operation, name: str) -> list[Launch]:
     threads = template.threads(chosen)
     blocks = template.grid(chosen, processors(chosen.chip))
     partial = chosen.splits > 1
-    space = _workspace_type(chosen) if partial else operand_type(chosen.gemm.c)
+    kinds, names = _results(chosen)
+    if partial:
+        kinds, names = [_workspace_type(chosen)], ["workspace"]
 
     def body(memories: Sequence[Any]) -> None:
         template.build(chosen, memories, partial=partial, blocks=blocks)
 
-    types = [*template.argument_types(chosen), space]
+    types = [*template.argument_types(chosen), *kinds]
     kernel(module, name, types, threads, template.registers(chosen), body)
-    goal = "workspace" if partial else "c"
     launches = [
         Launch(
             name,
             (blocks, 1, 1),
             (threads, 1, 1),
             template.shared_bytes(chosen),
-            (*template.arguments(chosen), goal),
+            (*template.arguments(chosen), *names),
         )
     ]
     if partial:
-        launches.append(_emit_second_stage(chosen, module, f"{name}_sum", space))
+        launches.append(_emit_second_stage(chosen, module, f"{name}_sum"))
     return launches
 
 
-def _emit_second_stage(
-    chosen: Plan, module: ir.Operation, name: str, space: ir.MemRefType
-) -> Launch:
+def _emit_second_stage(chosen: Plan, module: ir.Operation, name: str) -> Launch:
     def body(memories: Sequence[Memory]) -> None:
         reduce_splits.build(chosen, memories)
 
     threads, registers = reduce_splits.THREADS, reduce_splits.REGISTERS
-    kernel(module, name, [space, operand_type(chosen.gemm.c)], threads, registers, body)
+    kinds, names = _results(chosen)
+    kernel(module, name, [_workspace_type(chosen), *kinds], threads, registers, body)
     grid = (reduce_splits.blocks(chosen), 1, 1)
-    return Launch(name, grid, (threads, 1, 1), 0, ("workspace", "c"))
+    return Launch(name, grid, (threads, 1, 1), 0, ("workspace", *names))
+
+
+def _results(chosen: Plan) -> tuple[list[ir.MemRefType], list[str]]:
+    """Types and names of the parameters for C and for the inputs of the finish."""
+    inputs = () if chosen.gemm.finish is None else chosen.gemm.finish.inputs
+    kinds = [operand_type(chosen.gemm.c), *map(operand_type, inputs)]
+    return kinds, ["c", *(f"input {k}" for k in range(len(inputs)))]
 
 
 def _workspace_type(chosen: Plan) -> ir.MemRefType:

@@ -31,8 +31,8 @@ class Launch:
     """One kernel launch: what the host has to know.
 
     `arguments` name the kernel's parameters in order: 'a', 'b', 'c' are the operands of the
-    problem as it was given, 'workspace' is device memory of `Plan.workspace_bytes`, a `TensorMap`
-    is passed by value.
+    problem as it was given, 'input 0' and so on those of its finish, 'workspace' is device memory
+    of `Plan.workspace_bytes`, a `TensorMap` is passed by value.
     """
 
     symbol: str

@@ -93,7 +93,7 @@ def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int)
     feeds = _feeds(plan, share, memories, thread)
     lanes = _lanes(plan, thread)
     sums = _multiply_all(plan, feeds, lanes, steps_of_split(plan, share.split))
-    goal = target(plan, share, memories[2], partial=partial)
+    goal = target(plan, share, memories[2:], partial=partial)
     store_runs(goal, _runs(plan, share, lanes, sums), (plan.tiling.rows, plan.tiling.columns))
 
 

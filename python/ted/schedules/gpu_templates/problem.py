@@ -41,11 +41,24 @@ class Operand:
 
 
 @dataclass(frozen=True)
+class Finish:
+    """What becomes of each sum before it is stored: a bias, an activation, a rounding.
+
+    `body` is the text of a module with one function, which takes a sum and an element of each input
+    and returns the element of C; `steps` are the strides of each input, one per dim of the problem.
+    """
+
+    body: str
+    inputs: tuple[Operand, ...] = ()
+    steps: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Problem:
     """`C[..] (+)= sum A[..] * B[..]`: dims with their strides in A, B, C, and the operands.
 
     The sum is taken in `accumulator` and rounded to C's type once; `accumulate` adds it to what C
-    holds.
+    holds; `finish` computes from it what is stored.
     """
 
     dims: tuple[Dim, ...]
@@ -54,6 +67,21 @@ class Problem:
     c: Operand
     accumulator: str = "f32"
     accumulate: bool = False
+    finish: Finish | None = None
+
+
+@dataclass(frozen=True)
+class FinishedDim(Dim):
+    """A dim with its strides in the inputs of a finish."""
+
+    inputs: tuple[int, ...] = ()
+
+    def contains(self, inner: Dim) -> bool:
+        """Whether this dim continues `inner` in all operands."""
+        assert isinstance(inner, FinishedDim), "all dims of a problem are alike"
+        together = zip(self.inputs, inner.inputs, strict=True)
+        continued = all(mine == theirs * inner.extent for mine, theirs in together)
+        return continued and super().contains(inner)
 
 
 @dataclass(frozen=True)
@@ -88,16 +116,26 @@ class Layout:
         return all(stride % width == 0 for _, stride in self.groups[:-1])
 
 
-def layout(dims: tuple[Dim, ...], operand: str) -> Layout:
-    """The layout of an operand ('a', 'b' or 'c') along the index made of the dims."""
+def layout(dims: tuple[Dim, ...], operand: str | int) -> Layout:
+    """The layout of an operand along the index made of the dims.
+
+    An operand is 'a', 'b' or 'c', or the number of an input of the finish.
+    """
     groups: list[tuple[int, int]] = []
     for dim in reversed(dims):
-        stride = getattr(dim, operand)
+        stride = _stride(dim, operand)
         if groups and stride == groups[0][1] * groups[0][0]:
             groups[0] = (dim.extent * groups[0][0], groups[0][1])
         else:
             groups.insert(0, (dim.extent, stride))
     return Layout(tuple(groups))
+
+
+def _stride(dim: Dim, operand: str | int) -> int:
+    if isinstance(operand, str):
+        return getattr(dim, operand)
+    assert isinstance(dim, FinishedDim), "a problem with a finish has such dims"
+    return dim.inputs[operand]
 
 
 @dataclass(frozen=True)
@@ -117,6 +155,7 @@ class Gemm:
     accumulator: str
     accumulate: bool
     swapped: bool
+    finish: Finish | None = None
 
     @property
     def m(self) -> int:
@@ -138,21 +177,27 @@ class Gemm:
         """Matrix products."""
         return prod(dim.extent for dim in self.batch)
 
-    def layouts(self, operand: str) -> tuple[Layout, Layout, Layout]:
+    def layouts(self, operand: str | int) -> tuple[Layout, Layout, Layout]:
         """Of an operand: along the batch, along its outer index and along its inner one.
 
-        A is (m, k), B is (k, n), C is (m, n).
+        A is (m, k), B is (k, n), C and the inputs of the finish are (m, n).
         """
         outer, inner = {
             "a": (self.rows, self.reduction),
             "b": (self.reduction, self.columns),
-            "c": (self.rows, self.columns),
-        }[operand]
+        }.get(str(operand), (self.rows, self.columns))
         return layout(self.batch, operand), layout(outer, operand), layout(inner, operand)
 
-    def width(self, operand: str, *, inner: bool, limit: int = ACCESS_BYTES) -> int:
+    def memory(self, operand: str | int) -> Operand:
+        """An operand."""
+        if isinstance(operand, str):
+            return getattr(self, operand)
+        assert self.finish is not None, "only a finish has inputs"
+        return self.finish.inputs[operand]
+
+    def width(self, operand: str | int, *, inner: bool, limit: int = ACCESS_BYTES) -> int:
         """Elements that one access along the inner (or outer) index of an operand may move."""
-        memory: Operand = getattr(self, operand)
+        memory = self.memory(operand)
         batch, first, second = self.layouts(operand)
         along, across = (second, first) if inner else (first, second)
         width = limit // memory.bytes
@@ -177,8 +222,16 @@ class Gemm:
 
 def as_gemm(problem: Problem) -> Gemm:
     """The problem with dims sorted by role and ordered for wide accesses."""
-    swapped = _columns_are_in_a(problem.dims)
-    found = classify(swap_inputs(problem.dims) if swapped else problem.dims)
+    dims = problem.dims
+    if problem.finish is not None:
+        dims = tuple(
+            FinishedDim(
+                d.extent, d.a, d.b, d.c, d.reduction, tuple(s[k] for s in problem.finish.steps)
+            )
+            for k, d in enumerate(dims)
+        )
+    swapped = _columns_are_in_a(dims)
+    found = classify(swap_inputs(dims) if swapped else dims)
     a, b = (problem.b, problem.a) if swapped else (problem.a, problem.b)
     rows, columns, batch = (
         tuple(sorted(dims, key=lambda dim: -abs(dim.c)))
@@ -187,7 +240,7 @@ def as_gemm(problem: Problem) -> Gemm:
     candidates = [
         Gemm(
             batch, rows, columns, reduction, a, b, problem.c,
-            problem.accumulator, problem.accumulate, swapped,
+            problem.accumulator, problem.accumulate, swapped, problem.finish,
         )
         for reduction in _orders(found.reduction)
     ]  # fmt: skip

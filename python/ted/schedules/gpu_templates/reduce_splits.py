@@ -13,8 +13,8 @@ from ted.schedules import ring
 from ted.schedules.gpu_templates import numbers
 from ted.schedules.gpu_templates.kernels import Memory, when
 from ted.schedules.gpu_templates.problem import ELEMENT_BYTES
-from ted.schedules.gpu_templates.results import Run, Target, store_runs
-from ted.schedules.gpu_templates.schedule import Plan
+from ted.schedules.gpu_templates.results import Run, store_runs
+from ted.schedules.gpu_templates.schedule import Plan, final_target
 
 THREADS = 256
 REGISTERS = 64
@@ -37,7 +37,7 @@ def blocks(plan: Plan) -> int:
 def build(plan: Plan, memories: Sequence[Memory]) -> None:
     """The body of the kernel."""
     gemm = plan.gemm
-    workspace, c = memories
+    workspace = memories[0]
     size = gemm.batches * gemm.m * gemm.n
     run = width(plan)
     place = numbers.add(numbers.scale(numbers.block(), THREADS), numbers.thread())
@@ -48,11 +48,7 @@ def build(plan: Plan, memories: Sequence[Memory]) -> None:
         for split in range(1, plan.splits):
             total = ring.add(total, workspace.load(numbers.add(position, split * size), run))
         number = numbers.divide(position, gemm.n)
-        batch, rows, columns = gemm.layouts("c")
-        base = numbers.add(gemm.c.offset, numbers.offset(numbers.divide(number, gemm.m), batch))
-        goal = Target(
-            c, base, rows, columns, gemm.m, gemm.n, gemm.width("c", inner=True), gemm.accumulate
-        )
+        goal = final_target(plan, numbers.divide(number, gemm.m), memories[1:])
         row = numbers.remainder(number, gemm.m)
         store_runs(goal, [Run(row, numbers.remainder(position, gemm.n), total)], (1, 1))
 

@@ -1,30 +1,43 @@
-"""Runs of sums from registers to C: bounds, rounding to C's type, accumulation."""
+"""Runs of sums from registers to C: bounds, what finishes them, rounding, accumulation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ted.mlir import ir
+from ted.mlir import ir, vector
 from ted.schedules import ring
 from ted.schedules.gpu_templates import numbers
-from ted.schedules.gpu_templates.kernels import Memory, convert, slice_of, when
+from ted.schedules.gpu_templates.kernels import Memory, convert, lane, slice_of, when
 from ted.schedules.gpu_templates.numbers import Condition, Number, offset
 from ted.schedules.gpu_templates.problem import Layout
 
 
 @dataclass(frozen=True)
-class Target:
-    """C as seen by one block: where it lies, its layouts along m and n, the widest store."""
+class Place:
+    """Memory with its layouts along m and n, from the block's batch on; runs of `width` columns."""
 
     memory: Memory
     base: Number
     rows: Layout
     columns: Layout
+    width: int
+
+    def row(self, number: Number) -> Number:
+        """Where a row starts."""
+        return numbers.add(self.base, offset(number, self.rows))
+
+
+@dataclass(frozen=True)
+class Target:
+    """C as seen by one block, and what becomes of sums: `body` takes them and the inputs."""
+
+    place: Place
     row_count: int
     column_count: int
-    width: int
-    accumulate: bool
+    accumulate: bool = False
+    body: str = ""
+    inputs: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -36,53 +49,136 @@ class Run:
     values: ir.Value
 
 
+# A run of columns that is stored at once: its first column as the sum of the two.
+Key = tuple[Number, int]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A stored run's position in C and in each lane's inputs, and whether it is inside of C."""
+
+    position: Number
+    inputs: tuple[tuple[Number, ...], ...]
+    fits: Condition
+
+
 def store_runs(target: Target, runs: Sequence[Run], tile: tuple[int, int]) -> None:
     """Write runs; those of a tile of (rows, columns) that reaches past the end are checked.
 
-    Runs of one row have to follow each other: its position and its check are shared.
+    Runs of one row share its number, so that its position and its check are computed once.
     """
     ragged_rows = target.row_count % tile[0] != 0
-    columns: dict[object, tuple[Number, Condition]] = {}
+    columns: dict[Key, _Columns] = {}
     rows: dict[object, list[Run]] = {}
     for run in runs:
         rows.setdefault(run.row, []).append(run)
-        for column, _ in _parts(run, target.width):
-            if column not in columns:
-                columns[column] = _column(target, column, tile[1])
+        for key, count in _parts(run, target.place.width):
+            if key not in columns:
+                columns[key] = _columns(target, key, count, tile[1])
+    finish = _finisher(target.body)
     for own in rows.values():
         inside = numbers.less(own[0].row, target.row_count) if ragged_rows else True
 
-        def store_row(row: Number = own[0].row, own: list[Run] = own) -> None:
-            position = numbers.add(target.base, offset(row, target.rows))
+        def store_row(own: list[Run] = own) -> None:
+            position = target.place.row(own[0].row)
+            inputs = [place.row(own[0].row) for place in target.inputs]
             for run in own:
-                for column, values in _parts(run, target.width):
-                    at, fits = columns[column]
-                    _store(target, numbers.add(position, at), fits, values())
+                for key, count in _parts(run, target.place.width):
+                    values = slice_of(run.values, key[1], count)
+                    _store(target, (position, inputs), columns[key], values, finish)
 
         when(inside, store_row)
 
 
-def _parts(run: Run, width: int):
+def _parts(run: Run, width: int) -> Iterator[tuple[Key, int]]:
     count = ir.VectorType(run.values.type).shape[0]
     width = min(width, count)
     for first in range(0, count, width):
-        key = (run.column, first)
-        yield key, lambda first=first: slice_of(run.values, first, width)
+        yield (run.column, first), width
 
 
-def _column(target: Target, key: tuple[Number, int], tile: int) -> tuple[Number, Condition]:
+def _columns(target: Target, key: Key, count: int, tile: int) -> _Columns:
     column = numbers.add(*key)
     inside = numbers.less(column, target.column_count) if target.column_count % tile else True
-    return offset(column, target.columns), inside
+    inputs = tuple(
+        tuple(
+            offset(numbers.add(column, start), place.columns)
+            for start in range(0, count, min(count, place.width))
+        )
+        for place in target.inputs
+    )
+    return _Columns(offset(column, target.place.columns), inputs, inside)
 
 
-def _store(target: Target, position: Number, fits: Condition, values: ir.Value) -> None:
+Finisher = Callable[[list[ir.Value]], ir.Value]
+
+
+def _finisher(body: str) -> Finisher | None:
+    """Puts the operations of a body where it is called, on a sum and the elements of inputs."""
+    if not body:
+        return None
+    module = ir.Module.parse(body)  # lives as long as what refers to it
+
+    def finish(values: list[ir.Value]) -> ir.Value:
+        block = module.body.operations[0].operation.regions[0].blocks[0]
+        known: dict[ir.Value, ir.Value] = dict(zip(block.arguments, values, strict=True))
+        *steps, end = [op.operation for op in block.operations]
+        for op in steps:
+            copy = op.clone()
+            for k, operand in enumerate(op.operands):
+                copy.operation.operands[k] = known[operand]
+            known.update(zip(op.results, copy.operation.results, strict=True))
+        return known[end.operands[0]]
+
+    return finish
+
+
+def _store(
+    target: Target,
+    rows: tuple[Number, list[Number]],
+    columns: _Columns,
+    values: ir.Value,
+    finish: Finisher | None,
+) -> None:
     def store() -> None:
+        memory = target.place.memory
+        position = numbers.add(rows[0], columns.position)
         result = values
         if target.accumulate:
-            width = ir.VectorType(values.type).shape[0]
-            held = target.memory.load(position, width)
+            held = memory.load(position, ir.VectorType(values.type).shape[0])
             result = ring.add(convert(held, ir.VectorType(values.type).element_type), result)
-        target.memory.store(convert(result, target.memory.element), position)
+        if finish is not None:
+            result = _finished(target, rows[1], columns, result, finish)
+        memory.store(convert(result, memory.element), position)
 
-    when(fits, store)
+    when(columns.fits, store)
+
+
+def _finished(
+    target: Target,
+    rows: list[Number],
+    columns: _Columns,
+    values: ir.Value,
+    finish: Finisher,
+) -> ir.Value:
+    """The finish of each value of a run."""
+    count = ir.VectorType(values.type).shape[0]
+    inputs = [
+        _elements(place, row, starts, count)
+        for place, row, starts in zip(target.inputs, rows, columns.inputs, strict=True)
+    ]
+    results = [
+        finish([lane(values, k), *(elements[k] for elements in inputs)]) for k in range(count)
+    ]
+    kind = ir.VectorType.get([count], results[0].type)
+    return vector.FromElementsOp(kind, results).result
+
+
+def _elements(place: Place, row: Number, starts: tuple[Number, ...], count: int) -> list[ir.Value]:
+    """The elements of an input for a run; one is read for all where columns do not move it."""
+    width = min(count, place.width)
+    if all(stride == 0 for _, stride in place.columns.groups):
+        same = lane(place.memory.load(numbers.add(row, starts[0])), 0)
+        return [same] * count
+    runs = [place.memory.load(numbers.add(row, start), width) for start in starts]
+    return [lane(run, k) for run in runs for k in range(width)]

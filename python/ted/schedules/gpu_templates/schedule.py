@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
@@ -9,7 +10,7 @@ from ted.schedules.gpu_templates import numbers
 from ted.schedules.gpu_templates.kernels import Memory
 from ted.schedules.gpu_templates.numbers import Number
 from ted.schedules.gpu_templates.problem import ELEMENT_BYTES, Gemm, Layout
-from ted.schedules.gpu_templates.results import Target
+from ted.schedules.gpu_templates.results import Place, Target
 from ted.schedules.gpu_templates.tiles import Source
 
 # Rows of tiles that run one after the other along n, so that their operands stay in the L2 cache.
@@ -140,28 +141,36 @@ def sources(plan: Plan, share: Share, a: Memory, b: Memory) -> tuple[Source, Sou
     )
 
 
-def target(plan: Plan, share: Share, memory: Memory, *, partial: bool) -> Target:
-    """C of the block's batch, or its part of the workspace."""
+def target(plan: Plan, share: Share, memories: Sequence[Memory], *, partial: bool) -> Target:
+    """C of the block's batch and the inputs of the finish, or the block's part of the workspace."""
     gemm = plan.gemm
-    if partial:
-        number = numbers.add(numbers.scale(share.split, gemm.batches), share.batch)
-        rows, columns = Layout(((gemm.m, gemm.n),)), Layout(((gemm.n, 1),))
-        base = numbers.scale(number, gemm.m * gemm.n)
-        width = 16 // ELEMENT_BYTES[gemm.accumulator]
-        while gemm.n % width:
-            width //= 2
-        return Target(memory, base, rows, columns, gemm.m, gemm.n, width, False)
-    batch, rows, columns = gemm.layouts("c")
-    return Target(
-        memory,
-        numbers.add(gemm.c.offset, numbers.offset(share.batch, batch)),
-        rows,
-        columns,
-        gemm.m,
-        gemm.n,
-        gemm.width("c", inner=True),
-        gemm.accumulate,
+    if not partial:
+        return final_target(plan, share.batch, memories)
+    number = numbers.add(numbers.scale(share.split, gemm.batches), share.batch)
+    rows, columns = Layout(((gemm.m, gemm.n),)), Layout(((gemm.n, 1),))
+    base = numbers.scale(number, gemm.m * gemm.n)
+    width = 16 // ELEMENT_BYTES[gemm.accumulator]
+    while gemm.n % width:
+        width //= 2
+    return Target(Place(memories[0], base, rows, columns, width), gemm.m, gemm.n)
+
+
+def final_target(plan: Plan, batch: Number, memories: Sequence[Memory]) -> Target:
+    """C and the inputs of the finish, of one batch."""
+    gemm = plan.gemm
+    operands: tuple[str | int, ...] = ("c", *range(len(memories) - 1))
+    c, *inputs = (
+        _place(gemm, operand, batch, memory)
+        for operand, memory in zip(operands, memories, strict=True)
     )
+    body = "" if gemm.finish is None else gemm.finish.body
+    return Target(c, gemm.m, gemm.n, gemm.accumulate, body, tuple(inputs))
+
+
+def _place(gemm: Gemm, operand: str | int, batch: Number, memory: Memory) -> Place:
+    outer, rows, columns = gemm.layouts(operand)
+    base = numbers.add(gemm.memory(operand).offset, numbers.offset(batch, outer))
+    return Place(memory, base, rows, columns, gemm.width(operand, inner=True))
 
 
 def steps_of_split(plan: Plan, split: Number) -> tuple[Number, Number]:

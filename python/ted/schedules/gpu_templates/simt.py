@@ -101,7 +101,7 @@ def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int)
     """The body of the kernel."""
     assert blocks == plan.blocks, "each block has one tile"
     tiling, gemm = plan.tiling, plan.gemm
-    a, b, c = memories
+    a, b = memories[:2]
     run = 16 // gemm.a.bytes
     share = share_of(plan, numbers.block())
     source_a, source_b = sources(plan, share, a, b)
@@ -117,7 +117,7 @@ def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int)
     _fill(pairs, [fetch.load(numbers.scale(first, tiling.depth)) for fetch, _ in pairs], 0)
     gpu.BarrierOp()
     sums = _multiply_all(plan, pairs, (row, column), (first, last))
-    goal = target(plan, share, c, partial=partial)
+    goal = target(plan, share, memories[2:], partial=partial)
     rows, columns = _positions(tiling.thread, run)
     runs = [
         Run(numbers.total(share.row, row, r), numbers.total(share.column, column, n), value)

@@ -73,7 +73,7 @@ def build(plan: Plan, memories: Sequence[Any], *, partial: bool, blocks: int) ->
         when(first, lambda: _produce(pipeline, found, maps, blocks))
 
     def goal(share: Share) -> Target:
-        return target(plan, share, memories[2], partial=partial)
+        return target(plan, share, memories[2:], partial=partial)
 
     warpgroups.build_roles(pipeline, produce, goal, blocks, 1, REGISTERS_OF_ROLES)
 

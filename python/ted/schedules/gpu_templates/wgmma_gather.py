@@ -22,8 +22,8 @@ from ted.schedules.gpu_templates.schedule import Plan, Share, sources, target
 from ted.schedules.gpu_templates.tiles import Fetch, Source, TileShape
 from ted.schedules.gpu_templates.warpgroups import WARPGROUP, Pipeline, Side, arrive, each_tile
 
-# 128 * 96 + 256 * 208 are the registers of one multiprocessor.
-REGISTERS_OF_ROLES = (96, 208)
+# 128 * 104 + 256 * 200 are no more than the registers of one multiprocessor.
+REGISTERS_OF_ROLES = (104, 200)
 WARPS = WARPGROUP // 32
 # Steps whose copies are under way when a step is reported; the ring has two stages more, since a
 # consumer frees a stage one step after it has read it.
@@ -65,7 +65,7 @@ def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int)
         _produce(pipeline, memories, blocks)
 
     def goal(share: Share) -> Target:
-        return target(plan, share, memories[2], partial=partial)
+        return target(plan, share, memories[2:], partial=partial)
 
     warpgroups.build_roles(pipeline, produce, goal, blocks, WARPS, REGISTERS_OF_ROLES)
 
