@@ -63,6 +63,24 @@ def test_sums_in_a_fixed_order_are_the_same_for_all_orders_of_threads() -> None:
     assert first[0].tobytes() == other[0].tobytes()
 
 
+@pytest.mark.parametrize("shape", [(40, 50), (33, 64), (3, 20, 70)])
+def test_transposes_go_through_tiles(shape) -> None:
+    x, b = ted.placeholder(shape, name="x"), ted.placeholder(shape[-1:], name="b")
+    y = ted.swapaxes(x, -1, -2) * 2 + ted.reshape(b, (-1, 1))
+    assert ".shared" in manifest_of([x, b], [y]).ptx
+    a, c = normal(*shape), normal(shape[-1])
+    same(run([x, b], [y], [a, c])[0], np.swapaxes(a, -1, -2) * 2 + c.reshape(-1, 1))
+
+
+def test_short_rows_take_a_warp_each() -> None:
+    x = ted.placeholder((21, 40), name="x")
+    (kernel,) = manifest_of([x], [nn.softmax(x)]).kernels
+    assert kernel.grid[0] < 21
+    a = normal(21, 40).astype(np.float32)
+    e = np.exp(a.astype(np.float64) - a.max(1, keepdims=True))
+    same(run([x], [nn.softmax(x)], [a])[0], e / e.sum(1, keepdims=True))
+
+
 @pytest.mark.parametrize("length", [7, 300, 9000])
 def test_rows_are_one_kernel(length: int) -> None:
     x = ted.placeholder((3, length), name="x")

@@ -24,6 +24,7 @@ from ted.lowering.gpu.maps import map_points
 from ted.lowering.gpu.reductions import map_reduction
 from ted.lowering.gpu.rows import map_rows
 from ted.lowering.gpu.starts import known_starts, structured
+from ted.lowering.gpu.transposes import map_turned, turn_of
 from ted.mlir import arith, ir
 from ted.schedules.memory_roots import VIEWS
 from ted.schedules.walking import constant_of, defining, functions, operations
@@ -190,7 +191,10 @@ def _map(op: ir.Operation, starts: Starts, contractions: Contractions | None) ->
     if work is None:
         raise CompileError(f"gpu: no kernel for {op.name}, got {op}")
     work = collapsed(replace(work, starts=starts))
+    turn = turn_of(work)
     if work.reductions:
         map_reduction(work)
+    elif turn is not None:
+        map_turned(work, turn)
     else:
         map_points(work)

@@ -1,0 +1,130 @@
+"""Maps that read across rows -> square tiles in shared memory, so that both sides are in order.
+
+Before: `b[i, j] = f(a[j, i])`: neighbouring threads write side by side, and read a row apart
+After: a block takes 32 x 32 points. It reads `a` along its rows into a tile, waits, and writes `b`
+along its rows from the tile's columns; rows of the tile are 33 long, against conflicts of banks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+
+from ted.lowering.gpu.accesses import steps_along
+from ted.lowering.gpu.bodies import Operand, Values, Work
+from ted.lowering.gpu.launching import Launch, launch, only_if
+from ted.lowering.gpu.points import below, delinearized, plus, times
+from ted.lowering.gpu.teams import Team
+from ted.mlir import arith, ir, memref
+from ted.schedules.emit import constant
+
+TILE = 32
+ROWS = 8  # of a tile at once: a warp each
+LEAST = 16  # shorter dims fill too little of a tile
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Inputs, by position, that are contiguous along dim `across` and not along the last one."""
+
+    across: int
+    inputs: tuple[int, ...]
+
+
+def turn_of(work: Work) -> Turn | None:
+    """What a map reads across its rows; None if all is read in order."""
+    rank = len(work.extents)
+    last = rank - 1
+    if work.reductions or rank < 2 or work.extents[last] < LEAST:
+        return None
+    if any(steps_along(o, last, rank) != 1 for o in work.outputs):
+        return None
+    found: dict[int, list[int]] = {}
+    for k, operand in enumerate(work.inputs):
+        across = _contiguous(work, operand) if work.uses(k) else None
+        if across is not None and across != last and work.extents[across] >= LEAST:
+            found.setdefault(across, []).append(k)
+    if not found:
+        return None
+    across = max(found, key=lambda d: (len(found[d]), d))
+    return Turn(across, tuple(found[across]))
+
+
+def _contiguous(work: Work, operand: Operand) -> int | None:
+    """The dim along which an operand lies side by side, if it jumps along the last one."""
+    rank = len(work.extents)
+    if operand.amap is None or abs(steps_along(operand, rank - 1, rank)) <= 1:
+        return None
+    steps = [steps_along(operand, d, rank) for d in range(rank)]
+    return steps.index(1) if 1 in steps else None
+
+
+def map_turned(work: Work, turn: Turn) -> None:
+    """Build the kernel of a map that reads across its rows."""
+    extents = list(work.extents)
+    last = len(extents) - 1
+    tiles = [-(-extents[turn.across] // TILE), -(-extents[last] // TILE)]
+    others = [d for d in range(len(extents)) if d not in (turn.across, last)]
+    counts = [*(extents[d] for d in others), *tiles]
+    with launch(prod(counts), TILE * ROWS) as kernel:
+        *outer, down, right = delinearized(kernel.block, counts)
+        fixed = dict(zip(others, outer, strict=True))
+        _Tile(work, turn, kernel, fixed, times(down, TILE), times(right, TILE)).build()
+
+
+@dataclass
+class _Tile:
+    work: Work
+    turn: Turn
+    kernel: Launch
+    fixed: dict[int, ir.Value]
+    across: ir.Value  # where the tile begins
+    along: ir.Value
+
+    def build(self) -> None:
+        team = Team(self.kernel)
+        kinds = [self.work.inputs[k].element for k in self.turn.inputs]
+        tiles = [team.shared([TILE, TILE + 1], kind) for kind in kinds]
+        fast = arith.RemUIOp(self.kernel.thread, constant(TILE)).result
+        slow = arith.DivUIOp(self.kernel.thread, constant(TILE)).result
+        rows = [plus(slow, k * ROWS) for k in range(TILE // ROWS)]
+        for row in rows:  # along the memory of the inputs
+            with self._point(fast, row) as dims:
+                for k, tile in zip(self.turn.inputs, tiles, strict=True):
+                    memref.StoreOp(self.work.inputs[k].load(dims), tile, [row, fast])
+        team.wait()
+        for row in rows:  # along the memory of the results
+            with self._point(row, fast) as dims:
+                self._compute(dims, tiles, [fast, row])
+
+    @contextmanager
+    def _point(self, down: ir.Value, right: ir.Value) -> Iterator[Values]:
+        """Build for a point of the tile, where it is a point of the box."""
+        extents, last = self.work.extents, len(self.work.extents) - 1
+        across, along = plus(self.across, down), plus(self.along, right)
+        tests = [
+            below(value, extents[d])
+            for value, d in ((across, self.turn.across), (along, last))
+            if extents[d] % TILE
+        ]
+        inside = None
+        for test in tests:
+            inside = test if inside is None else arith.AndIOp(inside, test).result
+        known = {**self.fixed, self.turn.across: across, last: along}
+        with only_if(inside):
+            yield [known[d] for d in range(len(extents))]
+
+    def _compute(self, dims: Values, tiles: list[ir.Value], place: Values) -> None:
+        work = self.work
+        turned = dict(zip(self.turn.inputs, tiles, strict=True))
+        loaded = [
+            memref.LoadOp(turned[k], place).result
+            if k in turned
+            else (o.load(dims) if work.uses(k) else o.value)
+            for k, o in enumerate(work.inputs)
+        ]
+        values = work.values(dims, loaded, work.before(dims))
+        for output, value in zip(work.outputs, values, strict=True):
+            output.store(value, dims)
