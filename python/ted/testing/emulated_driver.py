@@ -2,17 +2,15 @@
 
 Before: `f(x)` says "no CUDA driver"      After: with using(EmulatedDriver(machine)): f(x) computes
 
-The runtime talks to it as to the real library: same functions, same arguments, same codes. Work of
-a stream is done as late as the rules allow (when somebody waits for it), so that a wait that is
-missing shows as wrong numbers. What kernels do, and the memory of the device, are the machine's.
+The runtime talks to it as to the real library: same functions, same arguments, same codes. When
+work is done says `EmulatedStreams`; what kernels do, and the device's memory, are the machine's.
 """
 
 from __future__ import annotations
 
 import struct
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ted.codegen.manifest import ITEM_SIZES
@@ -28,15 +26,8 @@ from ted.runtime.cuda.prototypes import (
     SUCCESS,
     TENSOR_MAP_TYPES,
 )
+from ted.testing.emulated_streams import INVALID_VALUE, NOT_FOUND, EmulatedStreams
 
-INVALID_VALUE, NOT_FOUND, NOT_READY, LAUNCH_FAILED = 1, 500, 600, 719
-CAPTURE_UNSUPPORTED, CAPTURE_ISOLATION = 900, 905
-_NAMES = {
-    1: "CUDA_ERROR_INVALID_VALUE", 2: "CUDA_ERROR_OUT_OF_MEMORY", 218: "CUDA_ERROR_INVALID_PTX",
-    222: "CUDA_ERROR_UNSUPPORTED_PTX_VERSION", 500: "CUDA_ERROR_NOT_FOUND",
-    600: "CUDA_ERROR_NOT_READY", 719: "CUDA_ERROR_LAUNCH_FAILED",
-    900: "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED", 905: "CUDA_ERROR_STREAM_CAPTURE_ISOLATION",
-}  # fmt: skip
 _UNASKED_SHARED = 48 * 1024
 
 
@@ -87,19 +78,6 @@ class Machine(Protocol):
 
 
 @dataclass
-class _Stream:
-    work: deque[Callable[[], None]] = field(default_factory=deque)
-    recording: list[Callable[[], None]] | None = None  # what a capture has so far
-
-
-@dataclass
-class _Event:
-    stream: int = 0
-    done: bool = True
-    recorded_in: Any = None  # the capture that it belongs to
-
-
-@dataclass
 class _Function:
     module: Any
     name: str
@@ -108,7 +86,7 @@ class _Function:
     most_dynamic: int = _UNASKED_SHARED
 
 
-class EmulatedDriver:
+class EmulatedDriver(EmulatedStreams):
     """The functions of libcuda for one device; `log` has what streams were given, in order.
 
     `fault` is the latest exception of a kernel; from then on every function fails, as with a real
@@ -123,37 +101,14 @@ class EmulatedDriver:
         shared_bytes: int = 232448,
         devices: int = 1,
     ) -> None:
+        super().__init__()
         self.machine = machine
         self.capability = capability
         self.memory_bytes = memory_bytes
         self.shared_bytes = shared_bytes
         self.devices = devices
-        self.log: list[tuple[Any, ...]] = []
-        self.fault: Exception | None = None
         self.allocated: dict[int, int] = {}
         self.current: list[int] = []
-        self._streams: dict[int, _Stream] = {0: _Stream()}
-        self._objects: dict[int, Any] = {}
-        self._next = 0x1000
-
-    # ---- objects, errors -------------------------------------------------------------------------
-
-    def _new(self, thing: Any) -> int:
-        self._next += 16
-        self._objects[self._next] = thing
-        return self._next
-
-    def _give(self, place: Any, value: int | float | bytes) -> int:
-        host_memory.write_result(place, value)
-        return SUCCESS
-
-    def cuGetErrorName(self, code: int, place: Any) -> int:
-        """Documented by the driver, as are all functions below."""
-        return self._give(place, _NAMES.get(code, f"CUDA_ERROR_{code}").encode())
-
-    def cuGetErrorString(self, code: int, place: Any) -> int:
-        """The fault of a kernel, or words for a code."""
-        return self._give(place, str(self.fault or _NAMES.get(code, "unknown")).encode())
 
     # ---- device and context ----------------------------------------------------------------------
 
@@ -203,14 +158,6 @@ class EmulatedDriver:
     def cuCtxPopCurrent_v2(self, place: Any) -> int:
         """Undo a push."""
         return self._give(place, self.current.pop()) if self.current else INVALID_VALUE
-
-    def cuCtxSynchronize(self) -> int:
-        """Do everything that is waiting; not while something is captured."""
-        if any(stream.recording is not None for stream in self._streams.values()):
-            return CAPTURE_UNSUPPORTED
-        for stream in list(self._streams):
-            self._drain(stream)
-        return self._status()
 
     # ---- memory ----------------------------------------------------------------------------------
 
@@ -349,124 +296,3 @@ class EmulatedDriver:
         )  # fmt: skip
         host_memory.write(place, data)
         return SUCCESS
-
-    # ---- streams and events ----------------------------------------------------------------------
-
-    def cuStreamCreate(self, place: Any, flags: int) -> int:
-        """A stream."""
-        self._next += 16
-        self._streams[self._next] = _Stream()
-        return self._give(place, self._next)
-
-    def cuStreamSynchronize(self, stream: int) -> int:
-        """Do the work of a stream."""
-        if self._streams[stream].recording is not None:
-            return CAPTURE_UNSUPPORTED
-        self._drain(stream)
-        return self._status()
-
-    def cuStreamWaitEvent(self, stream: int, event: int, flags: int) -> int:
-        """Later work of the stream comes behind the event."""
-        waited: _Event = self._objects[event]
-        if self._streams[stream].recording is not waited.recorded_in:
-            return CAPTURE_ISOLATION
-        return self._do(stream, lambda: self._reach(waited), ("wait", stream, waited.stream))
-
-    def cuEventCreate(self, place: Any, flags: int) -> int:
-        """An event that has happened."""
-        return self._give(place, self._new(_Event()))
-
-    def cuEventRecord(self, event: int, stream: int) -> int:
-        """The event happens when the stream gets here."""
-        made = self._objects[event] = _Event(stream, False, self._streams[stream].recording)
-
-        def happen() -> None:
-            made.done = True
-
-        return self._do(stream, happen, ("record", stream))
-
-    def cuEventQuery(self, event: int) -> int:
-        """Whether it has happened."""
-        return SUCCESS if self._objects[event].done else NOT_READY
-
-    def cuEventSynchronize(self, event: int) -> int:
-        """Wait for it."""
-        self._reach(self._objects[event])
-        return self._status()
-
-    def cuEventElapsedTime(self, place: Any, start: int, end: int) -> int:
-        """A millisecond: nothing here says how fast a device is."""
-        done = self._objects[start].done and self._objects[end].done
-        return self._give(place, 1.0) if done else NOT_READY
-
-    def cuEventDestroy_v2(self, event: int) -> int:
-        """Forget it; what waits for it still does."""
-        return SUCCESS if self._objects.pop(event, None) else INVALID_VALUE
-
-    # ---- graphs ----------------------------------------------------------------------------------
-
-    def cuStreamBeginCapture_v2(self, stream: int, mode: int) -> int:
-        """From here on work of the stream is recorded."""
-        if stream == 0 or self._streams[stream].recording is not None:
-            return CAPTURE_UNSUPPORTED
-        self._streams[stream].recording = []
-        return SUCCESS
-
-    def cuStreamEndCapture(self, stream: int, place: Any) -> int:
-        """What was recorded."""
-        recorded, self._streams[stream].recording = self._streams[stream].recording, None
-        return INVALID_VALUE if recorded is None else self._give(place, self._new(recorded))
-
-    def cuGraphInstantiateWithFlags(self, place: Any, graph: int, flags: int) -> int:
-        """A graph that can be launched."""
-        return self._give(place, self._new(list(self._objects[graph])))
-
-    def cuGraphLaunch(self, graph: int, stream: int) -> int:
-        """All recorded work, in order."""
-        recorded = list(self._objects[graph])
-
-        def replay() -> None:
-            for work in recorded:
-                work()
-
-        return self._do(stream, replay, ("graph", len(recorded)))
-
-    def cuGraphDestroy(self, graph: int) -> int:
-        """Forget it."""
-        return SUCCESS if self._objects.pop(graph, None) is not None else INVALID_VALUE
-
-    def cuGraphExecDestroy(self, graph: int) -> int:
-        """Forget it."""
-        return self.cuGraphDestroy(graph)
-
-    # ---- the order of work -----------------------------------------------------------------------
-
-    def _do(self, stream: int, work: Callable[[], None], entry: tuple[Any, ...]) -> int:
-        if self.fault:
-            return LAUNCH_FAILED
-        if stream not in self._streams:
-            return INVALID_VALUE
-        self.log.append((*entry, stream))
-        found = self._streams[stream]
-        (found.work if found.recording is None else found.recording).append(work)
-        return SUCCESS
-
-    def _drain(self, stream: int) -> None:
-        work = self._streams[stream].work
-        while work:
-            self._perform(work.popleft())
-
-    def _reach(self, event: _Event) -> None:
-        work = self._streams[event.stream].work
-        while work and not event.done:
-            self._perform(work.popleft())
-
-    def _perform(self, work: Callable[[], None]) -> None:
-        if self.fault is None:
-            try:
-                work()
-            except Exception as error:
-                self.fault = error
-
-    def _status(self) -> int:
-        return LAUNCH_FAILED if self.fault else SUCCESS

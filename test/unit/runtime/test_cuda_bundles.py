@@ -66,15 +66,16 @@ def test_a_bundle_without_a_driver_says_so(tmp_path: Path) -> None:
 
 
 def test_a_bundle_runs_on_a_driver_where_there_is_only_numpy(tmp_path: Path) -> None:
-    """The emulated driver's two files are copied beside it, as tests have nothing else."""
+    """The emulated driver is copied beside it, as tests have nothing else."""
     folder = saved(tmp_path)
     testing = folder / "ted_bundle" / "testing"
     testing.mkdir()
     (testing / "__init__.py").write_text("")
     sources = {
-        testing / "emulated_driver.py": Path(ted.testing.__file__).with_name("emulated_driver.py"),
-        folder / "python_machine.py": Path(__file__).with_name("python_machine.py"),
+        testing / name: Path(ted.testing.__file__).with_name(name)
+        for name in ("emulated_driver.py", "emulated_streams.py")
     }
+    sources[folder / "python_machine.py"] = Path(__file__).with_name("python_machine.py")
     for target, source in sources.items():
         target.write_text(source.read_text().replace("from ted.", "from ted_bundle."))
     before = f"""
