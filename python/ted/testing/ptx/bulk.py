@@ -34,8 +34,10 @@ def bulk_copy(form: Form, k: Builder) -> Step:
         if not isinstance(count, Immediate):
             raise form.unknown("a constant number of groups")
         return lambda m, ix: m.bulk_stores.wait(m.numbers(ix), count.value)
-    if form.flag("L2::cache_hint", "multicast::cluster"):
-        raise form.unknown("a copy without cache policy and multicast")
+    if form.flag("multicast::cluster"):
+        raise form.unknown("a copy within a cluster of one block")
+    if form.flag("L2::cache_hint"):
+        form.operands = form.operands[:-1]
     k.only_block_barriers = False
     k.access("shared", CHUNK)
     if form.flag("prefetch"):

@@ -7,6 +7,7 @@ right under both.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,11 @@ class Copy:
     lanes: Array
     places: Array
     data: Array
+    landed: Array
+
+    def part(self, which: Array) -> Copy:
+        """Some lanes' share."""
+        return Copy(self.lanes[which], self.places[which], self.data[which], self.landed[which])
 
 
 @dataclass
@@ -63,7 +69,7 @@ class AsyncCopies:
         else:
             memory.shared.reshape(-1, count)[rows] = data
             memory.shared_written.reshape(-1, count)[rows] = 1
-        self.open.append(Copy(lanes, places, data))
+        self.open.append(Copy(lanes, places, data, np.zeros(len(lanes), np.bool_)))
 
     def commit(self, ix: Lanes) -> None:
         """The lanes' copies since their last group become a group."""
@@ -75,8 +81,8 @@ class AsyncCopies:
             if mine.all():
                 group.copies.append(copy)
                 continue
-            group.copies.append(Copy(copy.lanes[mine], copy.places[mine], copy.data[mine]))
-            left.append(Copy(copy.lanes[~mine], copy.places[~mine], copy.data[~mine]))
+            group.copies.append(copy.part(mine))
+            left.append(copy.part(~mine))
         self.open = left
         self.groups.append(group)
 
@@ -95,7 +101,7 @@ class AsyncCopies:
                 finished = np.zeros(self.machine.lanes, np.bool_)
                 finished[done] = True
                 for copy in group.copies:
-                    self._land(copy, finished[copy.lanes])
+                    self._land(copy, finished[copy.lanes], waited=True)
                 group.owners = group.owners[~finished[group.owners]]
             if len(group.owners):
                 kept.append(group)
@@ -106,17 +112,31 @@ class AsyncCopies:
         self.commit(ix)
         self.wait(ix, 0)
 
-    def _land(self, copy: Copy, which: Array) -> None:
+    def of_lanes(self, lanes: Array) -> Callable[[], None]:
+        """How to land all copies that lanes have issued so far."""
+        sent = [*self.open, *(copy for group in self.groups for copy in group.copies)]
+        shares = [(copy, np.isin(copy.lanes, lanes)) for copy in sent]
+
+        def land() -> None:
+            for copy, mine in shares:
+                self._land(copy, mine, waited=False)
+
+        return land
+
+    def _land(self, copy: Copy, which: Array, waited: bool) -> None:
+        """Deliver what has not landed; what a thread waited for counts as written by it now."""
         if not which.any():
             return
+        fresh = which & ~copy.landed
+        copy.landed |= which
         machine, memory = self.machine, self.machine.memory
         count = copy.data.shape[1]
         places, lanes = copy.places[which], copy.lanes[which]
-        rows = places // count
-        if machine.late:
-            memory.shared.reshape(-1, count)[rows] = copy.data[which]
+        if machine.late and fresh.any():
+            rows = copy.places[fresh] // count
+            memory.shared.reshape(-1, count)[rows] = copy.data[fresh]
             memory.shared_written.reshape(-1, count)[rows] = 1
         races = machine.shared_races
-        if races is not None:
+        if races is not None and waited:
             block, warp = machine.block_of[lanes], machine.warp_of[lanes]
             races.restamp(races.grains(places, count), block, warp)

@@ -151,3 +151,25 @@ def _wait(form: Form, k: Builder, polls: bool) -> Step:
         return [(m.at + 1, ready)]
 
     return step
+
+
+def arrive_after_copies(form: Form, k: Builder) -> Step:
+    """`cp.async.mbarrier.arrive`: the thread's copies so far, and then an arrival."""
+    form.count(1)
+    form.needed("arrive")
+    form.kind("b64")
+    form.flag("shared", "shared::cta")
+    expected = form.flag("noinc")
+    k.access("shared", 8)
+    k.only_block_barriers = False
+    address = k.address(form.operands[0])
+
+    def step(m: Any, ix: Any) -> None:
+        lanes = m.numbers(ix)
+        where = _local(m.spread(address(m, ix), ix))
+        for which, (at,) in _groups(m, lanes, where):
+            who = lanes[which]
+            land = m.copies.of_lanes(who)
+            m.mbarriers.arrive_after_copies(int(m.block_of[who[0]]), at, who, not expected, land)
+
+    return step

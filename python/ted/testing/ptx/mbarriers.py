@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -52,11 +52,12 @@ class State:
 
 @dataclass
 class _Landing:
-    """A copy that has yet to arrive: what to do then, and how many bytes it brings."""
+    """Copies that have yet to arrive: what to do then, and what it counts."""
 
     land: Callable[[], None]
     bytes: int
     time: int
+    arrivals: int = 0
 
 
 @dataclass(frozen=True)
@@ -175,10 +176,7 @@ class Mbarriers:
         state = self.read(key, lane, "mbarrier.arrive")
         phase, total = state.phase, count * len(lanes)
         if total > state.pending:
-            machine.fail(
-                errors.MbarrierFault, f"mbarrier.arrive: at most {state.pending} further arrivals "
-                f"in this phase, got {total}", lane,
-            )  # fmt: skip
+            self._too_many(state, total, lane)
         known = self.known[key]
         if total:
             leaves = machine.clocks.leave(block, int(machine.warp_of[lane]))
@@ -187,6 +185,30 @@ class Mbarriers:
         state.expected -= total if drop else 0
         self._count_bytes(key, state, bytes_, lane)
         return phase
+
+    def arrive_after_copies(
+        self, block: int, address: int, lanes: Array, counted: bool, land: Callable[[], None]
+    ) -> None:
+        """Lanes of one warp arrive when their copies have landed; `counted`: nobody expects it."""
+        machine, key, lane = self.machine, (block, address), int(lanes[0])
+        state = self.read(key, lane, "cp.async.mbarrier.arrive")
+        if counted:
+            state.pending += len(lanes)
+            self.write(key, state)
+        known = self.known[key]
+        leaves = machine.clocks.leave(block, int(machine.warp_of[lane]))
+        np.maximum(known.current, leaves, out=known.current)
+        landing = _Landing(land, 0, 0, len(lanes))
+        if machine.late:
+            known.copies.append(landing)
+        else:
+            self._land(key, landing, lane)
+
+    def _too_many(self, state: State, count: int, lane: int) -> NoReturn:
+        self.machine.fail(
+            errors.MbarrierFault, f"mbarrier: at most {state.pending} further arrivals in this "
+            f"phase, got {count}", lane,
+        )  # fmt: skip
 
     def _count_bytes(self, key: Key, state: State, bytes_: int, lane: int) -> None:
         state.bytes += bytes_
@@ -231,6 +253,9 @@ class Mbarriers:
         agent = self.machine.warps
         known.current[agent] = max(int(known.current[agent]), copy.time)
         state = self.read_quietly(key)
+        if copy.arrivals > state.pending:
+            self._too_many(state, copy.arrivals, lane)
+        state.pending -= copy.arrivals
         self._count_bytes(key, state, -copy.bytes, lane)
 
     def read_quietly(self, key: Key) -> State:
@@ -310,8 +335,8 @@ class Mbarriers:
             if known.copies:
                 where = self.machine.memory.describe("shared", key[1])
                 self.machine.fail(
-                    errors.BulkCopyFault, "a bulk copy: a wait for it before its block ends, got "
-                    f"none on {where}", key[0] * self.machine.padded,
+                    errors.BulkCopyFault, "an asynchronous copy: a wait for it before its block "
+                    f"ends, got none on {where}", key[0] * self.machine.padded,
                 )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ted.testing.ptx import errors
 from ted.testing.ptx.building import Builder
 from ted.testing.ptx.device import LOCAL, PARAM, SHARED, SPACE
 from ted.testing.ptx.forms import Array, Form, Step, instruction
@@ -87,6 +88,25 @@ def convert_address(form: Form, k: Builder) -> Step:
 
 def _own_parameter(form: Form, k: Builder) -> bool:
     return getattr(form.operands[1], "name", "") in k.local.offsets
+
+
+@instruction("mapa")
+def map_to_block(form: Form, k: Builder) -> Step:
+    """An address in a block of the cluster, which has one block: the address itself."""
+    form.count(3)
+    kind = form.kind("u32", "u64")
+    form.flag("shared::cluster")
+    write, read = k.write(form.operands[0], kind), k.read(form.operands[1], kind)
+    rank = k.read(form.operands[2], "u32")
+
+    def step(m: Any, ix: Any) -> None:
+        ranks = m.spread(rank(m, ix), ix)
+        if ranks.any():
+            lane = int(m.numbers(ix)[np.argmax(ranks != 0)])
+            m.fail(errors.OutOfBounds, f"mapa: rank 0 in a cluster of one, got {ranks.max()}", lane)
+        write(m, ix, read(m, ix))
+
+    return step
 
 
 @instruction("isspacep")

@@ -10,6 +10,7 @@ from ted.testing.ptx import errors
 from ted.testing.ptx.building import Builder
 from ted.testing.ptx.bulk import bulk_copy
 from ted.testing.ptx.forms import Form, Step, instruction
+from ted.testing.ptx.mbarrier_instructions import arrive_after_copies
 from ted.testing.ptx.syntax import Immediate
 from ted.testing.ptx.warps import warp_barrier
 
@@ -109,7 +110,7 @@ def copy_async(form: Form, k: Builder) -> Step:
     if form.flag("wait_group"):
         return _wait_group(form)
     if form.flag("mbarrier"):
-        raise form.unknown("a copy that groups wait for")
+        return arrive_after_copies(form, k)
     form.needed("ca", "cg")
     form.needed("shared", "shared::cta")
     form.needed("global")

@@ -382,3 +382,55 @@ def test_bugs_of_a_ring_are_found(old: str, new: str, order: str) -> None:
     assert old in RING
     with pytest.raises((*RACY, errors.MbarrierFault)):
         go_ring(RING.replace(old, new), True, order)
+
+
+# Each thread copies 16 bytes; all wait for all on a barrier object.
+COPIED = """
+  mov.u32 %r1, bar;
+  mov.u32 %r2, tile;
+  setp.eq.u32 %p1, %t, 0;
+  @%p1 mbarrier.init.shared::cta.b64 [%r1], 64;
+  bar.sync 0;
+  mad.lo.u32 %r3, %t, 16, %r2;
+  mad.lo.u64 %rd1, %wide, 16, %x;
+  cp.async.cg.shared.global [%r3], [%rd1], 16;
+  cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];
+again:
+  mbarrier.try_wait.parity.shared::cta.b64 %p2, [%r1], 0;
+  @!%p2 bra again;
+  xor.b32 %r3, %r3, 512;
+  ld.shared.u32 %r4, [%r3];
+  mad.lo.u64 %rd2, %wide, 4, %y;
+  st.global.u32 [%rd2], %r4;
+"""
+
+
+def go_copied(body: str, late: bool, order: str) -> np.ndarray:
+    device = Device()
+    x, y = device.put(np.arange(256, dtype=np.uint32), "x"), device.allocate(256, "y")
+    text = entry(body, "x y", SHARED)
+    launch(
+        text, (1,), (64,), [x, y], device=device, dynamic_shared=1024, late_async=late, order=order
+    )
+    return device.get(y, (64,), np.uint32)
+
+
+@pytest.mark.parametrize("late", [True, False])
+@pytest.mark.parametrize("order", ["lockstep", "random", "reverse"])
+def test_copies_of_threads_may_arrive_at_a_barrier_object(late: bool, order: str) -> None:
+    wanted = (np.arange(64) * 4 + 128) % 256
+    assert (go_copied(COPIED, late, order) == wanted).all()
+    counted = COPIED.replace(".noinc", "") + "\n"
+    counted = counted.replace("again:", "  mbarrier.arrive.shared::cta.b64 _, [%r1];\nagain:")
+    assert (go_copied(counted, late, order) == wanted).all()
+    with pytest.raises(errors.MbarrierFault, match="further arrivals"):
+        go_copied(COPIED.replace("[%r1], 64", "[%r1], 16"), late, order)
+    with pytest.raises(errors.EndlessWait):
+        go_copied(COPIED.replace("[%r1], 64", "[%r1], 65"), late, order)
+    plain = "mbarrier.arrive.shared::cta.b64 _, [%r1]"
+    if late:  # the arrival does not wait for the copies
+        with pytest.raises((errors.UninitialisedRead, errors.SharedRace)):
+            go_copied(
+                COPIED.replace("cp.async.mbarrier.arrive.noinc.shared.b64 [%r1]", plain),
+                late, order,
+            )  # fmt: skip
