@@ -15,7 +15,7 @@ from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError
 from ted.lowering.gpu.ted_record_index_errors import CHECKS
 from ted.lowering.gpu.ted_settle_donations import DONATED
-from ted.lowering.gpu_pipelines import GPU_STAGES
+from ted.lowering.gpu_pipelines import GPU_STAGES, gpu_stages
 from ted.lowering.pipelines import run_pipeline, stage_text
 from ted.mlir import ir
 from ted.schedules.walking import functions
@@ -49,7 +49,7 @@ def compile_module(
     symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
     takes, gives = _specs(function, inputs, outputs)
     _note_donations(function, len(takes), donated or {})
-    run_pipeline(module, stages=GPU_STAGES)
+    run_pipeline(module, stages=gpu_stages(chip))
     host = _host(module, symbol, len(takes))
     ptx = _ptx(module, chip, fast_math) if host.kernels else ""
     taken = {source: k for k, source in (donated or {}).items()}
@@ -75,7 +75,7 @@ def cuda_stage_text(module: ir.Module, stage: str, chip: str = CHIP) -> str:
     if stage not in STAGES:
         raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
     if stage != "ptx":
-        return stage_text(module, stage, GPU_STAGES)
+        return stage_text(module, stage, gpu_stages(chip))
     copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
     return compile_module(copy, chip).ptx
 

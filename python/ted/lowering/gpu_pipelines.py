@@ -6,6 +6,8 @@ LLVM dialect. `ted.codegen.host_program` reads the first, `ted.codegen.nvptx` tr
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ted.lowering.pipelines import BUFFERIZE, CPU_STAGES, Stage, Step, pipeline_text
 
 _SHARED = {stage.name: stage for stage in CPU_STAGES}
@@ -65,6 +67,23 @@ GPU_STAGES: tuple[Stage, ...] = (
 )
 
 
-def gpu_pipeline_text(until: str | None = None, after: str | None = None) -> str:
+_MAPPING = "ted-map-to-gpu"
+
+
+def gpu_stages(chip: str = "") -> tuple[Stage, ...]:
+    """The stages for one chip, which chooses the kernels of contractions."""
+    if not chip:
+        return GPU_STAGES
+    return tuple(
+        replace(stage, steps=tuple(_for_chip(step, chip) for step in stage.steps))
+        for stage in GPU_STAGES
+    )
+
+
+def _for_chip(step: Step, chip: str) -> Step:
+    return replace(step, passes=f"{_MAPPING}{{chip={chip}}}") if step.passes == _MAPPING else step
+
+
+def gpu_pipeline_text(until: str | None = None, after: str | None = None, chip: str = "") -> str:
     """The pipeline from the end of stage `after` to the end of `until`."""
-    return pipeline_text(until, after, GPU_STAGES)
+    return pipeline_text(until, after, gpu_stages(chip))
