@@ -23,10 +23,24 @@ LOAD_MODES = ("check", "clip", "drop", "unchecked")
 ELEMENT_TYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i8", "i1")
 
 
-def everywhere(dims: int) -> ir.IntegerSet:
+def everywhere(dims: int, symbols: int = 0) -> ir.IntegerSet:
     """The set without constraints, written `(0 == 0)`."""
     zero = ir.AffineExpr.get_constant(0)
-    return ir.IntegerSet.get(dims, 0, [zero], [True])
+    return ir.IntegerSet.get(dims, symbols, [zero], [True])
+
+
+def extents_attribute(extents: Sequence[int] | ir.AffineMap) -> ir.Attribute:
+    """Extents as numbers, or as a map from the sizes of the function."""
+    if isinstance(extents, ir.AffineMap):
+        return ir.AffineMapAttr.get(extents)
+    return ir.DenseI64ArrayAttr.get(list(extents))
+
+
+def steps_attribute(steps: int | ir.AffineMap) -> ir.Attribute:
+    """A number of steps, or a map from the sizes to it."""
+    if isinstance(steps, ir.AffineMap):
+        return ir.AffineMapAttr.get(steps)
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), steps)
 
 
 class ComputeFields(OperandSlots):
@@ -34,8 +48,31 @@ class ComputeFields(OperandSlots):
 
     @property
     def box(self) -> tuple[int, ...]:
-        """Extent of each iteration dim."""
+        """Extent of each iteration dim, where none is symbolic."""
         return tuple(ir.DenseI64ArrayAttr(self.attributes["extents"]))
+
+    @property
+    def symbolic_box(self) -> ir.AffineMap | None:
+        """From the sizes of the function to the extents; None where none is symbolic."""
+        found = self.attributes["extents"]
+        return found.value if isinstance(found, ir.AffineMapAttr) else None
+
+    @property
+    def rank(self) -> int:
+        """Number of iteration dims."""
+        found = self.symbolic_box
+        return len(self.box) if found is None else len(found.results)
+
+    @property
+    def size_count(self) -> int:
+        """Number of symbolic sizes: the first symbols of every map and set."""
+        found = self.symbolic_box
+        return 0 if found is None else found.n_symbols
+
+    @property
+    def data_count(self) -> int:
+        """Number of indices of the write that are data: its symbols after the sizes."""
+        return self.write_map.n_symbols - self.size_count
 
     @property
     def iterator_kinds(self) -> tuple[str, ...]:

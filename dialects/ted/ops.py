@@ -22,6 +22,8 @@ from ted.dialects.ted.attributes import (
     LOAD_MODES,
     ComputeFields,
     everywhere,
+    extents_attribute,
+    steps_attribute,
 )
 from ted.dialects.ted.diagnose import first_violation
 from ted.dialects.ted.operand_types import (
@@ -43,6 +45,7 @@ __all__ = [
     "IndexOp",
     "LoadOp",
     "ScanOp",
+    "SizeOp",
     "StopGradientOp",
     "Ted",
     "YieldOp",
@@ -89,6 +92,8 @@ class ComputeOp(ComputeFields, dialect=Ted, name="compute", traits=[ext.Pure]):
     number, and the first of equals stays.
     For a data-dependent write the map has symbols, and `ted.yield` carries their values last; what
     an index outside does says the attribute `mode` as for `ted.load`, `check` when it is not there.
+    In a function of symbolic sizes `extents` is a map from them, and all maps and sets have the
+    sizes as their first symbols.
 
     VJP, for the cotangent dC of the result: into read k of an `add`, `dA[reads[k](p)] +=
     d body/d a_k (p) * dC[write(p)]` over the domain and the guard; into init, dC for `add`, and for
@@ -103,7 +108,7 @@ class ComputeOp(ComputeFields, dialect=Ted, name="compute", traits=[ext.Pure]):
 
     value: ext.Result[ir.RankedTensorType]
     position: ext.Result[ir.RankedTensorType] | None  # of argmax and argmin
-    extents: Any  # DenseI64ArrayAttr: IRDL has no name for it
+    extents: Any  # DenseI64ArrayAttr, or an AffineMapAttr from the sizes
     iterators: ir.ArrayAttr
     domain: ir.IntegerSetAttr
     reads: ir.ArrayAttr
@@ -129,7 +134,7 @@ class ComputeOp(ComputeFields, dialect=Ted, name="compute", traits=[ext.Pure]):
         inputs: Sequence[ir.Value],
         inits: Sequence[ir.Value],
         *,
-        extents: Sequence[int],
+        extents: Sequence[int] | ir.AffineMap,
         reads: Sequence[ir.AffineMap],
         write: ir.AffineMap,
         body: Callable[..., Sequence[ir.Value]],
@@ -143,13 +148,17 @@ class ComputeOp(ComputeFields, dialect=Ted, name="compute", traits=[ext.Pure]):
         """Insert a `ted.compute` whose body is made by `body(*scalars) -> values to yield`.
 
         Without `iterators` every dim is parallel; without `domain` or `guards` nothing is excluded.
+        Symbolic extents are a map from the sizes of the function.
         """
-        count = len(extents)
-        guards = [everywhere(count)] * len(reads) if guards is None else guards
+        box = extents_attribute(extents)
+        symbolic = isinstance(extents, ir.AffineMap)
+        count = len(extents.results if symbolic else extents)
+        free = everywhere(count, extents.n_symbols if symbolic else 0)
+        guards = [free] * len(reads) if guards is None else guards
         attributes = {
-            "extents": ir.DenseI64ArrayAttr.get(list(extents)),
+            "extents": box,
             "iterators": _strings(iterators or ["parallel"] * count),
-            "domain": ir.IntegerSetAttr.get(domain or everywhere(count)),
+            "domain": ir.IntegerSetAttr.get(domain or free),
             "reads": ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in reads]),
             "guards": ir.ArrayAttr.get([ir.IntegerSetAttr.get(g) for g in guards]),
             "write": ir.AffineMapAttr.get(write),
@@ -217,7 +226,7 @@ class ScanOp(ScanFields, dialect=Ted, name="scan", traits=[ext.Pure]):
     """
 
     times: Any  # DenseI64ArrayAttr: IRDL has no name for it
-    steps: ir.IntegerAttr
+    steps: Any  # IntegerAttr, or an AffineMapAttr from the sizes
     reverse: Any  # BoolAttr
     body: ext.Region
 
@@ -238,7 +247,7 @@ class ScanOp(ScanFields, dialect=Ted, name="scan", traits=[ext.Pure]):
         inits: Sequence[ir.Value],
         *,
         times: Sequence[int],
-        steps: int,
+        steps: int | ir.AffineMap,
         body: Callable[..., Sequence[ir.Value]],
         reverse: bool = False,
         locations: Sequence[ir.Location] | None = None,
@@ -256,7 +265,7 @@ class ScanOp(ScanFields, dialect=Ted, name="scan", traits=[ext.Pure]):
             operands=list(inits),
             attributes={
                 "times": ir.DenseI64ArrayAttr.get(list(times)),
-                "steps": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), steps),
+                "steps": steps_attribute(steps),
                 "reverse": ir.BoolAttr.get(reverse),
             },
             regions=1,
@@ -352,6 +361,41 @@ class IndexOp(Ted.Operation, name="index", traits=[ext.Pure]):
         """Insert the index of a dim."""
         i64 = ir.IntegerType.get_signless(64)
         return cls(ir.IndexType.get(), ir.IntegerAttr.get(i64, dim), loc=loc)
+
+
+class SizeOp(Ted.Operation, name="size", traits=[ext.Pure]):
+    """The value of an expression of the sizes of the function: symbol k is its size k.
+
+    `result = value()[sizes]`
+
+    ```mlir
+    func.func @zeros() -> tensor<?xf32, affine_map<()[s0] -> (s0 + 1)>>
+        attributes {ted.sizes = [{min = 1 : i64, multiple_of = 1 : i64, name = "n"}]} {
+      %zero = arith.constant 0.0 : f32
+      %n = "ted.size"() {value = affine_map<()[s0] -> (s0 + 1)>} : () -> index
+      %empty = tensor.empty(%n) : tensor<?xf32, affine_map<()[s0] -> (s0 + 1)>>
+      %0 = linalg.fill ins(%zero : f32) outs(%empty : tensor<?xf32, affine_map<()[s0] -> (s0 + 1)>>)
+        -> tensor<?xf32, affine_map<()[s0] -> (s0 + 1)>>
+      func.return %0 : tensor<?xf32, affine_map<()[s0] -> (s0 + 1)>>
+    }
+    ```
+
+    VJP: zero. Verifier: `value` has no dims and one result. The sizes of a function are its
+    attribute `ted.sizes`; a tensor type with a symbolic extent has all its extents as encoding.
+    """
+
+    result_value: ext.Result[ir.IndexType]
+    value: ir.AffineMapAttr
+
+    @staticmethod
+    def verify_invariants(op: ir.OpView) -> bool:
+        """Check the map."""
+        return first_violation(op, verify_body.SIZE_RULES)
+
+    @classmethod
+    def build(cls, value: ir.AffineMap, *, loc: ir.Location | None = None) -> "SizeOp":
+        """Insert the value of a map from the sizes."""
+        return cls(ir.IndexType.get(), ir.AffineMapAttr.get(value), loc=loc)
 
 
 @by_position("operands")

@@ -27,6 +27,12 @@ class ScanFields(ResultSlots):
         return ir.IntegerAttr(self.attributes["steps"]).value
 
     @property
+    def symbolic_steps(self) -> ir.AffineMap | None:
+        """From the sizes of the function to the number of steps; None where that is a number."""
+        found = self.attributes["steps"]
+        return found.value if isinstance(found, ir.AffineMapAttr) else None
+
+    @property
     def is_reverse(self) -> bool:
         """Whether the last step comes first."""
         return bool(ir.BoolAttr(self.attributes["reverse"]).value)

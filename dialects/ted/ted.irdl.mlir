@@ -149,7 +149,7 @@ module {
       %63 = irdl.any
       irdl.operands(operands_0: variadic %0, operands_1: variadic %1, operands_2: variadic %2, operands_3: variadic %3, operands_4: variadic %4, operands_5: variadic %5, operands_6: variadic %6, operands_7: variadic %7, operands_8: variadic %8, operands_9: variadic %9, operands_10: variadic %10, operands_11: variadic %11, operands_12: variadic %12, operands_13: variadic %13, operands_14: variadic %14, operands_15: variadic %15, operands_16: variadic %16, operands_17: variadic %17, operands_18: variadic %18, operands_19: variadic %19, operands_20: variadic %20, operands_21: variadic %21, operands_22: variadic %22, operands_23: variadic %23, operands_24: variadic %24, operands_25: variadic %25, operands_26: variadic %26, operands_27: variadic %27, operands_28: variadic %28, operands_29: variadic %29, operands_30: variadic %30, operands_31: variadic %31, operands_32: variadic %32, operands_33: variadic %33, operands_34: variadic %34, operands_35: variadic %35, operands_36: variadic %36, operands_37: variadic %37, operands_38: variadic %38, operands_39: variadic %39, operands_40: variadic %40, operands_41: variadic %41, operands_42: variadic %42, operands_43: variadic %43, operands_44: variadic %44, operands_45: variadic %45, operands_46: variadic %46, operands_47: variadic %47, operands_48: variadic %48, operands_49: variadic %49, operands_50: variadic %50, operands_51: variadic %51, operands_52: variadic %52, operands_53: variadic %53, operands_54: variadic %54, operands_55: variadic %55, operands_56: variadic %56, operands_57: variadic %57, operands_58: variadic %58, operands_59: variadic %59, operands_60: variadic %60, operands_61: variadic %61, operands_62: variadic %62, operands_63: variadic %63)
       %64 = irdl.any
-      %65 = irdl.base "#builtin.integer" 
+      %65 = irdl.any
       %66 = irdl.any
       irdl.attributes {"times" = %64, "steps" = %65, "reverse" = %66}
       %67 = irdl.any
@@ -292,6 +292,12 @@ module {
       irdl.attributes {"dim" = %0}
       %1 = irdl.base "!builtin.index" 
       irdl.results(value: %1)
+    }
+    irdl.operation @size {
+      %0 = irdl.base "#builtin.affine_map" 
+      irdl.attributes {"value" = %0}
+      %1 = irdl.base "!builtin.index" 
+      irdl.results(result_value: %1)
     }
     irdl.operation @load {
       %0 = irdl.base "!builtin.tensor" 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _BODY_DIALECTS = ("arith", "math")
-_BODY_OPS = ("ted.index", "ted.load", "ted.stop_gradient", "ted.yield")
+_BODY_OPS = ("ted.index", "ted.load", "ted.size", "ted.stop_gradient", "ted.yield")
 
 
 def _types(values: Sequence[Any]) -> str:
@@ -98,7 +98,7 @@ def body_captures_only_constants(op: Any) -> str | None:
 def yields_fit_the_write(op: Any) -> str | None:
     """One value, then one index per symbol of the write."""
     element = op.results[0].type.element_type
-    wanted = [element] + [ir.IndexType.get(op.context)] * op.write_map.n_symbols
+    wanted = [element] + [ir.IndexType.get(op.context)] * op.data_count
     if [value.type for value in op.yielded] != wanted:
         expected = "(" + ", ".join(map(str, wanted)) + ")"
         return (
@@ -144,11 +144,13 @@ def dim_is_in_range(op: Any) -> str | None:
     if "dim" not in op.attributes or not isinstance(op.attributes["dim"], ir.IntegerAttr):
         return f"attribute 'dim' must be an i64, got {dict_text(op)}"
     dim = op.attributes["dim"].value
-    extents = _enclosing_compute(op).attributes
-    # A malformed parent has its own diagnostic.
-    if "extents" not in extents or not isinstance(extents["extents"], ir.DenseI64ArrayAttr):
-        return None
-    count = len(extents["extents"])
+    attributes = _enclosing_compute(op).attributes
+    extents = attributes.get("extents")
+    if isinstance(extents, ir.AffineMapAttr):
+        extents = extents.value.results
+    elif not isinstance(extents, ir.DenseI64ArrayAttr):
+        return None  # a malformed parent has its own diagnostic
+    count = len(extents)
     if not 0 <= dim < count:
         return f"dim must be in [0, {count}) of the enclosing ted.compute, got {dim}"
     return None
@@ -172,6 +174,16 @@ def index_is_an_index(op: Any) -> str | None:
         return (
             f"takes nothing and gives an index, got {_types(op.operands)} -> {op.results[0].type}"
         )
+    return None
+
+
+def value_is_one_size(op: Any) -> str | None:
+    """`value` maps the sizes of the function to one number."""
+    given = op.attributes.get("value")
+    if not isinstance(given, ir.AffineMapAttr):
+        return f"attribute 'value' must be an affine_map, got {dict_text(op)}"
+    if given.value.n_dims or len(given.value.results) != 1:
+        return f"value must map sizes to one result, without dims, got {given}"
     return None
 
 
@@ -222,6 +234,7 @@ def operand_and_result_agree(op: Any) -> str | None:
 
 YIELD_RULES = (ends_a_body, operands_fit_irdl)
 INDEX_RULES = (stands_in_a_body, results_are_one, index_is_an_index, dim_is_in_range)
+SIZE_RULES = (results_are_one, index_is_an_index, value_is_one_size)
 LOAD_RULES = (
     stands_in_a_body,
     results_are_one,

@@ -19,7 +19,7 @@ from ted.dialects.ted.operand_types import MAX_RUNS, type_runs
 from ted.mlir import integer_set, ir
 
 _KINDS = {
-    "extents": (ir.DenseI64ArrayAttr, "array<i64: ...>"),
+    "extents": ((ir.DenseI64ArrayAttr, ir.AffineMapAttr), "array<i64: ...> or an affine_map"),
     "iterators": (ir.ArrayAttr, "an array of strings"),
     "domain": (ir.IntegerSetAttr, "an affine_set"),
     "reads": (ir.ArrayAttr, "an array of affine_maps"),
@@ -54,7 +54,10 @@ def array_elements_are_of_their_kind(op: Any) -> str | None:
 
 
 def extents_are_not_negative(op: Any) -> str | None:
-    """The box is a box; an extent of zero makes it empty."""
+    """The box is a box; an extent of zero makes it empty. Symbolic ones depend on sizes alone."""
+    sizes = op.symbolic_box
+    if sizes is not None:
+        return f"extents must have no dims, got {sizes}" if sizes.n_dims else None
     if any(extent < 0 for extent in op.box):
         return f"extents must be zero or positive, got {list(op.box)}"
     return None
@@ -63,8 +66,8 @@ def extents_are_not_negative(op: Any) -> str | None:
 def iterators_are_known(op: Any) -> str | None:
     """One iterator per extent."""
     kinds = op.iterator_kinds
-    if len(kinds) != len(op.box):
-        return f"one iterator per extent, got {len(kinds)} iterators and {len(op.box)} extents"
+    if len(kinds) != op.rank:
+        return f"one iterator per extent, got {len(kinds)} iterators and {op.rank} extents"
     for position, kind in enumerate(kinds):
         if kind not in ITERATORS:
             return f"iterator {position} must be one of {', '.join(ITERATORS)}, got '{kind}'"
@@ -82,14 +85,17 @@ def reads_and_guards_pair_up(op: Any) -> str | None:
 
 
 def maps_and_sets_range_over_the_box(op: Any) -> str | None:
-    """Every map and set has the dims of the box, and no symbols except in the write."""
-    dims = len(op.box)
+    """Every map and set has the dims of the box and the sizes as symbols; a write may have more."""
+    dims, sizes = op.rank, op.size_count
     named = [("domain", integer_set(op.attributes["domain"]))]
     named += [(f"read {k}", one) for k, one in enumerate(op.read_maps)]
     named += [(f"guard {k}", one) for k, one in enumerate(op.guard_sets)]
     for name, one in named:
-        if one.n_symbols:
-            return f"{name} must have no symbols, got {one.n_symbols}"
+        if one.n_symbols != sizes:
+            count = f"{sizes} symbols, the sizes" if sizes else "no symbols"
+            return f"{name} must have {count}, got {one.n_symbols}"
+    if op.data_count < 0:
+        return f"write must have the {sizes} sizes as symbols, got {op.write_map.n_symbols}"
     for name, one in [*named, ("write", op.write_map)]:
         if one.n_dims != dims:
             return f"{name} must have one dim per extent, got {one.n_dims} dims and {dims} extents"
@@ -111,7 +117,7 @@ def combiner_fits_the_write(op: Any) -> str | None:
     name = op.combiner_name
     if name == "set" and "reduction" in op.iterator_kinds:
         return f"combiner 'set' allows no reduction iterator, got {list(op.iterator_kinds)}"
-    if op.write_map.n_symbols and name not in SCATTER_COMBINERS:
+    if op.data_count and name not in SCATTER_COMBINERS:
         allowed = ", ".join(SCATTER_COMBINERS)
         return f"a write with symbols wants a combiner of {allowed}, got '{name}'"
     return None
@@ -124,7 +130,7 @@ def mode_is_known(op: Any) -> str | None:
     mode = op.attributes["mode"]
     if not isinstance(mode, ir.StringAttr) or mode.value not in LOAD_MODES:
         return f"mode must be one of {', '.join(LOAD_MODES)}, got {mode}"
-    if not op.write_map.n_symbols:
+    if not op.data_count:
         return f"a mode is for a write with symbols, got {mode} and {op.write_map}"
     return None
 
@@ -140,17 +146,34 @@ def operands_are_inputs_then_inits(op: Any) -> str | None:
     return None
 
 
-def types_are_static_tensors(op: Any) -> str | None:
-    """Operands and results are ranked tensors with static sizes and a known element type."""
+def types_are_tensors_of_known_sizes(op: Any) -> str | None:
+    """Operands and results are ranked tensors of known sizes and with a known element type."""
     named = [(f"operand {k}", value.type) for k, value in enumerate(op.operands)]
     named += [(f"result {k}", value.type) for k, value in enumerate(op.results)]
     for name, one in named:
-        if not isinstance(one, ir.RankedTensorType) or not one.has_static_shape:
-            return f"{name} must be a tensor with static sizes, got {one}"
+        if not isinstance(one, ir.RankedTensorType) or not has_known_sizes(one):
+            return f"{name} must be a tensor with static or symbolic sizes, got {one}"
         if str(one.element_type) not in ELEMENT_TYPES:
             known = ", ".join(ELEMENT_TYPES)
             return f"{name} must have an element type of {known}, got {one.element_type}"
     return None
+
+
+def has_known_sizes(kind: ir.RankedTensorType) -> bool:
+    """Whether every extent is a number, or said by an encoding that maps sizes to extents."""
+    if kind.has_static_shape:
+        return kind.encoding is None
+    if not isinstance(kind.encoding, ir.AffineMapAttr):
+        return False
+    sizes = kind.encoding.value
+    if sizes.n_dims or len(sizes.results) != kind.rank:
+        return False
+    known = [e.maybe_downcast() for e in sizes.results]
+    return all(
+        kind.is_dynamic_dim(k) != isinstance(e, ir.AffineConstantExpr)
+        and (not isinstance(e, ir.AffineConstantExpr) or e.value == kind.shape[k])
+        for k, e in enumerate(known)
+    )
 
 
 def reads_have_the_rank_of_their_input(op: Any) -> str | None:
@@ -215,7 +238,7 @@ RULES = (
     combiner_fits_the_write,
     mode_is_known,
     operands_are_inputs_then_inits,
-    types_are_static_tensors,
+    types_are_tensors_of_known_sizes,
     reads_have_the_rank_of_their_input,
     write_has_the_rank_of_the_results,
     inits_have_the_types_of_the_results,

@@ -12,13 +12,13 @@ from ted.dialects.ted.operand_types import MAX_RUNS, type_runs
 from ted.dialects.ted.verify_body import body_ends_in_yield, body_is_one_block
 from ted.dialects.ted.verify_compute import (
     inits_have_the_types_of_the_results,
-    types_are_static_tensors,
+    types_are_tensors_of_known_sizes,
 )
 from ted.mlir import ir
 
 _KINDS = {
     "times": (ir.DenseI64ArrayAttr, "array<i64: ...>"),
-    "steps": (ir.IntegerAttr, "an integer"),
+    "steps": ((ir.IntegerAttr, ir.AffineMapAttr), "an integer or an affine_map"),
     "reverse": (ir.BoolAttr, "a bool"),
 }
 _BODY_OPS = ("ted.compute", "arith.constant", "ted.yield")
@@ -51,12 +51,21 @@ def time_dims_have_one_extent_per_step(op: Any) -> str | None:
         rank = value.type.rank
         if not 0 <= time < rank:
             return f"time {position} must be a dim of {value.type}, got {time}"
-        if value.type.shape[time] != op.step_count:
+        if not _has_extent(value.type, time, op):
             return (
                 f"history {position} must have one extent per step in its time dim {time}, "
-                f"got {value.type} and {op.step_count} steps"
+                f"got {value.type} and {op.symbolic_steps or op.step_count} steps"
             )
     return None
+
+
+def _has_extent(kind: Any, time: int, op: Any) -> bool:
+    steps = op.symbolic_steps
+    if steps is None:
+        return kind.shape[time] == op.step_count
+    if kind.has_static_shape or steps.n_dims or len(steps.results) != 1:
+        return False
+    return ir.AffineMapAttr(kind.encoding).value.results[time] == steps.results[0]
 
 
 def operands_fit_irdl(op: Any) -> str | None:
@@ -70,7 +79,7 @@ def operands_fit_irdl(op: Any) -> str | None:
 RULES = (
     attributes_are_present,
     histories_pair_up,
-    types_are_static_tensors,
+    types_are_tensors_of_known_sizes,
     inits_have_the_types_of_the_results,
     time_dims_have_one_extent_per_step,
     operands_fit_irdl,
@@ -137,7 +146,7 @@ def times_written_are_not_data(op: Any) -> str | None:
     """The step at which a point is performed follows from its position."""
     for position, (inner, history) in enumerate(op.writers()):
         written = inner.write_map.results[op.time_dims[history]]
-        if _uses_symbols(written):
+        if _uses_data(written, inner.size_count):
             return (
                 f"equation {position} must write the time dim {op.time_dims[history]} of history "
                 f"{history} at an affine index, got data"
@@ -145,11 +154,11 @@ def times_written_are_not_data(op: Any) -> str | None:
     return None
 
 
-def _uses_symbols(expr: Any) -> bool:
+def _uses_data(expr: Any, sizes: int) -> bool:
     expr = expr.maybe_downcast()
     if isinstance(expr, ir.AffineBinaryExpr):
-        return _uses_symbols(expr.lhs) or _uses_symbols(expr.rhs)
-    return isinstance(expr, ir.AffineSymbolExpr)
+        return _uses_data(expr.lhs, sizes) or _uses_data(expr.rhs, sizes)
+    return isinstance(expr, ir.AffineSymbolExpr) and expr.position >= sizes
 
 
 def _text(types: list[ir.Type]) -> str:

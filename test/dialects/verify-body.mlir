@@ -76,7 +76,7 @@ func.func @no_yield(%A: tensor<4xf32>, %init: tensor<4xf32>) {
 // -----
 
 func.func @call_in_the_body(%A: tensor<4xf32>, %init: tensor<4xf32>) {
-  // expected-error@+1 {{ted.compute: the body may use arith, math and ted.index, ted.load, ted.stop_gradient, ted.yield, got vector.print}}
+  // expected-error@+1 {{ted.compute: the body may use arith, math and ted.index, ted.load, ted.size, ted.stop_gradient, ted.yield, got vector.print}}
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     vector.print %a : f32

@@ -3,7 +3,7 @@
 // One case per rule of dialects/ted/verify_compute.py, in its order.
 
 func.func @no_extents(%A: tensor<4xf32>, %init: tensor<4xf32>) {
-  // expected-error@+1 {{ted.compute: attribute 'extents' must be present as array<i64: ...>, got none}}
+  // expected-error@+1 {{ted.compute: attribute 'extents' must be present as array<i64: ...> or an affine_map, got none}}
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     "ted.yield"(%a) : (f32) -> ()
@@ -129,7 +129,7 @@ func.func @no_combiner(%A: tensor<4xf32>, %init: tensor<4xf32>) {
 // -----
 
 func.func @extents_of_another_kind(%A: tensor<4xf32>, %init: tensor<4xf32>) {
-  // expected-error@+1 {{ted.compute: attribute 'extents' must be array<i64: ...>, got [4]}}
+  // expected-error@+1 {{ted.compute: attribute 'extents' must be array<i64: ...> or an affine_map, got [4]}}
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     "ted.yield"(%a) : (f32) -> ()
@@ -509,7 +509,7 @@ func.func @no_init(%A: tensor<4xf32>, %init: tensor<4xf32>) {
 // -----
 
 func.func @dynamic_size(%A: tensor<?xf32>, %init: tensor<4xf32>) {
-  // expected-error@+1 {{ted.compute: operand 0 must be a tensor with static sizes, got tensor<?xf32>}}
+  // expected-error@+1 {{ted.compute: operand 0 must be a tensor with static or symbolic sizes, got tensor<?xf32>}}
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     "ted.yield"(%a) : (f32) -> ()
@@ -528,7 +528,7 @@ func.func @dynamic_size(%A: tensor<?xf32>, %init: tensor<4xf32>) {
 // -----
 
 func.func @scalar_operand(%A: f32, %init: tensor<4xf32>) {
-  // expected-error@+1 {{ted.compute: operand 0 must be a tensor with static sizes, got f32}}
+  // expected-error@+1 {{ted.compute: operand 0 must be a tensor with static or symbolic sizes, got f32}}
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     "ted.yield"(%a) : (f32) -> ()

@@ -25,7 +25,7 @@ func.func @no_times(%x: tensor<5xf64>, %init: tensor<5xf64>) {
 // -----
 
 func.func @steps_of_another_kind(%x: tensor<5xf64>, %init: tensor<5xf64>) {
-  // expected-error@+1 {{ted.scan: attribute 'steps' must be an integer, got 5.0}}
+  // expected-error@+1 {{ted.scan: attribute 'steps' must be an integer or an affine_map, got 5.0}}
   %c = "ted.scan"(%init) ({
   ^bb0(%c0: tensor<5xf64>):
     %c1 = "ted.compute"(%c0, %x, %c0) ({
@@ -91,7 +91,7 @@ func.func @one_time_per_history(%x: tensor<5xf64>, %init: tensor<5xf64>) {
 // -----
 
 func.func @dynamic_history(%x: tensor<5xf64>, %init: tensor<?xf64>) {
-  // expected-error@+1 {{ted.scan: operand 0 must be a tensor with static sizes, got tensor<?xf64>}}
+  // expected-error@+1 {{ted.scan: operand 0 must be a tensor with static or symbolic sizes, got tensor<?xf64>}}
   %c = "ted.scan"(%init) ({
   ^bb0(%c0: tensor<5xf64>):
     %c1 = "ted.compute"(%c0, %x, %c0) ({

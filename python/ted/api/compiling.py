@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Union
 
 from ted import dialects
+from ted.api.symbolic import SymbolicFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
 from ted.errors import CompileError
@@ -24,6 +25,7 @@ from ted.ir.equations import (
 )
 from ted.ir.equations import Tensor as Node
 from ted.ir.scalar import load
+from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
 from ted.lowering.pipelines import CPU_STAGES, run_pipeline, stage_text
 from ted.mlir import ir
@@ -45,10 +47,11 @@ def compile(
     target: str = "cpu",
     name: str = "main",
     donate: Sequence[Tensor] = (),
-) -> Compilation:
+) -> Compilation | SymbolicFunction[Compilation]:
     """Compile the program that computes `outputs` from `inputs`.
 
     Shapes: the function takes one array per input and returns one per output, of their shapes.
+    Where those hold symbolic sizes, it is compiled for the sizes of the arrays when it is called.
     The arrays passed for `donate` are taken over: each becomes the first result of its shape and
     type that no other has become, so that state can be updated call by call in the same memory.
     `target` is "cpu", "cuda" for the GPU of this machine, or "cuda:sm_90a" for one by its name.
@@ -59,7 +62,12 @@ def compile(
         check_target(target)
     single = isinstance(outputs, Tensor)
     system = system_of(inputs, [outputs] if single else outputs, name)
-    return compile_system(system, single, _taken_over(system, donate), target)
+    donated = _taken_over(system, donate)
+    if sizes_of(system):
+        return SymbolicFunction(
+            system, lambda known: compile_system(known, single, donated, target)
+        )
+    return compile_system(system, single, donated, target)
 
 
 def compile_system(
@@ -209,4 +217,4 @@ def _module_text(system: System) -> str:
 
 
 def _spec(tensor: Node) -> ArgSpec:
-    return ArgSpec(tensor.name, tensor.dtype.name, tensor.shape)
+    return ArgSpec(tensor.name, tensor.dtype.name, tensor.static_shape)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from ted.autodiff.vjp import Override
+from ted.domain.sizes import Extent
 from ted.frontend.layout import broadcast_to, transpose
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor, wrap
@@ -13,7 +14,7 @@ from ted.transforms.batching import Batched, batch
 from ted.transforms.overrides import mark, moved, override_of
 
 
-def batched(nodes: Sequence[Node], given: Mapping[Node, Batched], extent: int) -> list[Batched]:
+def batched(nodes: Sequence[Node], given: Mapping[Node, Batched], extent: Extent) -> list[Batched]:
     """What nodes become when `given` is done `extent` times at once, with their overrides."""
     found = batch(nodes, given, extent)
     for old, new in found.items():
@@ -28,7 +29,7 @@ def batched(nodes: Sequence[Node], given: Mapping[Node, Batched], extent: int) -
 
 
 def _batched_override(
-    override: Override, single: Node, known: Mapping[Node, Batched], extent: int
+    override: Override, single: Node, known: Mapping[Node, Batched], extent: Extent
 ) -> Override:
     """An override of a batch: the single adjoints for every member, summed where shared."""
     places = [known.get(d, Batched(d, None)) for d in override.dependencies]
@@ -44,13 +45,13 @@ def _batched_override(
     return Override(tuple(p.tensor for p in places), adjoints)
 
 
-def _placed(result: Batched, place: Batched, extent: int) -> Tensor:
+def _placed(result: Batched, place: Batched, extent: Extent) -> Tensor:
     """An adjoint of a batch in the form of its dependency."""
     full = leading(result, extent)
     return sum_over(full, 0) if place.axis is None else move_axis(full, 0, place.axis)
 
 
-def leading(value: Batched, extent: int) -> Tensor:
+def leading(value: Batched, extent: Extent) -> Tensor:
     """A batched tensor with the batch dim in front; a shared one repeated."""
     tensor = wrap(value.tensor)
     if value.axis is not None:

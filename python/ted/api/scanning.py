@@ -15,6 +15,7 @@ from typing import Any
 from ted.api.checkpointing import checkpoint as recomputed
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading
+from ted.domain.sizes import Extent
 from ted.errors import FrontendError
 from ted.frontend import checks
 from ted.frontend.compute import compute
@@ -34,7 +35,7 @@ def scan(
     step: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
     xs: Any = None,
-    length: int | None = None,
+    length: Extent | None = None,
     reverse: bool = False,
     checkpoint: int | None = None,
 ) -> tuple[Any, Any]:
@@ -74,13 +75,15 @@ def scan(
 
 def _in_segments(
     step: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any, xs: Any, length: int | None, reverse: bool, size: int,
+    init: Any, xs: Any, length: Extent | None, reverse: bool, size: int,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The scan as checkpointed scans of at most `size` steps, one after the other."""
     if checks.integer(size, "scan: checkpoint") < 1:
         fail(f"scan: checkpoint is a number of steps, at least 1, got {size}")
     inputs, tree = ([], None) if xs is None else _tensors(xs, "xs")
     steps = _steps(inputs, length)
+    if not isinstance(steps, int):
+        fail(f"scan: checkpoint takes a number of steps that is no symbolic size, got {steps}")
     begins = range(0, steps, size)
     carry, stacks = init, []
     for begin in reversed(begins) if reverse else begins:
@@ -98,7 +101,7 @@ def _in_segments(
 
 
 def _segment(
-    step: Callable[[Any, Any], tuple[Any, Any]], steps: int, reverse: bool
+    step: Callable[[Any, Any], tuple[Any, Any]], steps: Extent, reverse: bool
 ) -> Callable[..., Any]:
     def segment(carry: Any, xs: Any = None) -> Any:
         return scan(step, carry, xs, length=steps, reverse=reverse)
@@ -112,14 +115,14 @@ def _tensors(nest: Any, what: str) -> tuple[list[tuple[str, Tensor]], Any]:
     return found, tree
 
 
-def _steps(inputs: Sequence[tuple[str, Tensor]], length: int | None) -> int:
-    counts: dict[int, str] = {}
+def _steps(inputs: Sequence[tuple[str, Tensor]], length: Extent | None) -> Extent:
+    counts: dict[Extent, str] = {}
     for _, tensor in inputs:
         if not tensor.shape:
             fail(f"scan: dim 0 of xs is time, got {tensor.name} of rank 0")
         counts.setdefault(tensor.shape[0], tensor.name)
     if length is not None:
-        counts.setdefault(checks.integer(length, "scan: length"), "length")
+        counts.setdefault(checks.extent(length, "scan: length"), "length")
     if len(counts) != 1:
         listed = ", ".join(f"{n} of {name}" for n, name in counts.items()) or "neither"
         fail(f"scan: xs and length agree on the number of steps, got {listed}")
@@ -151,7 +154,7 @@ def _next_carry(nest: Any, tree: Any, starts: Sequence[tuple[str, Tensor]]) -> l
 # ------------------------------------------------------------------ over time
 
 
-def _history(start: Tensor, steps: int, reverse: bool) -> Node:
+def _history(start: Tensor, steps: Extent, reverse: bool) -> Node:
     """The tensor of the carries before each step, to be defined."""
     shape = (steps, *start.shape)
     return Node(f"{start.name}_before", shape, start.dtype, None, (), here(), 0, reverse)
@@ -161,7 +164,7 @@ def _tie(
     before: Sequence[Node],
     states: Sequence[Batched],
     starts: Sequence[Tensor],
-    steps: int,
+    steps: Extent,
     reverse: bool,
 ) -> None:
     """Define the carry before each step: the one after the step before it, or the first one."""
@@ -179,7 +182,7 @@ def _tie(
 
 
 def _before(
-    state: Tensor, axis: int | None, start: Tensor, steps: int, reverse: bool
+    state: Tensor, axis: int | None, start: Tensor, steps: Extent, reverse: bool
 ) -> Callable[..., Any]:
     def element(*i: Any) -> Any:
         t, rest = i[0], i[1:]
@@ -201,7 +204,7 @@ def _check(group: Sequence[Node]) -> None:
             )
 
 
-def _last(state: Batched, start: Tensor, steps: int, reverse: bool) -> Tensor:
+def _last(state: Batched, start: Tensor, steps: Extent, reverse: bool) -> Tensor:
     if steps == 0:
         return start
     tensor = wrap(state.tensor)

@@ -9,6 +9,7 @@ from typing import Any
 from ted.api.functions import Function
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading, move_axis
+from ted.domain.sizes import Extent
 from ted.errors import FrontendError
 from ted.frontend import checks
 from ted.frontend.functions import as_tensor
@@ -63,9 +64,9 @@ def _spread(axes: Any, nest: Any, what: str) -> list[int | None]:
     return [axis for inner, below in pairs for axis in _spread(inner, below, what)]
 
 
-def _extent(leaves: Sequence[Any], axes: Sequence[int | None]) -> int:
+def _extent(leaves: Sequence[Any], axes: Sequence[int | None]) -> Extent:
     """The number of examples, on which all arguments agree."""
-    found: dict[int, str] = {}
+    found: dict[Extent, str] = {}
     for value, axis in zip(leaves, axes, strict=True):
         if isinstance(value, Tensor) and axis is not None:
             found.setdefault(value.shape[checks.axis_of(axis, value.ndim, "vmap")], value.name)
@@ -94,7 +95,7 @@ def _singles(
     return singles, given
 
 
-def _results(result: Any, given: dict[Node, Batched], extent: int, out_axes: Any) -> Any:
+def _results(result: Any, given: dict[Node, Batched], extent: Extent, out_axes: Any) -> Any:
     leaves, tree = flatten(result)
     tensors = [as_tensor(value, path, "vmap") for path, value in leaves]
     found = batched([t.node for t in tensors], given, extent)
@@ -103,7 +104,7 @@ def _results(result: Any, given: dict[Node, Batched], extent: int, out_axes: Any
     return unflatten(tree, iter(placed))
 
 
-def _placed(result: Batched, axis: int | None, extent: int) -> Tensor:
+def _placed(result: Batched, axis: int | None, extent: Extent) -> Tensor:
     if axis is not None:
         full = leading(result, extent)
         return move_axis(full, 0, checks.axis_of(axis, full.ndim, "vmap: out_axes"))

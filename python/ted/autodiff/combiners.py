@@ -12,7 +12,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ted.domain import bounds, sets
+from ted.domain import bounds, parameters, sets
+from ted.domain.sizes import Extent, Size, is_symbolic
 from ted.ir.affine import NotAffine, piecewise
 from ted.ir.equations import (
     Equation,
@@ -31,6 +32,7 @@ from ted.ir.scalar import (
     index,
     load,
     mul,
+    sub,
 )  # fmt: skip
 
 _SCALAR = {"max": "maximum", "min": "minimum", "mul": "mul"}
@@ -85,12 +87,46 @@ def _product_tree(tensor: Tensor, equation: Equation) -> Tensor | None:
     """Factors in one row per result, then halved until one is left."""
     if equation.parallel == equation.rank or not equation.is_identity_write:
         return None
+    if equation.rank - equation.parallel > 1 and is_symbolic(equation.extents):
+        return _product_by_rows(tensor, equation)
     level = _factors(tensor, equation)
+    if isinstance(level.shape[-1], Size):
+        return _last_of(tensor, _running(level), level.shape[-1] - 1, equation)
     while level.shape[-1] > 1:
         level = _halved(level)
-    dims = tuple(dim(k) for k in range(len(tensor.shape)))
-    body = load(level, (*dims, index(0)))
+    return _last_of(tensor, level, 0, equation)
+
+
+def _product_by_rows(tensor: Tensor, equation: Equation) -> Tensor | None:
+    """The last dim first: the row-major number of factors over several sizes is no affine one."""
+    shape = equation.extents[:-1]
+    last = replace(equation, parallel=len(shape), write=identity_dims(len(shape)))
+    rows = replace(tensor, name=f"{tensor.name}_rows", shape=shape, fill=1, equations=(last,))
+    rows = _as_tensor(_expanded(rows), rows)
+    body = load(rows, identity_dims(len(shape)))
+    rest = replace(whole(shape, body, equation.location, "mul"), parallel=equation.parallel)
+    return _product_tree(tensor, replace(rest, write=equation.write))
+
+
+def _last_of(tensor: Tensor, level: Tensor, place: Extent, equation: Equation) -> Tensor:
+    body = load(level, (*identity_dims(len(tensor.shape)), index(place)))
     return replace(tensor, fill=0, equations=(whole(tensor.shape, body, equation.location),))
+
+
+def _running(level: Tensor) -> Tensor:
+    """The products of ever more factors, where their number is a symbolic size."""
+    time = len(level.shape) - 1
+    here = identity_dims(len(level.shape))
+    before = (*here[:time], sub(dim(time), index(1)))
+    result = replace(level, name=f"{level.name}_run", fill=0, equations=(), time=time)
+    start = whole(level.shape, load(level, here), level.location)
+    step = whole(level.shape, mul(load(result, before), load(level, here)), level.location)
+    first = start.domain.upper_bound_val(sets.SET, time, sets.isl.Val(0))
+    result.equations = (
+        replace(start, domain=first),
+        replace(step, domain=step.domain.subtract(first).coalesce()),
+    )
+    return result
 
 
 def _factors(tensor: Tensor, equation: Equation) -> Tensor:
@@ -114,11 +150,13 @@ def _halved(level: Tensor) -> Tensor:
     even = mul(dim(len(outer)), index(2))
     body = mul(load(level, (*dims, even)), load(level, (*dims, add(even, index(1)))))
     write = (*dims, dim(len(outer)))
-    equations = [Equation(pairs, len(pairs), sets.box(pairs), write, "set", body, place)]
+    equations = [Equation(pairs, len(pairs), parameters.box(pairs), write, "set", body, place)]
     if length % 2:
         body, write = load(level, (*dims, index(length - 1))), (*dims, index(length // 2))
         shape = tuple(outer)
-        equations.append(Equation(shape, len(shape), sets.box(shape), write, "set", body, place))
+        equations.append(
+            Equation(shape, len(shape), parameters.box(shape), write, "set", body, place)
+        )
     shape = (*outer, (length + 1) // 2)
     return replace(level, name=f"{level.name}_2", shape=shape, fill=0, equations=tuple(equations))
 

@@ -1,7 +1,8 @@
 """Quasi-affine expressions and constraints over positional dims, as plain Python values.
 
-`Aff` is `const + sum of coefficient * term`, where a term is a dim (its number) or the floor of
-another `Aff` by a positive constant: exactly what an MLIR affine map or set can say. Construction
+`Aff` is `const + sum of coefficient * term`, where a term is a dim (its number), a parameter (its
+name) or the floor of another `Aff` by a positive constant: exactly what an MLIR affine map or set
+can say. Construction
 keeps a canonical form (like terms merged, floors reduced, dims before floors), so that equal
 spellings compare equal; different spellings may still be the same function, only isl decides.
 """
@@ -23,7 +24,7 @@ class Floor:
     divisor: int
 
 
-Term = int | Floor
+Term = int | str | Floor
 
 
 @dataclass(frozen=True)
@@ -67,8 +68,17 @@ class Aff:
     @cached_property
     def dims(self) -> frozenset[int]:
         """The dims the value is written in terms of, inside floors too."""
-        parts = (t.inner.dims if isinstance(t, Floor) else frozenset((t,)) for _, t in self.terms)
-        return frozenset[int]().union(*parts)
+        return frozenset(t for t in self._leaves if isinstance(t, int))
+
+    @property
+    def parameters(self) -> frozenset[str]:
+        """The parameters the value is written in terms of, inside floors too."""
+        return frozenset(t for t in self._leaves if isinstance(t, str))
+
+    @cached_property
+    def _leaves(self) -> frozenset[int | str]:
+        parts = (t.inner._leaves if isinstance(t, Floor) else (t,) for _, t in self.terms)
+        return frozenset[int | str]().union(*parts)
 
     @property
     def is_affine(self) -> bool:
@@ -77,7 +87,7 @@ class Aff:
 
     @property
     def is_constant(self) -> bool:
-        """No dim is left; the value is `const`."""
+        """No dim and no parameter is left; the value is `const`."""
         return not self.terms
 
     @property
@@ -110,12 +120,13 @@ class Aff:
         return result
 
     def evaluate(self, point: Sequence[int]) -> int:
-        """The value at an integer point."""
+        """The value at an integer point, without parameters."""
         total = self.const
         for factor, term in self.terms:
             if isinstance(term, Floor):
                 total += factor * (term.inner.evaluate(point) // term.divisor)
             else:
+                assert isinstance(term, int), f"a value at a point has no parameters, got {self}"
                 total += factor * point[term]
         return total
 
@@ -125,6 +136,8 @@ class Aff:
         for factor, term in self.terms:
             if isinstance(term, Floor):
                 result = result + (term.inner.substitute(values) // term.divisor) * factor
+            elif isinstance(term, str):
+                result = result + parameter(term) * factor
             else:
                 result = result + values[term] * factor
         return result
@@ -162,13 +175,20 @@ def dim(index: int) -> Aff:
     return Aff(((1, index),))
 
 
+def parameter(name: str) -> Aff:
+    """The expression that is the parameter `name`."""
+    return Aff(((1, name),))
+
+
 def constant(value: int) -> Aff:
     """The expression that is `value` everywhere."""
     return Aff((), value)
 
 
 def _order(term: Term) -> tuple[int, int, str]:
-    return (1, term.divisor, str(term.inner)) if isinstance(term, Floor) else (0, term, "")
+    if isinstance(term, Floor):
+        return (2, term.divisor, str(term.inner))
+    return (1, 0, term) if isinstance(term, str) else (0, term, "")
 
 
 def _collect(terms: Iterable[tuple[int, Term]], offset: int) -> Aff:
@@ -237,7 +257,7 @@ def _show(value: Aff, names: Sequence[str] | None) -> str:
         if isinstance(term, Floor):
             parts.append((factor, f"({_atom(term.inner, names)} // {term.divisor})"))
         else:
-            parts.append((factor, names[term] if names else f"d{term}"))
+            parts.append((factor, _leaf(term, names)))
     parts.reverse()
     if value.const or not parts:
         parts.append((value.const, ""))
@@ -247,6 +267,12 @@ def _show(value: Aff, names: Sequence[str] | None) -> str:
         sign = (" - " if text else "-") if factor < 0 else (" + " if text else "")
         text += sign + size + name
     return text
+
+
+def _leaf(term: int | str, names: Sequence[str] | None) -> str:
+    if isinstance(term, str):
+        return term
+    return names[term] if names else f"d{term}"
 
 
 def _atom(value: Aff, names: Sequence[str] | None) -> str:

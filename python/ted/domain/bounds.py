@@ -11,8 +11,9 @@ from typing import NamedTuple
 
 import islpy as isl
 
-from ted.domain import sets
+from ted.domain import parameters, sets
 from ted.domain.budget import bounded, required, total_budget
+from ted.domain.sizes import Extent
 
 
 class Witness(NamedTuple):
@@ -21,10 +22,12 @@ class Witness(NamedTuple):
     point: tuple[int, ...]
     dim: int
     value: int
+    sizes: tuple[tuple[str, int], ...] = ()
+    """Parameters, by name, at which that happens."""
 
 
 def out_of_bounds_witness(
-    domain: isl.Set, index: Sequence[isl.PwAff], shape: Sequence[int]
+    domain: isl.Set, index: Sequence[isl.PwAff], shape: Sequence[Extent]
 ) -> Witness | None:
     """The lexicographically first point of `domain` whose index leaves `shape`, or None.
 
@@ -36,17 +39,23 @@ def out_of_bounds_witness(
     found: list[Witness] = []
     for dim, (value, extent) in enumerate(zip(values, shape, strict=True)):
         with total_budget():
-            point = _first_point(_outside(domain, value, extent))
-            if point is not None:
-                found.append(Witness(point, dim, value_at(value, point)))
+            bad = _outside(domain, value, extent)
+            if bad.is_empty():
+                continue
+            bad, at = parameters.somewhere(bad)
+            point = _first_point(bad)
+            assert point is not None, "a set that is not empty has a point"
+            reached = value_at(parameters.value_at(value, at), point)
+            found.append(Witness(point, dim, reached, tuple(at.items())))
     return min(found, default=None)
 
 
-def _outside(domain: isl.Set, value: isl.PwAff, extent: int) -> isl.Set:
+def _outside(domain: isl.Set, value: isl.PwAff, extent: Extent) -> isl.Set:
     rank = sets.rank_of(domain)
-    zero = isl.PwAff.from_aff(sets.constant_aff(rank, 0))
-    end = isl.PwAff.from_aff(sets.constant_aff(rank, extent))
-    return domain.intersect(value.lt_set(zero).union(value.ge_set(end)))
+    end = parameters.extent_value(rank, extent)
+    below, beyond = value.lt_set(parameters.extent_value(rank, 0)), value.ge_set(end)
+    known = parameters.promises(rank, parameters.parameters_of(beyond))
+    return domain.intersect(known).intersect(below.union(beyond))
 
 
 def _first_point(points: isl.Set) -> tuple[int, ...] | None:

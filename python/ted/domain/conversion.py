@@ -26,6 +26,12 @@ def from_isl(value: isl.Aff) -> Aff:
         factor = sets.to_int(scaled.get_coefficient_val(sets.IN, k))
         if factor:
             result = result + affine.dim(k) * factor
+    for k in range(scaled.dim(sets.PARAM)):
+        factor = sets.to_int(scaled.get_coefficient_val(sets.PARAM, k))
+        if factor:
+            name = scaled.get_dim_name(sets.PARAM, k)
+            assert name, "parameters have names"
+            result = result + affine.parameter(name) * factor
     for k in range(scaled.dim(sets.DIV)):
         factor = sets.to_int(scaled.get_coefficient_val(sets.DIV, k))
         if factor:
@@ -35,12 +41,20 @@ def from_isl(value: isl.Aff) -> Aff:
 
 def to_isl(value: Aff, rank: int) -> isl.Aff:
     """A plain expression as an isl one over points with `rank` coordinates."""
-    result = sets.constant_aff(rank, value.const)
+    return _to_isl(value, sets.space(rank, sorted(value.parameters)))
+
+
+def _to_isl(value: Aff, space: isl.Space) -> isl.Aff:
+    local = isl.LocalSpace.from_space(space)
+    result = isl.Aff.zero_on_domain(local).set_constant_val(isl.Val(value.const))
     for factor, term in value.terms:
         if isinstance(term, Floor):
-            part = to_isl(term.inner, rank).scale_down_val(isl.Val(term.divisor)).floor()
+            part = _to_isl(term.inner, space).scale_down_val(isl.Val(term.divisor)).floor()
+        elif isinstance(term, str):
+            place = space.find_dim_by_name(sets.PARAM, term)
+            part = isl.Aff.var_on_domain(local, sets.PARAM, place)
         else:
-            part = sets.dim_aff(rank, term)
+            part = isl.Aff.var_on_domain(local, sets.SET, term)
         result = result.add(part.scale_val(isl.Val(factor)))
     return result
 
@@ -77,12 +91,16 @@ def constraints(part: isl.BasicSet) -> Conjunction:
 
 def from_conjunctions(rank: int, parts: Sequence[Sequence[Constraint]]) -> isl.Set:
     """The union of conjunctions as an isl set."""
-    result, zero = sets.empty(rank), sets.constant_aff(rank, 0)
+    result = sets.empty(rank)
     for part in parts:
         points = sets.universe(rank)
         for constraint in part:
             value = to_isl(constraint.expression, rank)
-            half = value.zero_basic_set() if constraint.equality else value.ge_basic_set(zero)
+            half = (
+                value.zero_basic_set()
+                if constraint.equality
+                else value.ge_basic_set(value.sub(value))
+            )
             points = points.intersect(isl.Set.from_basic_set(half))
         result = result.union(points)
     return result

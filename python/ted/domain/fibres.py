@@ -23,6 +23,7 @@ from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, own_budget, total_budget
 from ted.domain.components import Factor, IndexFactor, factors, index_factors
 from ted.domain.factor_fibres import Pieces, solve_factor
+from ted.domain.family_fibres import has_parameters, solve_family
 from ted.domain.guarded import guarded_piece
 from ted.domain.pieces import Fibre, product
 
@@ -49,21 +50,27 @@ def solve_fibres(
 ) -> tuple[Fibre, ...]:
     """The fibres of `index` over a bounded `domain`, as disjoint pieces.
 
+    Parameters, which stand for symbolic sizes, stay parameters; they need not be bounded.
+
     The last `keep_last` dims stay plain loops where there is a choice. Without `split` no residue
     classes are made, so there are few pieces, with divisions in them. Above `most` pieces there are
     guarded ones in their place (`ted.domain.guarded`), where such are found.
 
     Raises: BudgetExhausted; DomainError when the domain is unbounded.
     """
+    if has_parameters(domain, index):
+        return solve_family(domain, index, lambda d, i: solve_fibres(d, i, keep_last, split=split))
     return _solved(domain, index, keep_last, split, most).pieces
 
 
 def wanted_pieces(domain: isl.Set, index: Sequence[isl.PwAff]) -> int:
-    """How many pieces a map would have if their number were not limited.
+    """How many pieces a map would have if their number were not limited; 0 where none are known.
 
     Raises: BudgetExhausted; DomainError when the domain is unbounded.
     """
-    return _solved(domain, index, 0, True, MAX_PIECES).wanted
+    return (
+        0 if has_parameters(domain, index) else _solved(domain, index, 0, True, MAX_PIECES).wanted
+    )
 
 
 def _solved(

@@ -18,6 +18,7 @@ from ted.domain.budget import bounded
 from ted.domain.charts import Chart
 from ted.domain.loops import bounds_of_constraint
 from ted.domain.projection import integral
+from ted.domain.sizes import GROWING
 from ted.errors import DomainError
 
 
@@ -38,10 +39,20 @@ class _Bound:
     extent: int
 
     @property
-    def rank_order(self) -> tuple[int, bool, bool, int]:
-        """Small extents first, then lower bounds, then those without divisions, then short ones."""
+    def rank_order(self) -> tuple[int, bool, bool, bool, int]:
+        """Small extents first, then lower bounds, then those without divisions, then short ones.
+
+        Extents that grow with a size are equally long: their values at the largest are arbitrary.
+        """
         plain = conversion.from_isl(self.value)
-        return (self.extent, not self.is_lower, not plain.is_affine, len(plain.terms))
+        at_largest = abs(plain.const) >= GROWING
+        return (
+            min(self.extent, GROWING),
+            at_largest,
+            not self.is_lower,
+            not plain.is_affine,
+            len(plain.terms),
+        )
 
 
 def normalise(chart: Chart) -> Normalised:

@@ -12,6 +12,7 @@ from ted.domain import affine, conversion, sets
 from ted.domain.affine import Aff
 from ted.domain.charts import Chart
 from ted.domain.normalise import Normalised
+from ted.domain.sizes import GROWING, Extent
 from ted.errors import DomainError
 
 
@@ -23,14 +24,14 @@ class Fibre:
     `write` is injective in q and does not use t. For one target, the points run over the loops.
     """
 
-    extents: tuple[int, ...]
+    extents: tuple[Extent, ...]
     parallel: int
     domain: isl.Set
     write: tuple[Aff, ...]
     point: tuple[Aff, ...]
 
     @property
-    def trips(self) -> int:
+    def trips(self) -> Extent:
         """The number of points of the box."""
         return math.prod(self.extents)
 
@@ -50,7 +51,7 @@ def finish(whole: Normalised) -> Fibre:
     for k, extent in zip(range(chart.outer, chart.rank), whole.extents, strict=True):
         forward = sets.dim_aff(chart.rank, k)
         backward = sets.linear(chart.rank, [0] * k + [-1], extent - 1)
-        values.append(backward if k in turned else forward)
+        values.append(backward if k in turned and extent < GROWING else forward)
     done = chart.substitute(chart.rank, chart.outer, values).simplified()
     extents = (*(upper - lower + 1 for lower, upper in ranges), *whole.extents)
     return Fibre(

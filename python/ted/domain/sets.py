@@ -14,11 +14,20 @@ SET = isl.dim_type.set
 IN = isl.dim_type.in_
 OUT = isl.dim_type.out
 DIV = isl.dim_type.div
+PARAM = isl.dim_type.param
 
 
-def space(rank: int) -> isl.Space:
-    """The space of unnamed points with `rank` coordinates."""
-    return isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, rank)
+def space(rank: int, parameters: Sequence[str] = ()) -> isl.Space:
+    """The space of unnamed points with `rank` coordinates, and of parameters by name."""
+    result = isl.Space.set_alloc(isl.DEFAULT_CONTEXT, len(parameters), rank)
+    for k, name in enumerate(parameters):
+        result = result.set_dim_name(PARAM, k, name)
+    return result
+
+
+def _space_like(model: isl.Space, rank: int) -> isl.Space:
+    """The space of unnamed points with `rank` coordinates and the parameters of another space."""
+    return space(rank).align_params(model)
 
 
 def universe(rank: int) -> isl.Set:
@@ -95,7 +104,7 @@ def preimage(points: isl.Set, rank: int, values: Sequence[isl.Aff]) -> isl.Set:
 def anonymous(points: isl.Set) -> isl.Set:
     """The same points with all names of dims and tuples dropped."""
     rank, named = rank_of(points), points.get_space()
-    unnamed_to_named = isl.MultiAff.zero(space(rank).map_from_domain_and_range(named))
+    unnamed_to_named = isl.MultiAff.zero(_space_like(named, rank).map_from_domain_and_range(named))
     for k in range(rank):
         unnamed_to_named = unnamed_to_named.set_aff(k, dim_aff(rank, k))
     return points.preimage_multi_aff(unnamed_to_named)
@@ -104,10 +113,8 @@ def anonymous(points: isl.Set) -> isl.Set:
 def anonymous_value(value: isl.PwAff | isl.Aff) -> isl.PwAff:
     """The same function with all names of dims and tuples dropped."""
     function = isl.PwAff.from_aff(value) if isinstance(value, isl.Aff) else value
-    rank = function.dim(IN)
-    unnamed_to_named = isl.MultiAff.zero(
-        space(rank).map_from_domain_and_range(function.get_domain_space())
-    )
+    rank, named = function.dim(IN), function.get_domain_space()
+    unnamed_to_named = isl.MultiAff.zero(_space_like(named, rank).map_from_domain_and_range(named))
     for k in range(rank):
         unnamed_to_named = unnamed_to_named.set_aff(k, dim_aff(rank, k))
     return function.pullback_multi_aff(unnamed_to_named)

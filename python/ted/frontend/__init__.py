@@ -116,10 +116,8 @@ from ted.frontend.reductions import (
 )
 from ted.frontend.scalars import Scalar
 from ted.frontend.scattering import bincount, histogram, index_add, scatter, segment_sum
+from ted.frontend.sizes import size
 from ted.frontend.tensors import Tensor, placeholder
-from ted.frontend.unavailable import (
-    size,
-)
 
 abs = absolute
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
+from ted.domain.sizes import Size
 from ted.frontend.locations import fail
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType, promote
@@ -116,7 +117,9 @@ def _by_constant(name: str, a: Expr, b: Expr) -> Expr:
     if is_const(b, 0):
         fail(f"{name}: the divisor must not be 0, got the constant 0")
     if not is_const(b):
-        return _by_data(name, a, b)
+        extent = scalar.as_extent(b)
+        known = isinstance(extent, Size) and extent.range[0] >= 1
+        return scalar.apply(name, a, b) if known else _by_data(name, a, b)
     if b.attr > 0:
         return scalar.apply(name, a, b)
     positive = scalar.apply(name, scalar.neg(a), scalar.neg(b))

@@ -10,7 +10,9 @@ import itertools
 import weakref
 from typing import Any
 
-from ted.frontend.checks import integer, name_of
+from ted.domain.sizes import Extent
+from ted.frontend.checks import extent as extent_of
+from ted.frontend.checks import name_of
 from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar
 from ted.ir.scalar import add, dim, index
@@ -25,7 +27,7 @@ class Axis(Scalar):
     __slots__ = ("extent", "is_reduction", "is_time", "location", "lower", "name", "number")
 
     def __init__(
-        self, name: str, lower: int, extent: int, is_reduction: bool, is_time: bool = False
+        self, name: str, lower: Extent, extent: Extent, is_reduction: bool, is_time: bool = False
     ) -> None:
         self.number = next(_numbers)
         self.name, self.lower, self.extent = name, lower, extent
@@ -57,8 +59,8 @@ def reduce_axis(extent: Any, name: str | None = None) -> Axis:
     if len(pair) != 2:
         fail(f"reduce_axis: takes an extent or a pair (lower, upper), got {extent!r}")
     if any(isinstance(bound, Scalar) for bound in pair):
-        fail("reduce_axis: bounds must be Python integers; state a varying bound by where=")
-    lower, upper = (integer(bound, "reduce_axis: bound") for bound in pair)
+        fail("reduce_axis: bounds must be integers or sizes; state a varying bound by where=")
+    lower, upper = (extent_of(bound, "reduce_axis: bound") for bound in pair)
     if upper < lower:
         fail(f"reduce_axis: the extent must be at least 0, got [{lower}, {upper})")
     checked = name_of(name, "reduce_axis")

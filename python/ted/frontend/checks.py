@@ -7,12 +7,13 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
+from ted.domain.sizes import Extent, Size
 from ted.frontend.locations import fail
 from ted.ir.dtypes import BY_NAME, DType
 
 MAX_BYTES = 2**47  # the address space of a process on today's 64-bit machines
 
-Shape: TypeAlias = "Sequence[int] | int"
+Shape: TypeAlias = "Sequence[Extent] | Extent"
 DTypeLike: TypeAlias = "str | DType | Any"
 
 _ALIASES = {
@@ -32,6 +33,11 @@ def integer(value: Any, what: str) -> int:
     return fail(f"{what}: must be an integer, got {value!r}")
 
 
+def extent(value: Any, what: str) -> Extent:
+    """An integer, or a symbolic size made with `ted.size`."""
+    return value if isinstance(value, Size) else integer(value, what)
+
+
 def dtype_of(value: DTypeLike, what: str) -> DType:
     """An element type from its name, a numpy dtype, a Python type or a DType."""
     if isinstance(value, DType) and not value.is_index:
@@ -43,16 +49,17 @@ def dtype_of(value: DTypeLike, what: str) -> DType:
     return found or fail(f"{what}: dtype must be one of {', '.join(BY_NAME)}, got {value!r}")
 
 
-def shape_of(shape: Any, dtype: DType, what: str) -> tuple[int, ...]:
+def shape_of(shape: Any, dtype: DType, what: str) -> tuple[Extent, ...]:
     """A tuple of extents >= 0 of a tensor that a process can address."""
     several = isinstance(shape, Iterable) and not isinstance(shape, str)
     items: tuple[Any, ...] = tuple(shape) if several else (shape,)
-    extents = tuple(integer(n, f"{what}: extent {k}") for k, n in enumerate(items))
-    for k, extent in enumerate(extents):
-        if extent < 0:
+    extents = tuple(extent(n, f"{what}: extent {k}") for k, n in enumerate(items))
+    known = [n for n in extents if isinstance(n, int)]
+    for k, n in enumerate(extents):
+        if n < 0:
             fail(f"{what}: extent {k} must be at least 0, got shape {extents}")
-    size = math.prod(extents) * max(dtype.bits, 8) // 8
-    if size > MAX_BYTES or max(extents, default=0) > MAX_BYTES:
+    size = math.prod(known) * max(dtype.bits, 8) // 8
+    if size > MAX_BYTES or max(known, default=0) > MAX_BYTES:
         fail(f"{what}: a tensor takes at most 2**47 bytes, got shape {extents} of {dtype}")
     return extents
 
@@ -86,7 +93,7 @@ def name_of(name: Any, what: str) -> str | None:
     return name
 
 
-def broadcast(shapes: Sequence[tuple[int, ...]], what: str) -> tuple[int, ...]:
+def broadcast(shapes: Sequence[tuple[Extent, ...]], what: str) -> tuple[Extent, ...]:
     """The common shape of operands by numpy's rule: aligned at the right, 1 stretches."""
     rank = max(map(len, shapes), default=0)
     result = []
@@ -100,7 +107,7 @@ def broadcast(shapes: Sequence[tuple[int, ...]], what: str) -> tuple[int, ...]:
     return tuple(result)
 
 
-def broadcast_to(shape: tuple[int, ...], target: tuple[int, ...], what: str) -> None:
+def broadcast_to(shape: tuple[Extent, ...], target: tuple[Extent, ...], what: str) -> None:
     """`shape` stretches to exactly `target`."""
     if len(shape) > len(target) or broadcast([shape, target], what) != target:
         fail(f"{what}: must broadcast to {target}, got shape {shape}")

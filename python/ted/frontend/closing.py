@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.domain import sets
+from ted.domain import parameters, sets
+from ted.domain.sizes import Extent
 from ted.frontend.axes import Axis
 from ted.frontend.locations import fail, here
 from ted.frontend.pending import PendingTensor, Reduction, free_axes, pending_reads
@@ -117,9 +118,9 @@ def _renumber(roots: Sequence[Expr], position: dict[int, Expr]) -> list[Expr]:
     return rewrite(roots, lambda n, _: position[n.attr] if n.op == "dim" else None)
 
 
-def domain_of(condition: Expr, extents: Sequence[int]) -> Any:
+def domain_of(condition: Expr, extents: Sequence[Extent]) -> Any:
     """The points of the box where an affine condition over positional dims holds."""
-    box = sets.box(extents)
+    box = parameters.box(extents)
     if condition is TRUE:
         return box
     return box.intersect(affine.condition_set(condition, box)).coalesce()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.axes import Axis, reduce_axis
 from ted.frontend.compute import compute
@@ -88,8 +89,8 @@ def _parse(formula: Any, tensors: list[Tensor]) -> tuple[list[str], str]:
     return terms, result
 
 
-def _extents(terms: list[str], tensors: list[Tensor]) -> dict[str, int]:
-    extents: dict[str, int] = {}
+def _extents(terms: list[str], tensors: list[Tensor]) -> dict[str, Extent]:
+    extents: dict[str, Extent] = {}
     for term, x in zip(terms, tensors, strict=True):
         if len(term) != x.ndim:
             fail(f"einsum: term {term!r} needs a tensor of rank {len(term)}, got shape {x.shape}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.arithmetic import constant
 from ted.frontend.compute import compute
@@ -52,12 +53,12 @@ def ones_like(x: Any) -> Tensor:
     return ones(to_tensor(x, "ones_like").shape, x.dtype)
 
 
-def arange(extent: int, dtype: Any = "int64") -> Tensor:
+def arange(extent: Extent, dtype: Any = "int64") -> Tensor:
     """0, 1, ..., extent - 1."""
     return compute((extent,), lambda i: cast(i, dtype), name="arange")
 
 
-def eye(extent: int, dtype: Any = "float32") -> Tensor:
+def eye(extent: Extent, dtype: Any = "float32") -> Tensor:
     """The identity matrix."""
     return compute((extent, extent), lambda i, j: cast(where(i == j, 1, 0), dtype), name="eye")
 
@@ -71,7 +72,7 @@ def one_hot(labels: Any, depth: int, dtype: Any = "float32") -> Tensor:
     if labels.dtype.kind != "int":
         fail(f"one_hot: labels must be integers, got {labels.dtype}")
     return compute(
-        (*labels.shape, checks.integer(depth, "one_hot: depth")),
+        (*labels.shape, checks.extent(depth, "one_hot: depth")),
         lambda *i: cast(where(labels[i[:-1]] == i[-1], 1, 0), dtype),
         name="one_hot",
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import maximum, minimum, to_tensor, where
@@ -39,7 +40,7 @@ def mode_of(mode: Any, what: str) -> str:
     return mode
 
 
-def place(index: Any, extent: int, mode: str) -> tuple[Any, Scalar | None]:
+def place(index: Any, extent: Extent, mode: str) -> tuple[Any, Scalar | None]:
     """Where an index leads under a mode, and the condition under which it counts."""
     if mode == "check":
         return index, None

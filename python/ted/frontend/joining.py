@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
-from ted.domain import sets
+from ted.domain import parameters
+from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.arithmetic import constant
 from ted.frontend.compute import compute
@@ -22,7 +23,7 @@ from ted.ir.scalar import Expr, add, cast, dim, index, load
 def _piece(x: Tensor, dtype: DType, write: Sequence[Expr]) -> equations.Equation:
     """All elements of `x` written at `write`, functions of their own indices."""
     body = cast(load(x.node, [dim(k) for k in range(x.ndim)]), dtype)
-    box = sets.box(x.shape)
+    box = parameters.box(x.shape)
     return equations.Equation(x.shape, x.ndim, box, tuple(write), "set", body, here())
 
 
@@ -78,7 +79,7 @@ def stack(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def _joined(
-    name: str, shape: tuple[int, ...], dtype: DType, pieces: list[equations.Equation]
+    name: str, shape: tuple[Extent, ...], dtype: DType, pieces: list[equations.Equation]
 ) -> Tensor:
     checks.shape_of(shape, dtype, name)
     if not pieces:
@@ -116,7 +117,7 @@ def pad(x: Any, width: Any, mode: str = "constant", value: Any = 0) -> Tensor:
     return compute(shape, element, name="pad")
 
 
-def _constant(x: Tensor, shape: tuple[int, ...], lows: list[int], value: Any) -> Tensor:
+def _constant(x: Tensor, shape: tuple[Extent, ...], lows: list[int], value: Any) -> Tensor:
     if not isinstance(value, (bool, int, float)):
         fail(f"pad: the value must be a Python number, got {value!r}")
     fill = constant(value, x.dtype, "pad").attr
@@ -141,7 +142,7 @@ def _widths(width: Any, rank: int) -> list[tuple[int, int]]:
     return result
 
 
-def _check_source(mode: str, extent: int, low: int, high: int, k: int) -> None:
+def _check_source(mode: str, extent: Extent, low: int, high: int, k: int) -> None:
     widest = max(low, high)
     if widest and extent == 0:
         fail(f"pad: mode {mode} needs an element to repeat, got extent 0 in dim {k}")
@@ -149,16 +150,16 @@ def _check_source(mode: str, extent: int, low: int, high: int, k: int) -> None:
         fail(f"pad: reflect takes widths below the extent, got {widest} in dim {k} of {extent}")
 
 
-def _edge(i: Any, extent: int) -> Any:
+def _edge(i: Any, extent: Extent) -> Any:
     return minimum(maximum(i, 0), extent - 1)
 
 
-def _reflect(i: Any, extent: int) -> Any:
+def _reflect(i: Any, extent: Extent) -> Any:
     mirrored = maximum(i, -i)
     return minimum(mirrored, 2 * (extent - 1) - mirrored)
 
 
-_MODES: dict[str, Callable[[Any, int], Any]] = {
+_MODES: dict[str, Callable[[Any, Extent], Any]] = {
     "edge": _edge,
     "reflect": _reflect,
     "wrap": lambda i, extent: i % extent,

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ted.domain.sizes import Extent, divided, is_symbolic
 from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.creation import zeros
@@ -15,7 +16,7 @@ from ted.frontend.tensors import Tensor
 
 
 def _gather(
-    x: Tensor, shape: Sequence[int], point: Callable[..., Sequence[Any]], what: str
+    x: Tensor, shape: Sequence[Extent], point: Callable[..., Sequence[Any]], what: str
 ) -> Tensor:
     """`out[index] = x[point(*index)]`."""
     return compute(tuple(shape), lambda *index: x[tuple(point(*index))], name=what)
@@ -57,7 +58,7 @@ def reshape(x: Any, shape: Any) -> Tensor:
     target = _resolve(shape, x)
     if target == x.shape:
         return x
-    if x.size == 0:
+    if not is_symbolic(x.shape) and x.size == 0:
         return zeros(target, x.dtype)
     blocks = _blocks(x.shape, target)
 
@@ -71,22 +72,34 @@ def reshape(x: Any, shape: Any) -> Tensor:
     return _gather(x, target, point, "reshape")
 
 
-def _resolve(shape: Any, x: Tensor) -> tuple[int, ...]:
+def _resolve(shape: Any, x: Tensor) -> tuple[Extent, ...]:
     items = tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
-    extents = [checks.integer(n, f"reshape: extent {k}") for k, n in enumerate(items)]
+    extents = [checks.extent(n, f"reshape: extent {k}") for k, n in enumerate(items)]
     if extents.count(-1) > 1:
         fail(f"reshape: one extent may be -1, got {tuple(extents)}")
     if -1 in extents:
         known = -math.prod(extents)
-        extents[extents.index(-1)] = x.size // known if known else 0
+        extents[extents.index(-1)] = _quotient(x.size, known)
     target = checks.shape_of(extents, x.dtype, "reshape")
     if math.prod(target) != x.size:
         fail(f"reshape: {x.name} of shape {x.shape} has {x.size} elements, got shape {items}")
     return target
 
 
-def _blocks(source: tuple[int, ...], target: tuple[int, ...]) -> list[tuple[list[int], list[int]]]:
-    """Cut both shapes into the shortest runs of dims with equal products."""
+def _quotient(size: Extent, known: Extent) -> Extent:
+    """The extent that -1 stands for."""
+    if isinstance(known, int):
+        return size // known if known else 0
+    found = divided(size, known)
+    return found if found is not None else fail(f"reshape: {known} must divide {size} to infer -1")
+
+
+def _blocks(
+    source: tuple[Extent, ...], target: tuple[Extent, ...]
+) -> list[tuple[list[int], list[int]]]:
+    """Cut both shapes into runs of dims with equal products, the shortest ones of numbers."""
+    if is_symbolic((*source, *target)):
+        return _symbolic_blocks(source, target)
     blocks: list[tuple[list[int], list[int]]] = []
     a, b = 0, 0
     while a < len(source) or b < len(target):
@@ -106,7 +119,29 @@ def _blocks(source: tuple[int, ...], target: tuple[int, ...]) -> list[tuple[list
     return blocks
 
 
-def _linear(index: list[Any], extents: list[int]) -> Any:
+def _symbolic_blocks(
+    source: tuple[Extent, ...], target: tuple[Extent, ...]
+) -> list[tuple[list[int], list[int]]]:
+    """Runs of dims with equal products, each closed as soon as its products are equal."""
+    blocks: list[tuple[list[int], list[int]]] = []
+    a, b = 0, 0
+    while a < len(source) or b < len(target):
+        # The shortest run: no product order is known, so every pair of lengths is tried.
+        lengths = sorted(
+            ((i, j) for i in range(len(source) - a + 1) for j in range(len(target) - b + 1)),
+            key=sum,
+        )
+        i, j = next(
+            (i, j)
+            for i, j in lengths
+            if i + j and math.prod(source[a : a + i]) == math.prod(target[b : b + j])
+        )
+        blocks.append((list(range(a, a + i)), list(range(b, b + j))))
+        a, b = a + i, b + j
+    return blocks
+
+
+def _linear(index: list[Any], extents: list[Extent]) -> Any:
     """The row-major position of a point within its block."""
     position: Any = 0
     for i, extent in zip(index, extents, strict=True):
@@ -115,7 +150,7 @@ def _linear(index: list[Any], extents: list[int]) -> Any:
     return position
 
 
-def _spread(position: Any, dims: list[int], shape: tuple[int, ...], at: list[Any]) -> None:
+def _spread(position: Any, dims: list[int], shape: tuple[Extent, ...], at: list[Any]) -> None:
     """Write the point of the block `dims` with row-major `position` into `at`."""
     wide = [d for d in dims if shape[d] != 1]
     for n, d in enumerate(wide):
@@ -181,12 +216,25 @@ def roll(x: Any, shift: int, axis: int) -> Tensor:
     x = to_tensor(x, "roll")
     along = checks.axis_of(axis, x.ndim, "roll")
     extent = x.shape[along]
-    by = checks.integer(shift, "roll: shift") % extent if extent else 0
+    by = checks.integer(shift, "roll: shift")
+    if isinstance(extent, int):
+        by = by % extent if extent else 0
     if by == 0:
         return x
 
+    def source(i: Any) -> Any:
+        if isinstance(extent, int):
+            return (i + (extent - by)) % extent
+        if not abs(by) <= extent:  # for every size one of two cases, a remainder would be neither
+            fail(f"roll: a symbolic extent must be at least the shift, got {by} of {extent}")
+        return (
+            where(i < by, i - by + extent, i - by)
+            if by > 0
+            else where(i - by < extent, i - by, i - by - extent)
+        )
+
     def point(*index: Any) -> list[Any]:
-        return [(i + (extent - by)) % extent if k == along else i for k, i in enumerate(index)]
+        return [source(i) if k == along else i for k, i in enumerate(index)]
 
     return _gather(x, x.shape, point, "roll")
 
@@ -238,7 +286,7 @@ def split(x: Any, sections: Any, axis: int = 0) -> list[Tensor]:
     along = checks.axis_of(axis, x.ndim, "split")
     extent = x.shape[along]
     if isinstance(sections, (tuple, list)):
-        cuts = [checks.integer(s, "split: position") for s in sections]
+        cuts = [checks.extent(s, "split: position") for s in sections]
     else:
         pieces = checks.integer(sections, "split: sections")
         if pieces < 1 or extent % pieces:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ted.domain import bounds, sets
+from ted.domain import parameters as symbolic
 from ted.domain.budget import BudgetExhausted, bounded
 from ted.errors import FrontendError, VerifyError
 from ted.frontend import checks
@@ -162,9 +163,11 @@ def _check_read(tensor: Node, equation: Equation, read: Expr, points: Any) -> No
         ) from None  # fmt: skip
     if bad.is_empty():
         return
+    bad, sizes = symbolic.somewhere(bad)
     point = sets.point_of(bounded(bad.lexmin) or bad)
     assert point is not None, "a set that is not empty has a point"
-    at, step = (bounds.value_at(piecewise(e, bad), point) for e in (seen, written))
+    values = (symbolic.value_at(piecewise(e, bad), sizes) for e in (seen, written))
+    at, step = (bounds.value_at(value, point) for value in values)
     names = equation.dim_names or [f"d{k}" for k in range(len(point))]
     where = ", ".join(f"{n} = {v}" for n, v in zip(names, point, strict=False))
     data = reads_data(read.args[read.attr.time])

@@ -270,7 +270,7 @@ def _mean(body: Expr, axes: Sequence[Axis], condition: Expr, dtype: DType | None
     axes = tuple(axes)
     total = ReductionScalar(_reduction("sum", widen(body, wide), axes, condition, None), wide)
     if condition is TRUE:
-        points = scalar.const(math.prod(axis.extent for axis in axes), wide)
+        points = scalar.number(math.prod(axis.extent for axis in axes), wide)
     else:
         one = scalar.const(1, INT64)
         count = ReductionScalar(_reduction("sum", one, axes, condition, None), INT64)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ted.domain.sizes import Size
 from ted.errors import FrontendError
 from ted.frontend import arithmetic
 from ted.frontend.checks import dtype_of
 from ted.frontend.locations import here
 from ted.ir.dtypes import DType
-from ted.ir.scalar import Expr, cast
+from ted.ir.scalar import Expr, cast, index
 
 NO_TRUTH = (
     "{what}: a condition on values has no truth value while the expression is being written; "
@@ -114,9 +115,11 @@ class Scalar:
 
 
 def operand(value: Any) -> Any:
-    """The expression of a Scalar or a Python number itself; None for anything else."""
+    """The expression of a Scalar or a size, or a Python number itself; None for anything else."""
     if isinstance(value, Scalar):
         return value.expr
+    if isinstance(value, Size):
+        return index(value)
     if isinstance(value, (bool, int, float)):
         # A subclass (numpy's float64, an enum) counts as the plain number it is.
         return value if type(value) in (bool, int, float) else _plain(value)

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ted.domain import sets
+from ted.domain import parameters
+from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.arithmetic import constant
 from ted.frontend.elementwise import cast, floor, to_tensor, where
@@ -92,15 +93,15 @@ def segment_sum(values: Any, segments: Any, count: int, mode: str = "check") -> 
     """
     values = to_tensor(values, "segment_sum")
     segments = integers(segments, "segment_sum: segments")
-    shape = (checks.integer(count, "segment_sum: count"), *values.shape[segments.ndim :])
+    shape = (checks.extent(count, "segment_sum: count"), *values.shape[segments.ndim :])
     return scatter(shape, segments, values, mode=mode)
 
 
-def bincount(x: Any, length: int, weights: Any = None, mode: str = "check") -> Tensor:
+def bincount(x: Any, length: Extent, weights: Any = None, mode: str = "check") -> Tensor:
     """How often each of 0, ..., length - 1 occurs in `x`, or the sum of the weights there."""
     x = integers(x, "bincount")
     values = broadcast_to(_one(), x.shape) if weights is None else to_tensor(weights, "bincount")
-    return scatter((checks.integer(length, "bincount: length"),), x, values, mode=mode)
+    return scatter((checks.extent(length, "bincount: length"),), x, values, mode=mode)
 
 
 def histogram(x: Any, bins: int, lower: float, upper: float, weights: Any = None) -> Tensor:
@@ -131,7 +132,7 @@ class _Target:
     """What is written: a tensor of `shape`, at index tensors in the dims from `first` on."""
 
     what: str
-    shape: tuple[int, ...]
+    shape: tuple[Extent, ...]
     index: tuple[Tensor, ...]
     first: int
     mode: str
@@ -155,7 +156,7 @@ class _Target:
         )
         extents = tuple(values.shape[k] for k in order)
         equation = equations.Equation(
-            extents, direct, sets.box(extents), write, combine, body, here()
+            extents, direct, parameters.box(extents), write, combine, body, here()
         )
         first, fill = (), neutral
         if isinstance(begin, Tensor):
@@ -194,5 +195,5 @@ def _result(dtype: DType, init: Any, combine: str) -> DType:
 
 def _copy(source: Tensor, dtype: DType) -> equations.Equation:
     at: Sequence[Expr] = tuple(dim(k) for k in range(source.ndim))
-    value, box = scalar.cast(load(source.node, at), dtype), sets.box(source.shape)
+    value, box = scalar.cast(load(source.node, at), dtype), parameters.box(source.shape)
     return equations.Equation(source.shape, source.ndim, box, tuple(at), "set", value, here())

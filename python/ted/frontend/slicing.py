@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ted.domain.sizes import Extent, is_symbolic
 from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor, wrapped
 
 # Extents of the result, and what their indices say about subscripts of the source: (dim, index).
-_Part = tuple[tuple[int, ...], "Callable[..., list[tuple[int, Any]]]"]
+_Part = tuple[tuple[Extent, ...], "Callable[..., list[tuple[int, Any]]]"]
 
 
 def subscript(x: Tensor, items: tuple[Any, ...]) -> Tensor:
@@ -94,7 +95,7 @@ def _element(index: Tensor, point: tuple[Any, ...]) -> Any:
     return index[tuple(0 if n == 1 else i for i, n in zip(own, index.shape, strict=True))]
 
 
-def _index(item: Any, extent: int, what: str) -> Any:
+def _index(item: Any, extent: Extent, what: str) -> Any:
     if not isinstance(item, Tensor):
         return _number(item, extent, what)
     if item.dtype.kind != "int":
@@ -103,18 +104,47 @@ def _index(item: Any, extent: int, what: str) -> Any:
     return item
 
 
-def _number(item: Any, extent: int, what: str) -> int:
-    return wrapped(checks.integer(item, what), extent, what)
+def _number(item: Any, extent: Extent, what: str) -> Extent:
+    return wrapped(checks.extent(item, what), extent, what)
 
 
-def _sliced(item: slice, extent: int, dim: int, what: str) -> _Part:
-    bounds = [
-        None if bound is None else checks.integer(bound, f"{what}: slice bound")
-        for bound in (item.start, item.stop, item.step)
-    ]
-    if bounds[2] == 0:
+def _sliced(item: slice, extent: Extent, dim: int, what: str) -> _Part:
+    start, stop = (
+        None if bound is None else checks.extent(bound, f"{what}: slice bound")
+        for bound in (item.start, item.stop)
+    )
+    step = 1 if item.step is None else checks.integer(item.step, f"{what}: slice step")
+    if step == 0:
         fail(f"{what}: a slice step must not be 0, got {item}")
-    points = range(*slice(*bounds).indices(extent))
-    if points.step < 0:
-        return (len(points),), lambda i: [(dim, points.start - i * -points.step)]
-    return (len(points),), lambda i: [(dim, i * points.step + points.start)]
+    if is_symbolic(n for n in (start, stop, extent) if n is not None):
+        first, count = _symbolic_range(start, stop, step, extent)
+    else:
+        assert isinstance(extent, int), "no symbolic size is in the slice"
+        points = range(*slice(start, stop, step).indices(extent))
+        first, count = points.start, len(points)
+    if step < 0:
+        return (count,), lambda i: [(dim, first - i * -step)]
+    return (count,), lambda i: [(dim, i * step + first)]
+
+
+def _symbolic_range(
+    start: Extent | None, stop: Extent | None, step: int, extent: Extent
+) -> tuple[Extent, Extent]:
+    """The first index and the number of indices of a slice, for all sizes alike.
+
+    Raises: DomainError where what is promised of the sizes does not decide a bound.
+    """
+    low, high = (0, extent) if step > 0 else (-1, extent - 1)
+
+    def bound(given: Extent | None, default: Extent) -> Extent:
+        if given is None:
+            return default
+        place = given + extent if given < 0 else given
+        if place < low:
+            return low
+        return place if place <= high else high
+
+    first = bound(start, low if step > 0 else high)
+    last = bound(stop, high if step > 0 else low)
+    span = last - first if step > 0 else first - last
+    return first, (span + (abs(step) - 1)) // abs(step) if span > 0 else 0

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, NoReturn, SupportsIndex
 
+from ted.domain.sizes import Extent
 from ted.errors import FrontendError
 from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
@@ -54,7 +55,7 @@ class Tensor:
         self.node = node
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> tuple[Extent, ...]:
         """The extents."""
         return self.node.shape
 
@@ -74,7 +75,7 @@ class Tensor:
         return len(self.node.shape)
 
     @property
-    def size(self) -> int:
+    def size(self) -> Extent:
         """The number of elements."""
         return self.node.size
 
@@ -102,7 +103,11 @@ class Tensor:
         )
 
     def __len__(self) -> int:
-        return self.shape[0] if self.shape else fail(f"len: tensor {self.name} has rank 0")
+        if not self.shape:
+            fail(f"len: tensor {self.name} has rank 0")
+        if not isinstance(self.shape[0], int):
+            fail(f"len: the first extent must be a number, got {self.shape[0]} of {self.name}")
+        return self.shape[0]
 
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
@@ -284,20 +289,20 @@ def _subscript(tensor: Tensor, position: int, item: Any) -> Expr:
             f"{what}: beside index variables every subscript is one index, got {item!r}; "
             "reduce over a ted.reduce_axis, or index the whole tensor outside the lambda"
         )
-    return index(wrapped(checks.integer(item, what), tensor.shape[position], what))
+    return index(wrapped(checks.extent(item, what), tensor.shape[position], what))
 
 
-def wrapped(position: int, extent: int, what: str) -> int:
+def wrapped(position: Extent, extent: Extent, what: str) -> Extent:
     """A constant subscript in [-extent, extent) -> [0, extent)."""
     if not -extent <= position < extent:
         fail(f"{what}: must be in [{-extent}, {extent}), got {position}")
-    return position % extent
+    return position + extent if position < 0 else position
 
 
 # ------------------------------------------------------------------ elementwise
 
 
-def parallel_axes(shape: tuple[int, ...]) -> list[Axis]:
+def parallel_axes(shape: tuple[Extent, ...]) -> list[Axis]:
     """One index variable per dim of a shape."""
     names = DIM_NAMES if len(shape) <= len(DIM_NAMES) else [f"i{k}" for k in range(len(shape))]
     return [Axis(names[k], 0, extent, False) for k, extent in enumerate(shape)]
@@ -338,6 +343,8 @@ def _operand(value: Any, what: str) -> Any:
     if isinstance(value, (Tensor, Scalar)):
         return value
     number = operand(value)
+    if isinstance(number, Expr):
+        return Scalar(number)
     if number is None:
         kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
         fail(

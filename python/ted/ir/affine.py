@@ -1,8 +1,8 @@
 """Index expressions and conditions <-> integer sets: Expr -> isl, and isl -> Expr.
 
-An index expression is Presburger when it uses dims, constants, +, -, scaling, floordiv and mod by
-positive constants, min, max and select.  Anything else (products of dims, values of tensors)
-raises `NotAffine`, and the caller keeps the expression as data.
+An index expression is Presburger when it uses dims, constants, symbolic sizes, +, -, scaling,
+floordiv and mod by positive constants, min, max and select.  Anything else (products of dims,
+values of tensors) raises `NotAffine`, and the caller keeps the expression as data.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 import islpy as isl
 
+from ted.domain import parameters
 from ted.domain.affine import Aff, Floor
 from ted.domain.budget import bounded
 from ted.domain.conversion import from_isl
@@ -20,6 +21,7 @@ from ted.ir.scalar import (
     Expr,
     add,
     apply,
+    as_extent,
     dim,
     index,
     is_const,
@@ -131,6 +133,9 @@ class _Translator:
             raise NotAffine(f"index expression: an affine function of dims, got {e}")
         if e.op == "const":
             return self._constant(e.attr)
+        extent = as_extent(e)  # before its parts: a product of sizes is a parameter of its own
+        if extent is not None:
+            return parameters.extent_value(self.space.dim(isl.dim_type.set), extent)
         if e.op in _BINARY:
             return _BINARY[e.op](self.value(e.args[0]), self.value(e.args[1]))
         if e.op == "unchecked":  # what is no data is decided here, whatever the user says
@@ -220,6 +225,8 @@ def aff_to_expr(aff: Aff, dims: Sequence[Expr] | None = None) -> Expr:
     for coefficient, term in aff.terms:
         if isinstance(term, Floor):
             atom = apply("floordiv", aff_to_expr(term.inner, dims), index(term.divisor))
+        elif isinstance(term, str):
+            atom = index(parameters.value_of(term))
         else:
             atom = dim(term) if dims is None else dims[term]
         scaled = mul(atom, index(abs(coefficient)))
@@ -247,13 +254,19 @@ def single_piece(e: Expr, domain: isl.Set) -> Aff | None:
     if value is None or value.n_piece() != 1:
         return None
     ((_, aff),) = value.get_pieces()
-    simpler = bounded(lambda: aff.gist(domain))
+    simpler = bounded(lambda: _simpler(aff, domain))
     return None if simpler is None else from_isl(simpler)
+
+
+def _simpler(aff: isl.Aff, domain: isl.Set) -> isl.Aff:
+    model = domain.get_space()
+    aligned = aff.align_params(model)
+    return aligned.gist(domain.align_params(aligned.get_space()))
 
 
 def canonical_index(e: Expr, domain: isl.Set) -> Expr:
     """The single-piece form of an index on a domain if that is no longer; else `e` itself."""
-    if e.op in ("const", "dim"):
+    if e.op in ("const", "dim") or as_extent(e) is not None:
         return e
     try:
         aff = single_piece(e, domain)

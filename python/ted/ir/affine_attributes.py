@@ -5,40 +5,46 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.domain import affine, conversion
+from ted.domain import affine, conversion, parameters
 from ted.domain.affine import Aff, Constraint, Floor
+from ted.domain.sizes import Symbol
 from ted.ir.affine import aff_to_expr
 from ted.ir.scalar import TRUE, Expr, apply, compare, index, land
+from ted.ir.symbols import NONE, Symbols
 from ted.mlir import ir
 
 # ------------------------------------------------------------------ plain values -> MLIR
 
 
-def aff_to_mlir(value: Aff) -> ir.AffineExpr:
+def aff_to_mlir(value: Aff, symbols: Symbols = NONE) -> ir.AffineExpr:
     """A quasi-affine value as an MLIR expression; a remainder is written with `mod`."""
     parts: list[tuple[int, ir.AffineExpr]] = []
     while (found := affine.remainder(value)) is not None:
-        parts.append((found.factor, aff_to_mlir(found.argument) % found.divisor))
+        parts.append((found.factor, aff_to_mlir(found.argument, symbols) % found.divisor))
         value = found.rest
     total = ir.AffineExpr.get_constant(value.const)
     for factor, term in value.terms:
-        total = total + _atom(term) * factor
+        total = total + _atom(term, symbols) * factor
     for factor, part in parts:
         total = total + part * factor
     return total
 
 
-def _atom(term: int | Floor) -> ir.AffineExpr:
+def _atom(term: int | str | Floor, symbols: Symbols) -> ir.AffineExpr:
     if isinstance(term, Floor):
-        return ir.AffineExpr.get_floor_div(aff_to_mlir(term.inner), term.divisor)
+        return ir.AffineExpr.get_floor_div(aff_to_mlir(term.inner, symbols), term.divisor)
+    if isinstance(term, str):
+        return symbols.parameter(term)
     return ir.AffineExpr.get_dim(term)
 
 
-def constraints_to_mlir(rank: int, constraints: Sequence[Constraint]) -> ir.IntegerSet:
+def constraints_to_mlir(
+    rank: int, constraints: Sequence[Constraint], symbols: Symbols = NONE
+) -> ir.IntegerSet:
     """A conjunction as a set; the empty conjunction is everything, written `0 == 0`."""
-    rows = [(aff_to_mlir(c.expression), c.equality) for c in constraints]
+    rows = [(aff_to_mlir(c.expression, symbols), c.equality) for c in constraints]
     rows = rows or [(ir.AffineExpr.get_constant(0), True)]
-    return ir.IntegerSet.get(rank, 0, [e for e, _ in rows], [flag for _, flag in rows])
+    return ir.IntegerSet.get(rank, len(symbols), [e for e, _ in rows], [flag for _, flag in rows])
 
 
 NEVER = (Constraint(affine.constant(1), equality=True),)
@@ -56,36 +62,41 @@ _COMBINE: dict[str, Callable[[Aff, Aff], Aff]] = {
 }
 
 
-def aff_from_mlir(expression: Any) -> Aff | None:
-    """An MLIR expression as a quasi-affine value; None when it contains a symbol."""
+def aff_from_mlir(expression: Any, symbols: Symbols = NONE) -> Aff | None:
+    """An MLIR expression as a quasi-affine value; None when it has a symbol that is no size."""
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineConstantExpr):
         return affine.constant(expression.value)
     if isinstance(expression, ir.AffineDimExpr):
         return affine.dim(expression.position)
     if isinstance(expression, ir.AffineSymbolExpr):
-        return None
-    left, right = aff_from_mlir(expression.lhs), aff_from_mlir(expression.rhs)
+        return symbols.value(expression)
+    left, right = aff_from_mlir(expression.lhs, symbols), aff_from_mlir(expression.rhs, symbols)
+    kind = type(expression).__name__
     if left is None or right is None:
         return None
-    return _COMBINE[type(expression).__name__](left, right)
+    if kind == "AffineMulExpr" and not (left.is_constant or right.is_constant):
+        return symbols.value(expression)  # a product of sizes
+    if kind not in ("AffineAddExpr", "AffineMulExpr") and not right.is_constant:
+        return None
+    return _COMBINE[kind](left, right)
 
 
-def constraints_from_mlir(points: ir.IntegerSet) -> list[Constraint]:
-    """The constraints of a set without symbols; those that always hold are left out."""
+def constraints_from_mlir(points: ir.IntegerSet, symbols: Symbols = NONE) -> list[Constraint]:
+    """The constraints of a set, its symbols sizes; those that always hold are left out."""
     found = []
     for row in points.constraints:
-        value = aff_from_mlir(row.expr)
-        assert value is not None, f"sets of ted.compute have no symbols, got {points}"
+        value = aff_from_mlir(row.expr, symbols)
+        assert value is not None, f"sets of ted.compute have sizes as symbols, got {points}"
         constraint = Constraint(value, row.is_eq)
         if not (value.is_constant and constraint.holds(())):
             found.append(constraint)
     return found
 
 
-def set_from_mlir(points: ir.IntegerSet) -> Any:
-    """An MLIR set as an isl set over its dims."""
-    return conversion.from_conjunctions(points.n_dims, [constraints_from_mlir(points)])
+def set_from_mlir(points: ir.IntegerSet, symbols: Symbols = NONE) -> Any:
+    """An MLIR set as an isl set over its dims, sizes its parameters."""
+    return conversion.from_conjunctions(points.n_dims, [constraints_from_mlir(points, symbols)])
 
 
 # ------------------------------------------------------------------ index expressions
@@ -99,16 +110,19 @@ _SCALAR = {
 }
 
 
-def mlir_to_expr(expression: Any, symbols: Sequence[Expr] = ()) -> Expr:
-    """An MLIR expression as an index expression; symbol k becomes `symbols[k]`."""
-    value = aff_from_mlir(expression)
+def mlir_to_expr(expression: Any, data: Sequence[Expr] = (), symbols: Symbols = NONE) -> Expr:
+    """An MLIR expression as an index expression; a symbol after the sizes becomes one of `data`."""
+    value = aff_from_mlir(expression, symbols)
     if value is not None:
         return _with_remainders(value)
+    extent = symbols.extent(expression)
+    if extent is not None:
+        return index(extent)
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineSymbolExpr):
-        return symbols[expression.position]
+        return data[expression.position - len(symbols)]
     operation = _SCALAR[type(expression).__name__]
-    arguments = (mlir_to_expr(e, symbols) for e in (expression.lhs, expression.rhs))
+    arguments = (mlir_to_expr(e, data, symbols) for e in (expression.lhs, expression.rhs))
     return apply(operation, *arguments)
 
 
@@ -139,6 +153,9 @@ def expr_to_aff(e: Expr) -> Aff | None:
         return affine.constant(e.attr)
     if e.op == "dim":
         return affine.dim(e.attr)
+    if e.op == "size":
+        symbol: Symbol = e.attr
+        return affine.parameter(parameters.parameter((symbol,))) * symbol.multiple_of
     if e.op not in _BY_FORM or not e.dtype.is_index:
         return None
     values = [expr_to_aff(a) for a in e.args]

@@ -19,7 +19,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ted.domain import sets
+from ted.domain import parameters, sets
+from ted.domain.sizes import Extent, Symbol, numbers
 from ted.errors import SourceLocation
 from ted.ir.dtypes import DType
 from ted.ir.scalar import (
@@ -57,7 +58,7 @@ def identity(combiner: str, dtype: DType) -> Number:
 
 @dataclass(eq=False)
 class Tensor:
-    """A node of a system: a name, a static shape, a type and the equations that define it.
+    """A node of a system: a name, a shape, a type and the equations that define it.
 
     `time` is the dim along which a recurrence runs; a tensor of the graph's acyclic part may keep
     one from the recurrence it once was in, it means nothing there.  `equations` is assigned after
@@ -65,7 +66,7 @@ class Tensor:
     """
 
     name: str
-    shape: tuple[int, ...]
+    shape: tuple[Extent, ...]
     dtype: DType
     fill: Number | None = None
     equations: tuple[Equation, ...] = ()
@@ -79,7 +80,15 @@ class Tensor:
         return self.fill is None and not self.equations
 
     @property
-    def size(self) -> int:
+    def static_shape(self) -> tuple[int, ...]:
+        """The shape where no size is symbolic.
+
+        Raises: DomainError for a symbolic one.
+        """
+        return numbers(self.shape)
+
+    @property
+    def size(self) -> Extent:
         """Number of elements."""
         return math.prod(self.shape)
 
@@ -100,7 +109,7 @@ class Equation:
     the extents of the reduction dims (-1 where no point exists).
     """
 
-    extents: tuple[int, ...]
+    extents: tuple[Extent, ...]
     parallel: int
     domain: Any
     write: tuple[Expr, ...]
@@ -125,7 +134,7 @@ class Equation:
     @property
     def is_box(self) -> bool:
         """Whether the domain is the whole box."""
-        return sets.box(self.extents).is_subset(self.domain)
+        return parameters.box(self.extents).is_subset(self.domain)
 
     @property
     def is_scatter(self) -> bool:
@@ -137,7 +146,7 @@ class Equation:
         """Whether the write is exactly (d0, ..., d(parallel-1))."""
         return self.write == tuple(dim(k) for k in range(self.parallel))
 
-    def covers(self, shape: tuple[int, ...]) -> bool:
+    def covers(self, shape: tuple[Extent, ...]) -> bool:
         """Whether every element of a tensor of `shape` is written (sufficient, not necessary)."""
         return self.is_identity_write and self.extents[: self.parallel] == shape and self.is_box
 
@@ -153,11 +162,13 @@ def identity_dims(rank: int) -> tuple[Expr, ...]:
 
 
 def whole(
-    shape: tuple[int, ...], body: Expr, location: SourceLocation | None, combiner: str = "set"
+    shape: tuple[Extent, ...], body: Expr, location: SourceLocation | None, combiner: str = "set"
 ) -> Equation:
     """The equation that gives `body` to every element of a tensor of `shape`."""
     rank = len(shape)
-    return Equation(shape, rank, sets.box(shape), identity_dims(rank), combiner, body, location)
+    return Equation(
+        shape, rank, parameters.box(shape), identity_dims(rank), combiner, body, location
+    )
 
 
 def row_major(equation: Equation) -> Expr:
@@ -194,6 +205,7 @@ class System:
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     name: str = "main"
+    sizes: tuple[Symbol, ...] = ()  # where their order matters; see ted.ir.specialising.sizes_of
 
     def tensors(self) -> list[Tensor]:
         """Every tensor that the outputs need, operands before their users."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from ted.dialects.ted import ComputeOp
 from ted.domain.budget import bounded
+from ted.domain.sizes import Extent
 from ted.errors import VerifyError
 from ted.ir import scalar
 from ted.ir.affine import is_affine, where_possible
@@ -23,6 +24,7 @@ from ted.ir.locations import source_location
 from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.scalar import TRUE, Expr
 from ted.ir.spelling import CAST_OPS, COMPARISONS, OPERATION_OF
+from ted.ir.symbols import NONE, Symbols
 from ted.mlir import defining_op, ir, scalar_value
 
 TensorOf = Callable[[ir.Value], Tensor]
@@ -50,18 +52,18 @@ class _Guarded:
         return scalar.select(self.condition, self.node, scalar.const(0, self.node.dtype))
 
 
-def read_body(op: ComputeOp, domain: Any, tensor_of: TensorOf) -> Body:
+def read_body(op: ComputeOp, domain: Any, tensor_of: TensorOf, symbols: Symbols = NONE) -> Body:
     """The expressions of a body, reading the tensors that `tensor_of` gives for values.
 
     Raises: VerifyError for an op that equations have no word for.
     """
-    wrapped = _Reader(op, domain, tensor_of, None)
+    wrapped = _Reader(op, domain, tensor_of, symbols, None)
     body = wrapped.body()
     if not wrapped.guarded:
         return body
     paths = path_conditions(body.value, *body.write)
     needed = {k for k, read in enumerate(wrapped.guarded) if not _is_implied(read, paths, domain)}
-    return _Reader(op, domain, tensor_of, needed).body()
+    return _Reader(op, domain, tensor_of, symbols, needed).body()
 
 
 def _is_implied(read: _Guarded, paths: dict[Expr, Expr], domain: Any) -> bool:
@@ -82,11 +84,17 @@ class _Reader:
     """One walk over a body; guarded reads become selects, those numbered in `wrapped` or all."""
 
     def __init__(
-        self, op: ComputeOp, domain: Any, tensor_of: TensorOf, wrapped: set[int] | None
+        self,
+        op: ComputeOp,
+        domain: Any,
+        tensor_of: TensorOf,
+        symbols: Symbols,
+        wrapped: set[int] | None,
     ) -> None:
         self.op = op
         self.domain = domain
         self.tensor_of = tensor_of
+        self.symbols = symbols
         self.wrapped = wrapped
         self.guarded: list[_Guarded] = []
         self.known: dict[ir.Value, Expr] = {}
@@ -100,16 +108,16 @@ class _Reader:
         operations = list(block.operations)
         for inner in operations[:-1]:
             self.known[inner.operation.results[0]] = self._operation(inner.operation)
-        value, *symbols = [self._value(v) for v in operations[-1].operands]
+        value, *data = [self._value(v) for v in operations[-1].operands]
         mode = self.op.write_mode
         if mode == "unchecked":
-            symbols = self._trusted(symbols)
-        write = tuple(mlir_to_expr(e, symbols) for e in self.op.write_map.results)
+            data = self._trusted(data)
+        write = tuple(mlir_to_expr(e, data, self.symbols) for e in self.op.write_map.results)
         return self._within(value, write) if mode in ("clip", "drop") else Body(value, write)
 
     def _within(self, value: Expr, write: tuple[Expr, ...]) -> Body:
         """A write that clips or drops, said in expressions: what is dropped adds nothing."""
-        shape = ir.RankedTensorType(self.op.results[0].type).shape
+        shape = self.symbols.shape(ir.RankedTensorType(self.op.results[0].type))
         places = list(write)
         inside = TRUE
         for k, (place, extent) in enumerate(zip(write, shape, strict=True)):
@@ -126,8 +134,9 @@ class _Reader:
         return [p if is_affine(p, self.domain) else scalar.unchecked(p) for p in places]
 
     def _read(self, tensor: ir.Value, access: ir.AffineMap, guard: ir.IntegerSet) -> Expr:
-        node = scalar.load(self.tensor_of(tensor), [mlir_to_expr(e) for e in access.results])
-        constraints = constraints_from_mlir(guard)
+        at = [mlir_to_expr(e, (), self.symbols) for e in access.results]
+        node = scalar.load(self.tensor_of(tensor), at)
+        constraints = constraints_from_mlir(guard, self.symbols)
         if not constraints:
             return node
         from ted.domain.conversion import from_conjunctions
@@ -152,6 +161,9 @@ class _Reader:
             return _constant(op)
         if op.name == "ted.index":
             return scalar.dim(ir.IntegerAttr(op.attributes["dim"]).value)
+        if op.name == "ted.size":
+            (size,) = self.symbols.evaluated(ir.AffineMapAttr(op.attributes["value"]).value)
+            return scalar.index(size)
         if op.name == "ted.load":
             return self._load(op)
         args = [self._value(v) for v in op.operands]
@@ -179,12 +191,12 @@ class _Reader:
         return node if condition is TRUE else self._guard(_Guarded(node, condition, None))
 
 
-def _clipped(place: Expr, extent: int) -> Expr:
+def _clipped(place: Expr, extent: Extent) -> Expr:
     low = scalar.apply("maximum", place, scalar.index(0))
     return scalar.apply("minimum", low, scalar.index(extent - 1))
 
 
-def _inside(place: Expr, extent: int) -> Expr:
+def _inside(place: Expr, extent: Extent) -> Expr:
     low = scalar.compare("le", scalar.index(0), place)
     return scalar.land(low, scalar.compare("lt", place, scalar.index(extent)))
 

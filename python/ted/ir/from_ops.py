@@ -14,7 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ted.dialects.ted import ComputeOp, ScanOp
-from ted.domain import sets
+from ted.dialects.ted.verify_compute import has_known_sizes
+from ted.domain import parameters
+from ted.domain.sizes import Extent
 from ted.errors import VerifyError
 from ted.ir import scalar
 from ted.ir.affine_attributes import set_from_mlir
@@ -29,6 +31,8 @@ from ted.ir.equations import (
 from ted.ir.from_body import read_body
 from ted.ir.locations import source_location, user_name
 from ted.ir.scalar import Number
+from ted.ir.symbols import ATTRIBUTE as SIZES
+from ted.ir.symbols import symbols_of_function
 from ted.mlir import defining_op, ir, scalar_value
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
@@ -84,6 +88,7 @@ class _Reader:
         self.function = function
         self.calls = calls
         self.block = function.regions[0].blocks[0]
+        self.symbols = symbols_of_function(function)
         self.known: dict[ir.Value, Tensor | _Start] = {}
         self.names: set[str] = set()
 
@@ -95,7 +100,7 @@ class _Reader:
                 raise _no_form(op)
             _READERS[op.name](self, op)
         outputs = tuple(self.tensor(v) for v in operations[-1].operands)
-        return System(tuple(inputs), outputs, _symbol(self.function))
+        return System(tuple(inputs), outputs, _symbol(self.function), self.symbols.sizes)
 
     # ---- values ----------------------------------------------------------------------------------
 
@@ -107,14 +112,14 @@ class _Reader:
         if found is None or found.fill is None:
             place = source_location(value.location)
             raise VerifyError("function: a tensor must be written before it is read", place)
-        shape, dtype = _type(value)
+        shape, dtype = self._type(value)
         name, place = self._name(found.location), source_location(found.location)
         made = Tensor(name, shape, dtype, found.fill, (), place)
         self.known[value] = made
         return made
 
     def _input(self, position: int, argument: ir.BlockArgument) -> Tensor:
-        shape, dtype = _type(argument)
+        shape, dtype = self._type(argument)
         name = self._unique(user_name(argument.location) or f"arg{position}")
         tensor = Tensor(name, shape, dtype, None, (), source_location(argument.location))
         self.known[argument] = tensor
@@ -192,11 +197,11 @@ class _Reader:
         self.known[position] = found
 
     def _equation(self, op: ComputeOp) -> Equation:
-        box = op.box
-        domain = sets.box(box).intersect(set_from_mlir(op.domain_set))
-        if op.write_mode == "drop" and 0 in _type(op.operation.results[0])[0]:
+        box = self._extents(op)
+        domain = parameters.box(box).intersect(set_from_mlir(op.domain_set, self.symbols))
+        if op.write_mode == "drop" and 0 in self._type(op.operation.results[0])[0]:
             domain = domain.subtract(domain)  # no element: every point is left out
-        body = read_body(op, domain, self.tensor)
+        body = read_body(op, domain, self.tensor, self.symbols)
         return Equation(
             extents=box,
             parallel=op.iterator_kinds.count("parallel"),
@@ -210,9 +215,32 @@ class _Reader:
             recomputed="ted.recomputed" in op.operation.attributes,
         )
 
+    def _extents(self, op: ComputeOp) -> tuple[Extent, ...]:
+        sizes = op.symbolic_box
+        if sizes is None:
+            return op.box
+        if sizes.n_symbols != len(self.symbols):
+            raise VerifyError(
+                f"ted.compute: one symbol per size of the function in its attribute {SIZES}, got "
+                f"{sizes.n_symbols} symbols and {len(self.symbols)} sizes",
+                source_location(op.operation.location),
+            )
+        return self.symbols.evaluated(sizes)
+
+    def _type(self, value: ir.Value) -> tuple[tuple[Extent, ...], DType]:
+        kind = value.type
+        if not isinstance(kind, ir.RankedTensorType) or not has_known_sizes(kind):
+            place = source_location(value.location)
+            rule = "values must be tensors of static or symbolic sizes"
+            raise VerifyError(f"function: {rule}, got {kind}", place)
+        return self.symbols.shape(kind), BY_MLIR[str(kind.element_type)]
+
+    def size(self, op: ir.Operation) -> None:
+        """An extent of a tensor that is made: its type says the same."""
+
     def _written(self, init: ir.Value, result: ir.Value, equation: Equation) -> Tensor:
         """The tensor after an equation: the init's own equations go first."""
-        shape, dtype = _type(result)
+        shape, dtype = self._type(result)
         location = result.location
         start = self.known[init]
         uses = len(list(init.uses))
@@ -249,7 +277,7 @@ class _Reader:
     def _history(self, op: ScanOp, position: int) -> Tensor:
         """A history before the first step: filled, or a copy of its init."""
         argument = op.body_block.arguments[position]
-        shape, dtype = _type(argument)
+        shape, dtype = self._type(argument)
         named = user_name(argument.location) is not None
         location = argument.location if named else op.yielded[position].location
         place = source_location(location)
@@ -302,6 +330,7 @@ _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {
     "linalg.fill": _Reader.fill,
     "ted.compute": _Reader.compute,
     "ted.scan": _Reader.scan,
+    "ted.size": _Reader.size,
     "ted.stop_gradient": _Reader.stop_gradient,
 }
 
@@ -312,11 +341,3 @@ def _no_form(op: ir.Operation) -> VerifyError:
         f"function: ops with an equation form are {known}, got {op.name}",
         source_location(op.location),
     )
-
-
-def _type(value: ir.Value) -> tuple[tuple[int, ...], DType]:
-    kind = value.type
-    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
-        place = source_location(value.location)
-        raise VerifyError(f"function: values must be tensors of static sizes, got {kind}", place)
-    return tuple(kind.shape), BY_MLIR[str(kind.element_type)]

@@ -60,4 +60,4 @@ _ROWS = (
 )  # fmt: skip
 
 OPERATIONS: dict[str, Operation] = {row.name: row for row in _ROWS}
-LEAVES = ("const", "dim", "load")
+LEAVES = ("const", "dim", "size", "load")

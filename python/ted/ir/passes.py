@@ -59,6 +59,9 @@ PASSES: dict[str, Row] = {
     "ted-simplify": Row(
         "ted.transforms", "drop zeros, empty domains and dead equations; merge equal ones"
     ),
+    "ted-specialise-sizes": Row(
+        "ted.transforms", "put numbers where symbolic sizes are: values=5,8 in their order"
+    ),
     "ted-split-residuals": Row(
         "ted.transforms", "split a gradient into the part before the cotangents and the part after"
     ),
@@ -103,6 +106,9 @@ PASSES: dict[str, Row] = {
     "ted-map-to-gpu": Row("ted.lowering.gpu", "turn work on memrefs into GPU kernels"),
     "ted-mark-contractions": Row(
         "ted.lowering.gpu", "find contractions on tensors and claim them for their kernels"
+    ),
+    "ted-delay-column-sums": Row(
+        "ted.lowering.gpu", "move sums over rows behind the loops over these rows"
     ),
     "ted-settle-donations": Row(
         "ted.lowering.gpu", "let results that may be in an input's memory not overwrite what is read"

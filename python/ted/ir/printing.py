@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ted.domain import conversion, sets
+from ted.domain import conversion, parameters
 from ted.ir.equations import Equation, System, Tensor
 from ted.ir.scalar import Expr, postorder
 
@@ -40,6 +40,8 @@ def _written(e: Expr, names: Sequence[str], outer: int, long: frozenset[Expr]) -
         return "..."
     if e.op == "const":
         return f"{e.attr:g}" if e.dtype.is_float else str(e.attr)
+    if e.op == "size":
+        return e.attr.name
     if e.op == "dim":
         return str(names[e.attr]) if e.attr < len(names) else f"d{e.attr}"
     if e.op == "load":
@@ -68,7 +70,7 @@ def dim_names(equation: Equation) -> list[str]:
 
 def format_guard(equation: Equation, names: Sequence[str]) -> str:
     """What the domain demands beyond the box; empty when it is the box."""
-    rest = equation.domain.gist(sets.box(equation.extents))
+    rest = parameters.beyond_box(equation.domain, equation.extents)
     parts = conversion.conjunctions(rest)
     texts = [" and ".join(c.show(names) for c in part) for part in parts]
     if not texts:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ted.domain.budget import BudgetExhausted, required
+from ted.domain.sizes import Extent
 from ted.errors import VerifyError
 from ted.ir.affine import condition_set, is_affine, where_possible
 from ted.ir.equations import Equation, Tensor, components, is_recurrence, reads
@@ -20,7 +21,7 @@ from ted.ir.scalar import Expr, compare, dim, dims_used, index, land
 from ted.ir.unknowns import value_where
 
 
-def step_count(group: Sequence[Tensor]) -> int:
+def step_count(group: Sequence[Tensor]) -> Extent:
     """The number of steps of a recurrence.
 
     Raises: VerifyError when a tensor has no time dim, or another number of steps or direction.
@@ -203,7 +204,7 @@ def _cycle(left: Sequence[Tensor], waits: dict[Tensor, set[Tensor]]) -> VerifyEr
     )
 
 
-def _steps(tensor: Tensor) -> int:
+def _steps(tensor: Tensor) -> Extent:
     assert tensor.time is not None, f"{tensor}: has a time dim"
     return tensor.shape[tensor.time]
 

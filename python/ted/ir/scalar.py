@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ted.domain.sizes import Extent, Quotient, Symbol, symbolic
 from ted.ir.dtypes import BOOL, INDEX, DType
 from ted.ir.operations import OPERATIONS
 
@@ -61,9 +63,34 @@ def const(value: Number, dtype: DType) -> Expr:
     return _node("const", (), value, dtype)
 
 
-def index(value: int) -> Expr:
-    """The constant index `value`."""
-    return const(value, INDEX)
+def index(value: Extent) -> Expr:
+    """The index `value`: a constant, or an expression of sizes."""
+    if isinstance(value, int):
+        return const(value, INDEX)
+    total = index(0)
+    for coefficient, monomial in value.terms:
+        term = index(1)
+        for factor in monomial:
+            term = mul(term, _factor(factor))
+        ratio = Fraction(coefficient)
+        total = add(total, mul(floordiv(term, index(ratio.denominator)), index(ratio.numerator)))
+    return add(total, index(value.const))
+
+
+def number(value: Extent, dtype: DType) -> Expr:
+    """An extent as a value of type `dtype`."""
+    return const(value, dtype) if isinstance(value, int) else cast(index(value), dtype)
+
+
+def _factor(factor: Symbol | Quotient) -> Expr:
+    if isinstance(factor, Symbol):
+        return size(factor)
+    return floordiv(index(factor.inner), index(factor.divisor))
+
+
+def size(symbol: Symbol) -> Expr:
+    """The value of a symbolic size."""
+    return _node("size", (), symbol, INDEX)
 
 
 def dim(position: int) -> Expr:
@@ -80,6 +107,30 @@ def load(tensor: Tensor, indices: Sequence[Expr]) -> Expr:
 
 TRUE = const(True, BOOL)
 FALSE = const(False, BOOL)
+
+
+def as_extent(e: Expr) -> Extent | None:
+    """An index made of constants and sizes alone as an extent; None for any other."""
+    if e.op == "const":
+        return e.attr if e.dtype.is_index else None
+    if e.op == "size":
+        return symbolic(e.attr)
+    if e.op not in _ON_EXTENTS:
+        return None
+    args = [as_extent(a) for a in e.args]
+    if any(a is None for a in args) or (e.op in ("floordiv", "mod") and not _is_divisor(args[1])):
+        return None
+    return _ON_EXTENTS[e.op](*args)
+
+
+def _is_divisor(value: Extent | None) -> bool:
+    return isinstance(value, int) and value > 0
+
+
+_ON_EXTENTS: dict[str, Callable[..., Extent]] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "neg": lambda a: -a, "floordiv": lambda a, b: a // b, "mod": lambda a, b: a % b,
+}  # fmt: skip
 
 
 def is_const(e: Expr, value: Number | None = None) -> bool:

@@ -11,14 +11,15 @@ body holds the equations of its tensors in the order of a step.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from ted import dialects
-from ted.dialects.ted import MAX_RUNS, ComputeOp, IndexOp, LoadOp, ScanOp
-from ted.domain import conversion, sets
+from ted.dialects.ted import MAX_RUNS, ComputeOp, IndexOp, LoadOp, ScanOp, SizeOp
+from ted.domain import conversion, parameters
 from ted.domain.affine import Constraint
+from ted.domain.sizes import Extent, numbers, symbolic
 from ted.errors import VerifyError
 from ted.ir.accesses import (
     Accesses,
@@ -28,15 +29,18 @@ from ted.ir.accesses import (
     plan_accesses,
 )
 from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
-from ted.ir.dtypes import INT64
+from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.locations import mlir_location, with_dim_names
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import Expr, dim, is_trusted
+from ted.ir.specialising import sizes_of
 from ted.ir.spelling import constant, mlir_type, spell
+from ted.ir.symbols import ATTRIBUTE as SIZES
+from ted.ir.symbols import Symbols
 from ted.ir.tensor_order import tensor_order
-from ted.mlir import func, ir, linalg, tensor
+from ted.mlir import func, ir, linalg
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 _SCATTER = ("add", "max", "min")
@@ -70,12 +74,13 @@ def _current_context() -> ir.Context | None:
 
 def build_function(system: System) -> func.FuncOp:
     """Insert the function of a system here."""
-    inputs = [_tensor_type(t) for t in system.inputs]
-    outputs = [_tensor_type(t) for t in system.outputs]
-    function = func.FuncOp(system.name, ir.FunctionType.get(inputs, outputs))
+    symbols = Symbols(sizes_of(system))
+    function = func.FuncOp(system.name, function_type(system))
+    if symbols.sizes:
+        function.attributes[SIZES] = symbols.attribute()
     locations = [mlir_location(t.location, t.name) for t in system.inputs]
     block = function.add_entry_block(locations)
-    values = dict(zip(system.inputs, block.arguments, strict=True))
+    values = Values(dict(zip(system.inputs, block.arguments, strict=True)), symbols)
     groups = tensor_order(system)
     arguments = saved_arguments(group[0] for group in groups if not is_recurrence(group))
     extrema = {argument: extremum for extremum, argument in arguments.items()}
@@ -94,14 +99,28 @@ def build_function(system: System) -> func.FuncOp:
     return function
 
 
-def _tensor_type(node: Tensor) -> ir.RankedTensorType:
-    return ir.RankedTensorType.get(list(node.shape), mlir_type(node.dtype))
+def function_type(system: System) -> ir.FunctionType:
+    """The type of the function of a system."""
+    symbols = Symbols(sizes_of(system))
+    inputs, outputs = (
+        [symbols.tensor_type(t.shape, mlir_type(t.dtype)) for t in tensors]
+        for tensors in (system.inputs, system.outputs)
+    )
+    return ir.FunctionType.get(inputs, outputs)
+
+
+class Values(dict[Tensor, ir.Value]):
+    """The value of each tensor that was inserted, and the symbolic sizes of the function."""
+
+    def __init__(self, known: Mapping[Tensor, ir.Value], symbols: Symbols) -> None:
+        super().__init__(known)
+        self.symbols = symbols
 
 
 # ------------------------------------------------------------------ one tensor
 
 
-def _define(node: Tensor, values: dict[Tensor, ir.Value]) -> ir.Value:
+def _define(node: Tensor, values: Values) -> ir.Value:
     if node.is_input:
         raise VerifyError(f"system: every input must be listed, got {node}", node.location)
     with mlir_location(node.location, node.name):
@@ -112,7 +131,7 @@ def _define(node: Tensor, values: dict[Tensor, ir.Value]) -> ir.Value:
     return writer.total
 
 
-def _define_both(extremum: Tensor, argument: Tensor, values: dict[Tensor, ir.Value]) -> None:
+def _define_both(extremum: Tensor, argument: Tensor, values: Values) -> None:
     """Insert one op that gives a maximum and its index."""
     with mlir_location(extremum.location, extremum.name):
         total, (equation,) = _start(argument, values)
@@ -122,7 +141,7 @@ def _define_both(extremum: Tensor, argument: Tensor, values: dict[Tensor, ir.Val
     values[extremum], values[argument] = writer.best, writer.total
 
 
-def _define_recurrence(group: Sequence[Tensor], values: dict[Tensor, ir.Value]) -> None:
+def _define_recurrence(group: Sequence[Tensor], values: Values) -> None:
     """Insert the scan of tensors that read each other."""
     steps, order = step_count(group), step_order(group)
     locations = [mlir_location(node.location, node.name) for node in order]
@@ -134,7 +153,7 @@ def _define_recurrence(group: Sequence[Tensor], values: dict[Tensor, ir.Value]) 
     def body(*histories: ir.Value) -> list[ir.Value]:
         block: Any = histories[0].owner
         outside = ir.InsertionPoint(block.owner)
-        inner = {**values, **dict(zip(order, histories, strict=True))}
+        inner = Values({**values, **dict(zip(order, histories, strict=True))}, values.symbols)
         for node, location, (_, equations) in zip(order, locations, starts, strict=True):
             with location:
                 writer = _Writer(node, inner, inner[node], outside)
@@ -146,7 +165,7 @@ def _define_recurrence(group: Sequence[Tensor], values: dict[Tensor, ir.Value]) 
     scan = ScanOp.build(
         [total for total, _ in starts],
         times=[node.time for node in order if node.time is not None],
-        steps=steps,
+        steps=steps if isinstance(steps, int) else values.symbols.extents([steps]),
         reverse=order[0].reverse,
         body=body,
         locations=locations,
@@ -155,27 +174,33 @@ def _define_recurrence(group: Sequence[Tensor], values: dict[Tensor, ir.Value]) 
     values.update(zip(order, scan.operation.results, strict=True))
 
 
-def _start(node: Tensor, values: dict[Tensor, ir.Value]) -> tuple[ir.Value, Sequence[Equation]]:
+def _start(node: Tensor, values: Values) -> tuple[ir.Value, Sequence[Equation]]:
     """What a tensor starts from, and the equations that it does not cover."""
     copied = _copied(node)
-    if copied in values:  # not so for one of the same recurrence
+    if copied is not None and copied in values:  # not so for one of the same recurrence
         return values[copied], node.equations[1:]
-    return _started(node), node.equations
+    return _started(node, values.symbols), node.equations
 
 
-def _started(node: Tensor) -> ir.Value:
-    empty = tensor.EmptyOp(list(node.shape), mlir_type(node.dtype)).result
+def _started(node: Tensor, symbols: Symbols) -> ir.Value:
+    empty = _empty(node.shape, node.dtype, symbols)
     first = node.equations[0] if node.equations else None
     overwritten = first is not None and first.combiner == "set" and first.covers(node.shape)
     if node.fill is None or overwritten:
         return empty
-    return _filled(node.shape, node.fill, node.dtype, empty)
+    filled: Any = linalg.fill(constant(node.fill, node.dtype), outs=[empty])
+    return filled
 
 
-def _filled(shape: Sequence[int], value: Any, dtype: Any, empty: ir.Value | None = None) -> Any:
-    if empty is None:
-        empty = tensor.EmptyOp(list(shape), mlir_type(dtype)).result
-    return linalg.fill(constant(value, dtype), outs=[empty])
+def _empty(shape: Sequence[Extent], dtype: DType, symbols: Symbols) -> Any:
+    kind = symbols.tensor_type(shape, mlir_type(dtype))
+    dynamic = [
+        SizeOp.build(symbols.extents([n])).operation.results[0]
+        for n in shape
+        if not isinstance(n, int)
+    ]
+    made = ir.Operation.create("tensor.empty", results=[kind], operands=dynamic)
+    return made.results[0]
 
 
 def _copied(node: Tensor) -> Tensor | None:
@@ -195,7 +220,7 @@ class _Writer:
     """Apply equations to the running value of a tensor."""
 
     node: Tensor
-    values: dict[Tensor, ir.Value]
+    values: Values
     total: ir.Value
     outside: ir.InsertionPoint | None = None  # of a scan's body: where its constants go
     best: ir.Value | None = None  # of argmax: the value at the index that `total` holds
@@ -207,7 +232,7 @@ class _Writer:
             self._compute(equation, plan, part, location)
 
     def _parts(self, equation: Equation) -> Sequence[tuple[Constraint, ...]]:
-        rest = equation.domain.gist(sets.box(equation.extents))
+        rest = parameters.beyond_box(equation.domain, equation.extents)
         parts = conversion.conjunctions(rest)
         if len(parts) < 2:
             return parts or (NEVER,)
@@ -220,17 +245,17 @@ class _Writer:
         part: tuple[Constraint, ...],
         location: ir.Location,
     ) -> None:
-        rank = equation.rank
+        rank, sizes = equation.rank, self.values.symbols
         reads = _ordered(list(plan.affine.values()))
         write, symbols = self._write(equation, plan)
         op = ComputeOp.build(
             [self.values[read.node.attr] for read in reads],
             self._inits(equation),
-            extents=equation.extents,
+            extents=sizes.extents(equation.extents) if sizes.sizes else numbers(equation.extents),
             iterators=["parallel"] * equation.parallel + ["reduction"] * (rank - equation.parallel),
-            domain=constraints_to_mlir(rank, part),
-            reads=[_map(rank, r) for r in reads],
-            guards=[constraints_to_mlir(rank, r.guard) for r in reads],
+            domain=constraints_to_mlir(rank, part, sizes),
+            reads=[_map(rank, r, sizes) for r in reads],
+            guards=[constraints_to_mlir(rank, r.guard, sizes) for r in reads],
             write=write,
             combiner=equation.combiner,
             body=lambda *scalars: _emit(plan, [plan.body, *symbols], reads, scalars, self.values),
@@ -258,18 +283,21 @@ class _Writer:
         dtype = equation.body.dtype
         worst = identity(_ARG_VALUE[equation.combiner], dtype)
         with self.outside or contextlib.nullcontext():
-            return [_filled(self.node.shape, worst, dtype), self.total]
+            empty = _empty(self.node.shape, dtype, self.values.symbols)
+            start: Any = linalg.fill(constant(worst, dtype), outs=[empty])
+            return [start, self.total]
 
     def _write(self, equation: Equation, plan: Accesses) -> tuple[ir.AffineMap, list[Expr]]:
         """The map of the write, and the expressions whose values are its symbols."""
         exprs: list[ir.AffineExpr] = []
         symbols: list[Expr] = []
+        sizes = self.values.symbols
         for e in plan.write:
             found = affine_subscripts([e], equation.domain)
             if found is not None:
-                exprs.append(aff_to_mlir(found[0]))
+                exprs.append(aff_to_mlir(found[0], sizes))
                 continue
-            exprs.append(ir.AffineExpr.get_symbol(len(symbols)))
+            exprs.append(ir.AffineExpr.get_symbol(len(sizes) + len(symbols)))
             symbols.append(e)
         if symbols and equation.combiner not in _SCATTER:
             raise VerifyError(
@@ -277,11 +305,11 @@ class _Writer:
                 f"{', '.join(_SCATTER)}, got '{equation.combiner}'",
                 equation.location,
             )
-        return ir.AffineMap.get(equation.rank, len(symbols), exprs), symbols
+        return ir.AffineMap.get(equation.rank, len(sizes) + len(symbols), exprs), symbols
 
 
-def _map(rank: int, read: AffineRead) -> ir.AffineMap:
-    return ir.AffineMap.get(rank, 0, [aff_to_mlir(a) for a in read.subscripts])
+def _map(rank: int, read: AffineRead, sizes: Symbols) -> ir.AffineMap:
+    return ir.AffineMap.get(rank, len(sizes), [aff_to_mlir(a, sizes) for a in read.subscripts])
 
 
 def _ordered(reads: list[AffineRead]) -> list[AffineRead]:
@@ -301,7 +329,7 @@ def _emit(
     roots: Sequence[Expr],
     reads: Sequence[AffineRead],
     scalars: Sequence[ir.Value],
-    values: dict[Tensor, ir.Value],
+    values: Values,
 ) -> list[ir.Value]:
     """Insert the ops of a body; returns what it yields."""
     known: dict[Expr, ir.Value] = dict(zip((r.node for r in reads), scalars, strict=True))
@@ -311,6 +339,9 @@ def _emit(
         args = [known[a] for a in node.args]
         if node.op == "const":
             known[node] = constant(node.attr, node.dtype)
+        elif node.op == "size":
+            size = values.symbols.extents([symbolic(node.attr)])
+            known[node] = SizeOp.build(size).operation.results[0]
         elif node.op == "dim":
             known[node] = IndexOp.build(node.attr).operation.results[0]
         elif node.op == "load":

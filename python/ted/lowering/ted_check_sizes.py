@@ -30,6 +30,7 @@ class TedCheckSizes:
         """Raise CompileError for the first tensor that is too large."""
         for function in functions(module):
             for value in _tensors(function.operation):
+                _check_is_static(value)
                 size = _bytes(value.type)
                 if size >> self.bits:
                     shape = "x".join(map(str, ir.ShapedType(value.type).shape))
@@ -37,6 +38,14 @@ class TedCheckSizes:
                         f"compile: a tensor has fewer than 2**{self.bits} bytes, "
                         f"got {tensor_name(value)} of shape {shape}, {size} bytes"
                     )
+
+
+def _check_is_static(value: ir.Value) -> None:
+    if not ir.RankedTensorType(value.type).has_static_shape:
+        raise CompileError(
+            f"compile: extents are numbers by now, got {tensor_name(value)} of {value.type}; "
+            "ted-specialise-sizes gives symbolic sizes their values"
+        )
 
 
 def _tensors(function: ir.Operation) -> Iterator[ir.Value]:

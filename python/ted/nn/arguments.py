@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ted.domain.sizes import Extent
 from ted.frontend.checks import integer
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
@@ -18,7 +19,7 @@ def ranked(x: Any, rank: int, what: str) -> Tensor:
     return tensor
 
 
-def shaped(x: Any, shape: tuple[int, ...], what: str) -> Tensor:
+def shaped(x: Any, shape: tuple[Extent, ...], what: str) -> Tensor:
     """A tensor of exactly `shape`."""
     tensor = to_tensor(x, what)
     if tensor.shape != shape:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import ted
+from ted.domain.sizes import Extent
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating
@@ -26,7 +27,7 @@ def attention(
     q, k, v = (floating(t, f"attention: {n}") for n, t in _named(query, key, value))
     _check(q, k, v)
     n, m, width = q.shape[-2], k.shape[-2], q.shape[-1]
-    factor = (1 / math.sqrt(width) if width else 1.0) if scale is None else scale
+    factor = _factor(width) if scale is None else scale
     r, s = ted.reduce_axis(width, "r"), ted.reduce_axis(m, "s")
 
     def sees(i: Any, j: Any) -> Any:
@@ -60,6 +61,13 @@ def attention(
 
 def _named(query: Any, key: Any, value: Any) -> list[tuple[str, Any]]:
     return [("query", query), ("key", key), ("value", value)]
+
+
+def _factor(width: Extent) -> Any:
+    """1 / sqrt(width)."""
+    if isinstance(width, int):
+        return 1 / math.sqrt(width) if width else 1.0
+    return ted.rsqrt(ted.cast(width, "float64"))
 
 
 def _check(q: Tensor, k: Tensor, v: Tensor) -> None:

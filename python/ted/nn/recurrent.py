@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import ted
+from ted.domain.sizes import Extent
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, ranked, shaped
@@ -128,7 +129,7 @@ class _Loop:
     what: str
     given: Tensor  # x @ w_x + bias, for all times
     weight: Tensor
-    units: int
+    units: Extent
     reverse: bool
 
     @staticmethod

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ted.domain.sizes import Extent, surely_at_most
 from ted.frontend.locations import fail
 from ted.nn.arguments import per_dim
 
@@ -17,12 +18,12 @@ from ted.nn.arguments import per_dim
 class Window:
     """The geometry of one spatial dim."""
 
-    extent: int
+    extent: Extent
     kernel: int
     stride: int
     dilation: int
-    before: int
-    after: int
+    before: Extent
+    after: Extent
 
     @property
     def reach(self) -> int:
@@ -30,7 +31,7 @@ class Window:
         return (self.kernel - 1) * self.dilation + 1
 
     @property
-    def positions(self) -> int:
+    def positions(self) -> Extent:
         """The number of windows that fit."""
         padded = self.extent + self.before + self.after
         return max((padded - self.reach) // self.stride + 1, 0)
@@ -44,13 +45,14 @@ class Window:
         at, conditions = self.at(position, k), []
         if self.before:
             conditions.append(at >= 0)
-        if (self.positions - 1) * self.stride + self.reach - self.before > self.extent:
+        end = (self.positions - 1) * self.stride + self.reach - self.before
+        if not surely_at_most(end, self.extent):
             conditions.append(at < self.extent)
         return conditions
 
 
 def windows(
-    extents: Sequence[int],
+    extents: Sequence[Extent],
     kernel: Sequence[int],
     stride: Any,
     padding: Any,
@@ -79,13 +81,13 @@ def windows(
     return result
 
 
-def _same(extent: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
+def _same(extent: Extent, kernel: int, stride: int, dilation: int) -> tuple[Extent, Extent]:
     positions = -(-extent // stride)
     total = max((positions - 1) * stride + (kernel - 1) * dilation + 1 - extent, 0)
     return total // 2, total - total // 2
 
 
-def _padding(padding: Any, rank: int, what: str) -> list[tuple[int, int] | None]:
+def _padding(padding: Any, rank: int, what: str) -> list[tuple[Extent, Extent] | None]:
     """A pair for each dim; None for "same"."""
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
@@ -94,7 +96,7 @@ def _padding(padding: Any, rank: int, what: str) -> list[tuple[int, int] | None]
     items = tuple(padding) if isinstance(padding, (tuple, list)) else (padding,) * rank
     if len(items) != rank:
         fail(f"{what}: padding must be a number or one for each of {rank} dims, got {padding!r}")
-    pairs: list[tuple[int, int] | None] = []
+    pairs: list[tuple[Extent, Extent] | None] = []
     for item in items:
         before, after = per_dim(item, 2, 0, f"{what}: padding")
         pairs.append((before, after))

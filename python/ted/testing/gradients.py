@@ -110,8 +110,8 @@ class _Check:
         outputs = tuple(t for t in self.outputs if t.dtype.is_float)
         if not outputs or not self.active:
             raise DerivativeError("check_grads: a float output and a float argument, got none")
-        cotangents = [self._random(t.shape, t.dtype.name) for t in outputs]
-        unit = [self._direction(self.inputs[k].shape) for k in self.active]
+        cotangents = [self._random(t.static_shape, t.dtype.name) for t in outputs]
+        unit = [self._direction(self.inputs[k].static_shape) for k in self.active]
         forward = self.evaluate(tensors(self.inputs), tensors(outputs))
         line = Line(forward, self.arrays, cotangents)
         found: list[Function] = []
@@ -251,7 +251,7 @@ class _Check:
         )
 
     def _elements(self, line: Line, k: int, found: Array) -> Iterator[tuple[float, str]]:
-        shape, name = self.inputs[k].shape, self.inputs[k].name
+        shape, name = self.inputs[k].static_shape, self.inputs[k].name
         for flat in range(min(found.size, LISTED_ELEMENTS)):
             at = np.unravel_index(flat, shape)
             unit = np.zeros(shape)

@@ -8,7 +8,7 @@ operations that it executes.  An element of `tensor.empty` that reaches a result
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -21,8 +21,16 @@ from ted.mlir import ir
 from ted.testing import interpreter_scalars as scalars
 from ted.testing.interpreter_compute import run_compute
 from ted.testing.interpreter_scan import ScanSteps
+from ted.testing.interpreter_sizes import bound_sizes
 from ted.testing.interpreter_tensors import TENSOR_OPS
-from ted.testing.interpreter_values import Cells, name_of, place_of, shape_and_type
+from ted.testing.interpreter_values import (
+    Cells,
+    name_of,
+    place_of,
+    run_at,
+    shape_and_type,
+    size_of,
+)
 from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 Arrays = tuple[np.ndarray[Any, Any], ...]
@@ -61,10 +69,12 @@ def interpret(
     function: str = "main",
     counts: Counts | None = None,
     domain: ScalarDomain = MACHINE,
+    sizes: Mapping[str, int] | None = None,
 ) -> Arrays:
     """Run `function` of a module, given as an object or as text, on arrays of its exact types.
 
-    `domain` says what scalars are: by default the numbers of the machine.
+    `domain` says what scalars are: by default the numbers of the machine. Symbolic sizes follow
+    from the shapes of the arrays, where not given by name.
     """
     parsed = _parsed(module) if isinstance(module, str) else module
     with parsed.context, np.errstate(all="ignore"):
@@ -72,7 +82,8 @@ def interpret(
         callee = program.functions.get(function)
         if callee is None:
             raise ExecutionError(f"interpret: a function of the module, got {function}")
-        results = program.call(callee, _checked_inputs(callee, inputs, domain))
+        with run_at(bound_sizes(callee, [np.shape(a) for a in inputs], sizes or {})):
+            results = program.call(callee, _checked_inputs(callee, inputs, domain))
     return tuple(_defined(r, k, function) for k, r in enumerate(results))
 
 
@@ -144,6 +155,8 @@ class _Program:
             return results
         if op.name == "ted.scan":
             return self.scan(op, environment)
+        if op.name == "ted.size":
+            return [size_of(op)]
         operands = [environment[v] for v in op.operands]
         if op.name == "func.call":
             name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
@@ -163,7 +176,7 @@ class _Program:
         operations = [view.operation for view in scan.body_block.operations][:-1]
         points: Counter[ir.Operation] = Counter()
         states = [environment[v] for v in op.operands]
-        for time in scan.step_order:
+        for time in steps.order:
             inner.update(zip(scan.body_block.arguments, states, strict=True))
             for one in operations:
                 if one.name == "ted.compute":

@@ -6,6 +6,7 @@ text means what the attribute means; it is pasted into the loop nest that runs a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ted.mlir import ir
@@ -29,6 +30,12 @@ def expression_text(expr: Any) -> str:
     if kind == "AffineCeilDivExpr":
         return f"(-(-{left} // {right}))"
     return f"({left} {_INFIX[kind]} {right})"
+
+
+def evaluated(affine_map: ir.AffineMap, sizes: Sequence[int]) -> tuple[int, ...]:
+    """The results of a map without dims, its symbols the given sizes; never negative."""
+    names = {f"s{k}": value for k, value in enumerate(sizes)}
+    return tuple(max(eval(text, dict(names)), 0) for text in map_texts(affine_map))
 
 
 def map_texts(affine_map: ir.AffineMap) -> list[str]:

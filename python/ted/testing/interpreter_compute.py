@@ -21,8 +21,15 @@ import numpy as np
 from ted.dialects.ted import ComputeOp
 from ted.errors import ExecutionError
 from ted.mlir import ir
-from ted.testing.interpreter_affine import condition_text, map_texts
-from ted.testing.interpreter_values import Cells, name_of, place_of, shape_and_type
+from ted.testing.interpreter_affine import condition_text, evaluated, map_texts
+from ted.testing.interpreter_values import (
+    Cells,
+    name_of,
+    place_of,
+    shape_and_type,
+    size_of,
+    sizes,
+)
 from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 Environment = Mapping[ir.Value, Any]
@@ -57,6 +64,7 @@ def run_compute(
     inputs: list[Cells] = [reads[v] for v in op.inputs]
     nest = _Nest(op, reads, inputs, [environment[v] for v in op.inits], domain, step)
     code = _compiled(nest.text())
+    nest.names |= {f"s{k}": size for k, size in enumerate(sizes.get()[: op.size_count])}
     arrays = {f"A{k}": c.data for k, c in enumerate(inputs)}
     marks = {f"U{k}": c.undefined for k, c in enumerate(inputs)}
     results = {f"O{k}": c.data for k, c in enumerate(outs)}
@@ -117,12 +125,18 @@ class _Nest:
         condition = " and ".join(filter(None, conditions))
         if condition:
             point = [f"if {condition}:", *indented(point)]
-        for position, extent in reversed(list(enumerate(op.box))):
+        for position, extent in reversed(list(enumerate(self.box))):
             point = [f"for d{position} in range({extent}):", *indented(point)]
         if op.combiner_name == "set":
             self.names["W0"] = np.zeros(shape_and_type(op.results[0].type)[0], np.bool_)
         lines = ["def run():", *indented(["count = 0", *point, "return count"])]
         return "\n".join(lines)
+
+    @property
+    def box(self) -> tuple[int, ...]:
+        """The extents, at the sizes of the run."""
+        symbolic = self.op.symbolic_box
+        return self.op.box if symbolic is None else evaluated(symbolic, sizes.get())
 
     # -------------------------------------------------------------- reads
 
@@ -159,7 +173,7 @@ class _Nest:
         return self.domain.number(str(kind), 0)
 
     def point(self) -> str:
-        return "(" + "".join(f"d{n}, " for n in range(len(self.op.box))) + ")"
+        return "(" + "".join(f"d{n}, " for n in range(self.op.rank)) + ")"
 
     # -------------------------------------------------------------- body
 
@@ -169,7 +183,9 @@ class _Nest:
             op = view.operation
             target = f"v{position}"
             operands = [self.operand(v) for v in op.operands]
-            if op.name == "ted.index":
+            if op.name == "ted.size":
+                lines.append(f"{target} = {size_of(op)}")
+            elif op.name == "ted.index":
                 lines.append(f"{target} = d{ir.IntegerAttr(op.attributes['dim']).value}")
             elif op.name == "ted.load":
                 lines += self.load(op, position)
@@ -215,10 +231,10 @@ class _Nest:
     def write(self) -> list[str]:
         op = self.op
         yielded = [self.operand(v) for v in op.yielded]
-        symbols = op.write_map.n_symbols
-        values = yielded[: len(yielded) - symbols]
+        values = yielded[: len(yielded) - op.data_count]
         shape = shape_and_type(op.results[0].type)[0]
-        lines = [f"s{n} = {text}" for n, text in enumerate(yielded[len(values) :])]
+        data = enumerate(yielded[len(values) :], op.size_count)
+        lines = [f"s{n} = {text}" for n, text in data]
         texts = map_texts(op.write_map)
         lines += [f"w{n} = {text}" for n, text in enumerate(texts)]
         if op.write_mode == "clip":
@@ -255,7 +271,7 @@ class _Nest:
         ]
 
     def replace_best(self, value: str) -> list[str]:
-        kinds, box = self.op.iterator_kinds, self.op.box
+        kinds, box = self.op.iterator_kinds, self.box
         reduced = [n for n, kind in enumerate(kinds) if kind == "reduction"]
         linear = " + ".join(
             f"d{n} * {math.prod(box[m] for m in reduced[at + 1 :])}" for at, n in enumerate(reduced)

@@ -15,9 +15,9 @@ import numpy as np
 
 from ted.dialects.ted import ComputeOp, ScanOp
 from ted.mlir import ir
-from ted.testing.interpreter_affine import expression_text
+from ted.testing.interpreter_affine import evaluated, expression_text
 from ted.testing.interpreter_compute import Environment, Step
-from ted.testing.interpreter_values import Cells
+from ted.testing.interpreter_values import Cells, sizes
 
 
 class ScanSteps:
@@ -27,6 +27,7 @@ class ScanSteps:
         self.op = op
         self.histories = op.history_of()
         self.complete = set(op.yielded)
+        self.order = step_order(op)
 
     def step(self, inner: ComputeOp, time: int, environment: Environment) -> Step:
         """What one equation does at one time."""
@@ -41,8 +42,8 @@ class ScanSteps:
 
     def _visible(self, value: ir.Value, time: int, cells: Cells) -> Cells:
         """A history without what it does not hold yet."""
-        here = list(self.op.step_order).index(time)
-        missing = list(self.op.step_order)[here + (value in self.complete) :]
+        here = self.order.index(time)
+        missing = list(self.order[here + (value in self.complete) :])
         marks = (
             np.zeros(cells.data.shape, np.bool_)
             if cells.undefined is None
@@ -50,6 +51,13 @@ class ScanSteps:
         )
         marks[(slice(None),) * self.op.time_dims[self.histories[value]] + (missing,)] = True
         return Cells(cells.data, marks)
+
+
+def step_order(op: ScanOp) -> range:
+    """The steps in the order in which they run, at the sizes of the run."""
+    symbolic = op.symbolic_steps
+    count = op.step_count if symbolic is None else evaluated(symbolic, sizes.get())[0]
+    return range(count)[::-1] if op.is_reverse else range(count)
 
 
 def tensors_read(op: ComputeOp) -> list[ir.Value]:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +13,7 @@ import numpy as np
 
 from ted.errors import SourceLocation
 from ted.mlir import ir
+from ted.testing.interpreter_affine import evaluated
 from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 
@@ -25,12 +29,35 @@ class Cells:
         return Cells(view(self.data), None if self.undefined is None else view(self.undefined))
 
 
+sizes: ContextVar[tuple[int, ...]] = ContextVar("sizes", default=())
+"""The symbolic sizes of the run, in the order of the function's list."""
+
+
+@contextmanager
+def run_at(values: tuple[int, ...]) -> Iterator[None]:
+    """Interpret at the given sizes."""
+    token = sizes.set(values)
+    try:
+        yield
+    finally:
+        sizes.reset(token)
+
+
+def size_of(op: ir.Operation) -> int:
+    """The value of a `ted.size`."""
+    return evaluated(ir.AffineMapAttr(op.attributes["value"]).value, sizes.get())[0]
+
+
 def shape_and_type(
     value_type: ir.Type, domain: ScalarDomain = MACHINE
 ) -> tuple[tuple[int, ...], Any]:
-    """Static shape and numpy type of a tensor type."""
+    """Shape, at the sizes of the run, and numpy type of a tensor type."""
     ranked = ir.RankedTensorType(value_type)
-    return tuple(ranked.shape), domain.array_type(str(ranked.element_type))
+    shape = tuple(ranked.shape)
+    if not ranked.has_static_shape:
+        encoding: Any = ranked.encoding
+        shape = evaluated(ir.AffineMapAttr(encoding).value, sizes.get())
+    return shape, domain.array_type(str(ranked.element_type))
 
 
 def empty(value_type: ir.Type, domain: ScalarDomain = MACHINE) -> Cells:

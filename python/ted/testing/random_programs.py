@@ -73,13 +73,13 @@ class Contraction:
     def arrays(self, seed: int) -> list[Array]:
         """Small integers as floats, so that every sum of products is exact."""
         generator = np.random.default_rng(seed)
-        return [generator.integers(-3, 4, t.shape).astype(np.float64) for t in self.inputs]
+        return [generator.integers(-3, 4, t.static_shape).astype(np.float64) for t in self.inputs]
 
     def enumerate(self, arrays: Sequence[Array], head: Array) -> tuple[Array, list[Array]]:
         """The result and the gradients, point by point."""
         values = dict(zip(self.inputs, arrays, strict=True))
-        result = np.zeros(self.output.shape)
-        gradients = {t: np.zeros(t.shape) for t in self.inputs}
+        result = np.zeros(self.output.static_shape)
+        gradients = {t: np.zeros(t.static_shape) for t in self.inputs}
         for point in points(self.extents, self.where):
             target = point[: self.parallel]
             places = [read.at(point) for read in self.reads]
@@ -139,7 +139,7 @@ def _again(maps: MapGenerator, tensor: Tensor, extents: tuple[int, ...]) -> Read
     """A read of a tensor that is there already: clamped, wrapped around, or where it is inside."""
     subscripts: list[Formula] = []
     guard = EVERYWHERE
-    for extent in tensor.shape:
+    for extent in tensor.static_shape:
         formula = maps.skew(len(extents))
         kind = maps.random.choice(["guard", "guard", "clamp", "mod"])
         if kind == "guard":
@@ -178,7 +178,7 @@ def random_program(seed: int, fewest_reads: int = 1) -> RandomProgram:
     outputs = [t for t in builder.results if t not in builder.used]
     system = System(tuple(builder.inputs), tuple(outputs))
     generator = np.random.default_rng(seed)
-    arrays = tuple(np.asarray(generator.normal(size=t.shape)) for t in system.inputs)
+    arrays = tuple(np.asarray(generator.normal(size=t.static_shape)) for t in system.inputs)
     return RandomProgram(system, arrays)
 
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ted.domain import sets
+from ted.domain import parameters, sets
+from ted.domain.sizes import Extent
 from ted.ir.equations import Equation, Tensor, components, operands
 from ted.ir.scalar import Expr, dim, load, rewrite
 
@@ -25,7 +26,7 @@ class Batched:
 
 
 def batch(
-    outputs: Sequence[Tensor], given: Mapping[Tensor, Batched], extent: int
+    outputs: Sequence[Tensor], given: Mapping[Tensor, Batched], extent: Extent
 ) -> dict[Tensor, Batched]:
     """What `given` and every tensor between it and the outputs become, `extent` times at once.
 
@@ -49,7 +50,7 @@ def batch(
     return found
 
 
-def _shell(tensor: Tensor, axis: int | None, extent: int) -> Tensor:
+def _shell(tensor: Tensor, axis: int | None, extent: Extent) -> Tensor:
     """The new tensor without its equations, which may read it."""
     if axis is None:
         return replace(tensor, equations=())
@@ -57,7 +58,9 @@ def _shell(tensor: Tensor, axis: int | None, extent: int) -> Tensor:
     return replace(tensor, shape=(extent, *tensor.shape), equations=(), time=time)
 
 
-def _equation(equation: Equation, found: Mapping[Tensor, Batched], extent: int | None) -> Equation:
+def _equation(
+    equation: Equation, found: Mapping[Tensor, Batched], extent: Extent | None
+) -> Equation:
     """The equation reading the new tensors, over one more dim when `extent` is given."""
     shift = 0 if extent is None else 1
 
@@ -79,5 +82,5 @@ def _equation(equation: Equation, found: Mapping[Tensor, Batched], extent: int |
     points = sets.preimage(equation.domain, len(extents), inner)
     return replace(
         equation, extents=extents, parallel=equation.parallel + 1, body=body,
-        write=(dim(0), *write), domain=points.intersect(sets.box(extents)), dim_names=(),
+        write=(dim(0), *write), domain=points.intersect(parameters.box(extents)), dim_names=(),
     )  # fmt: skip

@@ -12,11 +12,13 @@ from functools import cached_property
 from typing import Any
 
 from ted.dialects.ted import ComputeOp, ScanOp
-from ted.domain import conversion, sets
+from ted.domain import conversion, parameters
 from ted.domain.affine import Aff
+from ted.domain.sizes import Extent
 from ted.errors import SourceLocation
 from ted.ir.affine_attributes import aff_from_mlir, constraints_from_mlir, set_from_mlir
 from ted.ir.locations import dim_names, source_location, user_name
+from ted.ir.symbols import NONE, Symbols, symbols_of_function
 from ted.mlir import ir
 
 
@@ -29,7 +31,7 @@ class Access:
 
     label: str
     tensor: str
-    shape: tuple[int, ...]
+    shape: tuple[Extent, ...]
     subscripts: tuple[Aff | None, ...]
     points: Any  # isl set
     is_box: bool  # every point of the box
@@ -41,10 +43,16 @@ class ComputeSets:
 
     op: ComputeOp
 
-    @property
-    def box(self) -> tuple[int, ...]:
+    @cached_property
+    def symbols(self) -> Symbols:
+        """The symbolic sizes of the function around the op."""
+        return symbols_around(self.op.operation)
+
+    @cached_property
+    def box(self) -> tuple[Extent, ...]:
         """The extents."""
-        return self.op.box
+        sizes = self.op.symbolic_box
+        return self.op.box if sizes is None else self.symbols.evaluated(sizes)
 
     @cached_property
     def parallel(self) -> tuple[int, ...]:
@@ -54,20 +62,21 @@ class ComputeSets:
     @cached_property
     def is_box(self) -> bool:
         """Whether the domain is written without constraints."""
-        return not constraints_from_mlir(self.op.domain_set)
+        return not constraints_from_mlir(self.op.domain_set, self.symbols)
 
     @cached_property
     def domain(self) -> Any:
         """The points that take part."""
-        return sets.box(self.box).intersect(set_from_mlir(self.op.domain_set))
+        points = set_from_mlir(self.op.domain_set, self.symbols)
+        return parameters.box(self.box).intersect(points)
 
     @cached_property
     def write(self) -> Access:
         """Where the results are written."""
         value = self.op.results[0]
         name = name_of(value) or "of the result"
-        subscripts = subscripts_of(self.op.write_map)
-        return Access("write", name, shape_of(value), subscripts, self.domain, self.is_box)
+        subscripts = subscripts_of(self.op.write_map, self.symbols)
+        return Access("write", name, self.shape_of(value), subscripts, self.domain, self.is_box)
 
     def reads(self) -> Iterator[Access]:
         """The affine reads in the order of the operands."""
@@ -75,11 +84,16 @@ class ComputeSets:
         for k, (value, read, guard) in enumerate(
             zip(op.inputs, op.read_maps, op.guard_sets, strict=True)
         ):
-            is_box = self.is_box and not constraints_from_mlir(guard)
-            points = self.domain if is_box else self.domain.intersect(set_from_mlir(guard))
+            is_box = self.is_box and not constraints_from_mlir(guard, self.symbols)
+            inside = self.domain if is_box else set_from_mlir(guard, self.symbols)
+            points = self.domain.intersect(inside)
             name = name_of(value) or f"of operand {k}"
-            subscripts = subscripts_of(read)
-            yield Access(f"read {k}", name, shape_of(value), subscripts, points, is_box)
+            subscripts = subscripts_of(read, self.symbols)
+            yield Access(f"read {k}", name, self.shape_of(value), subscripts, points, is_box)
+
+    def shape_of(self, value: ir.Value) -> tuple[Extent, ...]:
+        """The shape of a tensor value."""
+        return self.symbols.shape(ir.RankedTensorType(value.type))
 
     @property
     def dim_names(self) -> tuple[str, ...]:
@@ -118,17 +132,20 @@ def _below(module: ir.Module | ir.Operation, name: str) -> list[Any]:
     return found
 
 
-def shape_of(value: ir.Value) -> tuple[int, ...]:
-    """The static shape of a tensor value."""
-    return tuple(ir.RankedTensorType(value.type).shape)
+def symbols_around(op: ir.Operation) -> Symbols:
+    """The symbolic sizes of the function that an op stands in."""
+    around: Any = op
+    while around is not None and around.operation.name != "func.func":
+        around = around.operation.parent
+    return NONE if around is None else symbols_of_function(around.operation)
 
 
 # ------------------------------------------------------------------ MLIR -> domain
 
 
-def subscripts_of(affine_map: ir.AffineMap) -> tuple[Aff | None, ...]:
-    """The results of a map; None for one that uses a symbol."""
-    return tuple(aff_from_mlir(result) for result in affine_map.results)
+def subscripts_of(affine_map: ir.AffineMap, symbols: Symbols) -> tuple[Aff | None, ...]:
+    """The results of a map; None for one that uses a symbol that is no size."""
+    return tuple(aff_from_mlir(result, symbols) for result in affine_map.results)
 
 
 def to_isl(subscripts: Sequence[Aff], rank: int) -> list[Any]:

@@ -10,6 +10,7 @@ import math
 
 from ted.dialects.ted import ComputeOp
 from ted.domain.counting import Count, count
+from ted.domain.sizes import numbers
 from ted.ir.dtypes import BY_MLIR
 from ted.ir.operations import OPERATIONS
 from ted.mlir import ir
@@ -60,7 +61,7 @@ def body_weight(block: ir.Block) -> int:
 
 def point_count(op_sets: ComputeSets) -> Count:
     """The number of points of box and domain."""
-    return Count(math.prod(op_sets.box), True) if op_sets.is_box else count(op_sets.domain)
+    return Count(math.prod(numbers(op_sets.box)), True) if op_sets.is_box else count(op_sets.domain)
 
 
 def tensor_bytes(op: ComputeOp) -> int:

@@ -14,6 +14,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ted.domain.sizes import estimate
 from ted.ir.equations import (
     Equation,
     System,
@@ -112,11 +113,11 @@ def _recomputed_from(tensor: Tensor, free: set[Tensor], recompute: float) -> lis
             continue
         if one.is_input or not _is_map(one):
             return None
-        cost += sum(math.prod(e.extents) * weight(e.body) for e in one.equations)
+        cost += sum(estimate(math.prod(e.extents)) * weight(e.body) for e in one.equations)
         fresh = [o for o in operands(one) if o not in seen]
         seen.update(fresh)
         waiting += fresh
-    return leaves if cost <= recompute * tensor.size else None
+    return leaves if cost <= recompute * estimate(tensor.size) else None
 
 
 def _is_map(tensor: Tensor) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ted.dialects.ted import ComputeOp, ScanOp
-from ted.domain import bounds, sets
+from ted.domain import bounds, parameters, sets
 from ted.domain.budget import BudgetExhausted, bounded
 from ted.errors import SourceLocation
 from ted.ir.affine import piecewise
@@ -23,7 +23,7 @@ from ted.ir.printing import format_expr
 from ted.ir.recurrences import history_reads, points_where, times
 from ted.ir.scalar import Expr
 from ted.mlir import ir
-from ted.transforms.compute_sets import ComputeSets, name_of
+from ted.transforms.compute_sets import ComputeSets, name_of, symbols_around
 
 Problem = tuple["SourceLocation | None", str]
 
@@ -57,6 +57,7 @@ class _States:
     def __init__(self, scan: ScanOp) -> None:
         self.scan = scan
         self.histories = scan.history_of()
+        self.symbols = symbols_around(scan.operation)
         self.known: dict[ir.Value, Tensor] = {}
         self.states = [self.tensor(value) for value in self.histories]
         self.complete = {self.tensor(value) for value in scan.yielded}
@@ -68,7 +69,7 @@ class _States:
             history = self.histories.get(value)
             argument = value if history is None else self.scan.body_block.arguments[history]
             self.known[value] = Tensor(
-                name_of(argument) or f"history {history}", tuple(ranked.shape),
+                name_of(argument) or f"history {history}", self.symbols.shape(ranked),
                 BY_MLIR[str(ranked.element_type)],
                 time=None if history is None else self.scan.time_dims[history],
                 reverse=self.scan.is_reverse,
@@ -78,10 +79,10 @@ class _States:
     def equation(self, op: ComputeOp) -> tuple[Tensor, Equation]:
         """The equation of an op, and the tensor that it writes."""
         op_sets = ComputeSets(op)
-        body = read_body(op, op_sets.domain, self.tensor)
+        body = read_body(op, op_sets.domain, self.tensor, self.symbols)
         equation = Equation(
-            op.box, len(op_sets.parallel), op_sets.domain, body.write, op.combiner_name, body.value,
-            op_sets.place,
+            op_sets.box, len(op_sets.parallel), op_sets.domain, body.write, op.combiner_name,
+            body.value, op_sets.place,
         )  # fmt: skip
         return self.tensor(op.operation.results[-1]), equation
 
@@ -94,9 +95,11 @@ def _problem(
     bad = points_where("lt" if complete else "le", earlier, later, points)
     if bad.is_empty():
         return None
+    bad, sizes = parameters.somewhere(bad)
     point = sets.point_of(bounded(bad.lexmin) or bad)
     assert point is not None, "a set that is not empty has a point"
-    at, step = (bounds.value_at(piecewise(e, bad), point) for e in (seen, written))
+    values = (parameters.value_at(piecewise(e, bad), sizes) for e in (seen, written))
+    at, step = (bounds.value_at(value, point) for value in values)
     where = ", ".join(f"d{k}={v}" for k, v in enumerate(point[: equation.rank])) or "the only point"
     assert read.attr.time is not None, "a history has a time"
     shown = _shown(read.args[read.attr.time], at)

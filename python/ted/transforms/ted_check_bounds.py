@@ -16,9 +16,10 @@ from ted.domain import bounds
 from ted.domain.affine import Aff
 from ted.domain.budget import BudgetExhausted
 from ted.domain.collisions import collision
+from ted.domain.sizes import Extent, is_symbolic, numbers
 from ted.errors import SourceLocation, VerifyError
 from ted.mlir import ir
-from ted.transforms.compute_sets import Access, ComputeSets, computes, scans, shape_of, to_isl
+from ted.transforms.compute_sets import Access, ComputeSets, computes, scans, to_isl
 from ted.transforms.scan_causality import reads_of_the_future
 
 Rule = Callable[[ComputeSets, Access], "str | None"]
@@ -79,12 +80,12 @@ def _decided(rule: Rule, op_sets: ComputeSets, access: Access) -> str | None:
 
 def _huge(op_sets: ComputeSets) -> Iterator[str]:
     points = math.prod(op_sets.box)
-    if points > LARGEST_SIZE:
+    if isinstance(points, int) and points > LARGEST_SIZE:
         yield f"at most 2**63 - 1 iteration points, got {points} in box {list(op_sets.box)}"
     for value in (*op_sets.op.inputs, *op_sets.op.results):
-        size = math.prod(shape_of(value)) * 8
-        if size > LARGEST_SIZE:
-            yield f"tensors of less than 2**63 bytes, got shape {list(shape_of(value))}"
+        size = math.prod(op_sets.shape_of(value)) * 8
+        if isinstance(size, int) and size > LARGEST_SIZE:
+            yield f"tensors of less than 2**63 bytes, got shape {list(op_sets.shape_of(value))}"
 
 
 # ------------------------------------------------------------------ bounds
@@ -105,26 +106,30 @@ def _out_of_bounds(op_sets: ComputeSets, access: Access) -> str | None:
     if witness is None:
         return None
     dim, subscript = open_dims[witness.dim]
-    between = bounds.index_range(access.points, index[witness.dim])
+    between = None
+    if not witness.sizes:
+        between = bounds.index_range(access.points, index[witness.dim])
     span = "" if between is None else f" in [{between[0]}, {between[1]}]"
     names = op_sets.dim_names
     at = ", ".join(f"{n}={v}" for n, v in zip(names, witness.point, strict=True))
     return (
         f"{access.label} uses index {subscript.show(names)}{span}, tensor {access.tensor} has "
         f"extent {access.shape[dim]} in dim {dim}, first at {at or 'the only point'}"
+        + "".join(f" for {size} = {value}" for size, value in witness.sizes)
     )
 
 
-def _inside_by_intervals(value: Aff, box: tuple[int, ...], extent: int) -> bool:
+def _inside_by_intervals(value: Aff, box: tuple[Extent, ...], extent: Extent) -> bool:
     """Whether the whole box stays inside, which needs no integer set; most accesses are such."""
-    if not value.is_affine or 0 in box:
+    if not value.is_affine or value.parameters or 0 in box or is_symbolic((*box, extent)):
         return False
+    known = numbers(box)
     low = high = value.const
     for factor, term in value.terms:
         assert isinstance(term, int), "an affine expression has no floor"
-        reach = factor * (box[term] - 1)
+        reach = factor * (known[term] - 1)
         low, high = low + min(reach, 0), high + max(reach, 0)
-    return low >= 0 and high < extent
+    return low >= 0 and high < numbers([extent])[0]
 
 
 # ------------------------------------------------------------------ set writes

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from ted.errors import DerivativeError, VerifyError
 from ted.ir.equations import System
 from ted.ir.rewriting import replace_function
-from ted.ir.spelling import mlir_type
+from ted.ir.to_ops import function_type
 from ted.mlir import ir
 from ted.transforms.gradient import jvp_system, vjp_system
 from ted.transforms.overrides import override_of
@@ -126,12 +126,7 @@ def _positions(request: ir.Operation, system: System, name: str, program: Progra
 
 def _check_type(program: Program, name: str, kind: str, system: System) -> None:
     declared = ir.TypeAttr(program.functions[name].attributes["function_type"]).value
-    wanted = ir.FunctionType.get(
-        *(
-            [ir.RankedTensorType.get(t.shape, mlir_type(t.dtype)) for t in tensors]
-            for tensors in (system.inputs, system.outputs)
-        )
-    )
+    wanted = function_type(system)
     if declared != wanted:
         raise VerifyError(
             f"{name}: the type of this {kind} is {wanted}, got {declared}", program.place(name)

@@ -10,8 +10,10 @@ times, so only producers that are pure re-indexing are folded into them, as affi
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
+from ted.domain.sizes import estimate
 from ted.ir.affine import canonical_indices, decide_selects
 from ted.ir.equations import (
     Equation,
@@ -84,18 +86,15 @@ def _is_cheaper(tensor: Tensor, uses: list[tuple[Equation, Expr]]) -> bool:
     cost = weight(body)
     if any(is_contraction(e) or _in_subscript(e, r) for e, r in uses):
         return cost == 0 and len(loads(body)) == 1 and _stays_affine(tensor)
-    points = sum(_box_size(e) for e, _ in uses)
+    points, elements = sum(_box_size(e) for e, _ in uses), estimate(tensor.size)
     if cost == 0 and len(loads(body)) <= 1:
         return True
-    few = cost <= CHEAP and len(uses) <= CHEAP_USES and points <= CHEAP_USES * tensor.size
-    return few or points <= EVALUATIONS * tensor.size
+    few = cost <= CHEAP and len(uses) <= CHEAP_USES and points <= CHEAP_USES * elements
+    return few or points <= EVALUATIONS * elements
 
 
 def _box_size(equation: Equation) -> int:
-    size = 1
-    for extent in equation.extents:
-        size *= extent
-    return size
+    return estimate(math.prod(equation.extents))
 
 
 def _in_subscript(equation: Equation, read: Expr) -> bool:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 
+from ted.domain.sizes import Extent, surely_at_most
 from ted.ir.equations import Equation, System, Tensor, reads_itself, rewrite_system
 from ted.ir.paths import path_conditions
 from ted.ir.rewriting import rewrite_functions
@@ -50,7 +51,7 @@ def inline_guarded(equation: Equation) -> Equation:
     return equation if body is equation.body else replace(equation, body=body)
 
 
-def _guarded_reads(body: Expr, points: int) -> set[Expr]:
+def _guarded_reads(body: Expr, points: Extent) -> set[Expr]:
     """Reads under a condition on data whose producer could turn a masked adjoint into NaN."""
     conditions = path_conditions(body)
     return {
@@ -58,7 +59,7 @@ def _guarded_reads(body: Expr, points: int) -> set[Expr]:
         for read in loads(body)
         if conditions[read] is not TRUE
         and reads_data(conditions[read])
-        and points <= EVALUATIONS * max(read.attr.size, 1)
+        and surely_at_most(points, EVALUATIONS * read.attr.size)
         and _is_map(read.attr)
         and has_unbounded_slope(read.attr)
     }

@@ -21,6 +21,7 @@ from ted.ir.remarks import remark
 from ted.ir.rewriting import rewrite_functions
 from ted.ir.scalar import reads_data, substitute
 from ted.mlir import ir
+from ted.transforms.reshapes import by_targets
 
 INVERTIBLE = ("add", "max", "min", "mul")
 
@@ -33,7 +34,8 @@ def scatter_to_gather(
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
         if tensor in keep:
             return equations
-        return _few([gather_forms(e) for e in equations], equations)
+        flat = [by_targets(e, tensor.shape) or e for e in equations]
+        return _few([gather_forms(e) for e in flat], flat)
 
     return rewrite_system(system, visit)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ted.domain import conversion, sets
+from ted.domain import conversion, parameters, sets
 from ted.domain.affine import Aff
 from ted.domain.affine import dim as dim_aff
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, single_piece
@@ -96,7 +96,7 @@ def _apply(equation: Equation, split: _Split) -> Equation:
     affs[at] = whole
     rank = len(extents)
     inside = sets.preimage(equation.domain, rank, [conversion.to_isl(a, rank) for a in affs])
-    domain = inside.intersect(sets.box(extents)).coalesce()
+    domain = inside.intersect(parameters.box(extents)).coalesce()
     dims = [aff_to_expr(whole) if k == at else dim(k + (k > at)) for k in range(equation.rank)]
     body, *write = canonical_indices(substitute([equation.body, *equation.write], dims), domain)
     names = _split_names(equation.dim_names, at)

@@ -19,8 +19,7 @@ from ted.ir.equations import System
 from ted.ir.from_ops import from_function, functions
 from ted.ir.locations import source_location
 from ted.ir.rewriting import has_equations
-from ted.ir.spelling import mlir_type
-from ted.ir.to_ops import build_function
+from ted.ir.to_ops import build_function, function_type
 from ted.mlir import func, ir
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 from ted.transforms.ted_differentiate import REQUEST
@@ -113,7 +112,5 @@ def _call_both(function: ir.Operation, names: tuple[str, str], parts: Split) -> 
 
 
 def _call(name: str, system: System, arguments: list[ir.Value]) -> list[ir.Value]:
-    types: list[ir.Type] = [
-        ir.RankedTensorType.get(list(t.shape), mlir_type(t.dtype)) for t in system.outputs
-    ]
+    types = list(function_type(system).results)
     return list(func.CallOp(types, name, arguments).operation.results)

@@ -164,10 +164,26 @@ CASES = {
     "input_kind": (lambda: system_of([1], [A]), "input 0 must be a placeholder, got int"),
     "output_kind": (lambda: system_of([A], ["A"]), "output 0 must be a tensor, got str"),
     # later versions
-    **{
-        name: (lambda name=name: getattr(ted, name)(A), f"{name}: not available in this version")
-        for name in ("size",)
-    },
+    # symbolic sizes
+    "size_name": (lambda: ted.size("2n"), "size: the name must be an identifier, got '2n'"),
+    "size_min": (lambda: ted.size("n", min=-1), "min must be at least 0"),
+    "size_multiple": (lambda: ted.size("n", multiple_of=0), "multiple_of at least 1"),
+    "size_broadcast": (
+        lambda: ted.placeholder((ted.size("n"),)) + ted.placeholder((ted.size("m"),)),
+        "extents must be equal or 1 to broadcast, got shapes (n,) and (m,)",
+    ),
+    "size_reshape": (
+        lambda: ted.placeholder((ted.size("n"), 4)).reshape((ted.size("m"), 4)),
+        "has 4*n elements, got shape (m, 4)",
+    ),
+    "size_outside": (
+        lambda: ted.placeholder((ted.size("n"),), name="X")[ted.size("n")],
+        "X: subscript 0: must be in [-n, n), got n",
+    ),
+    "size_length": (
+        lambda: len(ted.placeholder((ted.size("n"),), name="X")),
+        "len: the first extent must be a number, got n of X",
+    ),
 }  # fmt: skip
 
 

@@ -1,0 +1,139 @@
+"""Programs with symbolic sizes as functions: the arrays say the sizes, each size is compiled once.
+
+Before: f = ted.compile([x], [y]) with x of shape (n, 2*n)
+After:  f(a) takes n from a.shape, compiles the program for that n, or takes it from its cache.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Generic, NoReturn, TypeVar
+
+from ted import dialects
+from ted.domain.sizes import Size, Symbol, symbols_of
+from ted.errors import CompileError, ExecutionError
+from ted.ir.equations import System, Tensor
+from ted.ir.specialising import sizes_of, specialise
+from ted.ir.to_ops import to_module
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class SymbolicFunction(Generic[Function]):
+    """A program for all sizes: call it with arrays, or `specialise` it.
+
+    `build` compiles a system without symbolic sizes.
+    """
+
+    def __init__(self, system: System, build: Callable[[System], Function]) -> None:
+        self.system = system
+        self.sizes = sizes_of(system)
+        self._build = build
+        self._built: dict[tuple[int, ...], Function] = {}
+        self._latest: Function | None = None
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Run on one array per input.
+
+        Raises: ExecutionError naming the argument whose extents disagree, or the size that has a
+        value which it must not have.
+        """
+        self._latest = self._for(self._solved(arrays))
+        return self._latest(*arrays, out=out)
+
+    def specialise(self, **sizes: int) -> Function:
+        """The function for given sizes, all of them, by name.
+
+        Raises: ExecutionError for a missing, an unknown or an impossible size.
+        """
+        names = [symbol.name for symbol in self.sizes]
+        if sorted(sizes) != sorted(names):
+            self._fail(f"specialise: one value for each of the sizes {names}, got {sizes}")
+        return self._for(sizes)
+
+    def ir(self, stage: str = "ted") -> str:
+        """The program for all sizes; later stages are those of a specialised function.
+
+        Raises: CompileError for another stage than "ted".
+        """
+        if stage != "ted":
+            raise CompileError(
+                f"ir: a program with symbolic sizes has the stage 'ted', got {stage!r}; "
+                f"take that of .specialise({', '.join(f'{s.name}=...' for s in self.sizes)})"
+            )
+        with dialects.session():
+            return str(to_module(self.system))
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes that the latest call held at most at once; 0 before the first call."""
+        return getattr(self._latest, "peak_bytes", 0)
+
+    def _for(self, values: Mapping[str, int]) -> Function:
+        for symbol in self.sizes:
+            refusal = symbol.refusal(values[symbol.name])
+            if refusal is not None:
+                self._fail(f"size {symbol.name}: {refusal}, got {values[symbol.name]}")
+        key = tuple(values[symbol.name] for symbol in self.sizes)
+        if key not in self._built:
+            self._built[key] = self._build(specialise(self.system, values))
+        return self._built[key]
+
+    # ---- the sizes from the arrays ---------------------------------------------------------------
+
+    def _solved(self, arrays: Sequence[Any]) -> dict[str, int]:
+        inputs = self.system.inputs
+        if len(arrays) != len(inputs):
+            self._fail(f"takes {len(inputs)} arrays, got {len(arrays)}")
+        shapes = [self._shape(t, array) for t, array in zip(inputs, arrays, strict=True)]
+        rows = [
+            (tensor, k, extent, shape[k])
+            for tensor, shape in zip(inputs, shapes, strict=True)
+            for k, extent in enumerate(tensor.shape)
+            if isinstance(extent, Size)
+        ]
+        values: dict[str, int] = {}
+        for _ in self.sizes:
+            for _, _, extent, length in rows:
+                values.update(_one_unknown(extent, length, values))
+        for symbol in self.sizes:
+            if symbol.name not in values:
+                self._fail(
+                    f"size {symbol.name} does not follow from the shapes of the inputs "
+                    f"{list(inputs)}; name it by .specialise({symbol.name}=...)"
+                )
+        for tensor, k, extent, length in rows:
+            if extent.evaluate(values) != length:
+                known = ", ".join(f"{n} = {values[n]}" for n in sorted(values))
+                self._fail(
+                    f"argument {tensor.name}: dim {k} must have extent {extent} = "
+                    f"{extent.evaluate(values)} for {known}, got {length}"
+                )
+        return values
+
+    def _shape(self, tensor: Tensor, array: Any) -> tuple[int, ...]:
+        shape: Any = getattr(array, "shape", () if isinstance(array, (bool, int, float)) else None)
+        if shape is None or len(shape) != len(tensor.shape):
+            got = type(array).__name__ if shape is None else f"shape {tuple(shape)}"
+            self._fail(f"argument {tensor.name}: must be an array of {tensor}, got {got}")
+        return tuple(shape)
+
+    def _fail(self, rule: str) -> NoReturn:
+        raise ExecutionError(f"{self.system.name}: {rule}")
+
+
+def _one_unknown(extent: Size, length: int, values: Mapping[str, int]) -> dict[str, int]:
+    """The value of the only size in a linear extent that is not known yet."""
+    unknown: Symbol | None = None
+    slope, rest = 0, length - extent.const
+    for coefficient, monomial in extent.terms:
+        free = [s for s in symbols_of([Size(((1, monomial),))]) if s.name not in values]
+        if not free:
+            rest -= int(coefficient * Size(((1, monomial),)).evaluate(values))
+        elif unknown is None and monomial == (free[0],):
+            unknown, slope = free[0], coefficient
+        else:
+            return {}
+    if unknown is None or rest % slope:
+        return {}
+    return {unknown.name: int(rest // slope)}

@@ -1,0 +1,80 @@
+"""Symbolic extents: canonical forms, ranges and comparisons against numbers."""
+
+import itertools
+import random
+
+import pytest
+
+from ted.domain.sizes import Size, Symbol, divided, evaluate, surely_at_most, symbolic
+from ted.errors import DomainError
+
+N, M = Symbol("n", 3), Symbol("m", 4, 4)
+n, m = symbolic(N), symbolic(M)
+VALUES = [{"n": a, "m": b} for a, b in itertools.product((3, 4, 7, 12), (4, 8, 20))]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (n + 1 - 1, n), (n - n, 0), ((2 * n + 4) // 2, n + 2), (m // 4 * 4, m), (n * m, m * n),
+        ((n * 4 + m) // 4, n + m // 4), ((m + 1) // 4, m // 4), ((n // 2) // 3, n // 6),
+        ((n + 1) * (m - 2), n * m - 2 * n + m - 2), (m % 4, 0), (3 * (m // 2) % 2, 0),
+    ],
+)  # fmt: skip
+def test_equal_spellings_are_equal(one: object, other: object) -> None:
+    assert one == other
+    assert hash(one) == hash(other)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_arithmetic_and_ranges_agree_with_numbers(seed: int) -> None:
+    rng = random.Random(seed)
+    text = "n"
+    for _ in range(rng.randint(1, 7)):
+        k = rng.randint(1, 8)
+        step = ["({0}) + {1}", "{1} - ({0})", "({0}) * {1}", "({0}) // {1}", "({0}) % {1}",
+                "({0}) + m", "({0}) * m"][rng.randrange(7)]  # fmt: skip
+        text = step.format(text, k)
+    made = eval(text, {"n": n, "m": m})
+    for values in VALUES:
+        expected = eval(text, dict(values))
+        got = made if isinstance(made, int) else made.evaluate(values)
+        assert got == expected, text
+        if isinstance(made, Size):
+            assert made.range[0] <= expected <= made.range[1], text
+
+
+@pytest.mark.parametrize(
+    "holds", [n >= 3, n - 2 > 0, 2 * (n // 2) <= n, n * m >= n, n // 2 >= 1, m - 3 < m, m >= 4]
+)
+def test_what_follows_from_the_minima_is_decided(holds: bool) -> None:
+    assert holds is True
+
+
+def test_what_does_not_follow_is_refused_with_the_way_out() -> None:
+    with pytest.raises(DomainError, match=r"\(n >= 3\), got n > 3; promise more by ted.size"):
+        _ = n > 3
+    assert not surely_at_most(n, 5)
+    assert surely_at_most(3, n)
+
+
+def test_a_division_by_a_size_is_refused() -> None:
+    with pytest.raises(DomainError, match="division by a positive integer, got m // n"):
+        _ = m // n  # pyright: ignore[reportOperatorIssue]
+
+
+def test_a_product_is_divided_by_its_factors_only() -> None:
+    assert divided(6 * n * m, 2 * n) == 3 * m
+    assert divided(n * m, n * m) == 1
+    assert divided(n * m, n * n) is None
+    assert divided(n + m, n) is None
+
+
+def test_extents_are_never_negative() -> None:
+    assert evaluate(n - 10, {"n": 3}) == 0
+
+
+def test_a_size_says_which_values_it_refuses() -> None:
+    assert Symbol("m", 4, 4).refusal(2) == "must be at least 4"
+    assert Symbol("m", 4, 4).refusal(6) == "must be a multiple of 4"
+    assert Symbol("m", 4, 4).refusal(8) is None
