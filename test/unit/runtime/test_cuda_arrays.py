@@ -16,6 +16,7 @@ from ted.errors import ExecutionError
 from ted.runtime.cuda import dlpack
 from ted.runtime.cuda.arguments import copy, device_array, on_device, view_of
 from ted.runtime.cuda.arrays import DeviceArray, empty
+from ted.runtime.cuda.graphs import capture
 from ted.runtime.cuda.programs import Program
 from ted.runtime.cuda.streams import Stream, stream_handle
 from unit.runtime.python_machine import device, picking, program
@@ -84,6 +85,33 @@ def test_an_array_with_dlpack_is_an_argument(gpu, versions: bool) -> None:
     f(pack, stream=stream)
     assert [asked["stream"] for asked in pack.asked] == [1, stream.handle]
     assert ("max_version" in pack.asked[0]) == versions
+
+
+def test_dlpack_goes_before_the_interface_which_stands_in_for_it(gpu) -> None:
+    x = device_array(X, context=gpu[1])
+    both = Pack(x, True)
+    both.__cuda_array_interface__ = x.__cuda_array_interface__
+    f = Program(program())
+    np.testing.assert_array_equal(f(both)[0].numpy(), 6 * X)
+    assert len(both.asked) == 1
+    both.array = SimpleNamespace(__dlpack_device__=x.__dlpack_device__, __dlpack__=refuse)
+    np.testing.assert_array_equal(f(both)[0].numpy(), 6 * X)
+    del both.__cuda_array_interface__
+    with pytest.raises(ExecutionError, match=r"argument 'x': .*Pack gives no DLPack: not today"):
+        f(both)
+
+
+def test_a_producer_is_not_ordered_before_what_is_recorded(gpu) -> None:
+    f, pack = Program(program()), Pack(device_array(X, context=gpu[1]), True)
+    with capture() as graph:
+        (y,) = f(pack)
+    assert [asked["stream"] for asked in pack.asked] == [-1]
+    graph.replay()
+    np.testing.assert_array_equal(y.numpy(), 6 * X)
+
+
+def refuse(**_: object) -> None:
+    raise BufferError("not today")
 
 
 def test_an_imported_array_is_kept_until_its_work_is_done(gpu, exported) -> None:

@@ -23,6 +23,7 @@ from ted.runtime.cuda.arrays import DeviceArray, element_type_of, empty
 from ted.runtime.cuda.contexts import Context
 from ted.runtime.cuda.streams import LEGACY_DEFAULT, chosen_stream, stream_handle
 
+UNORDERED = -1  # in place of a stream, for DLPack: the consumer has seen to the order
 ALIGNMENT = 16  # of vector accesses and tensor maps
 _TYPESTR = {np.dtype(name).str: name for name in ITEM_SIZES if name != "bfloat16"}
 _FORMATS = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "int32": "i",
@@ -69,10 +70,15 @@ def view_of(value: Any, what: str, stream: int) -> View:
                     value, value.stream)  # fmt: skip
     if is_torch(value):
         return _torch_view(value, what)
-    if hasattr(value, "__cuda_array_interface__"):
-        return _interface_view(value, what)
+    interface = hasattr(value, "__cuda_array_interface__")
     if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
-        return _dlpack_view(value, what, stream)
+        try:  # first, since its producer orders the streams
+            return _dlpack_view(value, what, stream)
+        except (BufferError, TypeError, ValueError, RuntimeError) as error:
+            if not interface:
+                raise ExecutionError(f"{what}: {_name(value)} gives no DLPack: {error}") from error
+    if interface:
+        return _interface_view(value, what)
     raise _on_host(value, what)
 
 
@@ -221,12 +227,15 @@ def _bfloat16(value: float) -> bytes:
     return (bits >> 16 & 0xFFFF).to_bytes(2, "little")
 
 
-def _on_host(value: Any, what: str) -> ExecutionError:
+def _name(value: Any) -> str:
     kind = type(value)
-    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def _on_host(value: Any, what: str) -> ExecutionError:
     return ExecutionError(
-        f"{what}: a cuda function takes arrays on the device, got {name} on the host; move it "
-        "with ted.cuda.asarray(x) (or in its library: x.cuda(), cupy.asarray(x))"
+        f"{what}: a cuda function takes arrays on the device, got {_name(value)} on the host; move "
+        "it with ted.cuda.asarray(x) (or in its library: x.cuda(), cupy.asarray(x))"
     )
 
 

@@ -152,7 +152,7 @@ class DeviceArray:
             raise BufferError("cuda: __dlpack__ shares memory; copy in the library that consumes")
         if dl_device is not None and tuple(dl_device) != self.__dlpack_device__():
             raise BufferError(f"cuda: the array is on {self.__dlpack_device__()}, got {dl_device}")
-        if stream != -1:  # -1: the consumer orders the streams itself
+        if stream != -1:  # then the consumer has seen to the order
             with self.context:
                 self.use_on(stream_handle(LEGACY_DEFAULT if stream is None else stream))
         return dlpack.to_capsule(

@@ -14,6 +14,7 @@ from ted.codegen.manifest import ALIGNMENT, ArraySpec, Manifest
 from ted.codegen.manifest_rules import validate
 from ted.errors import ExecutionError
 from ted.runtime.cuda.arguments import (
+    UNORDERED,
     View,
     alignment,
     check,
@@ -139,10 +140,14 @@ class Program:
             made = number(value, spec, what, self.context, stream)
             keep.append(made)
             return made.pointer
-        view = view_of(value, what, stream)
+        view = view_of(value, what, self._ordered_by(stream))
         check(view, spec, what, self.context.ordinal)
         self._hold(view, value, stream, keep)
         return view.pointer
+
+    def _ordered_by(self, stream: int) -> int:
+        """What producers are told of the stream; a capture began when all their work was done."""
+        return stream if self.context.here.capture is None else UNORDERED
 
     def _hold(self, view: View, value: Any, stream: int, keep: list[Any]) -> None:
         """Order the call behind the array's stream; keep the array until the call is done."""
@@ -215,7 +220,7 @@ class Program:
             if mine and array.pointer % alignment(spec) == 0:
                 return array.pointer
         what = f"{self.manifest.name}: out={spec.name!r}"
-        view = view_of(array, what, stream)
+        view = view_of(array, what, self._ordered_by(stream))
         check(view, spec, what, self.context.ordinal)
         self._hold(view, array, stream, keep)
         return view.pointer
