@@ -13,6 +13,7 @@ from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Equation, System, topological
 from ted.ir.equations import Tensor as Node
+from ted.ir.specialising import sizes_of, specialise
 from ted.ir.to_ops import to_module
 from ted.transforms.gradient import Gradient
 from ted.transforms.gradient import differentiate as differentiate_nodes
@@ -67,12 +68,20 @@ class DifferentiationResult(Sequence[Tensor]):
         """The equations that each adjoint is the sum of."""
         return {wrap(t): d.equations for t, d in self.found.adjoints.items()}
 
-    def report(self) -> GradientReport:
+    def report(self, **sizes: int) -> GradientReport:
         """Which gradients are gathers and what they cost, recomputed from the IR of the program
-        that computes the outputs and the gradients; what was said when they were derived."""
+        that computes the outputs and the gradients; what was said when they were derived.
+
+        Symbolic sizes need values, by name: the counts are those of the program of these sizes.
+        Raises: DerivativeError for a missing or an unknown size.
+        """
         nodes = [o.node for o in self.outputs] + list(self.found.gradients)
+        system = System(placeholders(nodes), tuple(nodes), "gradient")
+        names = [symbol.name for symbol in sizes_of(system)]
+        if sorted(sizes) != sorted(names):
+            raise DerivativeError(f"report: one value for each of the sizes {names}, got {sizes}")
         with dialects.session():
-            module = to_module(System(placeholders(nodes), tuple(nodes), "gradient"))
+            module = to_module(specialise(system, sizes) if sizes else system)
             report = report_function(module, "gradient", results=len(self.outputs))
         said = tuple(dict.fromkeys(map(str, self.found.remarks)))
         return replace(report, remarks=said)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ted.domain import sets
+from ted.domain import parameters, sets
 from ted.errors import DerivativeError, VerifyError
 from ted.ir.affine import condition_set, is_affine
 from ted.ir.equations import Equation, Tensor, components, is_recurrence
@@ -39,7 +39,7 @@ def in_steps(operand: Tensor, summand: Equation, reader: Tensor, equation: Equat
     write[operand.time] = dim(0)
     extents = (operand.shape[operand.time], *summand.extents)
     inner = [sets.dim_aff(len(extents), d + 1) for d in range(summand.rank)]
-    box = sets.preimage(summand.domain, len(extents), inner).intersect(sets.box(extents))
+    box = sets.preimage(summand.domain, len(extents), inner).intersect(parameters.box(extents))
     same = any(
         may_meet(reader, equation, read, points)
         for read, points in history_reads(equation, [operand])

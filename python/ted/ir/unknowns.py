@@ -57,7 +57,7 @@ class _Lifted:
         """A whole number as an index."""
         if e.op == "const":
             return index(e.attr)
-        if e.op == "dim":
+        if e.op in ("dim", "size"):
             return e
         if e.op == "unchecked" or (e.op == "cast" and self._keeps_values(e)):
             return self.value(e.args[0])

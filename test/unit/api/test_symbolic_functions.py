@@ -1,0 +1,131 @@
+"""Functions of symbolic sizes: sizes from shapes, one compilation for each, errors by name."""
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import CompileError, DerivativeError, DomainError, ExecutionError, PassFailed
+from ted.testing.interpreter import interpret
+
+
+def _scaled() -> tuple[ted.Tensor, ted.Tensor, ted.Tensor]:
+    n, m = ted.size("n", min=2), ted.size("m", multiple_of=2)
+    x = ted.placeholder((n, m), "float64", name="x")
+    w = ted.placeholder((2 * n + 1,), "float64", name="w")
+    return x, w, ted.sum(x, axis=1) * w[:n] + m
+
+
+def test_sizes_follow_from_shapes_and_each_is_compiled_once() -> None:
+    x, w, y = _scaled()
+    f = ted.compile([x, w], y)
+    assert [s.name for s in f.sizes] == ["n", "m"]
+    for n, m in ((2, 4), (3, 2)):
+        a, b = np.ones((n, m)), np.arange(2.0 * n + 1)
+        np.testing.assert_array_equal(f(a, b), m * b[:n] + m)
+    assert f.specialise(n=3, m=2) is f.specialise(m=2, n=3)
+    assert f.specialise(n=3, m=2).ir("ted").count("tensor<3x2xf64>") >= 1
+    assert f.peak_bytes == 3 * 8
+
+
+def test_a_size_may_follow_from_an_expression_alone() -> None:
+    n = ted.size("n")
+    w = ted.placeholder((2 * n + 1,), name="w")
+    f = ted.compile([w], ted.sum(w[:n]))
+    assert f(np.ones(7, "f4")) == 3
+    with pytest.raises(ExecutionError, match="size n does not follow from the shapes"):
+        f(np.ones(6, "f4"))
+
+
+@pytest.mark.parametrize(
+    ("shapes", "message"),
+    [
+        (
+            ((2, 4), (7,)),
+            r"argument w: dim 0 must have extent 2\*n \+ 1 = 5 for m = 4, n = 2, got 7",
+        ),
+        (((1, 4), (3,)), "size n: must be at least 2, got 1"),
+        (((2, 3), (5,)), "size m: must be a multiple of 2, got 3"),
+        (((2,), (5,)), r"argument x: must be an array of x\[n, m\], got shape \(2,\)"),
+        (((2, 4),), "takes 2 arrays, got 1"),
+    ],
+)
+def test_arrays_that_do_not_fit_are_refused_by_name(shapes: tuple, message: str) -> None:
+    x, w, y = _scaled()
+    with pytest.raises(ExecutionError, match=message):
+        ted.compile([x, w], y)(*map(np.ones, shapes))
+
+
+def test_specialise_wants_every_size_and_no_other() -> None:
+    x, w, y = _scaled()
+    f = ted.compile([x, w], y)
+    for sizes in ({"n": 3}, {"n": 3, "m": 2, "k": 1}):
+        with pytest.raises(ExecutionError, match=r"one value for each of the sizes \['n', 'm'\]"):
+            f.specialise(**sizes)
+
+
+def test_the_program_of_all_sizes_is_shown_and_runs_in_the_interpreter() -> None:
+    x, w, y = _scaled()
+    text = ted.compile([x, w], y).ir()
+    assert 'name = "n"' in text
+    (found,) = interpret(text, [np.ones((3, 2)), np.arange(7.0)])
+    np.testing.assert_array_equal(found, 2 * np.arange(3.0) + 2)
+    with pytest.raises(CompileError, match=r"take that of .specialise\(n=..., m=...\)"):
+        ted.compile([x, w], y).ir("linalg")
+
+
+def test_lowering_asks_for_numbers_first() -> None:
+    from ted import dialects
+    from ted.lowering.pipelines import run_pipeline
+    from ted.mlir import ir
+
+    x, w, y = _scaled()
+    text = ted.compile([x, w], y).ir()
+    with dialects.session(), pytest.raises((CompileError, PassFailed), match="specialise-sizes"):
+        run_pipeline(ir.Module.parse(text))
+
+
+def test_reports_count_for_given_sizes() -> None:
+    n = ted.size("n")
+    a, b = (ted.placeholder((n, n), "float64", name=name) for name in "ab")
+    c = a @ b
+    found = ted.differentiate(c, [a, b], head=ted.placeholder((n, n), "float64", name="dc"))
+    assert found.report(n=8).ratio == pytest.approx(2.0)
+    assert found.report(n=3).primal == 2 * 27
+    with pytest.raises(DerivativeError, match=r"one value for each of the sizes \['n'\]"):
+        found.report()
+
+
+def test_donated_arrays_of_symbolic_sizes_are_taken_over() -> None:
+    n = ted.size("n")
+    x = ted.placeholder((n,), "float64", name="x")
+    f = ted.compile([x], [x + 1], donate=[x])
+    array = np.arange(4.0)
+    (out,) = f(array)
+    assert out is array
+    np.testing.assert_array_equal(array, [1, 2, 3, 4])
+
+
+def test_a_window_that_may_not_fit_names_the_missing_promise() -> None:
+    x = ted.placeholder((1, ted.size("n"), 8, 2))
+    w = ted.placeholder((3, 3, 2, 4))
+    with pytest.raises(DomainError, match=r"promise more by ted.size\(..., min=\)"):
+        ted.nn.conv2d(x, w)
+
+
+def test_a_read_that_leaves_a_symbolic_extent_is_found_with_a_size() -> None:
+    n = ted.size("n", min=2)
+    x = ted.placeholder((n,), "float64", name="x")
+    y = ted.compute((n,), lambda i: x[i + 1] + x[i], name="y")
+    f = ted.compile([x], y)
+    from ted import dialects
+    from ted.errors import VerifyError
+    from ted.mlir import ir
+    from ted.transforms.ted_check_bounds import TedCheckBounds
+
+    with (
+        dialects.session(),
+        pytest.raises(
+            VerifyError, match=r"index d0 \+ 1.* extent n in dim 0, first at d0=1 for n = 2"
+        ),
+    ):
+        TedCheckBounds().run(ir.Module.parse(f.ir()))
