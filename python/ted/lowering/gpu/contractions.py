@@ -9,10 +9,12 @@ template takes is summed like any other reduction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from ted.lowering.gpu.finishes import Finishing, finishing_of
 from ted.lowering.gpu.lines import Line, line_of
 from ted.lowering.gpu.wide_products import contraction_of
 from ted.mlir import gpu, ir, memref
@@ -20,7 +22,8 @@ from ted.schedules.gpu_templates.contraction import emit, plan
 from ted.schedules.gpu_templates.kernels import Launch
 from ted.schedules.gpu_templates.problem import Operand, Problem
 from ted.schedules.gpu_templates.schedule import Plan
-from ted.schedules.linalg_contraction import MARK
+from ted.schedules.linalg_contraction import MARK, LinalgContraction
+from ted.schedules.strided_contraction import Dim
 from ted.schedules.walking import constant_of, defining
 
 MODULE = "kernels"  # where the kernels of a program are
@@ -42,25 +45,60 @@ class Contractions:
 
         `start`: what the result holds before, if that is known and was not written.
         """
+        found = self._read(op, start)
+        if found is None:
+            return False
+        contraction, dims, operands, lines = found
+        problem = Problem(
+            dims, *operands, accumulator=str(contraction.element), accumulate=start is None
+        )
+        return self._launch(problem, dict(zip("abc", lines, strict=True)))
+
+    def launch_finished(
+        self, op: ir.Operation, start: ir.Value | None, later: Sequence[ir.Operation]
+    ) -> Finishing | None:
+        """Launch a contraction with the element-wise work behind it, where that is.
+
+        None if there is no such work, or no kernel that does both.
+        """
+        found = None if start is None else self._read(op, start)
+        finishing = None if found is None else finishing_of(op, found[0], later)
+        if found is None or finishing is None:
+            return None
+        contraction, _, operands, lines = found
+        problem = Problem(
+            finishing.dims, operands[0], operands[1], finishing.operands[0],
+            accumulator=str(contraction.element), finish=finishing.finish,
+        )  # fmt: skip
+        memory = dict(zip("ab", lines, strict=False)) | {"c": finishing.lines[0]}
+        memory |= {f"input {k}": line for k, line in enumerate(finishing.lines[1:])}
+        with ir.InsertionPoint(finishing.consumer), finishing.consumer.location:
+            return finishing if self._launch(problem, memory) else None
+
+    def _read(
+        self, op: ir.Operation, start: ir.Value | None
+    ) -> tuple[LinalgContraction, tuple[Dim, ...], list[Operand], list[Line]] | None:
+        """A claimed contraction as dims, operands and the lines that these lie in."""
         if MARK not in op.attributes or not (start is None or _is_zero(start)):
-            return False
+            return None
         found = contraction_of(op)
-        views = None if found is None else [line_of(v) for v in found.values]
-        if found is None or views is None or any(v is None for v in views):
-            return False
-        lines = [v for v in views if v is not None]
-        strided = found.strided()
-        if strided is None:
-            return False
-        dims = strided[0]
+        strided = None if found is None else found.strided()
+        if found is None or strided is None:
+            return None
+        lines = [line for value in found.values if (line := line_of(value)) is not None]
+        if len(lines) != len(found.values):
+            return None
         operands = [
-            Operand(str(line.element), line.size, line.offset, line.alignment) for line in lines
+            Operand(str(line.element), line.size, line.offset + offset, line.alignment)
+            for line, offset in zip(lines, strided[1], strict=True)
         ]
-        problem = Problem(dims, *operands, accumulator=str(found.element), accumulate=start is None)
+        return found, strided[0], operands, lines
+
+    def _launch(self, problem: Problem, lines: dict[str, Line]) -> bool:
         launches = self._launches(problem)
         if launches is None:
             return False
-        self._call(launches, dict(zip("abc", lines, strict=True)), self.plans[problem])
+        self._call(launches, lines, self.plans[problem])
         return True
 
     def _launches(self, problem: Problem) -> list[Launch] | None:

@@ -9,7 +9,7 @@ stay on the host. What is left there is allocations, loops with known bounds, la
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ted.errors import CompileError
@@ -17,6 +17,7 @@ from ted.lowering.gpu.bodies import work_of
 from ted.lowering.gpu.collapsing import collapsed
 from ted.lowering.gpu.conditions import settle_conditions
 from ted.lowering.gpu.contractions import Contractions
+from ted.lowering.gpu.finishes import Finishing
 from ted.lowering.gpu.launching import only_if, sink_into
 from ted.lowering.gpu.lines import is_dense
 from ted.lowering.gpu.loop_nests import has_steps, map_loops
@@ -57,6 +58,8 @@ def _map_block(
     found = [o.operation for o in block.operations if o.operation.name not in _ENDS]
     starts = known_starts(found)
     done: list[ir.Operation] = []
+    # A template knows no condition.
+    known = None if is_conditional else contractions
     while found:
         op, *found = found
         if op in starts.folded:
@@ -64,10 +67,13 @@ def _map_block(
         elif _is_copy_of_the_host(op) and not is_conditional:
             if op.operands[0] == op.operands[1]:
                 done.append(op)
+        elif (pair := _finished(op, found, starts.of, known)) is not None:
+            # Both are one kernel, and what was between them is gone.
+            found = [o for o in found if o != pair.consumer]
+            done = [pair.temporary, *done, op, pair.consumer]
         elif structured(op) or op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
-                # A template knows no condition.
-                _map(op, starts.of.get(op, ()), None if is_conditional else contractions)
+                _map(op, starts.of.get(op, ()), known)
             done.append(op)
         elif _is_around_kernels(op):
             _map_inside(op, contractions, is_conditional=is_conditional)
@@ -81,6 +87,16 @@ def _map_block(
             done += group
     for op in reversed(done):
         op.erase()
+
+
+def _finished(
+    op: ir.Operation,
+    later: Sequence[ir.Operation],
+    starts: Mapping[ir.Operation, Starts],
+    contractions: Contractions | None,
+) -> Finishing | None:
+    start = starts.get(op, (None,))[0]
+    return None if contractions is None else contractions.launch_finished(op, start, later)
 
 
 def _is_copy_of_the_host(op: ir.Operation) -> bool:

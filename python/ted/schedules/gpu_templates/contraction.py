@@ -22,9 +22,10 @@ from ted.schedules.gpu_templates.kernels import (
     operand_type,
 )
 from ted.schedules.gpu_templates.panels import LEAST_ASYNC_BYTES
-from ted.schedules.gpu_templates.problem import Gemm, Problem, as_gemm
+from ted.schedules.gpu_templates.problem import ELEMENT_BYTES, Gemm, Problem, as_gemm
 from ted.schedules.gpu_templates.schedule import Plan
 
+FACTORS = ("f64", "f32", "f16", "bf16", "i64", "i32")
 LARGEST_POSITION = (1 << 31) - 1
 TEMPLATES: dict[str, Any] = {
     "simt": simt,
@@ -42,6 +43,11 @@ def plan(
     `tf32` lets f32 products round their factors to tf32; `tensor_maps`: the caller can pass them,
     which the template for Hopper needs.
     """
+    strange = {operand.element for operand in problem.operands} - set(ELEMENT_BYTES)
+    if strange or problem.a.element not in FACTORS:
+        return f"no template for {', '.join(sorted(strange or {problem.a.element}))}"
+    if max(operand.size for operand in problem.operands) > LARGEST_POSITION:
+        return f"operands of more than {LARGEST_POSITION} elements"
     gemm = as_gemm(problem)
     reason = _declined(gemm, chip)
     if reason is not None:
@@ -76,8 +82,6 @@ def _declined(gemm: Gemm, chip: str) -> str | None:
         return "no sum"
     if any(dim.c == 0 for dim in (*gemm.batch, *gemm.rows, *gemm.columns)):
         return "a parallel dim that does not move in the output"
-    if max(gemm.a.size, gemm.b.size, gemm.c.size) > LARGEST_POSITION:
-        return f"operands of more than {LARGEST_POSITION} elements"
     if gemm.a.element != gemm.b.element:
         return f"factors of two types, {gemm.a.element} and {gemm.b.element}"
     if gemm.m == 1 or gemm.n == 1:

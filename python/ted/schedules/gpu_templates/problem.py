@@ -14,7 +14,7 @@ from math import prod
 
 from ted.schedules.strided_contraction import Dim, classify, swap_inputs
 
-ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4}
+ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i8": 1}
 # What one thread moves at once.
 ACCESS_BYTES = 16
 WARP = 32
@@ -68,6 +68,11 @@ class Problem:
     accumulator: str = "f32"
     accumulate: bool = False
     finish: Finish | None = None
+
+    @property
+    def operands(self) -> tuple[Operand, ...]:
+        """All memory that the kernel sees."""
+        return (self.a, self.b, self.c, *(() if self.finish is None else self.finish.inputs))
 
 
 @dataclass(frozen=True)
