@@ -105,6 +105,8 @@ def _only_reader(
     others = [o for o in users if o != op and o.name != "linalg.fill"]
     if len(others) != 1 or others[0] not in later or others[0].name != "linalg.generic":
         return None
+    if len(users) != 3:  # the fill that the sums start from, and no other
+        return None
     consumer = others[0]
     factors = {root(v) for v in op.operands if isinstance(v.type, ir.MemRefType) and v != result}
     between = later[: later.index(consumer)]
