@@ -102,6 +102,8 @@ class Builder:
         self.global_of: dict[str, int] = {}
         self.dynamic: str | None = None
         self.position = 0
+        self.reads: dict[tuple[str, str], Read] = {}
+        self.writes: dict[tuple[str, str], Write] = {}
         self.smallest = {"shared": 16, "global": 16}
         self.only_block_barriers = True
         for variable in self.function.parameters:
@@ -180,6 +182,14 @@ class Builder:
 
     def read(self, operand: Operand, kind: str) -> Read:
         """Values of an operand as numbers of a type."""
+        if not isinstance(operand, Name):
+            return self._read(operand, kind)
+        key = operand.name, kind
+        if key not in self.reads:
+            self.reads[key] = self._read(operand, kind)
+        return self.reads[key]
+
+    def _read(self, operand: Operand, kind: str) -> Read:
         dtype = np.dtype(NUMPY[kind])
         if isinstance(operand, Not):
             inner = self.read(operand.operand, "pred")
@@ -226,6 +236,14 @@ class Builder:
 
     def write(self, operand: Operand, kind: str) -> Write:
         """A writer of numbers of a type into a register, widened to it by their sign."""
+        if not isinstance(operand, Name):
+            return self._write(operand, kind)
+        key = operand.name, kind
+        if key not in self.writes:
+            self.writes[key] = self._write(operand, kind)
+        return self.writes[key]
+
+    def _write(self, operand: Operand, kind: str) -> Write:
         if isinstance(operand, Name) and operand.name == "_":
             return lambda m, ix, value: None
         if not isinstance(operand, Name) or self.kind_of(operand.name) is None:

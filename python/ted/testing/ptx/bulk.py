@@ -144,11 +144,11 @@ def _load_into_shared(m: Any, lane: int, chunks: Array, data: Array, barrier: in
     places = _chunk_places(m, chunks, lane, "a bulk copy to")
     rows, time = places // CHUNK, m.clocks.next_copy(block)
     if races is not None:
-        at = races.grains(places, CHUNK)
+        at, races.now = races.grains(places, CHUNK), m.at
         if races.agent_write(at, block, int(m.warp_of[lane]), time):
             m.fail(
-                errors.SharedRace, "a bulk copy to shared memory: no access that nothing orders "
-                f"before it, got one at {memory.describe('shared', int(chunks[0]))} or after", lane,
+                errors.SharedRace, "a bulk copy to shared memory: an order after all accesses, "
+                f"got none with one to {memory.describe('shared', int(chunks[0]))} or after", lane,
             )  # fmt: skip
     memory.shared.reshape(-1, CHUNK)[rows] = 0xCD
     memory.shared_written.reshape(-1, CHUNK)[rows] = 0

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 _SPACE_OF_TAG = {0: "global", SHARED: "shared", LOCAL: "local", PARAM: "param"}
 _LOW = np.uint64((1 << SPACE) - 1)
 _GLOBAL_RACES = {
-    WITHIN: (errors.GlobalRace, "another thread of its block"),
-    BETWEEN: (errors.BlockRace, "another block"),
-    NONCOHERENT: (errors.GlobalRace, "a non-coherent load of this launch, or it is one, and"),
+    WITHIN: (errors.GlobalRace, "no access of another thread of its block that nothing orders"),
+    BETWEEN: (errors.BlockRace, "no access of another block"),
+    NONCOHERENT: (errors.GlobalRace, "no write of what a non-coherent load of the launch reads"),
 }
 ATOMIC = "atomic"
 ORDINARY = "ordinary"
@@ -127,7 +127,7 @@ class Memory:
             errors.Misaligned: f"an address that is a multiple of {count}",
             errors.OutOfBounds: "an address inside one allocation",
             errors.UninitialisedRead: "bytes that have been written",
-        }.get(error, "no other access that nothing orders")
+        }[error]
         where = self.describe(space, int(addresses[first]))
         self.machine.fail(
             error, f"{verb} {count} bytes of {space} memory: {rule}, got {where}", int(lanes[first])
@@ -236,13 +236,22 @@ class Memory:
             return
         at = races.grains(places, count)
         block, warp = machine.block_of[lanes], machine.warp_of[lanes]
-        atomic = kind == ATOMIC
+        atomic, races.now = kind == ATOMIC, machine.at
         if verb == "read":
             bad = races.read(at, block, warp, atomic)
         else:
             bad = races.write(at, block, warp, lanes, atomic)
-        if bad is not None:
-            self._fail(errors.SharedRace, "shared", addresses, lanes, bad, count, verb)
+        if bad is None:
+            return
+        first = int(np.argmax(bad))
+        other = "another access"
+        if races.other is not None:
+            other = f"the write at line {machine.code.instructions[races.other].line}"
+        where = self.describe("shared", int(addresses[first]))
+        machine.fail(
+            errors.SharedRace, f"{verb} {count} bytes of shared memory: an order with all accesses "
+            f"of other warps, got none with {other} to {where}", int(lanes[first]),
+        )  # fmt: skip
 
     def _note_global(
         self, places: Array, addresses: Array, lanes: Array, count: int, kind: str, verb: str
@@ -265,8 +274,8 @@ class Memory:
         error, other = _GLOBAL_RACES[int(bad[first])]
         where = self.describe("global", int(addresses[first]))
         machine.fail(
-            error, f"{verb} {count} bytes of global memory: no access of {other} that nothing "
-            f"orders, got one at {where}", int(lanes[first]),
+            error, f"{verb} {count} bytes of global memory: {other}, got one to {where}",
+            int(lanes[first]),
         )  # fmt: skip
 
 

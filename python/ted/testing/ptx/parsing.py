@@ -85,15 +85,15 @@ class _Parser:
 
     @property
     def token(self) -> Token:
-        if self.at >= len(self.tokens):
-            raise PtxSyntaxError("ptx: more text, got its end")
         return self.tokens[self.at]
 
     def wrong(self, wanted: str) -> PtxSyntaxError:
         return PtxSyntaxError(f"ptx: {wanted}, got {self.token.text!r} (line {self.token.line})")
 
     def take(self) -> Token:
-        token = self.token
+        token = self.tokens[self.at]
+        if token.kind == "end":
+            raise self.wrong("more text")
         self.at += 1
         return token
 
@@ -130,7 +130,7 @@ class _Parser:
 
     def module(self) -> Module:
         module = Module()
-        while self.at < len(self.tokens):
+        while self.token.kind != "end":
             linkage = set()
             while self.token.text in _LINKAGE:
                 linkage.add(self.take().text)

@@ -19,6 +19,9 @@ class SharedRaces:
         self.atomic = np.zeros(count, np.bool_)  # the last write was an atomic one
         self.read_at = np.zeros((count, warps), np.int32)
         self.thread = np.zeros(count, np.int32)
+        self.position = np.zeros(count, np.int32)  # the instruction of the last write
+        self.now = 0  # the instruction that runs
+        self.other: int | None = None  # the instruction of the write that the last fault met
 
     def grains(self, places: Array, count: int) -> Array:
         """Shadow numbers of accesses of `count` bytes at `places`: one row an access."""
@@ -32,12 +35,20 @@ class SharedRaces:
         bad: Array = (self.wrote[at] > seen) & (writer > 0)
         return bad
 
+    def _blame(self, at: Array, bad: Array) -> None:
+        """Remember whose write the first bad access meets."""
+        self.other = None
+        if bad.any():
+            row = int(np.argmax(bad.any(axis=1)))
+            self.other = int(self.position[at[row, np.argmax(bad[row])]])
+
     def read(self, at: Array, block: Array, warp: Array, atomic: bool = False) -> Array | None:
         """Note a read; the rows that meet an unordered write, if any."""
         bad = self._unseen_write(at, block, warp)
         if atomic:
             bad &= ~self.atomic[at]
-        else:
+        self._blame(at, bad)
+        if not atomic:
             self.read_at[at, warp[:, None]] = self.clocks.seen[block, warp, warp][:, None]
         return np.asarray(bad.any(axis=1)) if bad.any() else None
 
@@ -48,6 +59,7 @@ class SharedRaces:
         bad = self._unseen_write(at, block, warp)
         if atomic:
             bad &= ~self.atomic[at]
+        self._blame(at, bad)
         known = self.clocks.seen[block, warp]
         readers = self.read_at[at] > known[:, None, : self.warps]
         if readers.any():
@@ -55,6 +67,7 @@ class SharedRaces:
         self.writer[at] = (warp + 1)[:, None]
         self.wrote[at] = known[np.arange(len(warp)), warp][:, None]
         self.atomic[at] = atomic
+        self.position[at] = self.now
         if not atomic:
             self.thread[at] = lanes[:, None]
             bad |= self.thread[at] != lanes[:, None]
@@ -73,6 +86,7 @@ class SharedRaces:
         bad |= bool((self.read_at[at] > known[: self.warps]).any())
         self.writer[at] = self.warps + 1
         self.wrote[at] = time
+        self.position[at] = self.now
         self.atomic[at] = False
         return bad
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ted.testing.ptx.errors import PtxSyntaxError
 from ted.testing.ptx.syntax import Immediate
@@ -26,8 +26,7 @@ _TOKEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """A piece of text: its kind (a group name of the token pattern), itself, its line and place."""
 
     kind: str
@@ -48,19 +47,21 @@ def without_comments(text: str) -> str:
 
 
 def tokens_of(text: str) -> list[Token]:
-    """All tokens of a text that went through `without_comments`."""
+    """All tokens of a text that went through `without_comments`, and one for its end."""
     tokens, line, position = [], 1, 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            raise PtxSyntaxError(
-                f"ptx: a token, got {text[position : position + 20]!r} (line {line})"
-            )
+    for match in _TOKEN.finditer(text):
+        if match.start() != position:
+            break
         kind, piece = match.lastgroup or "", match.group(0)
-        if kind != "space":
+        if kind == "space":
+            line += piece.count("\n")
+        else:
             tokens.append(Token(kind, piece, line, position))
-        line += piece.count("\n")
         position = match.end()
+    if position != len(text):
+        got = text[position : position + 20]
+        raise PtxSyntaxError(f"ptx: a token, got {got!r} (line {line})")
+    tokens.append(Token("end", "the end", line, position))
     return tokens
 
 

@@ -69,8 +69,8 @@ def program(**changes: Any) -> Manifest:
         scale = Scalar("f32", Linear(1, (("k", 1),)))
         return Launch("axpy", (Pointer(("constant", 0)), source, target, scale, Pointer(ERRORS)))
 
-    row = Linear(0, (("k", FLOATS),))
-    following = Linear(FLOATS, (("k", FLOATS),))
+    row = Pointer(("buffer", 0), Linear(0, (("k", FLOATS),)))
+    following = Pointer(("buffer", 0), Linear(FLOATS, (("k", FLOATS),)))
     manifest = Manifest(
         name="example",
         target="sm_80",
@@ -80,7 +80,7 @@ def program(**changes: Any) -> Manifest:
         kernels=(Kernel("axpy", (1, 1, 1), (8, 1, 1), ("pointer",) * 3 + ("f32", "pointer")),),
         steps=(
             Copy(Pointer(("buffer", 0)), Pointer(("input", 0)), FLOATS),
-            Loop("k", 0, 3, 1, (axpy(Pointer(("buffer", 0), row), Pointer(("buffer", 0), following)),)),
+            Loop("k", 0, 3, 1, (axpy(row, following),)),
             Copy(Pointer(("output", 0)), Pointer(("buffer", 0), Linear(3 * FLOATS)), FLOATS),
         ),
         buffers=(Buffer("rows", 4 * FLOATS, 0),),
