@@ -21,6 +21,9 @@ from ted.mlir import ir
 class TedSpecialiseSizes:
     """Give the sizes of every function their values, in the order of its list.
 
+    Before: `extents = affine_map<()[s0] -> (s0 - 1)>`, reads and sets over `(d0)[s0]`
+    After: `extents = array<i64: 4>`, reads and sets over `(d0)`, and no `ted.size`
+
     Raises: VerifyError for a wrong number of values, or one that a size may not have.
     """
 
