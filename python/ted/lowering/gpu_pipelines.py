@@ -36,6 +36,7 @@ GPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "gpu",
         (
+            Step("ted-merge-sums", "on memrefs: the transform dialect fuses single results only"),
             Step("ted-settle-donations", "on whole operations, whose reads and writes are known"),
             Step("ted-record-index-errors", "before kernels: the flag becomes their parameter"),
             Step("ted-map-to-gpu", "on memrefs: only here is it known where elements lie"),

@@ -14,6 +14,7 @@ from ted.lowering.gpu.wide_products import is_wide_product
 from ted.mlir import ir
 from ted.schedules.contraction_factors import split_factors
 from ted.schedules.linalg_contraction import MARK, recognise
+from ted.schedules.strided_contraction import classify
 from ted.schedules.ted_schedule_contractions import generalize, generics
 
 
@@ -30,5 +31,15 @@ class TedMarkContractions:
                     op.attributes[MARK] = ir.UnitAttr.get()
                     continue
                 contraction = split_factors(op) or op
-                if recognise(contraction) is not None:
+                if _is_product_of_matrices(contraction):
                     contraction.attributes[MARK] = ir.UnitAttr.get()
+
+
+def _is_product_of_matrices(op: ir.Operation) -> bool:
+    """Whether factors are used more than once: a sum of squares is a sum like any other."""
+    found = recognise(op)
+    strided = None if found is None else found.strided()
+    if strided is None:
+        return False
+    dims = classify(strided[0])
+    return bool(dims.rows and dims.columns)
