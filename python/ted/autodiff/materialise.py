@@ -17,12 +17,13 @@ from ted.ir.affine import NotAffine, condition_set
 from ted.ir.affine_attributes import expr_to_aff
 from ted.ir.equations import Equation, Tensor
 from ted.ir.operations import OPERATIONS
-from ted.ir.paths import path_conditions
+from ted.ir.paths import implied_of_indices, path_conditions
 from ted.ir.scalar import (
     Expr,
     dim,
     dims_used,
     index,
+    land,
     load,
     loads,
     postorder,
@@ -64,9 +65,10 @@ def materialise_shared(
         if node in shared:
             domain = _where_used(node, uses, equation)
             if domain is not None:
-                new = _store(
-                    new, equation, domain, replace(like, name=f"{like.name}_{len(stored)}")
-                )
+                name = f"{like.name}_{len(stored)}"
+                new = _store(new, equation, domain, replace(like, name=name))
+                if node.dtype.kind == "bool":  # a stored mask would hide the guards in it
+                    new = land(implied_of_indices(node), new)
         stored[node] = new
     return [(read, stored[g]) for read, g in pairs]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from ted.ir.scalar import FALSE, TRUE, Expr, land, lnot, lor, postorder
 
-MAX_TERMS = 8  # a wider disjunction is given up as "always", which is safe
+MAX_TERMS = 8  # of a wider disjunction only what all its terms say is kept, which is safe
 
 
 def path_conditions(*roots: Expr) -> dict[Expr, Expr]:
@@ -38,14 +38,26 @@ def _decided(node: Expr, position: int) -> Expr:
 
 
 def _disjunction(terms: list[Expr]) -> Expr:
-    if TRUE in terms or len(terms) > MAX_TERMS:
+    if TRUE in terms:
         return TRUE
+    if len(terms) > MAX_TERMS:
+        return _common(terms)
     parts = {term: frozenset(conjuncts(term)) for term in terms}
     # A term that says more than another adds nothing; it may even mention the node itself.
     terms = [t for t in terms if not any(parts[other] < parts[t] for other in terms)]
     result = FALSE
     for term in terms:
         result = lor(result, term)
+    return result
+
+
+def _common(terms: list[Expr]) -> Expr:
+    """What every term of a disjunction says, in the order of the first one."""
+    first, *others = ([*conjuncts(term)] for term in terms)
+    shared = set(first).intersection(*others)
+    result = TRUE
+    for part in first:
+        result = land(result, part) if part in shared else result
     return result
 
 
@@ -62,3 +74,22 @@ def conjuncts(condition: Expr) -> list[Expr]:
         seen.update(fresh)
         stack.extend(fresh)
     return [c for c in found if c is not TRUE]
+
+
+def implied_of_indices(condition: Expr) -> Expr:
+    """The strongest condition on indices alone that holds wherever `condition` does."""
+    known: dict[Expr, tuple[Expr, Expr]] = {}  # what a part implies, and what implies it
+    data: set[Expr] = set()
+    for node in postorder(condition):
+        if node.op == "load" or any(a in data for a in node.args):
+            data.add(node)
+        if node.op == "not":
+            above, below = known[node.args[0]]
+            known[node] = lnot(below), lnot(above)
+        elif node.op in ("and", "or"):
+            join = land if node.op == "and" else lor
+            above, below = zip(*(known[a] for a in node.args), strict=True)
+            known[node] = join(*above), join(*below)
+        else:
+            known[node] = (TRUE, FALSE) if node in data else (node, node)
+    return known[condition][0]

@@ -8,8 +8,22 @@ from ted.domain import sets
 from ted.ir.affine import NotAffine, condition_bounds, condition_set
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Tensor
-from ted.ir.paths import conjuncts
-from ted.ir.scalar import TRUE, Expr, compare, const, dim, index, land, lnot, load, lor
+from ted.ir.paths import MAX_TERMS, conjuncts, implied_of_indices, path_conditions
+from ted.ir.scalar import (
+    TRUE,
+    Expr,
+    add,
+    compare,
+    const,
+    dim,
+    index,
+    land,
+    lnot,
+    load,
+    lor,
+    reads_data,
+    select,
+)  # fmt: skip
 
 BOX = sets.box((10,))
 ZERO = const(0, FLOAT64)
@@ -29,19 +43,19 @@ def numbers(condition: Expr) -> tuple[int, int]:
     return sets.to_int(over.count_val()), sets.to_int(under.count_val())
 
 
-@pytest.mark.parametrize(
-    ("condition", "expected"),
-    [
-        (ON_DATA, (10, 0)),
-        (LOW, (4, 4)),
-        (lnot(LOW), (6, 6)),
-        (land(HIGH, ON_DATA), (7, 0)),
-        (lor(LOW, ON_DATA), (10, 4)),
-        (lnot(land(HIGH, ON_DATA)), (10, 3)),
-        (land(lnot(LOW), lor(ON_DATA, HIGH)), (6, 3)),
-    ],
-    ids=repr,
-)
+CONDITIONS = [
+    (ON_DATA, (10, 0)),
+    (LOW, (4, 4)),
+    (lnot(LOW), (6, 6)),
+    (land(HIGH, ON_DATA), (7, 0)),
+    (lor(LOW, ON_DATA), (10, 4)),
+    (lnot(land(HIGH, ON_DATA)), (10, 3)),
+    (land(lnot(LOW), lor(ON_DATA, HIGH)), (6, 3)),
+    (lnot(lor(LOW, ON_DATA)), (6, 0)),
+]
+
+
+@pytest.mark.parametrize(("condition", "expected"), CONDITIONS, ids=repr)
 def test_bounds_enclose_the_condition_whatever_the_data(
     condition: Expr, expected: tuple[int, int]
 ) -> None:
@@ -78,3 +92,19 @@ def test_terms_of_a_conjunction_are_listed_once() -> None:
         total = land(land(total, HIGH), land(ON_DATA, total))
     assert conjuncts(total) == [LOW, ON_DATA, HIGH]
     assert conjuncts(TRUE) == []
+
+
+@pytest.mark.parametrize(("condition", "expected"), CONDITIONS, ids=repr)
+def test_what_a_condition_says_of_indices_alone(condition: Expr, expected: tuple[int, int]) -> None:
+    implied = implied_of_indices(condition)
+    assert not reads_data(implied)
+    assert numbers(implied) == (expected[0], expected[0])
+
+
+def test_of_many_paths_what_all_of_them_say_is_kept() -> None:
+    read = load(Tensor("x", (10,), FLOAT64), [dim(0)])
+    total = ZERO
+    for k in range(MAX_TERMS + 1):
+        total = add(total, select(land(HIGH, data(f"a{k}")), read, ZERO))
+    assert path_conditions(total)[read] is HIGH
+    assert path_conditions(add(total, read))[read] is TRUE
