@@ -30,16 +30,21 @@ from ted.codegen.manifest import (
     Pointer,
     Scalar,
     Step,
+    TensorMap,
 )
 from ted.errors import CompileError
 from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.lines import view_start
+from ted.lowering.gpu.tensor_map_values import CAST, tensor_map_of
 from ted.mlir import func, ir
 from ted.schedules.memory_roots import VIEWS
 from ted.schedules.walking import constant_of, defining
 
 ERRORS_ARGUMENT = "ted.errors"  # attribute of the argument that is the error flag
-_IGNORED = ("memref.dealloc", "func.return", "scf.yield", "arith.constant", "memref.get_global")
+_IGNORED = (
+    "memref.dealloc", "func.return", "scf.yield", "arith.constant", "memref.get_global", CAST,
+)  # fmt: skip
+_DTYPES = {"f16": "float16", "bf16": "bfloat16"}
 
 
 @dataclass
@@ -144,6 +149,13 @@ class _Reader:
             return self._pointer(value)
         if isinstance(value.type, ir.IndexType):
             return Scalar("i64", self._linear(value))
+        op = defining(value)
+        found = tensor_map_of(op)
+        if op is not None and found is not None:
+            pointer = self._pointer(op.operands[0])
+            start = Pointer(pointer.memory, _sum([pointer.offset, Linear(found.offset)]))
+            ones, name = (1,) * len(found.dims), _DTYPES[found.element]
+            return TensorMap(start, name, found.dims, found.strides, found.box, ones, found.swizzle)
         raise CompileError(f"cuda: a kernel takes pointers and indices, got {value.type}")
 
     def _pointer(self, value: ir.Value) -> Pointer:
@@ -257,7 +269,7 @@ def _users(value: ir.Value) -> list[ir.Operation]:
     found = []
     for use in value.uses:
         op = use.owner.operation
-        if op.name in VIEWS:
+        if op.name in VIEWS or tensor_map_of(op) is not None:
             found += _users(op.results[0])
         found.append(op)
     return found

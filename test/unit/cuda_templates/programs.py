@@ -20,7 +20,8 @@ from ted.schedules.gpu_templates.tensor_maps import TensorMap
 from ted.schedules.strided_contraction import Dim
 from ted.testing import ptx
 
-LOWER = """builtin.module(convert-nvgpu-to-nvvm, gpu.module(expand-strided-metadata, lower-affine,
+LOWER = """builtin.module(gpu.module(canonicalize, cse), convert-nvgpu-to-nvvm,
+  gpu.module(expand-strided-metadata, lower-affine,
   convert-scf-to-cf, convert-vector-to-llvm, convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1},
   reconcile-unrealized-casts, canonicalize, cse))"""
 KINDS: dict[str, Any] = {

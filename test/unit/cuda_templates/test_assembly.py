@@ -13,6 +13,7 @@ from unit.cuda_templates.programs import Convolution, build, forced, matmul, pla
 pytestmark = pytest.mark.skipif(toolkit.ptxas() is None, reason="no ptxas on this machine")
 LARGE = (1024, 1024, 1024)
 ODD = (1023, 1021, 1019)
+SMALLEST = choices.WGMMA[-1][0]
 IMAGES = Convolution(8, 32, 14, 14, 64, (3, 3))
 IMAGES_LAST = Convolution(8, 32, 14, 14, 64, (3, 3), last=True)
 
@@ -42,6 +43,11 @@ def assert_no_spills(chosen: Plan) -> None:
 )
 def test_planned_kernels_do_not_spill(chosen: Plan) -> None:
     assert_no_spills(chosen)
+
+
+@pytest.mark.parametrize("template", ["wgmma", "wgmma_gather"])
+def test_conditions_may_turn_out_to_be_constants(template: str) -> None:
+    assert_no_spills(forced(matmul((128, 64, 64), "bf16"), template, SMALLEST, "sm_90a"))
 
 
 CASES = [

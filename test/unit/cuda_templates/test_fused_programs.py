@@ -10,13 +10,18 @@ import pytest
 
 import ted
 import ted.testing
+from ted.schedules.gpu_templates import choices
 
 ROWS, COLUMNS, DEPTH = 72, 40, 64
 KINDS = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16}
 
 
 def evaluate(
-    program: Callable, shapes: list[tuple[int, ...]], dtype: str, donate: tuple[int, ...] = ()
+    program: Callable,
+    shapes: list[tuple[int, ...]],
+    dtype: str,
+    donate: tuple[int, ...] = (),
+    chip: str = "sm_80",
 ) -> tuple[list[str], np.ndarray, list[np.ndarray]]:
     """Names of the kernels, the result, and the inputs in float64."""
     places = [ted.placeholder(shape, dtype, f"x{k}") for k, shape in enumerate(shapes)]
@@ -24,10 +29,12 @@ def evaluate(
     values = [generator.standard_normal(shape).astype(KINDS[dtype]) for shape in shapes]
     with ted.testing.emulated_gpu():
         function = ted.compile(
-            places, program(*places), target="cuda:sm_80", donate=[places[k] for k in donate]
+            places, program(*places), target=f"cuda:{chip}", donate=[places[k] for k in donate]
         )
         result = function(*map(ted.cuda.asarray, values)).numpy()
     names = [kernel.name for kernel in function.manifest.kernels]
+    parameters = [p for kernel in function.manifest.kernels for p in kernel.params]
+    assert ("tensormap" in parameters) == ("cp.async.bulk.tensor" in function.ptx)
     return names, result.astype(np.float64), [value.astype(np.float64) for value in values]
 
 
@@ -41,6 +48,16 @@ def test_bias_residual_and_relu_are_in_the_kernel(dtype: str, tolerance: float) 
     )
     assert names == ["contraction_0"]
     np.testing.assert_allclose(result, np.maximum(a @ b + bias, 0) + other, atol=tolerance)
+
+
+def test_tensor_maps_are_made_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choices, "MMA_BESIDE_WGMMA", 0.01)
+    names, result, (a, b, bias) = evaluate(
+        lambda a, b, bias: ted.relu(a @ b + bias) @ ted.transpose(b),
+        SHAPES[:3], "bfloat16", chip="sm_90a",
+    )  # fmt: skip
+    assert names == ["contraction_0", "contraction_1"]
+    np.testing.assert_allclose(result, np.maximum(a @ b + bias, 0) @ b.T, atol=3)
 
 
 def test_a_transposed_result_is_stored_where_it_belongs() -> None:

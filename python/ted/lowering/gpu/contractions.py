@@ -16,12 +16,14 @@ from typing import Any
 
 from ted.lowering.gpu.finishes import Finishing, finishing_of
 from ted.lowering.gpu.lines import Line, line_of
+from ted.lowering.gpu.tensor_map_values import tensor_map_value
 from ted.lowering.gpu.wide_products import contraction_of
 from ted.mlir import gpu, ir, memref
 from ted.schedules.gpu_templates.contraction import emit, plan
 from ted.schedules.gpu_templates.kernels import Launch
 from ted.schedules.gpu_templates.problem import Operand, Problem
 from ted.schedules.gpu_templates.schedule import Plan
+from ted.schedules.gpu_templates.tensor_maps import TensorMap
 from ted.schedules.linalg_contraction import MARK, LinalgContraction
 from ted.schedules.strided_contraction import Dim
 from ted.schedules.walking import constant_of, defining
@@ -104,7 +106,9 @@ class Contractions:
     def _launches(self, problem: Problem) -> list[Launch] | None:
         if problem not in self.made:
             products = prod(d.extent for d in problem.dims)
-            chosen = plan(problem, self.chip) if products >= LEAST_PRODUCTS else "few products"
+            chosen = "few products"
+            if products >= LEAST_PRODUCTS:
+                chosen = plan(problem, self.chip, tensor_maps=True)
             if isinstance(chosen, str):
                 self.made[problem] = None
             else:
@@ -118,6 +122,9 @@ class Contractions:
         for launch in launches:
             operands = []
             for name in launch.arguments:
+                if isinstance(name, TensorMap):
+                    operands.append(tensor_map_value(memory[name.operand], name))
+                    continue
                 if name == "workspace" and name not in memory:
                     memory[name] = _workspace(self.module, launch.symbol, launch.arguments)
                 operands.append(memory[name])
@@ -135,7 +142,7 @@ class Contractions:
             )
 
 
-def _workspace(module: ir.Module, symbol: str, arguments: tuple[str, ...]) -> ir.Value:
+def _workspace(module: ir.Module, symbol: str, arguments: tuple[Any, ...]) -> ir.Value:
     """A buffer of the type that a kernel takes for its partial sums."""
     for op in kernel_module(module).regions[0].blocks[0].operations:
         if ir.StringAttr(op.operation.attributes["sym_name"]).value == symbol:

@@ -34,6 +34,11 @@ REGISTERS = 168
 LINE_BYTES, EIGHT_LINES = 128, 1024
 SWIZZLE_128 = 1 << 62
 TICKS = 10_000_000
+ARRIVE = """{
+.reg .pred p;
+setp.ne.b32 p, $1, 0;
+@p mbarrier.arrive.shared.b64 _, [$0];
+}"""
 # Address spaces, and what stands for an index that is a value.
 GENERIC, SHARED, SHARED_CLUSTER = 0, 3, 7
 _DYNAMIC = -(1 << 31)
@@ -257,12 +262,14 @@ def _consume(pipeline: Pipeline, goal: Callable[[Share], Target], blocks: int) -
 def arrive(barrier: ir.Value, condition: Condition) -> None:
     """Report to a barrier from the lanes for which the condition holds.
 
-    Predicated: a branch would part the lanes just before the next warp-wide instruction."""
+    Predicated, since a branch would part the lanes just before the next warp-wide instruction; and
+    by a predicate of its own, since an instruction cannot be predicated by a constant.
+    """
     if condition is False:
         return
     assert not isinstance(condition, bool), "not all lanes arrive"
-    code = "mbarrier.arrive.shared.b64 _, [$0];"
-    nvvm.InlinePtxOp([], [barrier], [], code, predicate=condition, memoryClobber=True)
+    chosen = arith.ExtUIOp(ir.IntegerType.get_signless(32), condition).result
+    nvvm.InlinePtxOp([], [barrier, chosen], [], ARRIVE, memoryClobber=True)
 
 
 def _accumulator(plan: Plan) -> ir.Type:
