@@ -208,3 +208,20 @@ def test_a_function_of_arrays_runs_where_its_target_says() -> None:
         np.testing.assert_allclose(found.numpy(), value, rtol=1e-5)
         for name, gradient in gradients.items():
             np.testing.assert_allclose(moved[name].numpy(), gradient, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_product_on_hopper_takes_its_matrices_by_tensor_maps() -> None:
+    import ml_dtypes
+
+    a = ted.placeholder((1024, 128), "bfloat16", name="a")
+    b = ted.placeholder((128, 1024), "bfloat16", name="b")
+    f = ted.compile([a, b], a @ b, target="cuda:sm_90a")
+    assert "wgmma.mma_async" in f.ptx
+    assert f.manifest.kernels[0].params.count("tensormap") == 2
+    random = np.random.default_rng(0)
+    left, right = (random.standard_normal(t.shape).astype(ml_dtypes.bfloat16) for t in (a, b))
+    expected = left.astype(np.float64) @ right.astype(np.float64)
+    with ted.testing.emulated_gpu("sm_90a"):
+        found = f(ted.cuda.asarray(left), ted.cuda.asarray(right)).numpy()
+    np.testing.assert_allclose(found.astype(np.float64), expected, rtol=2**-8, atol=1e-3)
