@@ -27,6 +27,7 @@ class Clocks:
         self.copies = np.zeros(blocks, np.int32)
         # What a warp had seen when it last fenced the asynchronous proxy.
         self.fenced = np.zeros_like(self.seen)
+        self.fenced_barriers = np.zeros_like(self.seen)  # the same, of barrier objects
 
     def meet_all(self) -> None:
         """A barrier of every running block, each on its own."""
@@ -54,9 +55,14 @@ class Clocks:
         np.maximum(self.seen[block, warp], known, out=self.seen[block, warp])
         self.seen[block, warp, warp] = max(own, self.seen[block, warp, warp])
 
-    def fence(self, block: Array, warp: Array) -> None:
-        """A proxy fence: everything known so far may be read by asynchronous readers."""
-        self.fenced[block, warp] = self.seen[block, warp]
+    def fence(self, block: Array, warp: Array, all_memory: bool) -> None:
+        """A proxy fence: everything known so far may be read by asynchronous readers.
+
+        Without `all_memory` it is that of initialised barrier objects only.
+        """
+        self.fenced_barriers[block, warp] = self.seen[block, warp]
+        if all_memory:
+            self.fenced[block, warp] = self.seen[block, warp]
         self.seen[block, warp, warp] += 1
 
     def next_copy(self, block: int) -> int:

@@ -83,6 +83,8 @@ class _Knowledge:
 
     current: Array
     done: Array
+    warp: int  # that initialised the object, and when
+    time: int
     copies: list[_Landing] = field(default_factory=list)
     waiters: list[_Waiters] = field(default_factory=list)
     tried: Array = field(default_factory=lambda: np.zeros(0, np.int64))
@@ -155,7 +157,9 @@ class Mbarriers:
         memory.barriers[place : place + _BYTES] = True
         memory.any_barriers = True
         nothing = np.zeros(machine.warps + 1, np.int32)
-        self.known[block, address] = _Knowledge(nothing.copy(), nothing)
+        warp = int(machine.warp_of[lane])
+        time = int(machine.clocks.seen[block, warp, warp])
+        self.known[block, address] = _Knowledge(nothing.copy(), nothing, warp, time)
         self.write((block, address), State(count, count))
 
     def invalidate(self, block: int, address: int, lane: int) -> None:
@@ -241,6 +245,13 @@ class Mbarriers:
         """A copy that will bring bytes: now, or late."""
         key = (block, address)
         self.read(key, lane, "a bulk copy")
+        found, fenced = self.known[key], self.machine.clocks.fenced_barriers[block]
+        by_reader = fenced[int(self.machine.warp_of[lane]), found.warp]
+        if max(int(fenced[found.warp, found.warp]), int(by_reader)) < found.time:
+            self.machine.fail(
+                errors.ProxyFault, "a bulk copy: fence.mbarrier_init or fence.proxy.async after "
+                "the initialisation of its barrier object, got none", lane,
+            )  # fmt: skip
         copy = _Landing(landing, bytes_, time)
         if self.machine.late:
             self.known[key].copies.append(copy)

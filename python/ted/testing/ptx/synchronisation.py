@@ -76,9 +76,10 @@ def _cluster_barrier(form: Form, k: Builder) -> Step:
 def fence(form: Form, k: Builder) -> Step:
     """Fences: memory is in order here, only the proxy of asynchronous readers is not."""
     form.flag("sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "sys")
-    form.flag("mbarrier_init", "sync_restrict::shared::cta", "sync_restrict::shared::cluster")
-    proxy = form.one("proxy")
-    if proxy is None:
+    form.flag("sync_restrict::shared::cta", "sync_restrict::shared::cluster")
+    if form.flag("mbarrier_init"):
+        return _proxy_fence(False)
+    if not form.flag("proxy"):
         return lambda m, ix: None
     kind = form.needed("async", "async::generic", "alias", "async.shared", "tensormap::generic")
     form.flag("shared::cta", "shared::cluster", "global")
@@ -86,11 +87,14 @@ def fence(form: Form, k: Builder) -> Step:
         if kind != "alias":
             raise form.unknown("a proxy")
         return lambda m, ix: None
+    return _proxy_fence(True)
 
+
+def _proxy_fence(all_memory: bool) -> Step:
     def step(m: Any, ix: Any) -> None:
         lanes = m.numbers(ix)
         keys = np.unique(m.block_of[lanes] * m.warps + m.warp_of[lanes])
-        m.clocks.fence(keys // m.warps, keys % m.warps)
+        m.clocks.fence(keys // m.warps, keys % m.warps, all_memory)
 
     return step
 

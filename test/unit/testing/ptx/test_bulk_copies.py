@@ -225,6 +225,7 @@ def test_bulk_copies_there_and_back(late: bool, order: str) -> None:
         ("[%r2], [%x], 512", "[%r1+0], [%x], 16", errors.MbarrierFault),
         ("  @%p1 cp.async.bulk.wait_group.read 0;\n", "", errors.BulkCopyFault),
         ("  @%p1 mbarrier.init.shared::cta.b64 [%r1], 1;\n", "", errors.MbarrierFault),
+        ("  fence.proxy.async;\n  bar.sync 0;\n\n", "  bar.sync 0;\n\n", errors.ProxyFault),
         ("b64 [%r1], 1;", "b64 [%r1], 0;", errors.MbarrierFault),
         ("b64 [%r1], 1;", "b64 [%r1], 2;", errors.EndlessWait),
         ("b64 [%r1], 1;", "b64 [%r1+4], 1;", errors.Misaligned),
@@ -302,6 +303,7 @@ RING = """
   @%p1 mbarrier.init.shared::cta.b64 [%r1+8], 1;
   @%p1 mbarrier.init.shared::cta.b64 [%r1+16], 32;
   @%p1 mbarrier.init.shared::cta.b64 [%r1+24], 32;
+  fence.mbarrier_init.release.cluster;
   bar.sync 0;
   setp.ge.u32 %p3, %t, 32;
   @%p3 bra consumer;
