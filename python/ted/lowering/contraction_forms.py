@@ -20,9 +20,10 @@ from ted.lowering.padding import Paddings, subscript_windows
 from ted.lowering.piece import Constraint, Piece, Read
 from ted.lowering.scalars import shape_of
 from ted.lowering.slices import is_plain, written_slice
-from ted.mlir import ir
+from ted.mlir import defining_op, ir
 
 _PRODUCTS = ("arith.mulf", "arith.muli")
+_EXTENSIONS = ("arith.extf", "arith.extsi")  # of factors narrower than their sum
 
 
 def as_contraction(piece: Piece, paddings: Paddings) -> Piece | None:
@@ -41,18 +42,26 @@ def as_contraction(piece: Piece, paddings: Paddings) -> Piece | None:
 
 def is_contraction(piece: Piece) -> bool:
     """A sum of products of two reads, each with a parallel dim that the other lacks."""
-    operations = [op.operation for op in piece.body.operations]
+    *extensions, product, _ = [None, *(op.operation for op in piece.body.operations)]
     if piece.combiner != "add" or not piece.reduction_dims or len(piece.reads) != 2:
         return False
-    if len(operations) != 2 or operations[0].name not in _PRODUCTS or None in piece.reads:
+    if product is None or product.name not in _PRODUCTS or None in piece.reads:
+        return False
+    if any(op.name not in _EXTENSIONS for op in extensions if op is not None):
         return False
     first, second = piece.body.arguments
-    factors = list(operations[0].operands)
+    factors = [_narrow(factor) for factor in product.operands]
     if sorted(factors.index(a) if a in factors else -1 for a in (first, second)) != [0, 1]:
         return False
     left, right = (_dims(r) for r in piece.reads if r is not None)
     parallel = set(piece.parallel_dims)
     return bool((left - right) & parallel and (right - left) & parallel and left & right - parallel)
+
+
+def _narrow(factor: ir.Value) -> ir.Value:
+    """The factor before it was extended."""
+    owner = defining_op(factor)
+    return factor if owner is None or owner.name not in _EXTENSIONS else owner.operands[0]
 
 
 def _dims(read: Read) -> set[int]:
