@@ -174,7 +174,10 @@ class CompiledFunction:
 
     @property
     def peak_bytes(self) -> int:
-        """Bytes of results and temporary buffers that the latest call held at most at once."""
+        """Bytes of results and temporary buffers that the latest call held at most at once.
+
+        Small buffers in the frame of the call, at most 256 KiB in all, are not counted.
+        """
         return self._call.peak_bytes
 
     def ir(self, stage: str = "ted") -> str:

@@ -13,6 +13,7 @@ from typing import TypeAlias
 
 from ted.lowering.affine_forms import dims_used, linear
 from ted.lowering.clocks import Clock
+from ted.lowering.decided import decide_selects
 from ted.lowering.domain_forms import points
 from ted.lowering.loops import emit_loops_at
 from ted.lowering.padding import Paddings
@@ -54,10 +55,13 @@ class DynamicTime:
 Time: TypeAlias = "StaticTime | DynamicTime"
 
 
-def emit_step(piece: Piece, clock: Clock, time: Time, needed: Sequence[bool]) -> Values:
+def emit_step(
+    piece: Piece, clock: Clock, time: Time, needed: Sequence[bool], in_window: bool
+) -> Values:
     """The piece's points whose time is `time`.
 
-    Results that are not needed may be returned as they were.
+    Results that are not needed may be returned as they were. A piece that writes in a window does
+    so at a place that does not depend on the time.
     """
     if not clock.factor:  # stretches end before and after the one time
         at = isinstance(time, StaticTime) and time.time == clock.offset
@@ -70,15 +74,18 @@ def emit_step(piece: Piece, clock: Clock, time: Time, needed: Sequence[bool]) ->
     piece = piece.cut(tuple(lower), tuple(extents))
     if piece.is_empty:
         return list(piece.inits)
+    decide_selects(piece)
     if isinstance(time, StaticTime):
         return lower_piece(piece, Paddings())
     if clock.factor > 1:
         return _now_and_then(
             piece, replace(clock, offset=clock.offset + clock.factor * begin), time
         )
-    sliced = _sliced(piece, clock.axis, clock.dim, time)
+    sliced = _sliced(piece, clock, time, in_window)
     if sliced is None:
         return _loops(piece, clock.dim, time.count)
+    if in_window:
+        return lower_piece(sliced, Paddings())
     results = lower_piece(sliced, Paddings())
     return [
         _put(part, init, clock.axis, time.now) if used else init
@@ -114,8 +121,11 @@ def _now_and_then(piece: Piece, clock: Clock, time: DynamicTime) -> Values:
 # ------------------------------------------------------------------ slices at a dynamic time
 
 
-def _sliced(piece: Piece, axis: int, dim: int, time: DynamicTime) -> Piece | None:
+def _sliced(piece: Piece, clock: Clock, time: DynamicTime, in_window: bool) -> Piece | None:
     """The piece without its time dim, over slices; None when the time is mixed with other dims."""
+    axis, dim = clock.axis, clock.dim
+    if _extends_itself(piece):
+        return None
     constraints = [*piece.domain, *(c for r in piece.reads if r is not None for c in r.guard)]
     elsewhere = [*piece.write[:axis], *piece.write[axis + 1 :], *(c.expr for c in constraints)]
     if any(dim in dims_used(e) for e in elsewhere) or _counts_time(piece, dim):
@@ -133,12 +143,21 @@ def _sliced(piece: Piece, axis: int, dim: int, time: DynamicTime) -> Piece | Non
     bare = replace(
         piece,
         reads=tuple(reads),
-        write=(*piece.write[:axis], *piece.write[axis + 1 :]),
-        inits=tuple(_slice(t, axis, time.now) for t in piece.inits),
         iterators=(*piece.iterators[:dim], *piece.iterators[dim + 1 :]),
     )
+    if not in_window:
+        write = (*piece.write[:axis], *piece.write[axis + 1 :])
+        inits = tuple(_slice(t, axis, time.now) for t in piece.inits)
+        bare = replace(bare, write=write, inits=inits)
     extents = (*piece.extents[:dim], *piece.extents[dim + 1 :])
     return bare.substituted(rest, extents)
+
+
+def _extends_itself(piece: Piece) -> bool:
+    """Whether each point reads the history that it writes: as a slice, it would be copied."""
+    if piece.reduction_dims:
+        return False
+    return any(r is not None and r.tensor in piece.inits for r in piece.reads)
 
 
 def _counts_time(piece: Piece, dim: int) -> bool:

@@ -19,6 +19,9 @@ from ted.schedules.walking import defining
 # Combiner -> the fills that leave one combined value as it is.
 _NEUTRAL = {"add": ("0.000000e+00", "0", "false"), "mul": ("1.000000e+00", "1", "true")}
 
+# The second is the slice of a recurrence's history that a step writes.
+_WRITTEN_IN_PLACE = ("tensor.empty", "tensor.extract_slice")
+
 
 def without_superfluous_inits(piece: Piece) -> Piece:
     """Simplify a piece; the elements that it leaves alone keep their init."""
@@ -53,7 +56,7 @@ def _covers(piece: Piece) -> bool:
 
 def _fresh(init: ir.Value) -> ir.Value:
     start = defining(init)
-    if start is not None and start.name == "tensor.empty":
+    if start is not None and start.name in _WRITTEN_IN_PLACE:
         return init
     if start is not None and start.name == "tensor.expand_shape":
         # A view of the result's memory: a result that starts here must start with its own shape.
