@@ -108,8 +108,15 @@ def with_carry(form: Form, k: Builder) -> Step:
 
 def _with_carry(form: Form, k: Builder, name: str, into: bool, keep: bool = False) -> Step:
     kind = "u" + form.kind("u32", "s32", "u64", "s64")[1:]
-    carry = k.slot(CARRY)
-    write, a, b = k.write(form.operands[0], kind), *(k.read(o, kind) for o in form.operands[1:])
+    a, b = (k.read(operand, kind) for operand in form.operands[1:])
+    return _carried(form, k, kind, name, (a, b), into, keep)
+
+
+def _carried(
+    form: Form, k: Builder, kind: str, name: str, terms: tuple[Any, Any], into: bool, keep: bool
+) -> Step:
+    """Add or subtract two terms: the carry goes `into` the sum, and is kept or written."""
+    carry, write, (a, b) = k.slot(CARRY), k.write(form.operands[0], kind), terms
 
     def step(m: Any, ix: Any) -> None:
         x, y = a(m, ix), b(m, ix)
@@ -153,10 +160,27 @@ def _wide(a: Any, b: Any) -> Array:
     return a.astype(wide) * b.astype(wide)
 
 
+@instruction("madc")
+def multiply_with_carry(form: Form, k: Builder) -> Step:
+    """`madc.lo madc.hi`: like mad, with the carry of the last `.cc`."""
+    return _multiplied_with_carry(form, k, True, keep=not form.flag("cc"))
+
+
+def _multiplied_with_carry(form: Form, k: Builder, into: bool, keep: bool = False) -> Step:
+    form.count(4)
+    kind = "u" + form.kind("u32", "s32", "u64", "s64")[1:]
+    product: Function = {"lo": np.multiply, "hi": _high}[form.needed("lo", "hi")]
+    a, b, c = (k.read(operand, kind) for operand in form.operands[1:])
+    terms = (lambda m, ix: product(a(m, ix), b(m, ix)), c)
+    return _carried(form, k, kind, "add", terms, into, keep)
+
+
 @instruction("mul", "mad")
 def multiply(form: Form, k: Builder) -> Step:
     """`mul.lo mul.hi mul.wide mad.*`, and those of floats."""
     name = form.source.parts[0]
+    if name == "mad" and form.flag("cc"):
+        return _multiplied_with_carry(form, k, False)
     if floats.is_float(form):
         return floats.arithmetic(form, k, name) if name == "mul" else floats.fused(form, k)
     kind = form.kind(*_INTEGERS)
