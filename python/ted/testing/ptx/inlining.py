@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ted.testing.ptx.errors import UnknownInstruction
-from ted.testing.ptx.parsing import resolved_operand
+from ted.testing.ptx.scopes import resolved_operand
 from ted.testing.ptx.syntax import Function, Group, Instruction, Module, Name, Operand
 
 STOPPING = frozenset({"__assertfail", "__assert_fail", "abort"})

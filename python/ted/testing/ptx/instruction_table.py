@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ted.testing.ptx import (
     accesses,
+    bit_fields,
     comparisons,
     control,
     conversions,
@@ -20,6 +21,7 @@ from ted.testing.ptx.forms import INSTRUCTIONS
 __all__ = [
     "INSTRUCTIONS",
     "accesses",
+    "bit_fields",
     "comparisons",
     "control",
     "conversions",

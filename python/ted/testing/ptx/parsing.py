@@ -1,24 +1,20 @@
-"""PTX text -> `Module`: declarations, functions, and instructions with resolved scopes.
-
-A nested `{ }` may declare registers, variables and labels of its own.  Each such name becomes one
-that no other scope uses, so that a function is one flat list of instructions.
-"""
+"""PTX text -> `Module`: declarations, functions, and instructions with resolved scopes."""
 
 from __future__ import annotations
 
 import re
 import struct
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from ted.testing.ptx.errors import PtxSyntaxError
+from ted.testing.ptx.scopes import Body
 from ted.testing.ptx.syntax import (
+    SPACES,
     TYPES,
     Address,
     Function,
     Group,
     Immediate,
-    Instruction,
     Module,
     Name,
     Not,
@@ -32,7 +28,6 @@ from ted.testing.ptx.syntax import (
 from ted.testing.ptx.tokens import Token, number, tokens_of, without_comments
 
 _LINKAGE = frozenset({".visible", ".extern", ".weak", ".common"})
-_SPACES = frozenset({".shared", ".global", ".const", ".local", ".param"})
 _MARKS_OF_FUNCTIONS = frozenset({".noreturn", ".explicitcluster", ".blocksareclusters"})
 _COUNTS_OF_FUNCTIONS = frozenset(
     {".maxntid", ".reqntid", ".minnctapersm", ".maxnctapersm", ".maxnreg", ".reqnctapercluster"}
@@ -45,35 +40,10 @@ def parse(text: str) -> Module:
 
     Raises: PtxSyntaxError with the line.
     """
-    return _Parser(without_comments(text)).module()
+    return Parser(without_comments(text)).module()
 
 
-@dataclass
-class _Scope:
-    """Names declared between a pair of braces, and what each became."""
-
-    number: int
-    parent: _Scope | None
-    names: dict[str, str] = field(default_factory=dict)
-    families: dict[str, str] = field(default_factory=dict)
-
-    def resolve(self, name: str) -> str:
-        """The name of a register, variable or label as all of the function knows it."""
-        scope: _Scope | None = self
-        while scope is not None:
-            if name in scope.names:
-                return scope.names[name]
-            stem = name.rstrip("0123456789")
-            if stem in scope.families:
-                return scope.families[stem] + name[len(stem) :]
-            scope = scope.parent
-        return name
-
-    def unique(self, name: str) -> str:
-        return name if self.number == 0 else f"{name}@{self.number}"
-
-
-class _Parser:
+class Parser:
     """A cursor over the tokens of a module."""
 
     def __init__(self, text: str) -> None:
@@ -85,12 +55,15 @@ class _Parser:
 
     @property
     def token(self) -> Token:
+        """The token at hand."""
         return self.tokens[self.at]
 
     def wrong(self, wanted: str) -> PtxSyntaxError:
+        """The error for the token at hand."""
         return PtxSyntaxError(f"ptx: {wanted}, got {self.token.text!r} (line {self.token.line})")
 
     def take(self) -> Token:
+        """The token at hand, passed over."""
         token = self.tokens[self.at]
         if token.kind == "end":
             raise self.wrong("more text")
@@ -98,28 +71,33 @@ class _Parser:
         return token
 
     def accept(self, text: str) -> bool:
+        """Pass over a token if it has this text."""
         if self.token.text != text:
             return False
         self.at += 1
         return True
 
     def expect(self, text: str) -> Token:
+        """Pass over a token that must have this text."""
         if self.token.text != text:
             raise self.wrong(repr(text))
         return self.take()
 
     def word(self) -> str:
+        """A name."""
         if self.token.kind != "word":
             raise self.wrong("a name")
         return self.take().text
 
     def integer(self) -> int:
+        """An integer, maybe negative."""
         sign = -1 if self.accept("-") else 1
         if self.token.kind != "int":
             raise self.wrong("an integer")
         return sign * number(self.take()).value
 
     def kind(self) -> str:
+        """A type, `.u32` or the like."""
         kind = self.take().text.removeprefix(".")
         if kind not in TYPES:
             self.at -= 1
@@ -129,6 +107,7 @@ class _Parser:
     # --- declarations
 
     def module(self) -> Module:
+        """All of the text."""
         module = Module()
         while self.token.kind != "end":
             linkage = set()
@@ -148,7 +127,7 @@ class _Parser:
                 known = module.functions.get(function.name)
                 if known is None or function.instructions:
                     module.functions[function.name] = function
-            elif text in _SPACES:
+            elif text in SPACES:
                 for variable in self.declaration(".extern" in linkage):
                     module.variables[variable.name] = variable
             elif text == ".pragma":
@@ -158,6 +137,7 @@ class _Parser:
         return module
 
     def skip_past(self, text: str) -> None:
+        """Pass over everything up to a text."""
         while self.take().text != text:
             pass
 
@@ -172,6 +152,7 @@ class _Parser:
         return variables
 
     def alignment_and_type(self) -> tuple[int, str]:
+        """What stands before the name in a declaration."""
         align, lanes = 0, 1
         while True:
             if self.accept(".align"):
@@ -182,7 +163,7 @@ class _Parser:
                 pass
             elif self.token.text in (".v2", ".v4"):
                 lanes = int(self.take().text[2:])
-            elif self.token.text in _SPACES:
+            elif self.token.text in SPACES:
                 self.take()
             else:
                 break
@@ -193,6 +174,7 @@ class _Parser:
         return align or lanes * width_of(kind), kind if lanes == 1 else f"{kind}*{lanes}"
 
     def declared(self, space: str, align: int, kind: str, extern: bool) -> Variable:
+        """One name of a declaration with its extents and initial value."""
         name = self.word()
         element, _, lanes = kind.partition("*")
         size: int | None = width_of(element) * int(lanes or 1)
@@ -209,6 +191,7 @@ class _Parser:
         return Variable(name, space, align, size, data)
 
     def initial_values(self) -> list[Immediate]:
+        """The values in braces, nested ones in order."""
         if not self.accept("{"):
             return [self.constant()]
         values = self.initial_values()
@@ -218,6 +201,7 @@ class _Parser:
         return values
 
     def constant(self) -> Immediate:
+        """A number, maybe negative."""
         if self.token.kind in ("word", "directive"):
             raise self.wrong("a number as initial value")
         negative = self.accept("-")
@@ -231,6 +215,7 @@ class _Parser:
     # --- functions
 
     def function(self) -> Function:
+        """An `.entry` or a `.func`."""
         line = self.token.line
         entry = self.take().text == ".entry"
         results = self.parameters() if self.token.text == "(" else []
@@ -240,10 +225,11 @@ class _Parser:
         while self.token.text not in ("{", ";"):
             self.directive(function)
         if not self.accept(";"):
-            _Body(self, function).read()
+            Body(self, function).read()
         return function
 
     def parameters(self) -> list[Variable]:
+        """The parameters or results in parentheses."""
         self.expect("(")
         found = []
         while not self.accept(")"):
@@ -254,6 +240,7 @@ class _Parser:
         return found
 
     def directive(self, function: Function) -> None:
+        """One directive between the parameters and the body."""
         name = self.take().text
         if name == ".pragma":
             self.skip_past(";")
@@ -271,6 +258,7 @@ class _Parser:
     # --- operands
 
     def operands(self, end: str) -> tuple[Operand, ...]:
+        """Operands up to a closing text."""
         if self.accept(end):
             return ()
         found = [self.operand()]
@@ -280,6 +268,7 @@ class _Parser:
         return tuple(found)
 
     def operand(self) -> Operand:
+        """One operand."""
         token = self.token
         if self.accept("{"):
             return Vector(self.operands("}"))
@@ -301,6 +290,7 @@ class _Parser:
         return name
 
     def address(self) -> Address:
+        """What follows `[`."""
         base = self.operand()
         if isinstance(base, Immediate):
             base = Offset("", base.value)
@@ -315,139 +305,9 @@ class _Parser:
         return Address(origin, base.bytes, parts)
 
 
-class _Body:
-    """The instructions of one function and the scopes that they are written in."""
-
-    def __init__(self, parser: _Parser, function: Function) -> None:
-        self.parser, self.function = parser, function
-        self.scope = _Scope(0, None)
-        self.scopes = 1
-        self.raw: list[tuple[Instruction, _Scope]] = []
-        self.raw_tables: list[tuple[str, list[str], _Scope]] = []
-
-    def read(self) -> None:
-        parser = self.parser
-        parser.expect("{")
-        depth = 1
-        while depth:
-            if parser.accept("{"):
-                depth += 1
-                self.scope = _Scope(self.scopes, self.scope)
-                self.scopes += 1
-            elif parser.accept("}"):
-                depth -= 1
-                self.scope = self.scope.parent or self.scope
-            elif not parser.accept(";"):
-                self.statement()
-        self.function.instructions = [_resolved(i, scope) for i, scope in self.raw]
-        for name, targets, scope in self.raw_tables:
-            self.function.tables[name] = [scope.resolve(t) for t in targets]
-
-    def statement(self) -> None:
-        parser = self.parser
-        text = parser.token.text
-        if text == ".reg":
-            self.registers()
-        elif text in _SPACES:
-            for variable in parser.declaration():
-                name = self.scope.unique(variable.name)
-                self.scope.names[variable.name] = name
-                self.function.variables[name] = replace(variable, name=name)
-        elif text == ".pragma":
-            parser.skip_past(";")
-        elif parser.token.kind == "word" and parser.tokens[parser.at + 1].text == ":":
-            self.label()
-        else:
-            self.instruction()
-
-    def registers(self) -> None:
-        parser = self.parser
-        parser.expect(".reg")
-        kind = parser.kind()
-        while True:
-            name = parser.word()
-            unique = self.scope.unique(name)
-            if parser.accept("<"):
-                parser.integer()
-                parser.expect(">")
-                self.scope.families[name] = f"{unique}."
-                self.function.registers[f"{unique}."] = kind
-            else:
-                self.scope.names[name] = unique
-                self.function.registers[unique] = kind
-            if not parser.accept(","):
-                break
-        parser.expect(";")
-
-    def label(self) -> None:
-        parser = self.parser
-        name = parser.word()
-        parser.expect(":")
-        unique = self.scope.unique(name)
-        self.scope.names[name] = unique
-        if parser.token.text in (".branchtargets", ".calltargets", ".callprototype"):
-            if parser.take().text != ".branchtargets":
-                raise parser.wrong("a table of branch targets")
-            targets = [parser.word()]
-            while parser.accept(","):
-                targets.append(parser.word())
-            parser.expect(";")
-            self.raw_tables.append((unique, targets, self.scope))
-            return
-        self.function.labels[unique] = len(self.raw)
-
-    def instruction(self) -> None:
-        parser = self.parser
-        start, line = parser.token.start, parser.token.line
-        guard, negated = None, False
-        if parser.accept("@"):
-            negated = parser.accept("!")
-            guard = parser.word()
-        if parser.token.kind != "word":
-            raise parser.wrong("an instruction")
-        opcode = parser.word()
-        operands = parser.operands(";")
-        text = " ".join(parser.text[start : parser.tokens[parser.at - 1].start].split())
-        parts = tuple(opcode.split("."))
-        found = Instruction(opcode, parts, operands, line, text, guard, negated)
-        self.raw.append((found, self.scope))
-
-
 def _encoded(value: Immediate, kind: str) -> bytes:
     width = width_of(kind)
     if value.kind == "int" or int(re.sub(r"\D", "", value.kind)) == 8 * width:
         return (value.value & ((1 << 8 * width) - 1)).to_bytes(width, "little")
     number_ = struct.unpack("<d", struct.pack("<Q", value.value))[0]
     return struct.pack("<f", number_)
-
-
-def _resolved(instruction: Instruction, scope: _Scope) -> Instruction:
-    guard = instruction.guard and scope.resolve(instruction.guard)
-    operands = tuple(resolved_operand(o, scope.resolve) for o in instruction.operands)
-    return replace(instruction, guard=guard, operands=operands)
-
-
-def resolved_operand(operand: Operand, resolve) -> Operand:
-    """The operand with all names in it replaced."""
-
-    def each(items: tuple[Operand, ...]) -> tuple[Operand, ...]:
-        return tuple(resolved_operand(item, resolve) for item in items)
-
-    match operand:
-        case Name(name):
-            return Name(resolve(name))
-        case Offset(name, count):
-            return Offset(resolve(name), count)
-        case Address(base, count, parts):
-            base = Name(resolve(base.name)) if isinstance(base, Name) else base
-            return Address(base, count, each(parts))
-        case Vector(items):
-            return Vector(each(items))
-        case Group(items):
-            return Group(each(items))
-        case Pair(first, second):
-            return Pair(resolved_operand(first, resolve), resolved_operand(second, resolve))
-        case Not(inner):
-            return Not(resolved_operand(inner, resolve))
-        case _:
-            return operand

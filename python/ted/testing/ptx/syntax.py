@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+SPACES = frozenset({".shared", ".global", ".const", ".local", ".param"})
 WIDTHS = {"8": 1, "16": 2, "32": 4, "64": 8, "128": 16}
 TYPES = frozenset(
     {f"{kind}{bits}" for kind in "bus" for bits in (8, 16, 32, 64)}

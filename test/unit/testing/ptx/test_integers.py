@@ -234,6 +234,23 @@ def test_carries_chain() -> None:
         assert (found == formula(a, b)).all()
 
 
+def test_products_chain_by_carries() -> None:
+    body = """
+  .reg .b32 %low; .reg .b32 %high; .reg .b32 %al; .reg .b32 %bl; .reg .b32 %cl; .reg .b32 %ch;
+  cvt.u32.u64 %al, %va;
+  cvt.u32.u64 %bl, %vb;
+  mov.b64 {%cl, %ch}, %vc;
+  mad.lo.cc.u32 %low, %al, %bl, %cl;
+  madc.hi.u32 %high, %al, %bl, %ch;
+  mov.b64 %out, {%low, %high};
+"""
+    a, b, c = operands("u64"), operands("u64"), operands("u64")
+    text = each_thread(body, "u64 u64 u64", "u64")
+    (found,) = run(text, {"a": a, "b": b, "c": c}, {"y": ((64,), np.uint64)}, 64)
+    low = np.uint64(2**32 - 1)
+    assert (found == (a & low) * (b & low) + c).all()
+
+
 def test_packed_integers_are_added_apart() -> None:
     def both(a: int, b: int) -> int:
         return (a + b & 0xFFFF) | ((a >> 16) + (b >> 16) & 0xFFFF) << 16
