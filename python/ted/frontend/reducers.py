@@ -32,7 +32,8 @@ def reducer(combine: Callable[..., Any], identity: Any = None, name: str = "redu
     """A reduction with an associative combiner: `R(x, axis=..., where=, init=, keepdims=)`.
 
     `combine(a, b)` gives one value for two numbers, or a tuple for two tuples; then `identity` is a
-    tuple too, and R takes and gives tuples.  It need not be commutative.  float16 and bfloat16 are
+    tuple too, and R takes and gives tuples, and so is `init`, of tensors that broadcast to the
+    result, values of the lambda or numbers.  It need not be commutative.  float16 and bfloat16 are
     combined in float32 and rounded once.  `ted.testing.check_associative` tries it on samples.
     Raises: FrontendError without an identity of numbers.
     """
@@ -188,10 +189,23 @@ class Reducer:
         with tracing():
             elements = [broadcast_read(v, point) if isinstance(v, Tensor) else v for v in values]
             mask = broadcast_read(where, point) if isinstance(where, Tensor) else where
+            kept = [outer[k] for k in range(len(shape)) if keepdims or k not in reduced]
             loops = [point[k] for k in reduced]
-            found = self._element(elements, loops, mask, init)
-        kept = [outer[k] for k in range(len(shape)) if keepdims or k not in reduced]
+            found = self._element(elements, loops, mask, self._started(init, kept))
         return [wrap(close_reduction(self.name, kept, v.reduction)) for v in found]
+
+    def _started(self, init: Any, kept: list[Axis]) -> Any:
+        """An initial value at one element of the result, to which its tensors broadcast."""
+        if init is None:
+            return None
+        values = self._components(init, "init:")
+        extents = tuple(axis.extent for axis in kept)
+        for value in values:
+            if isinstance(value, Tensor):
+                checks.broadcast_to(value.shape, extents, f"{self.name}: init")
+        return self._result(
+            [broadcast_read(v, kept) if isinstance(v, Tensor) else v for v in values]
+        )
 
 
 def _type(value: Any, identity: arithmetic.Number, widest: DType) -> DType:

@@ -37,6 +37,7 @@ def sum(
 ) -> Any:  # fmt: skip
     """The sum over `axis`; float16 and bfloat16 accumulate in float32, int8 in int32, bools count.
 
+    `init` starts it: a number, a value of the lambda, or a tensor that broadcasts to the result.
     Raises: FrontendError for an axis that is neither a reduce axis nor a dim, or is named twice.
     """
     return _reduce("sum", x, axis, keepdims, _Options(where, init, dtype))
@@ -143,7 +144,10 @@ def _reduce_element(what: str, x: Any, axes: tuple[Axis, ...], options: _Options
     if isinstance(init, Tensor) and init.ndim == 0:
         init = read(init, ())
     if init is not None and operand(init) is None:
-        fail(f"{what}: init must be a number or a value of the lambda, got {init!r}")
+        fail(
+            f"{what}: init must be a number, a value of the lambda or a tensor to reduce dims of "
+            f"whole tensors, got {init!r}"
+        )
     body = x.expr if isinstance(x, Scalar) else scalar.const(x, FLOAT32)
     return _reduce_scalar(what, body, axes, replace(options, init=operand(init)))
 
@@ -186,15 +190,19 @@ def _whole(what: str, x: Tensor, axis: Any, keepdims: bool, options: _Options) -
     loops = {k: Axis(f"r{n}" if len(reduced) > 1 else "r", 0, x.shape[k], True)
              for n, k in enumerate(reduced)}  # fmt: skip
     kept = [k for k in range(x.ndim) if keepdims or k not in loops]
+    shape = tuple(1 if k in loops else x.shape[k] for k in kept)
+    init = options.init
+    if isinstance(init, Tensor):
+        checks.broadcast_to(init.shape, shape, f"{what}: init")
 
     def element(*index: Axis) -> Any:
         outer = dict(zip(kept, index, strict=True))
         point = [loops[k] if k in loops else outer[k] for k in range(x.ndim)]
         mask = broadcast_read(where, point) if isinstance(where, Tensor) else where
+        start = broadcast_read(init, list(index)) if isinstance(init, Tensor) else init
         value, axes = broadcast_read(x, point), tuple(loops[k] for k in reduced)
-        return _reduce_element(what, value, axes, replace(options, where=mask))
+        return _reduce_element(what, value, axes, replace(options, where=mask, init=start))
 
-    shape = tuple(1 if k in loops else x.shape[k] for k in kept)
     return compute(shape, element, name=what)
 
 
