@@ -12,6 +12,7 @@ from collections.abc import Callable
 from ted.autodiff.rules import contributions, under
 from ted.errors import SourceLocation
 from ted.ir.equations import Tensor
+from ted.ir.paths import common
 from ted.ir.scalar import TRUE, Expr, add, const, is_const, lnot, postorder, select
 
 MAX_CONDITIONS = 4  # more terms than this are merged by selecting early; bounds the expression
@@ -62,7 +63,8 @@ def _accumulate(terms: _Adjoint, condition: Expr, value: Expr) -> None:
     if is_const(value, 0):
         return
     if condition not in terms and len(terms) >= MAX_CONDITIONS:
-        condition, value = TRUE, _selected(condition, value)
+        value = _selected(condition, value)
+        condition = common([*terms, condition])  # what the node reads may be read only there
     terms[condition] = add(terms[condition], value) if condition in terms else value
 
 

@@ -14,13 +14,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ted.autodiff.body import read_adjoints
+from ted.autodiff.data_writes import guarded_writes
 from ted.autodiff.materialise import materialise_shared
 from ted.autodiff.steps import in_steps, settle_recurrences, written_at_data
 from ted.autodiff.support import support
 from ted.autodiff.sweep_order import sweep_order
 from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
-from ted.ir.dtypes import INDEX, INT64, accumulator
+from ted.ir.dtypes import INDEX, INT64, DType, accumulator
 from ted.ir.equations import (
     Equation,
     System,
@@ -170,16 +171,18 @@ def equation_vjp(
     pairs = read_adjoints(equation.body, seed, active.__contains__, equation.location)
     pairs = [(read, _reuse_value(tensor, equation, g)) for read, g in pairs]
     domains = [support(g, equation.domain) for _, g in pairs]
+    writes = guarded_writes(equation, [read for read, _ in pairs])
+    writes = [decide_selects(w, points) for w, points in zip(writes, domains, strict=True)]
     pairs = [
-        (decide_selects([read], points)[0], decide_selects([g], points)[0])
+        (read, decide_selects([g], points)[0])
         for (read, g), points in zip(pairs, domains, strict=True)
     ]
     factors = replace(cotangent, name=f"{cotangent.name}_shared", fill=0)
     additions = len(pairs) - sum(not summands[t] for t in {read.attr for read, _ in pairs})
     pairs = materialise_shared(equation, pairs, domains, factors, additions)
-    for (read, g), points in zip(pairs, domains, strict=True):
-        if not points.is_empty():
-            yield read.attr, _scatter(equation, read.args, g, points)
+    for (read, g), write, points in zip(pairs, writes, domains, strict=True):
+        if not points.is_empty() and 0 not in read.attr.shape:
+            yield read.attr, _scatter(equation, tuple(write), g, points)
 
 
 def _scatter(equation: Equation, write: tuple[Expr, ...], body: Expr, domain: Any) -> Equation:
@@ -260,10 +263,20 @@ def finish_adjoint(adjoint: Tensor, primal: Tensor, summands: Sequence[Equation]
     if wide == primal.dtype:
         adjoint.equations = tuple(summands)
         return
-    widened = tuple(replace(e, body=cast(e.body, wide)) for e in summands)
+    widened = tuple(replace(e, body=_unrounded(e.body, wide)) for e in summands)
     total = replace(adjoint, name=f"{adjoint.name}_wide", dtype=wide, equations=widened)
     copy = copy_of(total)
     adjoint.equations = (replace(copy, body=cast(copy.body, primal.dtype)),)
+
+
+def _unrounded(body: Expr, wide: DType) -> Expr:
+    """A summand in the wider type: the sum is rounded, so it need not be before.
+
+    So the summand of a gradient is a product in the wider type, as that of the primal is.
+    """
+    if body.op == "cast" and body.args[0].dtype == wide:
+        return body.args[0]
+    return cast(body, wide)
 
 
 def _outside_of_steps(tensor: Tensor, summands: list[Equation]) -> list[Equation]:

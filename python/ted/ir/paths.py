@@ -8,7 +8,9 @@ not.
 
 from __future__ import annotations
 
-from ted.ir.scalar import FALSE, TRUE, Expr, land, lnot, lor, postorder
+from collections.abc import Sequence
+
+from ted.ir.scalar import FALSE, TRUE, Expr, land, lnot, lor, postorder, reads_data
 
 MAX_TERMS = 8  # of a wider disjunction only what all its terms say is kept, which is safe
 
@@ -41,7 +43,7 @@ def _disjunction(terms: list[Expr]) -> Expr:
     if TRUE in terms:
         return TRUE
     if len(terms) > MAX_TERMS:
-        return _common(terms)
+        return common(terms)
     parts = {term: frozenset(conjuncts(term)) for term in terms}
     # A term that says more than another adds nothing; it may even mention the node itself.
     terms = [t for t in terms if not any(parts[other] < parts[t] for other in terms)]
@@ -51,13 +53,18 @@ def _disjunction(terms: list[Expr]) -> Expr:
     return result
 
 
-def _common(terms: list[Expr]) -> Expr:
-    """What every term of a disjunction says, in the order of the first one."""
-    first, *others = ([*conjuncts(term)] for term in terms)
+def common(terms: Sequence[Expr]) -> Expr:
+    """What every one of some conditions says, in the order of the first one.
+
+    A part on data may be asked only where those before it hold, so it is kept only behind them.
+    """
+    first, *others = (conjuncts(term) for term in terms)
     shared = set(first).intersection(*others)
-    result = TRUE
+    result, complete = TRUE, True
     for part in first:
-        result = land(result, part) if part in shared else result
+        if part in shared and (complete or not reads_data(part)):
+            result = land(result, part)
+        complete = complete and part in shared
     return result
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ted.autodiff.data_writes import guarded_writes
 from ted.domain import sets
 from ted.ir.dtypes import BOOL
 from ted.ir.equations import Equation, System, Tensor, reads, recurrent_tensors, rewrite_system
@@ -103,7 +104,8 @@ def _alone(equation: Equation, read: Expr, condition: Expr) -> Equation | None:
 
 def _anywhere(equation: Equation, read: Expr, condition: Expr) -> Equation:
     """Whether the condition holds at any point that reads the element."""
+    (write,) = guarded_writes(equation, [read])
     return Equation(
-        equation.extents, 0, equation.domain, tuple(read.args), "max", condition,
+        equation.extents, 0, equation.domain, write, "max", condition,
         equation.location, equation.dim_names,
     )  # fmt: skip

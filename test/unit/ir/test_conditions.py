@@ -8,7 +8,7 @@ from ted.domain import sets
 from ted.ir.affine import NotAffine, condition_bounds, condition_set
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Tensor
-from ted.ir.paths import MAX_TERMS, conjuncts, implied_of_indices, path_conditions
+from ted.ir.paths import MAX_TERMS, common, conjuncts, implied_of_indices, path_conditions
 from ted.ir.scalar import (
     TRUE,
     Expr,
@@ -108,3 +108,10 @@ def test_of_many_paths_what_all_of_them_say_is_kept() -> None:
         total = add(total, select(land(HIGH, data(f"a{k}")), read, ZERO))
     assert path_conditions(total)[read] is HIGH
     assert path_conditions(add(total, read))[read] is TRUE
+
+
+def test_what_is_common_can_be_asked_everywhere() -> None:
+    asked_below_four = data("b")
+    terms = [land(land(LOW, asked_below_four), HIGH), land(land(HIGH, lnot(LOW)), asked_below_four)]
+    assert common(terms) is HIGH
+    assert common([land(ON_DATA, LOW), land(land(HIGH, ON_DATA), LOW)]) is land(ON_DATA, LOW)

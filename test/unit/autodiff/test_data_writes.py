@@ -1,0 +1,156 @@
+"""Reads at data under a condition: gradients write nowhere that the program did not read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import ExecutionError
+from ted.frontend.tensors import Tensor
+from ted.testing import check_grads, interpret
+
+TABLE = np.random.default_rng(4).normal(size=(7, 5)) + 3.0
+PLACES = np.array([-1, 0, 1, 1, 5, 9, 6])  # the first and the sixth are nowhere
+COLUMNS = np.array([2, 0, -7, 1, 4, 4, 99])
+INSIDE = (PLACES >= 0) & (PLACES < 7)
+
+
+def inside(place: ted.Scalar) -> ted.Scalar:
+    return (place >= 0) & (place < 7)
+
+
+def branch(table: Tensor, places: Tensor, columns: Tensor) -> Tensor:
+    del columns
+    return ted.compute(
+        (7, 5), lambda i, j: ted.where(inside(places[i]), table[places[i], j] ** 2, 0.5)
+    )
+
+
+def two_indices(table: Tensor, places: Tensor, columns: Tensor) -> Tensor:
+    def element(i: ted.Scalar) -> ted.Scalar:
+        known = inside(places[i]) & (columns[i] >= 0) & (columns[i] < 5)
+        return ted.where(known, table[places[i], columns[i]] ** 3, 0.0)
+
+    return ted.compute((7,), element)
+
+
+def masked_sum(table: Tensor, places: Tensor, columns: Tensor) -> Tensor:
+    del columns
+    k = ted.reduce_axis(7, name="k")
+    return ted.compute(
+        (5,),
+        lambda j: ted.sum(table[places[k], j] ** 2, axis=k, where=inside(places[k])),
+    )
+
+
+def masked_maximum(table: Tensor, places: Tensor, columns: Tensor) -> Tensor:
+    del columns
+    k = ted.reduce_axis(7, name="k")
+    return ted.compute(
+        (5,),
+        lambda j: ted.max(table[places[k], j] * 2.0, axis=k, where=inside(places[k])),
+    )
+
+
+def of_a_producer(table: Tensor, places: Tensor, columns: Tensor) -> Tensor:
+    """The root may have an infinite slope, so that it has a mask, written at data too."""
+    del columns
+    root, k = ted.sqrt(table), ted.reduce_axis(7, name="k")
+    return ted.compute(
+        (5, 4),
+        lambda j, m: ted.sum(root[places[k], j] * (m + 1.0), axis=k, where=inside(places[k])),
+    )
+
+
+def many_uses(table: Tensor, places: Tensor, columns: Tensor) -> Tensor:
+    """One read on more paths than are told apart."""
+
+    def element(i: ted.Scalar, j: ted.Scalar) -> ted.Scalar:
+        value = table[places[i], j]
+        total = ted.where(inside(places[i]), value, 0.0)
+        for k in range(12):
+            chosen = inside(places[i]) & (columns[i] > k)
+            total = total + ted.where(chosen, value * value, 0.0)
+        return total
+
+    return ted.compute((7, 5), element)
+
+
+def recurrence(table: Tensor, places: Tensor, columns: Tensor) -> Tensor:
+    """Element places[t] of the state before."""
+    del columns
+    return ted.recurrence(
+        (5, 7),
+        lambda h, t, i: ted.where(
+            t == 0, table[i, 0], ted.where(inside(places[i]), h[t - 1, places[i]] * 0.5, 1.0)
+        ),
+        "float64",
+    )
+
+
+PROGRAMS = [
+    branch, two_indices, masked_sum, masked_maximum, of_a_producer, many_uses, recurrence
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_gradients_obey_the_guard_of_a_read(program: Callable[..., Tensor]) -> None:
+    check_grads(program, (TABLE, PLACES, COLUMNS), order=2)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_machine_code_obeys_it_too(program: Callable[..., Tensor]) -> None:
+    check_grads(program, (TABLE, PLACES, COLUMNS), order=1, evaluate=ted.compile)
+
+
+def placeholders() -> tuple[Tensor, Tensor]:
+    return ted.placeholder((7,), "float64", name="t"), ted.placeholder((3,), "int64", name="p")
+
+
+def first_gradient(y: Tensor, t: Tensor) -> str:
+    return str(ted.differentiate(y, [t], head=ted.placeholder(y.shape, "float64", name="dy")))
+
+
+def test_only_an_index_that_can_be_outside_is_guarded() -> None:
+    t, p = placeholders()
+    y = ted.compute((3,), lambda i: ted.where(p[i] > 0, t[p[i]], 0.0), name="y")
+    assert "dt[where(0 < p[i], index(p[i]), 0)] += where(0 < p[i], dy[i], 0)" in first_gradient(
+        y, t
+    )
+    clipped = ted.compute((3,), lambda i: ted.where(p[i] > 0, t[ted.clip(p[i], 0, 6)], 0.0))
+    assert "dt[where" not in first_gradient(clipped, t)
+    always = ted.compute((3,), lambda i: t[p[i]] + ted.where(p[i] > 0, t[p[i]], 0.0))
+    assert "dt[index(p[i])] +=" in first_gradient(always, t)
+
+
+def test_what_is_trusted_stays_trusted() -> None:
+    t, p = placeholders()
+    taken = ted.take(t, p, mode="unchecked")
+    y = ted.where(p > 0, ted.exp(taken), 0.0)
+    f = ted.compile([t, p], list(ted.differentiate(ted.sum(y), [t])))
+    assert "ted_index_error" not in f.ir("linalg")
+    (slopes,) = f(np.arange(7.0), np.array([0, 3, 3]))
+    np.testing.assert_allclose(slopes, np.where(np.arange(7) == 3, 2 * np.exp(3.0), 0.0))
+
+
+def test_where_the_guard_holds_an_index_outside_is_an_error() -> None:
+    t, p = placeholders()
+    y = ted.compute((3,), lambda i: ted.where(p[i] > 0, t[p[i]], 0.0))
+    (dt,) = ted.differentiate(ted.sum(y), [t])
+    for evaluate in (ted.compile, lambda inputs, output: lambda *a: interpret(
+        ted.module(output, inputs), a
+    )):  # fmt: skip
+        with pytest.raises(ExecutionError, match=r"got index \[?7"):
+            evaluate([p], dt)(np.array([0, 7, -1]))
+
+
+def test_a_table_without_rows_is_never_written() -> None:
+    t, p = ted.placeholder((0,), "float64", name="t"), placeholders()[1]
+    y = ted.compute((3,), lambda i: ted.where(p[i] > 5, t[p[i]], 1.0))
+    f = ted.compile([t, p], [y, *ted.differentiate(ted.sum(y), [t])])
+    values, slopes = f(np.zeros(0), np.arange(3))
+    assert values.tolist() == [1.0] * 3
+    assert slopes.shape == (0,)
