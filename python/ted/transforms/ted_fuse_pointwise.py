@@ -85,12 +85,21 @@ def _is_cheaper(tensor: Tensor, uses: list[tuple[Equation, Expr]]) -> bool:
     body = tensor.equations[0].body
     cost = weight(body)
     if any(is_contraction(e) or _in_subscript(e, r) for e, r in uses):
-        return cost == 0 and len(loads(body)) == 1 and _stays_affine(tensor)
+        cheap = cost == 0 or _widens(body)
+        return cheap and len(loads(body)) == 1 and _stays_affine(tensor)
     points, elements = sum(_box_size(e) for e, _ in uses), estimate(tensor.size)
     if cost == 0 and len(loads(body)) <= 1:
         return True
     few = cost <= CHEAP and len(uses) <= CHEAP_USES and points <= CHEAP_USES * elements
     return few or points <= EVALUATIONS * elements
+
+
+def _widens(body: Expr) -> bool:
+    """Whether a body is an element of 16 bits as a wider float: tensor cores do that themselves."""
+    if body.op != "cast" or body.args[0].op != "load":
+        return False
+    narrow, wide = body.args[0].dtype, body.dtype
+    return narrow.is_float and wide.is_float and narrow.bits == 16 < wide.bits
 
 
 def _box_size(equation: Equation) -> int:
@@ -106,8 +115,9 @@ def _in_subscript(equation: Equation, read: Expr) -> bool:
 
 
 def _stays_affine(tensor: Tensor) -> bool:
-    (read,) = loads(tensor.equations[0].body)
-    return tensor.equations[0].body is read and all(
+    body = tensor.equations[0].body
+    (read,) = loads(body)
+    return (body is read or _widens(body)) and all(
         n.op not in ("floordiv", "mod", "select") for n in postorder(*read.args)
     )
 
