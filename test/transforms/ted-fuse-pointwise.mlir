@@ -172,3 +172,41 @@ func.func @transpose_into_a_contraction(%x: tensor<8x8xf64>, %w: tensor<8x8xf64>
   } : (tensor<8x8xf64>, tensor<8x8xf64>, tensor<8x8xf64>) -> tensor<8x8xf64>
   func.return %1 : tensor<8x8xf64>
 }
+
+// -----
+
+// Tensor cores take elements of 16 bits and widen them: no tensor of wide ones is made.
+// CHECK-LABEL: func.func @widening_into_a_contraction
+// CHECK: ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16):
+// CHECK-DAG: %[[X:.*]] = arith.extf %[[A]] : bf16 to f32
+// CHECK-DAG: %[[Y:.*]] = arith.extf %[[B]] : bf16 to f32
+// CHECK: arith.mulf %[[X]], %[[Y]] : f32
+// CHECK-NOT: ted.compute
+// CHECK: return
+func.func @widening_into_a_contraction(%x: tensor<8x8xbf16>, %w: tensor<8x8xbf16>, %i: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %0 = "ted.compute"(%x, %e) ({
+  ^bb0(%a: bf16):
+    %t = arith.extf %a : bf16 to f32
+    "ted.yield"(%t) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 8>, iterators = ["parallel", "parallel"],
+    domain = affine_set<(d0, d1) : (0 == 0)>,
+    reads = [affine_map<(d0, d1) -> (d0, d1)>],
+    guards = [affine_set<(d0, d1) : (0 == 0)>],
+    write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "set"
+  } : (tensor<8x8xbf16>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = "ted.compute"(%0, %w, %i) ({
+  ^bb0(%a: f32, %b: bf16):
+    %v = arith.extf %b : bf16 to f32
+    %p = arith.mulf %a, %v : f32
+    "ted.yield"(%p) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 8, 8>, iterators = ["parallel", "parallel", "reduction"],
+    domain = affine_set<(d0, d1, d2) : (0 == 0)>,
+    reads = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>],
+    guards = [affine_set<(d0, d1, d2) : (0 == 0)>, affine_set<(d0, d1, d2) : (0 == 0)>],
+    write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "add"
+  } : (tensor<8x8xf32>, tensor<8x8xbf16>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  func.return %1 : tensor<8x8xf32>
+}

@@ -60,6 +60,22 @@ def test_tensor_maps_are_made_by_the_host(monkeypatch: pytest.MonkeyPatch) -> No
     np.testing.assert_allclose(result, np.maximum(a @ b + bias, 0) @ b.T, atol=3)
 
 
+def test_gradients_of_convolutions_of_halves_are_products_of_halves() -> None:
+    images = ted.placeholder((2, 8, 8, 16), "bfloat16")
+    weights = ted.placeholder((3, 3, 16, 32), "bfloat16")
+
+    def convolve(x: ted.Tensor, w: ted.Tensor) -> ted.Tensor:
+        return ted.nn.conv2d(x, w, padding=1)
+
+    result, pull = ted.vjp(convolve, images, weights)
+    head = ted.placeholder(result.shape, "bfloat16")
+    function = ted.compile([images, weights, head], pull(head), target="cuda:sm_80")
+    kernels = [kernel.name for kernel in function.manifest.kernels]
+    assert sum(name.startswith("contraction") for name in kernels) == 2
+    assert function.ptx.count("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32") >= 2
+    assert "fma.rn.f32" not in function.ptx
+
+
 def test_a_transposed_result_is_stored_where_it_belongs() -> None:
     names, result, (a, b) = evaluate(lambda a, b: ted.transpose(a @ b * 2.0), SHAPES[:2], "float32")
     assert names == ["contraction_0"]
