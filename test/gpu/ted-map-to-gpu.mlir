@@ -91,13 +91,14 @@ func.func @triangle(%a: memref<8x8xf32>) {
   return
 }
 
-// A loop over time stays on the host, and its counter becomes a parameter.
-// CHECK-LABEL: func.func @steps
-// CHECK: scf.for %[[T:.*]] = %c0
+// Points that never meet: each thread runs through time by itself.
+// CHECK-LABEL: func.func @points
+// CHECK-NOT: scf.for
 // CHECK: gpu.launch
+// CHECK: scf.for %[[T:.*]] = %c0
 // CHECK: memref.subview %{{.*}}[%[[T]], 0]
 // CHECK: return
-func.func @steps(%a: memref<8x8xf32>) {
+func.func @points(%a: memref<8x8xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c7 = arith.constant 7 : index
@@ -115,6 +116,34 @@ func.func @steps(%a: memref<8x8xf32>) {
     ^bb0(%v: f32, %o: f32):
       %w = arith.mulf %v, %v : f32
       linalg.yield %w : f32
+    }
+  }
+  return
+}
+
+// Where points meet, the loop over time stays on the host; its counter becomes a parameter.
+// CHECK-LABEL: func.func @steps
+// CHECK: scf.for %[[T:.*]] = %c0
+// CHECK: gpu.launch
+// CHECK: memref.subview %{{.*}}[%[[T]], 0]
+// CHECK: return
+func.func @steps(%a: memref<8x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  scf.for %t = %c0 to %c7 step %c1 {
+    %n = arith.addi %t, %c1 : index
+    %x = memref.subview %a[%t, 0] [1, 8] [1, 1]
+      : memref<8x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    %y = memref.subview %a[%n, 0] [1, 8] [1, 1]
+      : memref<8x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    linalg.generic {
+      indexing_maps = [affine_map<(i) -> (7 - i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]
+    } ins(%x : memref<8xf32, strided<[1], offset: ?>>)
+      outs(%y : memref<8xf32, strided<[1], offset: ?>>) {
+    ^bb0(%v: f32, %o: f32):
+      linalg.yield %v : f32
     }
   }
   return

@@ -20,16 +20,14 @@ from unit.cuda.cuda_programs import manifest_of_system
 # One of each kind of kernel; the others run with the slow tests.
 FAST = (
     "matmul", "conv_strided", "max_pool_overlapping", "transpose", "tril", "embedding", "softmax",
-    "layer_norm", "running_sum", "divide",
+    "layer_norm", "running_sum", "divide", "sin",
 )  # fmt: skip
-# Sines of f64 use the device library, which the interpreter does not read.
-LIBRARY = ("sin", "cos", "tan")
 ATOMIC = re.compile(r"\b(atom|red)\.")
 
 
 def names() -> list:
     slow = pytest.mark.slow
-    known = [o.name for o in OPERATORS if o.name not in LIBRARY]
+    known = [o.name for o in OPERATORS]
     return [n if n in FAST else pytest.param(n, marks=slow) for n in known]
 
 

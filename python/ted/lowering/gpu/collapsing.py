@@ -97,7 +97,7 @@ def _collapsed_type(kind: ir.MemRefType, place: int) -> ir.MemRefType:
     shape[place : place + 2] = [shape[place] * shape[place + 1]]
     strides = [*strides[:place], *strides[place + 1 :]]
     dense = ir.MemRefType.get(shape, kind.element_type, memory_space=kind.memory_space)
-    if offset == 0 and element_strides(dense) == strides:
+    if not isinstance(kind.layout, ir.StridedLayoutAttr):
         return dense
     layout = ir.StridedLayoutAttr.get(offset, strides)
     return ir.MemRefType.get(shape, kind.element_type, layout, kind.memory_space)

@@ -22,6 +22,7 @@ from ted.lowering.gpu.launching import only_if, sink_into
 from ted.lowering.gpu.lines import is_dense
 from ted.lowering.gpu.loop_nests import has_steps, map_loops
 from ted.lowering.gpu.maps import map_points
+from ted.lowering.gpu.point_loops import is_point_loop, map_point_loop
 from ted.lowering.gpu.reductions import map_reduction
 from ted.lowering.gpu.rows import map_rows
 from ted.lowering.gpu.starts import known_starts, structured
@@ -74,6 +75,10 @@ def _map_block(
         elif structured(op) or op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
                 _map(op, starts.of.get(op, ()), known)
+            done.append(op)
+        elif is_point_loop(op):
+            with ir.InsertionPoint(op), op.location:
+                map_point_loop(op)
             done.append(op)
         elif _is_around_kernels(op):
             _map_inside(op, contractions, is_conditional=is_conditional)

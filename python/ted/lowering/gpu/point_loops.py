@@ -1,0 +1,135 @@
+"""Recurrences whose points do not meet -> one kernel, a thread for each point, time inside it.
+
+Before: `scf.for %t { h[t, :] = h[t - 1, :] + x[t, :] }`, a launch for each step
+After: a thread for each j, in which the loop over time runs over `h[t, j]`
+
+A running sum is like that, or a linear recurrence: every operation of a step has the same points,
+and what the loop writes is only met at the thread's own point, at any time.
+"""
+
+from __future__ import annotations
+
+from math import gcd, prod
+
+from ted.lowering.gpu.bodies import Operand, Work, work_of
+from ted.lowering.gpu.index_ranges import range_of
+from ted.lowering.gpu.launching import launch, only_if
+from ted.lowering.gpu.lines import Line, line_of
+from ted.lowering.gpu.maps import THREADS, linear_thread, run_points
+from ted.lowering.gpu.points import below, delinearized
+from ted.lowering.gpu.starts import structured
+from ted.lowering.gpu.teams import WARP
+from ted.mlir import ir, scf
+from ted.schedules.emit import constant
+from ted.schedules.linalg_contraction import element_strides
+from ted.schedules.memory_roots import VIEWS, root, touched
+from ted.schedules.walking import constant_of, operations
+
+_PURE = ("arith.", "affine.")
+
+
+def is_point_loop(op: ir.Operation) -> bool:
+    """Whether a loop of the host can run inside the threads of one kernel."""
+    if op.name != "scf.for" or len(op.results) or None in map(constant_of, list(op.operands)[:3]):
+        return False
+    works: list[Work] = []
+    for inner in _body(op):
+        if inner.name in (*VIEWS, "memref.alloc") or inner.name.startswith(_PURE):
+            continue
+        work = work_of(inner) if structured(inner) else None
+        if work is None or work.reductions or _loads_inside(inner):
+            return False
+        works.append(work)
+    if not works or any(w.extents != works[0].extents for w in works):
+        return False
+    written = touched(op)[1]
+    met = [
+        o for w in works for o in (*w.inputs, *w.outputs)
+        if o.amap is not None and root(o.value) in written
+    ]  # fmt: skip
+    return all(_is_own_point(o) for o in met) and all(
+        _are_apart([o for o in met if root(o.value) == memory]) for memory in written
+    )
+
+
+def _body(op: ir.Operation) -> list[ir.Operation]:
+    return [o.operation for o in op.regions[0].blocks[0].operations][:-1]
+
+
+def _loads_inside(op: ir.Operation) -> bool:
+    return bool(operations(op, "memref.load", "memref.store", "scf.for"))
+
+
+def _is_own_point(operand: Operand) -> bool:
+    amap = operand.amap
+    return amap is not None and amap == ir.AffineMap.get_identity(amap.n_dims)
+
+
+def _are_apart(views: list[Operand]) -> bool:
+    """Whether two points never meet the same element, each at any time, through these views."""
+    lines = [line_of(o.value) for o in views]
+    known = [line for line in lines if line is not None]
+    strides = [element_strides(o.value.type) for o in views]
+    first = strides[0]
+    if len(known) < len(lines) or first is None or any(s != first for s in strides):
+        return False
+    shape = ir.MemRefType(views[0].value.type).shape
+    moving = [s for s, e in zip(first, shape, strict=True) if e > 1]
+    span = sum(s * (e - 1) for s, e in zip(first, shape, strict=True)) + 1
+    step = gcd(*(line.offset - known[0].offset for line in known), *_factors(known))
+    if step == 0 or step >= span:  # slices are the same or lie behind each other
+        return True
+    bounds = [_bounds(line) for line in known]
+    ends = [b for b in bounds if b is not None]
+    if len(ends) < len(bounds):
+        return False
+    # Slices lie inside each other: they move by less than their points are apart.
+    return max(high for _, high in ends) - min(low for low, _ in ends) < min(moving, default=1)
+
+
+def _factors(lines: list[Line]) -> list[int]:
+    return [factor for line in lines for _, factor in line.terms]
+
+
+def _bounds(line: Line) -> tuple[int, int] | None:
+    low = high = line.offset
+    for value, factor in line.terms:
+        found = range_of(value)
+        if found is None:
+            return None
+        ends = sorted(factor * end for end in found)
+        low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def map_point_loop(op: ir.Operation) -> None:
+    """Build the kernel at the insertion point; the loop's buffers move in front of it."""
+    for buffer in operations(op, "memref.alloc"):
+        buffer.move_before(op)
+    extents = next(w.extents for w in map(work_of, _body(op)) if w is not None)
+    total = prod(extents)
+    threads = min(THREADS, max(WARP, -(-total // WARP) * WARP))
+    blocks = -(-total // threads)
+    with launch(blocks, threads) as kernel:
+        point = linear_thread(kernel)
+        with only_if(None if total == blocks * threads else below(point, total)):
+            dims = delinearized(point, extents)
+            start, stop, step = (constant(constant_of(v) or 0) for v in list(op.operands)[:3])
+            loop = scf.ForOp(start, stop, step)
+            with ir.InsertionPoint(loop.body):
+                _steps(op, loop.induction_variable, dims)
+                scf.YieldOp([])
+
+
+def _steps(op: ir.Operation, time: ir.Value, dims: list[ir.Value]) -> None:
+    known: dict[ir.Value, ir.Value] = {op.regions[0].blocks[0].arguments[0]: time}
+    for inner in _body(op):
+        copy = inner.clone().operation
+        for k, operand in enumerate(inner.operands):
+            copy.operands[k] = known.get(operand, operand)
+        work = work_of(copy)
+        if work is None:
+            known.update(zip(inner.results, copy.results, strict=True))
+            continue
+        run_points(work, dims)
+        copy.erase()

@@ -1,0 +1,74 @@
+"""Recurrences and their gradients as kernels, against the reference interpreter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted import nn
+from ted.ir.equations import System
+from ted.testing.ptx.programs import run_manifest
+from ted.testing.tracing import interpreted, nodes
+from unit.cuda.cuda_programs import manifest_of, manifest_of_system
+
+RNG = np.random.default_rng(9)
+
+
+def by_data(x):
+    """An element that data chooses among those of the time before."""
+    chosen = ted.cast(ted.where(x > 0, 2.0, 0.0), "int64")
+    return ted.recurrence(
+        (5, 3),
+        lambda h, t, j: ted.where(t > 0, h[t - 1, chosen[t, j]] * x[t, j], x[t, j]),
+        "float64",
+    )
+
+
+def scanned(x, w):
+    def step(h, row):
+        return ted.tanh(ted.take(h, ted.argmax(row), 0) + h @ w + row), h
+
+    return ted.scan(step, x[0], x)[1]
+
+
+CASES = {
+    "cumsum": (lambda x: ted.cumsum(x, 0), [(5, 3)]),
+    "cumprod": (lambda x: ted.cumprod(x, 1, True), [(5, 3)]),
+    "solve": (ted.solve_triangular, [(5, 5), (5, 2)]),
+    "rnn": (nn.rnn, [(4, 2, 3), (3, 3), (3, 3)]),
+    "cholesky": (ted.cholesky, [(5, 5)]),
+    "lstm": (lambda *a: nn.lstm(*a)[0], [(4, 2, 3), (3, 12), (3, 12)]),
+    "gru": (nn.gru, [(4, 2, 3), (3, 9), (3, 9)]),
+    "by_data": (by_data, [(5, 3)]),
+    "scan": (scanned, [(5, 3), (3, 3)]),
+}
+FAST = ("cumsum", "solve", "rnn")
+
+
+@pytest.mark.parametrize(
+    "case", [c if c in FAST else pytest.param(c, marks=pytest.mark.slow) for c in CASES]
+)
+def test_steps_compute_what_the_equations_say(case: str) -> None:
+    function, shapes = CASES[case]
+    inputs = [ted.placeholder(s, "float64", name=f"x{k}") for k, s in enumerate(shapes)]
+    result = function(*inputs)
+    head = ted.placeholder(result.shape, "float64", name="head")
+    gradients = ted.differentiate(result, inputs, head)
+    arrays = [RNG.normal(size=s) / 4 for s in (*shapes, result.shape)]
+    for array in arrays:
+        if array.ndim == 2 and array.shape[0] == array.shape[1]:
+            array += 2 * np.eye(len(array))
+    given, wanted = nodes([*inputs, head]), nodes([result, *gradients])
+    manifest = manifest_of_system(System(tuple(given), tuple(wanted)))
+    expected = interpreted(given, wanted)(*arrays)
+    for found, want in zip(run_manifest(manifest, arrays), expected, strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-10)
+
+
+def test_running_sums_are_not_launched_step_by_step() -> None:
+    x = ted.placeholder((50, 6), name="x")
+    manifest = manifest_of([x], [ted.cumsum(x, 0)])
+    assert len(manifest.steps) <= 2
+    a = RNG.normal(size=(50, 6)).astype(np.float32)
+    np.testing.assert_allclose(run_manifest(manifest, [a])[0], np.cumsum(a, 0), rtol=0, atol=1e-4)
