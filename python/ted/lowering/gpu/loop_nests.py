@@ -17,6 +17,7 @@ from ted.lowering.gpu.bodies import Work, work_of
 from ted.lowering.gpu.index_ranges import Range, range_of
 from ted.lowering.gpu.launching import launch, only_if
 from ted.lowering.gpu.maps import THREADS, linear_thread
+from ted.lowering.gpu.owners import keep_to_part, parts_of, write_at_data
 from ted.lowering.gpu.points import below, delinearized, plus
 from ted.lowering.gpu.reductions import one_result
 from ted.lowering.gpu.starts import STRUCTURED
@@ -45,19 +46,27 @@ def map_loops(operations: Sequence[ir.Operation]) -> None:
     _hoist_buffers(operations)
     counters = _parallel(operations)
     extents = [c.extent for c in counters]
+    write = write_at_data(operations) if len(_loops_of(operations)) > len(counters) else None
+    parts = parts_of(write, prod(extents)) if write is not None else 1
+    extents = [parts, *extents]
     total = prod(extents)
-    threads = min(THREADS, max(WARP, -(-total // WARP) * WARP)) if counters else 1
+    threads = min(THREADS, max(WARP, -(-total // WARP) * WARP)) if total > 1 else 1
     blocks = -(-total // threads)
     with launch(blocks, threads) as kernel:
         item = linear_thread(kernel)
         with only_if(None if total == blocks * threads else below(item, total)):
-            values = [
-                plus(v, c.range[0])
-                for v, c in zip(delinearized(item, extents), counters, strict=True)
-            ]
+            part, *numbers = delinearized(item, extents)
+            values = [plus(v, c.range[0]) for v, c in zip(numbers, counters, strict=True)]
             copies = _expanded(_copied(operations))
+            shared = write_at_data(copies) if parts > 1 else None
+            if shared is not None:
+                keep_to_part(shared, part, parts)
             for counter, value in zip(_parallel_loops(copies, len(counters)), values, strict=True):
                 _inline(counter, value)
+
+
+def _loops_of(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
+    return [loop for op in operations for loop in found_inside(op, "scf.for")]
 
 
 def _parallel(operations: Sequence[ir.Operation]) -> list[_Counter]:

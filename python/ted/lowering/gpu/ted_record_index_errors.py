@@ -42,6 +42,17 @@ class TedRecordIndexErrors:
             module.operation.attributes[CHECKS] = _table(module, checks)
 
 
+def error_flag(op: ir.Operation) -> ir.Value | None:
+    """The error flag of the function that an operation is in."""
+    parent = op.parent
+    while parent is not None and parent.operation.name != "func.func":
+        parent = parent.operation.parent
+    if parent is None or ERRORS not in parent.operation.attributes:
+        return None
+    position = ir.IntegerAttr(parent.operation.attributes[ERRORS]).value
+    return parent.operation.regions[0].blocks[0].arguments[position]
+
+
 def _is_report(call: ir.Operation) -> bool:
     return ir.FlatSymbolRefAttr(call.attributes["callee"]).value == ERROR_FUNCTION
 

@@ -1,0 +1,91 @@
+"""Writes at data -> owners: threads that have a part of the result each, and look at every write.
+
+Before: one thread adds `g[i]` to `out[index[i]]` for all i, one after the other
+After: thread s looks at all i in the same order, and adds where `index[i]` is in its part
+
+No two threads write one element, and each element gets its terms in the order of the program: no
+atomics, and the same bits in every run. Reading indices many times costs less than waiting for
+memory once for each of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ted.lowering.gpu.points import times
+from ted.lowering.gpu.ted_record_index_errors import error_flag
+from ted.mlir import arith, ir, scf
+from ted.schedules.emit import constant
+from ted.schedules.memory_roots import root
+from ted.schedules.walking import defining, operations
+
+BUSY = 1 << 14  # threads, those of other dims included
+MOST_PARTS = 256
+
+
+@dataclass(frozen=True)
+class Write:
+    """The one place that writes at data: its block, the index, and how many values that has."""
+
+    block: ir.Block
+    index: ir.Value
+    extent: int
+
+
+def write_at_data(nest: Sequence[ir.Operation]) -> Write | None:
+    """The write of a nest that owners can share; None if there is none, or it has another form."""
+    flag = error_flag(nest[0])
+    found = [s for op in nest for s in operations(op, "memref.store")]
+    stores = [s for s in found if s.operands[1] != flag]
+    if len(stores) != 1:
+        return None
+    store = stores[0]
+    target, place = store.operands[1], list(store.operands)[2:]
+    loads = [
+        load
+        for op in nest
+        for load in operations(op, "memref.load")
+        if root(load.operands[0]) == root(target)
+    ]
+    alike = all(x.block == store.block and list(x.operands)[1:] == place for x in loads)
+    around = store.parent
+    if not alike or around is None or around.operation.name != "scf.if":
+        return None
+    if len(around.operation.results):
+        return None
+    for index, extent in zip(place, ir.MemRefType(target.type).shape, strict=True):
+        owner = defining(index)
+        outside = owner is not None and owner.block != store.block
+        if outside and _is_data(index):
+            return Write(store.block, index, extent)
+    return None
+
+
+def _is_data(value: ir.Value) -> bool:
+    """Whether a value comes from memory."""
+    op = defining(value)
+    if op is None:
+        return False
+    return op.name == "memref.load" or any(_is_data(o) for o in op.operands)
+
+
+def parts_of(write: Write, threads: int) -> int:
+    """Into how many parts the result is cut, where other dims have so many threads already."""
+    return max(1, min(write.extent, MOST_PARTS, BUSY // max(threads, 1)))
+
+
+def keep_to_part(write: Write, part: ir.Value, parts: int) -> None:
+    """Let the write happen only where the index lies in the part."""
+    length = -(-write.extent // parts)
+    *body, end = [o.operation for o in write.block.operations]
+    with ir.InsertionPoint(body[0]), body[0].location:
+        first = times(part, length)
+        distance = arith.SubIOp(write.index, first).result
+        own = arith.CmpIOp(arith.CmpIPredicate.ult, distance, constant(length)).result
+        branch = scf.IfOp(own)
+        with ir.InsertionPoint(branch.then_block):
+            inner = scf.YieldOp([]).operation
+    for op in body:
+        op.move_before(inner)
+    assert end.name == "scf.yield", "the block of a condition"
