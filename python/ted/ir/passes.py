@@ -111,6 +111,10 @@ PASSES: dict[str, Row] = {
         "ted.lowering.gpu", "move sums over rows behind the loops over these rows"
     ),
     "ted-merge-sums": Row("ted.lowering.gpu", "sum over the same points in one operation"),
+    "ted-settle-donations": Row(
+        "ted.lowering.gpu",
+        "let results that may be in an input's memory not overwrite what is read",
+    ),
     "ted-record-index-errors": Row(
         "ted.lowering.gpu", "record bad indices in memory that the host looks at"
     ),
