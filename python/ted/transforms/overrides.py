@@ -27,11 +27,14 @@ def override_of(node: Tensor) -> Override | None:
 
 
 def substituted(nodes: Sequence[Tensor], mapping: Mapping[Tensor, Tensor]) -> tuple[Tensor, ...]:
-    """The nodes as functions of `mapping[t]` instead of t, with their overrides."""
+    """The nodes as functions of `mapping[t]` instead of t, with their overrides.
+
+    What stands in `mapping` keeps the override that it has, or none: it may be a variable.
+    """
     system, became = rewrite_system(
         System((), tuple(nodes)), lambda t, equations: mapping.get(t, equations)
     )
-    carry(became)
+    carry({old: new for old, new in became.items() if old not in mapping}, mapping)
     return system.outputs
 
 

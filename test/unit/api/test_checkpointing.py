@@ -59,6 +59,23 @@ def test_checkpoints_nest_and_have_higher_derivatives() -> None:
     check_grads(outer, args, order=2)
 
 
+@pytest.mark.parametrize("inner", [ted.checkpoint, lambda f: f], ids=["nested", "once"])
+def test_checkpoints_after_each_other_share_what_they_capture(inner: Callable[..., Any]) -> None:
+    def loss(h: Any, w: Any) -> Any:
+        def step(h: Tensor) -> tuple[Tensor, Tensor]:
+            new = h * w
+            return new, new * new
+
+        segment = ted.checkpoint(lambda h: inner(step)(h))
+        h, _ = segment(h)
+        h, y = segment(h)
+        return h + y
+
+    # h w^2 + h^2 w^4
+    found = ted.grad(loss, (0, 1))(np.array(2.0), np.array(3.0))
+    assert [float(g) for g in found] == [9 + 4 * 81, 12 + 16 * 27]
+
+
 def test_a_checkpointed_function_runs_on_arrays() -> None:
     f = ted.checkpoint(lambda x: {"double": x * 2, "square": x * x})
     found = f(np.arange(3, dtype="f4"))
