@@ -37,7 +37,7 @@ def write_at_data(nest: Sequence[ir.Operation]) -> Write | None:
     """The write of a nest that owners can share; None if there is none, or it has another form."""
     flag = error_flag(nest[0])
     found = [s for op in nest for s in operations(op, "memref.store")]
-    stores = [s for s in found if s.operands[1] != flag]
+    stores = [s for s in found if flag is None or s.operands[1] != flag]
     if len(stores) != 1:
         return None
     store = stores[0]
