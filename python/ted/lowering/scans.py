@@ -89,7 +89,7 @@ class _Scan:
             if equation is not None and equation.begins:
                 self._begin(equation.target, time, known)
             copy = op.clone().operation
-            _use_states(copy, known)
+            use_states(copy, known)
             if equation is None:
                 known.update(zip(op.results, copy.results, strict=True))
                 continue
@@ -99,6 +99,8 @@ class _Scan:
             known.update(self._latest(op, results))
             copy.erase()
         finals = [known[self.body.end.operands[k]] for k in self.carried]
+        if isinstance(time, StaticTime):
+            return finals
         return [
             in_place(self.windows[k], final, state) if k in self.windows else final
             for k, final, state in zip(self.carried, finals, states, strict=True)
@@ -130,7 +132,7 @@ class _Scan:
         return emit_step(piece, clock, time, used, equation.target in self.windows)
 
 
-def _use_states(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
+def use_states(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
     """Let a copied op, and what is inside it, use the current states."""
     for k, operand in enumerate(op.operands):
         if operand in known:
@@ -138,4 +140,4 @@ def _use_states(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
     for region in op.regions:
         for block in region.blocks:
             for inner in block.operations:
-                _use_states(inner.operation, known)
+                use_states(inner.operation, known)

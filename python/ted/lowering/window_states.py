@@ -32,12 +32,30 @@ def next_slice(window: Window, state: ir.Value | None, init: ir.Value, time: Tim
 
 
 def in_place(window: Window, final: ir.Value, state: ir.Value) -> ir.Value:
-    """The window after a step, in the memory of the one before it."""
+    """The window after a step of a loop, in the memory of the one before it.
+
+    By then nothing reads the old one any more, except a slice that was only copied from it: such a
+    copy may become one with its source, and is made again.
+    """
     if window.size > 1:
         return final
+    if _is_copied(final):
+        final = bufferization.AllocTensorOp(final.type, [], copy=final).result
     result = bufferization.MaterializeInDestinationOp(final.type, final, state).result
     assert result is not None, "into a tensor, which the operation gives back"
     return result
+
+
+def _is_copied(value: ir.Value) -> bool:
+    """Whether a value may be that of another tensor: made by nothing, or by a copy."""
+    op = defining(value)
+    if op is None or op.name.startswith("tensor."):
+        reshape = op is not None and op.name in ("tensor.expand_shape", "tensor.collapse_shape")
+        return not reshape or _is_copied(op.operands[0])
+    if op.name != "linalg.generic":
+        return False
+    body = op.regions[0].blocks[0]
+    return defining(body.operations[len(body.operations) - 1].operands[0]) is None
 
 
 def _start(window: Window, init: ir.Value, time: Time) -> ir.Value | None:

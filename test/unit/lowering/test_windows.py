@@ -153,6 +153,37 @@ def _histories(function) -> list[str]:
     return [kinds for kinds in loops if f"{STEPS}x" in kinds]
 
 
+def exchanged(x, w):
+    """Carries that only change places, read after the steps too."""
+    start = (x[0], x[0] * 2, x[0] * 3)
+    (a, b, c), d = ted.scan(lambda h, row: ((h[1], h[2], h[0]), ted.sin(h[0]) + row), start, x)
+    return (a @ w + b) * ted.sum(d, axis=0) - c
+
+
+def read_beside(x, w):
+    """The states before each step, and the last one, multiplied by the same matrix."""
+    last, before = ted.scan(lambda h, row: (ted.tanh(h @ w + row), h), x[0], x)
+    return last @ w + before[len(x) - 1] @ w
+
+
+def twice(x, w):
+    step = ted.checkpoint(lambda h, row: (ted.tanh(h @ w + row), h * h))
+    middle, squares = ted.scan(step, x[0], x)
+    return ted.scan(step, middle, x + ted.sum(squares, axis=0))[0]
+
+
+@pytest.mark.parametrize("function", [exchanged, read_beside, twice], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("steps", [1, 2, 3, 6])
+def test_scans_of_few_steps_give_what_the_interpreter_gives(function, steps) -> None:
+    x, w = ted.placeholder((steps, 3), "float64"), ted.placeholder((3, 3), "float64")
+    result = function(x, w)
+    outputs = [result, *ted.differentiate(ted.sum(result**2), [x, w])]
+    arrays = [RNG.normal(size=(steps, 3)), RNG.normal(size=(3, 3))]
+    found = ted.compile([x, w], outputs)(*arrays)
+    for one, other in zip(found, interpreted([x, w], outputs)(*arrays), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
 def test_a_wave_keeps_three_slices_and_a_scan_one() -> None:
     for function, slices in ((last_wave, 3), (carries, 1)):
         inputs, outputs = program(function, gradient=False)
