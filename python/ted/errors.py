@@ -7,7 +7,10 @@ way out.  Nothing else escapes the public functions; `assert` guards ted's own i
 from __future__ import annotations
 
 import os
+import sys
 from dataclasses import dataclass
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 
 
 @dataclass(frozen=True)
@@ -20,6 +23,17 @@ class SourceLocation:
 
     def __str__(self) -> str:
         return f"{os.path.basename(self.file)}:{self.line}"
+
+
+def user_location() -> SourceLocation | None:
+    """The user's current line: the first frame whose file is not part of ted."""
+    frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if not file.startswith(_PACKAGE):
+            return SourceLocation(file, frame.f_lineno)
+        frame = frame.f_back
+    return None
 
 
 class TedError(Exception):

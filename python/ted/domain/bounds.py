@@ -23,7 +23,7 @@ class Witness(NamedTuple):
     dim: int
     value: int
     sizes: tuple[tuple[str, int], ...] = ()
-    """Parameters, by name, at which that happens."""
+    """Sizes, as users write them, at which that happens."""
 
 
 def out_of_bounds_witness(
@@ -46,7 +46,7 @@ def out_of_bounds_witness(
             point = _first_point(bad)
             assert point is not None, "a set that is not empty has a point"
             reached = value_at(parameters.value_at(value, at), point)
-            found.append(Witness(point, dim, reached, tuple(at.items())))
+            found.append(Witness(point, dim, reached, parameters.sizes_at(at)))
     return min(found, default=None)
 
 

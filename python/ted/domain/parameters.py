@@ -20,18 +20,26 @@ import islpy as isl
 
 from ted.domain import affine, conversion, sets
 from ted.domain.affine import Aff, Floor
-from ted.domain.sizes import LARGEST, Extent, Monomial, Quotient, Size, Symbol, is_symbolic
+from ted.domain.size_factors import Factor, Monomial, Quotient, Symbol
+from ted.domain.sizes import LARGEST, Extent, Size, is_symbolic
 
 _monomials: dict[str, Monomial] = {}
 
 
 def parameter(monomial: Monomial) -> str:
     """The name of the parameter for a size or a product of sizes; always the same one."""
-    name = "_x_".join(re.sub(r"\W+", "_", str(factor)).strip("_") for factor in monomial)
-    name += f"_by_{unit(monomial)}" if unit(monomial) > 1 else ""
+    name = "_x_".join(map(_word, monomial))
     while _monomials.setdefault(name, monomial) != monomial:
-        name += "_"  # sizes of one name that promise different things
+        name += "_"  # floors of sizes of one name that promise different things
     return name
+
+
+def _word(factor: Factor) -> str:
+    """A factor as a name; what a size promises is part of it."""
+    if isinstance(factor, Quotient):
+        return re.sub(r"\W+", "_", str(factor)).strip("_")
+    least = f"_from_{factor.minimum}" if factor.minimum != 1 else ""
+    return factor.name + least + (f"_by_{factor.multiple_of}" if factor.multiple_of > 1 else "")
 
 
 def monomial_of(name: str) -> Monomial:
@@ -136,6 +144,14 @@ def somewhere(points: isl.Set) -> tuple[isl.Set, dict[str, int]]:
         name: sets.to_int(place.get_coordinate_val(sets.PARAM, k)) for k, name in enumerate(names)
     }
     return _fixed(points, values), values
+
+
+def sizes_at(values: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """Sizes, and products of sizes, as users write them, with what they are at parameters."""
+    return tuple(
+        (str(Size(((1, monomial_of(name)),))), value * unit(monomial_of(name)))
+        for name, value in values.items()
+    )
 
 
 def value_at(value: isl.PwAff, values: Mapping[str, int]) -> isl.PwAff:

@@ -9,52 +9,28 @@ the sizes (`min`), and refused where that does not decide it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import numbers as abstract
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
-from ted.errors import DomainError
+from ted.domain.size_factors import (
+    Coefficient,
+    Factor,
+    Monomial,
+    Quotient,
+    Symbol,
+    multiple_of,
+    order_of,
+    ratio_of,
+    step_of,
+    text_of,
+)
+from ted.domain.size_ranges import Bound, range_of
+from ted.errors import DomainError, user_location
 
-
-@dataclass(frozen=True)
-class Symbol:
-    """A size by name: a multiple of `multiple_of` that is at least `minimum`."""
-
-    name: str
-    minimum: int = 1
-    multiple_of: int = 1
-
-    @property
-    def least_unit(self) -> int:
-        """The least value of the size divided by `multiple_of`."""
-        return -(-self.minimum // self.multiple_of)
-
-    def refusal(self, value: int) -> str | None:
-        """Why the size cannot have a value, or None when it can."""
-        if value < self.minimum:
-            return f"must be at least {self.minimum}"
-        return f"must be a multiple of {self.multiple_of}" if value % self.multiple_of else None
-
-    def __str__(self) -> str:
-        return self.name
-
-
-@dataclass(frozen=True)
-class Quotient:
-    """`inner // divisor`, rounded down; the divisor is at least 2."""
-
-    inner: Size
-    divisor: int
-
-    def __str__(self) -> str:
-        return f"{_atom(self.inner)}//{self.divisor}"
-
-
-Factor: TypeAlias = "Symbol | Quotient"
-Monomial: TypeAlias = "tuple[Factor, ...]"
-Coefficient: TypeAlias = "int | Fraction"
 Extent: TypeAlias = "int | Size"
 
 LARGEST = 2**40
@@ -74,62 +50,113 @@ class Size:
     terms: tuple[tuple[Coefficient, Monomial], ...]
     const: int = 0
 
-    def __add__(self, other: object) -> Extent:
-        if isinstance(other, int):
-            return _collect(self.terms, self.const + other)
-        if not isinstance(other, Size):
+    def __add__(self, other: Any) -> Extent:
+        added = _operand(self, "+", other)
+        if added is None:
             return NotImplemented
-        return _collect((*self.terms, *other.terms), self.const + other.const)
+        if isinstance(added, int):
+            return _collect(self.terms, self.const + added)
+        return _collect((*self.terms, *added.terms), self.const + added.const)
 
-    def __radd__(self, other: int) -> Extent:
-        return self + other
+    __radd__ = __add__
 
     def __neg__(self) -> Extent:
         return self * -1
 
-    def __sub__(self, other: object) -> Extent:
-        return self + -other if isinstance(other, (int, Size)) else NotImplemented
+    def __pos__(self) -> Extent:
+        return self
 
-    def __rsub__(self, other: int) -> Extent:
-        return -self + other
+    def __abs__(self) -> Extent:
+        return self if self >= 0 else -self
 
-    def __mul__(self, other: object) -> Extent:
-        if isinstance(other, int):
-            return _collect(((c * other, m) for c, m in self.terms), self.const * other)
-        if not isinstance(other, Size):
+    def __sub__(self, other: Any) -> Extent:
+        taken = _operand(self, "-", other)
+        return NotImplemented if taken is None else self + -taken
+
+    def __rsub__(self, other: Any) -> Extent:
+        start = _operand(self, "-", other)
+        return NotImplemented if start is None else -self + start
+
+    def __mul__(self, other: Any) -> Extent:
+        factor = _operand(self, "*", other)
+        if factor is None:
             return NotImplemented
-        return _product(self, other)
+        if isinstance(factor, int):
+            return _collect(((c * factor, m) for c, m in self.terms), self.const * factor)
+        return _product(self, factor)
 
-    def __rmul__(self, other: int) -> Extent:
-        return self * other
+    __rmul__ = __mul__
 
-    def __floordiv__(self, divisor: object) -> Extent:
-        if not isinstance(divisor, int) or divisor <= 0:
-            raise DomainError(f"size: division by a positive integer, got {self} // {divisor}")
-        return _floor(self, divisor)
+    def __pow__(self, exponent: Any) -> Extent:
+        times = _operand(self, "**", exponent)
+        if times is None:
+            return NotImplemented
+        if not isinstance(times, int) or times < 0:
+            _refuse("the exponent of a size must be an integer from 0 on", self, "**", exponent)
+        return math.prod([self] * times)
 
-    def __mod__(self, divisor: object) -> Extent:
-        if not isinstance(divisor, int):
-            raise DomainError(f"size: division by a positive integer, got {self} % {divisor}")
-        return self - (self // divisor) * divisor
+    def __floordiv__(self, divisor: Any) -> Extent:
+        by = _operand(self, "//", divisor)
+        if by is None:
+            return NotImplemented
+        if not isinstance(by, int) or by <= 0:
+            _refuse(_DIVISION, self, "//", divisor)
+        return _floor(self, by)
+
+    def __mod__(self, divisor: Any) -> Extent:
+        by = _operand(self, "%", divisor)
+        if by is None:
+            return NotImplemented
+        if not isinstance(by, int) or by <= 0:
+            _refuse(_DIVISION, self, "%", divisor)
+        return self - (self // by) * by
+
+    def __divmod__(self, divisor: Any) -> tuple[Extent, Extent]:
+        return self // divisor, self % divisor
+
+    def __truediv__(self, other: Any) -> Any:
+        return _not_exact(self, other, self, "/", other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _not_exact(self, other, other, "/", self)
+
+    def __rfloordiv__(self, other: Any) -> NoReturn:
+        return _refuse(_DIVISION, other, "//", self)
+
+    def __rmod__(self, other: Any) -> NoReturn:
+        return _refuse(_DIVISION, other, "%", self)
+
+    def __rpow__(self, other: Any) -> NoReturn:
+        return _refuse("the exponent must be a number", other, "**", self)
+
+    def __index__(self) -> NoReturn:
+        raise DomainError(
+            f"size: a number is needed here, and a size has one only when a function is called, "
+            f"got {self}; use it in shapes, subscripts, slices and values",
+            user_location(),
+        )
+
+    __int__ = __float__ = __index__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Size) and self._key == other._key
+        if isinstance(other, Size):
+            return self._key == other._key
+        return False if isinstance(other, abstract.Number) else NotImplemented
 
     def __hash__(self) -> int:
         return hash(self._key)
 
-    def __lt__(self, other: Extent) -> bool:
-        return _decided(other - self, lambda gap: gap >= 1, lambda gap: gap <= 0, self, "<", other)
+    def __lt__(self, other: Any) -> bool:
+        return _compared(self, "<", other)
 
-    def __le__(self, other: Extent) -> bool:
-        return _decided(other - self, lambda gap: gap >= 0, lambda gap: gap < 0, self, "<=", other)
+    def __le__(self, other: Any) -> bool:
+        return _compared(self, "<=", other)
 
-    def __gt__(self, other: Extent) -> bool:
-        return _decided(self - other, lambda gap: gap >= 1, lambda gap: gap <= 0, self, ">", other)
+    def __gt__(self, other: Any) -> bool:
+        return _compared(self, ">", other)
 
-    def __ge__(self, other: Extent) -> bool:
-        return _decided(self - other, lambda gap: gap >= 0, lambda gap: gap < 0, self, ">=", other)
+    def __ge__(self, other: Any) -> bool:
+        return _compared(self, ">=", other)
 
     def __bool__(self) -> bool:
         return self > 0
@@ -157,16 +184,9 @@ class Size:
         )
 
     @cached_property
-    def range(self) -> tuple[float, float]:
+    def range(self) -> tuple[Bound, Bound]:
         """A lower and an upper bound over all values of the sizes; possibly infinite."""
-        ends: list[list[Fraction | float]] = [[], []]
-        for unknowns, coefficient in _expanded(self).items():
-            most = math.prod(u.most for u in unknowns)
-            grown = coefficient * (most if math.isinf(most) else int(most)) if coefficient else 0
-            both = (0, grown) if unknowns else (coefficient, coefficient)
-            ends[0].append(min(both))
-            ends[1].append(max(both))
-        return _total(ends[0], math.ceil), _total(ends[1], math.floor)
+        return range_of(self)
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The value for given sizes, by name."""
@@ -176,13 +196,7 @@ class Size:
         return int(total)
 
     def __str__(self) -> str:
-        text = ""
-        for coefficient, monomial in self.terms:
-            sign = (" - " if text else "-") if coefficient < 0 else (" + " if text else "")
-            text += sign + _term_text(Fraction(abs(coefficient)), monomial)
-        if self.const:
-            text += f" {'-' if self.const < 0 else '+'} {abs(self.const)}"
-        return text
+        return text_of(self.terms, self.const)
 
     __repr__ = __str__
 
@@ -265,14 +279,10 @@ def _collect(terms: Iterable[tuple[Coefficient, Monomial]], const: int) -> Exten
     totals: dict[Monomial, Coefficient] = {}
     for coefficient, monomial in terms:
         totals[monomial] = totals.get(monomial, 0) + coefficient
-    kept = [(_ratio(c, 1), m) for m, c in totals.items() if c]
+    kept = [(ratio_of(c, 1), m) for m, c in totals.items() if c]
     if not kept:
         return const
-    return Size(tuple(sorted(kept, key=lambda item: _order(item[1]))), const)
-
-
-def _order(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
-    return (-len(monomial), tuple(map(str, monomial)))
+    return Size(tuple(sorted(kept, key=lambda item: order_of(item[1]))), const)
 
 
 def _product(a: Size, b: Size) -> Extent:
@@ -285,101 +295,44 @@ def _product(a: Size, b: Size) -> Extent:
 
 
 def _floor(value: Size, divisor: int) -> Extent:
-    """What the divisor divides for certain leaves the floor, common factors cancel."""
-    outside = [(_ratio(c, divisor), m) for c, m in value.terms if _divides(divisor, c, m)]
-    inside = [(c, m) for c, m in value.terms if not _divides(divisor, c, m)]
-    carried, rest = divmod(value.const, divisor)
-    whole = _collect(outside, carried)
-    if not inside:
-        return whole
-    common = math.gcd(divisor, *(_step(c, m) for c, m in inside))
-    inner = _collect([(_ratio(c, common), m) for c, m in inside], rest // common)
-    assert isinstance(inner, Size), "terms that a division keeps do not vanish by it"
-    divisor //= common
-    match inner.terms:
-        case ((1, (Quotient(nested, steps),)),) if not inner.const:
-            return whole + _floor(nested, steps * divisor)
-        case _:
-            return whole + Size(((1, (Quotient(inner, divisor),)),))
+    """What the divisor divides for certain leaves the floor, common factors cancel.
 
-
-def _divides(divisor: int, coefficient: Coefficient, monomial: Monomial) -> bool:
-    return _step(coefficient, monomial) % divisor == 0
-
-
-def _step(coefficient: Coefficient, monomial: Monomial) -> int:
-    """What a term is certainly a multiple of."""
-    step = coefficient * _multiple(monomial)
-    return int(step)
-
-
-def _ratio(coefficient: Coefficient, divisor: int) -> Coefficient:
-    ratio = Fraction(coefficient, divisor)
-    return ratio.numerator if ratio.denominator == 1 else ratio
-
-
-def _multiple(monomial: Monomial) -> int:
-    return math.prod(f.multiple_of for f in monomial if isinstance(f, Symbol))
-
-
-# ---- ranges --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, order=True)
-class _Unknown:
-    """A number from 0 to `most`: what a size exceeds its minimum by, or the rest of a division."""
-
-    name: str
-    most: float
-
-
-_Polynomial: TypeAlias = "dict[tuple[_Unknown, ...], Fraction]"
-
-
-def _expanded(extent: Extent) -> _Polynomial:
-    """An extent over unknowns that are not negative: `n - 1` is `n'` where n is at least 1.
-
-    A quotient is `(inner - rest) / divisor`, so that terms cancel across floors.
+    `5*n // 2` is `2*n + n//2`, and the first term in a floor is positive: `-n // 2` is
+    `-((n + 1)//2)`.
     """
-    if isinstance(extent, int):
-        return {(): Fraction(extent)}
-    total: _Polynomial = {(): Fraction(extent.const)}
-    for coefficient, monomial in extent.terms:
-        product: _Polynomial = {(): Fraction(coefficient)}
-        for factor in monomial:
-            product = _multiplied(product, _expanded_factor(factor))
-        for unknowns, value in product.items():
-            total[unknowns] = total.get(unknowns, Fraction()) + value
-    return total
+    outside: list[tuple[Coefficient, Monomial]] = []
+    inside: list[tuple[Coefficient, Monomial]] = []
+    for coefficient, monomial in value.terms:
+        step = step_of(coefficient, monomial)
+        rest = step % divisor if step > 0 else -(-step % divisor)
+        multiple = multiple_of(monomial)
+        outside.append((ratio_of((step - rest) // divisor, multiple), monomial))
+        inside.append((ratio_of(rest, multiple), monomial))
+    carried, const = divmod(value.const, divisor)
+    whole = _collect(outside, carried)
+    kept = _collect(inside, 0)
+    if isinstance(kept, int):
+        return whole
+    common = math.gcd(divisor, *(step_of(c, m) for c, m in kept.terms))
+    scaled = _collect([(ratio_of(c, common), m) for c, m in kept.terms], const // common)
+    assert isinstance(scaled, Size), "terms that a division keeps do not vanish by it"
+    return whole + _proper(scaled, divisor // common)
 
 
-def _expanded_factor(factor: Factor) -> _Polynomial:
-    if isinstance(factor, Symbol):
-        least = Fraction(factor.least_unit * factor.multiple_of)
-        excess = _Unknown(factor.name, math.inf)
-        return {(): least, (excess,): Fraction(factor.multiple_of)}
-    rest = _Unknown(str(factor), float(factor.divisor - 1))
-    found = {unknowns: c / factor.divisor for unknowns, c in _expanded(factor.inner).items()}
-    return {**found, (rest,): Fraction(-1, factor.divisor)}
+def _proper(inner: Size, divisor: int) -> Extent:
+    """A floor of terms without common factors: of a positive first term, and of no sole floor."""
+    if inner.terms[0][0] < 0:
+        turned = (divisor - 1) - inner
+        assert isinstance(turned, Size), "a size with its sign turned stays one"
+        return -_proper(turned, divisor)
+    match inner.terms:
+        case ((1, (Quotient(nested, steps),)),):
+            return (nested + inner.const * steps) // (steps * divisor)
+        case _:
+            return Size(((1, (Quotient(inner, divisor),)),))
 
 
-def _total(ends: Sequence[Fraction | float], rounded: Callable[[Fraction], int]) -> float:
-    """The sum of the ends of ranges: infinite if one is, else rounded into the range."""
-    infinite = [end for end in ends if math.isinf(end)]
-    finite = [Fraction(end) for end in ends if not math.isinf(end)]
-    return float(infinite[0]) if infinite else float(rounded(sum(finite, Fraction())))
-
-
-def _multiplied(a: _Polynomial, b: _Polynomial) -> _Polynomial:
-    result: _Polynomial = {}
-    for left, x in a.items():
-        for right, y in b.items():
-            unknowns = tuple(sorted((*left, *right)))
-            result[unknowns] = result.get(unknowns, Fraction()) + x * y
-    return result
-
-
-# ---- values and texts ----------------------------------------------------------------------------
+# ---- operands and values -------------------------------------------------------------------------
 
 
 def _factor_value(factor: Factor, values: Mapping[str, int]) -> int:
@@ -390,39 +343,59 @@ def _factor_value(factor: Factor, values: Mapping[str, int]) -> int:
     return values[factor.name]
 
 
-def _decided(
-    gap: Extent,
-    yes: Callable[[float], bool],
-    no: Callable[[float], bool],
-    left: Extent,
-    relation: str,
-    right: Extent,
-) -> bool:
-    """The truth of a comparison by the range of `right - left`.
+_DIVISION = "the divisor must be a positive integer"
 
-    Raises: DomainError where the sizes' minima do not decide it.
+
+def _operand(size: Size, sign: str, other: Any) -> Extent | None:
+    """The other operand as an extent; None for what has operators of its own.
+
+    Raises: DomainError for a float.
     """
-    low, high = (float(gap), float(gap)) if isinstance(gap, int) else gap.range
-    if yes(low):
-        return True
-    if no(high):
-        return False
-    known = ", ".join(f"{s.name} >= {s.minimum}" for s in symbols_of([left, right]))
+    if isinstance(other, (int, Size)):
+        return other
+    if isinstance(other, abstract.Integral):
+        return int(other)
+    return _not_exact(size, other, size, sign, other)
+
+
+def _not_exact(size: Size, other: Any, left: Any, sign: str, right: Any) -> Any:
+    """None for what has operators of its own: a tensor, a scalar."""
+    if not isinstance(other, (abstract.Real, Size)):
+        return NotImplemented if sign == "/" else None
+    return _refuse("beside integers and sizes a size takes + - *, // and %", left, sign, right)
+
+
+def _refuse(rule: str, left: Any, sign: str, right: Any) -> NoReturn:
     raise DomainError(
-        f"size: a comparison must follow from what is known of the sizes ({known}), "
-        f"got {left} {relation} {right}; promise more by ted.size(..., min=)"
+        f"size: {rule}, got {left} {sign} {right}; in a value write ted.cast(size, 'float64')",
+        user_location(),
     )
 
 
-def _term_text(coefficient: Fraction, monomial: Monomial) -> str:
-    alone = len(monomial) == 1 and coefficient == 1
-    name = "*".join(str(f) if alone or isinstance(f, Symbol) else f"({f})" for f in monomial)
-    if coefficient.denominator > 1:
-        name = f"{name}//{coefficient.denominator}"
-        return name if coefficient.numerator == 1 else f"{coefficient.numerator}*({name})"
-    return name if coefficient == 1 else f"{coefficient}*{name}"
+def _way_out(one: Extent, other: Extent) -> str:
+    if len(symbols_of([one, other])) == 1:
+        return "promise more by ted.size(..., min=)"
+    return "promise more by ted.size(..., min=), or state one size by another, as in n = m + k"
 
 
-def _atom(value: Size) -> str:
-    alone = len(value.terms) == 1 and not value.const and value.terms[0][0] == 1
-    return str(value) if alone and len(value.terms[0][1]) == 1 else f"({value})"
+def _compared(size: Size, relation: str, other: Any) -> bool:
+    """The truth of a comparison by the range of the difference.
+
+    Raises: DomainError where the sizes' minima do not decide it.
+    """
+    right = _operand(size, relation, other)
+    if right is None:
+        return NotImplemented
+    gap = size - right if relation[0] == ">" else right - size
+    least = 0 if relation.endswith("=") else 1
+    low, high = (gap, gap) if isinstance(gap, int) else gap.range
+    if low >= least:
+        return True
+    if high < least:
+        return False
+    known = ", ".join(f"{s.name} >= {s.minimum}" for s in symbols_of([size, right]))
+    raise DomainError(
+        f"size: a comparison must follow from what is known of the sizes ({known}), "
+        f"got {size} {relation} {other}; {_way_out(size, right)}",
+        user_location(),
+    )

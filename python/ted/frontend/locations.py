@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from typing import NoReturn
 
-from ted.errors import FrontendError, SourceLocation
+from ted.errors import FrontendError
+from ted.errors import user_location as here
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
-
-def here() -> SourceLocation | None:
-    """The user's current line: the first frame whose file is not part of ted."""
-    frame = sys._getframe(1)
-    while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE):
-            return SourceLocation(file, frame.f_lineno)
-        frame = frame.f_back
-    return None
+__all__ = ["fail", "here"]
 
 
 def fail(message: str) -> NoReturn:

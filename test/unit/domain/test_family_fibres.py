@@ -12,7 +12,7 @@ from ted.domain.fibres import solve_fibres
 from ted.domain.sizes import Extent, Symbol, evaluate, symbolic
 
 n, m = symbolic(Symbol("n")), symbolic(Symbol("m", 4, 4))
-UNITS = {"n": "n", "m_by_4": "m"}  # isl parameter -> size
+UNITS = {"n": "n", "m_from_4_by_4": "m"}  # isl parameter -> size
 
 CASES: dict[str, tuple[Sequence[Extent], list[str]]] = {
     "overlapping windows": ([n - 2, 3], ["{[i,k]->[i+k]}"]),
@@ -64,7 +64,7 @@ def test_pieces_hold_every_point_once_at_every_size(name: str) -> None:
     pieces = solve_fibres(domain, functions)
     for size_n, size_m in itertools.product((1, 2, 3, 5, 8), (4, 8)):
         sizes = {"n": size_n, "m": size_m}
-        units = {"n": size_n, "m_by_4": size_m // 4}
+        units = {"n": size_n, "m_from_4_by_4": size_m // 4}
         fixed = [parameters.value_at(f, units) for f in functions]
         own = [evaluate(e, sizes) for e in extents]
         expected = []

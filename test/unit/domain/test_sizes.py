@@ -2,7 +2,9 @@
 
 import itertools
 import random
+from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from ted.domain.sizes import Size, Symbol, divided, evaluate, surely_at_most, symbolic
@@ -59,7 +61,7 @@ def test_what_does_not_follow_is_refused_with_the_way_out() -> None:
 
 
 def test_a_division_by_a_size_is_refused() -> None:
-    with pytest.raises(DomainError, match="division by a positive integer, got m // n"):
+    with pytest.raises(DomainError, match="the divisor must be a positive integer, got m // n"):
         _ = m // n  # pyright: ignore[reportOperatorIssue]
 
 
@@ -78,3 +80,39 @@ def test_a_size_says_which_values_it_refuses() -> None:
     assert Symbol("m", 4, 4).refusal(2) == "must be at least 4"
     assert Symbol("m", 4, 4).refusal(6) == "must be a multiple of 4"
     assert Symbol("m", 4, 4).refusal(8) is None
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (-(-n // 3), (n + 2) // 3), (5 * n // 2, 2 * n + n // 2), ((n // 2 + 1) // 3, (n + 2) // 6),
+        (n**2, n * n), (abs(n), n), (+n, n), (divmod(m, 4), (m // 4, 0)), (n + np.int64(3), 3 + n),
+        (-n // np.int64(2), -((n + 1) // 2)), (n**0, 1),
+    ],
+)  # fmt: skip
+def test_more_spellings_are_equal(one: object, other: object) -> None:
+    assert one == other
+
+
+def test_numbers_beyond_floats_compare_exactly() -> None:
+    assert n + 10**400 > 10**400
+    assert not surely_at_most(n + 2**60, 2**60 + 2)
+    assert surely_at_most(2**60 + 3, n + 2**60)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: n / 2, r"in a value write ted.cast\(size, 'float64'\) \(test_sizes.py"),
+        (lambda: 2 / n, "got 2 / n"), (lambda: 1.5 * n, r"n \* 1.5"), (lambda: n < 1.5, "n < 1.5"),
+        (lambda: 7 // n, "the divisor must be a positive integer, got 7 // n"),
+        (lambda: 7 % n, "got 7 % n"), (lambda: n // 0, "got n // 0"), (lambda: n % m, "got n % m"),
+        (lambda: 2**n, r"the exponent must be a number, got 2 \*\* n"),
+        (lambda: n**-1, r"got n \*\* -1"), (lambda: range(n), "a number is needed here"),
+        (lambda: [0] * n, "only when a function is called, got n"), (lambda: float(n), "got n"),
+        (lambda: n < m, "or state one size by another, as in n = m"),
+    ],
+)  # fmt: skip
+def test_what_a_size_cannot_do_is_refused_at_the_line(wrong: Callable, message: str) -> None:
+    with pytest.raises(DomainError, match=message):
+        wrong()
