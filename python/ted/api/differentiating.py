@@ -8,12 +8,12 @@ from typing import Any, NoReturn, overload
 
 from ted import dialects
 from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
-from ted.errors import DerivativeError
+from ted.errors import DerivativeError, DomainError
 from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Equation, System, topological
 from ted.ir.equations import Tensor as Node
-from ted.ir.specialising import sizes_of, specialise
+from ted.ir.specialising import checked_values, sizes_of, specialise
 from ted.ir.to_ops import to_module
 from ted.transforms.gradient import Gradient
 from ted.transforms.gradient import differentiate as differentiate_nodes
@@ -77,11 +77,12 @@ class DifferentiationResult(Sequence[Tensor]):
         """
         nodes = [o.node for o in self.outputs] + list(self.found.gradients)
         system = System(placeholders(nodes), tuple(nodes), "gradient")
-        names = [symbol.name for symbol in sizes_of(system)]
-        if sorted(sizes) != sorted(names):
-            raise DerivativeError(f"report: one value for each of the sizes {names}, got {sizes}")
+        try:
+            values = checked_values(sizes_of(system), sizes)
+        except DomainError as error:
+            raise DerivativeError(f"report: {error}") from None
         with dialects.session():
-            module = to_module(specialise(system, sizes) if sizes else system)
+            module = to_module(specialise(system, values) if values else system)
             report = report_function(module, "gradient", results=len(self.outputs))
         said = tuple(dict.fromkeys(map(str, self.found.remarks)))
         return replace(report, remarks=said)
@@ -112,7 +113,8 @@ def differentiate(
     one adjoint per dependency, which need not be an operand of t.  `fdiff(out, inp, head)` replaces
     `adjoint_product` as the derivative of every single step.
     Raises: DerivativeError for a missing or ill-shaped head, an integer input or output, an
-    operation without a derivative rule, or an override that does not fit its dependencies.
+    operation without a derivative rule, or an override that does not fit its dependencies or of
+    what no output depends on.
     """
     outputs = _listed(output, "output")
     heads = _heads(outputs, head)
@@ -121,7 +123,7 @@ def differentiate(
     for tensor in (*outputs, *wanted):
         if not tensor.dtype.is_float:
             _fail(f"only float tensors have gradients, got {tensor.name} of {tensor.dtype}", tensor)
-    chosen = user_derivatives(override, fdiff)
+    chosen = user_derivatives(nodes, override, fdiff)
     found = differentiate_nodes(nodes, [t.node for t in wanted], [h.node for h in heads], chosen)
     carry(found.moved)
     unique_names(System(placeholders(nodes), tuple(found.gradients)))

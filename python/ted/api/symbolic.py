@@ -11,9 +11,9 @@ from typing import Any, Generic, NoReturn, TypeVar
 
 from ted import dialects
 from ted.domain.sizes import Size, Symbol, symbols_of
-from ted.errors import CompileError, ExecutionError
+from ted.errors import CompileError, DomainError, ExecutionError
 from ted.ir.equations import System, Tensor
-from ted.ir.specialising import sizes_of, specialise
+from ted.ir.specialising import checked_values, sizes_of, specialise
 from ted.ir.to_ops import to_module
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -46,9 +46,6 @@ class SymbolicFunction(Generic[Function]):
 
         Raises: ExecutionError for a missing, an unknown or an impossible size.
         """
-        names = [symbol.name for symbol in self.sizes]
-        if sorted(sizes) != sorted(names):
-            self._fail(f"specialise: one value for each of the sizes {names}, got {sizes}")
         return self._for(sizes)
 
     def ir(self, stage: str = "ted") -> str:
@@ -70,11 +67,11 @@ class SymbolicFunction(Generic[Function]):
         return getattr(self._latest, "peak_bytes", 0)
 
     def _for(self, values: Mapping[str, int]) -> Function:
-        for symbol in self.sizes:
-            refusal = symbol.refusal(values[symbol.name])
-            if refusal is not None:
-                self._fail(f"size {symbol.name}: {refusal}, got {values[symbol.name]}")
-        key = tuple(values[symbol.name] for symbol in self.sizes)
+        try:
+            values = checked_values(self.sizes, values)
+        except DomainError as error:
+            self._fail(str(error))
+        key = tuple(values.values())
         if key not in self._built:
             self._built[key] = self._build(specialise(self.system, values))
         return self._built[key]

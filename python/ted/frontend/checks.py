@@ -25,6 +25,8 @@ _ALIASES = {
 
 def integer(value: Any, what: str) -> int:
     """A Python or numpy integer, bools excluded."""
+    if isinstance(value, Size):
+        fail(f"{what}: must be a plain integer, got the symbolic size {value}")
     if not isinstance(value, bool):
         try:
             return operator.index(value)

@@ -52,7 +52,7 @@ def concatenate(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
             )
     pieces, offset = [], 0
     for t in tensors:
-        if t.size:
+        if t.size != 0:
             write = [add(dim(k), index(offset if k == along else 0)) for k in range(t.ndim)]
             pieces.append(_piece(t, dtype, write))
         offset += t.shape[along]
@@ -72,7 +72,7 @@ def stack(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
     pieces = [
         _piece(t, dtype, [*dims[:along], index(n), *dims[along:]])
         for n, t in enumerate(tensors)
-        if t.size
+        if t.size != 0
     ]
     shape = (*first.shape[:along], len(tensors), *first.shape[along:])
     return _joined("stack", shape, dtype, pieces)
@@ -122,7 +122,7 @@ def _constant(x: Tensor, shape: tuple[Extent, ...], lows: list[int], value: Any)
         fail(f"pad: the value must be a Python number, got {value!r}")
     fill = constant(value, x.dtype, "pad").attr
     write = [add(dim(k), index(low)) for k, low in enumerate(lows)]
-    pieces = (_piece(x, x.dtype, write),) if x.size else ()
+    pieces = (_piece(x, x.dtype, write),) if x.size != 0 else ()
     return wrap(equations.Tensor("pad", shape, x.dtype, fill, pieces, here()))
 
 
@@ -144,7 +144,7 @@ def _widths(width: Any, rank: int) -> list[tuple[int, int]]:
 
 def _check_source(mode: str, extent: Extent, low: int, high: int, k: int) -> None:
     widest = max(low, high)
-    if widest and extent == 0:
+    if widest and not extent >= 1:
         fail(f"pad: mode {mode} needs an element to repeat, got extent 0 in dim {k}")
     if mode == "reflect" and widest >= extent:
         fail(f"pad: reflect takes widths below the extent, got {widest} in dim {k} of {extent}")

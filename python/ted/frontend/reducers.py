@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ted.domain.sizes import Size
 from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
 from ted.frontend.closing import close_reduction
@@ -145,6 +146,11 @@ class Reducer:
 
     def _tree(self, level: list[Expr], axis: Axis, neutral: list[Expr]) -> list[Expr]:
         """The values combined along one axis, neighbours first."""
+        if isinstance(axis.extent, Size):
+            fail(
+                f"{self.name}: a reducer combines the values of an axis in a tree of known depth, "
+                f"so its extent must be a number, got {axis.extent}; use ted.scan"
+            )
         if axis.extent == 0:
             return neutral
         if any(map(self._is_costly, level)):

@@ -147,4 +147,4 @@ def _symbolic_range(
     first = bound(start, low if step > 0 else high)
     last = bound(stop, high if step > 0 else low)
     span = last - first if step > 0 else first - last
-    return first, (span + (abs(step) - 1)) // abs(step) if span > 0 else 0
+    return first, (span + (abs(step) - 1)) // abs(step) if span >= 0 else 0

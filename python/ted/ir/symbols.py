@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NoReturn
 
 from ted.domain import affine, parameters, sizes
 from ted.domain.affine import Aff
@@ -103,7 +103,13 @@ class Symbols:
         left, right = self.extent(expression.lhs), self.extent(expression.rhs)
         if left is None or right is None:
             return None
-        return _EXTENT[type(expression).__name__](left, right)
+        name = type(expression).__name__
+        if name in _DIVISIONS and not (isinstance(right, int) and right > 0):
+            raise VerifyError(
+                f"function: a size is divided by a positive constant, got {expression} of "
+                f"{[s.name for s in self.sizes]}"
+            )
+        return _EXTENT[name](left, right)
 
     def shape(self, kind: ir.RankedTensorType) -> tuple[Extent, ...]:
         """The shape of a tensor type."""
@@ -142,7 +148,9 @@ _EXTENT: dict[str, Callable[..., Extent]] = {
     "AffineMulExpr": lambda a, b: a * b,
     "AffineFloorDivExpr": lambda a, b: a // b,
     "AffineModExpr": lambda a, b: a % b,
+    "AffineCeilDivExpr": lambda a, b: -(-a // b),
 }
+_DIVISIONS = ("AffineFloorDivExpr", "AffineModExpr", "AffineCeilDivExpr")
 
 
 NONE = Symbols()
@@ -157,19 +165,35 @@ def symbols_of_function(function: ir.Operation) -> Symbols:
         return NONE
     given = function.attributes[ATTRIBUTE]
     rows = list(given) if isinstance(given, ir.ArrayAttr) else [given]
-    return Symbols(tuple(_symbol(row) for row in rows))
+    found = tuple(map(_symbol, rows))
+    names = [symbol.name for symbol in found]
+    if len(set(names)) < len(names):
+        raise VerifyError(f"function: {ATTRIBUTE} must name every size once, got {names}")
+    return Symbols(found)
 
 
 def _symbol(row: Any) -> Symbol:
     if not isinstance(row, ir.DictAttr) or sorted(named.name for named in row) != _FIELDS:
+        _malformed(row)
+    name, least, step = (row[field] for field in ("name", "min", "multiple_of"))
+    if not (
+        isinstance(name, ir.StringAttr)
+        and isinstance(least, ir.IntegerAttr)
+        and isinstance(step, ir.IntegerAttr)
+    ):
+        _malformed(row)
+    if not name.value.isidentifier() or least.value < 0 or step.value < 1:
         raise VerifyError(
-            f'function: {ATTRIBUTE} must list sizes as {{name = "n", min = 1 : i64, '
-            f"multiple_of = 1 : i64}}, got {row}"
+            f"function: a size must have an identifier as name, a min of at least 0 and a "
+            f"multiple_of of at least 1, got {row}"
         )
-    return Symbol(
-        ir.StringAttr(row["name"]).value,
-        ir.IntegerAttr(row["min"]).value,
-        ir.IntegerAttr(row["multiple_of"]).value,
+    return Symbol(name.value, least.value, step.value)
+
+
+def _malformed(row: Any) -> NoReturn:
+    raise VerifyError(
+        f'function: {ATTRIBUTE} must list sizes as {{name = "n", min = 1 : i64, '
+        f"multiple_of = 1 : i64}}, got {row}"
     )
 
 

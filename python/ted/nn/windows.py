@@ -72,7 +72,7 @@ def windows(
     for k, (extent, size) in enumerate(zip(extents, kernel, strict=True)):
         before, after = pads[k] or _same(extent, size, strides[k], dilations[k])
         window = Window(extent, size, strides[k], dilations[k], before, after)
-        if extent and window.reach > extent + before + after:
+        if extent != 0 and window.reach > extent + before + after:
             fail(
                 f"{what}: the window must fit into the padded input, got a window over "
                 f"{window.reach} positions and {extent} + {before} + {after} in spatial dim {k}"

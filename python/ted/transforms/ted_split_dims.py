@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from ted.domain import conversion, parameters, sets
 from ted.domain.affine import Aff
 from ted.domain.affine import dim as dim_aff
+from ted.domain.sizes import surely_at_most
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, single_piece
 from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrite_system
 from ted.ir.rewriting import rewrite_functions
@@ -70,7 +71,7 @@ def _find(equation: Equation, time: int | None) -> _Split | None:
         position = None if aff is None else _remainder_dim(aff, divisor)
         if position is None or position in whole or (numbered and position >= equation.parallel):
             continue
-        if equation.extents[position] > divisor:
+        if not surely_at_most(equation.extents[position], divisor):
             return _Split(position, divisor)
     return None
 

@@ -4,8 +4,18 @@ import numpy as np
 import pytest
 
 import ted
-from ted.errors import CompileError, DerivativeError, DomainError, ExecutionError, PassFailed
+from ted import dialects
+from ted.errors import (
+    CompileError,
+    DerivativeError,
+    DomainError,
+    ExecutionError,
+    PassFailed,
+    VerifyError,
+)
+from ted.mlir import ir
 from ted.testing.interpreter import interpret
+from ted.transforms.ted_check_bounds import TedCheckBounds
 
 
 def _scaled() -> tuple[ted.Tensor, ted.Tensor, ted.Tensor]:
@@ -74,9 +84,7 @@ def test_the_program_of_all_sizes_is_shown_and_runs_in_the_interpreter() -> None
 
 
 def test_lowering_asks_for_numbers_first() -> None:
-    from ted import dialects
     from ted.lowering.pipelines import run_pipeline
-    from ted.mlir import ir
 
     x, w, y = _scaled()
     text = ted.compile([x, w], y).ir()
@@ -117,11 +125,6 @@ def test_a_read_that_leaves_a_symbolic_extent_is_found_with_a_size() -> None:
     x = ted.placeholder((n,), "float64", name="x")
     y = ted.compute((n,), lambda i: x[i + 1] + x[i], name="y")
     f = ted.compile([x], y)
-    from ted import dialects
-    from ted.errors import VerifyError
-    from ted.mlir import ir
-    from ted.transforms.ted_check_bounds import TedCheckBounds
-
     with (
         dialects.session(),
         pytest.raises(
@@ -129,3 +132,29 @@ def test_a_read_that_leaves_a_symbolic_extent_is_found_with_a_size() -> None:
         ),
     ):
         TedCheckBounds().run(ir.Module.parse(f.ir()))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (2.5, "size n: must be an integer, got 2.5"), ("a", "must be an integer, got 'a'"),
+        (True, "must be an integer, got True"), (2**70, r"size n: must be below 2\*\*63"),
+        (2**40, r"an extent must be below 2\*\*63, got n\*n = \d+ for n = 1099511627776"),
+    ],
+)  # fmt: skip
+def test_specialise_refuses_what_is_no_size(value: object, message: str) -> None:
+    n = ted.size("n")
+    x = ted.placeholder((n, 1), "float64", name="x")
+    f = ted.compile([x], ted.sum(ted.tile(x, (n, 1))) * n)
+    with pytest.raises((ExecutionError, DomainError), match=message):
+        f.specialise(n=value)
+    assert f.specialise(n=np.int64(3))(np.ones((3, 1))) == 27
+
+
+@pytest.mark.parametrize("least", [1, 3])  # of one name, but another size
+def test_the_size_at_which_a_read_leaves_is_that_of_the_user(least: int) -> None:
+    n = ted.size("n", min=least, multiple_of=4)
+    x = ted.placeholder((n,), "float64", name="x")
+    text = ted.compile([x], ted.compute((n,), lambda i: x[i + 1])).ir()
+    with dialects.session(), pytest.raises(VerifyError, match="first at d0=3 for n = 4"):
+        TedCheckBounds().run(ir.Module.parse(text))
