@@ -34,15 +34,25 @@ def _batched_override(
     """An override of a batch: the single adjoints for every member, summed where shared."""
     places = [known.get(d, Batched(d, None)) for d in override.dependencies]
 
-    def adjoints(tensor: Node, head: Node) -> Sequence[Node]:
-        del tensor
-        one = Node(head.name, single.shape, single.dtype)
-        products = override.adjoints(single, one)
-        results = batched(products, {**known, one: Batched(head, 0)}, extent)
+    def members(products: Sequence[Node], variables: Mapping[Node, Node]) -> Sequence[Node]:
+        whole = {one: Batched(all_of_them, 0) for one, all_of_them in variables.items()}
+        results = batched(products, {**known, **whole}, extent)
         pairs = zip(results, places, strict=True)
         return [_placed(result, place, extent).node for result, place in pairs]
 
-    return Override(tuple(p.tensor for p in places), adjoints)
+    def adjoints(tensor: Node, head: Node) -> Sequence[Node]:
+        del tensor
+        one = Node(head.name, single.shape, single.dtype)
+        return members(override.adjoints(single, one), {one: head})
+
+    def guarded(mask: Node, tensor: Node, head: Node) -> Sequence[Node]:
+        del tensor
+        assert override.guarded is not None, "asked for where there is one"
+        one, used = (Node(t.name, single.shape, t.dtype) for t in (head, mask))
+        return members(override.guarded(used, single, one), {one: head, used: mask})
+
+    dependencies = tuple(p.tensor for p in places)
+    return Override(dependencies, adjoints, None if override.guarded is None else guarded)
 
 
 def _placed(result: Batched, place: Batched, extent: Extent) -> Tensor:

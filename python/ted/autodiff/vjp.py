@@ -58,10 +58,14 @@ class Adjoints:
 
 @dataclass(frozen=True)
 class Override:
-    """A user's derivative of one tensor: (tensor, its adjoint) -> adjoints of the dependencies."""
+    """A user's derivative of one tensor: (tensor, its adjoint) -> adjoints of the dependencies.
+
+    `guarded` takes a mask first, and keeps what it masks out from making NaN of an adjoint of 0.
+    """
 
     dependencies: tuple[Tensor, ...]
     adjoints: Callable[[Tensor, Tensor], Sequence[Tensor]]
+    guarded: Callable[[Tensor, Tensor, Tensor], Sequence[Tensor]] | None = None
 
 
 def vjp(

@@ -8,7 +8,7 @@ not.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from ted.ir.scalar import FALSE, TRUE, Expr, land, lnot, lor, postorder, reads_data
 
@@ -17,6 +17,22 @@ MAX_TERMS = 8  # of a wider disjunction only what all its terms say is kept, whi
 
 def path_conditions(*roots: Expr) -> dict[Expr, Expr]:
     """For every node below the roots, a condition that holds wherever its value is used."""
+    return _conditions(roots, lambda user, argument: True)
+
+
+def slope_conditions(root: Expr) -> dict[Expr, Expr]:
+    """For every node, a condition that holds wherever the root has a slope in it.
+
+    What is read in conditions, in subscripts or under `ted.stop_gradient` alone has none: FALSE.
+    """
+    return _conditions([root], _passes_slope)
+
+
+def _passes_slope(user: Expr, argument: Expr) -> bool:
+    return user.dtype.is_float and argument.dtype.is_float and user.op != "stop_gradient"
+
+
+def _conditions(roots: Sequence[Expr], follows: Callable[[Expr, Expr], bool]) -> dict[Expr, Expr]:
     order = postorder(*roots)
     alternatives: dict[Expr, list[Expr]] = {n: [] for n in order}
     for root in roots:
@@ -25,6 +41,8 @@ def path_conditions(*roots: Expr) -> dict[Expr, Expr]:
     for node in reversed(order):
         here = conditions[node] = _disjunction(alternatives[node])
         for position, argument in enumerate(node.args):
+            if not follows(node, argument):
+                continue
             use = land(here, _decided(node, position))
             if use not in alternatives[argument]:
                 alternatives[argument].append(use)
@@ -40,7 +58,7 @@ def _decided(node: Expr, position: int) -> Expr:
 
 
 def _disjunction(terms: list[Expr]) -> Expr:
-    if TRUE in terms:
+    if TRUE in terms or any(lnot(term) in terms for term in terms):
         return TRUE
     if len(terms) > MAX_TERMS:
         return common(terms)

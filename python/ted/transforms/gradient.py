@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from ted.autodiff.combiners import expand_combiners
 from ted.autodiff.jvp import jvp
 from ted.autodiff.vjp import Override, vjp
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
-from ted.ir.remarks import Remark, collected
-from ted.transforms.guarded_producers import mask_guarded_producers
-from ted.transforms.preparation import Overrides, no_overrides, prepare
+from ted.ir.remarks import Remark, collected, remark
+from ted.transforms.guarded_producers import guarded_overrides, mask_guarded_producers
+from ted.transforms.preparation import Overrides, Stage, no_overrides, prepare
 from ted.transforms.ted_inline_pointwise import inline_pointwise
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 from ted.transforms.ted_simplify import simplify
 from ted.transforms.ted_split_dims import split_dims
 
-# Guards first, while producers are still pointwise, and masks for what cannot be inlined; divisions
-# before anything asks isl; combiners last, since a product tree introduces reads that need no
-# further preparation.
-PREPARATION = (inline_pointwise, mask_guarded_producers, split_dims, expand_combiners)
-# Tangents are selected, not multiplied, and no read is inverted: only combiners are in the way.
-FORWARD_PREPARATION = (expand_combiners,)
+
+def preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
+    """The stages before a reverse sweep; tensors that are cut off can have any values."""
+    masks = partial(mask_guarded_producers, opaque=cut)
+    # Guards first, while producers are still pointwise, and masks for what cannot be inlined;
+    # divisions before anything asks isl; combiners last, since a product tree introduces reads that
+    # need no further preparation.
+    return inline_pointwise, masks, split_dims, expand_combiners
+
+
+def forward_preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
+    """Tangents are selected, not multiplied, and no read is inverted: only combiners matter."""
+    del cut
+    return (expand_combiners,)
 
 
 @dataclass(frozen=True)
@@ -59,6 +68,9 @@ def differentiate(
     reached = topological(adjoints) if marked else ()
     keep = [*primals, *marked]
     with collected() as remarks:
+        for unused in (t for t in inputs if t not in swept):
+            text = f"ted-differentiate: no output depends on {unused}, its gradient is zeros"
+            remark(text, unused.location)
         result, gathered = scatter_to_gather(System((*inputs, *heads), tuple(adjoints)), keep=keep)
     keep += [gathered.get(t, t) for t in marked]
     result, cleaned = simplify(result, keep=keep, alias_outputs=True)
@@ -71,8 +83,9 @@ def scatter_form(
     system: System, heads: Sequence[Tensor], overrides: Overrides = no_overrides
 ) -> dict[Tensor, Tensor]:
     """The adjoint of every active tensor of the system, as the reverse sweep leaves it."""
-    prepared = prepare(system, PREPARATION, overrides)
-    found = vjp(prepared.system, heads, prepared.overrides).adjoints
+    prepared = prepare(system, preparation, overrides)
+    own = guarded_overrides(prepared.system, prepared.overrides)
+    found = vjp(prepared.system, heads, own).adjoints
     restored = prepared.restored(list(found.values()))
     pairs = zip(found, restored, strict=True)
     return {prepared.origin[t]: adjoint for t, adjoint in pairs if t in prepared.origin}
@@ -102,7 +115,7 @@ def tangent_form(
     system: System, tangents: Sequence[Tensor], overrides: Overrides = no_overrides
 ) -> tuple[Tensor, ...]:
     """The tangents of the outputs of a system, as the forward sweep leaves them."""
-    prepared = prepare(system, FORWARD_PREPARATION, overrides)
+    prepared = prepare(system, forward_preparation, overrides)
 
     def transpose(
         tensor: Tensor, override: Override, known: Sequence[Tensor | None]

@@ -6,20 +6,26 @@ After:  u[i] max= 0 < b[i, j] over all j      (is s[i] used?)
 
 `s` is what it was wherever it is read, and its derivative is 0, not 0 * inf, where nothing reads
 it.  This is a stage of differentiation, done to the copy that the sweep works on: the values that
-adjoints read are those of the program itself, and no masked producer is ever evaluated.
+adjoints read are those of the program itself, and no masked producer is ever evaluated.  Masks
+read the program itself, too, so that one of a step of a recurrence, which may depend on later
+steps, is no part of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from ted.autodiff.data_writes import guarded_writes
+from ted.autodiff.vjp import Override
 from ted.domain import sets
+from ted.ir.affine import where_possible
 from ted.ir.dtypes import BOOL
-from ted.ir.equations import Equation, System, Tensor, reads, recurrent_tensors, rewrite_system
-from ted.ir.paths import path_conditions
+from ted.ir.equations import Equation, System, Tensor, reads, rewrite_system
+from ted.ir.paths import slope_conditions
 from ted.ir.scalar import (
+    FALSE,
     TRUE,
     Expr,
     add,
@@ -28,46 +34,114 @@ from ted.ir.scalar import (
     dims_used,
     is_const,
     load,
+    postorder,
     reads_data,
     select,
     substitute,
-)
-from ted.transforms.ted_inline_pointwise import has_unbounded_slope
+)  # fmt: skip
+from ted.transforms.ted_inline_pointwise import UNBOUNDED
 
 Use = tuple[Equation, Expr, Expr]  # an equation, a read in its body, and the condition of the read
 Equations = Mapping[Tensor, tuple[Equation, ...]]
+# An adjoint that is 0 goes through these as it is, whatever the values are.
+LINEAR = frozenset({"load", "const", "add", "sub", "neg", "cast", "select", "stop_gradient"})
 
 
-def mask_guarded_producers(system: System) -> tuple[System, dict[Tensor, Tensor]]:
-    """Mask every such producer that can have a slope of infinity; also old tensor -> new tensor."""
-    masks: dict[Tensor, Tensor] = {}
-    fixed = {*system.inputs, *system.outputs, *recurrent_tensors(system.outputs)}
+def mask_guarded_producers(
+    system: System, opaque: Collection[Tensor] = ()
+) -> tuple[System, dict[Tensor, Tensor]]:
+    """Mask every such producer that can have a slope of infinity; also old tensor -> new tensor.
+
+    `opaque` are tensors without equations that may have one, too.
+    """
     consumers = system.consumers()
-    equations = {t: t.equations for t in consumers}
-    for tensor in reversed(list(consumers)):  # consumers first: they pass their masks on
-        if tensor in fixed or not has_unbounded_slope(tensor):
-            continue
-        uses = _uses(tensor, consumers[tensor], equations)
-        if uses and not any(t in fixed and t not in system.outputs for t in consumers[tensor]):
-            masks[tensor] = _mask(tensor, uses)
-            equations[tensor] = tuple(_masked(e, masks[tensor]) for e in tensor.equations)
+    fixed = {*system.inputs, *system.outputs}
+    steep = [t for t in consumers if t in opaque or _operations(t) & UNBOUNDED]
+    wanted = [t for t in _reached(steep, consumers) if t.equations and t not in fixed]
+    definitions = usage_masks(wanted, consumers)
+    masks = {t: mask for t, (mask, _) in definitions.items() if not _is_linear(t)}
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
         mask = masks.get(tensor)
         return equations if mask is None else tuple(_masked(e, mask) for e in equations)
 
-    return rewrite_system(system, visit) if masks else (system, {t: t for t in consumers})
+    if not masks:
+        return system, {t: t for t in consumers}
+    result = rewrite_system(system, visit)
+    for mask, equations in definitions.values():  # only now: they read what was there before
+        mask.equations = equations
+    return result
+
+
+def guarded_overrides(
+    system: System, overrides: Mapping[Tensor, Override]
+) -> dict[Tensor, Override]:
+    """The overrides, with masks for those that can be guarded and are read under conditions."""
+    dependencies = [d for o in overrides.values() for d in o.dependencies]
+    fixed = {*system.inputs, *system.outputs, *dependencies}
+    consumers = replace(system, outputs=(*system.outputs, *dependencies)).consumers()
+    wanted = [t for t, o in overrides.items() if o.guarded is not None and t in consumers]
+    found = dict(overrides)
+    passing = [t for t in _reached(wanted, consumers) if t not in fixed]
+    for tensor, (mask, equations) in usage_masks(passing, consumers).items():
+        mask.equations = equations
+        override = overrides.get(tensor)
+        if override is not None and override.guarded is not None:
+            found[tensor] = replace(override, adjoints=partial(override.guarded, mask))
+    return found
+
+
+def usage_masks(
+    tensors: Collection[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
+) -> dict[Tensor, tuple[Tensor, tuple[Equation, ...]]]:
+    """Which elements have a slope at all: for each tensor that is always read under conditions,
+    some on data, a mask without equations, and its equations.
+    """
+    found: dict[Tensor, tuple[Tensor, tuple[Equation, ...]]] = {}
+    equations = {t: t.equations for t in consumers}
+    for tensor in [t for t in reversed(list(consumers)) if t in tensors]:
+        # Consumers came first: they pass their masks on.
+        uses = _uses(tensor, consumers[tensor], equations)
+        if uses:
+            name = f"{tensor.name}_is_used"
+            mask = Tensor(name, tensor.shape, BOOL, 0, (), tensor.location)
+            found[tensor] = mask, _definition(uses)
+            equations[tensor] = tuple(_masked(e, mask) for e in tensor.equations)
+    return found
+
+
+def _reached(
+    starts: Sequence[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
+) -> dict[Tensor, None]:
+    """The float tensors among some, and those with values that depend on them."""
+    found: dict[Tensor, None] = {}
+    stack = list(starts)
+    while stack:
+        tensor = stack.pop()
+        if tensor.dtype.is_float and tensor not in found:
+            found[tensor] = None
+            stack += consumers[tensor]
+    return found
+
+
+def _operations(tensor: Tensor) -> set[str]:
+    return {n.op for e in tensor.equations for n in postorder(e.body) if n.dtype.is_float}
+
+
+def _is_linear(tensor: Tensor) -> bool:
+    return _operations(tensor) <= LINEAR and all(e.combiner != "mul" for e in tensor.equations)
 
 
 def _uses(tensor: Tensor, consumers: Sequence[Tensor], equations: Equations) -> list[Use]:
     """The reads of a tensor; none where one is always made, or where no data decides about any."""
     found: list[Use] = []
-    for equation in (e for c in consumers for e in equations[c]):
-        conditions = path_conditions(equation.body)
+    for equation in (e for c in consumers if c.dtype.is_float for e in equations[c]):
+        conditions = slope_conditions(equation.body)
         here = [r for r in reads(equation) if r.attr is tensor]
-        if any(conditions.get(read, TRUE) is TRUE for read in here):
+        wanted = [(r, conditions.get(r, FALSE)) for r in here]
+        if any(condition is TRUE for _, condition in wanted):
             return []
-        found += [(equation, read, conditions[read]) for read in here]
+        found += [(equation, r, condition) for r, condition in wanted if condition is not FALSE]
     return found if any(reads_data(condition) for *_, condition in found) else []
 
 
@@ -76,13 +150,19 @@ def _masked(equation: Equation, mask: Tensor) -> Equation:
     return replace(equation, body=select(used, equation.body, const(0, equation.body.dtype)))
 
 
-def _mask(tensor: Tensor, uses: Sequence[Use]) -> Tensor:
-    """Which elements of a tensor are read at all."""
-    name = f"{tensor.name}_is_used"
-    first, *rest = (_alone(*use) or _anywhere(*use) for use in uses)
+def _definition(uses: Sequence[Use]) -> tuple[Equation, ...]:
+    """The equations that find out which elements are read at all."""
+    first, *rest = (_alone(*use) or _anywhere(*use) for use in map(_where_possible, uses))
     if first.parallel == first.rank:
         first = replace(first, combiner="set")  # which a copy of another mask is seen to be
-    return Tensor(name, tensor.shape, BOOL, 0, (first, *rest), tensor.location)
+    return first, *rest
+
+
+def _where_possible(use: Use) -> Use:
+    """Elsewhere the subscripts of the read need not be inside."""
+    equation, read, condition = use
+    points = where_possible(condition, equation.domain).coalesce()
+    return replace(equation, domain=points), read, condition
 
 
 def _alone(equation: Equation, read: Expr, condition: Expr) -> Equation | None:

@@ -56,4 +56,9 @@ def moved(override: Override, became: Mapping[Tensor, Tensor]) -> Override:
     def adjoints(tensor: Tensor, head: Tensor) -> Sequence[Tensor]:
         return substituted(override.adjoints(tensor, head), became)
 
-    return Override(tuple(became.get(d, d) for d in override.dependencies), adjoints)
+    def guarded(mask: Tensor, tensor: Tensor, head: Tensor) -> Sequence[Tensor]:
+        assert override.guarded is not None, "asked for where there is one"
+        return substituted(override.guarded(mask, tensor, head), became)
+
+    dependencies = tuple(became.get(d, d) for d in override.dependencies)
+    return Override(dependencies, adjoints, None if override.guarded is None else guarded)

@@ -8,7 +8,7 @@ no stage looks through it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ted.autodiff.vjp import Override
@@ -17,6 +17,7 @@ from ted.ir.equations import System, Tensor, rewrite_system, topological
 from ted.transforms.overrides import substituted
 
 Stage = Callable[[System], "tuple[System, dict[Tensor, Tensor]]"]
+Stages = Callable[[Collection[Tensor]], Sequence[Stage]]  # of tensors cut off from their equations
 Overrides = Callable[[Tensor], "Override | None"]
 
 
@@ -41,15 +42,15 @@ class Prepared:
         return substituted(tensors, back)
 
 
-def prepare(system: System, stages: Sequence[Stage], overrides: Overrides) -> Prepared:
+def prepare(system: System, stages: Stages, overrides: Overrides) -> Prepared:
     """The system after the stages; its inputs may be tensors that it computes."""
     own = _overridden(system, overrides)
     _check_covered(system.inputs, own)
     roots = (*system.outputs, *(d for o in own.values() for d in o.dependencies))
-    prepared = replace(system, outputs=roots)
-    became = {t: t for t in topological(roots)}
-    passed: dict[Tensor, Tensor] = {}
-    for stage in (lambda s: _cut(s, own), *stages):
+    prepared, cut = _cut(replace(system, outputs=roots), own)
+    became = {t: cut.get(t, t) for t in topological(roots)}
+    passed = {new: old for old, new in reversed(became.items())}
+    for stage in stages([became[t] for t in own]):
         prepared, step = stage(prepared)
         became = {old: step.get(new, new) for old, new in became.items()}
         passed.update((new, old) for old, new in reversed(became.items()))

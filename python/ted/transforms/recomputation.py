@@ -20,12 +20,16 @@ from ted.ir.equations import (
     System,
     Tensor,
     components,
+    identity_dims,
     operands,
     rewrite_system,
     topological,
+    whole,
 )  # fmt: skip
+from ted.ir.scalar import const, load, postorder, select
 from ted.transforms.gradient import differentiate
 from ted.transforms.overrides import carry, mark, override_of, substituted
+from ted.transforms.ted_inline_pointwise import UNBOUNDED
 
 
 def mark_recomputed(
@@ -38,7 +42,9 @@ def mark_recomputed(
     region = _Region(outputs, given)
     for k, result in enumerate(results):
         if result.dtype.is_float and outputs[k] in region.inside:
-            mark(result, Override(region.wanted, functools.partial(region.adjoints, k)))
+            guarded = functools.partial(region.adjoints, k)
+            plain = functools.partial(guarded, None)
+            mark(result, Override(region.wanted, plain, guarded if region.is_steep else None))
 
 
 class _Region:
@@ -50,6 +56,12 @@ class _Region:
         reads = (o for t in topological(outputs) if t in self.inside for o in operands(t))
         borders = (*given, *(o for o in reads if o not in self.inside))
         self.wanted = tuple(dict.fromkeys(n for n in borders if n.dtype.is_float))
+
+    @property
+    def is_steep(self) -> bool:
+        """Whether something inside can have a slope of infinity."""
+        bodies = [e.body for t in self.inside for e in t.equations]
+        return any(n.op in UNBOUNDED for n in postorder(*bodies))
 
     @functools.cached_property
     def again(self) -> tuple[dict[Tensor, Tensor], tuple[Tensor, ...]]:
@@ -70,15 +82,24 @@ class _Region:
         carry({old: new for old, new in became.items() if old in self.inside}, lifted)
         return lifted, system.outputs
 
-    def adjoints(self, position: int, tensor: Tensor, head: Tensor) -> Sequence[Tensor]:
-        """The adjoints of the borders from the head of one output."""
+    def adjoints(
+        self, position: int, mask: Tensor | None, tensor: Tensor, head: Tensor
+    ) -> Sequence[Tensor]:
+        """The adjoints of the borders from the head of one output, of which a mask may be used."""
         del tensor
         lifted, outputs = self.again
-        variables = list(lifted.values())
-        found = differentiate([outputs[position]], variables, [head], override_of)
+        output = outputs[position] if mask is None else _masked(outputs[position], mask)
+        found = differentiate([output], list(lifted.values()), [head], override_of)
         carry(found.moved)
         back = {new: old for old, new in lifted.items()}
         return substituted(found.gradients, back)
+
+
+def _masked(tensor: Tensor, mask: Tensor) -> Tensor:
+    here = identity_dims(len(tensor.shape))
+    body = select(load(mask, here), load(tensor, here), const(0, tensor.dtype))
+    equation = replace(whole(tensor.shape, body, tensor.location), recomputed=True)
+    return replace(tensor, fill=0, equations=(equation,))
 
 
 def _depending_on(outputs: Sequence[Tensor], given: Sequence[Tensor]) -> set[Tensor]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ B = np.where(X[:, None] > 0, A, -1.0)
 FINITE = X > 0
 
 
-def p(name: str, *shape: int) -> Tensor:
+def p(name: str, *shape: Any) -> Tensor:
     return ted.placeholder(shape, "float64", name=name)
 
 
@@ -58,10 +59,116 @@ def contraction() -> Tensor:
     return ted.where(b > 0, column(ted.sqrt(x)) * (b @ p("w", M, M)), 0.0)
 
 
-PROGRAMS = [
+def concatenation() -> Tensor:
+    both = ted.concatenate([ted.sqrt(x), ted.log(x)])
+    return ted.where(ted.concatenate([x, x]) > 0, both, 0.0)
+
+
+def stack_of_rows() -> Tensor:
+    rows = ted.stack([ted.sqrt(x), ted.exp(ted.log(x))])
+    return ted.where(ted.stack([x, x]) > 0, rows * ted.stack([a[:, 0], a[:, 1]]), 0.0)
+
+
+def padding() -> Tensor:
+    return ted.where(ted.pad(x, (1, 2)) > 0, ted.pad(ted.sqrt(x), (1, 2)), 0.0)
+
+
+def condition_on_itself() -> Tensor:
+    root = ted.where(x > 0, x, 0.0) ** 0.5
+    return ted.where(root > 0, root * a[:, 0], 1.0)
+
+
+def maximum_of_roots() -> Tensor:
+    roots = ted.sqrt(column(x) + 0.0 * a)
+    return ted.where(x > 0, ted.max(roots - a, axis=1), 0.0)
+
+
+def product_of_logarithms() -> Tensor:
+    return ted.where(x > 0, ted.prod(ted.log(column(x)) + 0.1 * a, axis=1), 0.0)
+
+
+def scan_of_hoisted() -> Tensor:
+    def step(carry: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
+        carry = ted.where(row > 0, carry * 0.5 + ted.sqrt(row), carry)
+        return carry, carry
+
+    return ted.scan(step, ted.zeros((), "float64"), x)[1]
+
+
+def scan_of_products() -> Tensor:
+    """A logarithm times the carry is a tensor of the recurrence."""
+
+    def step(carry: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
+        carry = carry + ted.where(row > 0, ted.log(row) * carry, carry)
+        return carry, carry
+
+    return ted.scan(step, ted.ones((), "float64"), x)[1]
+
+
+def scan_of_its_carry() -> Tensor:
+    """The root of what the step before left, which is 0 or less after some steps."""
+
+    def step(carry: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
+        root = ted.sqrt(carry)
+        return ted.where(carry > 0, root * 0.25 - ted.exp(root), ted.relu(row) + 0.5), carry
+
+    start = ted.where(x[1] > 0, 0.0 * x[1], 1.0)
+    return ted.scan(step, start, x)[1]
+
+
+def scan_read_later() -> Tensor:
+    """Whether a root in the recurrence is used is known two steps later."""
+
+    def root(s: ted.Scalar, h: ted.Scalar, t: ted.Scalar) -> ted.Scalar:
+        return ted.sqrt(ted.where(t > 0, h[t - 1], 0.0) * x[t])
+
+    def history(s: ted.Scalar, h: ted.Scalar, t: ted.Scalar) -> ted.Scalar:
+        earlier = ted.where(t > 0, ted.where(x[t] * x[t - 1] > 0, s[t - 1], 0.5), 0.5)
+        return earlier + ted.relu(x[t])
+
+    return ted.recurrence([(N,), (N,)], [root, history], "float64")[1]
+
+
+RECURRENCES = [scan_of_hoisted, scan_of_products, scan_of_its_carry, scan_read_later]
+REDUCTIONS = [
     root_of_rows, root_used_under_another_condition, chain_of_producers, sum_of_quotients,
-    two_consumers, contraction,
+    two_consumers, contraction, concatenation, stack_of_rows, padding, condition_on_itself,
+    maximum_of_roots,
 ]  # fmt: skip
+
+
+def checkpointed() -> Tensor:
+    return ted.where(x > 0, ted.checkpoint(lambda t: ted.exp(ted.log(t)))(x), 0.0)
+
+
+def checkpointed_rows() -> Tensor:
+    root = ted.checkpoint(ted.sqrt)(x)
+    return ted.where(b > 0, column(root) * a, 0.0) + ted.where(column(x) > 2, column(root), 0.0)
+
+
+def checkpoint_of_a_checkpoint() -> Tensor:
+    inner = ted.checkpoint(ted.sqrt)
+    return ted.where(x > 0, ted.checkpoint(lambda t: inner(t) * ted.sin(t))(x), 0.0)
+
+
+def checkpoint_in_a_scan() -> Tensor:
+    def step(carry: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
+        root = ted.checkpoint(lambda c, r: ted.sqrt(r) * c)(carry, row)
+        carry = ted.where(row > 0, root, carry + 1.0)
+        return carry, carry
+
+    return ted.scan(step, ted.ones((), "float64"), x)[1]
+
+
+def batch_of_checkpoints() -> Tensor:
+    return ted.vmap(lambda t: ted.where(t > 0, ted.checkpoint(ted.sqrt)(t), 0.0))(x)
+
+
+CHECKPOINTS = [
+    checkpointed, checkpointed_rows, checkpoint_of_a_checkpoint, checkpoint_in_a_scan,
+    batch_of_checkpoints,
+]  # fmt: skip
+PROGRAMS = [*REDUCTIONS, *RECURRENCES, *CHECKPOINTS, product_of_logarithms]
 
 
 def inputs_of(*outputs: Tensor) -> list[Tensor]:
@@ -114,14 +221,16 @@ def test_where_it_is_used_nothing_changes(make: Callable[[], Tensor]) -> None:
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_the_second_order_is_finite_too(make: Callable[[], Tensor]) -> None:
     first, _ = gradients(make())
-    total = sum((ted.sum(g * g) for g in first[1:]), ted.sum(first[0] * first[0]))
+    total = ted.sum(first[0] * first[0])
+    for gradient in first[1:]:
+        total = total + ted.sum(gradient * gradient)
     wanted = inputs_of(total)
     second = ted.differentiate(total, wanted)
     for value in interpreted(wanted, list(second))(*arrays(wanted)):
         assert np.isfinite(value).all()
 
 
-@pytest.mark.parametrize("make", PROGRAMS)
+@pytest.mark.parametrize("make", REDUCTIONS)
 def test_work_stays_bounded_and_no_value_is_computed_again(make: Callable[[], Tensor]) -> None:
     y = make()
     found = ted.differentiate(y, inputs_of(y), head=p("head", *y.shape))
@@ -133,8 +242,12 @@ def test_work_stays_bounded_and_no_value_is_computed_again(make: Callable[[], Te
     assert not report.scatters
 
 
-def test_machine_code_is_free_of_nan_too() -> None:
-    y = two_consumers()
+COMPILED = [two_consumers, concatenation, scan_of_hoisted, scan_of_its_carry, checkpointed_rows]
+
+
+@pytest.mark.parametrize("make", COMPILED)
+def test_machine_code_is_free_of_nan_too(make: Callable[[], Tensor]) -> None:
+    y = make()
     wanted = inputs_of(y)
     head = p("head", *y.shape)
     found = ted.differentiate(y, wanted, head=head)
