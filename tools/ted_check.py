@@ -7,7 +7,9 @@ The file lists what to check, with arrays to check it on:
         (layer, layer_backward, (x,)),           # a hand-written VJP, see ted.testing.check_vjp
     ]
 
-Every function is checked in double and in single precision, by forward and by reverse mode.
+Every function is checked in double and in single precision, by forward and by reverse mode, what
+is hand-written by reverse mode alone.  WRONG is a derivative that differs from the numbers, FAILED
+what could not be compared, such as a function that raises.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ def _some_of(known: Sequence[str]) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the tool; returns the exit code: 1 when a derivative is wrong."""
+    """Run the tool; returns the exit code: 1 when a derivative is wrong, or fails."""
     flags = _parser().parse_args(argv)
     try:
         module = _loaded(flags.file)
@@ -152,56 +154,56 @@ class Row:
     dtype: str
     order: int
     modes: str
-    error: str
+    result: str = "ok"
+    error: str = ""
 
 
 def _checked(entry: Entry, flags: argparse.Namespace) -> Iterator[Row]:
     """A row for each type and mode, and one for both modes together, which adds their identity."""
-    if entry.backward is not None:
-        yield _row(entry, "float64", ("rev",), flags)
-        return
+    modes = flags.modes if entry.backward is None else ("rev",)
     for dtype in flags.types:
-        for mode in flags.modes:
+        for mode in modes:
             yield _row(entry, dtype, (mode,), flags)
-        if len(flags.modes) > 1:
-            yield _row(entry, dtype, flags.modes, flags)
+        if len(modes) > 1:
+            yield _row(entry, dtype, modes, flags)
 
 
 def _row(entry: Entry, dtype: str, modes: tuple[str, ...], flags: argparse.Namespace) -> Row:
+    from ted.testing.gradients import WrongDerivative
+
     name = entry.name if entry.backward is None else f"{entry.name} (written by hand)"
-    error = ""
+    what = (name, dtype, flags.order, "+".join(modes))
     try:
         _check(entry, dtype, modes, flags)
     except TedError as failure:
-        error = str(failure)
+        wrong = isinstance(failure, WrongDerivative)
+        return Row(*what, "WRONG" if wrong else "FAILED", str(failure))
     except Exception as failure:  # a user's function may raise anything
-        error = f"{type(failure).__name__}: {failure}"
-    return Row(name, dtype, flags.order, "+".join(modes), error)
+        return Row(*what, "FAILED", f"{type(failure).__name__}: {failure}")
+    return Row(*what)
 
 
 def _check(entry: Entry, dtype: str, modes: tuple[str, ...], flags: argparse.Namespace) -> None:
     import numpy as np
 
     from ted.frontend.trees import flatten, unflatten
-    from ted.testing import check_grads, check_vjp
+    from ted.testing import check_grads
     from ted.testing.differences import is_float
+    from ted.testing.pairs import paired
     from ted.testing.tracing import traced
 
-    if entry.backward is not None:
-        check_vjp(entry.function, entry.backward, entry.args, flags.order, flags.seed)
-        return
+    function, backward = entry.function, entry.backward
+    function = function if backward is None else paired(function, backward)
     leaves, tree = flatten(list(entry.args))
     arrays = [np.asarray(leaf) for _, leaf in leaves]
     arrays = [a.astype(dtype) if is_float(a) else a for a in arrays]
-    outputs, inputs = traced(entry.function, unflatten(tree, iter(arrays)), arrays)
+    outputs, inputs = traced(function, unflatten(tree, iter(arrays)), arrays)
     check_grads((outputs, inputs), arrays, flags.order, modes, flags.seed)
 
 
 def _print(rows: Sequence[Row]) -> None:
     titles = ("function", "type", "orders", "modes", "result")
-    table = [
-        (r.name, r.dtype, _orders(r.order), r.modes, "WRONG" if r.error else "ok") for r in rows
-    ]
+    table = [(r.name, r.dtype, _orders(r.order), r.modes, r.result) for r in rows]
     widths = [max(len(line[k]) for line in (titles, *table)) for k in range(len(titles))]
     for line in (titles, *table):
         print("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)).rstrip())

@@ -13,14 +13,19 @@
 // CHECK: layer                     float64  1-2     fwd      ok
 // CHECK: layer                     float32  1-2     fwd+rev  ok
 // CHECK: square (written by hand)  float64  1-2     rev      ok
+// CHECK: square (written by hand)  float32  1-2     rev      ok
 // CHECK: ted-check: note: forgotten is not in CHECK
 
 // FEW: layer                     float32  1       rev    ok
-// FEW-NEXT: square (written by hand)  float64  1       rev    ok
+// FEW-NEXT: square (written by hand)  float32  1       rev    ok
 
-// WRONG: square (written by hand)  float64  1       rev      WRONG
+// WRONG: square (written by hand)    float64  1       rev      WRONG
+// WRONG: square (written by hand)    float32  1       rev      WRONG
+// WRONG: rounded                     float64  1       fwd      FAILED
+// WRONG: forgetful (written by hand) float64  1       rev      FAILED
 // WRONG: ted-check: error: square (written by hand), float64: check_grads: order 1: the VJP equals central differences, got dx0[{{[0-2]}}] = {{.*}} and {{.*}} (argument 0)
 // WRONG: ted-check: error: rounded, float64: ValueError: never ready
+// WRONG: ted-check: error: forgetful (written by hand), float32: TypeError: {{.*}}takes 2 positional arguments but 3 were given
 
 // MISSING: ted-check: error: input: must be a Python file, got '{{.*}}missing.py'
 // EMPTY: ted-check: error: input: must have a list CHECK of (function, arguments), got none in '{{.*}}unlisted.py'

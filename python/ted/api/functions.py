@@ -106,7 +106,7 @@ def value_and_grad(
     """The function that returns (fn's scalar result, its gradients).
 
     Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
-    of its argument.
+    of its argument, and is zeros where the result does not depend on it.
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient.
     """
     _check_callable(fn, "grad")

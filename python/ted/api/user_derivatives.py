@@ -20,12 +20,28 @@ OverrideTable: TypeAlias = (
 )
 
 
-def user_derivatives(override: OverrideTable | None, fdiff: AdjointProduct | None) -> Overrides:
+def user_derivatives(
+    outputs: Sequence[Node], override: OverrideTable | None, fdiff: AdjointProduct | None
+) -> Overrides:
     """The override of a tensor: that of this call, else its own, else `fdiff` for each operand.
 
-    Raises: DerivativeError when a dependency is no float tensor below the tensor that names it.
+    Raises: DerivativeError when a dependency is no float tensor below the tensor that names it, no
+    output depends on that, or `fdiff` is no function.
     """
+    if fdiff is not None and not callable(fdiff):
+        raise DerivativeError(
+            f"differentiate: fdiff is a function of (out, inp, head), got {fdiff!r}"
+        )
     table = {t.node: _override(t, *entry) for t, entry in _entries(override or {})}
+
+    reached = set(topological(outputs))
+    for node in table:
+        if node not in reached:
+            raise DerivativeError(
+                f"override of {node.name}: an output depends on the tensor, got none of "
+                f"{[o.name for o in outputs]}; leave it out, or name the tensor that they read",
+                node.location,
+            )
 
     def find(node: Node) -> Override | None:
         found = table.get(node) or override_of(node)

@@ -43,6 +43,10 @@ TOLERANCES = {"float64": 1e-7, "float32": 2e-3, "float16": 0.1, "bfloat16": 0.3}
 IDENTITY_TOLERANCES = {"float64": 1e-10, "float32": 1e-4, "float16": 0.05, "bfloat16": 0.2}
 
 
+class WrongDerivative(DerivativeError):
+    """A derivative that is not what differences of the function say."""
+
+
 def check_grads(
     function: Callable[..., Any] | tuple[Any, Any],
     args: Sequence[Any],
@@ -64,8 +68,11 @@ def check_grads(
     inputs and outputs: the reference interpreter, or `ted.compile`.  `derive` gives gradients from
     outputs, inputs and heads: what `ted.differentiate` does, by default; `push` gives tangents of
     the outputs from outputs, inputs and tangents, as `ted.jvp` does.
-    Raises: DerivativeError naming the argument or output and the element that differ most.
+    Raises: WrongDerivative, a DerivativeError, naming the argument or output and the element that
+    differ most; DerivativeError where there is nothing to check.
     """
+    if not isinstance(order, int) or order < 1:
+        raise DerivativeError(f"check_grads: order is a number from 1 on, got {order!r}")
     if not modes or any(mode not in MODES for mode in modes):
         raise DerivativeError(f"check_grads: modes are some of {MODES}, got {list(modes)}")
     arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
@@ -138,7 +145,7 @@ class _Check:
         values = backward(*self.arrays, *line.cotangents)
         found = [np.asarray(g, np.float64) for g in values]
         if not self._agree(line, dict(zip(self.active, unit, strict=True)), found):
-            raise DerivativeError(self._explain(line, unit, found))
+            raise WrongDerivative(self._explain(line, unit, found))
         terms = [float(x) for g, v in zip(found, unit, strict=True) for x in (g * v).ravel()]
         return ((*self.inputs, *heads), gradients, [*self.arrays, *line.cotangents]), terms
 
@@ -158,7 +165,7 @@ class _Check:
         found = [np.asarray(v, np.float64) for v in values]
         worst = self._worst_tangent(line, dict(zip(self.active, unit, strict=True)), found)
         if worst is not None:
-            raise DerivativeError(
+            raise WrongDerivative(
                 f"check_grads: order {self.level}: the JVP equals central differences, got {worst}"
             )
         weighted = [
@@ -195,7 +202,7 @@ class _Check:
         scale = float(np.abs(reverse).sum() + np.abs(forward).sum())
         a, b = float(np.sum(forward)), float(np.sum(reverse))
         if not _close(a, b, limit * scale):
-            raise DerivativeError(
+            raise WrongDerivative(
                 f"check_grads: order {self.level}: <J v, dy> equals <v, J^T dy>, got {a:.17g} by "
                 f"forward and {b:.17g} by reverse mode"
             )

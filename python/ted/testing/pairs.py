@@ -24,6 +24,13 @@ def check_vjp(
     higher `order` checks ted's derivatives of the hand-written one.
     Raises: DerivativeError naming the argument and the element that differ most.
     """
+    check_grads(paired(forward, backward), args, order, ("rev",), seed, tolerance)
+
+
+def paired(
+    forward: Callable[..., Any], backward: Callable[[Any, Any, Any], Any]
+) -> Callable[..., Any]:
+    """The function with the derivative that a person wrote."""
     pair = custom_vjp(forward)
     pair.defvjp(backward)
-    check_grads(pair, args, order, ("rev",), seed, tolerance)
+    return pair

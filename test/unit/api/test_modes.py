@@ -243,6 +243,52 @@ def test_overrides_that_do_not_fit_are_refused() -> None:
         ted.differentiate(ted.sum(z), [x], override={z: ([other], lambda z, d, h: [h])})
 
 
+def test_override_of_a_tensor_that_is_not_used_is_refused() -> None:
+    x = p("x", 3)
+    misspelt = {ted.cos(x): ([x], lambda z, d, h: [h])}
+    with pytest.raises(DerivativeError, match=r"override of cos: an output .* none of \['sum'\]"):
+        ted.differentiate(ted.sum(ted.sin(x)), [x], override=misspelt)
+    with pytest.raises(DerivativeError, match="an output depends on the tensor"):
+        ted.differentiate(ted.sum(x), [x], override={ted.exp(x): ([x], lambda z, d, h: [h])})
+    used = ted.sin(x)
+    ted.differentiate(ted.sum(used), [x], override={used: ([x], lambda z, d, h: [h])})
+
+
+@pytest.mark.parametrize("fdiff", [3, "exact"])
+def test_fdiff_is_a_function(fdiff: Any) -> None:
+    x = p("x", 3)
+    with pytest.raises(DerivativeError, match=r"fdiff is a function of \(out, inp, head\), got"):
+        ted.differentiate(ted.sum(ted.exp(x)), [x], fdiff=fdiff)
+
+
+def test_an_input_that_is_not_used_is_named() -> None:
+    x, w = p("x", 3), p("w", 2)
+    found = ted.differentiate(ted.sum(ted.sin(x)), [x, w])
+    assert [t.name for t in found.unused] == ["w"]
+    (said,) = found.report().remarks
+    assert said.endswith("ted-differentiate: no output depends on w[2], its gradient is zeros")
+    assert not ted.differentiate(ted.sum(ted.sin(x)), [x]).report().remarks
+    slopes = ted.grad(lambda a, b: ted.sum(ted.sin(a)), argnums=(0, 1))(np.ones(3), np.ones(2))
+    assert slopes[1].tolist() == [0.0, 0.0]
+
+
+VALUE, PULLBACK = ted.vjp(lambda a: ted.exp(a), np.ones(3))
+HEADS = {
+    "shape": (np.ones(4), r"a head has the shape and type of its output, got float64\[4\]"),
+    "rank": (np.ones((3, 1)), r"got float64\[3, 1\] for"),
+    "type": (np.ones(3, "float32"), r"got float32\[3\] for"),
+    "number": ((np.ones(3), np.ones(3)), "one cotangent per result, got 2 for 1"),
+}
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_a_cotangent_of_another_type_is_refused(case: str) -> None:
+    head, message = HEADS[case]
+    with pytest.raises(DerivativeError, match=message):
+        PULLBACK(head)
+    np.testing.assert_allclose(PULLBACK(np.ones(3))[0], VALUE)
+
+
 def test_fdiff_is_asked_for_every_step_and_may_call_the_engine() -> None:
     x = p("x", 3)
     y = ted.exp(x)

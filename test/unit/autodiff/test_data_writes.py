@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,7 +11,8 @@ import pytest
 import ted
 from ted.errors import ExecutionError
 from ted.frontend.tensors import Tensor
-from ted.testing import check_grads, interpret
+from ted.testing import check_grads
+from ted.testing.tracing import interpreted
 
 TABLE = np.random.default_rng(4).normal(size=(7, 5)) + 3.0
 PLACES = np.array([-1, 0, 1, 1, 5, 9, 6])  # the first and the sixth are nowhere
@@ -140,11 +142,24 @@ def test_where_the_guard_holds_an_index_outside_is_an_error() -> None:
     t, p = placeholders()
     y = ted.compute((3,), lambda i: ted.where(p[i] > 0, t[p[i]], 0.0))
     (dt,) = ted.differentiate(ted.sum(y), [t])
-    for evaluate in (ted.compile, lambda inputs, output: lambda *a: interpret(
-        ted.module(output, inputs), a
-    )):  # fmt: skip
+    for evaluate in (ted.compile, interpreted):
         with pytest.raises(ExecutionError, match=r"got index \[?7"):
-            evaluate([p], dt)(np.array([0, 7, -1]))
+            evaluate([p], [dt])(np.array([0, 7, -1]))
+
+
+@pytest.mark.parametrize("evaluate", [interpreted, ted.compile])
+@pytest.mark.parametrize("backward", [False, True])
+def test_a_product_of_indices_is_checked(evaluate: Callable[..., Any], backward: bool) -> None:
+    """Read at i*j, beyond the last element at i=2, j=3."""
+    t, dy = (ted.placeholder(shape, "float64", name="t") for shape in ((6,), (3, 4)))
+    y = ted.compute((3, 4), lambda i, j: t[i * j] * 2.0)
+    results = list(ted.differentiate(y, [t], head=dy)) if backward else [y]
+    with pytest.raises(ExecutionError, match=r"got index \[?6"):
+        evaluate([t, dy], results)(np.ones(6), np.ones((3, 4)))
+
+
+def test_a_product_of_indices_inside_has_a_gradient() -> None:
+    check_grads(lambda t: ted.compute((3, 4), lambda i, j: t[i * j] ** 2), (TABLE[:, 0],), order=2)
 
 
 def test_a_table_without_rows_is_never_written() -> None:

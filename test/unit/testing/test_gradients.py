@@ -161,3 +161,9 @@ def test_derivatives_of_the_user_are_checked():
     f.defvjp(lambda inputs, out, head: -head * out)
     with pytest.raises(DerivativeError, match="the VJP equals central differences"):
         check_grads(f, [RNG.normal(size=4)])
+
+
+@pytest.mark.parametrize("order", [0, -1, 1.5])
+def test_an_order_that_checks_nothing_is_refused(order):
+    with pytest.raises(DerivativeError, match=f"order is a number from 1 on, got {order}"):
+        check_grads(ted.sin, [RNG.normal(size=3)], order=order)
