@@ -119,6 +119,8 @@ def _is_aligned(work: Work, operand: Operand, dim: int, width: int) -> bool:
     line = line_of(operand.value)
     if line is None or operand.amap is None:
         return False
+    if line.size * byte_width(operand.element) < BYTES:  # smaller arrays may start anywhere
+        return False
     starts = [line.offset, _constant(operand), *(factor for _, factor in line.terms)]
     return all(n % width == 0 for n in (*steps, *starts))
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from math import prod
 
+from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.contractions import MODULE, kernel_module
 from ted.lowering.gpu.ted_settle_donations import donated_pairs
 from ted.mlir import ir
@@ -74,17 +76,22 @@ def _may_be_one(module: ir.Module) -> dict[str, set[int]]:
 
 def _mark_pointers(kernel: ir.Operation, shared: set[int]) -> None:
     kinds = ir.FunctionType(ir.TypeAttr(kernel.attributes["function_type"]).value).inputs
-    aligned = f"llvm.align = {ALIGNMENT} : i64"
-    marks = [
-        f"{{{aligned}}}" if n in shared else f"{{llvm.noalias, {aligned}}}"
-        for n in range(len(kinds))
-    ]
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [
-            ir.Attribute.parse(mark if isinstance(kind, ir.MemRefType) else "{}")
-            for kind, mark in zip(kinds, marks, strict=True)
-        ]
+        [_marks(kind, n in shared) for n, kind in enumerate(kinds)]
     )
+
+
+def _marks(kind: ir.Type, may_be_shared: bool) -> ir.Attribute:
+    if not isinstance(kind, ir.MemRefType):
+        return ir.DictAttr.get({})
+    width = byte_width(kind.element_type)
+    # What is smaller than a line may start anywhere.
+    aligned = ALIGNMENT if prod(kind.shape) * width >= ALIGNMENT else width
+    number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), aligned)
+    marks: dict[str, ir.Attribute] = {"llvm.align": number}
+    if not may_be_shared:
+        marks["llvm.noalias"] = ir.UnitAttr.get()
+    return ir.DictAttr.get(marks)
 
 
 def _rename(call: ir.Operation, names: dict[tuple[str, ...], str]) -> None:
