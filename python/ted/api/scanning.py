@@ -9,6 +9,7 @@ tensors works in it; what depends on neither carry nor xs stays outside of the l
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -37,18 +38,19 @@ def scan(
     xs: Any = None,
     length: Extent | None = None,
     reverse: bool = False,
-    checkpoint: int | None = None,
+    checkpoint: int | bool | str | None = None,
 ) -> tuple[Any, Any]:
     """The final carry of `carry, y = step(carry, x)` over all x, and the ys stacked along dim 0.
 
     `init` is a nest of tensors, the first carry; `xs` a nest of tensors whose dim 0 is time (or
     None, then `length` says how many steps there are and x is None); y is a nest of tensors or
     None.  `reverse` begins with the last x.  With `checkpoint=s` the gradient keeps only the
-    carries between segments of s steps and computes the steps of each again: about T / s + s of T
-    steps are in memory at once, least for s near the root of T, for one more evaluation.
+    carries between segments of s steps, computes the carries of a segment again when it comes to
+    it, and what is inside of a step when it comes to that: T / s + s carries and one step are in
+    memory at once, for two more evaluations.  `True` or "sqrt" is s near the root of T, the least.
     Raises: FrontendError when a step changes the shape or type of its carry, or lengths differ.
     """
-    if checkpoint is not None:
+    if checkpoint is not None and checkpoint is not False:
         return _in_segments(step, init, xs, length, reverse, checkpoint)
     starts, carry_tree = _tensors(init, "init")
     inputs, xs_tree = ([], None) if xs is None else _tensors(xs, "xs")
@@ -75,15 +77,14 @@ def scan(
 
 def _in_segments(
     step: Callable[[Any, Any], tuple[Any, Any]],
-    init: Any, xs: Any, length: Extent | None, reverse: bool, size: int,
+    init: Any, xs: Any, length: Extent | None, reverse: bool, wanted: int | bool | str,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """The scan as checkpointed scans of at most `size` steps, one after the other."""
-    if checks.integer(size, "scan: checkpoint") < 1:
-        fail(f"scan: checkpoint is a number of steps, at least 1, got {size}")
+    """The scan as checkpointed scans of the wanted size, one after the other."""
     inputs, tree = ([], None) if xs is None else _tensors(xs, "xs")
     steps = _steps(inputs, length)
     if not isinstance(steps, int):
         fail(f"scan: checkpoint takes a number of steps that is no symbolic size, got {steps}")
+    size = _segment_size(wanted, steps)
     begins = range(0, steps, size)
     carry, stacks = init, []
     for begin in reversed(begins) if reverse else begins:
@@ -100,11 +101,24 @@ def _in_segments(
     return carry, unflatten(ordered[0][1], joined)
 
 
+def _segment_size(wanted: int | bool | str, steps: int) -> int:
+    """The number of steps of a segment: segments of equal size if possible."""
+    if wanted is True or wanted == "sqrt":
+        return max(1, -(-steps // max(1, round(math.sqrt(steps)))))
+    if isinstance(wanted, str):
+        fail(f'scan: checkpoint is a number of steps, True or "sqrt", got {wanted!r}')
+    if checks.integer(wanted, "scan: checkpoint") < 1:
+        fail(f"scan: checkpoint is a number of steps, at least 1, got {wanted}")
+    return wanted
+
+
 def _segment(
     step: Callable[[Any, Any], tuple[Any, Any]], steps: Extent, reverse: bool
 ) -> Callable[..., Any]:
+    inner = step if steps == 1 else recomputed(step)
+
     def segment(carry: Any, xs: Any = None) -> Any:
-        return scan(step, carry, xs, length=steps, reverse=reverse)
+        return scan(inner, carry, xs, length=steps, reverse=reverse)
 
     return recomputed(segment)
 

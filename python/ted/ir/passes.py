@@ -85,6 +85,9 @@ PASSES: dict[str, Row] = {
         "ted.schedules", "keep one row of a buffer that a loop uses row by row"
     ),
     "ted-check-sizes": Row("ted.lowering", "refuse tensors larger than what can be addressed"),
+    "ted-sink-recomputed": Row(
+        "ted.lowering", "move recomputed equations into the steps that read them"
+    ),
     "convert-ted-to-linalg": Row("ted.lowering", "lower equations to linalg and scf on tensors"),
     "ted-pass-destinations": Row(
         "ted.lowering", "write function results into memory that the caller provides"

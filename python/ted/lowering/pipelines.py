@@ -48,6 +48,7 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step("ted-simplify", "dead and equal equations before anything is decided by uses"),
             Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
             Step("ted-split-dims", "after fusion, which brings divisions to where they are needed"),
+            Step("ted-sink-recomputed", "on ops: in equations it would be no part of a recurrence"),
         ),
     ),
     Stage(

@@ -49,9 +49,12 @@ def in_place(window: Window, final: ir.Value, state: ir.Value) -> ir.Value:
 def _is_copied(value: ir.Value) -> bool:
     """Whether a value may be that of another tensor: made by nothing, or by a copy."""
     op = defining(value)
-    if op is None or op.name.startswith("tensor."):
-        reshape = op is not None and op.name in ("tensor.expand_shape", "tensor.collapse_shape")
-        return not reshape or _is_copied(op.operands[0])
+    if op is None:
+        return True
+    if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+        return _is_copied(op.operands[0])
+    if op.name.startswith("tensor."):
+        return True
     if op.name != "linalg.generic":
         return False
     body = op.regions[0].blocks[0]
