@@ -1,7 +1,8 @@
 """Verifier rules of the body of `ted.compute` and of the ops that stand in it.
 
-A body is one flat block of scalar ops. Constants may come from outside, because upstream
-canonicalisation moves them there; a tensor comes from outside only as the source of a `ted.load`.
+A body is one flat block of scalar ops. Constants and sizes may come from outside, because
+upstream canonicalisation moves them there; a tensor comes from outside only as the source of a
+`ted.load`.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ def body_is_scalar(op: Any) -> str | None:
 
 
 def body_captures_only_constants(op: Any) -> str | None:
-    """Nothing else comes from outside, but the source of a load."""
+    """Constants, sizes and the source of a load come from outside, and nothing else."""
     for inner in op.body_block.operations:
         operands = list(inner.operands)
         if inner.operation.name == "ted.load":
@@ -86,10 +87,10 @@ def body_captures_only_constants(op: Any) -> str | None:
             if not isinstance(operand.owner, ir.Block):
                 if operand.owner.operation.block == op.body_block:
                     continue
-                if operand.owner.operation.name == "arith.constant":
+                if operand.owner.operation.name in ("arith.constant", "ted.size"):
                     continue
             return (
-                "the body may use its own values, constants, and tensors through ted.load, "
+                "the body may use its own values, constants, sizes, and tensors through ted.load, "
                 f"got {operand.type} from outside in {inner.operation.name}"
             )
     return None

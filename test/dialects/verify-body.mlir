@@ -116,7 +116,7 @@ func.func @tensor_in_the_body(%A: tensor<4xf32>, %init: tensor<4xf32>) {
 // -----
 
 func.func @scalar_from_outside(%A: tensor<4xf32>, %init: tensor<4xf32>, %s: f32) {
-  // expected-error@+1 {{ted.compute: the body may use its own values, constants, and tensors through ted.load, got f32 from outside in arith.addf}}
+  // expected-error@+1 {{ted.compute: the body may use its own values, constants, sizes, and tensors through ted.load, got f32 from outside in arith.addf}}
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     %b = arith.addf %a, %s : f32

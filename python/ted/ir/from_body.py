@@ -153,8 +153,8 @@ class _Reader:
         if value in self.known:
             return self.known[value]
         op = defining_op(value)
-        assert op is not None, "the verifier lets only constants in from outside"
-        return _constant(op)  # moved out of the body by canonicalisation
+        assert op is not None, "the verifier lets only constants and sizes in from outside"
+        return self._operation(op)  # moved out of the body by canonicalisation
 
     def _operation(self, op: ir.Operation) -> Expr:
         if op.name == "arith.constant":

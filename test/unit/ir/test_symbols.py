@@ -1,11 +1,17 @@
 """Sizes of functions in MLIR: malformed attributes and encodings are refused with the rule."""
 
+import numpy as np
 import pytest
 
+import ted
 from ted import dialects
 from ted.errors import VerifyError
+from ted.frontend.systems import system_of
 from ted.ir.from_ops import from_module
+from ted.ir.pass_driver import run_pipeline
+from ted.ir.to_ops import to_module
 from ted.mlir import ir
+from ted.testing.interpreter import interpret
 
 
 def _function(sizes: str, extent: str = "s0") -> str:
@@ -49,3 +55,19 @@ def test_a_size_divides_nothing(extent: str) -> None:
     size = '{name = "n", min = 1 : i64, multiple_of = 1 : i64}'
     with dialects.session(), pytest.raises(VerifyError, match="divided by a positive constant"):
         from_module(ir.Module.parse(_function(size, extent)))
+
+
+def test_sizes_of_bodies_may_be_moved_out_of_them() -> None:
+    n, m = ted.size("n"), ted.size("m")
+    x = ted.placeholder((n, m), "float64", name="x")
+    system = system_of([x], [ted.roll(x, 1, 0) * ted.roll(x, 1, 1)])
+    values = np.arange(6.0).reshape(2, 3)
+    with dialects.session():
+        module = to_module(system)
+        run_pipeline(module, "cse,canonicalize,ted-check-bounds")
+        again = to_module(from_module(module))
+        for one in (module, again):
+            (found,) = interpret(one, [values])
+            np.testing.assert_array_equal(found, np.roll(values, 1, 0) * np.roll(values, 1, 1))
+        run_pipeline(module, "ted-specialise-sizes{values=2,3}")
+        assert "ted.size" not in str(module)
