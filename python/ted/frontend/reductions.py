@@ -296,7 +296,9 @@ def _logsumexp(body: Expr, axes: tuple[Axis, ...], condition: Expr) -> Scalar:
     shift = _once("shift", elementwise.stop_gradient(shift).expr)
     terms = elementwise.exp(value - shift)
     total = ReductionScalar(_reduction("sum", terms.expr, axes, condition, None), wide)
-    return _once("logsumexp", cast((elementwise.log(total) + shift).expr, result))
+    # Of nothing, or of -inf alone, there is no slope: the condition is around the logarithm.
+    found = elementwise.where(total == 0, -math.inf, elementwise.log(total) + shift)
+    return _once("logsumexp", cast(found.expr, result))
 
 
 def _once(what: str, value: Expr) -> ReductionScalar:

@@ -75,7 +75,7 @@ def test_logsumexp_subtracts_a_maximum_without_derivative(a, r):
         "C_max[i] = max(A[i, r])  for r < 5",
         "C_shift[i] = stop_gradient(where(abs(C_max[i]) == inf, 0, C_max[i]))",
         "C_sum[i] += exp(A[i, r] - C_shift[i])  for r < 5",
-        "C[i] = log(C_sum[i]) + C_shift[i]",
+        "C[i] = where(C_sum[i] == 0, -inf, log(C_sum[i]) + C_shift[i])",
     ]
 
 
