@@ -12,11 +12,13 @@ from typing import Any
 
 from ted.api.compiling import Compilation, compile_system
 from ted.api.differentiating import differentiate
+from ted.api.symbolic import SymbolicFunction
 from ted.errors import DerivativeError
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
+from ted.ir.specialising import sizes_of
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 
 
@@ -25,8 +27,8 @@ class ForwardBackward:
     """What `forward_backward` compiles; `split` says what is saved."""
 
     split: Split
-    first: Compilation
-    second: Compilation
+    first: Compilation | SymbolicFunction[Compilation]
+    second: Compilation | SymbolicFunction[Compilation]
 
     def forward(self, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The results, and what `backward` needs: some arguments and results, and the residuals."""
@@ -65,5 +67,11 @@ def forward_backward(
         (*system.outputs, *(g.node for g in gradients)),
     )
     split = split_residuals(joint, len(heads), len(results), recompute)
-    first, second = (compile_system(s, target=target) for s in (split.forward, split.backward))
+    first, second = (_compiled(s, target) for s in (split.forward, split.backward))
     return ForwardBackward(split, first, second)
+
+
+def _compiled(system: System, target: str) -> Compilation | SymbolicFunction[Compilation]:
+    if sizes_of(system):
+        return SymbolicFunction(system, lambda known: compile_system(known, target=target))
+    return compile_system(system, target=target)

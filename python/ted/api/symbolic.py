@@ -56,10 +56,19 @@ class SymbolicFunction(Generic[Function]):
         if stage != "ted":
             raise CompileError(
                 f"ir: a program with symbolic sizes has the stage 'ted', got {stage!r}; "
-                f"take that of .specialise({', '.join(f'{s.name}=...' for s in self.sizes)})"
+                f"take that of {self._specialised}"
             )
         with dialects.session():
             return str(to_module(self.system))
+
+    def __getattr__(self, name: str) -> NoReturn:
+        raise AttributeError(
+            f"a function of symbolic sizes has no {name!r}; look for it on what .specialise gives"
+        )
+
+    @property
+    def _specialised(self) -> str:
+        return f".specialise({', '.join(f'{s.name}=...' for s in self.sizes)})"
 
     @property
     def peak_bytes(self) -> int:
@@ -93,11 +102,18 @@ class SymbolicFunction(Generic[Function]):
         for _ in self.sizes:
             for _, _, extent, length in rows:
                 values.update(_one_unknown(extent, length, values))
+        for tensor, k, extent, length in rows:
+            unknown = [s for s in extent.symbols if s.name not in values]
+            if len(unknown) == 1 and extent.is_linear and extent.terms[0][1] == (unknown[0],):
+                self._fail(
+                    f"argument {tensor.name}: dim {k} must have an extent {extent}, got {length}, "
+                    f"which is that of no {unknown[0]}"
+                )
         for symbol in self.sizes:
             if symbol.name not in values:
                 self._fail(
                     f"size {symbol.name} does not follow from the shapes of the inputs "
-                    f"{list(inputs)}; name it by .specialise({symbol.name}=...)"
+                    f"{list(inputs)}; name all sizes by {self._specialised}"
                 )
         for tensor, k, extent, length in rows:
             if extent.evaluate(values) != length:

@@ -11,6 +11,7 @@ import math
 from ted.dialects.ted import ComputeOp
 from ted.domain.counting import Count, count
 from ted.domain.sizes import numbers
+from ted.errors import DomainError
 from ted.ir.dtypes import BY_MLIR
 from ted.ir.operations import OPERATIONS
 from ted.mlir import ir
@@ -76,5 +77,10 @@ def tensor_bytes(op: ComputeOp) -> int:
 
 def _size(value: ir.Value) -> int:
     ranked = ir.RankedTensorType(value.type)
+    if not ranked.has_static_shape:
+        raise DomainError(
+            f"bytes: extents must be numbers here, got {ranked}; ted-specialise-sizes gives sizes "
+            "their values"
+        )
     bits = BY_MLIR[str(ranked.element_type)].bits
     return math.prod(ranked.shape) * max(bits // 8, 1)
