@@ -13,16 +13,16 @@ steps, is no part of it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 
 from ted.autodiff.data_writes import guarded_writes
 from ted.autodiff.vjp import Override
 from ted.domain import sets
 from ted.ir.affine import where_possible
 from ted.ir.dtypes import BOOL
-from ted.ir.equations import Equation, System, Tensor, reads, rewrite_system
+from ted.ir.equations import Equation, System, Tensor, rewrite_system
 from ted.ir.paths import slope_conditions
 from ted.ir.scalar import (
     FALSE,
@@ -42,7 +42,6 @@ from ted.ir.scalar import (
 from ted.transforms.ted_inline_pointwise import UNBOUNDED
 
 Use = tuple[Equation, Expr, Expr]  # an equation, a read in its body, and the condition of the read
-Equations = Mapping[Tensor, tuple[Equation, ...]]
 # An adjoint that is 0 goes through these as it is, whatever the values are.
 LINEAR = frozenset({"load", "const", "add", "sub", "neg", "cast", "select", "stop_gradient"})
 
@@ -87,7 +86,7 @@ def guarded_overrides(
         mask.equations = equations
         override = overrides.get(tensor)
         if override is not None and override.guarded is not None:
-            found[tensor] = replace(override, adjoints=partial(override.guarded, mask))
+            found[tensor] = replace(override, adjoints=functools.partial(override.guarded, mask))
     return found
 
 
@@ -99,9 +98,11 @@ def usage_masks(
     """
     found: dict[Tensor, tuple[Tensor, tuple[Equation, ...]]] = {}
     equations = {t: t.equations for t in consumers}
+    conditions = functools.cache(slope_conditions)  # what reads many tensors is looked at once
     for tensor in [t for t in reversed(list(consumers)) if t in tensors]:
         # Consumers came first: they pass their masks on.
-        uses = _uses(tensor, consumers[tensor], equations)
+        readers = [e for c in consumers[tensor] if c.dtype.is_float for e in equations[c]]
+        uses = _uses(tensor, readers, conditions)
         if uses:
             name = f"{tensor.name}_is_used"
             mask = Tensor(name, tensor.shape, BOOL, 0, (), tensor.location)
@@ -132,13 +133,16 @@ def _is_linear(tensor: Tensor) -> bool:
     return _operations(tensor) <= LINEAR and all(e.combiner != "mul" for e in tensor.equations)
 
 
-def _uses(tensor: Tensor, consumers: Sequence[Tensor], equations: Equations) -> list[Use]:
+def _uses(
+    tensor: Tensor,
+    readers: Sequence[Equation],
+    conditions: Callable[[Expr], Mapping[Expr, Expr]],
+) -> list[Use]:
     """The reads of a tensor; none where one is always made, or where no data decides about any."""
     found: list[Use] = []
-    for equation in (e for c in consumers if c.dtype.is_float for e in equations[c]):
-        conditions = slope_conditions(equation.body)
-        here = [r for r in reads(equation) if r.attr is tensor]
-        wanted = [(r, conditions.get(r, FALSE)) for r in here]
+    for equation in readers:
+        known = conditions(equation.body)
+        wanted = [(r, c) for r, c in known.items() if r.op == "load" and r.attr is tensor]
         if any(condition is TRUE for _, condition in wanted):
             return []
         found += [(equation, r, condition) for r, condition in wanted if condition is not FALSE]
