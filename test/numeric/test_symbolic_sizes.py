@@ -160,3 +160,24 @@ def test_a_data_index_into_a_symbolic_extent_scatters() -> None:
     np.testing.assert_array_equal(scattered, expected)
     with pytest.raises(ted.errors.ExecutionError, match="index 3"):
         f(values, np.array([0, 3, 1, 1]), seed)
+
+
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_products_of_no_factors_have_gradients(axis: int | None) -> None:
+    def program(*sizes: Extent) -> Any:
+        x = ted.placeholder(sizes, "float64", name="x")
+        y = ted.prod(x, axis=axis)
+        head = ted.placeholder(y.shape, "float64", name="head")
+        (first,) = ted.differentiate(y, [x], head=head)
+        return system_of([x, head], [y, first, *ted.differentiate(ted.sum(first**2), [x, head])])
+
+    with dialects.session():
+        symbolic = to_module(program(ted.size("n", min=0), ted.size("m", min=0)))
+        TedCheckBounds().run(symbolic)
+        for sizes in ((0, 2), (2, 0), (0, 0), (3, 2)):
+            plain = program(*sizes)
+            arrays = [np.full(t.static_shape, 1.5) for t in plain.inputs]
+            expected = interpret(to_module(plain), arrays)
+            found = interpret(symbolic, arrays, sizes=dict(zip("nm", sizes, strict=True)))
+            for one, other in zip(found, expected, strict=True):
+                np.testing.assert_allclose(one, other, rtol=1e-12)

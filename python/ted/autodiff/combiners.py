@@ -13,7 +13,7 @@ import math
 from dataclasses import replace
 
 from ted.domain import bounds, parameters, sets
-from ted.domain.sizes import Extent, Size, is_symbolic
+from ted.domain.sizes import Extent, Size, is_symbolic, surely_at_most
 from ted.ir.affine import NotAffine, piecewise
 from ted.ir.equations import (
     Equation,
@@ -110,7 +110,12 @@ def _product_by_rows(tensor: Tensor, equation: Equation) -> Tensor | None:
 
 def _last_of(tensor: Tensor, level: Tensor, place: Extent, equation: Equation) -> Tensor:
     body = load(level, (*identity_dims(len(tensor.shape)), index(place)))
-    return replace(tensor, fill=0, equations=(whole(tensor.shape, body, equation.location),))
+    last = whole(tensor.shape, body, equation.location)
+    if surely_at_most(0, place):
+        return replace(tensor, fill=0, equations=(last,))
+    rank = len(tensor.shape)  # for some size there is no factor: the product is 1
+    some = parameters.extent_value(rank, place).ge_set(parameters.extent_value(rank, 0))
+    return replace(tensor, fill=1, equations=(replace(last, domain=last.domain.intersect(some)),))
 
 
 def _running(level: Tensor) -> Tensor:
