@@ -246,6 +246,8 @@ def tile(x: Any, repeats: Any) -> Tensor:
     if len(counts) != x.ndim:
         fail(f"tile: one count for each of {x.ndim} dims, got {repeats!r}")
     shape = [n * c for n, c in zip(x.shape, counts, strict=True)]
+    if 0 in shape:
+        return zeros(shape, x.dtype)
     return _gather(x, shape, lambda *i: [p % n for p, n in zip(i, x.shape, strict=True)], "tile")
 
 
@@ -255,6 +257,8 @@ def repeat(x: Any, count: int, axis: int) -> Tensor:
     along = checks.axis_of(axis, x.ndim, "repeat")
     times = checks.shape_of((count,), x.dtype, "repeat: count")[0]
     shape = [n * times if k == along else n for k, n in enumerate(x.shape)]
+    if 0 in shape:
+        return zeros(shape, x.dtype)
     return _gather(
         x, shape, lambda *i: [p // times if k == along else p for k, p in enumerate(i)], "repeat"
     )

@@ -70,6 +70,15 @@ def test_tensors_that_may_be_empty_are_joined_and_padded() -> None:
     x = kept
 
 
+@pytest.mark.parametrize("extent", [0, ted.size("n", min=0)])
+def test_repeating_nothing_gives_nothing(extent: Any) -> None:
+    empty = ted.placeholder((extent,), "float64", name="x")
+    repeated = [ted.tile(empty, (2,)), ted.repeat(empty, 2, 0), ted.tile(empty, (0,))]
+    with dialects.session():
+        module = to_module(system_of([empty], [y * 2 for y in repeated]))
+        assert [y.shape for y in interpret(module, [np.zeros(0)])] == [(0,)] * 3
+
+
 def test_one_name_promises_one_thing() -> None:
     other = ted.placeholder((ted.size("n", min=4),), "float64", name="y")
     with pytest.raises(DomainError, match="got min=1, multiple_of=1 and min=4, multiple_of=1"):
