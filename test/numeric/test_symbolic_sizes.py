@@ -56,6 +56,10 @@ CASES: dict[str, tuple[Callable[..., Shapes], Callable[..., Any]]] = {
         lambda n, m, k: [(1, n, k, 2), (3, 3, 2, 2)],
         lambda x, w, *_: nn.conv2d(x, w, stride=2, padding=1),
     ),
+    "as many windows as steps": (
+        lambda n, m, k: [(2, n, 3), (3, 3, 2)],
+        lambda x, w, *_: nn.conv1d(x, w, stride=2, padding="same"),
+    ),
     "max pool": (lambda n, m, k: [(1, n, k, 2)], lambda x, *_: nn.max_pool2d(x, 2)),
     "running sum": (lambda n, m, k: [(n, m)], lambda x, *_: ted.cumsum(x, axis=0)),
     "triangular solve": (

@@ -92,7 +92,8 @@ def text_of(terms: tuple[tuple[Coefficient, Monomial], ...], const: int) -> str:
     text = ""
     for coefficient, monomial in terms:
         sign = (" - " if text else "-") if coefficient < 0 else (" + " if text else "")
-        text += sign + _term_text(Fraction(abs(coefficient)), monomial)
+        term = _term_text(Fraction(abs(coefficient)), monomial)
+        text += sign + (f"({term})" if sign == "-" and "//" in term else term)
     if const:
         text += f" {'-' if const < 0 else '+'} {abs(const)}"
     return text

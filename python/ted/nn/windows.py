@@ -43,7 +43,7 @@ class Window:
     def inside(self, position: Any, k: Any) -> list[Any]:
         """The conditions under which that position exists, those that can fail only."""
         at, conditions = self.at(position, k), []
-        if self.before:
+        if not surely_at_most(self.before, 0):
             conditions.append(at >= 0)
         end = (self.positions - 1) * self.stride + self.reach - self.before
         if not surely_at_most(end, self.extent):

@@ -116,3 +116,11 @@ def test_numbers_beyond_floats_compare_exactly() -> None:
 def test_what_a_size_cannot_do_is_refused_at_the_line(wrong: Callable, message: str) -> None:
     with pytest.raises(DomainError, match=message):
         wrong()
+
+
+@pytest.mark.parametrize(
+    "size", [-(n // 2) + m, -((n + 1) // 2), 2 * (n // 2) - n, -m // 4 - n * m]
+)
+def test_a_text_is_the_size_in_python(size: Size) -> None:
+    for values in VALUES:
+        assert eval(str(size), dict(values)) == size.evaluate(values)
