@@ -2,7 +2,8 @@
 
 The adjoint of a node is a sum of (condition, value) terms.  Conditions stay outside the derivative
 arithmetic, so where(x > 0, sqrt(x), 0) has derivative 0, not NaN, at 0: nothing is ever multiplied
-by a masked infinity.
+by a masked infinity.  A node whose uses are all known passes on one term, a value under the
+condition that any of its uses is made, so that expressions grow with the body and not faster.
 """
 
 from __future__ import annotations
@@ -12,10 +13,21 @@ from collections.abc import Callable
 from ted.autodiff.rules import contributions, under
 from ted.errors import SourceLocation
 from ted.ir.equations import Tensor
-from ted.ir.paths import common
-from ted.ir.scalar import TRUE, Expr, add, const, is_const, lnot, postorder, select
-
-MAX_CONDITIONS = 4  # more terms than this are merged by selecting early; bounds the expression
+from ted.ir.paths import choices
+from ted.ir.scalar import (
+    FALSE,
+    TRUE,
+    Expr,
+    add,
+    const,
+    is_const,
+    land,
+    lnot,
+    lor,
+    mul,
+    postorder,
+    select,
+)
 
 _Adjoint = dict[Expr, Expr]  # condition -> value
 
@@ -25,25 +37,32 @@ def read_adjoints(
     seed: Expr,
     active: Callable[[Tensor], bool],
     location: SourceLocation | None = None,
+    condition: Expr = TRUE,
 ) -> list[tuple[Expr, Expr]]:
-    """The adjoints of the active reads of `body`, as (read, adjoint expression)."""
+    """The adjoints of the active reads of `body`, as (read, adjoint expression).
+
+    The adjoint of the body itself is `seed` where the condition holds, else zero.
+    """
     order = postorder(body)
     varied = _varied(order, active)
-    adjoints: dict[Expr, _Adjoint] = {body: {TRUE: seed}}
+    adjoints: dict[Expr, _Adjoint] = {body: {condition: seed}}
     found: list[tuple[Expr, Expr]] = []
+    made: set[Expr] = set()
     for node in reversed(order):
         terms = adjoints.get(node)
-        if terms is None or node not in varied:
+        if not terms or node not in varied:
             continue
+        terms = _choices_joined(terms)
         if node.op == "load":
-            found.append((node, _merged(terms)))
+            found.append((node, _sum(terms)))
             continue
-        for condition, g in list(terms.items()):
-            for contribution in contributions(node, g, location):
-                position, where, value = under(condition, contribution)
-                argument = node.args[position]
-                if argument in varied:
-                    _accumulate(adjoints.setdefault(argument, {}), where, value)
+        condition, g = _one_term(terms)
+        for contribution in contributions(node, g, location):
+            position, where, value = under(condition, contribution)
+            argument = node.args[position]
+            if argument in varied:
+                value = _made_before(value, made)
+                _accumulate(adjoints.setdefault(argument, {}), where, value)
     found.reverse()
     return found
 
@@ -60,28 +79,47 @@ def _varied(order: list[Expr], active: Callable[[Tensor], bool]) -> set[Expr]:
 
 
 def _accumulate(terms: _Adjoint, condition: Expr, value: Expr) -> None:
-    if is_const(value, 0):
-        return
-    if condition not in terms and len(terms) >= MAX_CONDITIONS:
-        value = _selected(condition, value)
-        condition = common([*terms, condition])  # what the node reads may be read only there
-    terms[condition] = add(terms[condition], value) if condition in terms else value
+    if not is_const(value, 0):
+        terms[condition] = add(terms[condition], value) if condition in terms else value
 
 
-def _selected(condition: Expr, value: Expr) -> Expr:
-    return select(condition, value, const(0, value.dtype))
+def _made_before(value: Expr, made: set[Expr]) -> Expr:
+    """A product as it was made before with its factors in the same order: (g*x)*x is g*(x*x)."""
+    if value.op == "mul" and value.args[0].op == "mul":
+        (first, second), third = value.args[0].args, value.args[1]
+        other = mul(first, mul(second, third))
+        value = other if other in made else value
+    made.add(value)
+    return value
 
 
-def _merged(terms: _Adjoint) -> Expr:
-    """The sum of the terms; two under opposite conditions are one choice."""
+def _choices_joined(terms: _Adjoint) -> _Adjoint:
+    """The terms with those under `p and c` and under `p and not c` made a choice under `p`."""
+    joined, waiting = dict(terms), list(terms)
+    while waiting:
+        condition = waiting.pop()
+        for before, last in choices(condition):
+            opposite = land(before, lnot(last))
+            if condition in joined and opposite in joined:
+                value = select(last, joined.pop(condition), joined.pop(opposite))
+                _accumulate(joined, before, value)
+                waiting.append(before)
+    return joined
+
+
+def _one_term(terms: _Adjoint) -> tuple[Expr, Expr]:
+    """All terms as one, under the condition that holds where any of theirs does."""
+    condition = FALSE
+    for each in terms:
+        condition = lor(condition, each)
+    return condition, next(iter(terms.values())) if len(terms) == 1 else _sum(terms)
+
+
+def _sum(terms: _Adjoint) -> Expr:
+    """The sum of the terms, each zero where its condition does not hold."""
     total: Expr | None = None
-    left = dict(terms)
-    while left:
-        condition = next(iter(left))
-        value, opposite = left.pop(condition), left.pop(lnot(condition), None)
-        part = _selected(condition, value)
-        if opposite is not None:
-            part = select(condition, value, opposite)
+    for condition, value in terms.items():
+        part = select(condition, value, const(0, value.dtype))
         total = part if total is None else add(total, part)
     assert total is not None, "an adjoint has at least one term"
     return total

@@ -8,12 +8,13 @@ storing them would make a tensor of the size of the iteration space.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ted.autodiff.masking import shareable
 from ted.domain import sets
-from ted.ir.affine import NotAffine, condition_set
+from ted.ir.affine import where_possible
 from ted.ir.affine_attributes import expr_to_aff
 from ted.ir.equations import Equation, Tensor
 from ted.ir.operations import OPERATIONS
@@ -33,10 +34,12 @@ from ted.ir.scalar import (
     weight,
 )  # fmt: skip
 
-SLACK = 1.5  # recomputing this much more than the shared evaluation is cheaper than storing
-WORK_BOUND = 4  # but no gradient costs more than so many times the body if sharing can help it
+SLACK = 1.4  # recomputing this much more than the shared evaluation is cheaper than storing
+SEPARATE_BOUND = 3  # but adjoints that share parts cost at most so many times the body
+WORK_BOUND = 4  # and with additions so many, else parts that the body shares are stored as well
 
 Pair = tuple[Expr, Expr]  # a read and its adjoint
+_Group = tuple[Any, list[Expr]]  # a domain, and adjoints that are evaluated on it
 
 
 def materialise_shared(
@@ -53,42 +56,92 @@ def materialise_shared(
     to what is there already count as work of the gradient.
     """
     roots = [g for _, g in pairs]
-    separate, together, body = sum(map(weight, roots)), weight(*roots), weight(equation.body)
-    affordable = separate == together or separate + additions <= WORK_BOUND * body
-    if len(pairs) < 2 or (affordable and separate <= SLACK * max(together, body)):
+    if not _is_worth_sharing(roots, equation.body):
         return pairs
-    shared = _shared_nodes(equation, roots)
-    uses = [(path_conditions(g), domain) for g, domain in zip(roots, domains, strict=True)]
+    groups = _by_domain(roots, domains)
+    found = _shared(equation, groups, like, additions)
+    if found is not None:
+        return [(read, found.get(g, g)) for read, g in pairs]
+    # What is used under conditions of several domains is not shared between them.
+    names = [replace(like, name=f"{like.name}_{k}") for k in range(len(groups))]
+    apart = [
+        (group[0], _shared(equation, [group], name, additions) or {})
+        for group, name in zip(groups, names, strict=True)
+    ]
+
+    def own(g: Expr, domain: Any) -> Expr:
+        known = (found for points, found in apart if points.plain_is_equal(domain))
+        return next(known, {}).get(g, g)
+
+    return [(read, own(g, points)) for (read, g), points in zip(pairs, domains, strict=True)]
+
+
+def _by_domain(roots: Sequence[Expr], domains: Sequence[Any]) -> list[_Group]:
+    """The adjoints that are evaluated anywhere, those with equal domains together."""
+    groups: list[_Group] = []
+    for root, domain in zip(roots, domains, strict=True):
+        same = next((g for points, g in groups if points.plain_is_equal(domain)), None)
+        if same is not None:
+            same.append(root)
+        elif not domain.is_empty():
+            groups.append((domain, [root]))
+    return groups
+
+
+def _shared(
+    equation: Equation, groups: Sequence[_Group], like: Tensor, additions: int
+) -> dict[Expr, Expr] | None:
+    """Adjoint -> the same one reading stored factors; None where they cannot be masked."""
+    old, body = [g for _, group in groups for g in group], equation.body
+    conditions = [path_conditions(*group) for _, group in groups]
+    roots = shareable(old, conditions, body, _shared_nodes(equation, old))
+    if roots is None:
+        return None
+    known = [points for points, group in groups for _ in group]
+    units = list(roots)
+    if weight(*roots) + additions > WORK_BOUND * weight(body):
+        units.append(body)
+        known.append(equation.domain)
+    shared, used = _shared_nodes(equation, units), _where_used(_by_domain(units, known))
     stored: dict[Expr, Expr] = {}
     for node in postorder(*roots):
         new = rebuild(node, [stored[a] for a in node.args])
         if node in shared:
-            domain = _where_used(node, uses, equation)
-            if domain is not None:
-                name = f"{like.name}_{len(stored)}"
-                new = _store(new, equation, domain, replace(like, name=name))
-                if node.dtype.kind == "bool":  # a stored mask would hide the guards in it
-                    new = land(implied_of_indices(node), new)
+            points = sets.project(used(node), range(equation.parallel)).coalesce()
+            name = f"{like.name}_{len(stored)}"
+            new = _store(new, equation, points, replace(like, name=name))
+            if node.dtype.kind == "bool":  # a stored mask would hide the guards in it
+                new = land(implied_of_indices(node), new)
         stored[node] = new
-    return [(read, stored[g]) for read, g in pairs]
+    return {g: stored[root] for g, root in zip(old, roots, strict=True)}
 
 
-def _shared_nodes(equation: Equation, roots: list[Expr]) -> set[Expr]:
-    """Nodes of at least two adjoints that some user of theirs does not share alike."""
-    members: dict[Expr, frozenset[int]] = {}
-    for position, root in enumerate(roots):
-        for node in postorder(root):
-            members[node] = members.get(node, frozenset()) | {position}
-    boundary = set(roots)
-    for user in members:
-        boundary.update(a for a in user.args if members[a] != members[user])
+def _is_worth_sharing(roots: Sequence[Expr], body: Expr) -> bool:
+    separate, together, forward = sum(map(weight, roots)), weight(*roots), weight(body)
+    if separate == together:
+        return False
+    return separate > SEPARATE_BOUND * forward or separate > SLACK * max(together, forward)
+
+
+def _shared_nodes(equation: Equation, roots: Sequence[Expr]) -> set[Expr]:
+    """Nodes to store so that each is evaluated for one root, or for one other stored node, only."""
     reductions = set(equation.reduction_dims)
-    return {
-        node
-        for node in boundary
-        if len(members[node]) > 1 and _is_value(node) and node.op in OPERATIONS
-        and weight(node) > 0 and not dims_used(node) & reductions
-    }  # fmt: skip
+    users: dict[Expr, frozenset[int | Expr]] = {}  # the roots and stored nodes it is evaluated for
+    for position, root in enumerate(roots):
+        users[root] = users.get(root, frozenset()) | {position}
+    stored: set[Expr] = set()
+    for node in reversed(postorder(*roots)):
+        if len(users[node]) > 1 and _is_storable(node, reductions):
+            stored.add(node)
+            users[node] = frozenset({node})
+        for argument in node.args:
+            users[argument] = users.get(argument, frozenset()) | users[node]
+    return stored
+
+
+def _is_storable(node: Expr, reductions: set[int]) -> bool:
+    is_work = _is_value(node) and node.op in OPERATIONS and weight(node) > 0
+    return is_work and not dims_used(node) & reductions
 
 
 def _is_value(node: Expr) -> bool:
@@ -96,19 +149,18 @@ def _is_value(node: Expr) -> bool:
     return node.dtype.is_float or (node.dtype.kind == "bool" and reads_data(node))
 
 
-def _where_used(
-    node: Expr, uses: Sequence[tuple[dict[Expr, Expr], Any]], equation: Equation
-) -> Any | None:
-    """The points of the parallel dims at which a node is needed; None when that is data."""
-    points = sets.empty(equation.rank)
-    try:
-        for conditions, domain in uses:
+def _where_used(groups: Sequence[_Group]) -> Callable[[Expr], Any]:
+    """Node -> the points at which some root needs it; conditions on data count as true."""
+    uses = [(path_conditions(*group), points) for points, group in groups]
+
+    def used(node: Expr) -> Any:
+        found = groups[0][0].subtract(groups[0][0])
+        for conditions, points in uses:
             if node in conditions:
-                used = domain.intersect(condition_set(conditions[node], domain))
-                points = points.union(used)
-    except NotAffine:
-        return None
-    return sets.project(points, range(equation.parallel)).coalesce()
+                found = found.union(where_possible(conditions[node], points))
+        return found
+
+    return used
 
 
 def _store(node: Expr, equation: Equation, domain: Any, like: Tensor) -> Expr:

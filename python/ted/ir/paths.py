@@ -58,7 +58,8 @@ def _decided(node: Expr, position: int) -> Expr:
 
 
 def _disjunction(terms: list[Expr]) -> Expr:
-    if TRUE in terms or any(lnot(term) in terms for term in terms):
+    terms = _without_decisions(terms)
+    if TRUE in terms:
         return TRUE
     if len(terms) > MAX_TERMS:
         return common(terms)
@@ -84,6 +85,29 @@ def common(terms: Sequence[Expr]) -> Expr:
             result = land(result, part)
         complete = complete and part in shared
     return result
+
+
+def _without_decisions(terms: list[Expr]) -> list[Expr]:
+    """The terms with `p` in place of `p and c` and `p and not c`."""
+    found, waiting = dict.fromkeys(terms), list(terms)
+    while waiting:
+        term = waiting.pop()
+        for before, last in choices(term):
+            opposite = land(before, lnot(last))
+            if term in found and opposite in found:
+                del found[term], found[opposite]
+                if before not in found:
+                    found[before] = None
+                    waiting.append(before)
+    return list(found)
+
+
+def choices(condition: Expr) -> list[tuple[Expr, Expr]]:
+    """The ways to see a condition as `p and c`: p true and c all of it, or c its last term."""
+    if condition.op != "and":
+        return [(TRUE, condition)]
+    before, last = condition.args
+    return [(TRUE, condition), (before, last)]
 
 
 def conjuncts(condition: Expr) -> list[Expr]:
