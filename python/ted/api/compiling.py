@@ -24,6 +24,7 @@ from ted.ir.equations import (
     whole,
 )
 from ted.ir.equations import Tensor as Node
+from ted.ir.saved_values import with_saved_values
 from ted.ir.scalar import load
 from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
@@ -77,7 +78,7 @@ def compile_system(
     target: str = "cpu",
 ) -> Compilation:
     """Compile a program; every output gets memory of its own, or that of a donated input."""
-    distinct = replace(system, outputs=_distinct(system.outputs))
+    distinct = with_saved_values(replace(system, outputs=_distinct(system.outputs)))
     if target == "cpu":
         return CompiledFunction(distinct, single, donated or {})
     from ted.api.cuda_functions import CudaFunction, cuda_target  # loaded by those who use GPUs
@@ -211,7 +212,7 @@ def module(program: Any, *arguments: Any) -> ir.Module:
         nodes = topological([t.node for t in outputs])
         system = system_of([wrap(n) for n in nodes if n.is_input], outputs)
     with dialects.session():
-        return to_module(system)
+        return to_module(with_saved_values(system))
 
 
 def _module_text(system: System) -> str:

@@ -13,6 +13,7 @@ from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Equation, System, topological
 from ted.ir.equations import Tensor as Node
+from ted.ir.saved_values import with_saved_values
 from ted.ir.specialising import checked_values, sizes_of, specialise
 from ted.ir.to_ops import to_module
 from ted.transforms.gradient import Gradient
@@ -82,7 +83,8 @@ class DifferentiationResult(Sequence[Tensor]):
         except DomainError as error:
             raise DerivativeError(f"report: {error}") from None
         with dialects.session():
-            module = to_module(specialise(system, values) if values else system)
+            known = specialise(system, values) if values else system
+            module = to_module(with_saved_values(known))
             report = report_function(module, "gradient", results=len(self.outputs))
         said = tuple(dict.fromkeys(map(str, self.found.remarks)))
         return replace(report, remarks=said)

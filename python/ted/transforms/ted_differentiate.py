@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from ted.errors import DerivativeError, VerifyError
 from ted.ir.equations import System
 from ted.ir.rewriting import replace_function
+from ted.ir.saved_values import with_saved_values
 from ted.ir.to_ops import function_type
 from ted.mlir import ir
 from ted.transforms.gradient import jvp_system, vjp_system
@@ -104,7 +105,7 @@ def _fill_in(program: Program, name: str, primal: str) -> None:
     result = _DERIVED[kind](system, wrt, name, override_of)
     _check_type(program, name, "VJP" if kind == REQUEST else "JVP", result)
     if not program.has_body(name):
-        program.functions[name] = replace_function(request, result)
+        program.functions[name] = replace_function(request, with_saved_values(result))
     if any(override_of(t) is not None for t in system.tensors()):
         program.systems[name] = result  # the op has no word for the marks in it
 

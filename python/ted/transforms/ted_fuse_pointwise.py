@@ -55,11 +55,15 @@ def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
 def _worth_fusing(system: System) -> set[Tensor]:
     users = _uses(system)
     stored = {*system.outputs, *recurrent_tensors(system.outputs)}
-    return {
-        t
-        for t, found in users.items()
-        if t not in stored and is_pointwise(t) and found and _is_cheaper(t, found)
-    }
+    costs: dict[Tensor, int] = {}  # of what is fused, with what is fused into it
+    for tensor, found in users.items():
+        if tensor in stored or not is_pointwise(tensor) or not found:
+            continue
+        body = tensor.equations[0].body
+        cost = weight(body) + sum(costs.get(read.attr, 0) for read in loads(body))
+        if _is_cheaper(tensor, cost, found):
+            costs[tensor] = cost
+    return set(costs)
 
 
 def is_pointwise(tensor: Tensor) -> bool:
@@ -81,9 +85,8 @@ def _uses(system: System) -> dict[Tensor, list[tuple[Equation, Expr]]]:
     return uses
 
 
-def _is_cheaper(tensor: Tensor, uses: list[tuple[Equation, Expr]]) -> bool:
+def _is_cheaper(tensor: Tensor, cost: int, uses: list[tuple[Equation, Expr]]) -> bool:
     body = tensor.equations[0].body
-    cost = weight(body)
     if any(is_contraction(e) or _in_subscript(e, r) for e, r in uses):
         cheap = cost == 0 or _widens(body)
         return cheap and len(loads(body)) == 1 and _stays_affine(tensor)
