@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ted.autodiff.body import read_adjoints
+from ted.autodiff.extrema import taken_part
 from ted.autodiff.rules import contributions
 from ted.autodiff.steps import settle_recurrences
 from ted.autodiff.sweep_order import sweep_order
@@ -21,7 +22,6 @@ from ted.autodiff.vjp import (
     Override,
     active_tensors,
     copy_of,
-    winning_part,
 )  # fmt: skip
 from ted.errors import DerivativeError, SourceLocation
 from ted.ir.equations import Equation, System, Tensor, is_recurrence
@@ -109,7 +109,7 @@ def _pushed_equation(
         tangent = replace_nodes(tangent, {equation.body: load(tensor, equation.write)})
     if equation.combiner == "set":
         return replace(equation, body=tangent)
-    return replace(equation, combiner="add", body=winning_part(tensor, equation, tangent))
+    return replace(equation, combiner="add", body=taken_part(tensor, equation, tangent))
 
 
 # ------------------------------------------------------------------ one body

@@ -15,13 +15,14 @@ from typing import Any
 
 from ted.autodiff.body import read_adjoints
 from ted.autodiff.data_writes import guarded_writes
+from ted.autodiff.extrema import cotangent_of_points
 from ted.autodiff.materialise import materialise_shared
 from ted.autodiff.steps import in_steps, settle_recurrences, written_at_data
 from ted.autodiff.support import support
 from ted.autodiff.sweep_order import sweep_order
 from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
-from ted.ir.dtypes import INDEX, INT64, DType, accumulator
+from ted.ir.dtypes import DType, accumulator
 from ted.ir.equations import (
     Equation,
     System,
@@ -29,15 +30,11 @@ from ted.ir.equations import (
     identity_dims,
     is_recurrence,
     operands,
-    row_major,
     whole,
 )
 from ted.ir.scalar import (
     Expr,
     cast,
-    compare,
-    const,
-    div,
     load,
     replace_nodes,
     rewrite,
@@ -171,8 +168,8 @@ def equation_vjp(
             f"got {equation.combiner}",
             equation.location,
         )
-    seed = winning_part(tensor, equation, load(cotangent, equation.write))
-    pairs = read_adjoints(equation.body, seed, active.__contains__, equation.location)
+    taken, g = cotangent_of_points(tensor, equation, cotangent)
+    pairs = read_adjoints(equation.body, g, active.__contains__, equation.location, taken)
     pairs = [(read, _reuse_value(tensor, equation, g)) for read, g in pairs]
     domains = [support(g, equation.domain) for _, g in pairs]
     writes = guarded_writes(equation, [read for read, _ in pairs])
@@ -193,35 +190,6 @@ def _scatter(equation: Equation, write: tuple[Expr, ...], body: Expr, domain: An
     return Equation(
         equation.extents, 0, domain, write, "add", body, equation.location, equation.dim_names
     )
-
-
-def winning_part(tensor: Tensor, equation: Equation, value: Expr) -> Expr:
-    """`value` itself; under max and min only at the points that reach the extremum, else zero."""
-    if equation.combiner not in ("max", "min") or equation.parallel == equation.rank:
-        return value
-    zero = const(0, value.dtype)
-    if equation.ties == "even" or equation.is_scatter:
-        taken = compare("eq", equation.body, load(tensor, equation.write))
-        return select(taken, div(value, load(_winners(tensor, equation), equation.write)), zero)
-    argument = load(_argument(tensor, equation), equation.write)
-    return select(compare("eq", cast(argument, INDEX), row_major(equation)), value, zero)
-
-
-def _winners(tensor: Tensor, equation: Equation) -> Tensor:
-    """How many points reach the extremum: each gets an equal part of the cotangent."""
-    taken = compare("eq", equation.body, load(tensor, equation.write))
-    one, zero = const(1, tensor.dtype), const(0, tensor.dtype)
-    count = replace(equation, combiner="add", body=select(taken, one, zero))
-    return replace(tensor, name=f"ties_{tensor.name}", fill=0, equations=(count,))
-
-
-def _argument(tensor: Tensor, equation: Equation) -> Tensor:
-    """The tensor of the first index at which the extremum is reached."""
-    search = replace(equation, combiner=f"arg{equation.combiner}")
-    return replace(
-        tensor, name=f"arg_{tensor.name}", dtype=INT64, fill=-1, equations=(search,),
-        location=equation.location,
-    )  # fmt: skip
 
 
 def _reuse_value(tensor: Tensor, equation: Equation, g: Expr) -> Expr:
