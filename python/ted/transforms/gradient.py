@@ -12,9 +12,9 @@ from ted.autodiff.vjp import Override, vjp
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
 from ted.ir.remarks import Remark, collected, remark
+from ted.transforms.guarded_inlining import inline_guarded_producers
 from ted.transforms.guarded_producers import guarded_overrides, mask_guarded_producers
 from ted.transforms.preparation import Overrides, Stage, no_overrides, prepare
-from ted.transforms.ted_inline_pointwise import inline_pointwise
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 from ted.transforms.ted_simplify import simplify
 from ted.transforms.ted_split_dims import split_dims
@@ -26,7 +26,7 @@ def preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
     # Guards first, while producers are still pointwise, and masks for what cannot be inlined;
     # divisions before anything asks isl; combiners last, since a product tree introduces reads that
     # need no further preparation.
-    return inline_pointwise, masks, split_dims, expand_combiners
+    return inline_guarded_producers, masks, split_dims, expand_combiners
 
 
 def forward_preparation(cut: Collection[Tensor]) -> Sequence[Stage]:

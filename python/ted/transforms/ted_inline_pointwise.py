@@ -12,6 +12,7 @@ that would evaluate it too often (see `guarded_producers.py`).
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 from ted.domain.sizes import Extent, surely_at_most
@@ -30,21 +31,29 @@ UNBOUNDED = frozenset(
 MAX_DEPTH = 16  # producers of producers; a longer guarded chain is cut, not wrong
 
 
-def inline_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
-    """Inline guarded producers in every equation; also old tensor -> new tensor."""
+def inline_pointwise(
+    system: System, keep: Collection[Tensor] = ()
+) -> tuple[System, dict[Tensor, Tensor]]:
+    """Inline guarded producers but those in `keep`; also old tensor -> new tensor."""
+    kept = set(keep)
 
-    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
-        del tensor
-        return tuple(inline_guarded(e) for e in equations)
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
+        new = tuple(inline_guarded(e, kept) for e in equations)
+        if tensor not in keep:
+            return new
+        result = tensor if new == tensor.equations else replace(tensor, equations=new)
+        kept.add(result)
+        return result
 
     return rewrite_system(system, visit)
 
 
-def inline_guarded(equation: Equation) -> Equation:
+def inline_guarded(equation: Equation, keep: Collection[Tensor] = ()) -> Equation:
     """The equation with the producers inlined that it reads under conditions on data."""
     body = equation.body
     for _ in range(MAX_DEPTH):
-        guarded = _guarded_reads(body, math.prod(equation.extents))
+        found = _guarded_reads(body, math.prod(equation.extents))
+        guarded = {read for read in found if read.attr not in keep}
         if not guarded:
             break
         body = _inlined(body, guarded)
