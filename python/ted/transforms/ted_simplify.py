@@ -73,7 +73,7 @@ def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equat
     live = [_decided(e) for e in equations if not _is_dead(e)]
     if any(e.combiner != "add" for e in live) or tensor.fill != 0:
         return tuple(live)
-    return _stored_where_alone(_full_write_first(tensor, _merged(live)))
+    return _stored_where_first(tensor, _full_write_first(tensor, _merged(live)))
 
 
 def _with_constants(equations: Sequence[Equation]) -> list[Equation]:
@@ -138,19 +138,24 @@ def _full_write_first(tensor: Tensor, equations: list[Equation]) -> tuple[Equati
     return tuple(equations)
 
 
-def _stored_where_alone(equations: Sequence[Equation]) -> tuple[Equation, ...]:
-    """A map whose elements nothing else writes stores them, instead of adding to a zero."""
+def _stored_where_first(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equation, ...]:
+    """A map whose elements nothing before it writes stores them, instead of adding to a zero.
+
+    Of a recurrence, whose equations take turns, nothing else at all must write them.
+    """
     images = [_image(e) for e in equations]
 
-    def is_alone(position: int) -> bool:
+    def is_first(position: int) -> bool:
         own = images[position]
-        others = images[:position] + images[position + 1 :]
+        others = images[:position]
+        if tensor.time is not None:
+            others += images[position + 1 :]
         return own is not None and all(
             o is not None and _answer(bounds.is_disjoint, own, o) for o in others
         )
 
     return tuple(
-        replace(e, combiner="set") if _is_injective_map(e) and is_alone(k) else e
+        replace(e, combiner="set") if _is_injective_map(e) and is_first(k) else e
         for k, e in enumerate(equations)
     )
 
