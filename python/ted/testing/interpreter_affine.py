@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from ted.errors import ExecutionError
 from ted.mlir import ir
 
 _INFIX = {"AffineAddExpr": "+", "AffineMulExpr": "*", "AffineFloorDivExpr": "//"}
@@ -33,9 +34,15 @@ def expression_text(expr: Any) -> str:
 
 
 def evaluated(affine_map: ir.AffineMap, sizes: Sequence[int]) -> tuple[int, ...]:
-    """The results of a map without dims, its symbols the given sizes; never negative."""
+    """The results of a map without dims, its symbols the given sizes; never negative.
+
+    Raises: ExecutionError for a symbol that is no size, or a division by 0.
+    """
     names = {f"s{k}": value for k, value in enumerate(sizes)}
-    return tuple(max(eval(text, dict(names)), 0) for text in map_texts(affine_map))
+    try:
+        return tuple(max(eval(text, dict(names)), 0) for text in map_texts(affine_map))
+    except (NameError, ZeroDivisionError) as error:
+        raise ExecutionError(f"interpret: {affine_map} of {len(sizes)} sizes: {error}") from error
 
 
 def map_texts(affine_map: ir.AffineMap) -> list[str]:

@@ -135,8 +135,7 @@ class _Nest:
     @property
     def box(self) -> tuple[int, ...]:
         """The extents, at the sizes of the run."""
-        symbolic = self.op.symbolic_box
-        return self.op.box if symbolic is None else evaluated(symbolic, sizes.get())
+        return box_of(self.op)
 
     # -------------------------------------------------------------- reads
 
@@ -301,6 +300,12 @@ class _Nest:
 
     def error(self, message: str) -> ExecutionError:
         return ExecutionError(f"ted.compute: {message}", place_of(self.op.location))
+
+
+def box_of(op: ComputeOp) -> tuple[int, ...]:
+    """The extents of an op, at the sizes of the run."""
+    symbolic = op.symbolic_box
+    return op.box if symbolic is None else evaluated(symbolic, sizes.get())
 
 
 def described(what: str, value: ir.Value, default: str) -> str:

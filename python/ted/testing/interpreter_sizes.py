@@ -23,7 +23,7 @@ def bound_sizes(
 
     Raises: ExecutionError for a size that the shapes do not decide, or that breaks its promise.
     """
-    rows = _rows(callee)
+    rows = size_rows(callee)
     known = {f"s{k}": given[name] for k, (name, _, _) in enumerate(rows) if name in given}
     extents = list(_extents(callee, shapes))
     for _ in rows:
@@ -41,17 +41,28 @@ def bound_sizes(
     return tuple(known[f"s{k}"] for k in range(len(rows)))
 
 
-def _rows(callee: ir.Operation) -> list[tuple[str, int, int]]:
+def size_rows(callee: ir.Operation) -> list[tuple[str, int, int]]:
+    """The name, the least value and the step of every size of a function.
+
+    Raises: ExecutionError for an attribute that says something else.
+    """
     if "ted.sizes" not in callee.attributes:
         return []
-    return [
-        (
-            ir.StringAttr(row["name"]).value,
-            ir.IntegerAttr(row["min"]).value,
-            ir.IntegerAttr(row["multiple_of"]).value,
-        )
-        for row in map(ir.DictAttr, ir.ArrayAttr(callee.attributes["ted.sizes"]))
-    ]
+    given = callee.attributes["ted.sizes"]
+    try:
+        rows = [
+            (
+                ir.StringAttr(row["name"]).value,
+                ir.IntegerAttr(row["min"]).value,
+                ir.IntegerAttr(row["multiple_of"]).value,
+            )
+            for row in map(ir.DictAttr, ir.ArrayAttr(given))
+        ]
+    except (ValueError, KeyError) as error:
+        raise ExecutionError(f"interpret: ted.sizes lists sizes, got {given}") from error
+    if any(least < 0 or step < 1 for _, least, step in rows):
+        raise ExecutionError(f"interpret: sizes are at least 0 in steps from 1 on, got {given}")
+    return rows
 
 
 def _extents(callee: ir.Operation, shapes: Sequence[tuple[int, ...]]) -> list[tuple[str, int]]:

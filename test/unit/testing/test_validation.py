@@ -87,6 +87,31 @@ def test_every_pass_keeps_an_operator_and_its_gradient(name: str) -> None:
     assert not [r for r in remarks if "not validated" in r]
 
 
+def symbolic() -> str:
+    n, m = ted.size("n", min=2), ted.size("m", multiple_of=2)
+    x = ted.placeholder((n, m), "float32", name="x")
+    y = nn.softmax(x[1:] * x[:-1]) * n
+    dy = ted.placeholder(y.shape, "float32", name="dy")
+    return str(ted.module([y, *ted.differentiate(y, [x], head=dy)]))
+
+
+def test_programs_of_symbolic_sizes_are_validated_at_some() -> None:
+    road = [n for n in KEEPING if n not in (*ONLY_READS, "ted-specialise-sizes")]
+    assert not [r for r in validated(symbolic(), ",".join(road)) if "not validated" in r]
+    remarks = validated(symbolic(), "ted-specialise-sizes{values=3,4},ted-simplify")
+    assert remarks == ["ted-specialise-sizes: @main is not validated: its sizes became numbers"]
+
+
+def test_a_wrong_pass_over_symbolic_sizes_is_caught() -> None:
+    with make_context(threading=False) as context:
+        right = ir.Module.parse(symbolic(), context)
+        wrong = ir.Module.parse(symbolic().replace("arith.mulf", "arith.addf"), context)
+        validator = Validator()
+        validator.before("ted-simplify", right)
+        with pytest.raises(PassFailed, match="keeps its value at every point"):
+            validator.after("ted-simplify", wrong)
+
+
 MATMUL = """
 func.func @main(%A: tensor<3x5xf32>, %B: tensor<5x4xf32>) -> tensor<3x4xf32> {
   %z = arith.constant 0.0 : f32
