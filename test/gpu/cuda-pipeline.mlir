@@ -3,6 +3,8 @@
 // RUN: ted-opt %s --ted-cuda-pipeline=until=gpu | filecheck %s --check-prefix=GPU
 // RUN: ted-opt %s --ted-cuda-pipeline=until=gpu | ted-opt --ted-cuda-pipeline=after=gpu | filecheck %s --check-prefix=LLVM
 // RUN: not ted-opt %s --ted-cuda-pipeline=until=loops 2>&1 | filecheck %s --check-prefix=STAGE
+// RUN: not ted-opt %s --ted-cuda-pipeline=deterministic=maybe 2>&1 | filecheck %s --check-prefix=TRUTH
+// RUN: not ted-opt %s --ted-cuda-pipeline=to=gpu 2>&1 | filecheck %s --check-prefix=OPTION
 
 // BUFFERS: linalg.generic
 // BUFFERS-SAME: ins(%arg0 : memref<64xf32>) outs(%arg1 : memref<64xf32>)
@@ -19,6 +21,8 @@
 // LLVM: llvm.call_intrinsic "llvm.fma.f32"
 // LLVM-NOT: memref.load
 // STAGE: error: pipeline: stages are ted, linalg, scheduled, buffers, gpu, nvvm, llvm, got 'loops'
+// TRUTH: error: pipeline: deterministic is true or false, got 'maybe'
+// OPTION: error: ted-cuda-pipeline: options are until, after, deterministic, got 'to'
 func.func @main(%A: tensor<64xf32>) -> tensor<64xf32> {
   %init = tensor.empty() : tensor<64xf32>
   %0 = "ted.compute"(%A, %init) ({

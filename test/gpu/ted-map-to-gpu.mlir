@@ -1,5 +1,6 @@
 // Work on memrefs becomes kernels; each uses memory and loop counters of the host only.
 // RUN: ted-opt %s --ted-map-to-gpu | filecheck %s
+// RUN: ted-opt %s --ted-map-to-gpu=deterministic=false | filecheck %s --check-prefix=ATOMIC
 
 // CHECK-LABEL: func.func @element_wise
 // CHECK: gpu.launch blocks(%[[B:arg[0-9]+]], {{.*}}) in ({{.*}} = %c2, {{.*}}) threads(%[[T:arg[0-9]+]], {{.*}}) in (%{{.*}} = %c256
@@ -145,6 +146,111 @@ func.func @steps(%a: memref<8x8xf32>) {
     ^bb0(%v: f32, %o: f32):
       linalg.yield %v : f32
     }
+  }
+  return
+}
+
+// A thread owns a part of the result and looks at all writes; or there is a thread for each write.
+// CHECK-LABEL: func.func @sums_at_data
+// CHECK: gpu.launch
+// CHECK: scf.for
+// CHECK-NOT: memref.atomic_rmw
+// CHECK: arith.addf
+// CHECK: memref.store
+// CHECK: return
+// ATOMIC-LABEL: func.func @sums_at_data
+// ATOMIC: gpu.launch
+// ATOMIC-NOT: scf.for
+// ATOMIC: %[[I:.*]] = arith.index_cast
+// ATOMIC: memref.atomic_rmw addf %{{.*}}, %{{.*}}[%[[I]]] : (f32, memref<500xf32>) -> f32
+// ATOMIC-NOT: memref.store
+// ATOMIC: return
+func.func @sums_at_data(%index: memref<90xi64>, %x: memref<90xf32>, %out: memref<500xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c90 = arith.constant 90 : index
+  %c500 = arith.constant 500 : index
+  scf.for %s = %c0 to %c90 step %c1 {
+    %n = memref.load %index[%s] : memref<90xi64>
+    %i = arith.index_cast %n : i64 to index
+    %in = arith.cmpi ult, %i, %c500 : index
+    scf.if %in {
+      %v = memref.load %x[%s] : memref<90xf32>
+      %old = memref.load %out[%i] : memref<500xf32>
+      %new = arith.addf %old, %v : f32
+      memref.store %new, %out[%i] : memref<500xf32>
+    }
+  }
+  return
+}
+
+// No hardware has an atomic maximum of floats that keeps NaN.
+// ATOMIC-LABEL: func.func @maxima_at_data
+// ATOMIC-NOT: memref.atomic_rmw
+// ATOMIC: arith.maximumf
+// ATOMIC: return
+func.func @maxima_at_data(%index: memref<90xi64>, %x: memref<90xf32>, %out: memref<500xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c90 = arith.constant 90 : index
+  %c500 = arith.constant 500 : index
+  scf.for %s = %c0 to %c90 step %c1 {
+    %n = memref.load %index[%s] : memref<90xi64>
+    %i = arith.index_cast %n : i64 to index
+    %in = arith.cmpi ult, %i, %c500 : index
+    scf.if %in {
+      %v = memref.load %x[%s] : memref<90xf32>
+      %old = memref.load %out[%i] : memref<500xf32>
+      %new = arith.maximumf %old, %v : f32
+      memref.store %new, %out[%i] : memref<500xf32>
+    }
+  }
+  return
+}
+
+// What is read there goes into another element's value: the order matters.
+// ATOMIC-LABEL: func.func @reads_what_it_wrote
+// ATOMIC-NOT: memref.atomic_rmw
+// ATOMIC: return
+func.func @reads_what_it_wrote(%index: memref<90xi64>, %out: memref<500xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c90 = arith.constant 90 : index
+  scf.for %s = %c0 to %c90 step %c1 {
+    %n = memref.load %index[%s] : memref<90xi64>
+    %i = arith.index_cast %n : i64 to index
+    %v = memref.load %out[%s] : memref<500xf32>
+    %old = memref.load %out[%i] : memref<500xf32>
+    %new = arith.addf %old, %v : f32
+    memref.store %new, %out[%i] : memref<500xf32>
+  }
+  return
+}
+
+// A thread for each row; the sum over its columns, and one atomic update, are the thread's.
+// ATOMIC-LABEL: func.func @sums_before_the_update
+// ATOMIC: gpu.launch
+// ATOMIC: scf.for
+// ATOMIC: memref.atomic_rmw addi
+// ATOMIC-NOT: scf.for
+// ATOMIC: return
+func.func @sums_before_the_update(%index: memref<90xi64>, %x: memref<90x8xi32>, %out: memref<5xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %c90 = arith.constant 90 : index
+  %zero = arith.constant 0 : i32
+  scf.for %s = %c0 to %c90 step %c1 {
+    %n = memref.load %index[%s] : memref<90xi64>
+    %i = arith.index_cast %n : i64 to index
+    %sum = scf.for %k = %c0 to %c8 step %c1 iter_args(%total = %zero) -> i32 {
+      %v = memref.load %x[%s, %k] : memref<90x8xi32>
+      %more = arith.addi %total, %v : i32
+      scf.yield %more : i32
+    }
+    %old = memref.load %out[%i] : memref<5xi32>
+    %new = arith.addi %old, %sum : i32
+    memref.store %new, %out[%i] : memref<5xi32>
   }
   return
 }

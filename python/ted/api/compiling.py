@@ -48,6 +48,8 @@ def compile(
     target: str = "cpu",
     name: str = "main",
     donate: Sequence[Tensor] = (),
+    *,
+    deterministic: bool = True,
 ) -> Compilation | SymbolicFunction[Compilation]:
     """Compile the program that computes `outputs` from `inputs`.
 
@@ -56,6 +58,8 @@ def compile(
     The arrays passed for `donate` are taken over: each becomes the first result of its shape and
     type that no other has become, so that state can be updated call by call in the same memory.
     `target` is "cpu", "cuda" for the GPU of this machine, or "cuda:sm_90a" for one by its name.
+    `deterministic=False` lets sums at indices that are data add in any order on a GPU, by atomic
+    operations; they then round differently from call to call. On the CPU it changes nothing.
     Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError
     for an unknown target, or a donated tensor that is no input or fits no output.
     """
@@ -66,9 +70,12 @@ def compile(
     donated = _taken_over(system, donate)
     if sizes_of(system):
         return SymbolicFunction(
-            system, lambda known: compile_system(known, single, donated, target)
+            system,
+            lambda known: compile_system(
+                known, single, donated, target, deterministic=deterministic
+            ),
         )
-    return compile_system(system, single, donated, target)
+    return compile_system(system, single, donated, target, deterministic=deterministic)
 
 
 def compile_system(
@@ -76,6 +83,8 @@ def compile_system(
     single: bool = False,
     donated: Mapping[int, int] | None = None,
     target: str = "cpu",
+    *,
+    deterministic: bool = True,
 ) -> Compilation:
     """Compile a program; every output gets memory of its own, or that of a donated input."""
     distinct = with_saved_values(replace(system, outputs=_distinct(system.outputs)))
@@ -83,7 +92,9 @@ def compile_system(
         return CompiledFunction(distinct, single, donated or {})
     from ted.api.cuda_functions import CudaFunction, cuda_target  # loaded by those who use GPUs
 
-    return CudaFunction(distinct, single, donated or {}, cuda_target(target))
+    return CudaFunction(
+        distinct, single, donated or {}, cuda_target(target), deterministic=deterministic
+    )
 
 
 def check_target(target: str) -> None:

@@ -90,9 +90,12 @@ class CudaFunction:
         single: bool,
         donated: Mapping[int, int],
         target: CudaTarget,
+        *,
+        deterministic: bool = True,
     ) -> None:
         self.system = system
         self.target = target
+        self.deterministic = deterministic
         self._single = single
         self._donated = donated
         self._programs: dict[Context, Program] = {}
@@ -109,6 +112,7 @@ class CudaFunction:
                 inputs=[t.name for t in system.inputs],
                 outputs=[t.name for t in system.outputs],
                 fast_math=target.fast_math,
+                deterministic=deterministic,
             )
         validate(self.manifest)
         check_shared_memory(self.manifest)
@@ -170,7 +174,10 @@ class CudaFunction:
         if stage == "ptx":
             return self.ptx
         with dialects.session():
-            return cuda_stage_text(ir.Module.parse(self._source), stage, self.target.chip)
+            module = ir.Module.parse(self._source)
+            return cuda_stage_text(
+                module, stage, self.target.chip, deterministic=self.deterministic
+            )
 
     def save(
         self, path: str | Path, *samples: Sequence[Any], tolerance: float | None = None

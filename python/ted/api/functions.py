@@ -31,12 +31,15 @@ from ted.frontend.trees import flatten, unflatten
 class Function:
     """A Python function of tensors that compiles itself for the arrays it is called on."""
 
-    def __init__(self, fn: Callable[..., Any], target: str = "cpu") -> None:
+    def __init__(
+        self, fn: Callable[..., Any], target: str = "cpu", *, deterministic: bool = True
+    ) -> None:
         _check_callable(fn, "function")
         check_target(target)
         functools.update_wrapper(self, fn)
         self._fn = fn
         self.target = target
+        self.deterministic = deterministic
         self._compiled: dict[Signature, tuple[Trace, Compilation]] = {}
         self._known: dict[Any, tuple[Trace, Compilation]] = {}
 
@@ -79,29 +82,46 @@ class Function:
         signature = signature_of(self._fn, args, kwargs)
         if signature not in self._compiled:
             traced = trace_signature(self._fn, signature)
-            made = compile_system(traced.system(), target=self.target)
+            made = compile_system(
+                traced.system(), target=self.target, deterministic=self.deterministic
+            )
             self._compiled[signature] = (traced, made)
         return self._compiled[signature]
 
 
-def function(fn: Callable[..., Any], target: str | None = None) -> Function:
+def function(
+    fn: Callable[..., Any], target: str | None = None, *, deterministic: bool | None = None
+) -> Function:
     """A Python function of tensors as a function of arrays, compiled once per signature.
 
-    `target` is that of `ted.compile`; a function that has one keeps it when none is given.
+    `target` and `deterministic` are those of `ted.compile`; a function that has them keeps them
+    when none is given.
     Raises: CompileError for an unknown target.
     """
-    if not isinstance(fn, Function):
-        return Function(fn, target or "cpu")
-    return fn if target in (None, fn.target) else Function(fn, target or "cpu")
+    made = _like(fn, fn, target, deterministic)
+    if isinstance(fn, Function):
+        same = (fn.target, fn.deterministic) == (made.target, made.deterministic)
+        return fn if same else made
+    return made
 
 
-def _target(fn: Any, target: str | None) -> str:
-    """The target of a function made of `fn`: what is asked for, else that of `fn`."""
-    return target or (fn.target if isinstance(fn, Function) else "cpu")
+def _like(
+    made: Callable[..., Any], fn: Any, target: str | None, deterministic: bool | None
+) -> Function:
+    """A function made of `fn`, compiled as is asked for, else as `fn` is."""
+    is_known = isinstance(fn, Function)
+    if deterministic is None:
+        deterministic = fn.deterministic if is_known else True
+    target = target or (fn.target if is_known else "cpu")
+    return Function(made, target, deterministic=deterministic)
 
 
 def value_and_grad(
-    fn: Callable[..., Any], argnums: int | Sequence[int] = 0, target: str | None = None
+    fn: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    target: str | None = None,
+    *,
+    deterministic: bool | None = None,
 ) -> Function:
     """The function that returns (fn's scalar result, its gradients).
 
@@ -125,30 +145,37 @@ def value_and_grad(
         found = _gradients(value, None, [argument(lifted.arguments, p) for p in positions])
         return lifted.lowered((value, found[0] if isinstance(argnums, int) else tuple(found)))
 
-    return Function(with_gradient, _target(fn, target))
+    return _like(with_gradient, fn, target, deterministic)
 
 
 def grad(
-    fn: Callable[..., Any], argnums: int | Sequence[int] = 0, target: str | None = None
+    fn: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    target: str | None = None,
+    *,
+    deterministic: bool | None = None,
 ) -> Function:
     """The function that returns the gradients of fn's scalar result; see `value_and_grad`."""
-    both = value_and_grad(fn, argnums, target)
+    both = value_and_grad(fn, argnums, target, deterministic=deterministic)
 
     @functools.wraps(fn)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[1]
 
-    return Function(gradient, both.target)
+    return _like(gradient, both, None, None)
 
 
 def vjp(
-    fn: Callable[..., Any], *primals: Any, target: str | None = None
+    fn: Callable[..., Any],
+    *primals: Any,
+    target: str | None = None,
+    deterministic: bool | None = None,
 ) -> tuple[Any, Callable[..., Any]]:
     """fn's result and the function from cotangents to a tuple of gradients, one per primal.
 
     Shapes: the cotangent has the nest and the shapes of the result, gradients those of the primals.
     """
-    result = function(fn, target)(*primals)
+    result = function(fn, target, deterministic=deterministic)(*primals)
 
     def pullback_of(*all_args: Any) -> Any:
         lifted = lift(all_args)
@@ -162,7 +189,7 @@ def vjp(
         found = _gradients([o for _, o in outputs], [h for _, h in heads], args)
         return lifted.lowered(tuple(found))
 
-    pullback = Function(pullback_of, _target(fn, target))
+    pullback = _like(pullback_of, fn, target, deterministic)
     return result, lambda cotangent: pullback(*primals, cotangent)
 
 

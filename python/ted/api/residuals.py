@@ -47,11 +47,13 @@ def forward_backward(
     inputs: Sequence[Tensor],
     recompute: float = RECOMPUTE,
     target: str = "cpu",
+    *,
+    deterministic: bool = True,
 ) -> ForwardBackward:
     """Compile the program from `inputs` to `outputs` and its VJP as two functions.
 
     A map that costs at most `recompute` operations an element is computed again by the second, all
-    else that it needs is saved by the first.
+    else that it needs is saved by the first. `deterministic` is that of `ted.compile`.
     Raises: DerivativeError when no output or no input is of a float type.
     """
     results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
@@ -67,11 +69,16 @@ def forward_backward(
         (*system.outputs, *(g.node for g in gradients)),
     )
     split = split_residuals(joint, len(heads), len(results), recompute)
-    first, second = (_compiled(s, target) for s in (split.forward, split.backward))
+    first, second = (_compiled(s, target, deterministic) for s in (split.forward, split.backward))
     return ForwardBackward(split, first, second)
 
 
-def _compiled(system: System, target: str) -> Compilation | SymbolicFunction[Compilation]:
+def _compiled(
+    system: System, target: str, deterministic: bool
+) -> Compilation | SymbolicFunction[Compilation]:
     if sizes_of(system):
-        return SymbolicFunction(system, lambda known: compile_system(known, target=target))
-    return compile_system(system, target=target)
+        return SymbolicFunction(
+            system,
+            lambda known: compile_system(known, target=target, deterministic=deterministic),
+        )
+    return compile_system(system, target=target, deterministic=deterministic)

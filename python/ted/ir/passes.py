@@ -11,6 +11,7 @@ import importlib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
+from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
 from ted.errors import PassFailed
@@ -134,9 +135,12 @@ PIPELINES: dict[str, Row] = {
     ),
     "ted-cuda-pipeline": Row(
         "ted.lowering.gpu_pipelines:gpu_pipeline_text",
-        "the stages from equations to kernels in LLVM; until=STAGE and after=STAGE choose a part",
+        "the stages from equations to kernels in LLVM; until=STAGE and after=STAGE choose a part, "
+        "deterministic=false allows atomic operations",
     ),
 }
+
+_PIPELINE_OPTIONS = ("until", "after", "deterministic")  # those that are text
 
 
 def named_pipeline(name: str, options: Mapping[str, str]) -> str:
@@ -145,10 +149,12 @@ def named_pipeline(name: str, options: Mapping[str, str]) -> str:
     Raises: PassFailed if an option is unknown, or names no stage.
     """
     module, _, attribute = PIPELINES[name].package.partition(":")
-    unknown = [key for key in options if key not in ("until", "after")]
+    text = getattr(importlib.import_module(module), attribute)
+    known = [o for o in signature(text).parameters if o in _PIPELINE_OPTIONS]
+    unknown = [key for key in options if key not in known]
     if unknown:
-        raise PassFailed(f"{name}: options are until, after, got '{unknown[0]}'")
-    return getattr(importlib.import_module(module), attribute)(**options)
+        raise PassFailed(f"{name}: options are {', '.join(known)}, got '{unknown[0]}'")
+    return text(**options)
 
 
 def target(name: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ted.errors import PassFailed
 from ted.lowering.pipelines import BUFFERIZE, CPU_STAGES, Stage, Step, pipeline_text
 
 _SHARED = {stage.name: stage for stage in CPU_STAGES}
@@ -72,20 +73,33 @@ GPU_STAGES: tuple[Stage, ...] = (
 _MAPPING = "ted-map-to-gpu"
 
 
-def gpu_stages(chip: str = "") -> tuple[Stage, ...]:
-    """The stages for one chip, which chooses the kernels of contractions."""
-    if not chip:
+def gpu_stages(chip: str = "", deterministic: bool = True) -> tuple[Stage, ...]:
+    """The stages for one chip, which chooses the kernels of contractions.
+
+    Writes at data may be atomic where they need not be `deterministic`.
+    """
+    options = [f"chip={chip}"] if chip else []
+    options += [] if deterministic else ["deterministic=false"]
+    if not options:
         return GPU_STAGES
+    passes = f"{_MAPPING}{{{' '.join(options)}}}"
     return tuple(
-        replace(stage, steps=tuple(_for_chip(step, chip) for step in stage.steps))
+        replace(stage, steps=tuple(_with_options(step, passes) for step in stage.steps))
         for stage in GPU_STAGES
     )
 
 
-def _for_chip(step: Step, chip: str) -> Step:
-    return replace(step, passes=f"{_MAPPING}{{chip={chip}}}") if step.passes == _MAPPING else step
+def _with_options(step: Step, passes: str) -> Step:
+    return replace(step, passes=passes) if step.passes == _MAPPING else step
 
 
-def gpu_pipeline_text(until: str | None = None, after: str | None = None, chip: str = "") -> str:
-    """The pipeline from the end of stage `after` to the end of `until`."""
-    return pipeline_text(until, after, gpu_stages(chip))
+def gpu_pipeline_text(
+    until: str | None = None, after: str | None = None, deterministic: str = "true"
+) -> str:
+    """The pipeline from the end of stage `after` to the end of `until`.
+
+    Raises: PassFailed for an unknown stage, or an option that is neither true nor false.
+    """
+    if deterministic not in ("true", "false"):
+        raise PassFailed(f"pipeline: deterministic is true or false, got '{deterministic}'")
+    return pipeline_text(until, after, gpu_stages(deterministic=deterministic == "true"))

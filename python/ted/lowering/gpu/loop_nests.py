@@ -3,7 +3,8 @@
 Before: `scf.for %i ... { scf.for %j = %i to ... {...} {ted.parallel} } {ted.parallel}`
 After: a thread for each (i, j) of the box around the triangle, with `scf.if` where the box is
 larger. Other loops stay as they are, inside the thread: iterations of a parallel loop touch
-different elements, so each thread runs them in the same order as one processor would.
+different elements, so each thread runs them in the same order as one processor would. Where writes
+at data may be atomic, every loop is parallel.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ted.errors import CompileError
+from ted.lowering.gpu.atomics import make_atomic, update_at_data
 from ted.lowering.gpu.bodies import Work, work_of
 from ted.lowering.gpu.index_ranges import Range, range_of
 from ted.lowering.gpu.launching import launch, only_if
@@ -28,6 +30,8 @@ from ted.schedules.emit import constant
 from ted.schedules.walking import constant_of
 from ted.schedules.walking import operations as found_inside
 
+MOST_POINTS = 2**31 - 1  # of a kernel with atomic updates; loops further in are the thread's
+
 
 @dataclass(frozen=True)
 class _Counter:
@@ -41,12 +45,38 @@ class _Counter:
         return self.range[1] - self.range[0] + 1
 
 
-def map_loops(operations: Sequence[ir.Operation]) -> None:
+def map_loops(operations: Sequence[ir.Operation], *, deterministic: bool = True) -> None:
     """Build the kernel of operations that stand one after the other, scalars and loops."""
     _hoist_buffers(operations)
     counters = _parallel(operations)
-    extents = [c.extent for c in counters]
-    write = write_at_data(operations) if len(_loops_of(operations)) > len(counters) else None
+    every = [] if deterministic else _around_update(operations)
+    is_atomic = len(every) > len(counters)
+    _map_box(operations, every if is_atomic else counters, atomic=is_atomic)
+
+
+def _around_update(operations: Sequence[ir.Operation]) -> list[_Counter]:
+    """The loops that become threads where the one update at data of a nest is atomic."""
+    update = update_at_data(operations)
+    if update is None:
+        return []
+    around: list[_Counter] = []
+    for counter in _chain(operations, is_marked=False):
+        points = prod(c.extent for c in [*around, counter])
+        if points > MOST_POINTS or not _is_inside(update.store, counter.loop):
+            break
+        around.append(counter)
+    return around
+
+
+def _map_box(
+    operations: Sequence[ir.Operation], counters: Sequence[_Counter], *, atomic: bool = False
+) -> None:
+    """A thread for each point of the loops, times the owners of what is written at data."""
+    is_shared = not atomic and len(_loops_of(operations)) > len(counters)
+    write = write_at_data(operations) if is_shared else None
+    # Neighbours do not write the same element, and read along rows, if they differ in these.
+    order = sorted(counters, key=lambda c: PARALLEL in c.loop.attributes)
+    extents = [c.extent for c in order]
     parts = parts_of(write, prod(extents)) if write is not None else 1
     extents = [parts, *extents]
     total = prod(extents)
@@ -56,13 +86,17 @@ def map_loops(operations: Sequence[ir.Operation]) -> None:
         item = linear_thread(kernel)
         with only_if(None if total == blocks * threads else below(item, total)):
             part, *numbers = delinearized(item, extents)
-            values = [plus(v, c.range[0]) for v, c in zip(numbers, counters, strict=True)]
+            points = {c.loop: plus(v, c.range[0]) for v, c in zip(numbers, order, strict=True)}
             copies = _expanded(_copied(operations))
             shared = write_at_data(copies) if parts > 1 else None
             if shared is not None:
                 keep_to_part(shared, part, parts)
-            for counter, value in zip(_parallel_loops(copies, len(counters)), values, strict=True):
-                _inline(counter, value)
+            update = update_at_data(copies) if atomic else None
+            if update is not None:
+                make_atomic(update)
+            loops = _candidates(copies, is_marked=not atomic)[: len(counters)]
+            for loop, counter in zip(loops, counters, strict=True):
+                _inline(loop, points[counter.loop])
 
 
 def _loops_of(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
@@ -71,14 +105,19 @@ def _loops_of(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
 
 def _parallel(operations: Sequence[ir.Operation]) -> list[_Counter]:
     """The loops that become threads, outermost first: a chain, in a single loop nest."""
+    return _chain(operations, is_marked=True)
+
+
+def _chain(operations: Sequence[ir.Operation], *, is_marked: bool) -> list[_Counter]:
+    """The loops from the outermost one on that lie in each other and have known ranges."""
     if len(operations) != 1:
         return []
     chain: list[_Counter] = []
-    marked = _marked(operations)
-    for k, loop in enumerate(marked):
+    loops = _candidates(operations, is_marked=is_marked)
+    for k, loop in enumerate(loops):
         around = range_of(loop.regions[0].blocks[0].arguments[0])
         # Loops side by side may need each other's results: the thread runs them one by one.
-        if around is None or not all(_is_inside(inner, loop) for inner in marked[k + 1 :]):
+        if around is None or not all(_is_inside(inner, loop) for inner in loops[k + 1 :]):
             break
         chain.append(_Counter(loop, around))
     return chain
@@ -91,17 +130,18 @@ def has_steps(loop: ir.Operation) -> bool:
     return bool(_marked([loop])) and not _parallel([loop])
 
 
-def _parallel_loops(operations: Sequence[ir.Operation], count: int) -> list[ir.Operation]:
-    return _marked(operations)[:count]
-
-
 def _marked(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """Loops with the mark, in the order of the text, outer ones before inner ones."""
+    return _candidates(operations, is_marked=True)
+
+
+def _candidates(operations: Sequence[ir.Operation], *, is_marked: bool) -> list[ir.Operation]:
+    """Loops, or those with the mark, in the order of the text, outer ones before inner ones."""
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         is_unit = op.name == "scf.for" and constant_of(op.operands[2]) == 1
-        if is_unit and PARALLEL in op.attributes and not len(op.results):
+        fits = PARALLEL in op.attributes or not is_marked
+        if is_unit and fits and not len(op.results):
             found.append(op)
         return ir.WalkResult.ADVANCE
 

@@ -33,8 +33,21 @@ class Write:
     extent: int
 
 
-def write_at_data(nest: Sequence[ir.Operation]) -> Write | None:
-    """The write of a nest that owners can share; None if there is none, or it has another form."""
+@dataclass(frozen=True)
+class Element:
+    """The one place that a nest writes, at data: the store, all loads from there, the index."""
+
+    store: ir.Operation
+    loads: tuple[ir.Operation, ...]
+    index: ir.Value
+    extent: int
+
+
+def element_at_data(nest: Sequence[ir.Operation]) -> Element | None:
+    """What a nest writes; None if it writes elsewhere too, reads elsewhere there, or has no data.
+
+    The error flag is not counted.
+    """
     flag = error_flag(nest[0])
     found = [s for op in nest for s in operations(op, "memref.store")]
     stores = [s for s in found if flag is None or s.operands[1] != flag]
@@ -48,18 +61,24 @@ def write_at_data(nest: Sequence[ir.Operation]) -> Write | None:
         for load in operations(op, "memref.load")
         if root(load.operands[0]) == root(target)
     ]
-    alike = all(x.block == store.block and list(x.operands)[1:] == place for x in loads)
-    around = store.parent
-    if not alike or around is None or around.operation.name != "scf.if":
-        return None
-    if len(around.operation.results):
+    if not all(x.block == store.block and list(x.operands)[1:] == place for x in loads):
         return None
     for index, extent in zip(place, ir.MemRefType(target.type).shape, strict=True):
-        owner = defining(index)
-        outside = owner is not None and owner.block != store.block
-        if outside and _is_data(index):
-            return Write(store.block, index, extent)
+        if _is_data(index):
+            return Element(store, tuple(loads), index, extent)
     return None
+
+
+def write_at_data(nest: Sequence[ir.Operation]) -> Write | None:
+    """The write of a nest that owners can share; None if there is none, or it has another form."""
+    element = element_at_data(nest)
+    around = None if element is None else element.store.parent
+    if element is None or around is None or around.operation.name != "scf.if":
+        return None
+    owner = defining(element.index)
+    if len(around.operation.results) or owner is None or owner.block == element.store.block:
+        return None
+    return Write(element.store.block, element.index, element.extent)
 
 
 def _is_data(value: ir.Value) -> bool:

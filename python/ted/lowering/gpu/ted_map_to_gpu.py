@@ -40,20 +40,28 @@ Starts = tuple["ir.Value | None", ...]
 
 @dataclass(frozen=True)
 class TedMapToGpu:
-    """Turn everything that computes into kernels; `chip` chooses those of contractions."""
+    """Turn everything that computes into kernels; `chip` chooses those of contractions.
+
+    Writes at data are made in the order of the program, unless they need not be `deterministic`.
+    """
 
     chip: str = "sm_80"
+    deterministic: bool = True
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
         contractions = Contractions(module, self.chip)
         for function in functions(module):
             settle_conditions(function)
-            _map_block(function.entry_block, contractions)
+            _map_block(function.entry_block, contractions, deterministic=self.deterministic)
 
 
 def _map_block(
-    block: ir.Block, contractions: Contractions, *, is_conditional: bool = False
+    block: ir.Block,
+    contractions: Contractions,
+    *,
+    deterministic: bool,
+    is_conditional: bool = False,
 ) -> None:
     """Put kernels in front of what computes, and drop that."""
     found = [o.operation for o in block.operations if o.operation.name not in _ENDS]
@@ -81,14 +89,20 @@ def _map_block(
                 map_point_loop(op)
             done.append(op)
         elif _is_around_kernels(op):
-            _map_inside(op, contractions, is_conditional=is_conditional)
+            is_inner = is_conditional or op.name == "scf.if"
+            for inner in [b for region in op.regions for b in region.blocks]:
+                _map_block(
+                    inner, contractions, deterministic=deterministic, is_conditional=is_inner
+                )
+            if op.name == "scf.if":
+                _open(op)
         elif not _is_of_the_host(op):
             group = _group(op, found)
             found = found[len(group) - 1 :]
             # Behind the views that stand in between; these stay.
             with ir.InsertionPoint(group[-1]), op.location:
                 group = [o for o in group if not _is_of_the_host(o)]
-                map_loops(group)
+                map_loops(group, deterministic=deterministic)
             done += group
     for op in reversed(done):
         op.erase()
@@ -168,14 +182,9 @@ def _top(op: ir.Operation, block: ir.Block) -> ir.Operation:
     return op
 
 
-def _map_inside(op: ir.Operation, contractions: Contractions, *, is_conditional: bool) -> None:
-    """A loop stays on the host; a condition goes into the kernels that it is around."""
-    is_choice = op.name == "scf.if"
+def _open(op: ir.Operation) -> None:
+    """Put a condition into the kernels that it is around; a loop stays on the host."""
     blocks = [block for region in op.regions for block in region.blocks]
-    for block in blocks:
-        _map_block(block, contractions, is_conditional=is_conditional or is_choice)
-    if not is_choice:
-        return
     condition = op.operands[0]
     for k, block in enumerate(blocks):
         if k:
