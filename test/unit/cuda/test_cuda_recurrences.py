@@ -7,6 +7,7 @@ import pytest
 
 import ted
 from ted import nn
+from ted.api.cuda_functions import CudaFunction
 from ted.ir.equations import System
 from ted.testing.ptx.programs import run_manifest
 from ted.testing.tracing import interpreted, nodes
@@ -72,3 +73,30 @@ def test_running_sums_are_not_launched_step_by_step() -> None:
     assert len(manifest.steps) <= 2
     a = RNG.normal(size=(50, 6)).astype(np.float32)
     np.testing.assert_allclose(run_manifest(manifest, [a])[0], np.cumsum(a, 0), rtol=0, atol=1e-4)
+
+
+@ted.custom_vjp
+def cube(x):
+    """A function with a derivative of its own."""
+    return x * x * x
+
+
+cube.defvjp(lambda inputs, out, head: 7 * inputs[0] * head + out * head / 2)
+
+
+def test_batched_gradients_of_scans_read_only_what_was_written() -> None:
+    def loss(start, xs, w):
+        def step(c, x):
+            after = cube(ted.tanh(c @ w + x))
+            return after, ted.sin(after)
+
+        h, ys = ted.scan(step, start, xs)
+        return ted.sum(h * h) + ted.sum(ys * ys * xs)
+
+    gradient = ted.vmap(ted.grad(loss, (0, 2)), (0, None, None))
+    arrays = [RNG.normal(size=s) / 2 for s in ((2, 3), (4, 3), (3, 3))]
+    compiled = ted.function(gradient, target="cuda:sm_80").compiled(*arrays)
+    assert isinstance(compiled, CudaFunction)
+    found = run_manifest(compiled.manifest, arrays)
+    for got, want in zip(found, gradient(*arrays), strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
