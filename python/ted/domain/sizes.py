@@ -17,17 +17,9 @@ from functools import cached_property
 from typing import Any, NoReturn, TypeAlias
 
 from ted.domain.size_factors import (
-    Coefficient,
-    Factor,
-    Monomial,
-    Quotient,
-    Symbol,
-    multiple_of,
-    order_of,
-    ratio_of,
-    step_of,
-    text_of,
-)
+    Coefficient, Factor, Monomial, Quotient, Symbol,
+    multiple_of, order_of, ratio_of, step_of, text_of,
+)  # fmt: skip
 from ted.domain.size_ranges import Bound, range_of
 from ted.errors import DomainError, user_location
 
