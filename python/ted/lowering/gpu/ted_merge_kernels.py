@@ -7,9 +7,9 @@ are one. Pointers are marked as distinct and aligned, which is what joins loads 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
-from math import prod
 
 from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.contractions import MODULE, kernel_module
@@ -85,8 +85,8 @@ def _marks(kind: ir.Type, may_be_shared: bool) -> ir.Attribute:
     if not isinstance(kind, ir.MemRefType):
         return ir.DictAttr.get({})
     width = byte_width(kind.element_type)
-    # What is smaller than a line may start anywhere.
-    aligned = ALIGNMENT if prod(kind.shape) * width >= ALIGNMENT else width
+    # LLVM fills loads up to what is aligned: never beyond the last byte of what is in memory.
+    aligned = max(math.gcd(ALIGNMENT, math.prod(kind.shape) * width), width)
     number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), aligned)
     marks: dict[str, ir.Attribute] = {"llvm.align": number}
     if not may_be_shared:

@@ -58,10 +58,13 @@ def load(form: Form, k: Builder) -> Step:
         access = FIXED
     address, bytes_, dtype = k.address(form.operands[1]), count * width_of(kind), NUMPY[kind]
     writes = [k.write(item, kind) for item in form.vector(0, count)]
+    slots = [k.carried_slot(item) for item in form.vector(0, count)]
+    carried = slots if any(slot is not None for slot in slots) and space != "generic" else ()
 
     def step(m: Any, ix: Any) -> None:
         lanes = m.numbers(ix)
-        data = m.memory.load(space, m.spread(address(m, ix), ix), lanes, bytes_, access)
+        where = m.spread(address(m, ix), ix)
+        data = m.memory.load(space, where, lanes, bytes_, access, carried)
         values = np.ascontiguousarray(data).view(dtype)
         for position, write in enumerate(writes):
             write(m, ix, np.ascontiguousarray(values[:, position]))
@@ -77,11 +80,18 @@ def store(form: Form, k: Builder) -> Step:
     kind, count, access = _access(form, k, space)
     address = k.address(form.operands[0])
     reads = [k.read(item, kind) for item in form.vector(1, count)]
+    slots = [k.carried_slot(item) for item in form.vector(1, count)]
+    carries = any(slot is not None for slot in slots) and space != "generic"
+    size = width_of(kind)
 
     def step(m: Any, ix: Any) -> None:
         lanes = m.numbers(ix)
-        values = np.stack([m.spread(read(m, ix), ix) for read in reads], 1)
-        m.memory.store(space, m.spread(address(m, ix), ix), lanes, values.view(np.uint8), access)
+        values = np.stack([m.spread(read(m, ix), ix) for read in reads], 1).view(np.uint8)
+        where = m.spread(address(m, ix), ix)
+        written = None
+        if carries:
+            written = np.concatenate([m.memory.marks.get(s, lanes, size) for s in slots], 1)
+        m.memory.store(space, where, lanes, values, access, written)
 
     return step
 

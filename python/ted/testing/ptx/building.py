@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ted.testing.ptx.carried import carried_registers
 from ted.testing.ptx.errors import PtxSyntaxError, UnknownInstruction
 from ted.testing.ptx.forms import LEAVES, NUMPY, Array, Form, Lanes, Read, Step, Write, build_step
 from ted.testing.ptx.inlining import inlined
@@ -94,6 +95,7 @@ class Builder:
     def __init__(self, module: Module, name: str) -> None:
         self.module = module
         self.function = inlined(module, name)
+        self.carried = carried_registers(self.function)
         self.slot_of: dict[str, int] = {}
         self.slots: list[Any] = []
         self.specials: dict[str, int] = {}
@@ -289,6 +291,12 @@ class Builder:
             mask = np.uint64(0xFFFF_FFFF)
             return lambda m, ix: (base(m, ix) + extra) & mask
         return lambda m, ix: base(m, ix) + extra
+
+    def carried_slot(self, operand: Operand) -> int | None:
+        """The number of a register that is only loaded and stored; None for any other operand."""
+        if isinstance(operand, Name) and operand.name in self.carried:
+            return self.slot(operand.name)
+        return None
 
     def space_of(self, operand: Operand, space: str) -> str:
         """The space of an access: a function's own parameters are local memory."""

@@ -5,11 +5,13 @@ Memory of a space is one array of bytes; an access of n bytes is a row of it see
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ted.testing.ptx import errors
+from ted.testing.ptx.carried import Marks
 from ted.testing.ptx.device import LOCAL, MIDDLE, PARAM, SHARED, SLOT, SPACE
 from ted.testing.ptx.forms import Array
 from ted.testing.ptx.global_races import BETWEEN, NONCOHERENT, WITHIN
@@ -59,6 +61,7 @@ class Memory:
         self.local = np.full(machine.lanes * self.local_bytes, 0xCD, np.uint8)
         self.local_written = np.zeros(machine.lanes * self.local_bytes, np.uint8)
         self.parameters = machine.parameters
+        self.marks = Marks(machine.lanes)
 
     def _gaps(self) -> Array:
         layout = self.machine.code.shared
@@ -160,9 +163,13 @@ class Memory:
     # --- loads and stores
 
     def load(
-        self, space: str, addresses: Array, lanes: Array, count: int, kind: str = ORDINARY
-    ) -> Array:
-        """Bytes at addresses: an array of `count` bytes a lane."""
+        self, space: str, addresses: Array, lanes: Array, count: int, kind: str = ORDINARY,
+        carried: Sequence[int | None] = (),
+    ) -> Array:  # fmt: skip
+        """Bytes at addresses: an array of `count` bytes a lane.
+
+        They have a value, but for those of registers that carry, given by their numbers.
+        """
         if space == "generic":
             result = np.empty((len(lanes), count), np.uint8)
             for inner, which, inside, who in by_space(addresses, lanes):
@@ -173,27 +180,22 @@ class Memory:
         self.note(space, places, addresses, lanes, count, kind, "read")
         rows = places // count
         if written is not None and (space != "global" or self.machine.check_uninitialised):
-            bad = (
-                (written.reshape(-1, count)[rows] == 0)
-                if count < 8
-                else _unwritten(written, rows, count)
-            )
+            few = count < 8
+            bad = written.reshape(-1, count)[rows] == 0 if few else _unwritten(written, rows, count)
+            if carried and (bad.any() or self.marks.of):
+                known = written.reshape(-1, count)[rows]
+                bad = known == 0
+                bad[:, self.marks.taken(carried, lanes, known)] = False
             if bad.any():
-                self._fail(
-                    errors.UninitialisedRead,
-                    space,
-                    addresses,
-                    lanes,
-                    np.asarray(bad.any(axis=1)),
-                    count,
-                    "read",
-                )
+                lacking, error = np.asarray(bad.any(axis=1)), errors.UninitialisedRead
+                self._fail(error, space, addresses, lanes, lacking, count, "read")
         return memory.reshape(-1, count)[rows]
 
     def store(
-        self, space: str, addresses: Array, lanes: Array, data: Array, kind: str = ORDINARY
-    ) -> None:
-        """Write rows of bytes at addresses."""
+        self, space: str, addresses: Array, lanes: Array, data: Array, kind: str = ORDINARY,
+        marks: Array | None = None,
+    ) -> None:  # fmt: skip
+        """Write rows of bytes at addresses; `marks` says which of them have a value."""
         count = data.shape[1]
         if space == "generic":
             for inner, which, inside, who in by_space(addresses, lanes):
@@ -207,7 +209,7 @@ class Memory:
         assert written is not None
         rows = places // count
         memory.reshape(-1, count)[rows] = data
-        written.reshape(-1, count)[rows] = 1
+        written.reshape(-1, count)[rows] = 1 if marks is None else marks
 
     def note(
         self, space: str, places: Array, addresses: Array, lanes: Array, count: int, kind: str,
