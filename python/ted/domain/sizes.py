@@ -16,10 +16,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, NoReturn, TypeAlias
 
-from ted.domain.size_factors import (
-    Coefficient, Factor, Monomial, Quotient, Symbol,
-    multiple_of, order_of, ratio_of, step_of, text_of,
-)  # fmt: skip
+from ted.domain import size_factors as factors
+from ted.domain.size_factors import Coefficient, Factor, Monomial, Quotient, Symbol
 from ted.domain.size_ranges import Bound, range_of
 from ted.errors import DomainError, user_location
 
@@ -188,7 +186,7 @@ class Size:
         return int(total)
 
     def __str__(self) -> str:
-        return text_of(self.terms, self.const)
+        return factors.text_of(self.terms, self.const)
 
     __repr__ = __str__
 
@@ -249,15 +247,17 @@ def divided(size: Extent, by: Extent) -> Extent | None:
     rows = [(Fraction(e), ()) if isinstance(e, int) else _only_term(e) for e in (size, by)]
     if None in rows:
         return None
-    (over, factors), (under, divisors) = ((Fraction(c), list(m)) for c, m in rows)  # type: ignore[misc]
+    (over, over_factors), (under, divisors) = ((Fraction(c), list(m)) for c, m in rows)  # type: ignore[misc]
     for factor in divisors:
-        if factor not in factors:
+        if factor not in over_factors:
             return None
-        factors.remove(factor)
+        over_factors.remove(factor)
     ratio = over / under if under else Fraction(1, 2)
     if ratio.denominator != 1:
         return None
-    return _collect([(ratio.numerator, tuple(factors))], 0) if factors else ratio.numerator
+    return (
+        _collect([(ratio.numerator, tuple(over_factors))], 0) if over_factors else ratio.numerator
+    )
 
 
 def _only_term(extent: Size) -> tuple[Coefficient, Monomial] | None:
@@ -271,10 +271,10 @@ def _collect(terms: Iterable[tuple[Coefficient, Monomial]], const: int) -> Exten
     totals: dict[Monomial, Coefficient] = {}
     for coefficient, monomial in terms:
         totals[monomial] = totals.get(monomial, 0) + coefficient
-    kept = [(ratio_of(c, 1), m) for m, c in totals.items() if c]
+    kept = [(factors.ratio_of(c, 1), m) for m, c in totals.items() if c]
     if not kept:
         return const
-    return Size(tuple(sorted(kept, key=lambda item: order_of(item[1]))), const)
+    return Size(tuple(sorted(kept, key=lambda item: factors.order_of(item[1]))), const)
 
 
 def _product(a: Size, b: Size) -> Extent:
@@ -295,18 +295,18 @@ def _floor(value: Size, divisor: int) -> Extent:
     outside: list[tuple[Coefficient, Monomial]] = []
     inside: list[tuple[Coefficient, Monomial]] = []
     for coefficient, monomial in value.terms:
-        step = step_of(coefficient, monomial)
+        step = factors.step_of(coefficient, monomial)
         rest = step % divisor if step > 0 else -(-step % divisor)
-        multiple = multiple_of(monomial)
-        outside.append((ratio_of((step - rest) // divisor, multiple), monomial))
-        inside.append((ratio_of(rest, multiple), monomial))
+        multiple = factors.multiple_of(monomial)
+        outside.append((factors.ratio_of((step - rest) // divisor, multiple), monomial))
+        inside.append((factors.ratio_of(rest, multiple), monomial))
     carried, const = divmod(value.const, divisor)
     whole = _collect(outside, carried)
     kept = _collect(inside, 0)
     if isinstance(kept, int):
         return whole
-    common = math.gcd(divisor, *(step_of(c, m) for c, m in kept.terms))
-    scaled = _collect([(ratio_of(c, common), m) for c, m in kept.terms], const // common)
+    common = math.gcd(divisor, *(factors.step_of(c, m) for c, m in kept.terms))
+    scaled = _collect([(factors.ratio_of(c, common), m) for c, m in kept.terms], const // common)
     assert isinstance(scaled, Size), "terms that a division keeps do not vanish by it"
     return whole + _proper(scaled, divisor // common)
 
