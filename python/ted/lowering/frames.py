@@ -48,14 +48,15 @@ def frames(piece: Piece) -> list[Piece]:
 
 def _framed(piece: Piece, where: Any, most: float) -> list[Piece]:
     """The piece cut into as few strips as bring the volume of its boxes down to `most`."""
-    found, strips = [piece], 1
-    while sum(prod(p.extents) for p in found) > most:
+    found, volume, last = [piece], prod(piece.extents), [[0, n] for n in piece.extents]
+    for strips in range(1, MOST_FRAMES + 1):
         cuts = [_cuts(piece, dim, strips) for dim in range(piece.rank)]
-        if prod(len(c) - 1 for c in cuts) > MOST_FRAMES:
+        few = prod(len(c) - 1 for c in cuts) <= MOST_FRAMES
+        if volume <= most or not few or (strips > 1 and cuts == last):
             break
         with total_budget():
             found = list(_tight_cells(piece, where, cuts))
-        strips += 1
+        volume, last = sum(prod(p.extents) for p in found), cuts
     return found
 
 

@@ -128,3 +128,14 @@ def test_frames_of_a_dilated_convolution_add_up() -> None:
             expected[0][to] += g[0] @ kernel[a, b].T
     (got,) = ted.compile([ted.frontend.tensors.wrap(w), head], [dx])(kernel, g)
     np.testing.assert_allclose(got, expected, rtol=1e-10, atol=1e-10)
+
+
+def test_a_triangle_that_no_cut_makes_smaller_is_left_whole() -> None:
+    queries, keys, values = (ted.placeholder((2, 2, 128, 64), name=name) for name in "qkv")
+    f = ted.compile([queries, keys, values], ted.nn.attention(queries, keys, values, causal=True))
+    generator = np.random.default_rng(3)
+    q, k, v = (generator.standard_normal((2, 2, 128, 64)).astype("f4") for _ in range(3))
+    scores = np.where(np.tri(128, dtype=bool), q @ k.swapaxes(2, 3) / 8, -np.inf)
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = weights / weights.sum(-1, keepdims=True) @ v
+    np.testing.assert_allclose(f(q, k, v), expected, rtol=2e-4, atol=2e-5)
