@@ -5,7 +5,9 @@ After:  u[i] max= 0 < b[i, j] over all j      (is s[i] used?)
         s[i] = where(u[i], sqrt(x[i]), 0)     y as before
 
 `s` is what it was wherever it is read, and its derivative is 0, not 0 * inf, where nothing reads
-it.  This is a stage of differentiation, done to the copy that the sweep works on: the values that
+it.  A sum of products gets no condition at each of its points: it reads masked copies instead.
+
+This is a stage of differentiation, done to the copy that the sweep works on: the values that
 adjoints read are those of the program itself, and no masked producer is ever evaluated.  Masks
 read the program itself, too, so that one of a step of a recurrence, which may depend on later
 steps, is no part of it.
@@ -22,7 +24,15 @@ from ted.autodiff.vjp import Override
 from ted.domain import sets
 from ted.ir.affine import where_possible
 from ted.ir.dtypes import BOOL
-from ted.ir.equations import Equation, System, Tensor, rewrite_system
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    identity_dims,
+    replace_operands,
+    rewrite_system,
+    whole,
+)  # fmt: skip
 from ted.ir.paths import slope_conditions
 from ted.ir.scalar import (
     FALSE,
@@ -56,20 +66,50 @@ def mask_guarded_producers(
     consumers = system.consumers()
     fixed = {*system.inputs, *system.outputs}
     steep = [t for t in consumers if t in opaque or _operations(t) & UNBOUNDED]
-    wanted = [t for t in _reached(steep, consumers) if t.equations and t not in fixed]
+    wanted = [t for t in _reached(steep, consumers) if t not in fixed]
     definitions = usage_masks(wanted, consumers)
-    masks = {t: mask for t, (mask, _) in definitions.items() if not _is_linear(t)}
+    bent = [t for t in definitions if not _is_linear(t)]
+    sums = [t for t in bent if t.time is None and _is_sum_of_products(t)]
+    masks = {t: definitions[t][0] for t in bent if t not in sums}
+    apart = [t for t in _reached(steep, consumers, sums) if t in definitions]
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
         mask = masks.get(tensor)
         return equations if mask is None else tuple(_masked(e, mask) for e in equations)
 
-    if not masks:
+    if not definitions:
         return system, {t: t for t in consumers}
-    result = rewrite_system(system, visit)
+    result, became = rewrite_system(system, visit)
+    copies = {became[t]: _copy(became[t], definitions[t][0]) for t in apart}
+    result, step = _reading(result, [became[t] for t in sums], copies)
     for mask, equations in definitions.values():  # only now: they read what was there before
         mask.equations = equations
-    return result
+    return result, {old: step.get(new, new) for old, new in became.items()}
+
+
+def _reading(
+    system: System, tensors: Sequence[Tensor], copies: dict[Tensor, Tensor]
+) -> tuple[System, dict[Tensor, Tensor]]:
+    """The system in which some tensors read copies: in a sum of products, a condition at each
+    point would be in the way of all that knows contractions.
+    """
+
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
+        if tensor not in tensors:
+            return equations
+        return tuple(replace_operands(e, copies) for e in equations)
+
+    return rewrite_system(system, visit)
+
+
+def _copy(tensor: Tensor, mask: Tensor) -> Tensor:
+    """The elements of a tensor that are read at all, else 0."""
+    here = identity_dims(len(tensor.shape))
+    body = select(load(mask, here), load(tensor, here), const(0, tensor.dtype))
+    equation = whole(tensor.shape, body, tensor.location)
+    return Tensor(
+        f"{tensor.name}_used", tensor.shape, tensor.dtype, 0, (equation,), tensor.location
+    )
 
 
 def guarded_overrides(
@@ -112,17 +152,19 @@ def usage_masks(
 
 
 def _reached(
-    starts: Sequence[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
+    starts: Sequence[Tensor],
+    consumers: Mapping[Tensor, Sequence[Tensor]],
+    stop: Collection[Tensor] = (),
 ) -> dict[Tensor, None]:
-    """The float tensors among some, and those with values that depend on them."""
-    found: dict[Tensor, None] = {}
+    """The float tensors among some, and those with values that depend on them, not through some."""
+    found: dict[Tensor, None] = dict.fromkeys(stop)
     stack = list(starts)
     while stack:
         tensor = stack.pop()
         if tensor.dtype.is_float and tensor not in found:
             found[tensor] = None
             stack += consumers[tensor]
-    return found
+    return {t: None for t in found if t not in stop}
 
 
 def _operations(tensor: Tensor) -> set[str]:
@@ -131,6 +173,11 @@ def _operations(tensor: Tensor) -> set[str]:
 
 def _is_linear(tensor: Tensor) -> bool:
     return _operations(tensor) <= LINEAR and all(e.combiner != "mul" for e in tensor.equations)
+
+
+def _is_sum_of_products(tensor: Tensor) -> bool:
+    sums = all(e.combiner == "add" and e.parallel < e.rank for e in tensor.equations)
+    return sums and _operations(tensor) <= LINEAR | {"mul"}
 
 
 def _uses(

@@ -10,7 +10,7 @@ import pytest
 
 import ted
 from ted.frontend.tensors import Tensor
-from ted.ir.equations import System, topological
+from ted.ir.equations import System, is_contraction, topological
 from ted.testing.tracing import interpreted
 from ted.transforms.guarded_producers import mask_guarded_producers
 
@@ -57,6 +57,17 @@ def two_consumers() -> Tensor:
 
 def contraction() -> Tensor:
     return ted.where(b > 0, column(ted.sqrt(x)) * (b @ p("w", M, M)), 0.0)
+
+
+def contraction_of_a_root() -> Tensor:
+    """The sum of products reads what has no slope, times what else it reads."""
+    sums = ted.einsum("i,ij->i", ted.sqrt(x), a)
+    return ted.where(x > 0, sums, 0.0)
+
+
+def product_of_matrices() -> Tensor:
+    roots = ted.log(column(x)) * a
+    return ted.where(b > 0, (roots @ p("w", M, M)) * column(ted.sqrt(x)), 0.0)
 
 
 def concatenation() -> Tensor:
@@ -132,7 +143,8 @@ def scan_read_later() -> Tensor:
 RECURRENCES = [scan_of_hoisted, scan_of_products, scan_of_its_carry, scan_read_later]
 REDUCTIONS = [
     root_of_rows, root_used_under_another_condition, chain_of_producers, sum_of_quotients,
-    two_consumers, contraction, concatenation, stack_of_rows, padding, condition_on_itself,
+    two_consumers, contraction, contraction_of_a_root, product_of_matrices, concatenation,
+    stack_of_rows, padding, condition_on_itself,
     maximum_of_roots,
 ]  # fmt: skip
 
@@ -144,6 +156,11 @@ def checkpointed() -> Tensor:
 def checkpointed_rows() -> Tensor:
     root = ted.checkpoint(ted.sqrt)(x)
     return ted.where(b > 0, column(root) * a, 0.0) + ted.where(column(x) > 2, column(root), 0.0)
+
+
+def contraction_of_a_checkpoint() -> Tensor:
+    sums = ted.einsum("i,ij->i", ted.checkpoint(ted.sqrt)(x), a)
+    return ted.where(x > 0, sums, 0.0)
 
 
 def checkpoint_of_a_checkpoint() -> Tensor:
@@ -165,8 +182,8 @@ def batch_of_checkpoints() -> Tensor:
 
 
 CHECKPOINTS = [
-    checkpointed, checkpointed_rows, checkpoint_of_a_checkpoint, checkpoint_in_a_scan,
-    batch_of_checkpoints,
+    checkpointed, checkpointed_rows, contraction_of_a_checkpoint, checkpoint_of_a_checkpoint,
+    checkpoint_in_a_scan, batch_of_checkpoints,
 ]  # fmt: skip
 PROGRAMS = [*REDUCTIONS, *RECURRENCES, *CHECKPOINTS, product_of_logarithms]
 
@@ -256,6 +273,23 @@ def test_machine_code_is_free_of_nan_too(make: Callable[[], Tensor]) -> None:
     for got, want in zip(values, expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-12)
         assert np.isfinite(got).all()
+
+
+def test_contractions_under_a_mask_stay_contractions() -> None:
+    rows = a * ted.rsqrt(ted.sum(a * a, axis=1, keepdims=True))
+    keys, queries = rows @ p("k", M, M), rows @ p("q", M, M)
+    allowed = ted.placeholder((N, N), "bool", name="m")
+    weights = ted.nn.softmax(ted.where(allowed, queries @ keys.T, -1e9))
+    y = weights @ rows
+    wanted = [t for t in inputs_of(y) if t.name in "kq"]
+    found = ted.differentiate(y, wanted, head=p("head", N, M))
+    products = [
+        e for t in topological([g.node for g in found]) for e in t.equations
+        if e.rank == 3 and "*" in str(e.body)
+    ]  # fmt: skip
+    assert len(products) >= 6
+    assert all(is_contraction(e) for e in products)
+    assert "is_used" not in str(found)
 
 
 def masked(*outputs: Tensor) -> list[str]:
