@@ -208,6 +208,31 @@ func.func @maxima_at_data(%index: memref<90xi64>, %x: memref<90xf32>, %out: memr
   return
 }
 
+// Nothing checks the index: the part that a thread owns is all that the update depends on.
+// CHECK-LABEL: func.func @unchecked_sums_at_data
+// CHECK: gpu.launch {{.*}} threads({{.*}}) in (%{{.*}} = %c256
+// CHECK: %[[FACTOR:.*]] = memref.load %{{.*}}[%{{.*}}] : memref<90xf32>
+// CHECK: %[[OWN:.*]] = arith.cmpi ult
+// CHECK: scf.if %[[OWN]]
+// CHECK: %[[OLD:.*]] = memref.load %{{.*}} : memref<500xf32>
+// CHECK: arith.addf %[[OLD]], %[[FACTOR]]
+// CHECK: return
+func.func @unchecked_sums_at_data(
+    %index: memref<90xi64>, %x: memref<90xf32>, %out: memref<500xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c90 = arith.constant 90 : index
+  scf.for %s = %c0 to %c90 step %c1 {
+    %n = memref.load %index[%s] : memref<90xi64>
+    %i = arith.index_cast %n : i64 to index
+    %old = memref.load %out[%i] : memref<500xf32>
+    %v = memref.load %x[%s] : memref<90xf32>
+    %new = arith.addf %old, %v : f32
+    memref.store %new, %out[%i] : memref<500xf32>
+  }
+  return
+}
+
 // What is read there goes into another element's value: the order matters.
 // ATOMIC-LABEL: func.func @reads_what_it_wrote
 // ATOMIC-NOT: memref.atomic_rmw

@@ -143,12 +143,13 @@ def test_scatters_add_in_order_without_atomics() -> None:
     same(run([index, head], [gradient], [i, a])[0], want)
 
 
+@pytest.mark.parametrize("mode", ["check", "clip", "drop", "unchecked"])
 @pytest.mark.parametrize("columns", [0, 5])
-def test_scattered_sums_have_owners(columns: int) -> None:
+def test_scattered_sums_have_owners(columns: int, mode: str) -> None:
     shape = (700, columns) if columns else (700,)
     index = ted.placeholder((90,), "int64", name="index")
     values = ted.placeholder((90, *shape[1:]), name="values")
-    total = ted.scatter(shape, index, values, combine="add")
+    total = ted.scatter(shape, index, values, combine="add", mode=mode)
     (kernel,) = [k for k in manifest_of([index, values], [total]).kernels if k.params[1:]]
     assert kernel.grid[0] * kernel.block[0] >= 250 * max(1, columns)
     i, a = RNG.integers(0, 700, 90), normal(90, *shape[1:]).astype(np.float32)

@@ -26,9 +26,9 @@ MOST_PARTS = 256
 
 @dataclass(frozen=True)
 class Write:
-    """The one place that writes at data: its block, the index, and how many values that has."""
+    """The one place that writes at data: what to do there, the index, how many values that has."""
 
-    block: ir.Block
+    work: tuple[ir.Operation, ...]
     index: ir.Value
     extent: int
 
@@ -72,13 +72,31 @@ def element_at_data(nest: Sequence[ir.Operation]) -> Element | None:
 def write_at_data(nest: Sequence[ir.Operation]) -> Write | None:
     """The write of a nest that owners can share; None if there is none, or it has another form."""
     element = element_at_data(nest)
-    around = None if element is None else element.store.parent
-    if element is None or around is None or around.operation.name != "scf.if":
+    if element is None:
         return None
-    owner = defining(element.index)
-    if len(around.operation.results) or owner is None or owner.block == element.store.block:
-        return None
-    return Write(element.store.block, element.index, element.extent)
+    work = _guarded(element) or _unguarded(element)
+    return Write(work, element.index, element.extent) if work else None
+
+
+def _guarded(element: Element) -> tuple[ir.Operation, ...]:
+    """All that is done under the check of an index that was known before it."""
+    around, owner = element.store.parent, defining(element.index)
+    if around is None or around.operation.name != "scf.if" or len(around.operation.results):
+        return ()
+    if owner is None or owner.block == element.store.block:
+        return ()
+    return tuple(o.operation for o in element.store.block.operations)[:-1]
+
+
+def _unguarded(element: Element) -> tuple[ir.Operation, ...]:
+    """What reads an element, combines and stores it, if that is all that its values are for."""
+    combine = defining(element.store.operands[0])
+    if combine is None or combine.block != element.store.block or len(element.loads) != 1:
+        return ()
+    (load,) = element.loads
+    uses = [list(op.results[0].uses) for op in (load, combine)]
+    is_chain = all(len(u) == 1 for u in uses) and uses[0][0].owner.operation == combine
+    return (load, combine, element.store) if is_chain else ()
 
 
 def _is_data(value: ir.Value) -> bool:
@@ -97,14 +115,13 @@ def parts_of(write: Write, threads: int) -> int:
 def keep_to_part(write: Write, part: ir.Value, parts: int) -> None:
     """Let the write happen only where the index lies in the part."""
     length = -(-write.extent // parts)
-    *body, end = [o.operation for o in write.block.operations]
-    with ir.InsertionPoint(body[0]), body[0].location:
-        first = times(part, length)
-        distance = arith.SubIOp(write.index, first).result
+    last = write.work[-1]  # behind what the others use
+    with ir.InsertionPoint(last), last.location:
+        start = times(part, length)
+        distance = arith.SubIOp(write.index, start).result
         own = arith.CmpIOp(arith.CmpIPredicate.ult, distance, constant(length)).result
         branch = scf.IfOp(own)
         with ir.InsertionPoint(branch.then_block):
             inner = scf.YieldOp([]).operation
-    for op in body:
+    for op in write.work:
         op.move_before(inner)
-    assert end.name == "scf.yield", "the block of a condition"
