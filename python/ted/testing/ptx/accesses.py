@@ -59,7 +59,8 @@ def load(form: Form, k: Builder) -> Step:
     address, bytes_, dtype = k.address(form.operands[1]), count * width_of(kind), NUMPY[kind]
     writes = [k.write(item, kind) for item in form.vector(0, count)]
     slots = [k.carried_slot(item) for item in form.vector(0, count)]
-    carried = slots if any(slot is not None for slot in slots) and space != "generic" else ()
+    # Shared memory is for what was just put there: whoever reads it too early is wrong at once.
+    carried = slots if any(slot is not None for slot in slots) and space == "global" else ()
 
     def step(m: Any, ix: Any) -> None:
         lanes = m.numbers(ix)

@@ -106,7 +106,7 @@ def test_uninitialised_memory_is_not_read() -> None:
     with pytest.raises(errors.UninitialisedRead, match="shared"):
         go(entry("mov.u32 %r1, tile;\n ld.shared.f32 %f1, [%r1];", "x y", TILE))
     with pytest.raises(errors.UninitialisedRead, match=r"read 4 bytes of global memory.*of y"):
-        go(entry("ld.global.f32 %f1, [%y];"))
+        go(entry("ld.global.f32 %f1, [%y];\n add.f32 %f1, %f1, %f1;"))
     with pytest.raises(errors.UninitialisedRead, match="local"):
         go(
             entry(
