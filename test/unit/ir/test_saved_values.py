@@ -55,7 +55,5 @@ def test_other_points_shapes_and_recomputed_values_are_not_taken() -> None:
 
 
 def test_a_program_in_which_nothing_is_held_twice_is_left_alone() -> None:
-    system = System(
-        (A, B), (tensor("y", (6, 4), PRODUCT), tensor("z", (6,), load(B, [ROW])))
-    )
+    system = System((A, B), (tensor("y", (6, 4), PRODUCT), tensor("z", (6,), load(B, [ROW]))))
     assert with_saved_values(system) is system
