@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ted.mlir import ir
 from ted.schedules.transposing import indexing_maps, transposed_reads
 from ted.schedules.vector_target import host_target
+from ted.schedules.walking import is_inside
 
 CONTRACTION = "ted.contraction"  # claimed by the vector route
 
@@ -101,18 +102,9 @@ def _depth_of_use(op: ir.Operation, value: ir.Value) -> int:
         return 0
     inside = [use for use in value.uses if use.owner.operation != op]
     depths = [_prefix(m) for v, m in zip(op.operands, indexing_maps(op), strict=True) if v == value]
-    if not depths or any(_is_inside(use.owner.operation, op) for use in inside):
+    if not depths or any(is_inside(use.owner.operation, op) for use in inside):
         return 0
     return min(depths)
-
-
-def _is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
-    parent = op.parent
-    while parent is not None:
-        if parent.operation == outer:
-            return True
-        parent = parent.operation.parent
-    return False
 
 
 def is_row_operation(op: ir.Operation, depth: int) -> bool:

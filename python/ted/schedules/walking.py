@@ -45,3 +45,13 @@ def constant_of(value: ir.Value) -> int | None:
 def position(expr: ir.AffineExpr) -> int:
     """The dim that an affine dim expression is."""
     return ir.AffineDimExpr(expr).position
+
+
+def is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Whether an operation stands in a region of another, at any depth."""
+    parent = op.parent
+    while parent is not None:
+        if parent.operation == outer:
+            return True
+        parent = parent.operation.parent
+    return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from ted.errors import CompileError
 from ted.mlir import gpu, ir, scf
 from ted.schedules.memory_roots import VIEWS
-from ted.schedules.walking import defining
+from ted.schedules.walking import defining, is_inside
 
 MOST_BLOCKS = 2**31 - 1
 # What costs nothing and touches no memory: repeated in each kernel that needs it.
@@ -83,13 +83,13 @@ def sink_into(op: ir.Operation) -> None:
         for user in users:
             for k, operand in enumerate(user.operands):
                 owner = defining(operand)
-                if owner is not None and _can_sink(owner) and not _inside(owner, op):
+                if owner is not None and _can_sink(owner) and not is_inside(owner, op):
                     user.operands[k] = _sunk(operand, op, known)
 
 
 def _sunk(value: ir.Value, launch_op: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Value:
     owner = defining(value)
-    if owner is None or not _can_sink(owner) or _inside(owner, launch_op):
+    if owner is None or not _can_sink(owner) or is_inside(owner, launch_op):
         return value
     if value not in known:
         operands = [_sunk(o, launch_op, known) for o in owner.operands]
@@ -104,15 +104,6 @@ def _can_sink(op: ir.Operation) -> bool:
     if op.name in VIEWS or op.name in ("memref.extract_strided_metadata", "memref.dim"):
         return True
     return op.name.startswith(_PURE) and len(op.regions) == 0
-
-
-def _inside(op: ir.Operation, outer: ir.Operation) -> bool:
-    parent = op.parent
-    while parent is not None:
-        if parent.operation == outer:
-            return True
-        parent = parent.operation.parent
-    return False
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from ted.lowering.gpu.teams import WARP
 from ted.lowering.loops import PARALLEL
 from ted.mlir import arith, ir, scf
 from ted.schedules.emit import constant
-from ted.schedules.walking import constant_of
+from ted.schedules.walking import constant_of, is_inside
 from ted.schedules.walking import operations as found_inside
 
 MOST_POINTS = 2**31 - 1  # of a kernel with atomic updates; loops further in are the thread's
@@ -62,7 +62,7 @@ def _around_update(operations: Sequence[ir.Operation]) -> list[_Counter]:
     around: list[_Counter] = []
     for counter in _chain(operations, is_marked=False):
         points = prod(c.extent for c in [*around, counter])
-        if points > MOST_POINTS or not _is_inside(update.store, counter.loop):
+        if points > MOST_POINTS or not is_inside(update.store, counter.loop):
             break
         around.append(counter)
     return around
@@ -117,7 +117,7 @@ def _chain(operations: Sequence[ir.Operation], *, is_marked: bool) -> list[_Coun
     for k, loop in enumerate(loops):
         around = range_of(loop.regions[0].blocks[0].arguments[0])
         # Loops side by side may need each other's results: the thread runs them one by one.
-        if around is None or not all(_is_inside(inner, loop) for inner in loops[k + 1 :]):
+        if around is None or not all(is_inside(inner, loop) for inner in loops[k + 1 :]):
             break
         chain.append(_Counter(loop, around))
     return chain
@@ -148,15 +148,6 @@ def _candidates(operations: Sequence[ir.Operation], *, is_marked: bool) -> list[
     for op in operations:
         op.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
-
-
-def _is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
-    parent = op.parent
-    while parent is not None:
-        if parent.operation == outer:
-            return True
-        parent = parent.operation.parent
-    return False
 
 
 def _hoist_buffers(operations: Sequence[ir.Operation]) -> None:

@@ -20,11 +20,14 @@ from ted.schedules.gpu_templates.kernels import (
     Memory,
     carried_loop,
     element_type,
-    operand_type,
     shared,
     when,
 )
 from ted.schedules.gpu_templates.numbers import Number
+from ted.schedules.gpu_templates.one_tile import argument_types as argument_types
+from ted.schedules.gpu_templates.one_tile import arguments as arguments
+from ted.schedules.gpu_templates.one_tile import grid as grid
+from ted.schedules.gpu_templates.one_tile import threads as threads
 from ted.schedules.gpu_templates.panels import CHUNK_BYTES, Filler, Panel, panel_filler
 from ted.schedules.gpu_templates.results import Run, store_runs
 from ted.schedules.gpu_templates.schedule import (
@@ -63,26 +66,6 @@ def registers(plan: Plan) -> int:
     if sums > 64:
         return 255
     return 168 if narrow or plan.tf32 else 128
-
-
-def arguments(plan: Plan) -> tuple[str, str]:
-    """What the host passes for A and B: the problem's own names, exchanged if they are."""
-    return ("b", "a") if plan.gemm.swapped else ("a", "b")
-
-
-def argument_types(plan: Plan) -> list[ir.Type]:
-    """How the kernel sees A and B."""
-    return [operand_type(plan.gemm.a), operand_type(plan.gemm.b)]
-
-
-def threads(plan: Plan) -> int:
-    """Threads of a block."""
-    return plan.tiling.threads
-
-
-def grid(plan: Plan, processors: int) -> int:
-    """Blocks: one per tile."""
-    return plan.blocks
 
 
 def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int) -> None:
