@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +22,7 @@ from ted.ir.affine import NotAffine, condition_set, piecewise, single_piece, whe
 from ted.ir.affine_attributes import NEVER, expr_to_aff
 from ted.ir.equations import Equation
 from ted.ir.paths import conjuncts, path_conditions
+from ted.ir.predicate_cycles import without_cycles
 from ted.ir.scalar import TRUE, Expr, is_const, is_trusted, land, loads, rewrite
 
 
@@ -59,6 +60,9 @@ def plan_accesses(equation: Equation) -> Accesses:
     roots = [equation.body, *equation.write]
     paths = path_conditions(*roots)
     planned = {node: _plan(node, paths[node], equation.domain) for node in loads(*roots)}
+    predicates = {n: p.predicate for n, p in planned.items() if isinstance(p, DataRead)}
+    for node, predicate in without_cycles(predicates).items():
+        planned[node] = replace(planned[node], predicate=predicate)
     body, *write = _without_guard_selects(roots, planned, equation.domain)
     live = set(_live([body, *write], planned))
     affine = {n: p for n, p in planned.items() if isinstance(p, AffineRead) and n in live}
