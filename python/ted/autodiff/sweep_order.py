@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from ted.ir.equations import System, Tensor, components, operands
+from ted.ir.graphs import circles
 
 
 class Dependent(Protocol):
@@ -42,35 +43,5 @@ def _merged(
         list(dict.fromkeys(of[d] for t in group for d in (*operands(t), *extra.get(t, ()))))
         for group in groups
     ]
-    order = _finished(range(len(groups)), below)
-    above: list[list[int]] = [[] for _ in groups]
-    for k in order:
-        for d in below[k]:
-            above[d].append(k)
-    found: list[list[int]] = []
-    taken: set[int] = set()
-    for root in reversed(order):  # Kosaraju, as in `components`
-        if root not in taken:
-            found.append(_finished([root], above, taken))
-            taken.update(found[-1])
-    place = {k: position for position, k in enumerate(order)}
-    merged = (sorted(circle, key=place.__getitem__) for circle in reversed(found))
+    merged = circles(range(len(groups)), below.__getitem__)
     return [[t for k in circle for t in groups[k]] for circle in merged]
-
-
-def _finished(
-    roots: Sequence[int], edges: Sequence[Sequence[int]], stop: set[int] | None = None
-) -> list[int]:
-    """What the roots reach, each after what it leads to."""
-    order: list[int] = []
-    state = set(stop or ())
-    stack = [(k, False) for k in reversed(roots)]
-    while stack:
-        k, expanded = stack.pop()
-        if expanded:
-            order.append(k)
-        elif k not in state:
-            state.add(k)
-            stack.append((k, True))
-            stack.extend((d, False) for d in reversed(edges[k]) if d not in state)
-    return order

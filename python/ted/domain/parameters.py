@@ -21,7 +21,7 @@ import islpy as isl
 from ted.domain import affine, conversion, sets
 from ted.domain.affine import Aff, Floor
 from ted.domain.size_factors import Factor, Monomial, Quotient, Symbol
-from ted.domain.sizes import LARGEST, Extent, Size, is_symbolic
+from ted.domain.sizes import LARGEST, Extent, Size, is_symbolic, surely_at_most
 
 _monomials: dict[str, Monomial] = {}
 
@@ -256,12 +256,8 @@ def largest(points: isl.Set, family: Family, dim: int) -> Extent | None:
 def _upper(bounds: Sequence[Extent]) -> Extent | None:
     """One bound that no other exceeds, or else their sum where none is negative."""
     for bound in bounds:
-        if all(_range(bound - other)[0] >= 0 for other in bounds):
+        if all(surely_at_most(other, bound) for other in bounds):
             return bound
-    if bounds and all(_range(bound)[0] >= 0 for bound in bounds):
+    if bounds and all(surely_at_most(0, bound) for bound in bounds):
         return sum(bounds[1:], bounds[0])
     return None
-
-
-def _range(extent: Extent) -> tuple[float, float]:
-    return (float(extent), float(extent)) if isinstance(extent, int) else extent.range

@@ -21,6 +21,7 @@ from ted.domain.budget import BudgetExhausted, bounded
 from ted.ir.affine import NotAffine, condition_set, piecewise, single_piece, where_possible
 from ted.ir.affine_attributes import NEVER, expr_to_aff
 from ted.ir.equations import Equation
+from ted.ir.graphs import finished
 from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.predicate_cycles import without_cycles
 from ted.ir.scalar import TRUE, Expr, is_const, is_trusted, land, loads, rewrite
@@ -83,16 +84,7 @@ def _live(roots: Sequence[Expr], planned: dict[Expr, AffineRead | DataRead]) -> 
 
 def emission_order(roots: Sequence[Expr], planned: dict[Expr, AffineRead | DataRead]) -> list[Expr]:
     """The nodes to emit, operands first: affine reads are leaves, predicates come before reads."""
-    order: dict[Expr, None] = {}
-    stack = [(root, False) for root in reversed(list(roots))]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.setdefault(node)
-        elif node not in order:
-            stack.append((node, True))
-            stack.extend((a, False) for a in reversed(_operands(node, planned)))
-    return list(order)
+    return finished(roots, lambda node: _operands(node, planned))
 
 
 def _operands(node: Expr, planned: dict[Expr, AffineRead | DataRead]) -> tuple[Expr, ...]:

@@ -23,6 +23,7 @@ from ted.domain import parameters, sets
 from ted.domain.sizes import Extent, Symbol, numbers
 from ted.errors import SourceLocation
 from ted.ir.dtypes import DType
+from ted.ir.graphs import circles, finished
 from ted.ir.scalar import (
     Expr,
     Number,
@@ -225,19 +226,7 @@ def topological(roots: Sequence[Tensor], stop: Collection[Tensor] = ()) -> list[
 
     What only tensors in `stop` read is left out.
     """
-    order: list[Tensor] = []
-    state: set[Tensor] = set()
-    stack: list[tuple[Tensor, bool]] = [(r, False) for r in reversed(list(roots))]
-    while stack:
-        tensor, expanded = stack.pop()
-        if expanded:
-            order.append(tensor)
-        elif tensor not in state:
-            state.add(tensor)
-            stack.append((tensor, True))
-            if tensor not in stop:
-                stack.extend((o, False) for o in reversed(operands(tensor)))
-    return order
+    return finished(roots, lambda tensor: () if tensor in stop else operands(tensor))
 
 
 def components(roots: Sequence[Tensor]) -> list[list[Tensor]]:
@@ -245,28 +234,7 @@ def components(roots: Sequence[Tensor]) -> list[list[Tensor]]:
 
     A group of several tensors, or of one that reads itself, is a recurrence (`is_recurrence`).
     """
-    order = topological(roots)
-    readers: dict[Tensor, list[Tensor]] = {t: [] for t in order}
-    for tensor in order:
-        for operand in operands(tensor):
-            readers[operand].append(tensor)
-    groups: list[list[Tensor]] = []
-    taken: set[Tensor] = set()
-    # Kosaraju: in reverse finishing order, what can still reach a tensor is in its group.
-    for root in reversed(order):
-        if root in taken:
-            continue
-        group, stack = [], [root]
-        taken.add(root)
-        while stack:
-            tensor = stack.pop()
-            group.append(tensor)
-            fresh = [r for r in readers[tensor] if r not in taken]
-            taken.update(fresh)
-            stack.extend(fresh)
-        groups.append(group)
-    place = {tensor: k for k, tensor in enumerate(order)}
-    return [sorted(group, key=place.__getitem__) for group in reversed(groups)]
+    return circles(roots, operands)
 
 
 def is_recurrence(group: Sequence[Tensor]) -> bool:

@@ -24,8 +24,8 @@ from ted.schedules.linalg_contraction import (
     recognise,
 )
 from ted.schedules.microkernel import Pointer
-from ted.schedules.ring import is_float
 from ted.schedules.vector_target import named_target
+from ted.schedules.walking import is_zero
 
 _PARALLEL = ("scf.forall", "scf.parallel", "omp.parallel")
 _VIEWS = {
@@ -123,7 +123,7 @@ def _fill_before(op: ir.Operation) -> ir.Operation | None:
     siblings = [sibling.operation for sibling in op.block.operations]
     for other in reversed(siblings[: siblings.index(op)]):
         if other.name == "linalg.fill" and other.operands[1] == output:
-            return other if _is_zero(other.operands[0]) else None
+            return other if is_zero(other.operands[0]) else None
         if other.name in _VIEWS or other.name.startswith("arith."):
             continue
         if len(other.regions) and not other.name.startswith("linalg."):
@@ -140,12 +140,3 @@ def _root(value: ir.Value) -> ir.Value:
         value = owner.operands[0]
         owner = producer(value)
     return value
-
-
-def _is_zero(value: ir.Value) -> bool:
-    owner = producer(value)
-    if owner is None or owner.name != "arith.constant":
-        return False
-    attribute = owner.attributes["value"]
-    kind = ir.FloatAttr if is_float(value.type) else ir.IntegerAttr
-    return kind(attribute).value == 0

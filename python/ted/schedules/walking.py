@@ -42,6 +42,16 @@ def constant_of(value: ir.Value) -> int | None:
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
 
 
+def is_zero(value: ir.Value) -> bool:
+    """Whether a scalar is the constant zero."""
+    op = defining(value)
+    if op is None or op.name != "arith.constant":
+        return False
+    attribute = op.attributes["value"]
+    number = attribute.value if isinstance(attribute, ir.FloatAttr) else constant_of(value)
+    return number == 0
+
+
 def position(expr: ir.AffineExpr) -> int:
     """The dim that an affine dim expression is."""
     return ir.AffineDimExpr(expr).position

@@ -8,18 +8,9 @@ import pytest
 import ted
 from ted import nn
 from ted.testing.tracing import interpreted
+from unit.recurrence_programs import by_data
 
 RNG = np.random.default_rng(9)
-
-
-def by_data(x):
-    """An element that data chooses among those of the time before."""
-    chosen = ted.cast(ted.where(x > 0, 2.0, 0.0), "int64")
-    return ted.recurrence(
-        (5, 3),
-        lambda h, t, j: ted.where(t > 0, h[t - 1, chosen[t, j]] * x[t, j], x[t, j]),
-        "float64",
-    )
 
 
 def wave(x):

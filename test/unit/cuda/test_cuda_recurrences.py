@@ -12,18 +12,9 @@ from ted.ir.equations import System
 from ted.testing.ptx.programs import run_manifest
 from ted.testing.tracing import interpreted, nodes
 from unit.cuda.cuda_programs import manifest_of, manifest_of_system
+from unit.recurrence_programs import by_data
 
 RNG = np.random.default_rng(9)
-
-
-def by_data(x):
-    """An element that data chooses among those of the time before."""
-    chosen = ted.cast(ted.where(x > 0, 2.0, 0.0), "int64")
-    return ted.recurrence(
-        (5, 3),
-        lambda h, t, j: ted.where(t > 0, h[t - 1, chosen[t, j]] * x[t, j], x[t, j]),
-        "float64",
-    )
 
 
 def scanned(x, w):

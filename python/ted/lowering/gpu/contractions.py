@@ -26,7 +26,7 @@ from ted.schedules.gpu_templates.schedule import Plan
 from ted.schedules.gpu_templates.tensor_maps import TensorMap
 from ted.schedules.linalg_contraction import MARK, LinalgContraction
 from ted.schedules.strided_contraction import Dim
-from ted.schedules.walking import constant_of, defining
+from ted.schedules.walking import is_zero
 
 MODULE = "kernels"  # where the kernels of a program are
 # Fewer fill no tile, and plain sums compile in a tenth of the time.
@@ -81,7 +81,7 @@ class Contractions:
         self, op: ir.Operation, start: ir.Value | None
     ) -> tuple[LinalgContraction, tuple[Dim, ...], list[Operand], list[Line]] | None:
         """A claimed contraction as dims, operands and the lines that these lie in."""
-        if MARK not in op.attributes or not (start is None or _is_zero(start)):
+        if MARK not in op.attributes or not (start is None or is_zero(start)):
             return None
         found = contraction_of(op)
         strided = None if found is None else found.strided()
@@ -163,13 +163,3 @@ def kernel_module(module: ir.Module) -> ir.Operation:
         made.regions[0].blocks.append()
     module.operation.attributes["gpu.container_module"] = ir.UnitAttr.get()
     return made
-
-
-def _is_zero(value: ir.Value) -> bool:
-    op = defining(value)
-    if op is None or op.name != "arith.constant":
-        return False
-    attribute = op.attributes["value"]
-    if isinstance(attribute, ir.FloatAttr):
-        return attribute.value == 0
-    return constant_of(value) == 0

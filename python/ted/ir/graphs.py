@@ -1,0 +1,52 @@
+"""Orders of directed graphs that are given by a function from a node to what it leads to.
+
+No recursion, so depth is free. Nodes are met in the order of the roots and of what they lead to,
+so that equal graphs have equal orders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TypeVar
+
+Node = TypeVar("Node", bound=Hashable)
+Follow = Callable[[Node], Sequence[Node]]
+
+
+def finished(roots: Iterable[Node], follow: Follow[Node]) -> list[Node]:
+    """What the roots reach, each after what it leads to."""
+    return _finished(roots, follow, set())
+
+
+def _finished(roots: Iterable[Node], follow: Follow[Node], seen: set[Node]) -> list[Node]:
+    """What the roots reach that was not seen before; then it is."""
+    order: list[Node] = []
+    stack = [(node, False) for node in reversed(list(roots))]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((next_, False) for next_ in reversed(follow(node)))
+    return order
+
+
+def circles(roots: Iterable[Node], follow: Follow[Node]) -> list[list[Node]]:
+    """What the roots reach, in groups that lead to each other, each after what it leads to.
+
+    Source: S. R. Kosaraju's algorithm: in reverse finishing order, what can still reach a node is
+    in its group.
+    """
+    order = finished(roots, follow)
+    back: dict[Node, list[Node]] = {node: [] for node in order}
+    for node in order:
+        for target in follow(node):
+            back[target].append(node)
+    taken: set[Node] = set()  # grows with each group
+    groups = [
+        _finished([root], back.__getitem__, taken) for root in reversed(order) if root not in taken
+    ]
+    place = {node: k for k, node in enumerate(order)}
+    return [sorted(group, key=place.__getitem__) for group in reversed(groups)]
