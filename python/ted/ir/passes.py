@@ -111,6 +111,7 @@ PASSES: dict[str, Row] = {
     "ted-mark-contractions": Row(
         "ted.lowering.gpu", "find contractions on tensors and claim them for their kernels"
     ),
+    "ted-order-loops": Row("ted.lowering.gpu", "run the loops of maps in the order of the result"),
     "ted-delay-column-sums": Row(
         "ted.lowering.gpu", "move sums over rows behind the loops over these rows"
     ),

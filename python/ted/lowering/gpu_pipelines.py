@@ -22,6 +22,7 @@ GPU_STAGES: tuple[Stage, ...] = (
         (
             _DESTINATIONS,
             _CLEAN,
+            Step("ted-order-loops", "first: what follows looks for dims in order"),
             Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
             Step("ted-delay-column-sums", "they would stand between operations over the same rows"),
             Step("ted-fuse-rows", "on tensors: a loop over rows is a kernel, a block for each row"),
