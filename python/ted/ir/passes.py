@@ -123,6 +123,9 @@ PASSES: dict[str, Row] = {
     "ted-record-index-errors": Row(
         "ted.lowering.gpu", "record bad indices in memory that the host looks at"
     ),
+    "ted-expand-gpu-math": Row(
+        "ted.lowering.gpu", "compute exponentials by the GPU's unit for powers of two"
+    ),
     "ted-lower-gpu-math": Row("ted.lowering.gpu", "turn math operations into LLVM intrinsics"),
     "ted-merge-kernels": Row("ted.lowering.gpu", "put all kernels of a program into one module"),
 }

@@ -50,6 +50,7 @@ GPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "nvvm",
         (
+            Step("ted-expand-gpu-math", "before what expands them for any processor"),
             Step("ted-expand-math", "on scalars: no device library is needed for these"),
             Step("ted-lower-gpu-math", "the others would be calls of a device library"),
             Step("convert-nvgpu-to-nvvm", "instructions of the templates of contractions"),

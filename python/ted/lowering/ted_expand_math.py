@@ -52,9 +52,15 @@ def _expand(op: ir.Operation) -> None:
     if op.name in _CALLS_IN_F64 and scalar == "f64":
         return
     use_f64 = scalar == "f64" or op.name in _IN_F64
-    work = like(kind, ir.F64Type.get() if use_f64 else ir.F32Type.get())
+    expand(op, _FUNCTIONS[op.name], ir.F64Type.get() if use_f64 else ir.F32Type.get())
+
+
+def expand(op: ir.Operation, function: Callable[..., Num], scalar: ir.Type) -> None:
+    """Replace an operation by a function of its operands, computed in a scalar type."""
+    kind = op.results[0].type
+    work = like(kind, scalar)
     with ir.InsertionPoint(op), op.location:
         arguments = [Num(v).to(work) for v in op.operands]
-        result = _FUNCTIONS[op.name](*arguments).to(kind).value
+        result = function(*arguments).to(kind).value
     op.results[0].replace_all_uses_with(result)
     op.erase()
