@@ -38,13 +38,17 @@ class Program:
 
 
 @cache
-def program(name: str) -> Program:
-    """The operator traced, and differentiated twice with respect to all floats and the head."""
+def program(name: str, dtype: str = "float64") -> Program:
+    """The operator traced, and differentiated twice with respect to all floats and the head.
+
+    `dtype` is the type of what is float64 in the arrays.
+    """
     operator = BY_NAME[name]
     arrays = operator.arrays()
     generator = np.random.default_rng(11)
     placeholders = [
-        ted.placeholder(a.shape, a.dtype.name, name=f"x{k}") for k, a in enumerate(arrays)
+        ted.placeholder(a.shape, a.dtype.name.replace("float64", dtype), name=f"x{k}")
+        for k, a in enumerate(arrays)
     ]
     (output,) = nodes(operator.ours(*placeholders))
     inputs = nodes(placeholders)

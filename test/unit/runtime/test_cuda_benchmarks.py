@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -78,7 +79,29 @@ def test_a_case_that_is_wrong_is_counted(scripts, tmp_path: Path, capsys) -> Non
     prepare, measure = scripts
     prepare.prepare(tmp_path, "cuda:sm_80", ["softmax"])
     other = tmp_path / "softmax-small" / "kernels.ptx"
-    other.write_text(other.read_text().replace("add.rn.f32", "sub.rn.f32"))
+    text = other.read_text()
+    other.write_text(re.sub(r"\badd((?:\.rn)?\.f32)", r"sub\1", text))
     with ted.testing.emulated_gpu("sm_80"):
         assert measure.measure(tmp_path, loading, ["softmax"], 1, 4096) == 1
     assert "softmax: WRONG: sample 0" in capsys.readouterr().out
+
+
+def test_compiling_is_timed(monkeypatch) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    monkeypatch.setenv("TED_CACHE_DIR", "")
+    import compile_time
+
+    found = compile_time.once("sum", 1)
+    columns = compile_time.line("sum", found).split()
+    assert columns[:2] == ["sum", "2"]
+    assert 0 < min(found["again"]) <= found["first"]
+    assert found["spills"] == 0
+
+
+def test_the_interpreter_is_timed(monkeypatch, capsys) -> None:
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    import interpreter_time
+
+    monkeypatch.setattr("sys.argv", ["interpreter_time", "--runs", "1", "--size", "48"])
+    interpreter_time.main()
+    assert capsys.readouterr().out.count(" lockstep ") == 3
