@@ -13,10 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ted.lowering.gpu.owners import element_at_data
-from ted.lowering.gpu.starts import STRUCTURED
+from ted.lowering.gpu.owners import element_at_data, has_memory_of_its_own
 from ted.mlir import arith, ir, memref
-from ted.schedules.walking import defining, operations
+from ted.schedules.walking import defining
 
 _KIND = arith.AtomicRMWKind
 _KINDS = {
@@ -46,7 +45,7 @@ class Update:
 def update_at_data(nest: Sequence[ir.Operation]) -> Update | None:
     """The update at data of a nest that does nothing else to memory; None if it is different."""
     element = element_at_data(nest)
-    if element is None or len(element.loads) != 1 or _has_memory_of_its_own(nest):
+    if element is None or len(element.loads) != 1 or has_memory_of_its_own(nest):
         return None
     (load,), store = element.loads, element.store
     combine = defining(store.operands[0])
@@ -67,9 +66,3 @@ def make_atomic(update: Update) -> None:
         memref.AtomicRMWOp(update.kind, update.value, target, place)
     for op in (update.store, update.combine, update.load):
         op.erase()
-
-
-def _has_memory_of_its_own(nest: Sequence[ir.Operation]) -> bool:
-    """Whether iterations share a buffer, or operations whose writes are not stores."""
-    names = (*STRUCTURED, "memref.alloc", "memref.copy")
-    return any(operations(op, *names) for op in nest)

@@ -76,14 +76,15 @@ def combiners(work: Work) -> list[Combiner] | None:
     outs = list(block.arguments)[len(work.inputs) :]
     found = []
     for argument, value in zip(outs, block.operations[-1].operands, strict=True):
-        combiner = _combiner(argument, value)
+        combiner = combiner_of(argument, value)
         if combiner is None:
             return None
         found.append(combiner)
     return found
 
 
-def _combiner(total: ir.Value, value: ir.Value) -> Combiner | None:
+def combiner_of(total: ir.Value, value: ir.Value) -> Combiner | None:
+    """How a value is made of a total that nothing else uses; None if by no known operation."""
     op = defining(value)
     if op is None or op.name not in _JOINS or len(list(total.uses)) != 1:
         return None

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.lowering.gpu.points import times
+from ted.lowering.gpu.starts import STRUCTURED
 from ted.lowering.gpu.ted_record_index_errors import error_flag
 from ted.mlir import arith, ir, scf
 from ted.schedules.emit import constant
@@ -105,6 +106,12 @@ def _is_data(value: ir.Value) -> bool:
     if op is None:
         return False
     return op.name == "memref.load" or any(_is_data(o) for o in op.operands)
+
+
+def has_memory_of_its_own(nest: Sequence[ir.Operation]) -> bool:
+    """Whether iterations share a buffer, or operations whose writes are not stores."""
+    names = (*STRUCTURED, "memref.alloc", "memref.copy")
+    return any(operations(op, *names) for op in nest)
 
 
 def parts_of(write: Write, threads: int) -> int:

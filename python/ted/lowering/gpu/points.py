@@ -25,6 +25,14 @@ def delinearized(linear: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
     return dims[::-1]
 
 
+def linearized(dims: Sequence[ir.Value], extents: Sequence[int]) -> ir.Value:
+    """The number of a point of a box, the last dim fastest."""
+    total = constant(0)
+    for dim, extent in zip(dims, extents, strict=True):
+        total = plus(times(total, extent), dim)
+    return total
+
+
 def apply(expr: ir.AffineExpr, dims: Sequence[ir.Value]) -> ir.Value:
     """The value of an affine expression of dims."""
     expr = expr.maybe_downcast()

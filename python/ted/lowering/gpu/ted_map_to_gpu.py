@@ -207,7 +207,8 @@ def _guard(kernel: ir.Operation, condition: ir.Value) -> None:
     branch = [o.operation for o in block.operations][-2]
     target = branch.regions[0].blocks[0].operations[0].operation
     for op in body:
-        op.move_before(target)
+        if op.name != "memref.alloca":  # a register, which belongs to the whole kernel
+            op.move_before(target)
     sink_into(kernel)
 
 
