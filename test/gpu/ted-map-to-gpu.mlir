@@ -1,6 +1,7 @@
 // Work on memrefs becomes kernels; each uses memory and loop counters of the host only.
 // RUN: ted-opt %s --ted-map-to-gpu | filecheck %s
 // RUN: ted-opt %s --ted-map-to-gpu=deterministic=false | filecheck %s --check-prefix=ATOMIC
+// RUN: ted-opt %s --ted-map-to-gpu=tf32=true | filecheck %s --check-prefix=TF32
 
 // CHECK-LABEL: func.func @element_wise
 // CHECK: gpu.launch blocks(%[[B:arg[0-9]+]], {{.*}}) in ({{.*}} = %c2, {{.*}}) threads(%[[T:arg[0-9]+]], {{.*}}) in (%{{.*}} = %c256
@@ -276,6 +277,29 @@ func.func @sums_before_the_update(%index: memref<90xi64>, %x: memref<90x8xi32>, 
     %old = memref.load %out[%i] : memref<5xi32>
     %new = arith.addi %old, %sum : i32
     memref.store %new, %out[%i] : memref<5xi32>
+  }
+  return
+}
+
+// Factors in f32 stay what they are, unless tensor cores may round them.
+// CHECK-LABEL: func.func @product
+// CHECK: gpu.launch_func @kernels::@contraction_0
+// CHECK-NOT: nvgpu.mma.sync
+// TF32-LABEL: func.func @product
+// TF32: gpu.launch_func @kernels::@contraction_0
+// TF32: nvvm.convert.float.to.tf32
+// TF32: nvgpu.mma.sync({{.*}}) {mmaShape = [16, 8, 8], tf32Enabled}
+func.func @product(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<64x64xf32>)
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"], ted.contraction
+  } ins(%a, %b : memref<64x64xf32>, memref<64x64xf32>) outs(%c : memref<64x64xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %z = arith.mulf %x, %y : f32
+    %s = arith.addf %o, %z : f32
+    linalg.yield %s : f32
   }
   return
 }

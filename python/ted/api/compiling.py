@@ -57,7 +57,8 @@ def compile(
     Where those hold symbolic sizes, it is compiled for the sizes of the arrays when it is called.
     The arrays passed for `donate` are taken over: each becomes the first result of its shape and
     type that no other has become, so that state can be updated call by call in the same memory.
-    `target` is "cpu", "cuda" for the GPU of this machine, or "cuda:sm_90a" for one by its name.
+    `target` is "cpu", "cuda" for the GPU of this machine, or "cuda:sm_90a" for one by its name;
+    ",fast_math" and ",tf32" behind it trade precision for speed.
     `deterministic=False` lets sums at indices that are data add in any order on a GPU, by atomic
     operations; they then round differently from call to call. On the CPU it changes nothing.
     Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError

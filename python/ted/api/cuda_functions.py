@@ -35,32 +35,49 @@ from ted.runtime.cuda.graphs import GraphCall
 from ted.runtime.cuda.programs import Program
 
 DEFAULT_CHIP = "sm_80"  # where there is no device to ask
-FAST_MATH = "fast_math"
+OPTIONS = ("fast_math", "tf32")
+TF32_SINCE = 80  # sm_80
+# Of the largest number, for results of factors that were rounded to 10 bits.
+_TF32_TOLERANCE = 1e-2
 
 
 @dataclass(frozen=True)
 class CudaTarget:
-    """What the text of a target says: `cuda`, `cuda:sm_90a`, `cuda:sm_90a,fast_math`."""
+    """What the text of a target says: `cuda`, `cuda:sm_90a`, `cuda:sm_90a,fast_math,tf32`."""
 
     chip: str
     fast_math: bool = False
+    tf32: bool = False
 
 
 def cuda_target(text: str) -> CudaTarget:
     """Read a target; `cuda` alone is this machine's device, or sm_80 where there is none.
 
-    Raises: CompileError for a text of another form, or a chip that is not known.
+    Raises: CompileError for a text of another form, a chip that is not known, or one without what
+    an option asks for.
     """
-    kind, _, rest = text.partition(":") if isinstance(text, str) else ("", "", "")
-    chip, _, option = rest.partition(",")
-    if kind != "cuda" or option not in ("", FAST_MATH) or (":" in text and not chip):
+    device, *options = text.split(",") if isinstance(text, str) else [""]
+    kind, colon, chip = device.partition(":")
+    is_known = len(set(options) & set(OPTIONS)) == len(options)
+    if kind != "cuda" or (colon and not chip) or not is_known:
+        after = " and ".join(f"',{name}'" for name in OPTIONS)
         raise CompileError(
             f"compile: a target is 'cpu', 'cuda', or 'cuda:' with one of {', '.join(TARGETS)} "
-            f"(and ',{FAST_MATH}' after it), got {text!r}"
+            f"(and {after} after it), got {text!r}"
         )
     if chip and chip not in TARGETS:
         raise CompileError(f"compile: a chip is one of {', '.join(TARGETS)}, got {chip!r}")
-    return CudaTarget(chip or _chip_of_this_machine(), bool(option))
+    chosen = chip or _chip_of_this_machine()
+    if "tf32" in options and _number(chosen) < TF32_SINCE:
+        raise CompileError(
+            f"compile: tf32 needs the tensor cores of sm_{TF32_SINCE} or later, got {text!r} for "
+            f"{chosen}; leave it out"
+        )
+    return CudaTarget(chosen, *(name in options for name in OPTIONS))
+
+
+def _number(chip: str) -> int:
+    return int("".join(digit for digit in chip if digit.isdigit()))
 
 
 def _chip_of_this_machine() -> str:
@@ -113,6 +130,7 @@ class CudaFunction:
                 outputs=[t.name for t in system.outputs],
                 fast_math=target.fast_math,
                 deterministic=deterministic,
+                tf32=target.tf32,
             )
         validate(self.manifest)
         check_shared_memory(self.manifest)
@@ -176,7 +194,11 @@ class CudaFunction:
         with dialects.session():
             module = ir.Module.parse(self._source)
             return cuda_stage_text(
-                module, stage, self.target.chip, deterministic=self.deterministic
+                module,
+                stage,
+                self.target.chip,
+                deterministic=self.deterministic,
+                tf32=self.target.tf32,
             )
 
     def save(
@@ -188,6 +210,8 @@ class CudaFunction:
         the same program on the CPU, and `python path/run.py` compares with them.
         """
         checked = [(sample, self._expected(sample)) for sample in samples]
+        if tolerance is None and self.target.tf32:
+            tolerance = _TF32_TOLERANCE
         return save_bundle(self.manifest, path, checked, tolerance)
 
     def _expected(self, sample: Sequence[Any]) -> Sequence[np.ndarray]:

@@ -38,20 +38,21 @@ def compile_module(
     donated: Mapping[int, int] | None = None,
     fast_math: bool = False,
     deterministic: bool = True,
+    tf32: bool = False,
 ) -> Manifest:
     """Compile a module of one function of ted ops, which is lowered in place, for one chip.
 
     `name` is the program's name in messages (default: the function's), `inputs` and `outputs` name
     the arrays (default: their locations' names, else numbers). `donated` says for positions of
     results which input's memory they take over. Without `deterministic`, updates at
-    data may be atomic, in any order.
+    data may be atomic, in any order; with `tf32` factors of contractions in float32 are rounded.
     Raises: CompileError, PassFailed, VerifyError.
     """
     function = next(iter(functions(module)))
     symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
     takes, gives = _specs(function, inputs, outputs)
     _note_donations(function, len(takes), donated or {})
-    run_pipeline(module, stages=gpu_stages(chip, deterministic))
+    run_pipeline(module, stages=gpu_stages(chip, deterministic, tf32=tf32))
     host = _host(module, symbol, len(takes))
     ptx = _ptx(module, chip, fast_math) if host.kernels else ""
     taken = {source: k for k, source in (donated or {}).items()}
@@ -70,7 +71,12 @@ def compile_module(
 
 
 def cuda_stage_text(
-    module: ir.Module, stage: str, chip: str = CHIP, *, deterministic: bool = True
+    module: ir.Module,
+    stage: str,
+    chip: str = CHIP,
+    *,
+    deterministic: bool = True,
+    tf32: bool = False,
 ) -> str:
     """The program at the end of a stage of STAGES; the module itself is left alone.
 
@@ -79,9 +85,9 @@ def cuda_stage_text(
     if stage not in STAGES:
         raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
     if stage != "ptx":
-        return stage_text(module, stage, gpu_stages(chip, deterministic))
+        return stage_text(module, stage, gpu_stages(chip, deterministic, tf32=tf32))
     copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
-    return compile_module(copy, chip, deterministic=deterministic).ptx
+    return compile_module(copy, chip, deterministic=deterministic, tf32=tf32).ptx
 
 
 def _note_donations(function: ir.OpView, inputs: int, donated: Mapping[int, int]) -> None:

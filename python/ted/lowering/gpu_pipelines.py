@@ -75,13 +75,17 @@ GPU_STAGES: tuple[Stage, ...] = (
 _MAPPING = "ted-map-to-gpu"
 
 
-def gpu_stages(chip: str = "", deterministic: bool = True) -> tuple[Stage, ...]:
+def gpu_stages(
+    chip: str = "", deterministic: bool = True, *, tf32: bool = False
+) -> tuple[Stage, ...]:
     """The stages for one chip, which chooses the kernels of contractions.
 
-    Writes at data may be atomic where they need not be `deterministic`.
+    Writes at data may be atomic where they need not be `deterministic`; with `tf32` products of f32
+    may round their factors.
     """
     options = [f"chip={chip}"] if chip else []
     options += [] if deterministic else ["deterministic=false"]
+    options += ["tf32=true"] if tf32 else []
     if not options:
         return GPU_STAGES
     passes = f"{_MAPPING}{{{' '.join(options)}}}"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ted
-from ted.api.cuda_functions import CudaFunction, cuda_target
+from ted.api.cuda_functions import CudaFunction, CudaTarget, cuda_target
 from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError, ExecutionError
 from unit.runtime.python_machine import device
@@ -46,7 +46,11 @@ def test_every_stage_can_be_read(doubled, stage: str) -> None:
         doubled.ir("sass")
 
 
-@pytest.mark.parametrize("target", ["gpu", "cuda-", "cuda:", "cuda:sm_80,quick", "CUDA", 80])
+@pytest.mark.parametrize(
+    "target",
+    ["gpu", "cuda-", "cuda:", "cuda:sm_80,quick", "CUDA", 80, "cuda:,tf32", "cuda:sm_80,",
+     "cuda,tf32,tf32"],
+)  # fmt: skip
 def test_a_target_of_another_form_is_refused(target: object) -> None:
     with pytest.raises(CompileError, match=r"compile: a target is 'cpu', 'cuda', or 'cuda:' with"):
         ted.compile([X], X, target=target)  # pyright: ignore[reportArgumentType]
@@ -74,7 +78,8 @@ def test_the_chip_is_that_of_the_machine_or_sm_80(monkeypatch) -> None:
 
 
 def test_fast_math_is_an_option_of_the_target() -> None:
-    assert cuda_target("cuda:sm_80,fast_math").fast_math
+    assert cuda_target("cuda:sm_80,fast_math") == CudaTarget("sm_80", fast_math=True)
+    assert cuda_target("cuda:sm_80,tf32,fast_math") == CudaTarget("sm_80", True, True)
     quotient = lambda **options: ted.compile([X], X / (X + 1.5), **options).ptx  # noqa: E731
     assert "div.rn.f32" in quotient(target="cuda:sm_80")
     assert "div.rn.f32" not in quotient(target="cuda:sm_80,fast_math")

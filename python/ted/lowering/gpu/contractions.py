@@ -39,6 +39,7 @@ class Contractions:
 
     module: ir.Module
     chip: str
+    tf32: bool = False  # whether factors in f32 may be rounded
     made: dict[Problem, list[Launch] | None] = field(default_factory=dict)
     plans: dict[Problem, Plan] = field(default_factory=dict)
 
@@ -108,7 +109,7 @@ class Contractions:
             products = prod(d.extent for d in problem.dims)
             chosen = "few products"
             if products >= LEAST_PRODUCTS:
-                chosen = plan(problem, self.chip, tensor_maps=True)
+                chosen = plan(problem, self.chip, tf32=self.tf32, tensor_maps=True)
             if isinstance(chosen, str):
                 self.made[problem] = None
             else:

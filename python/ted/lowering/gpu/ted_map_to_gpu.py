@@ -43,14 +43,16 @@ class TedMapToGpu:
     """Turn everything that computes into kernels; `chip` chooses those of contractions.
 
     Writes at data are made in the order of the program, unless they need not be `deterministic`.
+    With `tf32` contractions of f32 round their factors to tf32, for tensor cores.
     """
 
     chip: str = "sm_80"
     deterministic: bool = True
+    tf32: bool = False
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
-        contractions = Contractions(module, self.chip)
+        contractions = Contractions(module, self.chip, self.tf32)
         for function in functions(module):
             settle_conditions(function)
             _map_block(function.entry_block, contractions, deterministic=self.deterministic)
