@@ -155,3 +155,39 @@ func.func @zero_and_empty_equations_disappear(%x: tensor<8xf64>) -> tensor<8xf64
   } : (tensor<8xf64>, tensor<8xf64>) -> tensor<8xf64>
   func.return %2 : tensor<8xf64>
 }
+
+// -----
+
+// A maximum over one point is a copy of it, and what reads the copy reads the tensor.
+// CHECK-LABEL: func.func @one_point
+// CHECK-NOT: linalg.fill
+// CHECK: "ted.compute"(%arg0, %0)
+// CHECK: arith.divf %[[X:.*]], %[[X]] : f64
+// CHECK-NOT: ted.compute
+func.func @one_point(%x: tensor<8x1xf64>) -> tensor<8x1xf64> {
+  %e = tensor.empty() : tensor<8x1xf64>
+  %low = arith.constant 0xFFF0000000000000 : f64
+  %f = linalg.fill ins(%low : f64) outs(%e : tensor<8x1xf64>) -> tensor<8x1xf64>
+  %0 = "ted.compute"(%x, %f) ({
+  ^bb0(%a: f64):
+    "ted.yield"(%a) : (f64) -> ()
+  }) {
+    extents = array<i64: 8, 1, 1>, iterators = ["parallel", "parallel", "reduction"],
+    domain = affine_set<(d0, d1, d2) : (0 == 0)>,
+    reads = [affine_map<(d0, d1, d2) -> (d0, d2)>],
+    guards = [affine_set<(d0, d1, d2) : (0 == 0)>],
+    write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "max"
+  } : (tensor<8x1xf64>, tensor<8x1xf64>) -> tensor<8x1xf64>
+  %1 = "ted.compute"(%x, %0, %e) ({
+  ^bb0(%a: f64, %b: f64):
+    %t = arith.divf %a, %b : f64
+    "ted.yield"(%t) : (f64) -> ()
+  }) {
+    extents = array<i64: 8, 1>, iterators = ["parallel", "parallel"],
+    domain = affine_set<(d0, d1) : (0 == 0)>,
+    reads = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+    guards = [affine_set<(d0, d1) : (0 == 0)>, affine_set<(d0, d1) : (0 == 0)>],
+    write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "set"
+  } : (tensor<8x1xf64>, tensor<8x1xf64>, tensor<8x1xf64>) -> tensor<8x1xf64>
+  func.return %1 : tensor<8x1xf64>
+}

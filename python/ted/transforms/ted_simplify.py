@@ -3,6 +3,7 @@
 Before: dX = 0;  dX[i] += dY[i] * a;  dX[i] += dY[i] * b;  dX[i] += 0
 After:  dX[i] = dY[i]*a + dY[i]*b
 
+Reductions over one point become maps first (`single_points.py`), copies among them.
 Everything here keeps values: sums are only regrouped inside one tensor, in a fixed order.
 """
 
@@ -14,6 +15,7 @@ from typing import Any
 
 from ted.domain import bounds
 from ted.domain.budget import BudgetExhausted
+from ted.domain.sizes import Extent
 from ted.ir.affine import NotAffine, decide_selects, piecewise
 from ted.ir.equations import (
     Equation,
@@ -26,6 +28,7 @@ from ted.ir.equations import (
 from ted.ir.rewriting import rewrite_functions
 from ted.ir.scalar import Expr, add, const, dim, is_const, postorder, rewrite
 from ted.mlir import ir
+from ted.transforms.single_points import map_single_points
 
 
 def simplify(
@@ -213,12 +216,18 @@ def copied_tensor(tensor: Tensor) -> Tensor | None:
     if len(tensor.equations) != 1:
         return None
     (equation,) = tensor.equations
-    body, dims = equation.body, tuple(dim(k) for k in range(len(tensor.shape)))
+    body = equation.body
     plain = equation.combiner == "set" or (equation.combiner == "add" and tensor.fill == 0)
-    if not plain or body.op != "load" or body.args != dims or body.attr.shape != tensor.shape:
+    if not plain or body.op != "load" or body.attr.shape != tensor.shape:
+        return None
+    if not all(_is_place(a, k, tensor.shape[k]) for k, a in enumerate(body.args)):
         return None
     full = equation.parallel == equation.rank and equation.covers(tensor.shape)
     return body.attr if full else None
+
+
+def _is_place(subscript: Expr, position: int, extent: Extent) -> bool:
+    return subscript == dim(position) or (extent == 1 and is_const(subscript, 0))
 
 
 @dataclass(frozen=True)
@@ -227,4 +236,4 @@ class TedSimplify:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function of the module."""
-        rewrite_functions(module, lambda system: simplify(system)[0])
+        rewrite_functions(module, lambda system: simplify(map_single_points(system)[0])[0])

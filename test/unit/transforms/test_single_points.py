@@ -1,0 +1,51 @@
+"""Reductions over one point are maps, and keep their values."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted import nn
+from ted.frontend.systems import system_of
+from ted.ir.equations import Equation
+from ted.transforms.single_points import map_single_points
+
+A = np.array([[1.5], [-2.0], [np.nan], [np.inf]])
+
+
+X = ted.placeholder((4, 1), "float64", name="x")
+
+
+def equations(*outputs: ted.Tensor) -> list[Equation]:
+    system, _ = map_single_points(system_of([X], outputs))
+    return [e for t in system.tensors() for e in t.equations]
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "min", "prod", "mean"])
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_a_reduction_over_one_point_gives_the_point(name: str, keepdims: bool) -> None:
+    y = getattr(ted, name)(X, axis=1, keepdims=keepdims)
+    assert all(e.parallel == e.rank for e in equations(y))
+    np.testing.assert_array_equal(ted.compile([X], y)(A), A if keepdims else A[:, 0])
+
+
+def test_the_number_of_the_point_stays_a_reduction() -> None:
+    y = ted.argmax(X, axis=1)
+    assert [e.combiner for e in equations(y)] == ["argmax"]
+    np.testing.assert_array_equal(ted.compile([X], y)(A), np.zeros(4))
+
+
+def test_what_starts_elsewhere_stays_a_reduction() -> None:
+    y = ted.sum(X, axis=1, init=2.0)
+    np.testing.assert_array_equal(ted.compile([X], y)(A), A[:, 0] + 2)
+
+
+def test_rows_of_one_element_have_gradients() -> None:
+    head = ted.placeholder((4, 1), "float64", name="head")
+    y = nn.softmax(X)
+    (dx,) = ted.differentiate(y, [X], head)
+    given = np.array([[1.5], [-2.0], [0.0], [4.0]])
+    values, slopes = ted.compile([X, head], [y, dx])(given, given)
+    np.testing.assert_array_equal(values, np.ones((4, 1)))
+    np.testing.assert_array_equal(slopes, np.zeros((4, 1)))
