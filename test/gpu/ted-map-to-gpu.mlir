@@ -30,8 +30,9 @@ func.func @element_wise(%a: memref<6x50xf32>, %b: memref<6x50xf32>) {
 // CHECK-LABEL: func.func @row_sums
 // CHECK: gpu.launch
 // CHECK: arith.remui
-// CHECK: %[[TOTAL:.*]] = scf.for
-// CHECK: arith.addf
+// CHECK-COUNT-3: arith.addf {{.*}} : f32
+// CHECK: %[[TOTAL:.*]] = scf.if
+// CHECK: arith.addf {{.*}} : f32
 // CHECK: gpu.shuffle xor %[[TOTAL]]
 // CHECK: gpu.shuffle
 // CHECK: memref.store
@@ -50,11 +51,12 @@ func.func @row_sums(%a: memref<64x100xf32>, %b: memref<64xf32>) {
   return
 }
 
-// A block for each row; what the row needs in between is in shared memory.
+// A block for each row; elements that only the thread uses that made them stay with it.
 // CHECK-LABEL: func.func @rows
 // CHECK: gpu.launch {{.*}} in (%{{.*}} = %c5
-// CHECK-SAME: workgroup(%{{.*}} : memref<200xf32, #gpu.address_space<workgroup>>
-// CHECK: gpu.barrier
+// CHECK-NOT: workgroup
+// CHECK: memref.alloca() : memref<8xf32>
+// CHECK-NOT: gpu.barrier
 // CHECK: return
 func.func @rows(%a: memref<5x200xf32>, %b: memref<5x200xf32>) {
   scf.forall (%i) in (5) {
@@ -67,6 +69,33 @@ func.func @rows(%a: memref<5x200xf32>, %b: memref<5x200xf32>) {
       outs(%t : memref<1x200xf32>)
     linalg.copy ins(%t : memref<1x200xf32>)
       outs(%y : memref<1x200xf32, strided<[200, 1], offset: ?>>)
+  }
+  return
+}
+
+// What other threads read is in shared memory, and waited for.
+// CHECK-LABEL: func.func @rows_in_reverse
+// CHECK: gpu.launch {{.*}} in (%{{.*}} = %c5
+// CHECK-SAME: workgroup(%{{.*}} : memref<200xf32, #gpu.address_space<workgroup>>
+// CHECK-COUNT-1: gpu.barrier
+// CHECK-NOT: gpu.barrier
+// CHECK: return
+func.func @rows_in_reverse(%a: memref<5x200xf32>, %b: memref<5x200xf32>) {
+  scf.forall (%i) in (5) {
+    %x = memref.subview %a[%i, 0] [1, 200] [1, 1]
+      : memref<5x200xf32> to memref<1x200xf32, strided<[200, 1], offset: ?>>
+    %y = memref.subview %b[%i, 0] [1, 200] [1, 1]
+      : memref<5x200xf32> to memref<1x200xf32, strided<[200, 1], offset: ?>>
+    %t = memref.alloc() : memref<1x200xf32>
+    linalg.copy ins(%x : memref<1x200xf32, strided<[200, 1], offset: ?>>)
+      outs(%t : memref<1x200xf32>)
+    linalg.generic {
+      indexing_maps = [affine_map<(r, j) -> (r, -j + 199)>, affine_map<(r, j) -> (r, j)>],
+      iterator_types = ["parallel", "parallel"]
+    } ins(%t : memref<1x200xf32>) outs(%y : memref<1x200xf32, strided<[200, 1], offset: ?>>) {
+    ^bb0(%v: f32, %o: f32):
+      linalg.yield %v : f32
+    }
   }
   return
 }

@@ -111,24 +111,19 @@ def copied(body: ir.Block, known: dict[ir.Value, ir.Value], dims: Sequence[ir.Va
             known[op.results[0]] = dims[ir.IntegerAttr(op.attributes["dim"]).value]
             continue
         copy = op.clone().operation
-        _use(copy, known, dims)
+        _use(copy, known)
         known.update(zip(op.results, copy.results, strict=True))
     return [known.get(v, v) for v in end.operands]
 
 
-def _use(op: ir.Operation, known: dict[ir.Value, ir.Value], dims: Sequence[ir.Value]) -> None:
+def _use(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
     for k, operand in enumerate(op.operands):
         if operand in known:
             op.operands[k] = known[operand]
     for region in op.regions:
         for block in region.blocks:
-            for inner in [o.operation for o in block.operations]:
-                if inner.name == "linalg.index":
-                    dim = dims[ir.IntegerAttr(inner.attributes["dim"]).value]
-                    inner.results[0].replace_alluses_with(dim)
-                    inner.erase()
-                else:
-                    _use(inner, known, dims)
+            for inner in block.operations:
+                _use(inner.operation, known)
 
 
 # ---- reading operations --------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from ted.lowering.gpu.launching import launch, only_if
 from ted.lowering.gpu.maps import THREADS, linear_thread
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.runs import lanes_along, loads_of_run, moved
+from ted.lowering.gpu.strided_loops import strided_loop
 from ted.lowering.gpu.teams import WARP, Team, joined_in_warp
 from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import carried_loop, constant
@@ -143,8 +144,8 @@ def _serial(work: Work, dims: Values, left: list[int], totals: Values) -> Values
 # ---- teams ---------------------------------------------------------------------------------------
 
 
-def whole_sum(work: Work, found: Sequence[Combiner]) -> Sum:
-    """The reduction with results and points as numbers."""
+def whole_sum(work: Work, found: Sequence[Combiner], run: int | None = None) -> Sum:
+    """The reduction with results and points as numbers; `run` is chosen where it is not given."""
     outer = [work.extents[d] for d in work.outer]
     inner = [work.extents[d] for d in work.reductions]
     points = prod(inner)
@@ -154,7 +155,8 @@ def whole_sum(work: Work, found: Sequence[Combiner]) -> Sum:
         return placed(work, delinearized(result, outer), rest)
 
     last = work.reductions[-1]
-    run = lanes_along(work, last) if points >= WARP * RUN_POINTS else 1
+    if run is None:
+        run = lanes_along(work, last) if points >= WARP * RUN_POINTS else 1
 
     def step(result: ir.Value, point: ir.Value, totals: Values) -> Values:
         dims = dims_of(result, point)
@@ -180,10 +182,7 @@ def _teams(whole: Sum, team: int) -> None:
     blocks = -(-whole.results * team // threads)
     with launch(blocks, threads) as kernel:
         if team > WARP:
-            result, lane = kernel.block, kernel.thread
-            totals = _joined(Team(kernel), whole, result, (constant(0), None))
-            with only_if(is_zero(lane)):
-                whole.finish(result, totals)
+            result_of_team(Team(kernel), whole, kernel.block)
             return
         item = linear_thread(kernel)
         result = arith.DivUIOp(item, constant(team)).result
@@ -211,17 +210,24 @@ def _partial(
     whole: Sum, result: ir.Value, lane: ir.Value, team: int, inside: ir.Value | None
 ) -> Values:
     """The points of one lane: lane, lane + team, ..; no points without a result."""
-    first = times(lane, whole.run)
     if inside is None:
-        return _strided(whole, result, first, constant(whole.points), team)
+        return _all_of_lane(whole, result, lane, team)
     branch = scf.IfOp(inside, [c.kind for c in whole.combiners], has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(_strided(whole, result, first, constant(whole.points), team))
+        scf.YieldOp(_all_of_lane(whole, result, lane, team))
     otherwise = branch.else_block
     assert otherwise is not None, "made with an else block"
     with ir.InsertionPoint(otherwise):
         scf.YieldOp(whole.start())
     return list(branch.results)
+
+
+def _all_of_lane(whole: Sum, result: ir.Value, lane: ir.Value, team: int) -> Values:
+    """All points of a lane of a team."""
+    return strided_loop(
+        times(lane, whole.run), whole.points, team * whole.run, whole.start(),
+        lambda point, totals: whole.step(result, point, totals),
+    )  # fmt: skip
 
 
 def _strided(whole: Sum, result: ir.Value, first: ir.Value, end: ir.Value, step: int) -> Values:
@@ -232,22 +238,11 @@ def _strided(whole: Sum, result: ir.Value, first: ir.Value, end: ir.Value, step:
     )  # fmt: skip
 
 
-Bounds = tuple[ir.Value, "ir.Value | None"]  # of points; None: to the last one
-
-
-def _joined(team: Team, whole: Sum, result: ir.Value, bounds: Bounds) -> Values:
-    """The total of a result by a whole team."""
-    begin, end = bounds
-    stop = constant(whole.points) if end is None else end
-    first = plus(begin, times(team.thread, whole.run))
-    totals = _strided(whole, result, first, stop, team.threads)
-    return team.joined(totals, whole.combiners)
-
-
-def result_of_team(team: Team, whole: Sum, result: ir.Value) -> None:
-    """One result by all threads of a team."""
-    totals = _joined(team, whole, result, (constant(0), None))
-    with only_if(is_zero(team.thread)):
+def result_of_team(team: Team, whole: Sum, result: ir.Value, *, for_all: bool = False) -> None:
+    """One result by all threads of a team; each puts it away where that is `for_all`."""
+    partial = _all_of_lane(whole, result, team.thread, team.threads)
+    totals = team.joined(partial, whole.combiners)
+    with only_if(None if for_all else is_zero(team.thread)):
         whole.finish(result, totals)
 
 
@@ -302,8 +297,11 @@ def _column_chunks(whole: Sum, chunks: int, length: int, put: Put) -> None:
 def _row_chunks(whole: Sum, team: int, chunks: int, length: int, put: Put) -> None:
     with launch(chunks * whole.results, max(team, WARP)) as kernel:
         chunk, result = delinearized(kernel.block, [chunks, whole.results])
-        bounds = _bounds(chunk, length, whole.points)
-        totals = _joined(Team(kernel), whole, result, bounds)
+        begin, end = _bounds(chunk, length, whole.points)
+        own = Team(kernel)
+        first = plus(begin, times(own.thread, whole.run))
+        partial = _strided(whole, result, first, end, own.threads)
+        totals = own.joined(partial, whole.combiners)
         with only_if(is_zero(kernel.thread)):
             put(chunk, result, totals)
 

@@ -1,8 +1,9 @@
-"""A loop over rows -> one kernel, a block or a warp for each row, temporaries in shared memory.
+"""A loop over rows -> one kernel, a block or a warp for each row.
 
 Before: `scf.forall (%i) in (512) { alloc; linalg.generic ...; linalg.generic ... }`
 After: `gpu.launch blocks(512)`: the threads of the block share the points of each operation, and
-wait for each other between operations.
+wait for each other where one needs what others have made. Temporaries are in registers, if each
+element has one thread, else in shared memory.
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from ted.lowering.gpu.launching import launch, only_if
 from ted.lowering.gpu.maps import run_points
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.reductions import Sum, one_result, result_of_team, team_results, whole_sum
-from ted.lowering.gpu.runs import lanes_along
+from ted.lowering.gpu.row_registers import TEAM_POINTS, Registers, preferred_lanes, registers_of
 from ted.lowering.gpu.starts import known_starts, structured
+from ted.lowering.gpu.strided_loops import strided_loop
 from ted.lowering.gpu.teams import WARP, Team
 from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import constant
-from ted.schedules.memory_roots import VIEWS
+from ted.schedules.memory_roots import VIEWS, root, touched
 
 MOST_THREADS = 1024
 POINTS_OF_A_THREAD = 8
@@ -37,16 +39,20 @@ def map_rows(op: ir.Operation) -> None:
     extents = list(ir.DenseI64ArrayAttr(op.attributes["staticUpperBound"]))
     block = op.regions[0].blocks[0]
     operations = [o.operation for o in block.operations]
-    works = [w for w in (work_of(o) for o in operations if structured(o)) if w is not None]
-    points, rows = max((prod(w.extents) for w in works), default=1), prod(extents)
+    works = {o: w for o in operations if structured(o) if (w := work_of(o)) is not None}
+    points, rows = max((prod(w.extents) for w in works.values()), default=1), prod(extents)
     parts = WARPS if points <= WARP * POINTS_OF_A_THREAD and rows > WARPS else 1
     threads = WARP * parts if parts > 1 else _threads(points)
     blocks = -(-rows // parts)
-    places = _places(operations, rows, parts)
+    temporaries = [o for o in operations if o.name == "memref.alloc"]
+    registers = registers_of(works, [o.results[0] for o in temporaries], threads // parts)
+    shared = [o for o in temporaries if o.results[0] not in registers.sizes]
+    places = _places(shared, rows, parts)
     with launch(blocks, threads) as kernel:
         team = Team(kernel, parts)
+        private = {memory: registers.made(memory) for memory in registers.sizes}
         with only_if(None if blocks * parts == rows else below(team.number, rows)):
-            _Row(team, block, places).build(extents)
+            _Row(team, block, places, registers, private).build(extents)
 
 
 def _threads(points: int) -> int:
@@ -55,10 +61,10 @@ def _threads(points: int) -> int:
     return min(MOST_THREADS, WARP << max(0, warps - 1).bit_length())
 
 
-def _places(operations: list[ir.Operation], rows: int, parts: int) -> dict[ir.Operation, ir.Value]:
+def _places(temporaries: list[ir.Operation], rows: int, parts: int) -> dict[ir.Operation, ir.Value]:
     """Buffers, with a part per row, for the temporaries that do not fit into shared memory."""
     left, found = SHARED_BYTES // parts, {}
-    for op in sorted((o for o in operations if o.name == "memref.alloc"), key=lambda o: _bytes(o)):
+    for op in sorted(temporaries, key=_bytes):
         if _bytes(op) <= left:
             left -= _bytes(op)
             continue
@@ -74,11 +80,23 @@ def _bytes(op: ir.Operation) -> int:
 
 
 class _Row:
-    def __init__(self, team: Team, source: ir.Block, places: dict[ir.Operation, ir.Value]) -> None:
+    def __init__(
+        self,
+        team: Team,
+        source: ir.Block,
+        places: dict[ir.Operation, ir.Value],
+        registers: Registers,
+        private: dict[ir.Value, ir.Value],
+    ) -> None:
         self.team = team
         self.source = source
         self.places = places
+        self.registers = registers
+        self.private = private
         self.known: dict[ir.Value, ir.Value] = {}
+        # What was used since the threads last waited for each other.
+        self.read: set[ir.Value] = set()
+        self.written: set[ir.Value] = set()
 
     def build(self, extents: list[int]) -> None:
         counters = delinearized(self.team.number, extents)
@@ -89,7 +107,8 @@ class _Row:
             if op in starts.folded:
                 continue
             if op.name == "memref.alloc":
-                self.known[op.results[0]] = self._memory(op)
+                if op.results[0] not in self.private:
+                    self.known[op.results[0]] = self._memory(op)
             elif structured(op):
                 self._work(op, starts.of.get(op, ()))
             elif op.name in VIEWS or op.name.startswith(("arith.", "affine.")):
@@ -123,6 +142,7 @@ class _Row:
     def _work(self, op: ir.Operation, starts: tuple[ir.Value | None, ...]) -> None:
         if op.name == "memref.copy" and op.operands[0] == op.operands[1]:
             return
+        self._wait_before(op)
         copy = op.clone().operation
         for k, operand in enumerate(op.operands):
             copy.operands[k] = self.known.get(operand, operand)
@@ -136,21 +156,33 @@ class _Row:
         inherited = tuple(s and self.known.get(s, s) for s in starts)
         self._run(replace(work, starts=inherited))
         copy.erase()
-        self.team.wait()
+
+    def _wait_before(self, op: ir.Operation) -> None:
+        """Wait if the operation meets what other threads have used since the last time."""
+        alone = self.private.keys() | {root(m) for m in self.registers.own}
+        reads, writes = (roots - alone for roots in touched(op))
+        if reads & self.written or writes & (self.read | self.written):
+            self.team.wait()
+            self.read, self.written = set(), set()
+        self.read |= reads
+        self.written |= writes
 
     def _run(self, work: Work) -> None:
+        run, for_all = self.registers.run_of(work), self.registers.is_for_all(work)
+        work = self.registers.placed(work, self.private)
         if not work.reductions:
-            self._points(work)
+            self._points(work, run, for_all=for_all)
             return
         found = combiners(work)
         results = prod(work.extents[d] for d in work.outer)
         points = prod(work.extents[d] for d in work.reductions)
-        if found is None or points <= WARP // 4 or results >= self.team.threads:
-            self._each(results, lambda k: one_result(work, self._outer(work, k)))
+        if found is None or points <= TEAM_POINTS or results >= self.team.threads:
+            count = None if for_all else results
+            self._each(count, lambda k: one_result(work, self._outer(work, k)))
             return
-        whole = whole_sum(work, found)
+        whole = whole_sum(work, found, run)
         if results == 1:
-            result_of_team(self.team, whole, constant(0))
+            result_of_team(self.team, whole, constant(0), for_all=for_all)
             return
         self._by_warps(results, whole)
 
@@ -170,26 +202,24 @@ class _Row:
             team_results(whole, result, lane, WARP, is_full=rounds * warps == results)
             scf.YieldOp([])
 
-    def _points(self, work: Work) -> None:
-        total = prod(work.extents)
-        lanes = lanes_along(work, len(work.extents) - 1)
-        lanes = lanes if total >= lanes * self.team.threads else 1
+    def _points(self, work: Work, run: int | None, *, for_all: bool) -> None:
+        lanes = run or preferred_lanes(work, self.team.threads)
         self._each(
-            total // lanes,
+            None if for_all else prod(work.extents) // lanes,
             lambda k: run_points(work, delinearized(times(k, lanes), work.extents), lanes),
         )
 
-    def _each(self, count: int, body: Callable[[ir.Value], None]) -> None:
-        """The threads share `count` things."""
+    def _each(self, count: int | None, body: Callable[[ir.Value], None]) -> None:
+        """The threads share `count` things; None: each does the only one."""
+        if count is None:
+            body(constant(0))
+            return
         thread, threads = self.team.thread, self.team.threads
         if count <= threads:
             with only_if(None if count == threads else below(thread, count)):
                 body(thread)
             return
-        loop = scf.ForOp(thread, constant(count), constant(threads))
-        with ir.InsertionPoint(loop.body):
-            body(loop.induction_variable)
-            scf.YieldOp([])
+        strided_loop(thread, count, threads, [], lambda k, _: body(k) or [])
 
 
 def _inside(op: ir.Operation) -> list[ir.Operation]:
