@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 import pytest
 
 import ted
 from ted import nn
 from ted.api.cuda_functions import CudaFunction
+from ted.codegen.manifest import Copy, Launch, walk
 from ted.ir.equations import System
 from ted.testing.ptx.programs import run_manifest
 from ted.testing.tracing import interpreted, nodes
@@ -64,6 +67,27 @@ def test_running_sums_are_not_launched_step_by_step() -> None:
     assert len(manifest.steps) <= 2
     a = RNG.normal(size=(50, 6)).astype(np.float32)
     np.testing.assert_allclose(run_manifest(manifest, [a])[0], np.cumsum(a, 0), rtol=0, atol=1e-4)
+
+
+def traffic(function, shapes) -> tuple[int, int]:
+    """Bytes copied, and threads launched, by a gradient."""
+    inputs = [ted.placeholder(s, name=f"x{k}") for k, s in enumerate(shapes)]
+    result = function(*inputs)
+    head = ted.placeholder(result.shape, name="head")
+    manifest = manifest_of([*inputs, head], ted.differentiate(result, inputs, head))
+    steps = [step for step, _ in walk(manifest.steps)]
+    launched = [manifest.kernel(s.kernel) for s in steps if isinstance(s, Launch)]
+    copied = sum(s.bytes for s in steps if isinstance(s, Copy))
+    return copied, sum(prod(k.grid) * prod(k.block) for k in launched)
+
+
+@pytest.mark.parametrize(("case", "gates"), [("rnn", 1), ("lstm", 4), ("gru", 3)])
+def test_a_step_of_a_gradient_moves_a_step(case: str, gates: int) -> None:
+    function, hidden = CASES[case][0], 64
+    shapes = [(8, hidden), (hidden, gates * hidden), (hidden, gates * hidden)]
+    short, long = (traffic(function, [(steps, *shapes[0]), *shapes[1:]]) for steps in (16, 32))
+    for some, many in zip(short, long, strict=True):
+        assert many <= 2.2 * some, "twice the steps, twice the traffic"
 
 
 @ted.custom_vjp
