@@ -29,7 +29,7 @@ N = 4096
 
 
 def cases() -> dict[str, tuple[str, Callable[[], Any]]]:
-    """By name: the chip, and what makes inputs and outputs."""
+    """By name: the chip with its options, and what makes inputs and outputs."""
     import ted
 
     def rows(operator: Callable[..., Any]) -> Callable[[], Any]:
@@ -60,6 +60,7 @@ def cases() -> dict[str, tuple[str, Callable[[], Any]]]:
             for name, chip in (("mma.sync", "sm_80"), ("wgmma", "sm_90a"))
             for short, dtype in (("bf16", "bfloat16"), ("f16", "float16"))
         },
+        "mma.sync tf32": ("sm_80,tf32", product("float32")),
     }
 
 

@@ -9,5 +9,5 @@ def by_data(x):
     return ted.recurrence(
         (5, 3),
         lambda h, t, j: ted.where(t > 0, h[t - 1, chosen[t, j]] * x[t, j], x[t, j]),
-        "float64",
+        x.dtype.name,
     )
