@@ -55,7 +55,7 @@ func.func @row_sums(%a: memref<64x100xf32>, %b: memref<64xf32>) {
 // CHECK-LABEL: func.func @rows
 // CHECK: gpu.launch {{.*}} in (%{{.*}} = %c5
 // CHECK-NOT: workgroup
-// CHECK: memref.alloca() : memref<8xf32>
+// CHECK: memref.alloca() : memref<8xf32, #gpu.address_space<private>>
 // CHECK-NOT: gpu.barrier
 // CHECK: return
 func.func @rows(%a: memref<5x200xf32>, %b: memref<5x200xf32>) {

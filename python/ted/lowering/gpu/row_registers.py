@@ -21,6 +21,7 @@ from ted.lowering.gpu.teams import WARP
 from ted.mlir import ir, memref
 from ted.schedules.memory_roots import root
 
+PRIVATE = "#gpu.address_space<private>"
 MOST_SLOTS = 8  # elements of one temporary that a thread keeps
 RUN_POINTS = 4  # of a lane: from here on it takes runs
 TEAM_POINTS = WARP // 4  # of a sum: more are shared by the threads of a team
@@ -42,7 +43,9 @@ class Registers:
 
     def made(self, memory: ir.Value) -> ir.Value:
         """Private memory for a temporary; at the begin of the kernel."""
-        kind = ir.MemRefType.get([self.slots(memory)], ir.MemRefType(memory.type).element_type)
+        element = ir.MemRefType(memory.type).element_type
+        space = ir.Attribute.parse(PRIVATE)
+        kind = ir.MemRefType.get([self.slots(memory)], element, memory_space=space)
         return memref.AllocaOp(kind, [], []).result
 
     def run_of(self, work: Work) -> int | None:

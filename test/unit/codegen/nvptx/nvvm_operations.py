@@ -104,9 +104,6 @@ COPIES = {
     "tensor load to many": (
         f"{_TENSOR_LOAD} %d, %p, %s, box[%i, %i] multicast_mask = %h : !llvm.ptr<7>, !llvm.ptr",
         r"cp\.async\.bulk\.tensor\.2d\.\S*multicast::cluster"),
-    "tensor load to one": (
-        f"{_TENSOR_LOAD} %s, %p, %s, box[%i, %i] {{isCTAOnly = true}} : !llvm.ptr<3>, !llvm.ptr",
-        r"cp\.async\.bulk\.tensor\.2d\.shared::cta\.global"),
     "tensor store": (
         "nvvm.cp.async.bulk.tensor.global.shared.cta %p, %s, box[%i, %i] : !llvm.ptr, !llvm.ptr<3>"
         " nvvm.cp.async.bulk.commit.group nvvm.cp.async.bulk.wait_group 0",
