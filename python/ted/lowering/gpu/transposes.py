@@ -7,12 +7,12 @@ along its rows from the tile's columns; rows of the tile are 33 long, against co
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from ted.lowering.gpu.accesses import steps_along
+from ted.lowering.gpu.accesses import byte_width, steps_along
 from ted.lowering.gpu.bodies import Operand, Values, Work
 from ted.lowering.gpu.launching import Launch, launch, only_if
 from ted.lowering.gpu.points import below, delinearized, plus, times
@@ -23,6 +23,7 @@ from ted.schedules.emit import constant
 TILE = 32
 ROWS = 8  # of a tile at once: a warp each
 LEAST = 16  # shorter dims fill too little of a tile
+SHARED_BYTES = 48 << 10  # what a kernel may declare on every chip
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,18 @@ def turn_of(work: Work) -> Turn | None:
     if not found:
         return None
     across = max(found, key=lambda d: (len(found[d]), d))
-    return Turn(across, tuple(found[across]))
+    return Turn(across, _fitting(work, found[across]))
+
+
+def _fitting(work: Work, inputs: Sequence[int]) -> tuple[int, ...]:
+    """The first inputs whose tiles fit beside each other; others are read a row apart."""
+    chosen, room = [], SHARED_BYTES
+    for k in inputs:
+        size = TILE * (TILE + 1) * byte_width(work.inputs[k].element)
+        if size <= room:
+            chosen.append(k)
+            room -= size
+    return tuple(chosen)
 
 
 def _contiguous(work: Work, operand: Operand) -> int | None:
