@@ -33,6 +33,7 @@ GPU_STAGES: tuple[Stage, ...] = (
         (
             Step(BUFFERIZE, "after fusion: tensors are values, memory is not"),
             Step("canonicalize,cse,canonicalize", "views of views"),
+            Step("ted-join-rows", "on memrefs: the transform dialect fuses what leads to one root"),
         ),
     ),
     Stage(

@@ -14,7 +14,9 @@ VIEWS = frozenset(
     }
 )
 # Operations that only read these operands; of all others, every memref counts as written.
-_ONLY_READ = {"memref.load": (0,), "vector.load": (0,), "vector.transfer_read": (0,)}
+_ONLY_READ = {
+    "memref.load": (0,), "memref.copy": (0,), "vector.load": (0,), "vector.transfer_read": (0,)
+}  # fmt: skip
 
 
 def root(value: ir.Value) -> ir.Value:
