@@ -8,6 +8,7 @@ import pytest
 import ted
 from ted import nn
 from ted.errors import ExecutionError
+from ted.testing.ptx.programs import run_manifest
 from unit.cuda.cuda_programs import dtype_of, manifest_of, run
 
 RNG = np.random.default_rng(5)
@@ -53,8 +54,6 @@ def test_reductions_of_every_combiner(combine: str) -> None:
 
 
 def test_sums_in_a_fixed_order_are_the_same_for_all_orders_of_threads() -> None:
-    from ted.testing.ptx.programs import run_manifest
-
     x = ted.placeholder((20000,), name="x")
     manifest = manifest_of([x], [ted.sum(x)])
     a = normal(20000).astype(np.float32)
@@ -167,3 +166,24 @@ def test_buffers_of_different_times_share_memory() -> None:
     manifest = manifest_of([x], [y])
     assert len(manifest.buffers) == 3
     assert manifest.arena_bytes < sum(b.bytes for b in manifest.buffers)
+
+
+@pytest.mark.parametrize("order", ["random", "reverse"])
+@pytest.mark.parametrize("shape", [(300, 2), (1001, 3), (97, 33), (2048, 40), (64, 500), (5000, 1)])
+def test_sums_over_columns_in_every_order_of_threads(shape, order) -> None:
+    """Lines of a block share the points of a column; their totals meet in a fixed tree."""
+    x = ted.placeholder(shape, name="x")
+    manifest = manifest_of([x], [ted.sum(x, axis=0), ted.max(x * 2, axis=0)])
+    a = normal(*shape).astype(np.float32)
+    total, most = run_manifest(manifest, [a], order=order, seed=1)
+    same(total, a.astype(np.float64).sum(0), 1e-4)
+    np.testing.assert_array_equal(most, (a * 2).max(0))
+    again = run_manifest(manifest, [a])
+    assert again[0].tobytes() == total.tobytes()
+
+
+def test_columns_of_many_points_keep_a_large_gpu_busy() -> None:
+    x = ted.placeholder((16384, 1024), name="x")
+    first, second = manifest_of([x], [ted.sum(x, axis=0)]).kernels
+    assert first.grid[0] * first.block[0] == 1 << 18
+    assert second.grid[0] * second.block[0] == 1024

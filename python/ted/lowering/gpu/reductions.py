@@ -1,8 +1,8 @@
 """Reductions -> kernels whose order of summation depends on shapes only.
 
-A result belongs to one thread where neighbouring results lie side by side in the operands (sums
-over columns), or to a team of lanes or a whole block that walks along the row together. Few results
-of many points are made in two kernels: totals of chunks, then their totals.
+A result belongs to a team of lanes or a whole block that walks along the row together; where
+neighbouring results lie side by side in the operands (sums over columns), to a column of threads of
+a block. Few results of many points are made in two kernels: totals of chunks, then their totals.
 """
 
 from __future__ import annotations
@@ -25,18 +25,23 @@ from ted.schedules.emit import carried_loop, constant
 
 SHORT_ROW = 16  # points that one thread takes even if its neighbours then read far apart
 LONG_ROW = 1024  # points from which a block works on one result
-# Threads that keep a large GPU busy; fewer results than that are split into chunks.
-BUSY = 1 << 16
+# Threads that fill a large GPU; fewer results than that are split into chunks.
+BUSY = 1 << 18
 RUN_POINTS = 4  # of a lane: from here on it loads vectors
-LEAST_CHUNK = 64  # points of a chunk for each thread of its team
+LEAST_CHUNK = 32  # points of a chunk for each thread of its team
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Threads on one result, and chunks of its points that are summed apart."""
+    """Threads on one result, and chunks of its points that are summed apart.
+
+    With `columns` the threads on a result are in as many lines of a block, the next to each other
+    work on neighbouring results.
+    """
 
     team: int = 1
     chunks: int = 1
+    columns: int = 0
 
 
 @dataclass(frozen=True)
@@ -59,23 +64,30 @@ def map_reduction(work: Work) -> None:
         one_thread_each(work)
         return
     plan = choose(work)
-    whole = whole_sum(work, found)
-    if plan.chunks == 1:
-        if plan.team == 1:
-            one_thread_each(work)
-        else:
-            _teams(whole, plan.team)
+    if plan.team == 1 and not plan.columns:
+        one_thread_each(work)
         return
-    _in_chunks(whole, plan)
+    whole = whole_sum(work, found)
+    if plan.chunks > 1:
+        _in_chunks(whole, plan)
+    elif plan.columns:
+        _columns(whole, plan, whole.points, lambda _, result, totals: whole.finish(result, totals))
+    else:
+        _teams(whole, plan.team)
 
 
 def choose(work: Work) -> Plan:
     """How many threads and chunks; a function of shapes and layouts."""
     results = prod(work.extents[d] for d in work.outer)
     points = prod(work.extents[d] for d in work.reductions)
-    if points <= SHORT_ROW or (results > 1 and _is_by_columns(work)):
-        chunks = min(BUSY // max(results, 1), points // LEAST_CHUNK)
-        return Plan(1, max(1, chunks if points > SHORT_ROW else 1))
+    is_by_columns = results > 1 and _is_by_columns(work)
+    if points <= SHORT_ROW or (is_by_columns and results >= BUSY):
+        return Plan()
+    if is_by_columns:
+        columns = min(WARP, 1 << (results - 1).bit_length())
+        team, groups = THREADS // columns, -(-results // columns)
+        chunks = min(BUSY // (groups * THREADS), points // (team * LEAST_CHUNK))
+        return Plan(team, max(1, chunks), columns)
     team = WARP if points < LONG_ROW else THREADS
     while team > points:
         team //= 2
@@ -194,10 +206,9 @@ def _teams(whole: Sum, team: int) -> None:
 def team_results(whole: Sum, result: ir.Value, lane: ir.Value, team: int, *, is_full: bool) -> None:
     """One result for each team inside a warp; all lanes come here, also those without a result."""
     inside = None if is_full else below(result, whole.results)
-    totals = _partial(whole, result, lane, team, inside)
+    totals = _where(inside, whole, lambda: _all_of_lane(whole, result, lane, team))
     totals = joined_in_warp(totals, whole.combiners, team)
-    first = is_zero(lane)
-    with only_if(first if inside is None else arith.AndIOp(first, inside).result):
+    with only_if(_both(is_zero(lane), inside)):
         whole.finish(result, totals)
 
 
@@ -206,20 +217,22 @@ def is_zero(value: ir.Value) -> ir.Value:
     return arith.CmpIOp(arith.CmpIPredicate.eq, value, constant(0)).result
 
 
-def _partial(
-    whole: Sum, result: ir.Value, lane: ir.Value, team: int, inside: ir.Value | None
-) -> Values:
-    """The points of one lane: lane, lane + team, ..; no points without a result."""
+def _where(inside: ir.Value | None, whole: Sum, totals_of: Callable[[], Values]) -> Values:
+    """Totals of a thread, those of no points where it has no result."""
     if inside is None:
-        return _all_of_lane(whole, result, lane, team)
+        return totals_of()
     branch = scf.IfOp(inside, [c.kind for c in whole.combiners], has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(_all_of_lane(whole, result, lane, team))
+        scf.YieldOp(totals_of())
     otherwise = branch.else_block
     assert otherwise is not None, "made with an else block"
     with ir.InsertionPoint(otherwise):
         scf.YieldOp(whole.start())
     return list(branch.results)
+
+
+def _both(left: ir.Value, right: ir.Value | None) -> ir.Value:
+    return left if right is None else arith.AndIOp(left, right).result
 
 
 def _all_of_lane(whole: Sum, result: ir.Value, lane: ir.Value, team: int) -> Values:
@@ -251,7 +264,7 @@ def result_of_team(team: Team, whole: Sum, result: ir.Value, *, for_all: bool = 
 
 def _in_chunks(whole: Sum, plan: Plan) -> None:
     """Totals of chunks into a buffer, then their totals."""
-    length = -(-whole.points // (plan.chunks * whole.run)) * whole.run
+    length = _length(whole, plan)
     chunks = -(-whole.points // length)
     memories = [
         memref.AllocOp(ir.MemRefType.get([chunks, whole.results], c.kind), [], []).result
@@ -262,8 +275,8 @@ def _in_chunks(whole: Sum, plan: Plan) -> None:
         for memory, total in zip(memories, totals, strict=True):
             memref.StoreOp(total, memory, [chunk, result])
 
-    if plan.team == 1:
-        _column_chunks(whole, chunks, length, put)
+    if plan.columns:
+        _columns(whole, plan, length, put)
     else:
         _row_chunks(whole, plan.team, chunks, length, put)
 
@@ -272,7 +285,15 @@ def _in_chunks(whole: Sum, plan: Plan) -> None:
         return [c.join(t, p) for c, t, p in zip(whole.combiners, totals, parts, strict=True)]
 
     last = Sum(whole.results, chunks, whole.start, step, whole.finish, whole.combiners)
-    _teams(last, 1 if plan.team == 1 and whole.results >= THREADS else min(WARP, _power(chunks)))
+    by_columns = plan.columns and whole.results >= THREADS
+    _teams(last, 1 if by_columns else min(WARP, _power(chunks)))
+
+
+def _length(whole: Sum, plan: Plan) -> int:
+    """Points of a chunk: about the same in all; exactly, if a number near that divides them."""
+    least = -(-whole.points // (plan.chunks * whole.run)) * whole.run
+    equal = (n for n in range(least, 2 * least, whole.run) if whole.points % n == 0)
+    return next(equal, least)
 
 
 def _power(number: int) -> int:
@@ -283,27 +304,72 @@ def _power(number: int) -> int:
 Put = Callable[[ir.Value, ir.Value, Values], None]
 
 
-def _column_chunks(whole: Sum, chunks: int, length: int, put: Put) -> None:
-    total = chunks * whole.results
-    blocks = -(-total // THREADS)
-    with launch(blocks, THREADS) as kernel:
-        item = linear_thread(kernel)
-        with only_if(None if total == blocks * THREADS else below(item, total)):
-            chunk, result = delinearized(item, [chunks, whole.results])
-            begin, end = _bounds(chunk, length, whole.points)
-            put(chunk, result, _strided(whole, result, begin, end, 1))
+def _columns(whole: Sum, plan: Plan, length: int, put: Put) -> None:
+    """A block for some neighbouring results, in lines that share the points of a chunk."""
+    columns, lines = plan.columns, plan.team
+    groups, chunks = -(-whole.results // columns), -(-whole.points // length)
+    with launch(chunks * groups, THREADS) as kernel:
+        chunk, group = delinearized(kernel.block, [chunks, groups])
+        line, lane = delinearized(kernel.thread, [lines, columns])
+        result = plus(times(group, columns), lane)
+        is_full = whole.results % columns == 0
+        inside = None if is_full else below(result, whole.results)
+        partial = _where(
+            inside, whole, lambda: _of_chunk(whole, result, chunk, length, (line, lines))
+        )
+        totals = _joined_lines(Team(kernel), whole.combiners, partial, line, columns)
+        with only_if(_both(is_zero(line), inside)):
+            put(chunk, result, totals)
+
+
+def _joined_lines(
+    team: Team, combiners: Sequence[Combiner], totals: Values, line: ir.Value, columns: int
+) -> Values:
+    """Totals of the lines of a block in its first line: half of the lines take those of the other.
+
+    A fixed tree, as among the lanes of a warp.
+    """
+    memories = [team.shared([team.threads], c.kind) for c in combiners]
+    for memory, total in zip(memories, totals, strict=True):
+        memref.StoreOp(total, memory, [team.thread])
+    half = team.threads // columns // 2
+    while half:
+        team.wait()
+        with only_if(below(line, half)):
+            other = plus(team.thread, half * columns)
+            for combiner, memory in zip(combiners, memories, strict=True):
+                parts = [memref.LoadOp(memory, [k]).result for k in (team.thread, other)]
+                memref.StoreOp(combiner.join(*parts), memory, [team.thread])
+        half //= 2
+    return [memref.LoadOp(memory, [team.thread]).result for memory in memories]
 
 
 def _row_chunks(whole: Sum, team: int, chunks: int, length: int, put: Put) -> None:
     with launch(chunks * whole.results, max(team, WARP)) as kernel:
         chunk, result = delinearized(kernel.block, [chunks, whole.results])
-        begin, end = _bounds(chunk, length, whole.points)
         own = Team(kernel)
-        first = plus(begin, times(own.thread, whole.run))
-        partial = _strided(whole, result, first, end, own.threads)
+        partial = _of_chunk(whole, result, chunk, length, (own.thread, own.threads))
         totals = own.joined(partial, whole.combiners)
         with only_if(is_zero(kernel.thread)):
             put(chunk, result, totals)
+
+
+def _of_chunk(
+    whole: Sum, result: ir.Value, chunk: ir.Value, length: int, share: tuple[ir.Value, int]
+) -> Values:
+    """The points of a thread in a chunk; the number of its turns is known where chunks are equal.
+
+    `share`: its number, and of how many threads.
+    """
+    begin, end = _bounds(chunk, length, whole.points)
+    number, threads = share
+    first = times(number, whole.run)
+    if whole.points % length:
+        return _strided(whole, result, plus(begin, first), end, threads)
+    return strided_loop(
+        first, length, threads * whole.run, whole.start(),
+        lambda point, totals: whole.step(result, plus(begin, point), totals),
+    )  # fmt: skip
 
 
 def _bounds(chunk: ir.Value, length: int, points: int) -> tuple[ir.Value, ir.Value]:
