@@ -116,7 +116,7 @@ PASSES: dict[str, Row] = {
     "ted-delay-column-sums": Row(
         "ted.lowering.gpu", "move sums over rows behind the loops over these rows"
     ),
-    "ted-merge-sums": Row("ted.lowering.gpu", "sum over the same points in one operation"),
+    "ted-merge-points": Row("ted.lowering.gpu", "compute over the same points in one operation"),
     "ted-settle-donations": Row(
         "ted.lowering.gpu",
         "let results that may be in an input's memory not overwrite what is read",

@@ -25,7 +25,10 @@ GPU_STAGES: tuple[Stage, ...] = (
             Step("ted-order-loops", "first: what follows looks for dims in order"),
             Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
             Step("ted-delay-column-sums", "they would stand between operations over the same rows"),
-            Step("ted-fuse-rows", "on tensors: a loop over rows is a kernel, a block for each row"),
+            Step(
+                "ted-fuse-rows{maps=false}",
+                "on tensors: a loop over rows is a kernel, a block for each row",
+            ),
         ),
     ),
     Stage(
@@ -39,7 +42,7 @@ GPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "gpu",
         (
-            Step("ted-merge-sums", "on memrefs: the transform dialect fuses single results only"),
+            Step("ted-merge-points", "on memrefs: the transform dialect fuses single results only"),
             Step("ted-settle-donations", "on whole operations, whose reads and writes are known"),
             Step("ted-record-index-errors", "before kernels: the flag becomes their parameter"),
             Step("ted-map-to-gpu", "on memrefs: only here is it known where elements lie"),

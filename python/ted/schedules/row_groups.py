@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from ted.mlir import ir
+from ted.schedules.linalg_contraction import extents, reductions
 from ted.schedules.transposing import indexing_maps, transposed_reads
 from ted.schedules.vector_target import host_target
 from ted.schedules.walking import is_inside
@@ -60,6 +61,23 @@ def row_groups(block: ir.Block) -> list[RowGroup]:
         if sum(m.name != "linalg.fill" for m in group.members) > 1:
             groups.append(group)
     return groups
+
+
+def is_map(group: RowGroup) -> bool:
+    """Whether all members have the same points, and read each other's results at their own."""
+    members = [m for m in group.members if m.name == "linalg.generic"]
+    boxes = {extents(m) for m in members}
+    if None in boxes or len(boxes) > 1 or any(any(reductions(m)) for m in members):
+        return False
+    made: dict[ir.Value, ir.AffineMap] = {}
+    for op in members:
+        maps = indexing_maps(op)
+        made.update(zip(op.results, maps[len(maps) - len(op.results) :], strict=True))
+    return all(
+        made.get(value, amap) == amap
+        for op in members
+        for value, amap in zip(op.operands, indexing_maps(op), strict=True)
+    )
 
 
 def _grow(root: ir.Operation, table: _Block, taken: set[ir.Operation]) -> RowGroup:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import interpreter, ir
-from ted.schedules.row_groups import RowGroup, rank, row_groups
+from ted.schedules.row_groups import RowGroup, is_map, rank, row_groups
 from ted.schedules.walking import functions
 
 _MARK = "ted.row"
@@ -23,13 +23,20 @@ _ANY = "!transform.any_op"
 
 @dataclass(frozen=True)
 class TedFuseRows:
-    """Fuse every group of two or more operations."""
+    """Fuse every group of two or more operations.
+
+    Without `maps`, not those that only compute values over the same points.
+    """
+
+    maps: bool = True
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
         count = 0
         for function in functions(module):
             for group in row_groups(function.entry_block):
+                if not self.maps and is_map(group):
+                    continue
                 count += 1
                 _fuse(module, group, count)
 

@@ -28,3 +28,17 @@ def steps_along(operand: Operand, dim: int, rank: int) -> int:
             return FAR
         total += form[0][dim] * stride
     return total
+
+
+def start_of(operand: Operand) -> int:
+    """Where the point of zeros lies, from the start of the view, in elements."""
+    assert operand.amap is not None, "a scalar is not in memory"
+    zeros = [ir.AffineExpr.get_constant(0)] * operand.amap.n_dims
+    strides = element_strides(operand.value.type) or []
+    total = 0
+    for expr, stride in zip(operand.amap.results, strides, strict=True):
+        value = ir.AffineExpr.simplify_affine_expr(
+            expr.compose(ir.AffineMap.get(0, 0, zeros)), 0, 0
+        ).maybe_downcast()
+        total += ir.AffineConstantExpr(value).value * stride
+    return total

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ted.lowering.affine_forms import dims_used
+from ted.lowering.affine_forms import dims_used, linear
 from ted.lowering.gpu.bodies import Operand, Work
 from ted.mlir import ir, memref
 from ted.schedules.linalg_contraction import element_strides
@@ -17,10 +17,21 @@ from ted.schedules.walking import operations
 
 def collapsed(work: Work) -> Work:
     """The work with as few dims as possible; views are made at the insertion point."""
-    for dim in range(len(work.extents) - 1):
+    for dim in reversed(range(len(work.extents) - 1)):
         if _may_merge(work, dim):
-            return collapsed(_merged(work, dim))
+            work = _merged(work, dim)
     return work
+
+
+def collapsed_extents(work: Work) -> tuple[int, ...]:
+    """The extents of the collapsed work; nothing is made."""
+    found = list(work.extents[:1])
+    for dim, extent in enumerate(work.extents[1:]):
+        if _may_merge(work, dim):
+            found[-1] *= extent
+        else:
+            found.append(extent)
+    return tuple(found)
 
 
 def _may_merge(work: Work, dim: int) -> bool:
@@ -40,12 +51,15 @@ _ABSENT = -1
 
 
 def _place(operand: Operand, work: Work, dim: int) -> int | None:
-    """The first of two subscripts that are the two dims; _ABSENT for none; None: no merging."""
+    """The first of two subscripts that are the two dims; None: no merging.
+
+    _ABSENT if no subscript is one of the dims alone: none uses them, or all use their number.
+    """
     if operand.amap is None:
         return _ABSENT
     results = [e.maybe_downcast() for e in operand.amap.results]
     using = [k for k, e in enumerate(results) if dims_used(e) & {dim, dim + 1}]
-    if not using:
+    if all(_counts_both(results[k], work, dim) for k in using):
         return _ABSENT
     if len(using) != 2 or using[1] != using[0] + 1:
         return None
@@ -59,6 +73,15 @@ def _place(operand: Operand, work: Work, dim: int) -> int | None:
     if strides is None or shape[second] != work.extents[dim + 1]:
         return None
     return first if strides[first] == strides[second] * shape[second] else None
+
+
+def _counts_both(expr: ir.AffineExpr, work: Work, dim: int) -> bool:
+    """Whether an expression moves with the second dim, and by as much as all of it with the first.
+
+    Then it moves with their common number.
+    """
+    form = linear(expr, len(work.extents))
+    return form is not None and form[0][dim] == form[0][dim + 1] * work.extents[dim + 1]
 
 
 def _merged(work: Work, dim: int) -> Work:
@@ -76,15 +99,16 @@ def _merged_operand(operand: Operand, work: Work, dim: int) -> Operand:
     if operand.amap is None:
         return operand
     rank = len(work.extents)
-    # d_dim + 1 goes with d_dim, later dims move up.
+    # d_dim + 1 becomes the number of both, later dims move up.
     moved: list[ir.AffineExpr] = [
         ir.AffineExpr.get_dim(k if k <= dim else k - 1) for k in range(rank)
     ]
+    moved[dim] = ir.AffineExpr.get_constant(0)
     results = [e.compose(ir.AffineMap.get(rank - 1, 0, moved)) for e in operand.amap.results]
     place = _place(operand, work, dim)
     if place is None or place == _ABSENT:
         return Operand(operand.value, ir.AffineMap.get(rank - 1, 0, results))
-    del results[place + 1]
+    del results[place]
     kind = ir.MemRefType(operand.value.type)
     groups = [[k] for k in range(place)]
     groups += [[place, place + 1], *([k] for k in range(place + 2, len(kind.shape)))]

@@ -143,6 +143,19 @@ class Contractions:
             )
 
 
+def claimed_readers(operations: Sequence[ir.Operation]) -> set[ir.Operation]:
+    """The element-wise operations that kernels of contractions may do before they store."""
+    found: set[ir.Operation] = set()
+    for k, op in enumerate(operations):
+        contraction = contraction_of(op) if MARK in op.attributes else None
+        if contraction is None or prod(contraction.extents) < LEAST_PRODUCTS:
+            continue
+        finishing = finishing_of(op, contraction, operations[k + 1 :])
+        if finishing is not None:
+            found.add(finishing.consumer)
+    return found
+
+
 def _workspace(module: ir.Module, symbol: str, arguments: tuple[Any, ...]) -> ir.Value:
     """A buffer of the type that a kernel takes for its partial sums."""
     for op in kernel_module(module).regions[0].blocks[0].operations:

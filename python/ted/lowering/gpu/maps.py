@@ -17,12 +17,13 @@ from ted.mlir import ir
 THREADS = 256
 # From here on there are enough threads for every multiprocessor without one point per thread.
 MANY_POINTS = 1 << 14
+MOST_ELEMENTS = 64  # that a thread holds at once; from about there on the assembler spills
 
 
 def map_points(work: Work) -> None:
     """Build the kernel of work without reductions."""
     total = prod(work.extents)
-    lanes = lanes_along(work, len(work.extents) - 1) if total >= MANY_POINTS else 1
+    lanes = _lanes(work) if total >= MANY_POINTS else 1
     items = total // lanes
     threads = THREADS if items >= THREADS else max(32, -(-items // 32) * 32)
     blocks = -(-items // threads)
@@ -30,6 +31,15 @@ def map_points(work: Work) -> None:
         item = linear_thread(kernel)
         with only_if(None if items == blocks * threads else below(item, items)):
             run_points(work, delinearized(times(item, lanes), work.extents), lanes)
+
+
+def _lanes(work: Work) -> int:
+    """Neighbouring points of a thread: what fills vectors, as long as registers hold them."""
+    lanes = lanes_along(work, len(work.extents) - 1)
+    operands = len(work.outputs) + sum(work.uses(k) for k in range(len(work.inputs)))
+    while lanes > 1 and lanes * operands > MOST_ELEMENTS:
+        lanes //= 2
+    return lanes
 
 
 def linear_thread(kernel: Launch) -> ir.Value:

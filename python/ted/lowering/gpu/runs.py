@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ted.lowering.affine_forms import dims_used
-from ted.lowering.gpu.accesses import byte_width, steps_along
+from ted.lowering.gpu.accesses import byte_width, start_of, steps_along
 from ted.lowering.gpu.bodies import Operand, Values, Work
 from ted.lowering.gpu.lines import line_of
 from ted.lowering.gpu.points import plus
@@ -121,19 +121,5 @@ def _is_aligned(work: Work, operand: Operand, dim: int, width: int) -> bool:
         return False
     if line.size * byte_width(operand.element) < BYTES:  # smaller arrays may start anywhere
         return False
-    starts = [line.offset, _constant(operand), *(factor for _, factor in line.terms)]
+    starts = [line.offset, start_of(operand), *(factor for _, factor in line.terms)]
     return all(n % width == 0 for n in (*steps, *starts))
-
-
-def _constant(operand: Operand) -> int:
-    """Where the point of zeros lies, from the start of the view, in elements."""
-    assert operand.amap is not None, "a scalar is not in memory"
-    zeros = [ir.AffineExpr.get_constant(0)] * operand.amap.n_dims
-    strides = element_strides(operand.value.type) or []
-    total = 0
-    for expr, stride in zip(operand.amap.results, strides, strict=True):
-        value = ir.AffineExpr.simplify_affine_expr(
-            expr.compose(ir.AffineMap.get(0, 0, zeros)), 0, 0
-        ).maybe_downcast()
-        total += ir.AffineConstantExpr(value).value * stride
-    return total

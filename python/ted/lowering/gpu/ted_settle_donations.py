@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.lowering.gpu.bodies import work_of
+from ted.lowering.gpu.places import place_of
 from ted.mlir import func, ir, memref
 from ted.schedules.memory_roots import VIEWS, root, touched
 from ted.schedules.walking import functions
@@ -67,16 +68,14 @@ def _later(op: ir.Operation, source: ir.Value) -> bool:
 def _is_point_by_point(op: ir.Operation, source: ir.Value, result: ir.Value) -> bool:
     """Whether each point reads of the input only where it writes the result."""
     work = work_of(op) if op.name == "linalg.generic" else None
-    if (
-        work is None
-        or work.reductions
-        or any(len(o.operation.regions) for o in op.regions[0].blocks[0].operations)
-    ):
+    if work is None or work.body is None or work.reductions:
         return False
-    targets = [o for o in work.outputs if root(o.value) == result]
+    if any(source in touched(inner.operation)[0] for inner in work.body.operations):
+        return False
+    targets = [place_of(o, work.extents) for o in work.outputs if root(o.value) == result]
     sources = [o for o in work.inputs if o.amap is not None and root(o.value) == source]
-    whole = all(o.value in (source, result) for o in (*targets, *sources))
-    return whole and len(targets) == 1 and all(o.amap == targets[0].amap for o in sources)
+    places = [place_of(o, work.extents) for o in sources]
+    return all(a and b and a.keeps_apart(b) for a in targets for b in places)
 
 
 def _buffer(block: ir.Block, result: ir.Value) -> None:

@@ -1,0 +1,76 @@
+"""Which elements of memory the points of a box meet, whatever the views and dims they go through.
+
+Before: a view of memory, and a map from the points of a box
+After: a `Place`: the first element, and the steps from a point to the next ones. Boxes of (32, 64)
+and of (2048) points have the same numbers for the same elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.lowering.gpu.accesses import FAR, start_of, steps_along
+from ted.lowering.gpu.bodies import Operand
+from ted.lowering.gpu.lines import line_of
+from ted.mlir import ir
+
+Sides = tuple[tuple[int, int], ...]  # extent and step, the slowest first, no two of which are one
+
+
+@dataclass(frozen=True)
+class Place:
+    """Elements `start` + the sum of value * factor over `terms`, and along the sides from there."""
+
+    memory: ir.Value
+    start: int
+    terms: tuple[tuple[ir.Value, int], ...]
+    sides: Sides
+
+    def keeps_apart(self, other: Place) -> bool:
+        """Whether two different points never meet one element, one here and the other there.
+
+        The memory of both may be the same, even where it has two names.
+        """
+        if (self.terms, self.sides) != (other.terms, other.sides):
+            return False
+        sides = sorted(((abs(step), extent) for extent, step in self.sides), reverse=True)
+        reach = 0  # of the sides behind, which must not get to the next element of one before
+        for step, extent in reversed(sides):
+            if step <= reach:
+                return False
+            reach += step * (extent - 1)
+        distance = self.start - other.start
+        return distance == 0 or not _is_reached(distance, sides)
+
+
+def _is_reached(distance: int, sides: list[tuple[int, int]]) -> bool:
+    """Whether some steps along the sides, forward or back, are the distance."""
+    if not sides:
+        return distance == 0
+    (step, extent), *rest = sides
+    near = {distance // step, -(-distance // step)}
+    return any(abs(k) < extent and _is_reached(distance - k * step, rest) for k in near)
+
+
+def place_of(operand: Operand, extents: tuple[int, ...]) -> Place | None:
+    """Where the points of a box meet the memory of an operand; None if no steps say it."""
+    line = line_of(operand.value) if operand.amap is not None else None
+    if line is None:
+        return None
+    rank = len(extents)
+    steps = [steps_along(operand, dim, rank) for dim in range(rank)]
+    if any(step >= FAR for step in steps):
+        return None
+    sides = _joined([(e, s) for e, s in zip(extents, steps, strict=True) if e != 1])
+    return Place(line.value, line.offset + start_of(operand), line.terms, sides)
+
+
+def _joined(sides: list[tuple[int, int]]) -> Sides:
+    """Sides that go on where the next one ends are one with it."""
+    found: list[tuple[int, int]] = []
+    for extent, step in reversed(sides):
+        if found and step == found[-1][0] * found[-1][1]:
+            extent, step = extent * found[-1][0], found[-1][1]
+            found.pop()
+        found.append((extent, step))
+    return tuple(reversed(found))
