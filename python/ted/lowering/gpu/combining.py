@@ -86,10 +86,14 @@ def combiners(work: Work) -> list[Combiner] | None:
 def combiner_of(total: ir.Value, value: ir.Value) -> Combiner | None:
     """How a value is made of a total that nothing else uses; None if by no known operation."""
     op = defining(value)
-    if op is None or op.name not in _JOINS or len(list(total.uses)) != 1:
+    if op is None or len(list(total.uses)) != 1 or total not in list(op.operands):
         return None
-    left, right = op.operands
-    if total not in (left, right) or (op.name in _ORDERED and total != left):
+    return combiner_of_operation(op, is_left=op.operands[0] == total)
+
+
+def combiner_of_operation(op: ir.Operation, *, is_left: bool) -> Combiner | None:
+    """How an operation joins a value to a total, its left operand or its right one."""
+    if op.name not in _JOINS or (op.name in _ORDERED and not is_left):
         return None
     flags = op.attributes["fastmath"] if "fastmath" in list(op.attributes) else None
-    return Combiner(_JOINS[op.name], value.type, flags)
+    return Combiner(_JOINS[op.name], op.results[0].type, flags)

@@ -20,6 +20,7 @@ from ted.lowering.gpu.owners import keep_to_part, parts_of, write_at_data
 from ted.lowering.gpu.points import below, delinearized, plus
 from ted.lowering.gpu.private_copies import map_copies, plan_of
 from ted.lowering.gpu.teams import WARP
+from ted.lowering.gpu.total_scans import map_running_total
 from ted.lowering.gpu.update_chains import has_chains, map_chains
 from ted.lowering.gpu.updates import updates_of
 from ted.lowering.loops import PARALLEL
@@ -33,6 +34,8 @@ MOST_POINTS = 2**31 - 1  # of a kernel with atomic updates; loops further in are
 def map_loops(operations: Sequence[ir.Operation], *, deterministic: bool = True) -> None:
     """Build the kernel of operations that stand one after the other, scalars and loops."""
     _hoist_buffers(operations)
+    if map_running_total(operations):
+        return
     counters = _parallel(operations)
     every = [] if deterministic else _around_update(operations)
     is_atomic = len(every) > len(counters)

@@ -9,6 +9,7 @@ and what the loop writes is only met at the thread's own point, at any time.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import gcd, prod
 
 from ted.lowering.gpu.bodies import Operand, Work, work_of
@@ -19,6 +20,8 @@ from ted.lowering.gpu.maps import THREADS, linear_thread, run_points
 from ted.lowering.gpu.points import below, delinearized
 from ted.lowering.gpu.starts import structured
 from ted.lowering.gpu.teams import WARP
+from ted.lowering.gpu.total_scans import map_running_total
+from ted.lowering.loops import PARALLEL
 from ted.mlir import ir, scf
 from ted.schedules.emit import constant
 from ted.schedules.linalg_contraction import element_strides
@@ -104,9 +107,15 @@ def _bounds(line: Line) -> tuple[int, int] | None:
 
 def map_point_loop(op: ir.Operation) -> None:
     """Build the kernel at the insertion point; the loop's buffers move in front of it."""
-    for buffer in operations(op, "memref.alloc"):
+    buffers = operations(op, "memref.alloc")
+    for buffer in buffers:
         buffer.move_before(op)
     extents = next(w.extents for w in map(work_of, _body(op)) if w is not None)
+    nest = _nest(op, extents)
+    is_total = map_running_total([nest], [b.results[0] for b in buffers])
+    nest.erase()
+    if is_total:
+        return
     total = prod(extents)
     threads = min(THREADS, max(WARP, -(-total // WARP) * WARP))
     blocks = -(-total // threads)
@@ -119,6 +128,27 @@ def map_point_loop(op: ir.Operation) -> None:
             with ir.InsertionPoint(loop.body):
                 _steps(op, loop.induction_variable, dims)
                 scf.YieldOp([])
+
+
+def _nest(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
+    """The loop as one over scalars, with parallel loops over the points inside."""
+    start, stop, step = list(op.operands)[:3]
+    loop = scf.ForOp(start, stop, step)
+
+    def over(dims: list[ir.Value]) -> None:
+        if len(dims) == len(extents):
+            _steps(op, loop.induction_variable, dims)
+            return
+        inner = scf.ForOp(constant(0), constant(extents[len(dims)]), constant(1))
+        inner.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        with ir.InsertionPoint(inner.body):
+            over([*dims, inner.induction_variable])
+            scf.YieldOp([])
+
+    with ir.InsertionPoint(loop.body):
+        over([])
+        scf.YieldOp([])
+    return loop.operation
 
 
 def _steps(op: ir.Operation, time: ir.Value, dims: list[ir.Value]) -> None:

@@ -137,29 +137,35 @@ def joined_in_warp(totals: Values, combiners: Sequence[Combiner], lanes: int) ->
     return totals
 
 
-def shuffled(value: ir.Value, offset: int) -> ir.Value:
-    """The value of the lane whose number differs in the bits of `offset`."""
+def shuffled(value: ir.Value, offset: int, *, up: bool = False) -> ir.Value:
+    """The value of the lane whose number differs in the bits of `offset`.
+
+    With `up` it is that of the lane `offset` below; of the lane itself, where there is none.
+    """
     kind = value.type
     i32, i64 = (ir.IntegerType.get_signless(w) for w in (32, 64))
     if isinstance(kind, (ir.F16Type, ir.BF16Type)):
         i16 = ir.IntegerType.get_signless(16)
         bits = arith.ExtUIOp(i32, arith.BitcastOp(i16, value).result).result
-        moved = arith.TruncIOp(i16, _shuffle(bits, offset)).result
+        moved = arith.TruncIOp(i16, _shuffle(bits, offset, up)).result
         return arith.BitcastOp(kind, moved).result
     if isinstance(kind, ir.F64Type):
-        return arith.BitcastOp(kind, shuffled(arith.BitcastOp(i64, value).result, offset)).result
+        return arith.BitcastOp(
+            kind, shuffled(arith.BitcastOp(i64, value).result, offset, up=up)
+        ).result
     if kind == i64:
-        low = _shuffle(arith.TruncIOp(i32, value).result, offset)
+        low = _shuffle(arith.TruncIOp(i32, value).result, offset, up)
         shift = arith.ConstantOp(i64, 32).result
-        high = _shuffle(arith.TruncIOp(i32, arith.ShRUIOp(value, shift).result).result, offset)
+        high = _shuffle(arith.TruncIOp(i32, arith.ShRUIOp(value, shift).result).result, offset, up)
         above = arith.ShLIOp(arith.ExtUIOp(i64, high).result, shift).result
         return arith.OrIOp(above, arith.ExtUIOp(i64, low).result).result
     if isinstance(kind, ir.IntegerType) and kind.width < 32:
-        return arith.TruncIOp(kind, _shuffle(arith.ExtUIOp(i32, value).result, offset)).result
-    return _shuffle(value, offset)
+        return arith.TruncIOp(kind, _shuffle(arith.ExtUIOp(i32, value).result, offset, up)).result
+    return _shuffle(value, offset, up)
 
 
-def _shuffle(value: ir.Value, offset: int) -> ir.Value:
+def _shuffle(value: ir.Value, offset: int, up: bool) -> ir.Value:
     i32 = ir.IntegerType.get_signless(32)
     distance, width = (arith.ConstantOp(i32, n).result for n in (offset, WARP))
-    return gpu.ShuffleOp(value, distance, width, gpu.ShuffleMode.XOR).results[0]
+    mode = gpu.ShuffleMode.UP if up else gpu.ShuffleMode.XOR
+    return gpu.ShuffleOp(value, distance, width, mode).results[0]
