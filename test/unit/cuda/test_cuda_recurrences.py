@@ -10,7 +10,7 @@ import pytest
 import ted
 from ted import nn
 from ted.api.cuda_functions import CudaFunction
-from ted.codegen.manifest import Copy, Launch, walk
+from ted.codegen.manifest import Copy, Launch, Loop, walk
 from ted.ir.equations import System
 from ted.testing.ptx.programs import run_manifest
 from ted.testing.tracing import interpreted, nodes
@@ -76,6 +76,27 @@ def test_running_sums_are_not_launched_step_by_step() -> None:
     assert len(manifest.steps) <= 2
     a = RNG.normal(size=(50, 6)).astype(np.float32)
     np.testing.assert_allclose(run_manifest(manifest, [a])[0], np.cumsum(a, 0), rtol=0, atol=1e-4)
+
+
+def test_gradients_of_linear_recurrences_are_not_launched_step_by_step() -> None:
+    a, b, head = (ted.placeholder((20, 6), "float64") for _ in range(3))
+    start = ted.placeholder((6,), "float64")
+    _, y = ted.scan(lambda h, x: (x[0] * h + x[1],) * 2, start, (a, b))
+    gradients = ted.differentiate(y, [a, b, start], head)
+    manifest = manifest_of([a, b, start, head], gradients)
+    assert not any(isinstance(step, Loop) for step in manifest.steps)
+    arrays = [RNG.normal(size=s) for s in ((20, 6), (20, 6), (6,), (20, 6))]
+    total, states = arrays[2], []
+    for k in range(20):
+        states.append(total)
+        total = arrays[0][k] * total + arrays[1][k]
+    back, slopes = np.zeros(6), np.zeros((20, 6))
+    for k in reversed(range(20)):
+        slopes[k] = back + arrays[3][k]
+        back = slopes[k] * arrays[0][k]
+    wanted = (slopes * np.array(states), slopes, back)
+    for found, want in zip(run_manifest(manifest, arrays), wanted, strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-9, atol=1e-12)
 
 
 def traffic(function, shapes) -> tuple[int, int]:

@@ -43,7 +43,7 @@ def is_point_loop(op: ir.Operation) -> bool:
         if work is None or work.reductions or _loads_inside(inner):
             return False
         works.append(work)
-    if not works or any(w.extents != works[0].extents for w in works):
+    if not works or any(_points(w) != _points(works[0]) for w in works):
         return False
     written = touched(op)[1]
     met = [
@@ -59,6 +59,11 @@ def _body(op: ir.Operation) -> list[ir.Operation]:
     return [o.operation for o in op.regions[0].blocks[0].operations][:-1]
 
 
+def _points(work: Work) -> list[int]:
+    """The box of points, without dims of one point."""
+    return [e for e in work.extents if e != 1]
+
+
 def _loads_inside(op: ir.Operation) -> bool:
     return bool(operations(op, "memref.load", "memref.store", "scf.for"))
 
@@ -72,13 +77,12 @@ def _are_apart(views: list[Operand]) -> bool:
     """Whether two points never meet the same element, each at any time, through these views."""
     lines = [line_of(o.value) for o in views]
     known = [line for line in lines if line is not None]
-    strides = [element_strides(o.value.type) for o in views]
-    first = strides[0]
-    if len(known) < len(lines) or first is None or any(s != first for s in strides):
+    steps = [_steps_of(o.value) for o in views]
+    first = steps[0]
+    if len(known) < len(lines) or first is None or any(s != first for s in steps):
         return False
-    shape = ir.MemRefType(views[0].value.type).shape
-    moving = [s for s, e in zip(first, shape, strict=True) if e > 1]
-    span = sum(s * (e - 1) for s, e in zip(first, shape, strict=True)) + 1
+    moving = [s for s, _ in first]
+    span = sum(s * (e - 1) for s, e in first) + 1
     step = gcd(*(line.offset - known[0].offset for line in known), *_factors(known))
     if step == 0 or step >= span:  # slices are the same or lie behind each other
         return True
@@ -88,6 +92,14 @@ def _are_apart(views: list[Operand]) -> bool:
         return False
     # Slices lie inside each other: they move by less than their points are apart.
     return max(high for _, high in ends) - min(low for low, _ in ends) < min(moving, default=1)
+
+
+def _steps_of(view: ir.Value) -> list[tuple[int, int]] | None:
+    """Stride and extent of each dim of more than one element."""
+    strides, shape = element_strides(view.type), ir.MemRefType(view.type).shape
+    return None if strides is None else [
+        (s, e) for s, e in zip(strides, shape, strict=True) if e != 1
+    ]  # fmt: skip
 
 
 def _factors(lines: list[Line]) -> list[int]:
@@ -110,7 +122,7 @@ def map_point_loop(op: ir.Operation) -> None:
     buffers = operations(op, "memref.alloc")
     for buffer in buffers:
         buffer.move_before(op)
-    extents = next(w.extents for w in map(work_of, _body(op)) if w is not None)
+    extents = next(_points(w) for w in map(work_of, _body(op)) if w is not None)
     nest = _nest(op, extents)
     is_total = map_running_total([nest], [b.results[0] for b in buffers])
     nest.erase()
@@ -161,5 +173,6 @@ def _steps(op: ir.Operation, time: ir.Value, dims: list[ir.Value]) -> None:
         if work is None:
             known.update(zip(inner.results, copy.results, strict=True))
             continue
-        run_points(work, dims)
+        place = iter(dims)
+        run_points(work, [next(place) if e != 1 else constant(0) for e in work.extents])
         copy.erase()
