@@ -18,6 +18,7 @@ from ted.codegen.nvptx.translate import gpu_modules, mlir_gpu_module_to_llvm_tex
 from ted.errors import CompileError, PassFailed
 from ted.ir import pass_driver
 from ted.mlir import ir
+from ted.schedules.walking import operations
 
 TRIPLE = "amdgcn-amd-amdhsa"
 TARGETS = (
@@ -26,10 +27,12 @@ TARGETS = (
 )  # fmt: skip
 # The mathematics first: what the project expands needs no device library.
 PIPELINE = (
-    "builtin.module(ted-expand-math,ted-lower-gpu-math,gpu.module(expand-strided-metadata,lower-affine,convert-scf-to-cf,"
-    "convert-vector-to-llvm,convert-gpu-to-rocdl{{chipset={chip} use-bare-ptr-memref-call-conv=1}},"
+    "builtin.module(ted-expand-math,ted-lower-gpu-math,ted-lower-warps-to-rocdl,"
+    "gpu.module(expand-strided-metadata,lower-affine,convert-scf-to-cf,convert-vector-to-llvm,"
+    "convert-gpu-to-rocdl{{chipset={chip} use-bare-ptr-memref-call-conv=1}},"
     "reconcile-unrealized-casts))"
 )
+_PRIVATE_SPACE = 5
 _KERNEL = re.compile(r"^define[^@\n]*\bamdgpu_kernel\b[^@\n]*@([\w$.]+)", re.MULTILINE)
 
 
@@ -53,7 +56,24 @@ def gpu_module_to_rocdl_text(
             raise CompileError(
                 f"rocm: kernels must be of the gpu dialect and those below, got {error}"
             ) from None
+        for op in operations(kernels.operation, "llvm.alloca"):
+            _to_private_memory(op)
         return mlir_gpu_module_to_llvm_text(kernels)
+
+
+def _to_private_memory(op: ir.Operation) -> None:
+    """A variable of a thread lies in a memory of its own, where NVIDIA's are in the common one."""
+    kind = op.results[0].type
+    with ir.InsertionPoint(op), op.location:
+        own = ir.Operation.create(
+            op.name,
+            results=[ir.Type.parse(f"!llvm.ptr<{_PRIVATE_SPACE}>")],
+            operands=list(op.operands),
+            attributes={name: op.attributes[name] for name in op.attributes},
+        )
+        made = ir.Operation.create("llvm.addrspacecast", results=[kind], operands=own.results)
+    op.results[0].replace_all_uses_with(made.results[0])
+    op.erase()
 
 
 def compile_to_amdgpu_object(

@@ -128,6 +128,9 @@ PASSES: dict[str, Row] = {
         "ted.lowering.gpu", "compute exponentials by the GPU's unit for powers of two"
     ),
     "ted-lower-gpu-math": Row("ted.lowering.gpu", "turn math operations into LLVM intrinsics"),
+    "ted-lower-warps-to-rocdl": Row(
+        "ted.lowering.gpu", "turn waits and votes of warps into what AMD GPUs have"
+    ),
     "ted-merge-kernels": Row("ted.lowering.gpu", "put all kernels of a program into one module"),
 }
 
