@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from math import prod
 from typing import Any
 
 import ml_dtypes
@@ -14,7 +15,7 @@ from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.mlir import PassManager, ir, make_context
 from ted.schedules.gpu_templates.contraction import emit, plan
 from ted.schedules.gpu_templates.kernels import Launch
-from ted.schedules.gpu_templates.problem import Operand, Problem, as_gemm
+from ted.schedules.gpu_templates.problem import Bound, Operand, Problem, as_gemm
 from ted.schedules.gpu_templates.schedule import Plan, Tiling
 from ted.schedules.gpu_templates.tensor_maps import TensorMap
 from ted.schedules.strided_contraction import Dim
@@ -76,7 +77,7 @@ def matmul(
 
 @dataclass(frozen=True)
 class Convolution:
-    """Shapes of a two-dimensional convolution without padding."""
+    """Shapes of a two-dimensional convolution; its padding is not in memory, but bounds."""
 
     images: int
     channels: int
@@ -87,12 +88,14 @@ class Convolution:
     stride: int = 1
     dilation: int = 1
     last: bool = False
+    padding: int = 0
 
     def _dims(self) -> dict[str, tuple[int, int, int, int]]:
         """Per dim: extent, step in x, in w, in y."""
         kh, kw = self.window
-        h = (self.height - (kh - 1) * self.dilation - 1) // self.stride + 1
-        w = (self.width - (kw - 1) * self.dilation - 1) // self.stride + 1
+        height, width = self.height + 2 * self.padding, self.width + 2 * self.padding
+        h = (height - (kh - 1) * self.dilation - 1) // self.stride + 1
+        w = (width - (kw - 1) * self.dilation - 1) // self.stride + 1
         x = _steps((self.channels, self.height, self.width), self.last)
         weight = _steps((self.channels, kh, kw), self.last)
         y = _steps((self.results, h, w), self.last)
@@ -114,22 +117,45 @@ class Convolution:
     def forward(self, element: str = "f32", **options: Any) -> Problem:
         """y += x * w, summed over channels and taps."""
         dims = self._dims()
-        return problem(
+        found = problem(
             tuple(Dim(e, x, w, y, k in "crs") for k, (e, x, w, y) in dims.items()),
             element, **options,
         )  # fmt: skip
+        return self._bounded(found, "a", (self.channels, self.height, self.width), "hr", "vs")
 
     def weight_gradient(self, element: str = "f32", **options: Any) -> Problem:
         """dw += dy * x, summed over images and positions."""
         dims = self._dims()
-        return problem(
+        found = problem(
             tuple(Dim(e, y, x, w, k in "nhv") for k, (e, x, w, y) in dims.items()),
             element, **options,
         )  # fmt: skip
+        return self._bounded(found, "b", (self.channels, self.height, self.width), "hr", "vs")
+
+    def _bounded(
+        self, found: Problem, side: str, shape: tuple[int, int, int], *pairs: str
+    ) -> Problem:
+        """The problem whose operand has no padding in memory, but bounds instead."""
+        if not self.padding:
+            return found
+        _, row, column = _steps(shape, self.last)
+        names = "nohvcrs"
+        speeds = (self.stride, self.dilation)
+        bounds = tuple(
+            Bound(side, -self.padding, extent,
+                  tuple(speeds[pair.index(n)] if n in pair else 0 for n in names))
+            for extent, pair in zip(shape[1:], pairs, strict=True)
+        )  # fmt: skip
+        operand = replace(
+            getattr(found, side),
+            size=self.images * prod(shape), offset=-self.padding * (row + column),
+        )  # fmt: skip
+        return replace(found, bounds=bounds, **{side: operand})
 
     def input_gradient(self, element: str = "f32", **options: Any) -> Problem:
         """dx += dy * w as a gather, for stride 1: dy is padded, the taps run backwards."""
         assert self.stride == self.dilation == 1
+        assert not self.padding
         kh, kw = self.window
         padded = (self.height + kh - 1, self.width + kw - 1)
         y = _steps((self.results, *padded), self.last)
@@ -257,7 +283,9 @@ def _reference(found: Problem, given: dict[str, np.ndarray]) -> tuple[np.ndarray
         for side in "abc"
     }
     values = {side: array.astype(np.float64) for side, array in given.items()}
-    products = values["a"][places["a"]] * values["b"][places["b"]]
+    factors = [np.where(i := _inside(found, side, points), values[side][places[side] * i], 0.0)
+               for side in "ab"]  # fmt: skip
+    products = factors[0] * factors[1]
     expected = values["c"].copy()
     if not found.accumulate:
         expected[places["c"]] = 0.0
@@ -265,6 +293,16 @@ def _reference(found: Problem, given: dict[str, np.ndarray]) -> tuple[np.ndarray
     np.add.at(expected, places["c"], products)
     np.add.at(sizes, places["c"], np.abs(products))
     return expected, sizes
+
+
+def _inside(found: Problem, side: str, points: np.ndarray) -> np.ndarray:
+    """Where an operand is in all its bounds."""
+    inside = np.ones(points.shape[1], bool)
+    for bound in found.bounds:
+        if bound.side == side:
+            coordinate = bound.offset + np.array(bound.steps) @ points
+            inside &= (coordinate >= 0) & (coordinate < bound.extent)
+    return inside
 
 
 def _at_results(found: Problem, number: int, array: np.ndarray) -> np.ndarray:

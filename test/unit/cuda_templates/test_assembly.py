@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ted.codegen.nvptx import toolkit
@@ -16,6 +18,7 @@ ODD = (1023, 1021, 1019)
 SMALLEST = choices.WGMMA[-1][0]
 IMAGES = Convolution(8, 32, 14, 14, 64, (3, 3))
 IMAGES_LAST = Convolution(8, 32, 14, 14, 64, (3, 3), last=True)
+PADDED, PADDED_LAST = (replace(images, padding=1) for images in (IMAGES, IMAGES_LAST))
 
 
 def assert_no_spills(chosen: Plan) -> None:
@@ -38,6 +41,9 @@ def assert_no_spills(chosen: Plan) -> None:
         planned(matmul(LARGE, "bf16"), "sm_90a", tensor_maps=True),
         planned(IMAGES_LAST.weight_gradient("bf16"), "sm_90a"),
         planned(matmul(LARGE), "sm_80", tf32=True),
+        planned(PADDED.weight_gradient(), "sm_80"),
+        planned(PADDED_LAST.weight_gradient("bf16"), "sm_80"),
+        planned(PADDED_LAST.forward("bf16"), "sm_90a"),
     ],
     ids=lambda plan: f"{plan.template}-{plan.gemm.a.element}-{plan.chip}-{plan.gemm.k}",
 )
@@ -62,7 +68,7 @@ CASES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["", "ab", "odd", "images", "images last"])
+@pytest.mark.parametrize("what", ["", "ab", "odd", "images", "images last", "padded last"])
 @pytest.mark.parametrize(
     ("template", "tiling", "element", "chip", "options"),
     [
@@ -76,12 +82,13 @@ CASES = [
 def test_no_tile_spills(
     template: str, tiling: Tiling, element: str, chip: str, options: dict, what: str
 ) -> None:
-    if template == "wgmma" and ("images" in what or what == "odd"):
+    if template == "wgmma" and what not in ("", "ab"):
         pytest.skip("the tensor memory accelerator wants aligned rows")
     if template == "wgmma_gather" and what in ("images", "odd"):
         pytest.skip("gathered in runs of 16 bytes only")
-    if what.startswith("images"):
-        found = (IMAGES_LAST if "last" in what else IMAGES).forward(element)
+    if "images" in what or "padded" in what:
+        shapes = {"images": IMAGES, "images last": IMAGES_LAST, "padded last": PADDED_LAST}
+        found = shapes[what].forward(element)
     else:
         found = matmul(ODD if what == "odd" else LARGE, element, "" if what == "odd" else what)
     needs_runs = template == "mma_sync" and tiling not in dict(choices.MMA_2_BYTES_BY_REGISTERS)

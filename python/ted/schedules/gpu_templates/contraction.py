@@ -95,6 +95,8 @@ def _declined(gemm: Gemm, chip: str) -> str | None:
         return f"{gemm.a.element} summed in {gemm.accumulator} to {gemm.c.element}"
     if gemm.a.bytes >= 4:
         return None
+    if gemm.bounds and not _moves_asynchronously(gemm):
+        return "bounds, where each element passes through a register: a padded copy costs less"
     if _capability(chip) < 80:
         return f"{gemm.a.element} on {chip}, whose tensor cores are another generation's"
     return None

@@ -130,6 +130,13 @@ def choose(condition: Condition, then: ir.Value, otherwise: ir.Value) -> ir.Valu
     return arith.SelectOp(condition, then, otherwise).result
 
 
+def choose_number(condition: Condition, then: Number, otherwise: Number) -> Number:
+    """then if condition else otherwise, of numbers."""
+    if isinstance(condition, bool):
+        return then if condition else otherwise
+    return choose(condition, constant(then), constant(otherwise))
+
+
 def thread() -> ir.Value:
     """The number of the thread in its block."""
     return _small(gpu.ThreadIdOp(gpu.Dimension.x).result)

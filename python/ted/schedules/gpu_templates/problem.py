@@ -8,7 +8,7 @@ GEMM), and no operand is ever laid out anew. All extents and strides are integer
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import permutations, product
 from math import prod
 
@@ -54,11 +54,25 @@ class Finish:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """A padding that is not in memory: out of bounds operand `side` ('a', 'b') is zero, not read.
+
+    At each point the coordinate, `offset` + the sum of index times step over the problem's dims,
+    must be in [0, extent).
+    """
+
+    side: str
+    offset: int
+    extent: int
+    steps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class Problem:
     """`C[..] (+)= sum A[..] * B[..]`: dims with their strides in A, B, C, and the operands.
 
     The sum is taken in `accumulator` and rounded to C's type once; `accumulate` adds it to what C
-    holds; `finish` computes from it what is stored.
+    holds; `finish` computes from it what is stored; factors are zero outside their `bounds`.
     """
 
     dims: tuple[Dim, ...]
@@ -68,6 +82,7 @@ class Problem:
     accumulator: str = "f32"
     accumulate: bool = False
     finish: Finish | None = None
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def operands(self) -> tuple[Operand, ...]:
@@ -76,15 +91,15 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class FinishedDim(Dim):
-    """A dim with its strides in the inputs of a finish."""
+class FullDim(Dim):
+    """A dim with its strides in the inputs of a finish, and then its steps in the bounds."""
 
-    inputs: tuple[int, ...] = ()
+    others: tuple[int, ...] = ()
 
     def contains(self, inner: Dim) -> bool:
         """Whether this dim continues `inner` in all operands."""
-        assert isinstance(inner, FinishedDim), "all dims of a problem are alike"
-        together = zip(self.inputs, inner.inputs, strict=True)
+        assert isinstance(inner, FullDim), "all dims of a problem are alike"
+        together = zip(self.others, inner.others, strict=True)
         continued = all(mine == theirs * inner.extent for mine, theirs in together)
         return continued and super().contains(inner)
 
@@ -120,11 +135,19 @@ class Layout:
             return False
         return all(stride % width == 0 for _, stride in self.groups[:-1])
 
+    def rests_in_runs(self, width: int) -> bool:
+        """Whether all indices of each aligned run of `width` lie at one place."""
+        if width == 1 or not any(stride for _, stride in self.groups):
+            return True
+        extent, stride = self.groups[-1]
+        return stride == 0 and extent % width == 0
+
 
 def layout(dims: tuple[Dim, ...], operand: str | int) -> Layout:
     """The layout of an operand along the index made of the dims.
 
-    An operand is 'a', 'b' or 'c', or the number of an input of the finish.
+    An operand is 'a', 'b' or 'c', or the number of an input of the finish or, behind these, of a
+    bound.
     """
     groups: list[tuple[int, int]] = []
     for dim in reversed(dims):
@@ -139,8 +162,19 @@ def layout(dims: tuple[Dim, ...], operand: str | int) -> Layout:
 def _stride(dim: Dim, operand: str | int) -> int:
     if isinstance(operand, str):
         return getattr(dim, operand)
-    assert isinstance(dim, FinishedDim), "a problem with a finish has such dims"
-    return dim.inputs[operand]
+    assert isinstance(dim, FullDim), "a problem with a finish or with bounds has such dims"
+    return dim.others[operand]
+
+
+@dataclass(frozen=True)
+class Coordinate:
+    """How the coordinate of a bound moves: along the batch, the rows or columns, and k."""
+
+    offset: int
+    extent: int
+    batch: Layout
+    rows: Layout
+    reduction: Layout
 
 
 @dataclass(frozen=True)
@@ -161,6 +195,7 @@ class Gemm:
     accumulate: bool
     swapped: bool
     finish: Finish | None = None
+    bounds: tuple[Bound, ...] = ()
 
     @property
     def m(self) -> int:
@@ -193,6 +228,17 @@ class Gemm:
         }.get(str(operand), (self.rows, self.columns))
         return layout(self.batch, operand), layout(outer, operand), layout(inner, operand)
 
+    def coordinates(self, side: str) -> tuple[Coordinate, ...]:
+        """What has to be in bounds where A or B is read."""
+        first = 0 if self.finish is None else len(self.finish.inputs)
+        rows = self.rows if side == "a" else self.columns
+        dims = (self.batch, rows, self.reduction)
+        return tuple(
+            Coordinate(bound.offset, bound.extent, *(layout(own, first + k) for own in dims))
+            for k, bound in enumerate(self.bounds)
+            if bound.side == side
+        )
+
     def memory(self, operand: str | int) -> Operand:
         """An operand."""
         if isinstance(operand, str):
@@ -205,9 +251,13 @@ class Gemm:
         memory = self.memory(operand)
         batch, first, second = self.layouts(operand)
         along, across = (second, first) if inner else (first, second)
+        along_k = inner == (operand == "a")
+        bounds = self.coordinates(operand) if operand in ("a", "b") else ()
+        resting = [bound.reduction if along_k else bound.rows for bound in bounds]
         width = limit // memory.bytes
         while width > 1 and not (
             along.holds_runs(width)
+            and all(coordinate.rests_in_runs(width) for coordinate in resting)
             and across.aligned(width)
             and batch.aligned(width)
             and memory.offset % width == 0
@@ -228,14 +278,17 @@ class Gemm:
 def as_gemm(problem: Problem) -> Gemm:
     """The problem with dims sorted by role and ordered for wide accesses."""
     dims = problem.dims
-    if problem.finish is not None:
+    others = [*(() if problem.finish is None else problem.finish.steps)]
+    others += [bound.steps for bound in problem.bounds]
+    if others:
         dims = tuple(
-            FinishedDim(
-                d.extent, d.a, d.b, d.c, d.reduction, tuple(s[k] for s in problem.finish.steps)
-            )
+            FullDim(d.extent, d.a, d.b, d.c, d.reduction, tuple(steps[k] for steps in others))
             for k, d in enumerate(dims)
         )
     swapped = _columns_are_in_a(dims)
+    bounds = problem.bounds
+    if swapped:
+        bounds = tuple(replace(bound, side="ba"["ab".index(bound.side)]) for bound in bounds)
     found = classify(swap_inputs(dims) if swapped else dims)
     a, b = (problem.b, problem.a) if swapped else (problem.a, problem.b)
     rows, columns, batch = (
@@ -245,7 +298,7 @@ def as_gemm(problem: Problem) -> Gemm:
     candidates = [
         Gemm(
             batch, rows, columns, reduction, a, b, problem.c,
-            problem.accumulator, problem.accumulate, swapped, problem.finish,
+            problem.accumulator, problem.accumulate, swapped, problem.finish, bounds,
         )
         for reduction in _orders(found.reduction)
     ]  # fmt: skip

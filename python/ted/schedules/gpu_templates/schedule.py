@@ -11,7 +11,7 @@ from ted.schedules.gpu_templates.kernels import Memory
 from ted.schedules.gpu_templates.numbers import Number
 from ted.schedules.gpu_templates.problem import ELEMENT_BYTES, Gemm, Layout
 from ted.schedules.gpu_templates.results import Place, Target
-from ted.schedules.gpu_templates.tiles import Source
+from ted.schedules.gpu_templates.tiles import Limit, Source
 
 # Rows of tiles that run one after the other along n, so that their operands stay in the L2 cache.
 RASTER_GROUP = 8
@@ -129,16 +129,24 @@ def _raster(number: Number, tiles_m: int, tiles_n: int) -> tuple[Number, Number]
 
 def sources(plan: Plan, share: Share, a: Memory, b: Memory) -> tuple[Source, Source]:
     """A and B of the block's batch."""
+    return _source(plan, share, "a", a), _source(plan, share, "b", b)
+
+
+def _source(plan: Plan, share: Share, side: str, memory: Memory) -> Source:
     gemm = plan.gemm
     overshoots = plan.splits * plan.steps_per_split > plan.steps
-    a_batch, a_rows, a_reduction = gemm.layouts("a")
-    b_batch, b_reduction, b_columns = gemm.layouts("b")
-    base_a = numbers.add(gemm.a.offset, numbers.offset(share.batch, a_batch))
-    base_b = numbers.add(gemm.b.offset, numbers.offset(share.batch, b_batch))
-    return (
-        Source(a, base_a, a_rows, a_reduction, gemm.m, gemm.k, overshoots),
-        Source(b, base_b, b_columns, b_reduction, gemm.n, gemm.k, overshoots),
-    )
+    batch, outer, inner = gemm.layouts(side)
+    rows, reduction = (outer, inner) if side == "a" else (inner, outer)
+    base = numbers.add(gemm.memory(side).offset, numbers.offset(share.batch, batch))
+    limits = tuple(
+        Limit(
+            numbers.add(found.offset, numbers.offset(share.batch, found.batch)),
+            found.rows, found.reduction, found.extent,
+        )
+        for found in gemm.coordinates(side)
+    )  # fmt: skip
+    count = gemm.m if side == "a" else gemm.n
+    return Source(memory, base, rows, reduction, count, gemm.k, overshoots, limits)
 
 
 def target(plan: Plan, share: Share, memories: Sequence[Memory], *, partial: bool) -> Target:

@@ -76,8 +76,12 @@ def shared_bytes(plan: Plan) -> int:
 
 
 def registers(plan: Plan) -> int:
-    """Registers per thread: two blocks of 256 threads share a multiprocessor."""
-    return 128
+    """Registers per thread: two blocks of 256 threads share a multiprocessor, three smaller ones.
+
+    Single elements with bounds need more, of which smaller blocks have enough.
+    """
+    single = plan.gemm.bounds and any(plan.gemm.best_width(side)[0] == 1 for side in "ab")
+    return 168 if single and plan.tiling.threads <= 128 else 128
 
 
 def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int) -> None:

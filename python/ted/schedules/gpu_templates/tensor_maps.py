@@ -62,7 +62,7 @@ def boxes(gemm: Gemm, side: str, name: str, rows: int, depth: int) -> Boxes | No
     memory: Operand = getattr(gemm, side)
     batch, first, second = gemm.layouts(side)
     outer, reduction = (first, second) if side == "a" else (second, first)
-    if len(outer.groups) != 1 or len(reduction.groups) != 1:
+    if len(outer.groups) != 1 or len(reduction.groups) != 1 or gemm.coordinates(side):
         return None
     along_k = reduction.contiguous
     fast, slow = (reduction, outer) if along_k else (outer, reduction)

@@ -3,7 +3,8 @@
 Before: the tile A[m0 .. m0+rows, k0 .. k0+depth] of an operand anywhere in memory. After: the same
 tile in shared memory, dense but for a padding, with zeros where k is past its end. Rows past the
 end repeat the last ones: what they add to is never stored. So every access is in bounds without a
-branch.
+branch. Where an operand has bounds (a padding that is not in memory), a run that is out of them is
+zero as well, and what is accessed for it is the first run.
 """
 
 from __future__ import annotations
@@ -15,6 +16,19 @@ from ted.schedules.gpu_templates import numbers
 from ted.schedules.gpu_templates.kernels import Memory, masked, slice_of
 from ted.schedules.gpu_templates.numbers import Condition, Number, offset
 from ted.schedules.gpu_templates.problem import Layout
+
+
+@dataclass(frozen=True)
+class Limit:
+    """A coordinate of the runs of one batch: `base` plus a part of the row and a part of k.
+
+    Runs whose coordinate is not in [0, extent) are zero.
+    """
+
+    base: Number
+    rows: Layout
+    reduction: Layout
+    extent: int
 
 
 @dataclass(frozen=True)
@@ -31,6 +45,7 @@ class Source:
     row_count: int
     depth_count: int
     overshoots: bool = False
+    limits: tuple[Limit, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,33 +93,48 @@ class Fetch:
         self.places = shape.places(thread)
         bound = source.row_count - (1 if shape.along_k else shape.width)
         ragged = source.row_count % shape.rows != 0
-        cache: dict[object, Number] = {}
+        cache: dict[object, list[Number]] = {}
         self.row_positions: list[Number] = []
+        self.row_coordinates: list[list[Number]] = []
         for row, _ in self.places:
             if row not in cache:
                 number = numbers.add(first_row, row)
                 number = numbers.minimum(number, bound) if ragged else number
-                cache[row] = numbers.add(source.base, offset(number, source.rows))
-            self.row_positions.append(cache[row])
+                cache[row] = [
+                    numbers.add(moving.base, offset(number, moving.rows))
+                    for moving in (source, *source.limits)
+                ]
+            position, *coordinates = cache[row]
+            self.row_positions.append(position)
+            self.row_coordinates.append(coordinates)
 
     def positions(self, first_k: Number) -> list[tuple[Number, Condition]]:
-        """Where each run of the tile at `first_k` lies, and whether it is before the end of k."""
-        found: dict[object, tuple[Number, Condition]] = {}
+        """Where each run of the tile at `first_k` lies, and whether it is there at all."""
+        found: dict[object, tuple[list[Number], Condition]] = {}
         result = []
-        for (_, k), row_position in zip(self.places, self.row_positions, strict=True):
+        rows = zip(self.places, self.row_positions, self.row_coordinates, strict=True)
+        for (_, k), row_position, row_coordinates in rows:
             if k not in found:
                 found[k] = self._along_k(numbers.add(first_k, k))
-            position, inside = found[k]
-            result.append((numbers.add(row_position, position), inside))
+            (position, *coordinates), inside = found[k]
+            position = numbers.add(row_position, position)
+            if self.source.limits:
+                sums = map(numbers.add, row_coordinates, coordinates)
+                for limit, coordinate in zip(self.source.limits, sums, strict=True):
+                    inside = numbers.both(inside, numbers.less(coordinate, limit.extent))
+                position = numbers.choose_number(inside, position, 0)
+            result.append((position, inside))
         return result
 
-    def _along_k(self, k: Number) -> tuple[Number, Condition]:
+    def _along_k(self, k: Number) -> tuple[list[Number], Condition]:
+        """What k adds to the position and to each coordinate, and whether it is before its end."""
         source, shape = self.source, self.shape
-        if source.depth_count % shape.depth == 0 and not source.overshoots:
-            return offset(k, source.reduction), True
-        bound = source.depth_count - (shape.width if shape.along_k else 1)
-        inside = numbers.less(k, source.depth_count)
-        return offset(numbers.minimum(k, bound), source.reduction), inside
+        inside: Condition = True
+        if source.depth_count % shape.depth != 0 or source.overshoots:
+            bound = source.depth_count - (shape.width if shape.along_k else 1)
+            inside = numbers.less(k, source.depth_count)
+            k = numbers.minimum(k, bound)
+        return [offset(k, moving.reduction) for moving in (source, *source.limits)], inside
 
     def load(self, first_k: Number) -> list[ir.Value]:
         """The runs of the tile at `first_k` in registers."""
