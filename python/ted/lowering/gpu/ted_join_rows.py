@@ -50,11 +50,11 @@ def _join_block(block: ir.Block, names: dict[ir.Value, ir.Value]) -> None:
     waiting = [o.operation for o in block.operations if row_loop(o.operation) is not None]
     while waiting:
         first, *waiting = waiting
-        for second in waiting:
+        for k, second in enumerate(waiting):
             joined = _joined(first, second, names)
             if joined is not None:
-                waiting[waiting.index(second)] = joined
-                waiting = [joined, *(o for o in waiting if o != joined)]
+                # Not by looking for the second one, which is gone.
+                waiting = [joined, *waiting[:k], *waiting[k + 1 :]]
                 break
 
 
