@@ -136,20 +136,43 @@ func.func @kept_apart(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %z: memref<8x8xf
   return
 }
 
-// Even and odd elements are different ones, whose writes need no order.
-// CHECK-LABEL: func.func @even_and_odd
+// Halves are different elements, whose writes need no order.
+// CHECK-LABEL: func.func @halves
 // CHECK: linalg.generic {{.*}} ins(%arg0 : {{.*}}) outs(%{{.*}}, %{{.*}} :
 // CHECK-NOT: linalg.generic
-func.func @even_and_odd(%x: memref<8xf32>, %y: memref<16xf32>) {
-  %even = memref.subview %y[0] [8] [2] : memref<16xf32> to memref<8xf32, strided<[2]>>
-  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]}
-    ins(%x : memref<8xf32>) outs(%even : memref<8xf32, strided<[2]>>) {
+func.func @halves(%x: memref<4x8xf32>, %y: memref<4x16xf32>) {
+  %left = memref.subview %y[0, 0] [4, 8] [1, 1]
+    : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1]>>
+  linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+    ins(%x : memref<4x8xf32>) outs(%left : memref<4x8xf32, strided<[16, 1]>>) {
   ^bb0(%a: f32, %o: f32):
     linalg.yield %a : f32
   }
-  %odd = memref.subview %y[1] [8] [2] : memref<16xf32> to memref<8xf32, strided<[2], offset: 1>>
+  %right = memref.subview %y[0, 8] [4, 8] [1, 1]
+    : memref<4x16xf32> to memref<4x8xf32, strided<[16, 1], offset: 8>>
+  linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+    ins(%x : memref<4x8xf32>) outs(%right : memref<4x8xf32, strided<[16, 1], offset: 8>>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = arith.negf %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}
+
+// Parts that overlap.
+// CHECK-LABEL: func.func @neighbours
+// CHECK: linalg.generic
+// CHECK: linalg.generic
+func.func @neighbours(%x: memref<8xf32>, %y: memref<9xf32>) {
+  %low = memref.subview %y[0] [8] [1] : memref<9xf32> to memref<8xf32, strided<[1]>>
   linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]}
-    ins(%x : memref<8xf32>) outs(%odd : memref<8xf32, strided<[2], offset: 1>>) {
+    ins(%x : memref<8xf32>) outs(%low : memref<8xf32, strided<[1]>>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  %high = memref.subview %y[1] [8] [1] : memref<9xf32> to memref<8xf32, strided<[1], offset: 1>>
+  linalg.generic {indexing_maps = [#i, #i], iterator_types = ["parallel"]}
+    ins(%x : memref<8xf32>) outs(%high : memref<8xf32, strided<[1], offset: 1>>) {
   ^bb0(%a: f32, %o: f32):
     %u = arith.negf %a : f32
     linalg.yield %u : f32

@@ -17,21 +17,22 @@ from ted.schedules.walking import operations
 
 def collapsed(work: Work) -> Work:
     """The work with as few dims as possible; views are made at the insertion point."""
-    for dim in reversed(range(len(work.extents) - 1)):
-        if _may_merge(work, dim):
-            work = _merged(work, dim)
+    for dim in reversed(_merging(work)):
+        work = _merged(work, dim)
     return work
 
 
 def collapsed_extents(work: Work) -> tuple[int, ...]:
     """The extents of the collapsed work; nothing is made."""
-    found = list(work.extents[:1])
-    for dim, extent in enumerate(work.extents[1:]):
-        if _may_merge(work, dim):
-            found[-1] *= extent
-        else:
-            found.append(extent)
+    found = list(work.extents)
+    for dim in reversed(_merging(work)):
+        found[dim] *= found.pop(dim + 1)
     return tuple(found)
+
+
+def _merging(work: Work) -> list[int]:
+    """The dims that go with the next one; none of them depends on whether others do."""
+    return [dim for dim in range(len(work.extents) - 1) if _may_merge(work, dim)]
 
 
 def _may_merge(work: Work, dim: int) -> bool:

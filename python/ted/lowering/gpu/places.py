@@ -8,6 +8,7 @@ and of (2048) points have the same numbers for the same elements.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ted.lowering.gpu.accesses import FAR, start_of, steps_along
 from ted.lowering.gpu.bodies import Operand
@@ -26,30 +27,49 @@ class Place:
     terms: tuple[tuple[ir.Value, int], ...]
     sides: Sides
 
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return prod(extent for extent, _ in self.sides)
+
     def keeps_apart(self, other: Place) -> bool:
-        """Whether two different points never meet one element, one here and the other there.
+        """Whether two different points of one box never meet an element, each at its place.
 
         The memory of both may be the same, even where it has two names.
         """
-        if (self.terms, self.sides) != (other.terms, other.sides):
+        if (self.terms, self.sides) != (other.terms, other.sides) or not _is_spread(self.sides):
             return False
-        sides = sorted(((abs(step), extent) for extent, step in self.sides), reverse=True)
-        reach = 0  # of the sides behind, which must not get to the next element of one before
-        for step, extent in reversed(sides):
-            if step <= reach:
-                return False
-            reach += step * (extent - 1)
-        distance = self.start - other.start
-        return distance == 0 or not _is_reached(distance, sides)
+        return self.start == other.start or self.is_beside(other)
+
+    def is_beside(self, other: Place) -> bool:
+        """Whether the elements of both, if in one memory, are surely other ones."""
+        steps = [step for _, step in self.sides]
+        if self.terms != other.terms or steps != [step for _, step in other.sides]:
+            return False
+        pairs = zip(self.sides, other.sides, strict=True)
+        both = [(mine, others, step) for (mine, step), (others, _) in pairs]
+        spread = _is_spread(tuple((max(mine, others), step) for mine, others, step in both))
+        both.sort(key=lambda side: -abs(side[2]))
+        return spread and not _is_reached(other.start - self.start, both)
 
 
-def _is_reached(distance: int, sides: list[tuple[int, int]]) -> bool:
-    """Whether some steps along the sides, forward or back, are the distance."""
+def _is_spread(sides: Sides) -> bool:
+    """Whether no two points meet one element: a step goes further than all smaller ones reach."""
+    reach = 0
+    for step, extent in sorted((abs(step), extent) for extent, step in sides):
+        if step <= reach:
+            return False
+        reach += step * (extent - 1)
+    return True
+
+
+def _is_reached(distance: int, sides: list[tuple[int, int, int]]) -> bool:
+    """Whether steps forward, below the first extents, and back, below the second, get there."""
     if not sides:
         return distance == 0
-    (step, extent), *rest = sides
+    (forward, back, step), *rest = sides
     near = {distance // step, -(-distance // step)}
-    return any(abs(k) < extent and _is_reached(distance - k * step, rest) for k in near)
+    return any(-back < k < forward and _is_reached(distance - k * step, rest) for k in near)
 
 
 def place_of(operand: Operand, extents: tuple[int, ...]) -> Place | None:

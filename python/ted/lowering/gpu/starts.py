@@ -1,15 +1,17 @@
-"""Fills that only start a total: they become constants of the kernel that sums.
+"""Fills that no kernel is needed for: of totals, and of what is overwritten as a whole.
 
-Before: `linalg.fill ins(%zero) outs(%m)`, then a reduction into `%m`
-After: the reduction alone, starting from `%zero`
+Before: `linalg.fill ins(%zero) outs(%m)`, and a reduction into `%m`, or maps into parts of it
+After: the reduction alone, starting from `%zero`; the maps alone, if every element is in a part
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
-from ted.lowering.gpu.bodies import work_of
+from ted.lowering.gpu.bodies import Work, work_of
+from ted.lowering.gpu.places import Place, place_of
 from ted.mlir import ir
 from ted.schedules.memory_roots import VIEWS, root, touched
 
@@ -35,8 +37,9 @@ def known_starts(operations: Sequence[ir.Operation]) -> Starts:
     for k, op in enumerate(operations):
         if op.name != "linalg.fill" or isinstance(op.operands[0].type, ir.MemRefType):
             continue
-        user = _next_user(op, operations[k + 1 :])
-        if user is not None and _takes(user, op, found):
+        later = operations[k + 1 :]
+        user = _next_user(op, later)
+        if (user is not None and _takes(user, op, found)) or _is_overwritten(op, later):
             found.folded.add(op)
     return found
 
@@ -50,6 +53,40 @@ def _next_user(fill: ir.Operation, later: Sequence[ir.Operation]) -> ir.Operatio
         if memory in reads | writes:
             return op
     return None
+
+
+def _is_overwritten(fill: ir.Operation, later: Sequence[ir.Operation]) -> bool:
+    """Whether maps write every element of the memory, each its own, before anything reads one."""
+    target = fill.operands[1]
+    left, parts = prod(ir.MemRefType(target.type).shape), list[Place]()
+    for op in later if root(target) == target else ():
+        if op.name in VIEWS or target not in set.union(*touched(op)):
+            continue
+        work = work_of(op) if structured(op) else None
+        if work is None or work.reductions or _reads(op, work, target):
+            return False
+        for operand in (o for o in work.outputs if root(o.value) == target):
+            place = place_of(operand, work.extents)
+            if place is None or not place.keeps_apart(place):
+                return False
+            if not all(place.is_beside(part) for part in parts):
+                return False
+            parts.append(place)
+            left -= place.size
+        if left == 0:
+            return True
+    return False
+
+
+def _reads(op: ir.Operation, work: Work, memory: ir.Value) -> bool:
+    """Whether a map reads some memory, as an input, where it writes, or at data."""
+    if any(o.amap is not None and root(o.value) == memory for o in work.inputs):
+        return True
+    if work.body is None:
+        return False
+    olds = list(work.body.arguments)[len(work.inputs) :]
+    asked = [o for o, old in zip(work.outputs, olds, strict=True) if list(old.uses)]
+    return _used_inside(op, memory) or any(root(o.value) == memory for o in asked)
 
 
 def _takes(user: ir.Operation, fill: ir.Operation, found: Starts) -> bool:

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Set
 from dataclasses import dataclass
+from math import prod
 
 from ted.lowering.gpu.bodies import work_of
 from ted.lowering.gpu.collapsing import collapsed_extents
 from ted.lowering.gpu.contractions import claimed_readers
-from ted.lowering.gpu.shared_points import Points, merge, points_of
+from ted.lowering.gpu.shared_points import Access, Points, merge, points_of
 from ted.lowering.gpu.ted_settle_donations import donated_pairs
 from ted.lowering.gpu.transposes import turn_of
 from ted.mlir import ir
@@ -29,6 +30,7 @@ MOST_OPERANDS = 16  # distinct ones, each a pointer and a vector of elements in 
 MOST_OPERATIONS = 400  # of a body
 MOST_SUMS = 4  # results of sums
 MOST_TILES = 4  # operands of a map that are read across its rows, through shared memory
+FEW_POINTS = 1 << 10
 _REPORTS = "reports"  # of bad indices, as memory: which of two comes first is seen
 # Moved along with an operation that needs them.
 _MOVABLE = (*VIEWS, "memref.alloc")
@@ -65,6 +67,13 @@ class _Entry:
     writes: Set[object]
     points: Points | None = None
     inner_reads: Set[object] = frozenset()  # by loads in the body
+
+    @property
+    def is_light(self) -> bool:
+        """Whether it moves little memory, or only starts or ends what is there anyway."""
+        if self.points is None:
+            return self.op.name in ("linalg.fill", "memref.copy")
+        return prod(self.points.work.extents) <= FEW_POINTS
 
     @property
     def box(self) -> Points:
@@ -183,8 +192,8 @@ class _Block:
         )
 
     def _is_work_between(self, first: int, last: int) -> bool:
-        names = [e.op.name for k, e in self.entries.items() if first < k < last]
-        return any(name not in ("linalg.fill", "memref.copy") for name in names)
+        """Whether anything of some size may begin or end between two numbers."""
+        return not all(e.is_light for k, e in self.entries.items() if first < k < last)
 
     # ---- merging ---------------------------------------------------------------------------------
 
@@ -226,7 +235,13 @@ def _points(op: ir.Operation) -> Points | None:
     if work.reductions and (not work.outer or work.reductions[0] != 0):
         return None
     found = points_of(work)
-    return None if _touched_inside(found.body)[1] else found
+    return None if _touched_inside(found.body)[1] or any(map(_jumps, found.outputs)) else found
+
+
+def _jumps(access: Access) -> bool:
+    """Whether neighbouring points do not write side by side: other parts go in between."""
+    sides = access.place.sides if access.place else ()
+    return any(abs(step) > 1 for _, step in sides[-1:])
 
 
 def _touched_inside(body: ir.Block) -> tuple[set[ir.Value], set[ir.Value]]:
