@@ -112,6 +112,9 @@ PASSES: dict[str, Row] = {
         "ted.lowering.gpu", "find contractions on tensors and claim them for their kernels"
     ),
     "ted-order-loops": Row("ted.lowering.gpu", "run the loops of maps in the order of the result"),
+    "ted-mask-boxes": Row(
+        "ted.lowering.gpu", "turn equations over parts of boxes into boxes with masks"
+    ),
     "ted-join-rows": Row("ted.lowering.gpu", "put loops over the same rows into one"),
     "ted-delay-column-sums": Row(
         "ted.lowering.gpu", "move sums over rows behind the loops over these rows"

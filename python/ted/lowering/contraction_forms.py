@@ -72,7 +72,7 @@ def _domain_to_guards(piece: Piece) -> Piece | None:
     """Constraints of the domain as guards: where an operand is 0, a sum gains nothing."""
     reads = list(piece.reads)
     for constraint in piece.domain:
-        k = _about(constraint, piece)
+        k = factor_about(constraint, piece)
         if k is None:
             return None
         read = reads[k]
@@ -81,7 +81,8 @@ def _domain_to_guards(piece: Piece) -> Piece | None:
     return replace(piece, domain=(), reads=tuple(reads))
 
 
-def _about(constraint: Constraint, piece: Piece) -> int | None:
+def factor_about(constraint: Constraint, piece: Piece) -> int | None:
+    """The factor of which zeros around it can stand for a constraint; None for neither."""
     for k, read in enumerate(piece.reads):
         if read is not None and subscript_windows(read, (constraint,), piece.extents) is not None:
             return k

@@ -16,7 +16,13 @@ _DESTINATIONS, _CLEAN = _SHARED["scheduled"].steps[:2]
 
 GPU_STAGES: tuple[Stage, ...] = (
     _SHARED["ted"],
-    _SHARED["linalg"],
+    Stage(
+        "linalg",
+        (
+            Step("ted-mask-boxes", "on equations, whose domains are known; loops would be serial"),
+            *_SHARED["linalg"].steps,
+        ),
+    ),
     Stage(
         "scheduled",
         (
