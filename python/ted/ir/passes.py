@@ -120,6 +120,9 @@ PASSES: dict[str, Row] = {
         "ted.lowering.gpu", "move sums over rows behind the loops over these rows"
     ),
     "ted-merge-points": Row("ted.lowering.gpu", "compute over the same points in one operation"),
+    "ted-forward-copies": Row(
+        "ted.lowering.gpu", "let contractions read what their padded or reversed factors copy"
+    ),
     "ted-settle-donations": Row(
         "ted.lowering.gpu",
         "let results that may be in an input's memory not overwrite what is read",

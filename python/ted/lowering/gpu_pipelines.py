@@ -6,6 +6,7 @@ LLVM dialect. `ted.codegen.host_program` reads the first, `ted.codegen.nvptx` tr
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ted.errors import PassFailed
@@ -48,6 +49,7 @@ GPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "gpu",
         (
+            Step("ted-forward-copies", "before any copy is merged with other work"),
             Step("ted-merge-points", "on memrefs: the transform dialect fuses single results only"),
             Step("ted-settle-donations", "on whole operations, whose reads and writes are known"),
             Step("ted-record-index-errors", "before kernels: the flag becomes their parameter"),
@@ -82,7 +84,7 @@ GPU_STAGES: tuple[Stage, ...] = (
 )
 
 
-_MAPPING = "ted-map-to-gpu"
+_FORWARDING, _MAPPING = "ted-forward-copies", "ted-map-to-gpu"
 
 
 def gpu_stages(
@@ -94,19 +96,18 @@ def gpu_stages(
     may round their factors.
     """
     options = [f"chip={chip}"] if chip else []
-    options += [] if deterministic else ["deterministic=false"]
     options += ["tf32=true"] if tf32 else []
-    if not options:
-        return GPU_STAGES
-    passes = f"{_MAPPING}{{{' '.join(options)}}}"
+    of_mapping = [*options, *([] if deterministic else ["deterministic=false"])]
+    given = {_FORWARDING: options, _MAPPING: of_mapping}
     return tuple(
-        replace(stage, steps=tuple(_with_options(step, passes) for step in stage.steps))
+        replace(stage, steps=tuple(_with_options(step, given) for step in stage.steps))
         for stage in GPU_STAGES
     )
 
 
-def _with_options(step: Step, passes: str) -> Step:
-    return replace(step, passes=passes) if step.passes == _MAPPING else step
+def _with_options(step: Step, given: Mapping[str, Sequence[str]]) -> Step:
+    options = given.get(step.passes, ())
+    return replace(step, passes=f"{step.passes}{{{' '.join(options)}}}") if options else step
 
 
 def gpu_pipeline_text(

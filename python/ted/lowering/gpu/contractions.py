@@ -14,8 +14,10 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from ted.errors import CompileError
 from ted.lowering.gpu.finishes import Finishing, finishing_of
 from ted.lowering.gpu.lines import Line, line_of
+from ted.lowering.gpu.padded_views import bounds_of, is_padded, shift_of
 from ted.lowering.gpu.tensor_map_values import tensor_map_value
 from ted.lowering.gpu.wide_products import contraction_of
 from ted.mlir import gpu, ir, memref
@@ -48,14 +50,38 @@ class Contractions:
 
         `start`: what the result holds before, if that is known and was not written.
         """
-        found = self._read(op, start)
+        found, launched = self._read(op, start), False
+        if found is not None:
+            contraction, dims, operands, lines = found
+            problem = Problem(
+                dims, *operands, accumulator=str(contraction.element), accumulate=start is None,
+                bounds=bounds_of(contraction),
+            )  # fmt: skip
+            launched = self._launch(problem, dict(zip("abc", lines, strict=True)))
+        if not launched and any(map(is_padded, op.operands)):
+            raise CompileError(f"gpu: only templates read a padding that is no memory, got {op}")
+        return launched
+
+    def planned(self, op: ir.Operation) -> Plan | str:
+        """The kernel that a claimed contraction will have, but for its finish; or why none."""
+        found = self._read(op, None)
         if found is None:
-            return False
-        contraction, dims, operands, lines = found
-        problem = Problem(
-            dims, *operands, accumulator=str(contraction.element), accumulate=start is None
+            return "not a contraction of strided memory"
+        contraction, dims, operands, _ = found
+        bounds = bounds_of(contraction)
+        return self._plan(
+            Problem(dims, *operands, accumulator=str(contraction.element), bounds=bounds)
         )
-        return self._launch(problem, dict(zip("abc", lines, strict=True)))
+
+    def _plan(self, problem: Problem) -> Plan | str:
+        if prod(d.extent for d in problem.dims) < LEAST_PRODUCTS:
+            return "few products"
+        return plan(problem, self.chip, tf32=self.tf32, tensor_maps=True)
+
+    def claims(self, op: ir.Operation) -> bool:
+        """Whether a contraction is left to a template, as far as its size says."""
+        found = contraction_of(op) if MARK in op.attributes else None
+        return found is not None and prod(found.extents) >= LEAST_PRODUCTS
 
     def launch_finished(
         self, op: ir.Operation, start: ir.Value | None, later: Sequence[ir.Operation]
@@ -72,6 +98,7 @@ class Contractions:
         problem = Problem(
             finishing.dims, operands[0], operands[1], finishing.operands[0],
             accumulator=str(contraction.element), finish=finishing.finish,
+            bounds=bounds_of(contraction),
         )  # fmt: skip
         memory = dict(zip("ab", lines, strict=False)) | {"c": finishing.lines[0]}
         memory |= {f"input {k}": line for k, line in enumerate(finishing.lines[1:])}
@@ -92,8 +119,10 @@ class Contractions:
         if len(lines) != len(found.values):
             return None
         operands = [
-            Operand(str(line.element), line.size, line.offset + offset, line.alignment)
-            for line, offset in zip(lines, strided[1], strict=True)
+            Operand(
+                str(line.element), line.size, line.offset + offset + shift_of(value), line.alignment
+            )
+            for line, offset, value in zip(lines, strided[1], found.values, strict=True)
         ]
         return found, strided[0], operands, lines
 
@@ -106,10 +135,7 @@ class Contractions:
 
     def _launches(self, problem: Problem) -> list[Launch] | None:
         if problem not in self.made:
-            products = prod(d.extent for d in problem.dims)
-            chosen = "few products"
-            if products >= LEAST_PRODUCTS:
-                chosen = plan(problem, self.chip, tf32=self.tf32, tensor_maps=True)
+            chosen = self._plan(problem)
             if isinstance(chosen, str):
                 self.made[problem] = None
             else:

@@ -1,0 +1,123 @@
+"""Convolutions with padding and their gradients on the emulated GPU, against the CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import ted
+import ted.testing
+
+KINDS = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float64": np.float64}
+# Relative to the largest result: sums of some hundred products, and one rounding.
+TOLERANCES = {"float32": 1e-5, "bfloat16": 2e-2, "float64": 1e-13}
+
+
+@dataclass(frozen=True)
+class Case:
+    """A convolution: extents of the input and of the weight, and what else it is given."""
+
+    convolve: Callable[..., ted.Tensor]
+    image: tuple[int, ...]
+    weight: tuple[int, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def program(self, what: str, dtype: str) -> tuple[list[ted.Tensor], list[ted.Tensor]]:
+        """Inputs and results of the layer 'y', or of one of its gradients 'dx' and 'dw'."""
+        x, w = ted.placeholder(self.image, dtype, "x"), ted.placeholder(self.weight, dtype, "w")
+        if what == "y":
+            b = ted.placeholder(self.weight[-1:], dtype, "b")
+            return [x, w, b], [ted.relu(self.convolve(x, w, b, **self.options))]
+        y = self.convolve(x, w, **self.options)
+        head = ted.placeholder(y.shape, dtype, "head")
+        return [x, w, head], list(ted.differentiate(y, [x if what == "dx" else w], head))
+
+
+def compare(case: Case, what: str, dtype: str, chip: str) -> list[str]:
+    """Run on both, compare, and return the names of the kernels."""
+    inputs, outputs = case.program(what, dtype)
+    generator = np.random.default_rng(0)
+    values = [generator.standard_normal(p.shape).astype(KINDS[dtype]) for p in inputs]
+    expected = np.asarray(ted.compile(inputs, outputs)(*values)[0], np.float64)
+    with ted.testing.emulated_gpu(chip):
+        function = ted.compile(inputs, outputs, target=f"cuda:{chip}")
+        (result,) = function(*map(ted.cuda.asarray, values))
+        actual = result.numpy().astype(np.float64)
+    worst = np.abs(actual - expected).max() / np.abs(expected).max()
+    assert worst < TOLERANCES[dtype]
+    return [kernel.name for kernel in function.manifest.kernels]
+
+
+IMAGES = ((2, 9, 11, 16), (3, 3, 16, 24))
+CASES = {
+    "3 x 3": Case(ted.nn.conv2d, *IMAGES, {"padding": 1}),
+    "wide": Case(ted.nn.conv2d, (2, 8, 7, 16), (5, 3, 16, 24), {"padding": (4, 1)}),
+    "one side": Case(ted.nn.conv2d, *IMAGES, {"padding": ((0, 2), (1, 0))}),
+    "dilated": Case(ted.nn.conv2d, *IMAGES, {"padding": 2, "dilation": 2}),
+    "1d": Case(ted.nn.conv1d, (4, 41, 16), (3, 16, 24), {"padding": 1}),
+    "3d": Case(ted.nn.conv3d, (1, 5, 4, 6, 16), (3, 3, 3, 16, 16), {"padding": 1}),
+}  # fmt: skip
+STRIDED = {
+    "stride 2": Case(ted.nn.conv2d, (2, 16, 16, 16), (3, 3, 16, 32), {"padding": 1, "stride": 2}),
+    "odd": Case(ted.nn.conv2d, (3, 15, 17, 16), (3, 3, 16, 32), {"padding": 1, "stride": 2}),
+    "dilated": Case(
+        ted.nn.conv2d, (3, 15, 17, 16), (3, 3, 16, 32),
+        {"padding": 2, "stride": 2, "dilation": 2},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", CASES)
+def test_each_of_the_three_is_one_kernel(name: str, dtype: str) -> None:
+    for what in ("y", "dx", "dw"):
+        kernels = compare(CASES[name], what, dtype, "sm_80")
+        assert kernels in (["contraction_0"], ["contraction_0", "contraction_0_sum"]), what
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_groups(dtype: str) -> None:
+    images = (2, 9, 11, 32), (3, 3, 16, 32)
+    grouped = Case(ted.nn.conv2d, *images, {"padding": 1, "groups": 2})
+    counts = [len(compare(grouped, what, dtype, "sm_80")) for what in ("y", "dx", "dw")]
+    assert counts[0] <= 2  # a bias and an activation are not seen through the groups
+    assert max(counts[1:]) == 1 + (dtype == "bfloat16")
+
+
+def test_copies_stay_where_elements_pass_through_registers_one_by_one() -> None:
+    few = Case(ted.nn.conv2d, (2, 16, 17, 3), (3, 3, 3, 16), {"padding": 1})
+    assert compare(few, "y", "float32", "sm_80") == ["contraction_0"]
+    assert compare(few, "y", "bfloat16", "sm_80")[-1] == "contraction_0"
+    assert len(compare(few, "y", "bfloat16", "sm_80")) > 1
+
+
+def test_channels_first() -> None:
+    first = Case(ted.nn.conv2d, (2, 16, 9, 11), (24, 16, 3, 3), {"padding": 1, "layout": "NCHW"})
+    for what in ("dx", "dw"):
+        kernels = compare(first, what, "float32", "sm_80")
+        assert kernels[-1] == "contraction_0"
+        assert len(kernels) <= 2  # weights in reverse are no runs any more
+
+
+@pytest.mark.parametrize("what", ["y", "dx", "dw"])
+@pytest.mark.parametrize("name", ["3 x 3", "dilated", "3d"])
+def test_warpgroups(name: str, what: str) -> None:
+    compare(CASES[name], what, "bfloat16", "sm_90a")
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+@pytest.mark.parametrize("name", STRIDED)
+def test_strides(name: str, dtype: str) -> None:
+    for what in ("y", "dx", "dw"):
+        kernels = compare(STRIDED[name], what, dtype, "sm_80")
+        print(name, dtype, what, kernels)
+
+
+def test_doubles() -> None:
+    for what in ("y", "dx", "dw"):
+        assert compare(CASES["3 x 3"], what, "float64", "sm_80") == ["contraction_0"]
