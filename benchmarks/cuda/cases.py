@@ -34,23 +34,24 @@ class Case:
         return self.build(self.dtype, *sizes)
 
 
-def with_gradient(operator: Callable[..., Any], shapes: Callable[..., Any]) -> tuple[Any, Any]:
-    """Builders of an operator and of its VJP: (x, ..., head) -> (dx, ...)."""
+def with_gradient(operator: Callable[..., Any], shapes: Callable[..., Any]) -> tuple[Any, Any, Any]:
+    """Builders of an operator, of its VJP: (x, ..., head) -> (dx, ...), and of both at once."""
 
-    def inputs_of(dtype: str, sizes: Sequence[int]) -> list[ted.Tensor]:
-        return [ted.placeholder(s, dtype, name=f"x{k}") for k, s in enumerate(shapes(*sizes))]
-
-    def forward(dtype: str, *sizes: int) -> Program:
-        inputs = inputs_of(dtype, sizes)
-        return inputs, [operator(*inputs)]
-
-    def backward(dtype: str, *sizes: int) -> Program:
-        inputs = inputs_of(dtype, sizes)
+    def both(dtype: str, *sizes: int) -> Program:
+        inputs = [ted.placeholder(s, dtype, name=f"x{k}") for k, s in enumerate(shapes(*sizes))]
         result = operator(*inputs)
         head = ted.placeholder(result.shape, dtype, name="head")
-        return [*inputs, head], list(ted.differentiate(result, inputs, head))
+        return [*inputs, head], [result, *ted.differentiate(result, inputs, head)]
 
-    return forward, backward
+    def forward(dtype: str, *sizes: int) -> Program:
+        inputs, outputs = both(dtype, *sizes)
+        return inputs[:-1], outputs[:1]
+
+    def backward(dtype: str, *sizes: int) -> Program:
+        inputs, outputs = both(dtype, *sizes)
+        return inputs, outputs[1:]
+
+    return forward, backward, both
 
 
 def matmul(dtype: str, n: int, m: int, k: int) -> Program:
@@ -91,11 +92,11 @@ def convolution_operations(n: int, size: int, channels: int) -> int:
     return 2 * n * size**2 * channels**2 * 9
 
 
-chain, chain_vjp = with_gradient(
+chain, chain_vjp, chain_and_vjp = with_gradient(
     lambda a, b, c: ted.tanh(a) * b + ted.sigmoid(c) * a, lambda n, m: ((n, m),) * 3
 )
-softmax, softmax_vjp = with_gradient(ted.nn.softmax, lambda n, m: ((n, m),))
-layer_norm, layer_norm_vjp = with_gradient(ted.nn.layer_norm, lambda n, m: ((n, m), (m,), (m,)))
+softmax, softmax_vjp, _ = with_gradient(ted.nn.softmax, lambda n, m: ((n, m),))
+layer_norm, layer_norm_vjp, _ = with_gradient(ted.nn.layer_norm, lambda n, m: ((n, m), (m,), (m,)))
 ROWS = {"small": (64, 256), "large": (32768, 2048)}
 PICTURES = {"small": (2, 8, 32), "large": (32, 56, 256)}
 GEMM = {"small": (256, 256, 128), "operations": lambda n, m, k: 2 * prod((n, m, k))}
@@ -103,6 +104,7 @@ GEMM = {"small": (256, 256, 128), "operations": lambda n, m, k: 2 * prod((n, m, 
 CASES = (
     Case("chain", chain, **ROWS),
     Case("chain_vjp", chain_vjp, **ROWS),
+    Case("chain_and_vjp", chain_and_vjp, **ROWS),
     Case("softmax", softmax, **ROWS),
     Case("softmax_vjp", softmax_vjp, **ROWS),
     Case("layer_norm", layer_norm, **ROWS),

@@ -64,7 +64,7 @@ Baseline = tuple[Callable[[], Any], Callable[[Any], list[Any]]]
 
 def baseline(torch: Any, name: str, inputs: list[Any]) -> Baseline:
     """Torch's way to compute a case: the call, and its result as the list of ours."""
-    stem = name.removesuffix("_vjp")
+    stem = name.removesuffix("_vjp").removesuffix("_and")
     functional = torch.nn.functional
     operators = {
         "chain": lambda a, b, c: torch.tanh(a) * b + torch.sigmoid(c) * a,
@@ -76,7 +76,13 @@ def baseline(torch: Any, name: str, inputs: list[Any]) -> Baseline:
     if stem in operators:
         *primals, head = inputs
         leaves = [x.detach().requires_grad_() for x in primals]
-        return lambda: torch.autograd.grad(operators[stem](*leaves), leaves, head), list
+
+        def call() -> list[Any]:
+            result = operators[stem](*leaves)
+            gradients = torch.autograd.grad(result, leaves, head)
+            return [result.detach(), *gradients] if "_and_" in name else list(gradients)
+
+        return call, list
     if name.startswith("matmul"):
         return lambda: inputs[0] @ inputs[1], lambda found: [found]
     return convolution(torch, name, inputs)
