@@ -19,8 +19,8 @@ SCRIPTS = Path(__file__).resolve().parents[3] / "benchmarks" / "cuda"
 
 
 CASES = ("chain", "chain_vjp", "chain_and_vjp", "softmax", "softmax_vjp", "layer_norm",
-         "layer_norm_vjp", "matmul_f32", "matmul_f16", "matmul_bf16", "conv_f32", "conv_dx_f32", "conv_dw_f32",
-         "conv_bf16", "conv_dx_bf16", "conv_dw_bf16")  # fmt: skip
+         "layer_norm_vjp", "matmul_f32", "matmul_f16", "matmul_bf16", "conv_f32", "conv_dx_f32",
+         "conv_dw_f32", "conv_bf16", "conv_dx_bf16", "conv_dw_bf16")  # fmt: skip
 
 
 @pytest.mark.slow
