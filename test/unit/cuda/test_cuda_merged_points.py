@@ -14,6 +14,7 @@ import ted.testing
 from ted import nn
 from ted.codegen.manifest import Copy, Manifest
 from ted.codegen.nvptx import toolkit
+from ted.errors import ExecutionError
 from ted.testing.ptx.programs import run_manifest
 from unit.cuda.cuda_programs import Array, dtype_of, manifest_of
 
@@ -170,3 +171,32 @@ def test_temporaries_are_not_made_before_their_time() -> None:
     alone = manifest_of([x, w], [first])
     both = check([x, w], [first, second], 1e-4)
     assert both.arena_bytes < alone.arena_bytes + 64 * 64 * 4
+
+
+def looked_up(mode: str) -> tuple[Program, list[Array]]:
+    x, y = ted.placeholder((6, 8), name="x"), ted.placeholder((6, 8), name="y")
+    i = ted.placeholder((5,), "int64", name="i")
+    outputs = [ted.take(x, i, 0, mode=mode) * 2, ted.take(y, i, 0, mode=mode) + 1]
+    return ([x, y, i], outputs), [*arrays_for([x, y]), np.array([1, 5, 3, 0, 2])]
+
+
+def test_the_first_bad_index_of_a_program_is_reported() -> None:
+    (inputs, outputs), (x, y, index) = looked_up("check")
+    bad = np.where(index == 3, 7, index)
+    with pytest.raises(ExecutionError, match="tensor x") as on_cpu:
+        ted.compile(inputs, outputs)(x, y, bad)
+    f = ted.compile(inputs, outputs, target="cuda:sm_80")
+    with ted.testing.emulated_gpu():
+        found, _ = f(*map(ted.cuda.asarray, (x, y, bad)))
+        with pytest.raises(ExecutionError) as on_gpu:
+            found.numpy()
+    assert str(on_gpu.value) == str(on_cpu.value)
+
+
+def test_reads_at_unchecked_data_are_merged() -> None:
+    (inputs, outputs), (x, y, index) = looked_up("unchecked")
+    manifest = manifest_of(inputs, outputs)
+    assert len(manifest.steps) == 1
+    found = run_manifest(manifest, [x, y, index], order="random", seed=2)
+    np.testing.assert_allclose(found[0], x[index] * 2)
+    np.testing.assert_allclose(found[1], y[index] + 1)
