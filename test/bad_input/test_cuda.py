@@ -73,6 +73,11 @@ def test_an_unknown_chip(chip: str) -> None:
         ted.compile([X], X * 2.0, target=f"cuda:{chip}")
 
 
+def test_a_number_of_a_device_is_no_chip() -> None:
+    with pytest.raises(CompileError, match="got '0'; arrays say on which device a program runs"):
+        ted.compile([X], X * 2.0, target="cuda:0")
+
+
 def test_too_much_shared_memory(double) -> None:
     (kernel,) = double.manifest.kernels
     large = replace(kernel, dynamic_shared_bytes=200_000)

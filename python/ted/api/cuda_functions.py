@@ -66,7 +66,8 @@ def cuda_target(text: str) -> CudaTarget:
             f"(and {after} after it), got {text!r}"
         )
     if chip and chip not in TARGETS:
-        raise CompileError(f"compile: a chip is one of {', '.join(TARGETS)}, got {chip!r}")
+        way = "; arrays say on which device a program runs" if chip.isdigit() else ""
+        raise CompileError(f"compile: a chip is one of {', '.join(TARGETS)}, got {chip!r}{way}")
     chosen = chip or _chip_of_this_machine()
     if "tf32" in options and _number(chosen) < TF32_SINCE:
         raise CompileError(

@@ -248,12 +248,39 @@ def test_jax_arrays_of_the_host_are_refused(gpu) -> None:
         ({"strides": (4, 8)}, "argument 'x': expected a contiguous row-major array"),
         ({"strides": (32, 4)}, r"copy it \(torch: x.contiguous\(\)"),
         ({"mask": 1}, "argument 'x': expected an array without a mask"),
+        ({"data": (0, False)}, "argument 'x': expected memory of the device, got a null pointer"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused_by_name(gpu, changes: dict, message: str) -> None:
     x = device_array(X, context=gpu[1])
     with pytest.raises(ExecutionError, match=message):
         Program(program())(Interface(x, **changes))
+
+
+def test_an_interface_that_lacks_something_is_refused(gpu) -> None:
+    x = Interface(device_array(X, context=gpu[1]))
+    del x.__cuda_array_interface__["typestr"]
+    with pytest.raises(ExecutionError, match=r"'x': __cuda_array_interface__ .* of its typestr$"):
+        Program(program())(x)
+
+
+def test_read_only_arrays_take_no_result(gpu, monkeypatch) -> None:
+    x, y = (device_array(X, context=gpu[1]) for _ in range(2))
+    run, message = Program(program()), "out='.*': expected an array to write, got one that is read"
+    with pytest.raises(ExecutionError, match=message):
+        run(x, out=Interface(y, data=(y.pointer, True)))
+    made = dlpack.to_capsule
+
+    def read_only(*arguments: object, versioned: bool) -> object:
+        capsule = made(*arguments, versioned=versioned)
+        (managed, *_) = [*dlpack._exported.values()][-1]
+        managed.flags = dlpack.READ_ONLY
+        return capsule
+
+    monkeypatch.setattr(dlpack, "to_capsule", read_only)
+    with pytest.raises(ExecutionError, match=message):
+        run(x, out=Pack(y, versions=True))
+    run(Pack(x, versions=True), out=y)
 
 
 def test_misaligned_arrays_are_refused(gpu) -> None:

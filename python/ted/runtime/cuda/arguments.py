@@ -41,6 +41,7 @@ class View:
     device: int
     owner: Any
     stream: int | None = None  # the stream that writes it, when it is to be waited for
+    writable: bool = True
 
 
 def is_torch(value: Any) -> bool:
@@ -105,6 +106,8 @@ def check(view: View, spec: ArraySpec, what: str, ordinal: int) -> None:
     if view.device != ordinal:
         raise ExecutionError(f"{what}: expected an array on cuda:{ordinal}, got cuda:{view.device}")
     least = alignment(spec)
+    if not view.pointer and spec.nbytes:
+        raise ExecutionError(f"{what}: expected memory of the device, got a null pointer")
     if view.pointer % least:
         raise ExecutionError(
             f"{what}: expected an address that is a multiple of {least}, got {view.pointer:#x}; "
@@ -249,6 +252,11 @@ def _torch_view(value: Any, what: str) -> View:
 
 def _interface_view(value: Any, what: str) -> View:
     found = value.__cuda_array_interface__
+    if missing := {"shape", "typestr", "data"} - {*found}:
+        raise ExecutionError(
+            f"{what}: __cuda_array_interface__ has shape, typestr and data, got none of its "
+            f"{', '.join(sorted(missing))}"
+        )
     kind = found["typestr"]
     if kind not in _TYPESTR:
         raise ExecutionError(f"{what}: expected one of {[*ITEM_SIZES]}, got typestr {kind}")
@@ -260,7 +268,8 @@ def _interface_view(value: Any, what: str) -> View:
     device = getattr(getattr(value, "device", None), "id", 0)  # cupy's; the protocol has none
     stream = found.get("stream")
     wait = None if stream is None else stream_handle(stream)
-    return View(found["data"][0], shape, _TYPESTR[kind], dense, device, value, wait)
+    pointer, is_read_only = found["data"]
+    return View(pointer, shape, _TYPESTR[kind], dense, device, value, wait, not is_read_only)
 
 
 def _dlpack_view(value: Any, what: str, stream: int) -> View:
@@ -273,7 +282,8 @@ def _dlpack_view(value: Any, what: str, stream: int) -> View:
         capsule = value.__dlpack__(stream=asked)
     found = dlpack.from_capsule(capsule)
     dense = found.strides is None or _dense(found.shape, found.strides)
-    return View(found.pointer, found.shape, found.dtype, dense, found.device[1], found.owner)
+    return View(found.pointer, found.shape, found.dtype, dense, found.device[1], found.owner,
+                writable=found.writable)  # fmt: skip
 
 
 def _dense(shape: tuple[int, ...], strides: Any) -> bool:

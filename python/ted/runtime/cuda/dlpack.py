@@ -18,6 +18,7 @@ from ted.errors import ExecutionError
 
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13  # DLDeviceType
 VERSION = (1, 0)
+READ_ONLY = 1  # a bit of the flags
 _NAMES = {(0, 8): "int8", (0, 32): "int32", (0, 64): "int64", (2, 16): "float16",
           (2, 32): "float32", (2, 64): "float64", (4, 16): "bfloat16", (6, 8): "bool"}  # fmt: skip
 _CODES = {name: code for code, name in _NAMES.items()}
@@ -79,6 +80,7 @@ class Imported:
     dtype: str
     device: tuple[int, int]
     owner: Any
+    writable: bool = True  # capsules before versions do not say
 
 
 class _Owner:
@@ -116,6 +118,7 @@ def from_capsule(capsule: Any) -> Imported:
         _NAMES[kind],
         (tensor.device.type, tensor.device.number),
         owner,
+        not getattr(managed, "flags", 0) & READ_ONLY,
     )
 
 

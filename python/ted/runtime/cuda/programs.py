@@ -222,6 +222,8 @@ class Program:
         what = f"{self.manifest.name}: out={spec.name!r}"
         view = view_of(array, what, self._ordered_by(stream))
         check(view, spec, what, self.context.ordinal)
+        if not view.writable:
+            raise ExecutionError(f"{what}: expected an array to write, got one that is read-only")
         self._hold(view, array, stream, keep)
         return view.pointer
 
