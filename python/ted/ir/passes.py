@@ -123,6 +123,7 @@ PASSES: dict[str, Row] = {
     "ted-forward-copies": Row(
         "ted.lowering.gpu", "let contractions read what their padded or reversed factors copy"
     ),
+    "ted-split-totals": Row("ted.lowering.gpu", "start and finish each part of a total by itself"),
     "ted-settle-donations": Row(
         "ted.lowering.gpu",
         "let results that may be in an input's memory not overwrite what is read",

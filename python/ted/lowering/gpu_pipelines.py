@@ -53,6 +53,7 @@ GPU_STAGES: tuple[Stage, ...] = (
             Step("ted-merge-points", "on memrefs: the transform dialect fuses single results only"),
             Step("ted-settle-donations", "on whole operations, whose reads and writes are known"),
             Step("ted-record-index-errors", "before kernels: the flag becomes their parameter"),
+            Step("ted-split-totals", "behind what would merge the fills of parts"),
             Step("ted-map-to-gpu", "on memrefs: only here is it known where elements lie"),
             Step("gpu-kernel-outlining", "what a kernel uses becomes its parameters"),
             Step("gpu.module(canonicalize,cse)", "after outlining: constants stay in kernels"),

@@ -8,6 +8,7 @@ are shared by all pieces of a block.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from math import prod
 
 from ted.lowering.affine_forms import dims_used, linear, substitute, value_range
@@ -81,11 +82,13 @@ def _window(constraint: Constraint, subscript: ir.AffineExpr, rank: int) -> tupl
     if form is None or wanted is None or not any(form[0]) or constraint.is_equality:
         return None
     pivot = next(k for k, c in enumerate(form[0]) if c)
-    factor, rest = divmod(wanted[0][pivot], form[0][pivot])
-    if rest or factor == 0 or any(w != factor * c for w, c in zip(wanted[0], form[0], strict=True)):
+    # A constraint may be shorter than the subscript: i - 1 >= 0 of 2 * i - 2 >= 0.
+    ratio = Fraction(wanted[0][pivot], form[0][pivot])
+    factor, times = ratio.numerator, ratio.denominator
+    if factor == 0 or any(times * w != factor * c for w, c in zip(wanted[0], form[0], strict=True)):
         return None
     # factor * subscript + offset >= 0
-    offset = wanted[1] - factor * form[1]
+    offset = times * wanted[1] - factor * form[1]
     infinite = 1 << 62
     if factor > 0:
         return -(offset // factor), infinite
