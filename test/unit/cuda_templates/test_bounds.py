@@ -105,3 +105,11 @@ def test_without_bounds_nothing_is_checked() -> None:
     tiling = Tiling(32, 32, 32, (2, 2), stages=4)
     text = build(forced(matmul((32, 32, 64), "bf16"), "mma_sync", tiling, "sm_80")).text
     assert "selp" not in text
+
+
+@pytest.mark.parametrize("what", PASSES)
+def test_rounded_factors(what: str) -> None:
+    found = of(padded(), what)
+    chosen = planned(found, tf32=True)
+    assert chosen.template == "mma_sync"
+    check(chosen, found, order="random", late_async=True)

@@ -62,6 +62,7 @@ CASES = {
     "1d": Case(ted.nn.conv1d, (4, 41, 16), (3, 16, 24), {"padding": 1}),
     "3d": Case(ted.nn.conv3d, (1, 5, 4, 6, 16), (3, 3, 3, 16, 16), {"padding": 1}),
 }  # fmt: skip
+RARE = ("wide", "one side")
 STRIDED = {
     "stride 2": Case(ted.nn.conv2d, (2, 16, 16, 16), (3, 3, 16, 32), {"padding": 1, "stride": 2}),
     "odd": Case(ted.nn.conv2d, (3, 15, 17, 16), (3, 3, 16, 32), {"padding": 1, "stride": 2}),
@@ -73,7 +74,9 @@ STRIDED = {
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow) if n in RARE else n for n in CASES]
+)
 def test_each_of_the_three_is_one_kernel(name: str, dtype: str) -> None:
     for what in ("y", "dx", "dw"):
         kernels = compare(CASES[name], what, dtype, "sm_80")
@@ -138,6 +141,7 @@ def test_residue_classes_are_finished_in_their_kernels() -> None:
         (result,) = function(*map(ted.cuda.asarray, values))
         np.testing.assert_allclose(result.numpy(), expected, atol=1e-3, rtol=1e-4)
     assert [k.name for k in function.manifest.kernels] == [f"contraction_{k}" for k in range(4)]
+    assert not function.manifest.buffers
 
 
 def test_doubles() -> None:

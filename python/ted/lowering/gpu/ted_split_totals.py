@@ -105,6 +105,7 @@ def _split(fill: ir.Operation, parts: Sequence[Part]) -> None:
     total = fill.operands[1]
     left = prod(ir.MemRefType(total.type).shape) - sum(prod(part.sizes) for part in parts)
     consumer = _consumer(fill, parts) if left == 0 else None
+    unused = [] if consumer is None else [*(defining(p.target) for p in parts), defining(total)]
     if consumer is not None:
         for part in parts:
             _finish(part, consumer, total)
@@ -114,6 +115,9 @@ def _split(fill: ir.Operation, parts: Sequence[Part]) -> None:
             fill.clone().operation.operands[1] = part.target
     if left == 0:
         fill.erase()
+    for op in unused:
+        assert op is not None, "views and buffers are made by operations"
+        op.erase()
 
 
 def _consumer(fill: ir.Operation, parts: Sequence[Part]) -> ir.Operation | None:
