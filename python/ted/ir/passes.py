@@ -123,6 +123,9 @@ PASSES: dict[str, Row] = {
     "ted-forward-copies": Row(
         "ted.lowering.gpu", "let contractions read what their padded or reversed factors copy"
     ),
+    "ted-expand-finishes": Row(
+        "ted.lowering.gpu", "work on totals in the dims in which contractions sum them"
+    ),
     "ted-split-totals": Row("ted.lowering.gpu", "start and finish each part of a total by itself"),
     "ted-settle-donations": Row(
         "ted.lowering.gpu",

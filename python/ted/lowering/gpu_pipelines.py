@@ -50,6 +50,7 @@ GPU_STAGES: tuple[Stage, ...] = (
         "gpu",
         (
             Step("ted-forward-copies", "before any copy is merged with other work"),
+            Step("ted-expand-finishes", "before other work over the same points joins"),
             Step("ted-merge-points", "on memrefs: the transform dialect fuses single results only"),
             Step("ted-settle-donations", "on whole operations, whose reads and writes are known"),
             Step("ted-record-index-errors", "before kernels: the flag becomes their parameter"),
