@@ -332,3 +332,77 @@ func.func @product(%a: memref<64x64xf32>, %b: memref<64x64xf32>, %c: memref<64x6
   }
   return
 }
+
+// Even and odd elements in one kernel: a thread stores both as a vector, and needs no fill.
+// CHECK-LABEL: func.func @residues
+// CHECK-NOT: linalg
+// CHECK: gpu.launch
+// CHECK-NOT: workgroup
+// CHECK: %[[PAIR:.*]] = vector.from_elements %{{.*}}, %{{.*}} : vector<2xf32>
+// CHECK: vector.store %[[PAIR]]
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @residues(%a: memref<50xf32>, %b: memref<50xf32>, %c: memref<100xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<100xf32>)
+  %even = memref.subview %c[0] [50] [2] : memref<100xf32> to memref<50xf32, strided<[2]>>
+  linalg.copy ins(%a : memref<50xf32>) outs(%even : memref<50xf32, strided<[2]>>)
+  %odd = memref.subview %c[1] [50] [2]
+    : memref<100xf32> to memref<50xf32, strided<[2], offset: 1>>
+  linalg.copy ins(%b : memref<50xf32>) outs(%odd : memref<50xf32, strided<[2], offset: 1>>)
+  return
+}
+
+// Three elements are no vector: a block stores its cells from shared memory, in order.
+// CHECK-LABEL: func.func @thirds
+// CHECK: gpu.launch
+// CHECK-SAME: workgroup(%[[TILE:.*]] : memref<96xf32, #gpu.address_space<workgroup>>, %[[PLACES:.*]] : memref<96xi32
+// CHECK: gpu.barrier
+// CHECK: memref.load %[[PLACES]]
+// CHECK: memref.store %{{.*}} : memref<90xf32>
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @thirds(%a: memref<30xf32>, %c: memref<90xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%c : memref<90xf32>)
+  %part = memref.subview %c[1] [30] [3] : memref<90xf32> to memref<30xf32, strided<[3], offset: 1>>
+  linalg.copy ins(%a : memref<30xf32>) outs(%part : memref<30xf32, strided<[3], offset: 1>>)
+  return
+}
+
+// Blocks of two copies are blocks of one kernel.
+// CHECK-LABEL: func.func @behind_each_other
+// CHECK: gpu.launch blocks(%[[B:arg[0-9]+]], {{.*}}) in ({{.*}} = %c2
+// CHECK: %[[FIRST:.*]] = arith.cmpi ult, %[[B]], %c1
+// CHECK: scf.if %[[FIRST]]
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @behind_each_other(%a: memref<4x7xf32>, %b: memref<4x9xf32>, %c: memref<4x16xf32>) {
+  %left = memref.subview %c[0, 0] [4, 7] [1, 1]
+    : memref<4x16xf32> to memref<4x7xf32, strided<[16, 1]>>
+  linalg.copy ins(%a : memref<4x7xf32>) outs(%left : memref<4x7xf32, strided<[16, 1]>>)
+  %right = memref.subview %c[0, 7] [4, 9] [1, 1]
+    : memref<4x16xf32> to memref<4x9xf32, strided<[16, 1], offset: 7>>
+  linalg.copy ins(%b : memref<4x9xf32>) outs(%right : memref<4x9xf32, strided<[16, 1], offset: 7>>)
+  return
+}
+
+// A piece that reads what the piece before it wrote has its own kernel.
+// CHECK-LABEL: func.func @one_reads_the_other
+// CHECK: gpu.launch
+// CHECK: gpu.launch
+// CHECK: return
+func.func @one_reads_the_other(%a: memref<50xf32>, %c: memref<100xf32>) {
+  %even = memref.subview %c[0] [50] [2] : memref<100xf32> to memref<50xf32, strided<[2]>>
+  linalg.copy ins(%a : memref<50xf32>) outs(%even : memref<50xf32, strided<[2]>>)
+  %odd = memref.subview %c[1] [50] [2]
+    : memref<100xf32> to memref<50xf32, strided<[2], offset: 1>>
+  linalg.generic {
+    indexing_maps = [affine_map<(i) -> (-i + 49)>, affine_map<(i) -> (i)>],
+    iterator_types = ["parallel"]
+  } ins(%even : memref<50xf32, strided<[2]>>) outs(%odd : memref<50xf32, strided<[2], offset: 1>>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  }
+  return
+}

@@ -124,9 +124,13 @@ def one_thread_each(work: Work) -> None:
 def one_result(work: Work, outer: Values) -> None:
     """Sum one result in the order of the loops, and put it away."""
     dims = placed(work, outer, [])
-    totals = _serial(work, dims, work.reductions, work.before(dims))
-    for output, value in zip(work.outputs, totals, strict=True):
+    for output, value in zip(work.outputs, totals_at(work, dims), strict=True):
         output.store(value, dims)
+
+
+def totals_at(work: Work, dims: Values) -> Values:
+    """The totals at a point, summed in the order of the loops; without reductions, its values."""
+    return _serial(work, dims, work.reductions, work.before(dims))
 
 
 def placed(work: Work, outer: Values, inner: Values) -> Values:

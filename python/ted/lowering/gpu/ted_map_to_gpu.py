@@ -22,9 +22,12 @@ from ted.lowering.gpu.launching import only_if, sink_into
 from ted.lowering.gpu.lines import is_dense
 from ted.lowering.gpu.loop_nests import has_steps, map_loops
 from ted.lowering.gpu.maps import map_points
+from ted.lowering.gpu.piece_kernels import map_pieces
+from ted.lowering.gpu.pieces import pieces_from
 from ted.lowering.gpu.point_loops import is_point_loop, map_point_loop
 from ted.lowering.gpu.reductions import map_reduction
 from ted.lowering.gpu.rows import map_rows
+from ted.lowering.gpu.starts import Starts as KnownStarts
 from ted.lowering.gpu.starts import known_starts, structured
 from ted.lowering.gpu.transposes import map_turned, turn_of
 from ted.mlir import arith, ir
@@ -55,13 +58,12 @@ class TedMapToGpu:
         contractions = Contractions(module, self.chip, self.tf32)
         for function in functions(module):
             settle_conditions(function)
-            _map_block(function.entry_block, contractions, deterministic=self.deterministic)
+            _map_block(function.entry_block, contractions, self.deterministic)
 
 
 def _map_block(
     block: ir.Block,
     contractions: Contractions,
-    *,
     deterministic: bool,
     is_conditional: bool = False,
 ) -> None:
@@ -75,6 +77,9 @@ def _map_block(
         op, *found = found
         if op in starts.folded:
             done.append(op)
+        elif parts := _mapped_pieces(op, found, starts, known):
+            found = [o for o in found if o not in parts]
+            done += parts
         elif _is_copy_of_the_host(op) and not is_conditional:
             if op.operands[0] == op.operands[1]:
                 done.append(op)
@@ -93,9 +98,7 @@ def _map_block(
         elif _is_around_kernels(op):
             is_inner = is_conditional or op.name == "scf.if"
             for inner in [b for region in op.regions for b in region.blocks]:
-                _map_block(
-                    inner, contractions, deterministic=deterministic, is_conditional=is_inner
-                )
+                _map_block(inner, contractions, deterministic, is_inner)
             if op.name == "scf.if":
                 _open(op)
         elif not _is_of_the_host(op):
@@ -108,6 +111,23 @@ def _map_block(
             done += group
     for op in reversed(done):
         op.erase()
+
+
+def _mapped_pieces(
+    op: ir.Operation,
+    later: Sequence[ir.Operation],
+    starts: KnownStarts,
+    known: Contractions | None,
+) -> tuple[ir.Operation, ...]:
+    """Build one kernel of operations that write pieces of the same memory; empty without them."""
+
+    def is_other(other: ir.Operation) -> bool:
+        return other in starts.folded or (known is not None and known.claims(other))
+
+    group = pieces_from(op, later, starts.of, is_other)
+    if group is None or not map_pieces(group, lambda one, given: _map(one, given, None)):
+        return ()
+    return group.ops
 
 
 def _finished(
