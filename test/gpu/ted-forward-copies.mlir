@@ -149,3 +149,52 @@ func.func @other(%x: memref<2x8x8x16xf32>, %w: memref<3x3x16x16xf32>, %y: memref
   }
   return
 }
+
+// Sums are added to the copy.
+// CHECK-LABEL: func.func @added_to
+// CHECK: memref.copy
+// CHECK-NOT: memref.reinterpret_cast
+// CHECK: return
+func.func @added_to(%x: memref<64x64xf32>, %w: memref<64x64xf32>, %y: memref<66x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %p = memref.alloc() : memref<66x64xf32>
+  linalg.fill ins(%zero : f32) outs(%p : memref<66x64xf32>)
+  %inner = memref.subview %p[1, 0] [64, 64] [1, 1] : memref<66x64xf32> to memref<64x64xf32, strided<[64, 1], offset: 64>>
+  memref.copy %x, %inner : memref<64x64xf32> to memref<64x64xf32, strided<[64, 1], offset: 64>>
+  linalg.generic {ted.contraction, indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%y, %w : memref<66x64xf32>, memref<64x64xf32>) outs(%p : memref<66x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// The copy is made again and again, in a loop of the host.
+// CHECK-LABEL: func.func @in_a_loop
+// CHECK: memref.copy
+// CHECK-NOT: memref.reinterpret_cast
+// CHECK: return
+func.func @in_a_loop(%x: memref<64x64xf32>, %w: memref<64x64xf32>, %y: memref<66x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %p = memref.alloc() : memref<66x64xf32>
+  linalg.fill ins(%zero : f32) outs(%p : memref<66x64xf32>)
+  %inner = memref.subview %p[1, 0] [64, 64] [1, 1] : memref<66x64xf32> to memref<64x64xf32, strided<[64, 1], offset: 64>>
+  scf.for %t = %c0 to %c4 step %c1 {
+    memref.copy %x, %inner : memref<64x64xf32> to memref<64x64xf32, strided<[64, 1], offset: 64>>
+  }
+  linalg.generic {ted.contraction, indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+      affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]}
+    ins(%p, %w : memref<66x64xf32>, memref<64x64xf32>) outs(%y : memref<66x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  }
+  return
+}

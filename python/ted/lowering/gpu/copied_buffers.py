@@ -38,9 +38,11 @@ def copied(alloc: ir.Operation) -> Copied | None:
         found = _gathered(gathers[0], buffer)
     else:
         return None
-    if found is None or any(op.block != alloc.block for op in users):
+    if found is None:
         return None
     view, writers = found
+    if any(op.block != alloc.block for op in (*users, *writers)):
+        return None
     return Copied(view, writers, tuple(users - set(writers) - set(parts)))
 
 

@@ -49,7 +49,9 @@ def _is_kept(found: Copied, function: func.FuncOp) -> bool:
         return False
     ops = [op.operation for op in block.operations]
     order = {op: k for k, op in enumerate(ops)}
-    first = max(order[op] for op in found.writers)
+    *earlier, first = (order[op] for op in found.writers)
+    if any(place > first for place in earlier):  # what was copied is filled over
+        return False
     last = max((order[op] for op in found.readers), default=0)
     if min((order[op] for op in found.readers), default=0) <= first:
         return False
@@ -74,7 +76,7 @@ def _conditional(block: ir.Block) -> bool:
 def _forward(alloc: ir.Operation, found: Copied, contractions: Contractions) -> None:
     """Let the readers read the view if all of their kernels are as good; drop the copy."""
     buffer = alloc.results[0]
-    if not found.readers or not all(_starts_at_zero(op) for op in found.readers):
+    if not found.readers or not all(_reads(op, buffer) for op in found.readers):
         return
     before = [contractions.planned(op) for op in found.readers]
     with ir.InsertionPoint(found.writers[-1]):
@@ -99,9 +101,9 @@ def _exchange(readers: tuple[ir.Operation, ...], old: ir.Value, new: ir.Value) -
                 op.operands[k] = new
 
 
-def _starts_at_zero(op: ir.Operation) -> bool:
-    """Whether an operation is a claimed contraction that no constant but zero is added to."""
-    if MARK not in op.attributes:
+def _reads(op: ir.Operation, buffer: ir.Value) -> bool:
+    """Whether an operation is a claimed contraction of a buffer, to zeros or what was elsewhere."""
+    if MARK not in op.attributes or op.operands[-1] == buffer:
         return False
     return all(is_zero(fill.operands[0]) for fill in _fills(root(op.operands[-1])))
 
