@@ -99,3 +99,62 @@ func.func @the_first_goes_down(%x: memref<4x8xf32>, %s: memref<4x8xf32>, %t: mem
   }
   return
 }
+
+// -----
+
+// A sum over the rows of a large loop is made by groups of rows, then over groups.
+// CHECK-LABEL: func.func @sum_over_rows
+// CHECK: %[[PARTS:.*]] = memref.alloc() : memref<586x1024xf32>
+// CHECK: scf.forall (%[[G:.*]]) in (586)
+// CHECK: %[[T:.*]] = memref.alloc() : memref<1x1024xf32>
+// CHECK: linalg.fill {{.*}} outs(%[[T]]
+// CHECK: arith.minui
+// CHECK: scf.for
+// CHECK: memref.subview %arg0[%[[I:.*]], 0]
+// CHECK: memref.subview %arg1[%[[I]], 0]
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]} ins(%{{.*}} : {{.*}}) outs(%[[T]]
+// CHECK: arith.subf
+// CHECK: %[[PART:.*]] = memref.subview %[[PARTS]][%[[G]], 0] [1, 1024]
+// CHECK: memref.copy %[[T]], %[[PART]]
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[PARTS]] : {{.*}}) outs(%arg2
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.addf
+#i_j = affine_map<(i, j) -> (i, j)>
+#_j = affine_map<(i, j) -> (j)>
+func.func @sum_over_rows(%x: memref<4097x1024xf32>, %y: memref<4097x1024xf32>, %s: memref<1024xf32>) {
+  scf.forall (%i) in (4097) {
+    %a = memref.subview %x[%i, 0] [1, 1024] [1, 1] : memref<4097x1024xf32> to memref<1x1024xf32, strided<[1024, 1], offset: ?>>
+    %b = memref.subview %y[%i, 0] [1, 1024] [1, 1] : memref<4097x1024xf32> to memref<1x1024xf32, strided<[1024, 1], offset: ?>>
+    memref.copy %a, %b : memref<1x1024xf32, strided<[1024, 1], offset: ?>> to memref<1x1024xf32, strided<[1024, 1], offset: ?>>
+  }
+  linalg.generic {indexing_maps = [#i_j, #_j], iterator_types = ["reduction", "parallel"]}
+    ins(%y : memref<4097x1024xf32>) outs(%s : memref<1024xf32>) {
+  ^bb0(%u: f32, %t: f32):
+    %v = arith.subf %t, %u : f32
+    linalg.yield %v : f32
+  }
+  return
+}
+
+// -----
+
+// Few rows are still in the cache when they are read again.
+// CHECK-LABEL: func.func @few_rows
+// CHECK: scf.forall (%{{.*}}) in (40)
+// CHECK: linalg.generic {{.*}} ins(%arg1
+#i_j = affine_map<(i, j) -> (i, j)>
+#_j = affine_map<(i, j) -> (j)>
+func.func @few_rows(%x: memref<40x1024xf32>, %y: memref<40x1024xf32>, %s: memref<1024xf32>) {
+  scf.forall (%i) in (40) {
+    %a = memref.subview %x[%i, 0] [1, 1024] [1, 1] : memref<40x1024xf32> to memref<1x1024xf32, strided<[1024, 1], offset: ?>>
+    %b = memref.subview %y[%i, 0] [1, 1024] [1, 1] : memref<40x1024xf32> to memref<1x1024xf32, strided<[1024, 1], offset: ?>>
+    memref.copy %a, %b : memref<1x1024xf32, strided<[1024, 1], offset: ?>> to memref<1x1024xf32, strided<[1024, 1], offset: ?>>
+  }
+  linalg.generic {indexing_maps = [#i_j, #_j], iterator_types = ["reduction", "parallel"]}
+    ins(%y : memref<40x1024xf32>) outs(%s : memref<1024xf32>) {
+  ^bb0(%u: f32, %t: f32):
+    %v = arith.addf %t, %u : f32
+    linalg.yield %v : f32
+  }
+  return
+}

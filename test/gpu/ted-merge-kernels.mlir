@@ -18,7 +18,7 @@ module attributes {gpu.container_module} {
   }
   // CHECK: gpu.module @kernels
   // CHECK: gpu.func @main_0(%{{.*}}: memref<4xf32> {llvm.align = 16 : i64, llvm.noalias}) kernel
-  // CHECK: gpu.func @main_1(
+  // CHECK: gpu.func @main_1({{.*}} kernel attributes {nvvm.minctasm = 1 : i32}
   // CHECK-NOT: gpu.func
   gpu.module @main_kernel {
     gpu.func @main_kernel(%a: memref<4xf32>) kernel {
@@ -40,6 +40,7 @@ module attributes {gpu.container_module} {
     gpu.func @main_kernel(%a: memref<4xf32>) kernel {
       %i = gpu.thread_id x
       %one = arith.constant 1.0 : f32
+      %own = memref.alloca() : memref<1xf32, #gpu.address_space<private>>
       memref.store %one, %a[%i] : memref<4xf32>
       gpu.return
     }

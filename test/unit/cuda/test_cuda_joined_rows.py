@@ -10,6 +10,7 @@ import pytest
 import ted
 from ted import nn
 from ted.codegen.manifest import Manifest
+from ted.lowering.gpu import row_sums
 from ted.testing.ptx.programs import run_manifest
 from unit.cuda.cuda_programs import dtype_of, manifest_of
 
@@ -97,3 +98,49 @@ def test_norms_over_several_dims_are_one_kernel(axes: tuple[int, ...]) -> None:
     x = ted.placeholder((3, 4, 5, 6), name="x")
     inputs, (y, dx) = with_gradients([x], nn.layer_norm(x, axis=axes))
     assert len(checked(inputs, [y, dx], 120).kernels) == 1
+
+
+@pytest.fixture
+def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums join the loops over their rows, in groups, however few rows there are."""
+    for name, value in (("LEAST_ROWS", 4), ("LEAST_GROUPS", 3), ("POINTS_AT_ONCE", 1)):
+        monkeypatch.setattr(row_sums, name, value)
+    monkeypatch.setattr(row_sums, "WORTH_POINTS", 1)
+
+
+@pytest.mark.usefixtures("small_groups")
+@pytest.mark.parametrize(
+    "shape", [(21, 64), (20, 2, 64), (7, 5, 31), (30, 300), (41, 8), (14, 1024)]
+)
+def test_sums_over_rows_are_made_where_the_rows_are(shape: tuple[int, ...]) -> None:
+    x, w, b = layer(shape)
+    manifest = checked(*with_gradients([x, w, b], nn.layer_norm(x, w, b)), 1000)
+    assert len(manifest.kernels) == 2
+    assert sum(b.bytes for b in manifest.buffers) < 4 * np.prod(shape)
+    assert len(checked(*with_gradients([x, w], nn.rms_norm(x, w)), 1000).kernels) == 2
+
+
+@pytest.mark.usefixtures("small_groups")
+@pytest.mark.parametrize("dtype", ["float64", "bfloat16"])
+def test_sums_over_rows_of_every_type_are_made_where_the_rows_are(dtype: str) -> None:
+    x, w = ted.placeholder((21, 300), dtype, name="x"), ted.placeholder((300,), dtype, name="w")
+    checked(*with_gradients([x, w], nn.layer_norm(x, w)), 1000)
+
+
+@pytest.mark.usefixtures("small_groups")
+def test_groups_of_rows_give_the_same_bits_in_every_order_of_threads() -> None:
+    x, w, b = layer((30, 300))
+    manifest = manifest_of(*with_gradients([x, w, b], nn.layer_norm(x, w, b)))
+    random = np.random.default_rng(7)
+    arrays = [random.standard_normal(s.shape).astype("f4") for s in manifest.inputs]
+    first = run_manifest(manifest, arrays)
+    for seed in (1, 2):
+        again = run_manifest(manifest, arrays, order="random", seed=seed)
+        assert [a.tobytes() for a in again] == [a.tobytes() for a in first]
+
+
+def test_large_norms_read_their_rows_once() -> None:
+    """Of 4096 rows the arena holds totals only, no tensor of the rows."""
+    x, w, b = layer((4096, 1024))
+    manifest = manifest_of(*with_gradients([x, w, b], nn.layer_norm(x, w, b)))
+    assert manifest.arena_bytes < 4 * 4096 * 1024 // 2

@@ -129,15 +129,15 @@ def preferred_lanes(work: Work, threads: int) -> int:
 
 
 def _drop_mixed(works: Mapping[ir.Operation, Work], sizes: dict[ir.Value, int]) -> None:
-    """Keep only what is written together with nothing that is shared."""
+    """Keep no value of the row as a whole that is written together with what is shared."""
     count = -1
     while count != len(sizes):
         count = len(sizes)
         for work in works.values():
             results = {o.value for o in work.outputs}
             if not results <= sizes.keys():
-                for memory in results:
-                    sizes.pop(memory, None)
+                for memory in [m for m in results if sizes.get(m) == 1]:
+                    del sizes[memory]
 
 
 def _memories(work: Work) -> set[ir.Value]:

@@ -21,6 +21,7 @@ from ted.lowering.gpu.maps import run_points
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.reductions import Sum, one_result, result_of_team, team_results, whole_sum
 from ted.lowering.gpu.row_registers import TEAM_POINTS, Registers, preferred_lanes, registers_of
+from ted.lowering.gpu.row_teams import operations_of, team_of, works_of
 from ted.lowering.gpu.starts import known_starts, structured
 from ted.lowering.gpu.strided_loops import strided_loop
 from ted.lowering.gpu.teams import WARP, Team
@@ -28,9 +29,6 @@ from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import constant
 from ted.schedules.memory_roots import VIEWS, root, touched
 
-MOST_THREADS = 1024
-POINTS_OF_A_THREAD = 8
-WARPS = 8  # rows of a block, where a warp is enough for one
 SHARED_BYTES = 32 << 10  # temporaries beyond go to a buffer with a part for each row
 
 
@@ -38,14 +36,12 @@ def map_rows(op: ir.Operation) -> None:
     """Build the kernel of an `scf.forall`, before it."""
     extents = list(ir.DenseI64ArrayAttr(op.attributes["staticUpperBound"]))
     block = op.regions[0].blocks[0]
-    operations = [o.operation for o in block.operations]
-    works = {o: w for o in operations if structured(o) if (w := work_of(o)) is not None}
-    points, rows = max((prod(w.extents) for w in works.values()), default=1), prod(extents)
-    parts = WARPS if points <= WARP * POINTS_OF_A_THREAD and rows > WARPS else 1
-    threads = WARP * parts if parts > 1 else _threads(points)
+    operations, rows = list(operations_of(block)), prod(extents)
+    parts, team_threads = team_of(operations, rows)
+    works, threads = works_of(operations), parts * team_threads
     blocks = -(-rows // parts)
     temporaries = [o for o in operations if o.name == "memref.alloc"]
-    registers = registers_of(works, [o.results[0] for o in temporaries], threads // parts)
+    registers = registers_of(works, [o.results[0] for o in temporaries], team_threads)
     shared = [o for o in temporaries if o.results[0] not in registers.sizes]
     places = _places(shared, rows, parts)
     with launch(blocks, threads) as kernel:
@@ -53,12 +49,6 @@ def map_rows(op: ir.Operation) -> None:
         private = {memory: registers.made(memory) for memory in registers.sizes}
         with only_if(None if blocks * parts == rows else below(team.number, rows)):
             _Row(team, block, places, registers, private).build(extents)
-
-
-def _threads(points: int) -> int:
-    """Threads for so many points: a power of two, so that totals of warps fill whole vectors."""
-    warps = -(-points // (WARP * POINTS_OF_A_THREAD))
-    return min(MOST_THREADS, WARP << max(0, warps - 1).bit_length())
 
 
 def _places(temporaries: list[ir.Operation], rows: int, parts: int) -> dict[ir.Operation, ir.Value]:
@@ -101,7 +91,10 @@ class _Row:
     def build(self, extents: list[int]) -> None:
         counters = delinearized(self.team.number, extents)
         self.known.update(zip(self.source.arguments, counters, strict=True))
-        operations = [o.operation for o in self.source.operations][:-1]
+        self._block(self.source)
+
+    def _block(self, block: ir.Block) -> None:
+        operations = [o.operation for o in block.operations][:-1]
         starts = known_starts(operations)
         for op in operations:
             if op in starts.folded:
@@ -113,8 +106,22 @@ class _Row:
                 self._work(op, starts.of.get(op, ()))
             elif op.name in VIEWS or op.name.startswith(("arith.", "affine.")):
                 self._copy(op)
+            elif op.name == "scf.for":
+                self._loop(op)
             elif op.name != "memref.dealloc":
                 raise CompileError(f"gpu: no code for {op.name} in a loop over rows, got {op}")
+
+    def _loop(self, op: ir.Operation) -> None:
+        """Rows one after the other; in shared memory, one takes the place of another."""
+        lower, upper, step = (self.known.get(operand, operand) for operand in op.operands)
+        loop = scf.ForOp(lower, upper, step)
+        body = op.regions[0].blocks[0]
+        self.known[body.arguments[0]] = loop.induction_variable
+        with ir.InsertionPoint(loop.body):
+            self._block(body)
+            self.team.wait()
+            scf.YieldOp([])
+        self.read, self.written = set(), set()
 
     def _memory(self, op: ir.Operation) -> ir.Value:
         kind = ir.MemRefType(op.results[0].type)

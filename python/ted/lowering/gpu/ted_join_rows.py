@@ -5,7 +5,8 @@ After: one `scf.forall` that does both for a row
 
 A row then stays in the first cache, or in shared memory: a temporary of which only one row at a
 time is used becomes that row. Loops are joined where both touch what one of them writes at their
-own rows only, and what stands between lets the second go up or the first go down.
+own rows only, and what stands between lets the second go up or the first go down. Sums over many
+rows follow (`row_sums.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ted.lowering.gpu.row_loops import RowLoop, row_loop
+from ted.lowering.gpu.row_sums import split_rows, take_sums
 from ted.lowering.gpu.ted_settle_donations import donated_pairs
 from ted.mlir import ir, memref
 from ted.schedules.memory_roots import VIEWS, touched
@@ -33,7 +35,11 @@ class TedJoinRows:
             names = {result: source for source, result in donated_pairs(function)}
             for block in _blocks(function.entry_block):
                 _join_block(block, names)
+                loops = [o.operation for o in block.operations if o.operation.name == "scf.forall"]
+                groups = [g for g in map(take_sums, loops) if g is not None]
                 _shrink_block(block)
+                for group in groups:
+                    split_rows(group)
 
 
 def _blocks(block: ir.Block) -> Iterator[ir.Block]:

@@ -3,6 +3,8 @@
 Before: `gpu.module @main_kernel { gpu.func @main_kernel ... }`, one for each launch.
 After: `gpu.module @kernels` with all of them, named after the function and numbered; equal kernels
 are one. Pointers are marked as distinct and aligned, which is what joins loads into vectors.
+Kernels that keep arrays in registers say that one block at a time is enough: else the assembler
+puts some of them into memory, to make room for more blocks.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ class TedMergeKernels:
         for source in sources:
             for kernel in operations(source, "gpu.func"):
                 _mark_pointers(kernel, shared.get(_name(source), set()))
+                _mark_registers(kernel)
                 old = (_name(source), _name(kernel))
                 names[old] = _moved(kernel, target, known)
         for call in operations(module.operation, "gpu.launch_func"):
@@ -79,6 +82,12 @@ def _mark_pointers(kernel: ir.Operation, shared: set[int]) -> None:
     kernel.attributes["arg_attrs"] = ir.ArrayAttr.get(
         [_marks(kind, n in shared) for n, kind in enumerate(kinds)]
     )
+
+
+def _mark_registers(kernel: ir.Operation) -> None:
+    if operations(kernel, "memref.alloca"):
+        i32 = ir.IntegerType.get_signless(32)
+        kernel.attributes["nvvm.minctasm"] = ir.IntegerAttr.get(i32, 1)
 
 
 def _marks(kind: ir.Type, may_be_shared: bool) -> ir.Attribute:
