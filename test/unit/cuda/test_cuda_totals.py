@@ -1,4 +1,4 @@
-"""Running totals whose time many threads share."""
+"""Running totals, and linear recurrences, whose time many threads share."""
 
 from __future__ import annotations
 
@@ -116,7 +116,44 @@ def test_scans_with_other_results_beside_the_total(columns: int) -> None:
     np.testing.assert_array_equal(rows, want * arrays[1])
 
 
-def test_differences_in_turn_are_made_one_after_the_other() -> None:
+def linear(factors: Array, terms: Array, start: Array) -> Array:
+    """The states of h = a * h + b, the first one included."""
+    states = [start]
+    for a, b in zip(factors, terms, strict=True):
+        states.append(a * states[-1] + b)
+    return np.array(states)
+
+
+@pytest.mark.parametrize("shape", [(100, 6), (300, 64), (2500, 1), (9000,)], ids=str)
+def test_linear_recurrences_and_their_gradients(shape: tuple[int, ...]) -> None:
+    a, b, head = (ted.placeholder(shape) for _ in range(3))
+    start = ted.placeholder(shape[1:])
+    _, y = ted.scan(lambda h, x: (x[0] * h + x[1],) * 2, start, (a, b))
+    outputs = [y, *ted.differentiate(y, [a, b, start], head)]
+    manifest = manifest_of([a, b, start, head], outputs)
+    threads = [prod(k.grid) * prod(k.block) for k in manifest.kernels[:-1]]
+    assert max(threads) >= min(shape[0], 256)
+    arrays = [RNG.uniform(-1, 1, s).astype(np.float32) for s in (shape, shape, shape[1:], shape)]
+    factors, terms, first, heads = (x.astype(np.float64) for x in arrays)
+    states = linear(factors, terms, first)
+    later = np.concatenate([np.zeros((1, *shape[1:])), factors[:0:-1]])
+    slopes = linear(later, heads[::-1], np.zeros(shape[1:]))[:0:-1]
+    wanted = (states[1:], slopes * states[:-1], slopes, slopes[0] * factors[0])
+    for found, want in zip(results([a, b, start, head], outputs, arrays), wanted, strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+def test_states_of_nothing_do_not_grow() -> None:
+    a, b, start = ted.placeholder((1500,)), ted.placeholder((1500,)), ted.placeholder(())
+    _, y = ted.scan(lambda h, x: (x[0] * h - x[1],) * 2, start, (a, b))
+    terms = np.zeros(1500, np.float32)
+    terms[-3:] = 1
+    arrays = [np.full(1500, 3, np.float32), terms, np.zeros((), np.float32)]
+    (found,) = results([a, b, start], [y], arrays)
+    np.testing.assert_array_equal(found, [0] * 1497 + [-1, -4, -13])
+
+
+def test_differences_in_turn_are_a_linear_recurrence() -> None:
     start, x = ted.placeholder((3,)), ted.placeholder((100, 3))
     a, b = (RNG.integers(-9, 9, s).astype(np.float32) for s in ((100, 3), (3,)))
     total, rows = b, []

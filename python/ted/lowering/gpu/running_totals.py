@@ -1,10 +1,10 @@
-"""Loops over time in which each point joins a total with a value: found in the code of a step.
+"""Loops over time that join a total with values, or are linear: found in the code of a step.
 
 Before: `for t { for p { h[t + 1, p] = h[t, p] + x[t + 1, p] } }`
 After: a `RunningTotal`: what joins (+), the value x at a time and point, and the step as code that
 takes the total from a register
 
-Since what joins is associative, the totals of stretches of time can be made apart.
+Since what joins is associative, what stretches of time do to the total can be found apart.
 """
 
 from __future__ import annotations
@@ -13,10 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ted.lowering.gpu.addresses import Address, address_of
-from ted.lowering.gpu.combining import Combiner, combiner_of_operation
+from ted.lowering.gpu.combining import combiner_of_operation
+from ted.lowering.gpu.launching import only_if
 from ted.lowering.gpu.nest_points import Counter, candidates, chain_of
+from ted.lowering.gpu.stretches import LinearStretches, Stretches, joining, linear
 from ted.lowering.loops import PARALLEL
 from ted.mlir import arith, ir
+from ted.schedules.emit import constant
 from ted.schedules.memory_roots import VIEWS, root
 from ted.schedules.walking import constant_of, defining
 
@@ -24,36 +27,11 @@ _PURE = ("arith.", "affine.", "math.")
 
 
 @dataclass(frozen=True)
-class _Product(Combiner):
-    """Products of stretches of time, which may leave the range that the products from 0 on keep.
-
-    So those of f32 are made in f64; and 0 times what is too large is 0.
-    """
-
-    def join(self, left: ir.Value, right: ir.Value) -> ir.Value:
-        """Both products in one."""
-        product = arith.MulFOp(left, right).result
-        is_bad = arith.CmpFOp(arith.CmpFPredicate.UNO, product, product).result
-        is_good = arith.CmpFOp(arith.CmpFPredicate.ORD, left, right).result
-        zero = arith.ConstantOp(self.kind, 0.0).result
-        return arith.SelectOp(arith.AndIOp(is_bad, is_good).result, zero, product).result
-
-
-def _of_stretches(combiner: Combiner) -> Combiner:
-    """What joins the totals of stretches, where `combiner` joins values one after the other."""
-    if combiner.operation != "arith.mulf":
-        return combiner
-    is_single = isinstance(combiner.kind, ir.F32Type)
-    return _Product("arith.mulf", ir.F64Type.get() if is_single else combiner.kind)
-
-
-@dataclass(frozen=True)
 class RunningTotal:
     """The loop over time, the loops over points, and the operations of a step in their order.
 
     `before` are the loads of the total of the step before, `known` are loads of what the step has
-    stored, `joined` is the operation that makes the new total of it, `combiner` joins totals of
-    stretches of time.
+    stored, `after` is the new total, `store` the operation that keeps it.
     """
 
     time: Counter
@@ -61,9 +39,11 @@ class RunningTotal:
     body: tuple[ir.Operation, ...]
     before: tuple[ir.Operation, ...]
     known: dict[ir.Value, ir.Value]
-    joined: ir.Operation
-    combiner: Combiner
+    after: ir.Value
+    store: ir.Operation
     address: Address  # of the new total
+    layout: Address  # of something that each step stores
+    stretches: Stretches
 
     @property
     def steps(self) -> int:
@@ -75,56 +55,92 @@ class RunningTotal:
         """Points, as a box."""
         return [c.extent for c in self.points]
 
-    def start(self, dims: Sequence[ir.Value], first: ir.Value) -> ir.Value:
+    def start(self, dims: Sequence[ir.Value]) -> ir.Value:
         """The total before the first step."""
-        total = self.before[0].results[0]
-        return self._wide(self._copied(self._needed([total]), dims, first, {})[total])
+        first = constant(self.time.range[0])
+        return self._wide(self._copied([self.before[0].results[0]], dims, first)[0])
 
-    def value(self, dims: Sequence[ir.Value], time: ir.Value) -> ir.Value:
-        """What a step joins to the total, as a total of its own."""
-        operands = list(self.joined.operands)
-        mine = [o for o in operands if not self._is_total(o)]
-        known = self._copied(self._needed(mine), dims, time, {})
-        identity = replace(self.combiner, kind=self.joined.results[0].type).identity()
-        copy = self.joined.clone().operation
-        for k, operand in enumerate(operands):
-            copy.operands[k] = identity if self._is_total(operand) else known.get(operand, operand)
-        return self._wide(copy.results[0])
+    def stretch(self, dims: Sequence[ir.Value], time: ir.Value) -> list[ir.Value]:
+        """What one step does to the total."""
+        leaves = self._leaves(self.after)
+        copies = dict(zip(leaves, self._copied(leaves, dims, time), strict=True))
+        if isinstance(self.stretches, LinearStretches):
+            copies = {leaf: self._wide(copy) for leaf, copy in copies.items()}
+            factor, rest = self._linear(self.after, copies)
+            zero = arith.ConstantOp(self.stretches.kind, -0.0).result
+            assert factor is not None, "a linear step depends on the total"
+            return [factor, zero if rest is None else rest]
+        joined = defining(self.after)
+        assert joined is not None, "an operation joins"
+        nothing = replace(self.stretches.combiner, kind=self.after.type).identity()
+        copy = joined.clone().operation
+        for k, operand in enumerate(joined.operands):
+            copy.operands[k] = copies.get(self._now(operand), nothing)
+        return [self._wide(copy.results[0])]
 
     def _wide(self, value: ir.Value) -> ir.Value:
-        kind = self.combiner.kind
+        kind = self.stretches.kind
         return value if value.type == kind else arith.ExtFOp(kind, value).result
 
     def narrowed(self, value: ir.Value) -> ir.Value:
         """The total of a stretch as what a step takes."""
-        kind = self.joined.results[0].type
+        kind = self.after.type
         return value if value.type == kind else arith.TruncFOp(kind, value).result
 
     def step(self, dims: Sequence[ir.Value], time: ir.Value, total: ir.Value) -> ir.Value:
         """The step, with all that it stores; returns the new total."""
         given = {load.results[0]: total for load in self.before}
-        return self._copied(self.body, dims, time, given)[self.joined.results[0]]
+        found = self._made(self.body, dims, time, given)
+        return found.get(self.after, self.after)
 
-    def _is_total(self, value: ir.Value) -> bool:
-        value = self.known.get(value, value)
-        return value in [load.results[0] for load in self.before]
+    def _now(self, value: ir.Value) -> ir.Value:
+        return self.known.get(value, value)
 
-    def _needed(self, values: Sequence[ir.Value]) -> list[ir.Operation]:
-        """The operations of the body that some values need, in order."""
-        found: set[ir.Operation] = set()
+    def _leaves(self, value: ir.Value) -> list[ir.Value]:
+        """The values that do not depend on the total, of which one is made that does."""
+        value = self._now(value)
+        if value in [load.results[0] for load in self.before]:
+            return []
+        if not depends(value, self.before, self.known, self.body):
+            return [value]
+        op = defining(value)
+        assert op is not None, "what depends is made"
+        return list(dict.fromkeys(leaf for o in op.operands for leaf in self._leaves(o)))
 
-        def need(value: ir.Value) -> None:
-            op = defining(self.known.get(value, value))
-            if op is not None and op in self.body and op not in found:
-                found.add(op)
-                for operand in op.operands:
-                    need(operand)
-
-        for value in values:
-            need(value)
-        return [op for op in self.body if op in found]
+    def _linear(
+        self, value: ir.Value, copies: dict[ir.Value, ir.Value]
+    ) -> tuple[ir.Value | None, ir.Value | None]:
+        """A value as a * h + b; None is 0."""
+        value = self._now(value)
+        if value in copies:
+            return None, copies[value]
+        if value in [load.results[0] for load in self.before]:
+            return self.stretches.nothing()[0], None
+        op = defining(value)
+        assert op is not None, "what depends is made"
+        parts = [self._linear(o, copies) for o in op.operands]
+        if op.name == "arith.mulf":
+            (factor, rest), (_, by) = sorted(parts, key=lambda p: p[0] is None)
+            return _scaled(factor, by), _scaled(rest, by)
+        (factor, rest), (other, more) = parts
+        is_sum = op.name == "arith.addf"
+        return _added(factor, other, is_sum), _added(rest, more, is_sum)
 
     def _copied(
+        self, values: Sequence[ir.Value], dims: Sequence[ir.Value], time: ir.Value
+    ) -> list[ir.Value]:
+        """Values that do not depend on the total, made here."""
+        needed: set[ir.Operation] = set()
+        left = [self._now(v) for v in values]
+        while left:
+            op = defining(left.pop())
+            if op is not None and op in self.body and op not in needed:
+                needed.add(op)
+                left += [self._now(o) for o in op.operands]
+        found = self._made([op for op in self.body if op in needed], dims, time, {})
+        return [found.get(self._now(v), self._now(v)) for v in values]
+
+    def _made(
         self,
         operations: Sequence[ir.Operation],
         dims: Sequence[ir.Value],
@@ -136,17 +152,52 @@ class RunningTotal:
         found[self.time.value] = time
         found.update(zip((c.value for c in self.points), dims, strict=True))
         for op in operations:
-            if len(op.results) and op.results[0] in given:
+            if len(op.results) and (op.results[0] in given or op.results[0] in self.known):
                 continue
-            if len(op.results) and op.results[0] in self.known:
-                stored = self.known[op.results[0]]
-                found[op.results[0]] = found.get(stored, stored)
-                continue
-            copy = op.clone().operation
+            with only_if(self._is_last(time) if op == self.store else None):
+                copy = op.clone().operation
             for k, operand in enumerate(op.operands):
-                copy.operands[k] = found.get(operand, operand)
+                copy.operands[k] = found.get(self._now(operand), self._now(operand))
             found.update(zip(op.results, copy.results, strict=True))
         return found
+
+    def _is_last(self, time: ir.Value) -> ir.Value | None:
+        """Whether the total of this step stays; None: that of every step does."""
+        if self.address.step(self.time.value):
+            return None
+        last = constant(self.time.range[1])
+        return arith.CmpIOp(arith.CmpIPredicate.eq, time, last).result
+
+
+def _scaled(value: ir.Value | None, by: ir.Value | None) -> ir.Value | None:
+    return None if value is None or by is None else arith.MulFOp(value, by).result
+
+
+def _added(left: ir.Value | None, right: ir.Value | None, is_sum: bool) -> ir.Value | None:
+    if right is None:
+        return left
+    if left is None:
+        return right if is_sum else arith.NegFOp(right).result
+    return arith.AddFOp(left, right).result if is_sum else arith.SubFOp(left, right).result
+
+
+def depends(
+    value: ir.Value,
+    before: Sequence[ir.Operation],
+    known: dict[ir.Value, ir.Value],
+    body: Sequence[ir.Operation],
+) -> bool:
+    """Whether the total of the step before is needed for a value."""
+    left, seen = [value], set[ir.Operation]()
+    while left:
+        last = left.pop()
+        op = defining(known.get(last, last))
+        if op is not None and op in before:
+            return True
+        if op is not None and op in body and op not in seen:
+            seen.add(op)
+            left += list(op.operands)
+    return False
 
 
 def running_total_of(
@@ -202,16 +253,11 @@ class _Step:
 
     def found(self) -> RunningTotal | None:
         """The running total; None if the step is something else."""
+        kept = [s for s in self.stores if root(s.operands[1]) not in self.temporaries]
         if any(self.places[s] is None for s in self.stores):
             return None
-        kept = [s for s in self.stores if root(s.operands[1]) not in self.temporaries]
-        for store in kept:
-            place = self.places[store]
-            assert place is not None, "tested above"
-            if not place.step(self.time.value):  # each step stores it again
-                return None
         known = self._known()
-        totals = [self._total(store, known) for store in kept]
+        totals = [self._total(store, kept, known) for store in kept]
         return next((t for t in totals if t is not None), None)
 
     def _known(self) -> dict[ir.Value, ir.Value]:
@@ -227,58 +273,83 @@ class _Step:
                 known[op.results[0]] = latest[place]
         return known
 
-    def _total(self, store: ir.Operation, known: dict[ir.Value, ir.Value]) -> RunningTotal | None:
+    def _total(
+        self, store: ir.Operation, kept: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]
+    ) -> RunningTotal | None:
         """The running total that a store keeps."""
         place = self.places[store]
         assert place is not None, "stores have known places"
         earlier = replace(place, constant=place.constant - place.step(self.time.value))
-        before = [op for op in self.loads if self.places[op] == earlier]
-        rest = [op for op in self.loads if op not in before and op.results[0] not in known]
-        others = [s for s in self.stores if s != store and root(s.operands[1]) == place.memory]
-        for load in rest:
-            if root(load.operands[0]) in self.written and self.places[load] != place:
-                return None
-        if not before or others:
+        before = [
+            op for op in self.loads if self.places[op] == earlier and op.results[0] not in known
+        ]
+        if not before or not self._is_apart(store, kept, {*before}, known):
             return None
-        joined = self._joined(store, {load.results[0] for load in before}, known)
-        if joined is None:
-            return None
+        (stored, *_) = store.operands
+        after = known.get(stored, stored)
         body = [
             op for op in self.body
             if op not in self.stores or root(op.operands[1]) not in self.temporaries
         ]  # fmt: skip
-        op, combiner = joined
-        return RunningTotal(
-            self.time, self.points, tuple(body), tuple(before), known, op,
-            _of_stretches(combiner), place,
+        stretches = self._joins(after, before, known)
+        if stretches is None and self._is_linear(after, before, known):
+            stretches = linear()
+        return stretches and RunningTotal(
+            self.time, self.points, tuple(body), tuple(before), known, after, store, place,
+            self._layout(place, kept), stretches,
         )  # fmt: skip
 
-    def _joined(
-        self, store: ir.Operation, totals: set[ir.Value], known: dict[ir.Value, ir.Value]
-    ) -> tuple[ir.Operation, Combiner] | None:
-        """The operation that joins a value to the total of the step before, and nothing else."""
-        (stored, *_) = store.operands
-        op = defining(known.get(stored, stored))
+    def _layout(self, place: Address, kept: Sequence[ir.Operation]) -> Address:
+        moving = [p for s in kept if (p := self.places[s]) and p.step(self.time.value)]
+        return place if place.step(self.time.value) or not moving else moving[0]
+
+    def _is_apart(
+        self,
+        store: ir.Operation,
+        kept: Sequence[ir.Operation],
+        before: set[ir.Operation],
+        known: dict[ir.Value, ir.Value],
+    ) -> bool:
+        """Whether all but the total stays within a step: no other step meets what it stores."""
+        for other in kept:
+            place = self.places[other]
+            assert place is not None, "stores have known places"
+            again = [s for s in kept if s != other and root(s.operands[1]) == place.memory]
+            if again or (other != store and not place.step(self.time.value)):
+                return False
+        own = {self.places[s] for s in kept if (p := self.places[s]) and p.step(self.time.value)}
+        return all(
+            load in before or load.results[0] in known or self.places[load] in own
+            for load in self.loads
+            if root(load.operands[0]) in self.written
+        )
+
+    def _joins(
+        self, after: ir.Value, before: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]
+    ) -> Stretches | None:
+        """The stretches, if the step joins a value to the total and does nothing else."""
+        op = defining(after)
         if op is None or op not in self.body or len(op.operands) != 2:
             return None
+        totals = [load.results[0] for load in before]
         sides = [known.get(o, o) in totals for o in op.operands]
-        if sum(sides) != 1 or self._depends(op.operands[sides.index(False)], totals, known):
+        rest = [o for o, is_total in zip(op.operands, sides, strict=True) if not is_total]
+        if len(rest) != 1 or depends(rest[0], before, known, self.body):
             return None
         combiner = combiner_of_operation(op, is_left=sides[0])
-        return None if combiner is None else (op, combiner)
+        return None if combiner is None else joining(combiner)
 
-    def _depends(
-        self, value: ir.Value, totals: set[ir.Value], known: dict[ir.Value, ir.Value]
+    def _is_linear(
+        self, value: ir.Value, before: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]
     ) -> bool:
-        """Whether the total of the step before is needed for a value."""
-        left, seen = [value], set[ir.Operation]()
-        while left:
-            last = left.pop()
-            last = known.get(last, last)
-            if last in totals:
-                return True
-            op = defining(last)
-            if op is not None and op in self.body and op not in seen:
-                seen.add(op)
-                left += list(op.operands)
-        return False
+        """Whether a value is a * total + b, in one type of floats."""
+        op = defining(known.get(value, value))
+        is_leaf = op in list(before) if op is not None else True
+        if is_leaf or not depends(value, before, known, self.body):
+            return isinstance(value.type, ir.FloatType)
+        if op is None or op.name not in ("arith.addf", "arith.subf", "arith.mulf"):
+            return False
+        moving = [o for o in op.operands if depends(o, before, known, self.body)]
+        if op.name == "arith.mulf" and len(moving) != 1:
+            return False
+        return all(self._is_linear(o, before, known) for o in moving)

@@ -1,4 +1,4 @@
-"""Running totals -> kernels in which many threads share the time of a point.
+"""Running totals and linear recurrences -> kernels in which threads share the time of a point.
 
 Before: a thread for each point p, which goes through all times: `h[t + 1, p] = h[t, p] + x[t, p]`
 After: the threads of a block take a few neighbouring times each. They total them, join the totals
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 
 from ted.lowering.gpu.launching import Launch, launch, only_if
@@ -20,6 +21,7 @@ from ted.lowering.gpu.maps import THREADS, linear_thread
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.reductions import is_zero
 from ted.lowering.gpu.running_totals import RunningTotal, running_total_of
+from ted.lowering.gpu.stretches import Stretches
 from ted.lowering.gpu.teams import WARP, Team, shuffled
 from ted.lowering.scalars import conditional
 from ted.mlir import arith, gpu, ir, memref
@@ -31,6 +33,7 @@ BLOCKS = 1 << 9  # that keep a device busy
 AT_ONCE = 4  # neighbouring times of a thread
 LEAST_CHUNK = 32  # times of a thread that has a chunk alone
 Values = list[ir.Value]
+_Place = tuple[ir.Value, ir.Value]  # a time, and whether it is a step
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ def plan_of(total: RunningTotal) -> Plan | None:
     steps, points = total.steps, prod(total.extents)
     if steps < LEAST or not points:
         return None
-    across = min((abs(total.address.step(c.value)) for c in total.points), default=0)
-    along = abs(total.address.step(total.time.value))
+    across = min((abs(total.layout.step(c.value)) for c in total.points), default=0)
+    along = abs(total.layout.step(total.time.value))
     if along > 1 and points >= ENOUGH:
         return None
     if along > 1 and across == 1 and points >= WARP:
@@ -80,24 +83,32 @@ def map_running_total(nest: Sequence[ir.Operation], temporaries: Sequence[ir.Val
 
 
 def _map(total: RunningTotal, plan: Plan) -> None:
-    kind = total.combiner.kind
-    memory = None
+    memories: Values = []
     if plan.chunks > 1:
-        shape = ir.MemRefType.get([plan.chunks, prod(total.extents)], kind)
-        memory = memref.AllocOp(shape, [], []).result
+        points = prod(total.extents)
+        kinds = [total.stretches.kind, *total.stretches.kinds]
+        shapes = [[1, points], *[[plan.chunks, points]] * (len(kinds) - 1)]
+        memories = [
+            memref.AllocOp(ir.MemRefType.get(shape, kind), [], []).result
+            for shape, kind in zip(shapes, kinds, strict=True)
+        ]
     make = _Alone if plan.threads == 1 else _Shared
-    if memory is not None:
-        make(total, plan, memory).totals()
-    make(total, plan, memory).steps()
+    if memories:
+        make(total, plan, memories).totals()
+    make(total, plan, memories).steps()
 
 
 @dataclass
 class _Chunks:
-    """What both ways to share time have in common; `memory` has the totals of chunks."""
+    """What both ways to share time have in common.
+
+    `memories` are where totals start from, which the last step may overwrite, and then the values
+    of the chunks; none if there is one chunk.
+    """
 
     total: RunningTotal
     plan: Plan
-    memory: ir.Value | None
+    memories: Values
 
     @property
     def points(self) -> int:
@@ -117,55 +128,54 @@ class _Chunks:
     def _time(self, number: ir.Value) -> ir.Value:
         return plus(number, self.total.time.range[0])
 
-    def _start(self, dims: Values) -> ir.Value:
-        return self.total.start(dims, constant(self.total.time.range[0]))
+    def _start(self, dims: Values, point: ir.Value) -> ir.Value:
+        if not self.memories:
+            return self.total.start(dims)
+        return memref.LoadOp(self.memories[0], [constant(0), point]).result
 
-    def _summed(
-        self, first: ir.Value, end: ir.Value, step: int, value: Callable[[ir.Value], ir.Value]
-    ) -> ir.Value:
-        """The total of some values, from that of none."""
-        join, nothing = self.total.combiner.join, self.total.combiner.identity()
-        return carried_loop(
-            first, end, step, [nothing], lambda k, carried: [join(carried[0], value(k))]
-        )[0]
+    def _put(self, stretch: Values, chunk: ir.Value, point: ir.Value) -> None:
+        for value, memory in zip(stretch, self.memories[1:], strict=True):
+            memref.StoreOp(value, memory, [chunk, point])
+        with only_if(is_zero(chunk)):
+            start = self.total.start(self._dims(point))
+            memref.StoreOp(start, self.memories[0], [constant(0), point])
 
-    def _put(self, value: ir.Value, chunk: ir.Value, point: ir.Value) -> None:
-        assert self.memory is not None, "several chunks"
-        memref.StoreOp(value, self.memory, [chunk, point])
-
-    def _get(self, chunk: ir.Value, point: ir.Value) -> ir.Value:
-        assert self.memory is not None, "several chunks"
-        return memref.LoadOp(self.memory, [chunk, point]).result
+    def _get(self, chunk: ir.Value, point: ir.Value) -> Values:
+        return [memref.LoadOp(m, [chunk, point]).result for m in self.memories[1:]]
 
 
 class _Alone(_Chunks):
     """A thread for each chunk and point."""
 
     def totals(self) -> None:
-        """The totals of all chunks but the last."""
+        """What all chunks but the last do to the total."""
+        stretches = self.total.stretches
 
         def make(chunk: ir.Value, point: ir.Value) -> None:
-            self._put(self._of_times(*self._times(chunk), self._dims(point)), chunk, point)
+            dims, (begin, end) = self._dims(point), self._times(chunk)
+
+            def join(k: ir.Value, carried: Sequence[ir.Value]) -> Values:
+                return stretches.joined(list(carried), self.total.stretch(dims, self._time(k)))
+
+            self._put(carried_loop(begin, end, 1, stretches.nothing(), join), chunk, point)
 
         self._launch(self.plan.chunks - 1, make)
 
     def steps(self) -> None:
-        """The steps, from the totals of the chunks before."""
+        """The steps, from the total behind the chunks before."""
 
         def make(chunk: ir.Value, point: ir.Value) -> None:
-            dims = self._dims(point)
-            before = self._summed(constant(0), chunk, 1, lambda k: self._get(k, point))
-            begin, end = self._times(chunk)
-            start = self.total.combiner.join(self._start(dims), before)
+            dims, (begin, end) = self._dims(point), self._times(chunk)
+            (start,) = carried_loop(
+                0, chunk, 1, [self._start(dims, point)],
+                lambda k, carried: [self.total.stretches.applied(carried[0], self._get(k, point))],
+            )  # fmt: skip
             carried_loop(
                 begin, end, 1, [self.total.narrowed(start)],
                 lambda k, carried: [self.total.step(dims, self._time(k), carried[0])],
             )  # fmt: skip
 
         self._launch(self.plan.chunks, make)
-
-    def _of_times(self, begin: ir.Value, end: ir.Value, dims: Values) -> ir.Value:
-        return self._summed(begin, end, 1, lambda k: self.total.value(dims, self._time(k)))
 
     def _launch(self, chunks: int, make: Callable[[ir.Value, ir.Value], None]) -> None:
         count = chunks * self.points
@@ -181,103 +191,127 @@ class _Shared(_Chunks):
     """A block for each chunk and point."""
 
     def totals(self) -> None:
-        """The totals of all chunks but the last."""
-        chunks, threads = self.plan.chunks - 1, self.plan.threads
-        with launch(chunks * self.points, threads) as kernel:
+        """What all chunks but the last do to the total."""
+        chunks, stretches = self.plan.chunks - 1, self.total.stretches
+        with launch(chunks * self.points, self.plan.threads) as kernel:
             point, chunk = delinearized(kernel.block, [self.points, chunks])
             begin, end = self._times(chunk)
-            dims = self._dims(point)
-            mine = self._summed(
-                plus(begin, kernel.thread), end, threads,
-                lambda k: self.total.value(dims, self._time(k)),
-            )  # fmt: skip
-            (whole,) = Team(kernel).joined([mine], [self.total.combiner])
+            dims, scan = self._dims(point), _Scan(kernel, stretches)
+
+            def tile(first: ir.Value, carried: Sequence[ir.Value]) -> Values:
+                mine = self._mine(dims, self._places(kernel, first, end))
+                return scan.behind(mine, list(carried))
+
+            step = self.plan.threads * AT_ONCE
+            whole = carried_loop(begin, end, step, stretches.nothing(), tile)
             with only_if(is_zero(kernel.thread)):
                 self._put(whole, chunk, point)
 
     def steps(self) -> None:
-        """The steps, from the totals of the chunks before."""
-        tile = self.plan.threads * AT_ONCE
+        """The steps, from the total behind the chunks before."""
+        total = self.total
         with launch(self.plan.chunks * self.points, self.plan.threads) as kernel:
             point, chunk = delinearized(kernel.block, [self.points, self.plan.chunks])
-            dims = self._dims(point)
             begin, end = self._times(chunk)
-            start = self._start(dims)
-            if self.plan.chunks > 1:
-                start = self.total.combiner.join(start, self._before(kernel, chunk, point))
-            scan = _Scan(kernel, self.total)
-            carried_loop(
-                begin, end, tile, [start],
-                lambda k, carried: [self._tile(scan, dims, (k, end), carried[0])],
+            dims, scan = self._dims(point), _Scan(kernel, total.stretches)
+            start = self._start(dims, point)
+            if self.memories:
+                start = total.stretches.applied(start, self._before(scan, chunk, point))
+
+            def tile(first: ir.Value, carried: Sequence[ir.Value]) -> Values:
+                places = self._places(kernel, first, end)
+                before, after = scan.around(self._mine(dims, places), carried[0])
+                self._steps(dims, places, total.narrowed(before))
+                return [after]
+
+            carried_loop(begin, end, self.plan.threads * AT_ONCE, [start], tile)
+
+    def _before(self, scan: _Scan, chunk: ir.Value, point: ir.Value) -> Values:
+        """What the chunks before do to the total: each thread takes one of them."""
+        stretches, thread = self.total.stretches, scan.kernel.thread
+        mine = conditional(
+            _under(thread, chunk), stretches.kinds, lambda: self._get(thread, point),
+            stretches.nothing,
+        )  # fmt: skip
+        return scan.behind(mine, stretches.nothing())
+
+    def _places(self, kernel: Launch, first: ir.Value, end: ir.Value) -> list[_Place]:
+        """The times that a thread takes at once, and whether they are in the chunk."""
+        mine = plus(first, times(kernel.thread, AT_ONCE))
+        places = [plus(mine, k) for k in range(AT_ONCE)]
+        return [(self._time(place), _under(place, end)) for place in places]
+
+    def _mine(self, dims: Values, places: Sequence[_Place]) -> Values:
+        """What the steps of a thread do to the total."""
+        stretches = self.total.stretches
+        found = [
+            conditional(
+                inside, stretches.kinds, lambda at=time: self.total.stretch(dims, at),
+                stretches.nothing,
+            )
+            for time, inside in places
+        ]  # fmt: skip
+        return reduce(stretches.joined, found)
+
+    def _steps(self, dims: Values, places: Sequence[_Place], total: ir.Value) -> None:
+        for time, inside in places:
+            (total,) = conditional(
+                inside, [total.type],
+                lambda at=time, now=total: [self.total.step(dims, at, now)],
+                lambda now=total: [now],
             )  # fmt: skip
-
-    def _before(self, kernel: Launch, chunk: ir.Value, point: ir.Value) -> ir.Value:
-        """The total of the chunks before, by all threads."""
-        combiner = self.total.combiner
-        mine = self._summed(kernel.thread, chunk, self.plan.threads, lambda k: self._get(k, point))
-        return Team(kernel).joined([mine], [combiner])[0]
-
-    def _tile(
-        self, scan: _Scan, dims: Values, between: tuple[ir.Value, ir.Value], carried: ir.Value
-    ) -> ir.Value:
-        """The steps of the times that the threads take at once; returns the total behind them."""
-        total, combiner = self.total, self.total.combiner
-        first = plus(between[0], times(scan.kernel.thread, AT_ONCE))
-        places = [plus(first, k) for k in range(AT_ONCE)]
-        insides = [_under(place, between[1]) for place in places]
-        mine: ir.Value | None = None
-        for place, inside in zip(places, insides, strict=True):
-            (value,) = conditional(
-                inside,
-                [combiner.kind],
-                lambda at=place: [total.value(dims, self._time(at))],
-                lambda: [combiner.identity()],
-            )
-            mine = value if mine is None else combiner.join(mine, value)
-        assert mine is not None, "some times"
-        before, after = scan.before_and_after(mine, carried)
-        now = total.narrowed(before)
-        for place, inside in zip(places, insides, strict=True):
-            (now,) = conditional(
-                inside,
-                [now.type],
-                lambda at=place, so_far=now: [total.step(dims, self._time(at), so_far)],
-                lambda so_far=now: [so_far],
-            )
-        return after
 
 
 class _Scan:
-    """Totals of the threads before each thread of a block."""
+    """What the threads before each thread of a block do to a total."""
 
-    def __init__(self, kernel: Launch, total: RunningTotal) -> None:
-        self.kernel, self.combiner = kernel, total.combiner
+    def __init__(self, kernel: Launch, stretches: Stretches) -> None:
+        self.kernel, self.stretches = kernel, stretches
         self.warps = kernel.threads // WARP
-        self.memory = Team(kernel).shared([self.warps], total.combiner.kind)
+        self.memories = [Team(kernel).shared([self.warps], k) for k in stretches.kinds]
         self.lane = arith.RemUIOp(kernel.thread, constant(WARP)).result
         self.warp = arith.DivUIOp(kernel.thread, constant(WARP)).result
 
-    def before_and_after(self, mine: ir.Value, carried: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """What was carried, with all threads before this one; and with all threads."""
-        join = self.combiner.join
+    def behind(self, mine: Values, carried: Values) -> Values:
+        """What was carried and all threads do together."""
+        for whole in self._shared(mine)[1]:
+            carried = self.stretches.joined(carried, whole)
+        gpu.BarrierOp()  # the next ones write there again
+        return carried
+
+    def around(self, mine: Values, carried: ir.Value) -> tuple[ir.Value, ir.Value]:
+        """The total behind the threads before this one, and that behind all threads."""
+        mine, wholes = self._shared(mine)
+        before = after = carried
+        for k, whole in enumerate(wholes):
+            after = self.stretches.applied(after, whole)
+            is_before = _under(constant(k), self.warp)
+            before = arith.SelectOp(is_before, after, before).result
+        gpu.BarrierOp()  # the next ones write there again
+        lower = [shuffled(m, 1, up=True) for m in mine]
+        own = self.stretches.applied(before, lower)
+        return arith.SelectOp(is_zero(self.lane), before, own).result, after
+
+    def _shared(self, mine: Values) -> tuple[Values, list[Values]]:
+        """What the lanes up to each lane do, and what each warp does."""
         offset = 1
         while offset < WARP:
-            other = join(shuffled(mine, offset, up=True), mine)
-            mine = arith.SelectOp(below(self.lane, offset), mine, other).result
+            others = [shuffled(m, offset, up=True) for m in mine]
+            is_first = below(self.lane, offset)
+            mine = [
+                arith.SelectOp(is_first, m, o).result
+                for m, o in zip(mine, self.stretches.joined(others, mine), strict=True)
+            ]
             offset *= 2
         with only_if(is_zero(arith.SubIOp(self.lane, constant(WARP - 1)).result)):
-            memref.StoreOp(mine, self.memory, [self.warp])
+            for value, memory in zip(mine, self.memories, strict=True):
+                memref.StoreOp(value, memory, [self.warp])
         gpu.BarrierOp()
-        before = after = carried
-        for k in range(self.warps):
-            whole = join(after, memref.LoadOp(self.memory, [constant(k)]).result)
-            is_before = arith.CmpIOp(arith.CmpIPredicate.ult, constant(k), self.warp).result
-            before = arith.SelectOp(is_before, whole, before).result
-            after = whole
-        gpu.BarrierOp()  # the next tile writes there again
-        lower = shuffled(mine, 1, up=True)
-        own = arith.SelectOp(is_zero(self.lane), before, join(before, lower)).result
-        return own, after
+        wholes: list[Values] = [
+            [memref.LoadOp(m, [constant(k)]).result for m in self.memories]
+            for k in range(self.warps)
+        ]
+        return mine, wholes
 
 
 def _under(value: ir.Value, bound: ir.Value) -> ir.Value:
