@@ -1,9 +1,12 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows)' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows{maps=false})' | filecheck %s --check-prefix=SUMS
 
 #ij = affine_map<(i, j) -> (i, j)>
 #i = affine_map<(i, j) -> (i)>
 #ji = affine_map<(i, j) -> (j, i)>
 
+// SUMS-LABEL: func.func @centred_rows
+// SUMS: scf.forall
 // CHECK-LABEL: func.func @centred_rows
 // CHECK: scf.forall (%{{.*}}) in (8)
 // CHECK: linalg.generic {{.*}}["parallel", "reduction"]
@@ -43,4 +46,46 @@ func.func @read_across_rows(%x: tensor<8x8xf32>, %e: tensor<8x8xf32>, %y: tensor
     linalg.yield %a : f32
   } -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
+}
+
+// Values at the same points need no loop over rows to meet, but those at other points of a row do.
+// CHECK-LABEL: func.func @maps_alone
+// CHECK: scf.forall
+// SUMS-LABEL: func.func @maps_alone
+// SUMS-NOT: scf.forall
+// SUMS: return
+func.func @maps_alone(%x: tensor<8x32xf32>, %e: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.tanh %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %r = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<8x32xf32>) outs(%y : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = arith.mulf %a, %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// CHECK-LABEL: func.func @first_of_a_row
+// CHECK: scf.forall
+// SUMS-LABEL: func.func @first_of_a_row
+// SUMS: scf.forall
+func.func @first_of_a_row(%x: tensor<8x32xf32>, %e: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.tanh %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, 0)>, #ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %x : tensor<8x32xf32>, tensor<8x32xf32>) outs(%y : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %u = arith.mulf %a, %b : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
 }
