@@ -96,3 +96,20 @@ def test_rows_of_many_temporaries_fit(length: int) -> None:
         product = product * ted.nn.softmax(x) + ted.nn.layer_norm(product)
     function: Any = ted.compile(inputs, [product, ted.nn.softmax(product)], target="cuda:sm_75")
     assert most_shared(function) <= STATIC_SHARED
+
+
+def test_totals_of_many_rows_take_turns_in_shared_memory() -> None:
+    x = ted.placeholder((2, 1030), "float64", name="x")
+    y = x
+    for k in range(11):
+        y = ted.nn.softmax(y * 1000.0) if k % 3 else y - ted.mean(y * y, axis=1, keepdims=True)
+    totals = 4 + 2 * 7
+    function: Any = ted.compile([x], [y], target="cuda:sm_75")
+    (kernel,) = function.manifest.kernels
+    warps = kernel.block[0] // 32
+    assert most_shared(function) < totals * warps * 8
+    a = RNG.standard_normal((2, 1030))
+    exact: Any = ted.compile([x], [y])
+    want = exact(a)[0]
+    (found,) = run_manifest(function.manifest, [a], order="random", seed=4)
+    np.testing.assert_allclose(found, want, rtol=0, atol=1e-12)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ted.errors import CompileError
 from ted.mlir import gpu, ir, scf
@@ -28,6 +28,8 @@ class Launch:
     op: ir.Operation
     blocks: int
     threads: int
+    # Shared memory in which totals of warps meet, by the number of the meeting.
+    meetings: list[list[ir.Value]] = field(default_factory=list, compare=False)
 
     @property
     def block(self) -> ir.Value:

@@ -21,6 +21,7 @@ from ted.schedules.linalg_contraction import element_strides
 WARP = 32
 SHARED = "#gpu.address_space<workgroup>"
 LINE = 16  # bytes
+OWN_MEETINGS = 8  # those of a kernel that have memory of their own
 Values = list[ir.Value]
 
 
@@ -65,7 +66,7 @@ class Team:
         warps = self.threads // WARP
         if warps == 1:
             return totals
-        memories = [self.shared([warps], c.kind) for c in combiners]
+        memories = self._meeting(warps, [c.kind for c in combiners])
         lane = arith.RemUIOp(self.thread, constant(WARP)).result
         warp = arith.DivUIOp(self.thread, constant(WARP)).result
         first = arith.CmpIOp(arith.CmpIPredicate.eq, lane, constant(0)).result
@@ -81,9 +82,30 @@ class Team:
             results.append(total)
         return results
 
+    def _meeting(self, warps: int, elements: Sequence[ir.Type]) -> Values:
+        """Memory for a total of each warp, for each of some totals that meet at once.
+
+        After many meetings it is that of an earlier one like this. All threads have read that,
+        since they waited in the meetings between; in a loop, in its first one, which is left alone.
+        """
+        earlier = self.kernel.meetings
+        wanted = [ir.MemRefType.get([warps], e, memory_space=_shared_space()) for e in elements]
+        latest = earlier[-OWN_MEETINGS:]
+        free = [
+            memories
+            for memories in earlier[OWN_MEETINGS:]
+            if not any(memories is other for other in latest)
+            and [memory.type for memory in memories] == wanted
+            # Memory itself is there everywhere in the kernel, a view of it is not.
+            and all(isinstance(memory.owner, ir.Block) for memory in memories)
+        ]
+        chosen = free[0] if free else [self.shared([warps], e) for e in elements]
+        earlier.append(chosen)
+        return chosen
+
     def shared(self, shape: Sequence[int], element: ir.Type) -> ir.Value:
         """Memory that the team shares; to be written and waited for before use."""
-        space = ir.Attribute.parse(SHARED)
+        space = _shared_space()
         # Whole lines of 16 bytes, since the code generator reads what is aligned as a whole.
         size, line = prod(shape), max(1, LINE // byte_width(element))
         padded = -(-size // line) * line
@@ -125,6 +147,10 @@ class Team:
                 "arith.constant", results=[kind], attributes={"value": zero}
             ).results[0]
             memref.StoreOp(value, memory, [plus(self.thread, begin)])
+
+
+def _shared_space() -> ir.Attribute:
+    return ir.Attribute.parse(SHARED)
 
 
 def joined_in_warp(totals: Values, combiners: Sequence[Combiner], lanes: int) -> Values:
