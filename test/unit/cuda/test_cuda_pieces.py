@@ -114,6 +114,14 @@ def test_many_arrays_behind_each_other_are_one_kernel(axis: int, dtype: str) -> 
     assert len(manifest.kernels) == 1
 
 
+@pytest.mark.parametrize(("count", "dtype"), [(4, "float32"), (3, "float64"), (17, "int8")])
+def test_arrays_in_turn_are_stored_in_order(count: int, dtype: str) -> None:
+    parts = [ted.placeholder((5, 37), dtype, name=f"x{k}") for k in range(count)]
+    manifest = agrees(parts, [ted.stack(parts, 2)])
+    assert len(manifest.kernels) == 1
+    assert ("ld.shared" in manifest.ptx) != (count == 4)
+
+
 def test_a_donated_input_may_be_the_result_in_pieces() -> None:
     x, w, y = strided_read(65, 3, 2)
     head = ted.placeholder(y.shape, name="head")

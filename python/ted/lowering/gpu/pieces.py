@@ -24,6 +24,7 @@ from ted.schedules.memory_roots import root, touched
 from ted.schedules.walking import defining, operations
 
 MOST_PIECES = 64
+MOST_PLACES = 32  # of a row that is a cell
 MOST_PASSED = 64  # operations between those of a group
 Starts = tuple["ir.Value | None", ...]
 
@@ -95,8 +96,14 @@ class Pieces:
     @property
     def cells(self) -> list[int]:
         """For each dim the places after which the steps of all pieces begin anew."""
-        sides = [r.sides for p in self.pieces for r in p.regions]
-        return [lcm(*(s.step for s in dim if s.extent > 1)) for dim in zip(*sides, strict=True)]
+        regions = [r for p in self.pieces for r in p.regions]
+        sides = list(zip(*(r.sides for r in regions), strict=True))
+        found = [lcm(*(s.step for s in dim if s.extent > 1)) for dim in sides]
+        parts = [r.sides[-1] for r in regions if not r.is_whole]
+        # Pieces of one place each: a row of them is a cell.
+        if self.shape[-1] <= MOST_PLACES and parts and all(s.extent == 1 for s in parts):
+            found[-1] = self.shape[-1]
+        return found
 
     def without_fills(self) -> list[tuple[ir.Operation, Starts]] | None:
         """Operations that write all, each element once, and what their results start from.

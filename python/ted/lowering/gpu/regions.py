@@ -73,6 +73,8 @@ def region_of(operand: Operand, extents: tuple[int, ...]) -> Region | None:
     if strides is None or isinstance(kind.layout, ir.StridedLayoutAttr):
         return None
     long = [(e, s) for e, s in zip(kind.shape, strides, strict=True) if e > 1]
+    if not long:
+        return None
     sides = [Side(0)] * len(long)
     rest = line.offset + start_of(operand)
     for k, (_, stride) in enumerate(long):

@@ -16,7 +16,7 @@ from ted.errors import CompileError
 from ted.lowering.gpu.bodies import work_of
 from ted.lowering.gpu.collapsing import collapsed
 from ted.lowering.gpu.conditions import settle_conditions
-from ted.lowering.gpu.contractions import Contractions
+from ted.lowering.gpu.contractions import Contractions, claimed_readers
 from ted.lowering.gpu.finishes import Finishing
 from ted.lowering.gpu.launching import only_if, sink_into
 from ted.lowering.gpu.lines import is_dense
@@ -121,10 +121,15 @@ def _mapped_pieces(
 ) -> tuple[ir.Operation, ...]:
     """Build one kernel of operations that write pieces of the same memory; empty without them."""
 
+    others = set(starts.folded)
+
     def is_other(other: ir.Operation) -> bool:
-        return other in starts.folded or (known is not None and known.claims(other))
+        return other in others or (known is not None and known.claims(other))
 
     group = pieces_from(op, later, starts.of, is_other)
+    if group is not None and known is not None:
+        others |= claimed_readers([op, *later])
+        group = pieces_from(op, later, starts.of, is_other)
     if group is None or not map_pieces(group, lambda one, given: _map(one, given, None)):
         return ()
     return group.ops
