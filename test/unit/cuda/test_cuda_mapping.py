@@ -71,6 +71,24 @@ def test_transposes_go_through_tiles(shape) -> None:
     same(run([x, b], [y], [a, c])[0], np.swapaxes(a, -1, -2) * 2 + c.reshape(-1, 1))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
+@pytest.mark.parametrize(
+    "shape",
+    [(4, 700), (700, 4), (3, 513), (513, 3), (2, 1000), (8, 3, 5, 40), (3, 300, 7), (15, 90)],
+)
+def test_transposes_with_a_short_side_go_through_tiles(shape, dtype: str) -> None:
+    from ted.testing.ptx.programs import run_manifest
+
+    x = ted.placeholder(shape, dtype, name="x")
+    manifest = manifest_of([x], [ted.transpose(x)])
+    a = RNG.integers(-9, 9, shape).astype(dtype_of(dtype))
+    for order in ("lockstep", "random"):
+        (found,) = run_manifest(manifest, [a], order=order)
+        np.testing.assert_array_equal(found, a.T)
+    if dtype == "float32" and len(shape) == 2:
+        assert ".shared" in manifest.ptx
+
+
 def test_short_rows_take_a_warp_each() -> None:
     x = ted.placeholder((21, 40), name="x")
     (kernel,) = manifest_of([x], [nn.softmax(x)]).kernels

@@ -3,6 +3,7 @@
 Before: `b[i, j] = f(a[j, i])`: neighbouring threads write side by side, and read a row apart
 After: a block takes 32 x 32 points. It reads `a` along its rows into a tile, waits, and writes `b`
 along its rows from the tile's columns; rows of the tile are 33 long, against conflicts of banks.
+A side that is short is one of a tile that is as much longer along the other one: 4 x 256 points.
 """
 
 from __future__ import annotations
@@ -18,11 +19,13 @@ from ted.lowering.gpu.launching import Launch, launch, only_if
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.teams import Team
 from ted.mlir import arith, ir, memref
-from ted.schedules.emit import constant
 
 TILE = 32
-ROWS = 8  # of a tile at once: a warp each
-LEAST = 16  # shorter dims fill too little of a tile
+POINTS = TILE * TILE  # of any tile
+THREADS = 256
+LEAST = 16  # shorter dims fill too little of a square tile
+LONGEST = 256  # side of a tile
+SECTOR = 32  # bytes that memory moves at once
 SHARED_BYTES = 48 << 10  # what a kernel may declare on every chip
 
 
@@ -38,26 +41,58 @@ def turn_of(work: Work) -> Turn | None:
     """What a map reads across its rows; None if all is read in order."""
     rank = len(work.extents)
     last = rank - 1
-    if work.reductions or rank < 2 or work.extents[last] < LEAST:
+    if work.reductions or rank < 2 or work.extents[last] < 2:
         return None
     if any(steps_along(o, last, rank) != 1 for o in work.outputs):
         return None
     found: dict[int, list[int]] = {}
     for k, operand in enumerate(work.inputs):
         across = _contiguous(work, operand) if work.uses(k) else None
-        if across is not None and across != last and work.extents[across] >= LEAST:
+        if across is not None and across != last and _helps(work, operand, across):
             found.setdefault(across, []).append(k)
     if not found:
         return None
     across = max(found, key=lambda d: (len(found[d]), d))
-    return Turn(across, _fitting(work, found[across]))
+    return Turn(across, _fitting(work, across, found[across]))
 
 
-def _fitting(work: Work, inputs: Sequence[int]) -> tuple[int, ...]:
+def _helps(work: Work, operand: Operand, across: int) -> bool:
+    """Whether tiles are full, and what they move along either side is no part of a sector."""
+    rank = len(work.extents)
+    down, right = _sides(work, across)
+    if down * right < THREADS:
+        return False
+    ways = [(operand, across, rank - 1), *((o, rank - 1, across) for o in work.outputs)]
+    return all(
+        work.extents[along] >= LEAST
+        or work.extents[along] * byte_width(o.element) >= SECTOR
+        or steps_along(o, next_one, rank) == work.extents[along]
+        for o, along, next_one in ways
+    )
+
+
+def _sides(work: Work, across: int) -> tuple[int, int]:
+    """Points of a tile along the memory of its inputs, and of its results."""
+    whole = [work.extents[d] for d in (across, len(work.extents) - 1)]
+    down, right = (TILE if e >= LEAST else 1 << (e - 1).bit_length() for e in whole)
+    if right < TILE:
+        down = min(POINTS // right, LONGEST, 1 << (whole[0] - 1).bit_length())
+    elif down < TILE:
+        right = min(POINTS // down, LONGEST, 1 << (whole[1] - 1).bit_length())
+    return down, right
+
+
+def _row(down: int, right: int) -> int:
+    """Elements of a row of a tile; those that threads take together are in different banks."""
+    return down + max(1, TILE // right)
+
+
+def _fitting(work: Work, across: int, inputs: Sequence[int]) -> tuple[int, ...]:
     """The first inputs whose tiles fit beside each other; others are read a row apart."""
+    down, right = _sides(work, across)
     chosen, room = [], SHARED_BYTES
     for k in inputs:
-        size = TILE * (TILE + 1) * byte_width(work.inputs[k].element)
+        size = right * _row(down, right) * byte_width(work.inputs[k].element)
         if size <= room:
             chosen.append(k)
             room -= size
@@ -77,13 +112,15 @@ def map_turned(work: Work, turn: Turn) -> None:
     """Build the kernel of a map that reads across its rows."""
     extents = list(work.extents)
     last = len(extents) - 1
-    tiles = [-(-extents[turn.across] // TILE), -(-extents[last] // TILE)]
+    size = _sides(work, turn.across)
+    tiles = [-(-extents[d] // side) for d, side in zip((turn.across, last), size, strict=True)]
     others = [d for d in range(len(extents)) if d not in (turn.across, last)]
     counts = [*(extents[d] for d in others), *tiles]
-    with launch(prod(counts), TILE * ROWS) as kernel:
+    with launch(prod(counts), THREADS) as kernel:
         *outer, down, right = delinearized(kernel.block, counts)
         fixed = dict(zip(others, outer, strict=True))
-        _Tile(work, turn, kernel, fixed, times(down, TILE), times(right, TILE)).build()
+        first = times(down, size[0]), times(right, size[1])
+        _Tile(work, turn, kernel, fixed, *first, *size).build()
 
 
 @dataclass
@@ -94,20 +131,24 @@ class _Tile:
     fixed: dict[int, ir.Value]
     across: ir.Value  # where the tile begins
     along: ir.Value
+    down: int  # its sides
+    right: int
 
     def build(self) -> None:
         team = Team(self.kernel)
         kinds = [self.work.inputs[k].element for k in self.turn.inputs]
-        tiles = [team.shared([TILE, TILE + 1], kind) for kind in kinds]
-        fast = arith.RemUIOp(self.kernel.thread, constant(TILE)).result
-        slow = arith.DivUIOp(self.kernel.thread, constant(TILE)).result
-        rows = [plus(slow, k * ROWS) for k in range(TILE // ROWS)]
-        for row in rows:  # along the memory of the inputs
+        shape = [self.right, _row(self.down, self.right)]
+        tiles = [team.shared(shape, kind) for kind in kinds]
+        steps = range(self.down * self.right // self.kernel.threads)
+        items = [plus(self.kernel.thread, k * self.kernel.threads) for k in steps]
+        for item in items:  # along the memory of the inputs
+            row, fast = delinearized(item, [self.right, self.down])
             with self._point(fast, row) as dims:
                 for k, tile in zip(self.turn.inputs, tiles, strict=True):
                     memref.StoreOp(self.work.inputs[k].load(dims), tile, [row, fast])
         team.wait()
-        for row in rows:  # along the memory of the results
+        for item in items:  # along the memory of the results
+            row, fast = delinearized(item, [self.down, self.right])
             with self._point(row, fast) as dims:
                 self._compute(dims, tiles, [fast, row])
 
@@ -118,8 +159,8 @@ class _Tile:
         across, along = plus(self.across, down), plus(self.along, right)
         tests = [
             below(value, extents[d])
-            for value, d in ((across, self.turn.across), (along, last))
-            if extents[d] % TILE
+            for value, d, side in ((across, self.turn.across, self.down), (along, last, self.right))
+            if extents[d] % side
         ]
         inside = None
         for test in tests:
