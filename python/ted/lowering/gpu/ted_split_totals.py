@@ -96,6 +96,11 @@ def _part(op: ir.Operation, total: ir.Value) -> Part | None:
     factors = [v for v in list(op.operands)[:-1] if isinstance(v.type, ir.MemRefType)]
     if any(root(v) == total for v in factors) or view.operands[0] != total:
         return None
+    # Small sums and slices of a point are no kernels of templates, and keep their common start.
+    if ir.MemRefType(total.type).rank != ir.MemRefType(op.operands[-1].type).rank:
+        return None
+    if MARK not in op.attributes or not _is_large(op):
+        return None
     lists = (view.attributes[f"static_{name}"] for name in ("offsets", "sizes", "strides"))
     part = Part(op, *(tuple(ir.DenseI64ArrayAttr(a)) for a in lists))
     return None if DYNAMIC in (*part.offsets, *part.sizes, *part.strides) else part
@@ -131,10 +136,7 @@ def _consumer(fill: ir.Operation, parts: Sequence[Part]) -> ir.Operation | None:
     if len(users) != 1 or any(len(list(part.target.uses)) != 1 for part in parts):
         return None
     consumer = users.pop()
-    rank = ir.MemRefType(total.type).rank
-    whole = all(ir.MemRefType(part.target.type).rank == rank for part in parts)
-    large = all(MARK in part.op.attributes and _is_large(part.op) for part in parts)
-    if consumer.name != "linalg.generic" or consumer.block != fill.block or not (whole and large):
+    if consumer.name != "linalg.generic" or consumer.block != fill.block:
         return None
     return consumer if _is_element_wise(consumer, total) else None
 
