@@ -74,8 +74,10 @@ def _parts(fill: ir.Operation) -> list[Part]:
         if op.name in VIEWS or total not in set.union(*touched(op)):
             continue
         part = _part(op, total)
-        if part is None or not all(part.is_beside(other) for other in parts):
+        if part is None:
             break
+        if not all(part.is_beside(other) for other in parts):
+            return []
         parts.append(part)
     return parts
 
