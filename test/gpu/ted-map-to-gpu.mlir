@@ -406,3 +406,39 @@ func.func @one_reads_the_other(%a: memref<50xf32>, %c: memref<100xf32>) {
   }
   return
 }
+
+// Pieces that no fill comes before add to what is in memory, each of them: none starts from what
+// the thread has for the one before, which is of another row.
+// CHECK-LABEL: func.func @pieces_on_what_is_there
+// CHECK: gpu.launch
+// CHECK: scf.if
+// CHECK: %[[UP:.*]] = memref.load %{{.*}} : memref<2x4xf32, strided<[8, 2]>>
+// CHECK: arith.addf %[[UP]]
+// CHECK: scf.if
+// CHECK: %[[LOW:.*]] = memref.load %{{.*}} : memref<2x4xf32, strided<[8, 2], offset: 16>>
+// CHECK: arith.mulf %[[LOW]]
+// CHECK-NOT: gpu.launch
+// CHECK: return
+func.func @pieces_on_what_is_there(%a: memref<2x4xf32>, %m: memref<4x8xf32>) {
+  %upper = memref.subview %m[0, 0] [2, 4] [1, 2]
+    : memref<4x8xf32> to memref<2x4xf32, strided<[8, 2]>>
+  %lower = memref.subview %m[2, 0] [2, 4] [1, 2]
+    : memref<4x8xf32> to memref<2x4xf32, strided<[8, 2], offset: 16>>
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%a : memref<2x4xf32>) outs(%upper : memref<2x4xf32, strided<[8, 2]>>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = arith.addf %o, %x : f32
+    linalg.yield %y : f32
+  }
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%a : memref<2x4xf32>) outs(%lower : memref<2x4xf32, strided<[8, 2], offset: 16>>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = arith.mulf %o, %x : f32
+    linalg.yield %y : f32
+  }
+  return
+}

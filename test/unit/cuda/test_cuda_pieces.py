@@ -82,6 +82,18 @@ def test_pools_and_their_adjoints_are_a_kernel_each(shape, window, stride, paddi
     assert len(manifest.kernels) == 2
 
 
+def test_rows_in_turns_of_other_lengths_are_told_apart() -> None:
+    x = ted.placeholder((12, 8), name="x")
+    turns = ((0, 6), (3, 6), (1, 3), (2, 3))
+    parts = [1.0 * x[first::step, k::2] for first, step in turns for k in (0, 1)]
+    heads = [ted.placeholder(p.shape, name=f"head{k}") for k, p in enumerate(parts)]
+    first, *rest = [ted.sum(p * h) for p, h in zip(parts, heads, strict=True)]
+    head = ted.placeholder((), name="head")
+    (dx,) = ted.differentiate(sum(rest, first), [x], head)
+    manifest = agrees([x, head, *heads], [dx])
+    assert len(manifest.kernels) == 1
+
+
 def test_adjoints_of_adjoints() -> None:
     x, w, y = strided_read(131, 3, 2)
     loss = ted.sum(y * y * y)

@@ -138,7 +138,7 @@ class _Cell:
             test, dims = point
             memories = [r.memory for r in piece.regions]
             olds = [values.get(m) for m in memories]
-            new = _values_if(test, piece, dims, olds)
+            new = _values_if(test, piece, dims, olds, is_first=self.group.is_disjoint)
             for memory, value in zip(memories, new, strict=True):
                 values[memory] = value
                 before = tests.get(memory, test)
@@ -200,17 +200,22 @@ def _along(
         place = plus(arith.AddIOp(times(number, size), residue).result, -side.start)
         point = place if step == 1 else arith.DivUIOp(place, constant(step)).result
         tests = [] if step == 1 else [_is(arith.RemUIOp(place, constant(step)).result, 0)]
-    is_all = side.start < step and side.extent * step == extent and extent % size == 0
+    # Places below the start are numbers past 2^63, of which the step may divide some.
+    is_above = side.start == 0 or (isinstance(residue, int) and side.start < step)
+    is_all = is_above and side.extent * step == extent and extent % size == 0
     return point, tests if is_all else [*tests, below(point, side.extent)]
 
 
 def _values_if(
-    test: Test, piece: Piece, dims: Values, olds: list[ir.Value | None]
+    test: Test, piece: Piece, dims: Values, olds: list[ir.Value | None], *, is_first: bool
 ) -> list[ir.Value]:
-    """The results of a point where it is one, else what was there before."""
+    """The results of a point where it is one, else what was there before.
+
+    The piece that `is_first` at all its points starts from what is in memory.
+    """
     starts = list(piece.work.starts or (None,) * len(piece.work.outputs))
     for k, old in zip(piece.results, olds, strict=True):
-        starts[k] = old or starts[k]
+        starts[k] = starts[k] if is_first else old or starts[k]
     work = replace(piece.work, starts=tuple(starts))
 
     def made() -> Values:
