@@ -442,3 +442,84 @@ func.func @pieces_on_what_is_there(%a: memref<2x4xf32>, %m: memref<4x8xf32>) {
   }
   return
 }
+
+// The result may be in the memory of the input: what reads that stays in front of it.
+// CHECK-LABEL: func.func @pieces_around_what_takes_over_their_input
+// CHECK: gpu.launch blocks
+// CHECK: arith.negf
+// CHECK: gpu.launch blocks
+// CHECK: arith.addf
+// CHECK: gpu.launch blocks
+// CHECK: return
+func.func @pieces_around_what_takes_over_their_input(
+    %x: memref<50xf32>, %y: memref<50xf32>, %r: memref<50xf32>, %m: memref<100xf32>)
+    attributes {ted.donated = [array<i64: 0, 2>]} {
+  %even = memref.subview %m[0] [50] [2] : memref<100xf32> to memref<50xf32, strided<[2]>>
+  %odd = memref.subview %m[1] [50] [2] : memref<100xf32> to memref<50xf32, strided<[2], offset: 1>>
+  linalg.generic {
+    indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]
+  } ins(%x : memref<50xf32>) outs(%even : memref<50xf32, strided<[2]>>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = arith.negf %a : f32
+    linalg.yield %b : f32
+  }
+  linalg.generic {
+    indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]
+  } ins(%x : memref<50xf32>) outs(%r : memref<50xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = arith.addf %a, %a : f32
+    linalg.yield %b : f32
+  }
+  linalg.generic {
+    indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]
+  } ins(%y : memref<50xf32>) outs(%odd : memref<50xf32, strided<[2], offset: 1>>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @contraction_in_front_of_what_takes_over_its_factor
+// CHECK: memref.alloc()
+// CHECK: gpu.launch_func {{ *}}@kernels::@contraction
+// CHECK: gpu.launch blocks
+// CHECK: arith.negf
+// CHECK: gpu.launch blocks
+// CHECK: arith.addf
+// CHECK: return
+func.func @contraction_in_front_of_what_takes_over_its_factor(
+    %x: memref<64x64xf32>, %w: memref<64x64xf32>, %r: memref<64x64xf32>, %y: memref<64x64xf32>)
+    attributes {ted.donated = [array<i64: 0, 2>]} {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<64x64xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<64x64xf32>)
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
+                     affine_map<(i, j, k) -> (i, j)>],
+    iterator_types = ["parallel", "parallel", "reduction"]
+  } ins(%x, %w : memref<64x64xf32>, memref<64x64xf32>) outs(%t : memref<64x64xf32>)
+    attrs = {ted.contraction} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%x : memref<64x64xf32>) outs(%r : memref<64x64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %b = arith.negf %a : f32
+    linalg.yield %b : f32
+  }
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>,
+                     affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%t, %r : memref<64x64xf32>, memref<64x64xf32>) outs(%y : memref<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from ted.lowering.gpu.lines import Line, line_of
-from ted.lowering.gpu.ted_settle_donations import donated_pairs
+from ted.lowering.gpu.ted_settle_donations import taking_over
 from ted.mlir import func, ir
 from ted.schedules.gpu_templates.problem import Finish, Operand
 from ted.schedules.linalg_contraction import (
@@ -84,14 +83,8 @@ def finishing_of(
 
 def _may_overwrite(op: ir.Operation, consumer: ir.Operation) -> bool:
     """Whether the consumer's result may be, at the caller's wish, memory that the kernel reads."""
-    parent = op.block.owner
-    while parent.operation.name != "func.func":
-        parent = parent.operation.parent
-        assert parent is not None, "work on memrefs is in a function"
-    target = root(consumer.operands[-1])
     read = {root(v) for o in (op, consumer) for v in list(o.operands)[:-1]}
-    pairs = donated_pairs(cast("func.FuncOp", parent.opview))
-    return any(result == target and source in read for source, result in pairs)
+    return root(consumer.operands[-1]) in taking_over(read, op)
 
 
 def _only_reader(
@@ -109,6 +102,7 @@ def _only_reader(
         return None
     consumer = others[0]
     factors = {root(v) for v in op.operands if isinstance(v.type, ir.MemRefType) and v != result}
+    factors |= taking_over(factors, op)
     between = later[: later.index(consumer)]
     if any(factors & touched(o)[1] for o in (*between, consumer) if o.name != "memref.alloc"):
         return None

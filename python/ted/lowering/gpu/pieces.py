@@ -19,6 +19,7 @@ from ted.lowering.gpu.combining import combiners
 from ted.lowering.gpu.reductions import Plan, choose
 from ted.lowering.gpu.regions import Region, region_of
 from ted.lowering.gpu.starts import structured
+from ted.lowering.gpu.ted_settle_donations import taking_over
 from ted.mlir import ir
 from ted.schedules.memory_roots import root, touched
 from ted.schedules.walking import defining, operations
@@ -171,7 +172,7 @@ class _Group:
             return False
         fills = [f for f in self.fills if touched(f)[1] & writes]
         every = {m for f in fills for m in touched(f)[1]} | writes | self.written
-        if (reads | self.reads) & every:
+        if (reads | taking_over(reads, op) | self.reads) & every:
             return False
         found = [_pieces_of(o, self.starts.get(o, ())) for o in (*fills, op)]
         parts = [p for ps in found if ps is not None for p in ps]
@@ -183,7 +184,8 @@ class _Group:
         self.pieces += parts
         self.ops += [*fills, op]
         self.fills = [f for f in self.fills if f not in fills]
-        self.reads |= _read_by(op)
+        read = _read_by(op)
+        self.reads |= read | taking_over(read, op)
         self.written = every
         return True
 

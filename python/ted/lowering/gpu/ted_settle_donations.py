@@ -9,6 +9,7 @@ The caller decides at each call whether the memory is one, so both must be right
 
 from __future__ import annotations
 
+from collections.abc import Set
 from dataclasses import dataclass
 
 from ted.lowering.gpu.bodies import work_of
@@ -40,6 +41,20 @@ def donated_pairs(function: func.FuncOp) -> list[tuple[ir.Value, ir.Value]]:
     arguments = list(function.entry_block.arguments)
     pairs = [list(ir.DenseI64ArrayAttr(a)) for a in ir.ArrayAttr(attributes[DONATED])]
     return [(arguments[source], arguments[result]) for source, result in pairs]
+
+
+def taking_over(memory: Set[ir.Value], op: ir.Operation) -> set[ir.Value]:
+    """The results that may be in some memory; of the function around an operation.
+
+    Whoever moves a read of that memory behind other operations has to look for writes of these too.
+    """
+    while op.name != "func.func":
+        parent = op.parent
+        assert parent is not None, "work on memrefs is in a function"
+        op = parent.operation
+    function = op.opview
+    assert isinstance(function, func.FuncOp)
+    return {result for source, result in donated_pairs(function) if source in memory}
 
 
 def _is_safe(block: ir.Block, source: ir.Value, result: ir.Value) -> bool:
