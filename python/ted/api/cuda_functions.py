@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ted import dialects
-from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text
+from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text, note_donations
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS, validate
@@ -122,6 +122,7 @@ class CudaFunction:
         start_compiler(fast_math=target.fast_math)
         with dialects.session():
             module = to_module(system)
+            note_donations(module, donated)
             self._source = str(module.operation.get_asm(enable_debug_info=True))
             self.manifest: Manifest = compile_module(
                 module,
@@ -129,6 +130,7 @@ class CudaFunction:
                 name=system.name,
                 inputs=[t.name for t in system.inputs],
                 outputs=[t.name for t in system.outputs],
+                donated=donated,
                 fast_math=target.fast_math,
                 deterministic=deterministic,
                 tf32=target.tf32,

@@ -51,7 +51,7 @@ def compile_module(
     function = next(iter(functions(module)))
     symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
     takes, gives = _specs(function, inputs, outputs)
-    _note_donations(function, len(takes), donated or {})
+    note_donations(module, donated or {})
     run_pipeline(module, stages=gpu_stages(chip, deterministic, tf32=tf32))
     host = _host(module, symbol, len(takes))
     ptx = _ptx(module, chip, fast_math) if host.kernels else ""
@@ -90,7 +90,10 @@ def cuda_stage_text(
     return compile_module(copy, chip, deterministic=deterministic, tf32=tf32).ptx
 
 
-def _note_donations(function: ir.OpView, inputs: int, donated: Mapping[int, int]) -> None:
+def note_donations(module: ir.Module, donated: Mapping[int, int]) -> None:
+    """Say in a program of ted ops which input's memory a result may take over, by positions."""
+    function = next(iter(functions(module)))
+    inputs = len(function.entry_block.arguments)
     if donated:
         rows = [
             ir.DenseI64ArrayAttr.get([source, inputs + result], function.context)
