@@ -60,6 +60,12 @@ def test_cells_that_are_vectors_are_stored_as_such() -> None:
     assert set(re.findall(r"st\.\S+", manifest.ptx)) == {"st.global.v2.b32"}
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int8"])
+def test_cells_of_bytes_are_bytes_in_memory(dtype: str) -> None:
+    a, b = (ted.placeholder((70, 11), dtype, name=name) for name in "ab")
+    agrees([a, b], [ted.stack([a, b], axis=2), ted.stack([b, a, a, b], axis=2)])
+
+
 def test_other_cells_are_stored_in_the_order_of_the_memory() -> None:
     x, w, y = strided_read(513, 3, 2)
     head = ted.placeholder(y.shape, name="head")

@@ -32,13 +32,15 @@ MOST_ELEMENTS = 32  # of a cell along the last dim
 MOST_CLASSES = 64  # residues of the other dims
 SHARED_BYTES = 48 << 10  # that every chip has without asking
 _PLACE_BYTES = 4
+_BITS = 8  # of the smallest element of a vector
 Test = ir.Value | None  # None: always
 
 
 def fits_cells(group: Pieces) -> bool:
     """Whether a thread can take whole cells."""
     *outer, last = group.cells
-    return group.is_chain and last <= MOST_ELEMENTS and prod(outer) <= MOST_CLASSES
+    fits = WARP * _bytes_of_cell(group) <= SHARED_BYTES
+    return group.is_chain and fits and last <= MOST_ELEMENTS and prod(outer) <= MOST_CLASSES
 
 
 def map_cells(group: Pieces) -> None:
@@ -70,6 +72,8 @@ def _bytes_of_cell(group: Pieces) -> int:
 def _are_vectors(group: Pieces) -> bool:
     """Whether each cell is a vector in memory, all of which is written."""
     last = group.cells[-1]
+    if any(getattr(_element(m), "width", 64) < _BITS for m in group.memories):
+        return False  # vectors of truth values are bits, those in memory are bytes
     sizes = [last * byte_width(_element(m)) for m in group.memories]
     is_even = group.is_covering and group.shape[-1] % last == 0 and last & (last - 1) == 0
     return is_even and all(
