@@ -26,6 +26,12 @@ def of_squares(outputs: Callable[[ted.Tensor, ted.Tensor], list[ted.Tensor]]) ->
     return [x, w], outputs(x, w), [x]
 
 
+def product() -> Program:
+    x, w = ted.placeholder((N, N), name="x"), ted.placeholder((N, 32), name="w")
+    half = x * 0.5
+    return [x, w], [x @ w + half[:, :32], half], [x]
+
+
 def scattered() -> Program:
     base, index = ted.placeholder((N, 3), name="base"), ted.placeholder((300,), "int64", name="i")
     rows = ted.placeholder((300, 3), name="rows")
@@ -48,7 +54,7 @@ def pieces() -> Program:
 
 
 PROGRAMS: dict[str, Callable[[], Program]] = {
-    "read by a product": lambda: of_squares(lambda x, w: [x @ w + x * 0.5, x * 0.5]),
+    "read by a product": product,
     "a product": lambda: of_squares(lambda x, w: [nn.relu(x @ w)]),
     "rows": lambda: of_squares(lambda x, w: [nn.softmax(x + w)]),
     "turned": lambda: of_squares(lambda x, _: [ted.swapaxes(x, 0, 1)]),
