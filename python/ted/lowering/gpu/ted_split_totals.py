@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import gcd, prod
+from math import prod
 
 from ted.lowering.gpu.contractions import LEAST_PRODUCTS
 from ted.lowering.gpu.finishes import MOST_OPERATIONS
+from ted.lowering.gpu.regions import Side
+from ted.lowering.gpu.ted_settle_donations import taking_over
 from ted.lowering.gpu.wide_products import contraction_of
 from ted.mlir import ir, memref
 from ted.schedules.linalg_contraction import MARK, indexing_maps, reductions
@@ -38,16 +40,15 @@ class Part:
         """What the contraction writes."""
         return self.op.operands[-1]
 
+    @property
+    def sides(self) -> list[Side]:
+        """The places along each dim of the total."""
+        parts = zip(self.offsets, self.strides, self.sizes, strict=True)
+        return [Side(offset, stride, size) for offset, stride, size in parts]
+
     def is_beside(self, other: Part) -> bool:
         """Whether the parts share no element."""
-        sides = zip(
-            self.offsets, self.sizes, self.strides, other.offsets, other.sizes, other.strides,
-            strict=True,
-        )  # fmt: skip
-        return any(
-            (o - p) % gcd(s, t) or o + (n - 1) * s < p or p + (m - 1) * t < o
-            for o, n, s, p, m, t in sides
-        )
+        return not all(a.meets(b) for a, b in zip(self.sides, other.sides, strict=True))
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,9 @@ def _consumer(fill: ir.Operation, parts: Sequence[Part]) -> ir.Operation | None:
         return None
     consumer = users.pop()
     if consumer.name != "linalg.generic" or consumer.block != fill.block:
+        return None
+    read = {root(v) for o in (consumer, *(p.op for p in parts)) for v in list(o.operands)[:-1]}
+    if root(consumer.operands[-1]) in taking_over(read, consumer):  # no kernel of a part may do it
         return None
     return consumer if _is_element_wise(consumer, total) else None
 
