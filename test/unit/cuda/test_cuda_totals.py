@@ -153,6 +153,18 @@ def test_states_of_nothing_do_not_grow() -> None:
     np.testing.assert_array_equal(found, [0] * 1497 + [-1, -4, -13])
 
 
+@pytest.mark.parametrize("shape", [(100, 6), (300, 64), (2500, 1)], ids=str)
+def test_infinite_states_stay_what_they_are_step_by_step(shape: tuple[int, ...]) -> None:
+    a, b, start = ted.placeholder(shape), ted.placeholder(shape), ted.placeholder(shape[1:])
+    _, y = ted.scan(lambda h, x: (x[0] * h + x[1],) * 2, start, (a, b))
+    factors, terms = np.full(shape, 0.5, np.float32), np.ones(shape, np.float32)
+    terms[7, 0], factors[50, 0] = -np.inf, 0
+    arrays = [factors, terms, np.zeros(shape[1:], np.float32)]
+    (found,) = results([a, b, start], [y], arrays)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_allclose(found, linear(*arrays)[1:], rtol=1e-6)
+
+
 def test_differences_in_turn_are_a_linear_recurrence() -> None:
     start, x = ted.placeholder((3,)), ted.placeholder((100, 3))
     a, b = (RNG.integers(-9, 9, s).astype(np.float32) for s in ((100, 3), (3,)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.lowering.gpu.combining import Combiner
-from ted.mlir import arith, ir
+from ted.mlir import arith, ir, math
 
 Values = list[ir.Value]
 
@@ -61,8 +61,13 @@ class LinearStretches(Stretches):
         return [factor, self.applied(first[1], second)]
 
     def applied(self, total: ir.Value, stretch: Values) -> ir.Value:
-        """The total after a stretch."""
-        return arith.AddFOp(self.combiner.join(total, stretch[0]), stretch[1]).result
+        """The total after a stretch; an infinite one times 0 is NaN, as it is step by step."""
+        scaled, product = self.combiner.join(total, stretch[0]), arith.MulFOp(total, stretch[0])
+        largest = arith.ConstantOp(self.kind, float("inf")).result
+        size = math.AbsFOp(total).result
+        is_infinite = arith.CmpFOp(arith.CmpFPredicate.OEQ, size, largest).result
+        kept = arith.SelectOp(is_infinite, product.result, scaled).result
+        return arith.AddFOp(kept, stretch[1]).result
 
 
 @dataclass(frozen=True)
