@@ -84,11 +84,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Kernel:
-    """An entry of the PTX: its launch shape and the types of its parameters, in order.
-
-    `in_place` has pairs of pointer parameters (source, target) that may be one address: whoever
-    writes an element of the target has read the same element of the source, and nobody else does.
-    """
+    """An entry of the PTX: its launch shape and the types of its parameters, in order."""
 
     name: str
     grid: tuple[int, int, int]
@@ -96,7 +92,6 @@ class Kernel:
     params: tuple[str, ...]
     dynamic_shared_bytes: int = 0
     cluster: tuple[int, int, int] = (1, 1, 1)
-    in_place: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -93,9 +93,6 @@ def _check_donation(manifest: Manifest, spec: ArraySpec, what: str) -> None:
 def _check_kernel(kernel: Kernel, what: str) -> None:
     if unknown := set(kernel.params) - set(PARAMETER_TYPES):
         raise CompileError(f"{what}: parameters are of {PARAMETER_TYPES}, got {unknown}")
-    for pair in kernel.in_place:
-        if len(pair) != 2 or any(kernel.params[k : k + 1] != ("pointer",) for k in pair):
-            raise CompileError(f"{what}: in_place has pairs of pointer parameters, got {pair}")
     for axis, blocks, most in zip("xyz", kernel.grid, MOST_BLOCKS, strict=True):
         if not 1 <= blocks <= most:
             raise CompileError(f"{what}: 1 to {most} blocks in {axis}, got grid {kernel.grid}")
