@@ -150,3 +150,23 @@ def test_a_donated_input_may_be_the_result_in_pieces() -> None:
     f = ted.compile([x, w, head], [step], donate=[x], target="cuda:sm_80")
     with ted.testing.emulated_gpu():
         np.testing.assert_allclose(f(*map(ted.cuda.asarray, arrays))[0].numpy(), want, rtol=1e-6)
+
+
+def test_no_group_passes_the_kernel_of_another_one() -> None:
+    """A sum of exponentials by pairs, differentiated twice: groups whose operations alternate."""
+
+    def joined(a, b):
+        top = ted.maximum(a[0], b[0])
+        return top, a[1] * ted.exp(a[0] - top) + b[1] * ted.exp(b[0] - top)
+
+    sums = ted.reducer(joined, (-1e30, 0.0), name="sums")
+    x, z = (ted.placeholder((1, 5), "float64", name=n) for n in "xz")
+    outputs = list(sums((x, ted.square(z)), axis=1))
+    inputs, results = [x, z], []
+    for turn in "ab":
+        heads = [
+            ted.placeholder(t.shape, "float64", name=f"{turn}{k}") for k, t in enumerate(outputs)
+        ]
+        outputs = list(ted.differentiate(outputs, inputs, heads))
+        inputs, results = [*inputs, *heads], outputs
+    agrees(inputs, results, 1e-10)

@@ -196,6 +196,8 @@ class _Group:
             return True
         if writes & (self.reads | self.written) or reads & self.written:
             return False
+        # A fill goes along only past what has nothing to do with its memory.
+        self.fills = [f for f in self.fills if not touched(f)[1] & (reads | writes)]
         if op.name == "linalg.fill" and not self.is_other(op):
             self.fills.append(op)
             return True

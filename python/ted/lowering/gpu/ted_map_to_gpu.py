@@ -27,7 +27,6 @@ from ted.lowering.gpu.pieces import pieces_from
 from ted.lowering.gpu.point_loops import is_point_loop, map_point_loop
 from ted.lowering.gpu.reductions import map_reduction
 from ted.lowering.gpu.rows import map_rows
-from ted.lowering.gpu.starts import Starts as KnownStarts
 from ted.lowering.gpu.starts import known_starts, structured
 from ted.lowering.gpu.transposes import map_turned, turn_of
 from ted.mlir import arith, ir
@@ -71,21 +70,25 @@ def _map_block(
     found = [o.operation for o in block.operations if o.operation.name not in _ENDS]
     starts = known_starts(found)
     done: list[ir.Operation] = []
+    # Mapped with an earlier one; in the list all the same, since nothing may pass their kernels.
+    gone: set[ir.Operation] = set()
     # A template knows no condition.
     known = None if is_conditional else contractions
     while found:
         op, *found = found
+        if op in gone:
+            continue
         if op in starts.folded:
             done.append(op)
-        elif parts := _mapped_pieces(op, found, starts, known):
-            found = [o for o in found if o not in parts]
+        elif parts := _mapped_pieces(op, found, starts.of, known, starts.folded | gone):
+            gone.update(parts)
             done += parts
         elif _is_copy_of_the_host(op) and not is_conditional:
             if op.operands[0] == op.operands[1]:
                 done.append(op)
         elif (pair := _finished(op, found, starts.of, known)) is not None:
             # Both are one kernel, and what was between them is gone.
-            found = [o for o in found if o != pair.consumer]
+            gone.add(pair.consumer)
             done = [pair.temporary, *done, op, pair.consumer]
         elif structured(op) or op.name == "scf.forall":
             with ir.InsertionPoint(op), op.location:
@@ -106,7 +109,7 @@ def _map_block(
             found = found[len(group) - 1 :]
             # Behind the views that stand in between; these stay.
             with ir.InsertionPoint(group[-1]), op.location:
-                group = [o for o in group if not _is_of_the_host(o)]
+                group = [o for o in group if o not in gone and not _is_of_the_host(o)]
                 map_loops(group, deterministic=deterministic)
             done += group
     for op in reversed(done):
@@ -116,20 +119,22 @@ def _map_block(
 def _mapped_pieces(
     op: ir.Operation,
     later: Sequence[ir.Operation],
-    starts: KnownStarts,
+    starts: Mapping[ir.Operation, Starts],
     known: Contractions | None,
+    others: set[ir.Operation],
 ) -> tuple[ir.Operation, ...]:
-    """Build one kernel of operations that write pieces of the same memory; empty without them."""
+    """Build one kernel of operations that write pieces of the same memory; empty without them.
 
-    others = set(starts.folded)
+    `others` have a kernel already, or need none.
+    """
 
     def is_other(other: ir.Operation) -> bool:
         return other in others or (known is not None and known.claims(other))
 
-    group = pieces_from(op, later, starts.of, is_other)
+    group = pieces_from(op, later, starts, is_other)
     if group is not None and known is not None:
         others |= claimed_readers([op, *later])
-        group = pieces_from(op, later, starts.of, is_other)
+        group = pieces_from(op, later, starts, is_other)
     if group is None or not map_pieces(group, lambda one, given: _map(one, given, None)):
         return ()
     return group.ops
