@@ -99,11 +99,7 @@ def _map_block(
                 map_point_loop(op)
             done.append(op)
         elif _is_around_kernels(op):
-            is_inner = is_conditional or op.name == "scf.if"
-            for inner in [b for region in op.regions for b in region.blocks]:
-                _map_block(inner, contractions, deterministic, is_inner)
-            if op.name == "scf.if":
-                _open(op)
+            _map_inside(op, contractions, deterministic, is_conditional)
         elif not _is_of_the_host(op):
             group = _group(op, found)
             found = found[len(group) - 1 :]
@@ -114,6 +110,17 @@ def _map_block(
             done += group
     for op in reversed(done):
         op.erase()
+
+
+def _map_inside(
+    op: ir.Operation, contractions: Contractions, deterministic: bool, is_conditional: bool
+) -> None:
+    """Map what a loop or a condition of the host is around."""
+    is_inner = is_conditional or op.name == "scf.if"
+    for block in [b for region in op.regions for b in region.blocks]:
+        _map_block(block, contractions, deterministic, is_inner)
+    if op.name == "scf.if":
+        _open(op)
 
 
 def _mapped_pieces(
