@@ -17,6 +17,7 @@ from ted.lowering.steps import DynamicTime, StaticTime, Time, emit_at, emit_step
 from ted.lowering.window_states import in_place, next_slice, no_slices
 from ted.lowering.windows import find_windows, on_windows, read_from_window
 from ted.mlir import arith, ir, scf
+from ted.schedules.walking import use_known
 
 Values = list[ir.Value]
 
@@ -89,7 +90,7 @@ class _Scan:
             if equation is not None and equation.begins:
                 self._begin(equation.target, time, known)
             copy = op.clone().operation
-            use_states(copy, known)
+            use_known(copy, known)
             if equation is None:
                 known.update(zip(op.results, copy.results, strict=True))
                 continue
@@ -130,14 +131,3 @@ class _Scan:
         piece = on_windows(equation, self.body, self.windows)
         used = [bool(list(r.uses)) for r in equation.op.results]
         return emit_step(piece, clock, time, used, equation.target in self.windows)
-
-
-def use_states(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
-    """Let a copied op, and what is inside it, use the current states."""
-    for k, operand in enumerate(op.operands):
-        if operand in known:
-            op.operands[k] = known[operand]
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                use_states(inner.operation, known)

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from ted.dialects.ted import MAX_RUNS, ScanOp
 from ted.dialects.ted.operand_types import type_runs
 from ted.lowering.scan_bodies import ScanBody
-from ted.lowering.scans import use_states
 from ted.mlir import ir
-from ted.schedules.walking import defining, operations
+from ted.schedules.walking import defining, operations, use_known
 
 
 @dataclass(frozen=True)
@@ -155,7 +154,7 @@ def _copy(
 ) -> ir.Value:
     """Copy an operation here, from another init if one is given; its last result."""
     copy = op.clone().operation
-    use_states(copy, known)
+    use_known(copy, known)
     if init is not None:
         copy.operands[len(copy.operands) - 1] = init
     known.update(zip(op.results, copy.results, strict=True))

@@ -8,6 +8,7 @@ are the integers of `strided_contraction`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.mlir import ir
@@ -134,7 +135,9 @@ def element_strides(type_: ir.Type) -> list[int] | None:
 
 def linear_map(map_: ir.AffineMap) -> LinearMap | None:
     """The map as integers; None if it is not linear."""
-    rows = [_linear(expr, map_.n_dims) for expr in map_.results]
+    dims = map_.n_dims
+    units = [[int(k == dim) for k in range(dims + 1)] for dim in range(dims)]
+    rows = [row_of(expr, units, dims, dims + 1) for expr in map_.results]
     found = [row for row in rows if row is not None]
     if len(found) != len(rows):
         return None
@@ -169,18 +172,22 @@ def _factors(block: ir.Block) -> tuple[int, int] | None:
     return None if -1 in (left, right) else (left, right)
 
 
-def _linear(expr: ir.AffineExpr, dims: int) -> list[int] | None:
-    """Coefficients of the dims, then the constant."""
-    row = [0] * (dims + 1)
+def row_of(
+    expr: ir.AffineExpr, parts: Sequence[list[int] | None], dims: int, width: int
+) -> list[int] | None:
+    """An affine expression of rows (`parts`: of the dims, then of the symbols) as such a row.
+
+    A row has `width` numbers: coefficients, then the constant. None where it is not linear.
+    """
     if isinstance(expr, ir.AffineConstantExpr):
-        row[-1] = expr.value
-        return row
+        return [*[0] * (width - 1), expr.value]
     if isinstance(expr, ir.AffineDimExpr):
-        row[expr.position] = 1
-        return row
+        return parts[expr.position]
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return parts[dims + expr.position] if dims + expr.position < len(parts) else None
     if not isinstance(expr, (ir.AffineAddExpr, ir.AffineMulExpr)):
         return None
-    left, right = _linear(expr.lhs, dims), _linear(expr.rhs, dims)
+    left, right = (row_of(side, parts, dims, width) for side in (expr.lhs, expr.rhs))
     if left is None or right is None:
         return None
     if isinstance(expr, ir.AffineAddExpr):

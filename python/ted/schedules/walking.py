@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ted.mlir import func, ir
 
@@ -50,6 +50,25 @@ def is_zero(value: ir.Value) -> bool:
     attribute = op.attributes["value"]
     number = attribute.value if isinstance(attribute, ir.FloatAttr) else constant_of(value)
     return number == 0
+
+
+def use_known(op: ir.Operation, known: Mapping[ir.Value, ir.Value]) -> None:
+    """Let an operation, and all inside it, use known values in place of its operands."""
+    for k, operand in enumerate(op.operands):
+        if operand in known:
+            op.operands[k] = known[operand]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                use_known(inner.operation, known)
+
+
+def copied_with(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """A copy here, which uses known values; its results become known for those of the operation."""
+    copy = op.clone().operation
+    use_known(copy, known)
+    known.update(zip(op.results, copy.results, strict=True))
+    return copy
 
 
 def position(expr: ir.AffineExpr) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from ted.lowering.gpu.points import apply
 from ted.mlir import ir, memref
+from ted.schedules.walking import copied_with
 
 Values = list[ir.Value]
 
@@ -110,20 +111,8 @@ def copied(body: ir.Block, known: dict[ir.Value, ir.Value], dims: Sequence[ir.Va
         if op.name == "linalg.index":
             known[op.results[0]] = dims[ir.IntegerAttr(op.attributes["dim"]).value]
             continue
-        copy = op.clone().operation
-        _use(copy, known)
-        known.update(zip(op.results, copy.results, strict=True))
+        copied_with(op, known)
     return [known.get(v, v) for v in end.operands]
-
-
-def _use(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
-    for k, operand in enumerate(op.operands):
-        if operand in known:
-            op.operands[k] = known[operand]
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                _use(inner.operation, known)
 
 
 # ---- reading operations --------------------------------------------------------------------------

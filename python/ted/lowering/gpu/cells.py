@@ -24,7 +24,8 @@ from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.reductions import totals_at
 from ted.lowering.gpu.regions import Side
 from ted.lowering.gpu.teams import WARP, Team
-from ted.mlir import arith, ir, memref, scf, vector
+from ted.lowering.scalars import conditional
+from ted.mlir import arith, ir, memref, vector
 from ted.schedules.emit import constant
 
 LINE = 16  # bytes of the longest vector
@@ -230,14 +231,7 @@ def _values_if(
         return made()
     kinds = [_element(r.memory) for r in piece.regions]
     others = [o or _zero(kind) for o, kind in zip(olds, kinds, strict=True)]
-    branch = scf.IfOp(test, kinds, has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(made())
-    otherwise = branch.else_block
-    assert otherwise is not None, "made with an else block"
-    with ir.InsertionPoint(otherwise):
-        scf.YieldOp(others)
-    return list(branch.results)
+    return conditional(test, kinds, made, lambda: others)
 
 
 def _store_together(cell: _Cell, kernel: Launch) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ted.lowering.gpu.padded_views import View, plain_layout
 from ted.mlir import ir
-from ted.schedules.linalg_contraction import indexing_maps
+from ted.schedules.linalg_contraction import indexing_maps, row_of
 from ted.schedules.walking import constant_of, defining, is_zero
 
 _NUMBERS = ("linalg.index", "affine.apply", "arith.constant")
@@ -121,26 +121,4 @@ def _form(value: ir.Value, rank: int) -> list[int] | None:
         return form
     parts = [_form(operand, rank) for operand in op.operands]
     map_ = ir.AffineMapAttr(op.attributes["map"]).value
-    return _value(map_.results[0], parts, map_.n_dims, form)
-
-
-def _value(
-    expr: ir.AffineExpr, parts: list[list[int] | None], dims: int, zero: list[int]
-) -> list[int] | None:
-    """An affine expression of forms as a form."""
-    if isinstance(expr, ir.AffineConstantExpr):
-        return [*zero[:-1], expr.value]
-    if isinstance(expr, ir.AffineDimExpr):
-        return parts[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return parts[dims + expr.position]
-    if not isinstance(expr, (ir.AffineAddExpr, ir.AffineMulExpr)):
-        return None
-    left, right = (_value(side, parts, dims, zero) for side in (expr.lhs, expr.rhs))
-    if left is None or right is None:
-        return None
-    if isinstance(expr, ir.AffineAddExpr):
-        return [x + y for x, y in zip(left, right, strict=True)]
-    if any(right[:-1]):  # canonical form has the constant on the right
-        return None
-    return [x * right[-1] for x in left]
+    return row_of(map_.results[0], parts, map_.n_dims, rank + 1)

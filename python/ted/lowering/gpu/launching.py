@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from ted.errors import CompileError
 from ted.mlir import gpu, ir, scf
 from ted.schedules.memory_roots import VIEWS
-from ted.schedules.walking import defining, is_inside
+from ted.schedules.walking import copied_with, defining, is_inside
 
 MOST_BLOCKS = 2**31 - 1
 # What costs nothing and touches no memory: repeated in each kernel that needs it.
@@ -94,11 +94,8 @@ def _sunk(value: ir.Value, launch_op: ir.Operation, known: dict[ir.Value, ir.Val
     if owner is None or not _can_sink(owner) or is_inside(owner, launch_op):
         return value
     if value not in known:
-        operands = [_sunk(o, launch_op, known) for o in owner.operands]
-        copy = owner.clone().operation
-        for k, operand in enumerate(operands):
-            copy.operands[k] = operand
-        known.update(zip(owner.results, copy.results, strict=True))
+        known.update({o: _sunk(o, launch_op, known) for o in owner.operands})
+        copied_with(owner, known)
     return known[value]
 
 

@@ -16,7 +16,7 @@ from ted.lowering.gpu.starts import STRUCTURED
 from ted.lowering.loops import PARALLEL
 from ted.mlir import arith, ir, scf
 from ted.schedules.emit import constant
-from ted.schedules.walking import constant_of, is_inside
+from ted.schedules.walking import constant_of, copied_with, is_inside
 from ted.schedules.walking import operations as found_inside
 
 
@@ -96,24 +96,7 @@ def _loops(work: Work, outer: list[ir.Value]) -> None:
 def copied_nest(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
     """The nest again, here, as scalars and loops alone."""
     known: dict[ir.Value, ir.Value] = {}
-    copies = []
-    for op in operations:
-        copy = op.clone().operation
-        _use(copy, known)
-        known.update(zip(op.results, copy.results, strict=True))
-        copies.append(copy)
-    return _expanded(copies)
-
-
-def _use(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> None:
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        for k, operand in enumerate(inner.operands):
-            if operand in known:
-                inner.operands[k] = known[operand]
-        return ir.WalkResult.ADVANCE
-
-    if known:
-        op.walk(visit)
+    return _expanded([copied_with(op, known) for op in operations])
 
 
 def run_once(loop: ir.Operation, value: ir.Value) -> None:

@@ -26,7 +26,7 @@ from ted.mlir import ir, scf
 from ted.schedules.emit import constant
 from ted.schedules.linalg_contraction import element_strides
 from ted.schedules.memory_roots import VIEWS, root, touched
-from ted.schedules.walking import constant_of, operations
+from ted.schedules.walking import constant_of, copied_with, operations
 
 _PURE = ("arith.", "affine.")
 
@@ -166,12 +166,9 @@ def _nest(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
 def _steps(op: ir.Operation, time: ir.Value, dims: list[ir.Value]) -> None:
     known: dict[ir.Value, ir.Value] = {op.regions[0].blocks[0].arguments[0]: time}
     for inner in _body(op):
-        copy = inner.clone().operation
-        for k, operand in enumerate(inner.operands):
-            copy.operands[k] = known.get(operand, operand)
+        copy = copied_with(inner, known)
         work = work_of(copy)
         if work is None:
-            known.update(zip(inner.results, copy.results, strict=True))
             continue
         place = iter(dims)
         run_points(work, [next(place) if e != 1 else constant(0) for e in work.extents])

@@ -20,7 +20,8 @@ from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.runs import lanes_along, loads_of_run, moved
 from ted.lowering.gpu.strided_loops import strided_loop
 from ted.lowering.gpu.teams import WARP, Team, joined_in_warp
-from ted.mlir import arith, ir, memref, scf
+from ted.lowering.scalars import conditional
+from ted.mlir import arith, ir, memref
 from ted.schedules.emit import carried_loop, constant
 
 SHORT_ROW = 16  # points that one thread takes even if its neighbours then read far apart
@@ -225,14 +226,7 @@ def _where(inside: ir.Value | None, whole: Sum, totals_of: Callable[[], Values])
     """Totals of a thread, those of no points where it has no result."""
     if inside is None:
         return totals_of()
-    branch = scf.IfOp(inside, [c.kind for c in whole.combiners], has_else=True)
-    with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(totals_of())
-    otherwise = branch.else_block
-    assert otherwise is not None, "made with an else block"
-    with ir.InsertionPoint(otherwise):
-        scf.YieldOp(whole.start())
-    return list(branch.results)
+    return conditional(inside, [c.kind for c in whole.combiners], totals_of, whole.start)
 
 
 def _both(left: ir.Value, right: ir.Value | None) -> ir.Value:

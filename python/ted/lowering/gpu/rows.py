@@ -28,6 +28,7 @@ from ted.lowering.gpu.teams import WARP, Team
 from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import constant
 from ted.schedules.memory_roots import VIEWS, root, touched
+from ted.schedules.walking import use_known
 
 SHARED_BYTES = 32 << 10  # temporaries beyond go to a buffer with a part for each row
 
@@ -140,8 +141,7 @@ class _Row:
 
     def _copy(self, op: ir.Operation) -> None:
         copy = op.clone().operation
-        for k, operand in enumerate(op.operands):
-            copy.operands[k] = self.known.get(operand, operand)
+        use_known(copy, self.known)
         if op.name in VIEWS:
             copy = _viewed(copy)
         self.known.update(zip(op.results, copy.results, strict=True))
@@ -151,12 +151,7 @@ class _Row:
             return
         self._wait_before(op)
         copy = op.clone().operation
-        for k, operand in enumerate(op.operands):
-            copy.operands[k] = self.known.get(operand, operand)
-        for inner in _inside(copy):
-            for k, operand in enumerate(inner.operands):
-                if operand in self.known:
-                    inner.operands[k] = self.known[operand]
+        use_known(copy, self.known)
         work = work_of(copy)
         if work is None:
             raise CompileError(f"gpu: operations of a row have known extents, got {op}")
@@ -227,18 +222,6 @@ class _Row:
                 body(thread)
             return
         strided_loop(thread, count, threads, [], lambda k, _: body(k) or [])
-
-
-def _inside(op: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner != op:
-            found.append(inner)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
 
 
 def _viewed(op: ir.Operation) -> ir.Operation:

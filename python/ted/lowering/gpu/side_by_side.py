@@ -13,7 +13,7 @@ from ted.lowering.gpu.launching import MOST_BLOCKS, launch, only_if
 from ted.lowering.gpu.points import below
 from ted.mlir import arith, ir, scf
 from ted.schedules.emit import constant
-from ted.schedules.walking import constant_of, operations
+from ted.schedules.walking import constant_of, copied_with, operations
 
 _ATTRIBUTIONS = "workgroup_attributions"
 _BLOCK, _THREAD = 0, 3  # block arguments
@@ -64,16 +64,7 @@ def _move(part: ir.Operation, block: ir.Value, thread: ir.Value) -> None:
     *code, _ = [o.operation for o in body.operations]
     known: dict[ir.Value, ir.Value] = {}
     for op in code:
-        copy = op.clone().operation
-        known.update(zip(op.results, copy.results, strict=True))
-        copy.walk(lambda inner: _use(inner, known))
-
-
-def _use(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.WalkResult:
-    for k, operand in enumerate(op.operands):
-        if operand in known:
-            op.operands[k] = known[operand]
-    return ir.WalkResult.ADVANCE
+        copied_with(op, known)
 
 
 def _size(op: ir.Operation) -> tuple[int, int]:

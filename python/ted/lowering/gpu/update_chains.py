@@ -19,7 +19,7 @@ from ted.lowering.gpu.teams import Team
 from ted.lowering.gpu.updates import Updates, make_update
 from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import carried_loop, constant
-from ted.schedules.walking import defining
+from ted.schedules.walking import copied_with, defining
 
 LEAST = 256  # fewer updates are looked at by all threads faster than chains are made
 STRETCH = 8192  # updates that are compared with each other
@@ -100,11 +100,8 @@ def _again(value: ir.Value, known: dict[ir.Value, ir.Value], updates: Updates) -
     op = defining(value)
     if value in known or op is None or _is_memory(value):
         return known.get(value, value)
-    operands = [_again(o, known, updates) for o in op.operands]
-    copy = op.clone().operation
-    for k, operand in enumerate(operands):
-        copy.operands[k] = operand
-    known.update(zip(op.results, copy.results, strict=True))
+    known.update({o: _again(o, known, updates) for o in op.operands})
+    copied_with(op, known)
     return known[value]
 
 
