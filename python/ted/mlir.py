@@ -7,10 +7,12 @@ between MLIR versions are the functions at the end of this file, and live nowher
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import re
 import sys
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -146,6 +148,30 @@ def opt_tool() -> str | None:
             if os.path.exists(path):
                 return path
     return None
+
+
+@functools.cache
+def keep_loop_order() -> None:
+    """Tell LLVM, for this process, to leave the order of loops alone.
+
+    Its exchange of loops, on by default in the binding's LLVM 24, lets what the outer loop computes
+    for the inner one keep its first value: `A[i, min(j, 1)]` became `A[i, 0]`. Schedules of ted
+    choose the order.
+
+    Raises: TedError if the binding's library does not take options.
+    """
+    import ctypes
+
+    package = importlib.import_module(f"{BINDING}._mlir_libs")
+    files = [file for path in package.get_lib_dirs() for file in Path(path).glob("lib*CAPI.so")]
+    for file in files:
+        library = ctypes.CDLL(str(file))
+        if hasattr(library, "LLVMParseCommandLineOptions"):
+            texts = (b"ted", b"-enable-loopinterchange=false")
+            library.LLVMParseCommandLineOptions(2, (ctypes.c_char_p * 2)(*texts), b"")
+            return
+    found = ", ".join(file.name for file in files) or "no such file"
+    raise TedError(f"mlir: lib*CAPI.so must have LLVMParseCommandLineOptions, got {found}")
 
 
 def provide_dialect(name: str, module: ModuleType) -> None:

@@ -13,7 +13,7 @@ import weakref
 from dataclasses import dataclass
 
 from ted.errors import CompileError
-from ted.mlir import ExecutionEngine, ir
+from ted.mlir import ExecutionEngine, ir, keep_loop_order
 
 LEVEL = 2
 # Machine code lives as long as a function that uses it.
@@ -61,6 +61,7 @@ def compile_module(module: ir.Module, shared_libraries: tuple[str, ...] = ()) ->
     if found is None:
         if not shared_libraries:
             _define_allocator(module)
+        keep_loop_order()
         engine = ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(shared_libraries))
         found = _compiled[key] = Compiled(engine, _indexed_tensors(module))
     return found

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+import ted
 from ted.codegen.jit import Compiled, compile_module
 from ted.dialects import make_context
 from ted.lowering.pipelines import run_pipeline
@@ -25,3 +28,12 @@ def compiled(operation: str) -> Compiled:
 def test_equal_modules_are_compiled_once() -> None:
     assert compiled("arith.mulf") is compiled("arith.mulf")
     assert compiled("arith.mulf") is not compiled("arith.addf")
+
+
+def test_what_an_outer_loop_computes_for_an_inner_one_does_not_keep_its_first_value() -> None:
+    table = ted.placeholder((2, 2), "float64", name="A")
+    clamped = ted.compute(
+        (9, 3), lambda i, j: ted.where(i < 2, table[i, ted.clip(j, 0, 1)], 0.0), name="C"
+    )
+    found = ted.compile([table], clamped)(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    np.testing.assert_array_equal(found[:3], [[1, 2, 2], [3, 4, 4], [0, 0, 0]])

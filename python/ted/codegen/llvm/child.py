@@ -25,6 +25,7 @@ from ted.codegen.llvm import worker
 from ted.errors import CompileError
 
 TIMEOUT = 120.0  # seconds; a large kernel takes a tenth of one
+_ALWAYS = ("-enable-loopinterchange=false",)  # ted chooses the order; LLVM's exchange is unsound
 _MISSING = "llvm: code for other machines needs llvmlite, got none; pip install llvmlite"
 
 
@@ -92,7 +93,8 @@ class Child:
         if self._process is not None and self._process.poll() is not None:
             self.stop()
         if self._process is None:
-            command = [sys.executable, "-I", "-S", worker.__file__, _folder(), *self.options]
+            arguments = [worker.__file__, _folder(), *_ALWAYS, *self.options]
+            command = [sys.executable, "-I", "-S", *arguments]
             pipe = subprocess.PIPE
             messages = tempfile.TemporaryFile("a+b", buffering=0)  # noqa: SIM115 (it outlives this)
             try:
