@@ -52,3 +52,54 @@ func.func @total_in_use(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %s: memref<1
   }
   return
 }
+
+// What the sum reads is cut out behind the loop: the view is made in front of it.
+// CHECK-LABEL: func.func @view_behind_the_loop
+// CHECK: %[[V:.*]] = memref.subview %{{.*}}[0, 0] [8, 16] [1, 1]
+// CHECK: scf.for %[[I:[a-z0-9]+]] =
+// CHECK: memref.subview %[[V]][%[[I]], 0] [1, 16] [1, 1]
+// CHECK: linalg.generic {{.*}}["reduction", "parallel"]
+// CHECK: }
+// CHECK: return
+func.func @view_behind_the_loop(%x: memref<8x24xf32>, %y: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  %v = memref.subview %x[0, 0] [8, 16] [1, 1] : memref<8x24xf32> to memref<8x16xf32, strided<[24, 1]>>
+  linalg.generic {indexing_maps = [#ij, #ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y, %v : memref<8x16xf32>, memref<8x16xf32, strided<[24, 1]>>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %b: f32, %t: f32):
+    %p = arith.mulf %a, %b : f32
+    %u = arith.addf %t, %p : f32
+    linalg.yield %u : f32
+  }
+  return
+}
+
+// Row i of the view that the loop writes is row i + 1 of the memory: the sum would be a row ahead.
+// CHECK-LABEL: func.func @other_rows_of_one_memory
+// CHECK: scf.for
+// CHECK: }
+// CHECK: linalg.generic
+func.func @other_rows_of_one_memory(%y: memref<9x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %w = memref.subview %y[0, 0] [8, 16] [1, 1] : memref<9x16xf32> to memref<8x16xf32, strided<[16, 1]>>
+  %v = memref.subview %y[1, 0] [8, 16] [1, 1] : memref<9x16xf32> to memref<8x16xf32, strided<[16, 1], offset: 16>>
+  scf.for %i = %c0 to %c8 step %c1 {
+    %q = memref.subview %w[%i, 0] [1, 16] [1, 1] : memref<8x16xf32, strided<[16, 1]>> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%v : memref<8x16xf32, strided<[16, 1], offset: 16>>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}

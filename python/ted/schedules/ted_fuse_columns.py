@@ -5,7 +5,8 @@ After: the sums advance by one row at the end of each iteration, while the row i
 cache.
 
 On memrefs, since a parallel loop on tensors cannot carry a running total. It is legal because the
-loop touches what the sum reads only at its own row, and nothing between touches the total.
+loop touches what the sum reads only at its own row, nothing between touches the total, and views
+that are made behind the loop move in front of it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 from ted.mlir import ir, memref
 from ted.schedules.memory_roots import VIEWS, root, touched
 from ted.schedules.transposing import indexing_maps, loop_extents
-from ted.schedules.walking import constant_of, defining, functions, position
+from ted.schedules.walking import constant_of, defining, functions, is_inside, position
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,8 @@ def _rows_first(amap: ir.AffineMap) -> bool:
 
 def _row_loop(op: ir.Operation, before: list[ir.Operation]) -> ir.Operation | None:
     """The nearest loop over the rows of `op` into which it may move."""
-    inputs = {root(v) for v in op.operands[: len(op.operands) - 1]}
+    operands = list(op.operands)[: len(op.operands) - 1]
+    inputs = {root(v) for v in operands}
     total = root(op.operands[len(op.operands) - 1])
     rows = loop_extents(op, indexing_maps(op))[0]
     for other in reversed(before):
@@ -70,8 +72,9 @@ def _row_loop(op: ir.Operation, before: list[ir.Operation]) -> ir.Operation | No
             continue
         reads, writes = touched(other)
         if other.name == "scf.for" and _trips(other) == rows:
-            fits = total not in reads | writes and _only_own_row(other, inputs & (reads | writes))
-            return other if fits else None
+            shared = inputs & (reads | writes)
+            fits = total not in reads | writes and _only_own_row(other, shared)
+            return other if fits and _names(other, inputs & writes) <= {*operands} else None
         if writes & inputs or (total in reads | writes and not _is_start(other, op)):
             return None
     return None
@@ -91,16 +94,28 @@ def _trips(loop: ir.Operation) -> int:
 def _only_own_row(loop: ir.Operation, memory: set[ir.Value]) -> bool:
     """Whether the loop touches the memory by slices of one row, that of the iteration."""
     row = loop.regions[0].blocks[0].arguments[0]
-    good = True
+    return all(_is_row_slice(op, row) for op, _ in _entries(loop, memory))
+
+
+def _names(loop: ir.Operation, memory: set[ir.Value]) -> set[ir.Value]:
+    """The memrefs by which the loop knows the memory: their rows need not be those of others."""
+    return {value for _, value in _entries(loop, memory)}
+
+
+def _entries(loop: ir.Operation, memory: set[ir.Value]) -> list[tuple[ir.Operation, ir.Value]]:
+    """Where operations in the loop use a memref of the memory that is made outside."""
+    found = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        nonlocal good
-        if any(v in memory for v in op.operands) and not _is_row_slice(op, row):
-            good = False
+        for value in op.operands:
+            owner = defining(value)
+            is_outer = owner is None or not is_inside(owner, loop)
+            if is_outer and root(value) in memory:
+                found.append((op, value))
         return ir.WalkResult.ADVANCE
 
     loop.walk(visit)
-    return good
+    return found
 
 
 def _is_row_slice(op: ir.Operation, row: ir.Value) -> bool:
@@ -119,7 +134,8 @@ def _move_into(op: ir.Operation, loop: ir.Operation) -> None:
         if _is_start(other, op) and loop.is_before_in_block(other):
             _hoist(total, loop)
             other.move_before(loop)
-    _hoist(total, loop)
+    for operand in op.operands:
+        _hoist(operand, loop)
     block = loop.regions[0].blocks[0]
     with ir.InsertionPoint(block.operations[len(block.operations) - 1]), op.location:
         row = block.arguments[0]
