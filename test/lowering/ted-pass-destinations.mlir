@@ -6,8 +6,9 @@
 // CHECK-DAG: %[[YT:.*]] = bufferization.to_tensor %[[Y]] restrict writable
 // CHECK: %[[EXP:.*]] = linalg.exp ins(%{{.*}}) outs(%[[XT]] : tensor<4xf32>)
 // CHECK: %[[LOG:.*]] = linalg.log ins(%{{.*}}) outs(%[[YT]] : tensor<4xf32>)
-// CHECK: bufferization.materialize_in_destination %[[EXP]] in restrict writable %[[X]]
-// CHECK: bufferization.materialize_in_destination %[[LOG]] in restrict writable %[[Y]]
+// CHECK: %[[RX:.*]] = bufferization.materialize_in_destination %[[EXP]] in %[[XT]]
+// CHECK: %[[RY:.*]] = bufferization.materialize_in_destination %[[LOG]] in %[[YT]]
+// CHECK: return %[[RX]], %[[RY]]
 func.func @two_results(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %e = tensor.empty() : tensor<4xf32>
   %x = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
@@ -33,4 +34,23 @@ func.func @strided_part(%a: tensor<4xf32>) -> tensor<8xf32> {
 // CHECK-SAME: (%{{.*}}: memref<f32> {llvm.noalias}, %{{.*}}: memref<3xf32> {llvm.noalias}, %{{.*}}: memref<3xf32> {llvm.noalias})
 func.func @odd_shapes(%none: tensor<0x4xf32>, %a: tensor<3x1xf32>) -> tensor<3x1xf32> {
   return %a : tensor<3x1xf32>
+}
+
+// A chain that continues another result starts from a copy of it: in either order, each result is
+// computed in its own memory.
+// CHECK-LABEL: func.func @result_of_a_result
+// CHECK-DAG: %[[XT:.*]] = bufferization.to_tensor %arg1 restrict writable
+// CHECK-DAG: %[[YT:.*]] = bufferization.to_tensor %arg2 restrict writable
+// CHECK: %[[EXP:.*]] = linalg.exp ins(%{{.*}}) outs(%[[YT]] : tensor<4xf32>)
+// CHECK: %[[COPY:.*]] = bufferization.materialize_in_destination %[[EXP]] in %[[XT]]
+// CHECK: %[[MORE:.*]] = tensor.insert %{{.*}} into %[[COPY]]
+// CHECK: bufferization.materialize_in_destination %[[MORE]] in %[[XT]]
+// CHECK: bufferization.materialize_in_destination %[[EXP]] in %[[YT]]
+func.func @result_of_a_result(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %x = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %y = tensor.insert %one into %x[%c0] : tensor<4xf32>
+  return %y, %x : tensor<4xf32>, tensor<4xf32>
 }

@@ -93,6 +93,7 @@ PASSES: dict[str, Row] = {
     "ted-pass-destinations": Row(
         "ted.lowering", "write function results into memory that the caller provides"
     ),
+    "ted-bufferize": Row("ted.lowering", "give tensors memory, and prove that values stay apart"),
     "ted-promote-buffers": Row("ted.lowering", "keep small buffers on the stack, within a budget"),
     "ted-convert-copies": Row("ted.lowering", "turn memref.copy into linalg.copy"),
     "ted-unroll-small-loops": Row(

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from ted.errors import PassFailed
-from ted.lowering.pipelines import BUFFERIZE, CPU_STAGES, Stage, Step, pipeline_text
+from ted.lowering.pipelines import CPU_STAGES, Stage, Step, pipeline_text
 
 _SHARED = {stage.name: stage for stage in CPU_STAGES}
 _DESTINATIONS, _CLEAN = _SHARED["scheduled"].steps[:2]
@@ -41,7 +41,7 @@ GPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "buffers",
         (
-            Step(BUFFERIZE, "after fusion: tensors are values, memory is not"),
+            Step("ted-bufferize", "after fusion: tensors are values, memory is not"),
             Step("canonicalize,cse,canonicalize", "views of views"),
             Step("ted-join-rows", "on memrefs: the transform dialect fuses what leads to one root"),
         ),

@@ -33,11 +33,6 @@ class Stage:
     steps: tuple[Step, ...]
 
 
-BUFFERIZE = (
-    "one-shot-bufferize{bufferize-function-boundaries=1 "
-    "function-boundary-type-conversion=identity-layout-map}"
-)
-
 CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "ted",
@@ -70,7 +65,7 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "buffers",
         (
-            Step(BUFFERIZE, "after fusion: tensors are values, memory is not"),
+            Step("ted-bufferize", "after fusion: tensors are values, memory is not"),
             Step(
                 "func.func(scf-forall-to-for),canonicalize,cse",
                 "one thread; and a buffer on the stack must not be made inside a parallel loop",

@@ -1,17 +1,21 @@
 """Function results -> memory that the caller provides: the pass `ted-pass-destinations`.
 
 Before: `func @f(%a: tensor<4xf32>) -> tensor<4xf32>`
-After: `func @f(%a: memref<4xf32>, %out: memref<4xf32>)`, where the chain of operations that makes
-the result starts from `%out` itself instead of from a `tensor.empty`. Unit dims are left out of the
-memrefs: the pointers are the same.
+After: `func @f(%a: memref<4xf32>, %out: memref<4xf32>) -> tensor<4xf32>`, where the chain of
+operations that makes the result starts from `%out`, and what is returned was put there:
+`%r = bufferization.materialize_in_destination %chain in %out_as_tensor`. The analysis of
+bufferization sees every access to `%out`, since all are of tensors that come from one;
+`ted-bufferize` drops what is returned. Memrefs have no unit dims: the pointers are the same.
 
-Results are destinations from the start because upstream's late elimination of empty tensors can
-give two results one memory.  For the same reason each fill and empty tensor has one user, which
-`convert-ted-to-linalg` sees to, and no CSE may run before this pass.
+A chain belongs to one result. The chain of a result that continues another one's starts from a
+copy of that. Results are destinations from the start because upstream's late elimination of empty
+tensors can give two results one memory.  For the same reason each fill and empty tensor has one
+user, which `convert-ted-to-linalg` sees to, and no CSE may run before this pass.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.lowering.unit_dims import collapse, expand
@@ -35,35 +39,37 @@ def _convert(function: func.FuncOp) -> None:
     block = function.entry_block
     terminator = block.operations[len(block.operations) - 1].operation
     with function.operation.location:
-        arguments = _arguments_to_memrefs(block)
+        _arguments_to_memrefs(block)
         results = list(terminator.operands)
-        outs = [_add_destination(block, value) for value in results]
+        outs = [block.add_argument(_memref(value.type), value.location) for value in results]
+        starts = [_start(block, out, value.type) for out, value in zip(outs, results, strict=True)]
+        for k, start in enumerate(starts):
+            if start is not None:
+                _start_chain(results, k, start, block)
         with ir.InsertionPoint(terminator):
-            for value, out in zip(results, outs, strict=True):
-                if _is_void(value.type):
-                    continue
-                bufferization.MaterializeInDestinationOp(
-                    None, collapse(value), out, restrict=True, writable=True
-                )
-            func.ReturnOp([])
+            returned = [
+                _put(collapse(value), start)
+                for value, start in zip(terminator.operands, starts, strict=True)
+                if start is not None
+            ]
+            func.ReturnOp(returned)
         terminator.erase()
     kinds = [a.type for a in block.arguments]
-    function.operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(kinds, []))
+    kind = ir.FunctionType.get(kinds, [value.type for value in returned])
+    function.operation.attributes["function_type"] = ir.TypeAttr.get(kind)
     function.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(
         [ir.Attribute.parse(_ARGUMENT if _is_memref(k) else "{}") for k in kinds]
     )
     if "res_attrs" in function.operation.attributes:
         del function.operation.attributes["res_attrs"]
-    assert len(arguments) + len(outs) == len(kinds)
 
 
 def _is_memref(kind: ir.Type) -> bool:
     return isinstance(kind, ir.MemRefType)
 
 
-def _arguments_to_memrefs(block: ir.Block) -> list[ir.Value]:
+def _arguments_to_memrefs(block: ir.Block) -> None:
     count = len(block.arguments)
-    new = []
     for old in list(block.arguments):
         if not isinstance(old.type, ir.RankedTensorType):
             value = block.add_argument(old.type, old.location)
@@ -71,10 +77,8 @@ def _arguments_to_memrefs(block: ir.Block) -> list[ir.Value]:
         else:
             value = block.add_argument(_memref(old.type), old.location)
             _replace_by_tensor(block, old, value)
-        new.append(value)
     for _ in range(count):
         block.erase_argument(0)
-    return new
 
 
 def _memref(kind: ir.Type) -> ir.MemRefType:
@@ -105,31 +109,51 @@ def _replace_by_tensor(block: ir.Block, old: ir.Value, memory: ir.Value) -> None
     old.replace_all_uses_with(value)
 
 
-def _add_destination(block: ir.Block, value: ir.Value) -> ir.Value:
-    out = block.add_argument(_memref(value.type), value.location)
-    root = None if _is_void(value.type) else _root(value)
-    start_of_chain = None if root is None else defining(root)
-    if root is None or start_of_chain is None or start_of_chain.block != block:
-        return out  # starts from something else: materialize_in_destination copies
-    with ir.InsertionPoint.at_block_begin(block), value.location:
-        start = _to_tensor(out, writable=True)
-        start = start if start.type == root.type else expand(start, root.type)
-    root.replace_all_uses_with(start)
-    return out
+def _start(block: ir.Block, out: ir.Value, kind: ir.Type) -> ir.Value | None:
+    """The memory of a result as a tensor, its only name; None if it has no element."""
+    if _is_void(kind):
+        return None
+    with ir.InsertionPoint.at_block_begin(block), out.location:
+        return _to_tensor(out, writable=True)
 
 
-def _root(value: ir.Value) -> ir.Value | None:
-    """The `tensor.empty` in which the destination chain of `value` starts."""
+def _put(value: ir.Value, start: ir.Value) -> ir.Value:
+    """The value, in the memory of `start`."""
+    put = bufferization.MaterializeInDestinationOp(start.type, value, start).result
+    assert put is not None, "into a tensor, which the operation gives back"
+    return put
+
+
+def _start_chain(results: Sequence[ir.Value], k: int, start: ir.Value, block: ir.Block) -> None:
+    """Let the chain of result k start in its memory: empty, or with a copy of another result."""
+    operand = _first_operand(results[k], [r for r in results if r != results[k]], block)
+    if operand is None:
+        return  # made from something else: putting it there copies
+    op, position = operand
+    old = op.operands[position]
+    with ir.InsertionPoint(op), op.location:
+        new = start if _is_empty(old) else _put(collapse(old), start)
+        op.operands[position] = new if new.type == old.type else expand(new, old.type)
+
+
+def _first_operand(
+    value: ir.Value, others: Sequence[ir.Value], block: ir.Block
+) -> tuple[ir.Operation, int] | None:
+    """Where the destination chain of `value` starts: at a `tensor.empty`, or at another result."""
     while isinstance(value, ir.OpResult):
         op = value.owner.operation
         position = _destination_operand(op, value.result_number)
-        if position is None:
+        if position is None or op.block != block:
             return None
         value = op.operands[position]
-        start = defining(value)
-        if start is not None and start.name == "tensor.empty":
-            return value
+        if _is_empty(value) or value in others:
+            return op, position
     return None
+
+
+def _is_empty(value: ir.Value) -> bool:
+    start = defining(value)
+    return start is not None and start.name == "tensor.empty"
 
 
 def _destination_operand(op: ir.Operation, result: int) -> int | None:

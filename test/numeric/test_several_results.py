@@ -1,0 +1,53 @@
+"""What a result is does not depend on which others are asked for, or in which order."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from numeric.shared_results import PROGRAMS
+
+
+def _arrays(inputs: list[ted.Tensor]) -> list[np.ndarray]:
+    rng = np.random.default_rng(3)
+    return [
+        np.array([1, 2]) if str(x.dtype) == "int64" else rng.standard_normal(x.shape)
+        for x in inputs
+    ]
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name.endswith("_9")])
+def test_results_together_are_those_alone(name: str) -> None:
+    inputs, outputs = PROGRAMS[name]
+    arrays = _arrays(inputs)
+    alone = {out: ted.compile(inputs, out)(*arrays) for out in outputs}
+    for order in permutations(outputs):
+        for out, found in zip(order, ted.compile(inputs, list(order))(*arrays), strict=True):
+            np.testing.assert_array_equal(found, alone[out])
+
+
+@pytest.mark.parametrize("donates", [False, True])
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name.endswith("0_9")])
+def test_results_together_on_a_gpu_are_those_of_the_cpu(name: str, donates: bool) -> None:
+    inputs, outputs = PROGRAMS[name]
+    arrays = _arrays(inputs)
+    donated = inputs[:1] if donates else []
+    for order in permutations(outputs):
+        expected = ted.compile(inputs, list(order))(*arrays)
+        f: Any = ted.compile(inputs, list(order), target="cuda:sm_80", donate=donated)
+        with ted.testing.emulated_gpu(order="random", seed=1):
+            results = f(*map(ted.cuda.asarray, arrays))
+            for found, value in zip(results, expected, strict=True):
+                np.testing.assert_allclose(found.numpy(), value, rtol=1e-12)
+
+
+def test_the_same_result_twice_is_two_equal_arrays() -> None:
+    x = ted.placeholder((3,), "float64", name="x")
+    y = ted.exp(x)
+    first, second = ted.compile([x], [y, y])(np.zeros(3))
+    first += 1
+    np.testing.assert_array_equal(second, np.ones(3))
