@@ -198,14 +198,15 @@ def _return(op: ir.Operation, flow: _Flow) -> None:
 
 def _if(op: ir.Operation, flow: _Flow) -> None:
     before = dict(flow.written)
-    after: list[dict[ir.Value, int]] = []
+    after = dict(before)
     for region in op.regions:
         flow.written = dict(before)
         for block in region.blocks:
             flow.visit(block)
             _bind(flow, op.results, _terminator(block).operands)
-        after.append(flow.written)
-    flow.written = _united(after)
+        for root, writers in flow.written.items():
+            after[root] = after.get(root, 0) | writers
+    flow.written = after
 
 
 def _loop(op: ir.Operation, flow: _Flow) -> None:
@@ -224,21 +225,13 @@ def _loop(op: ir.Operation, flow: _Flow) -> None:
     _bind(flow, op.results, ends)
     for root, writers in flow.written.items():
         flow.entries[op, root] = flow.entries.get((op, root), 0) | writers
-    flow.written = _united([before, flow.written])
+    flow.written = before  # in the end that is what every turn finds
 
 
 def _bind(flow: _Flow, names: Iterable[ir.Value], values: Iterable[ir.Value]) -> None:
     for name, value in zip(names, values, strict=True):
         if _is_memory(name):
             flow.roots[name] = flow.roots.get(name, frozenset()) | flow.roots_of(value)
-
-
-def _united(states: list[dict[ir.Value, int]]) -> dict[ir.Value, int]:
-    found: dict[ir.Value, int] = {}
-    for state in states:
-        for root, writers in state.items():
-            found[root] = found.get(root, 0) | writers
-    return found
 
 
 def _terminator(block: ir.Block) -> ir.Operation:
