@@ -96,6 +96,7 @@ PASSES: dict[str, Row] = {
     "ted-bufferize": Row("ted.lowering", "give tensors memory, and prove that values stay apart"),
     "ted-promote-buffers": Row("ted.lowering", "keep small buffers on the stack, within a budget"),
     "ted-convert-copies": Row("ted.lowering", "turn memref.copy into linalg.copy"),
+    "ted-drop-unit-steps": Row("ted.lowering", "step by one in views over one element"),
     "ted-unroll-small-loops": Row(
         "ted.lowering", "turn innermost loops of few trips into straight-line code"
     ),

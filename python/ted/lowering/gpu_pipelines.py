@@ -68,6 +68,7 @@ GPU_STAGES: tuple[Stage, ...] = (
             Step("ted-expand-math", "on scalars: no device library is needed for these"),
             Step("ted-lower-gpu-math", "the others would be calls of a device library"),
             Step("convert-nvgpu-to-nvvm", "instructions of the templates of contractions"),
+            Step("ted-drop-unit-steps", "as on CPUs"),
             Step("gpu.module(expand-strided-metadata,lower-affine,convert-scf-to-cf)", "views"),
             Step("gpu.module(convert-vector-to-llvm)", "after loops"),
             Step("gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1})", "kernels"),

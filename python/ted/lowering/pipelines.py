@@ -114,6 +114,7 @@ CPU_STAGES: tuple[Stage, ...] = (
         "llvm",
         (
             Step("func.func(convert-vector-to-scf{full-unroll=true},lower-affine)", "needs scf"),
+            Step("ted-drop-unit-steps", "before views are expanded, when only elements are used"),
             Step(
                 "expand-strided-metadata,lower-affine,convert-scf-to-cf,canonicalize,cse",
                 "views",
