@@ -4,7 +4,7 @@
 #   make demo    train a network on real data with derived gradients
 #   make test    lint, types, IR tests and the fast tests (import contracts are one of them)
 #   make slow    the sweeps that `make test` leaves out
-#   make fuzz    2,000 random systems at orders 1 and 2; FIRST= and COUNT= choose seeds
+#   make fuzz    random programs against torch; JUDGE=, FIRST= and COUNT= choose judge and seeds
 #   make check   the tests alone; make lint: the linters alone; make format: rewrite the sources
 #   make bench   measure; make clean: remove what was built, and the environment
 #
@@ -89,9 +89,11 @@ slow: $(TEST_READY)
 
 FIRST ?= 0
 COUNT ?= 2000
+JUDGE ?= torch
 
 fuzz: $(TEST_READY)
-	$(RUN) test/fuzz/campaign.py --first $(FIRST) --count $(COUNT)
+	PYTHONPATH=test $(RUN) test/fuzz/campaign.py --judge $(JUDGE) --first $(FIRST) \
+	  --count $(COUNT) --into build/fuzz
 
 bench: $(BENCH_READY)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script; done

@@ -1,6 +1,6 @@
 """Random programs of symbolic sizes: the same steps traced with sizes and with plain numbers.
 
-    python test/fuzz/symbolic_programs.py [--first 0] [--count 200]
+    make fuzz JUDGE=symbolic COUNT=200
 
 A program is a chain of frontend operations chosen by a seed. It is traced with `ted.size` first; a
 step that what is promised of the sizes does not decide is left out. Then the steps that were taken
@@ -10,9 +10,6 @@ compared with those of each plain program, at the least sizes that are promised 
 
 from __future__ import annotations
 
-import argparse
-import sys
-import traceback
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -207,24 +204,3 @@ def check(seed: int, run: Runner | None = None) -> None:
                     got, want, rtol=TOLERANCE, atol=TOLERANCE * scale,
                     err_msg=f"{label} at {named}: result {place}",
                 )  # fmt: skip
-
-
-def main() -> int:
-    """Run the seeds that were asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--count", type=int, default=200, help="how many seeds")
-    options = parser.parse_args()
-    failed = []
-    for seed in range(options.first, options.first + options.count):
-        try:
-            check(seed)
-        except Exception:  # noqa: PERF203
-            failed.append(seed)
-            print(f"seed {seed} failed", traceback.format_exc(), sep="\n", flush=True)
-    print(f"{options.count} programs, {len(failed)} failed {failed or ''}")
-    return 1 if failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

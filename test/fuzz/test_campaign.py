@@ -1,43 +1,84 @@
-"""A share of the campaign of random systems; all of it is one command, see `fuzz/campaign.py`."""
+"""Campaigns: shares of every judge's seeds; deaths and hangs are findings, and it goes on."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
 from fuzz import campaign
+from fuzz.children import Child
+from fuzz.judges import answer
+from fuzz.outcomes import Outcome
+from fuzz.unwell import DYING, HANGING, large, unwell
 from ted.ir.equations import Equation
 from ted.transforms.ted_scatter_to_gather import gather_forms
 
-BLOCK = 20
+BLOCK, SHARE = 20, 30
 
 
-def clean(first: int, count: int) -> campaign.Summary:
-    summary = campaign.run(first, count)
+def clean(judge: str, first: int, count: int) -> campaign.Summary:
+    summary = campaign.run(judge, first, count)
     assert not summary.failed, str(summary)
     return summary
 
 
-def test_a_few_systems_pass_at_both_orders():
-    summary = clean(0, 4)
-    assert summary.systems == 4
-    assert summary.points > 0
-    assert summary.pieces > 0
+def test_a_few_systems_pass_at_both_orders() -> None:
+    summary = clean("systems", 0, 2)
+    assert summary.kinds["ok"] == 2
+    assert summary.counts["points"] > 0
+    assert summary.counts["pieces"] > 0
+
+
+def test_a_few_programs_agree_with_torch() -> None:
+    assert clean("torch", 0, 4).kinds["ok"] > 0
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(4, 204, BLOCK))
-def test_a_share_of_the_campaign_passes(first: int):
-    clean(first, BLOCK)
+def test_a_share_of_the_systems_passes(first: int) -> None:
+    clean("systems", first, BLOCK)
 
 
-def test_a_lost_piece_is_found(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(4, 304, SHARE))
+def test_a_share_of_the_programs_agrees_with_torch(first: int) -> None:
+    clean("torch", first, SHARE)
+
+
+def test_a_lost_piece_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     def losing(equation: Equation, *most: int) -> tuple[Equation, ...]:
         return gather_forms(equation, *most)[:1]
 
     monkeypatch.setattr("ted.transforms.ted_scatter_to_gather.gather_forms", losing)
-    assert campaign.run(0, 6).failed
+    assert any(answer(("systems", seed, True)).kind == "wrong" for seed in range(6))
 
 
-def test_a_summary_names_the_seeds_that_failed():
-    summary = campaign.Summary(systems=3, failed=[7])
-    assert "3 systems, 1 failed[7]" in str(summary)
+def test_a_death_and_a_hang_are_findings_and_the_campaign_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(campaign, "Child", lambda ask, _: Child(ask, seconds=2.0))
+    summary = campaign.run("systems", 0, 7, ask=unwell)
+    assert summary.failed == [1, HANGING, DYING]
+    assert summary.kinds == {"ok": 4, "wrong": 1, "hung": 1, "died": 1}
+    assert summary.counts["seeds"] == 4
+    assert "7 programs, 3 failed[1, 3, 5]" in str(summary)
+
+
+def test_memory_is_limited() -> None:
+    child = Child(large, 60.0)
+    assert child.ask(None).kind in ("error", "died")
+    child.stop()
+
+
+def test_a_failure_is_printed_as_a_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing = type(
+        "Failing", (), {"ask": lambda *_: Outcome("wrong", "value"), "stop": lambda _: 0}
+    )
+    monkeypatch.setattr(campaign, "Child", lambda *_: failing())
+    summary = campaign.run("torch", 0, 1, tmp_path)
+    assert summary.failed == [0]
+    assert "FIRST=0 COUNT=1" in (tmp_path / "torch_0.py").read_text()
+    assert "def program(" in capsys.readouterr().out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fuzz.campaign import scatter_gradients
+from fuzz.random_systems import scatter_gradients
 from ted.ir.equations import Tensor
 from ted.testing import check_grads
 from ted.testing.random_programs import RandomProgram, random_program

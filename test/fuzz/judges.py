@@ -1,0 +1,90 @@
+"""The judges that a campaign can call, by name: what a seed stands for, and who decides.
+
+torch     programs in ted and torch on the CPU, with metamorphic relations
+cuda      the same through the CUDA pipeline on the emulated GPU
+systems   systems of equations against their definition and exact counts
+symbolic  programs of symbolic sizes against the same with plain numbers
+"""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fuzz.outcomes import Outcome, failure_of
+
+
+@dataclass(frozen=True)
+class Judge:
+    """`draw` makes a subject of a seed, `decide` judges it; a subject that is a Case can shrink."""
+
+    draw: Callable[[int], Any]
+    decide: Callable[[Any], Outcome]
+    seconds: float = 60.0
+
+
+def _torch_case(seed: int) -> Any:
+    from fuzz.cases import random_case
+    from fuzz.relations import RELATIONS
+
+    return random_case(seed, relations=tuple(RELATIONS))
+
+
+def _cuda_case(seed: int) -> Any:
+    from fuzz.cases import random_case
+
+    return random_case(seed, target="cuda:sm_80")
+
+
+def _decide_case(case: Any) -> Outcome:
+    import torch
+
+    from fuzz.judging import judge
+
+    torch.set_num_threads(1)
+    return judge(case)
+
+
+def _decide_system(seed: int) -> Outcome:
+    from fuzz.random_systems import check_system
+
+    return Outcome("ok", counts=check_system(seed))
+
+
+def _decide_symbolic(seed: int) -> Outcome:
+    from fuzz.symbolic_programs import check
+
+    check(seed)
+    return Outcome("ok")
+
+
+def _seed(seed: int) -> int:
+    return seed
+
+
+JUDGES = {
+    "torch": Judge(_torch_case, _decide_case),
+    "cuda": Judge(_cuda_case, _decide_case, 180.0),
+    "systems": Judge(_seed, _decide_system, 120.0),
+    "symbolic": Judge(_seed, _decide_symbolic, 120.0),
+}
+
+
+def answer(question: tuple[str, Any, bool]) -> Outcome:
+    """What a child process does: judge a seed, or a subject."""
+    start = time.process_time()
+    outcome = _answer(*question)
+    return replace(outcome, seconds=time.process_time() - start)
+
+
+def _answer(name: str, subject: Any, is_seed: bool) -> Outcome:
+    judge = JUDGES[name]
+    try:
+        return judge.decide(judge.draw(subject) if is_seed else subject)
+    except AssertionError as error:
+        return Outcome("wrong", str(error)[:60], traceback.format_exc()[-1500:])
+    except Exception as error:
+        return replace(failure_of(error), detail=traceback.format_exc()[-1500:])

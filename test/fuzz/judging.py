@@ -1,0 +1,64 @@
+"""Judge a case: ted's results against torch's, and against ted's own under another relation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from fuzz.answers import Answer, Useless, answers, heads_of
+from fuzz.cases import Case
+from fuzz.compiled import compile_and_call, traced
+from fuzz.outcomes import Outcome, failure_of
+from fuzz.programs import Array
+from fuzz.relations import RELATIONS, Heads, same
+
+
+def judge(case: Case) -> Outcome:
+    """What becomes of a case; exceptions of ted are findings, those of torch are not."""
+    try:
+        heads = heads_of(case)
+        wanted = answers(case, heads)
+    except (Useless, RuntimeError, IndexError, ValueError, TypeError, KeyError) as error:
+        return Outcome("useless", type(error).__name__, str(error)[:200])
+    try:
+        found = compile_and_call(case, traced(case, heads))
+    except Exception as error:
+        return failure_of(error)
+    outcome = compared(case, found, wanted)
+    return outcome if outcome.failed or not case.relation else related(case, heads, found, wanted)
+
+
+def related(case: Case, heads: Heads, found: list[Array], wanted: list[Answer]) -> Outcome:
+    """Whether the results come out again when they are computed in another way."""
+    try:
+        again = RELATIONS[case.relation](case, heads)
+    except Exception as error:
+        failure = failure_of(error)
+        return Outcome(failure.kind, f"{case.relation}: {failure.label}", failure.detail)
+    for name, before, after, answer in zip(case.wanted, found, again, wanted, strict=True):
+        if not same(case, before, after, answer.room):
+            detail = f"{name}: {after.tolist()}\nafter {before.tolist()}"
+            return Outcome("wrong", case.relation, detail[:1500])
+    return Outcome("ok")
+
+
+def compared(case: Case, found: Sequence[Array], wanted: Sequence[Answer]) -> Outcome:
+    """Whether every result is what it should be, in type, shape and value."""
+    for name, got, want in zip(case.wanted, found, wanted, strict=True):
+        label = f"{name[0]} {name[1]}"
+        if got.dtype.name != want.dtype or got.shape != want.value.shape:
+            has = f"{got.dtype.name}{got.shape}"
+            return Outcome("wrong", "type", f"{label}: {has} for {want.dtype}{want.value.shape}")
+        if not close(got, want):
+            detail = f"{label}: {got.tolist()}\nfor {want.value.tolist()}\nroom {want.room}"
+            return Outcome("wrong", "value", detail[:1500])
+    return Outcome("ok")
+
+
+def close(got: Array, want: Answer) -> bool:
+    """Whether an array is within its room; without room -0 is 0 still."""
+    if got.dtype.kind in "biu":
+        return bool(np.array_equal(got, want.value))
+    distance = np.abs(got.astype(np.float64) - want.value)
+    return bool((distance <= want.room).all())

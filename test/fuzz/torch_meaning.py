@@ -1,0 +1,164 @@
+"""What the texts of programs mean to torch, where it has no function of that name and rule.
+
+The element types are those of the program (`native`), or the widest (`ideal`), for the exact value.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+
+TYPES = {
+    "float64": torch.float64, "float32": torch.float32, "float16": torch.float16,
+    "bfloat16": torch.bfloat16, "int64": torch.int64, "int32": torch.int32, "int8": torch.int8,
+    "bool": torch.bool,
+}  # fmt: skip
+
+
+def namespace(ideal: bool) -> dict[str, Any]:
+    """The names that texts for torch use."""
+
+    def type_of(name: str) -> torch.dtype:
+        return torch.float64 if ideal and "float" in name else TYPES[name]
+
+    return {
+        "torch": torch,
+        "F": torch.nn.functional,
+        "cast": lambda x, name: x.to(type_of(name)),
+        "zeros": lambda shape, name: torch.zeros(shape, dtype=type_of(name)),
+        **{f.__name__: f for f in _FUNCTIONS},
+    }
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without what torch says of its own future."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+def tensor_of(array: Any, ideal: bool = False) -> Any:
+    """An array as a tensor; numpy knows bfloat16 only by name."""
+    if ideal and "float" in array.dtype.name:
+        return torch.tensor(array.astype("float64"))
+    if array.dtype.name == "bfloat16":
+        return torch.tensor(array.astype("float32")).to(torch.bfloat16)
+    return torch.tensor(array)
+
+
+def array_of(tensor: Any) -> Any:
+    """Back, floats in float64."""
+    tensor = tensor.detach() + 0 if tensor._is_zerotensor() else tensor.detach()
+    return (tensor.to(torch.float64) if tensor.is_floating_point() else tensor).numpy()
+
+
+def grid(*extents: int) -> list[Any]:
+    """Tensors of indices that broadcast to a box."""
+    ranges = [torch.arange(e) for e in extents]
+    return list(torch.meshgrid(*ranges, indexing="ij")) if ranges else []
+
+
+def compute(extents: tuple[int, ...], function: Callable[..., Any]) -> Any:
+    """The tensor of a function of indices."""
+    value = function(*grid(*extents))
+    return value.expand(extents) if hasattr(value, "expand") else torch.full(extents, value)
+
+
+def total(extents: tuple[int, ...], axis: int, function: Callable[..., Any]) -> Any:
+    """Sums of a function of indices over the last dims of a box."""
+    value = function(*grid(*extents)).expand(extents)
+    return value.sum(tuple(range(axis, len(extents)))) if axis < len(extents) else value
+
+
+def at(x: Any, *index: Any) -> Any:
+    """The elements at indices; those outside are not meant, so they are what lies nearest."""
+    inside = [
+        torch.as_tensor(i).clamp(0, max(n - 1, 0)) for i, n in zip(index, x.shape, strict=True)
+    ]
+    if 0 in x.shape:
+        return torch.zeros(torch.broadcast_shapes(*(i.shape for i in inside)), dtype=x.dtype)
+    return x[tuple(inside)] if inside else x
+
+
+def first(choose: Callable[..., Any], x: Any, axis: int, keepdims: bool = False) -> Any:
+    """A maximum or minimum; the gradient goes to the first of equals."""
+    place = choose(x, axis).unsqueeze(axis)
+    value = x.gather(axis, place)
+    return value if keepdims else value.squeeze(axis)
+
+
+def maximum(x: Any, y: Any) -> Any:
+    """The first of equals takes the gradient."""
+    return torch.where(x >= y, x, y)
+
+
+def minimum(x: Any, y: Any) -> Any:
+    """The first of equals takes the gradient."""
+    return torch.where(x <= y, x, y)
+
+
+def flip_some(x: Any, axis: int, step: int, start: int) -> Any:
+    """A slice with a negative step."""
+    return x.flip(axis).narrow(axis, 0, x.shape[axis] - start)[
+        (slice(None),) * (axis % x.ndim) + (slice(None, None, step),)
+    ]
+
+
+def kept(x: Any, indices: Any, extent: int, mode: str) -> tuple[Any, Any]:
+    """Indices inside, and where they were."""
+    clipped = indices.long().clamp(0, max(extent - 1, 0))
+    return clipped, (indices == clipped) | (mode == "clip")
+
+
+def take(x: Any, indices: Any, axis: int, mode: str) -> Any:
+    """`ted.take`: what is outside gives 0, or is nearest."""
+    clipped, inside = kept(x, indices, x.shape[axis], mode)
+    found = x.index_select(axis, clipped.reshape(-1))
+    shape = (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :])
+    mask = inside.reshape(*inside.shape, *[1] * (x.ndim - axis - 1))
+    return torch.where(mask, found.reshape(shape), torch.zeros((), dtype=x.dtype))
+
+
+def index_add(x: Any, axis: int, indices: Any, values: Any, mode: str) -> Any:
+    """`ted.index_add`: what is outside is left out, or goes to the nearest."""
+    clipped, inside = kept(x, indices, x.shape[axis], mode)
+    mask = inside.reshape(-1, *[1] * (x.ndim - axis - 1))
+    masked = torch.where(mask, values, torch.zeros((), dtype=values.dtype))
+    return x.index_add(axis, clipped, masked)
+
+
+def cumulative(function: Callable[..., Any], x: Any, axis: int, reverse: bool) -> Any:
+    """`torch.cumsum` or `torch.cumprod`, in the type of x."""
+    if not reverse:
+        return function(x, axis, dtype=x.dtype)
+    return function(x.flip(axis), axis, dtype=x.dtype).flip(axis)
+
+
+def affine(x: Any, y: Any, axis: int) -> tuple[Any, Any]:
+    """The composition of the maps t -> x t + y along a dim, in order."""
+    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+    scale, shift = torch.ones(shape, dtype=x.dtype), torch.zeros(shape, dtype=x.dtype)
+    for a, b in zip(x.unbind(axis), y.unbind(axis), strict=True):
+        scale, shift = scale * a, shift * a + b
+    return scale, shift
+
+
+def scan(step: Callable[..., Any], carry: Any, xs: Any, reverse: bool) -> tuple[Any, Any]:
+    """A loop over the first dim."""
+    ys = []
+    for row in xs.flip(0).unbind(0) if reverse else xs.unbind(0):
+        carry, y = step(carry, row)
+        ys.append(y)
+    stacked = torch.stack(ys)
+    return carry, stacked.flip(0) if reverse else stacked
+
+
+_FUNCTIONS = (
+    grid, compute, total, at, first, maximum, minimum, flip_some, take, index_add, cumulative,
+    affine, scan,
+)  # fmt: skip
