@@ -118,5 +118,5 @@ def _check_kink(row: Row, step: Step, scope: dict) -> None:
 def _results(pool: Pool, steps: list[Step], first: int) -> tuple[int, ...]:
     read = {a for step in steps for a in step.args}
     last = len(pool.values)
-    chosen = [k for k in range(first, last) if k not in read or pool.chance(0.3)]
+    chosen = [k for k in range(first, last) if k not in read or pool.chance(0.5)]
     return tuple(chosen)

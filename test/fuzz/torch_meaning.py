@@ -158,7 +158,56 @@ def scan(step: Callable[..., Any], carry: Any, xs: Any, reverse: bool) -> tuple[
     return carry, stacked.flip(0) if reverse else stacked
 
 
+def recurrent(x: Any, y: Any, back: int, shift: int) -> Any:
+    """h[t, i] = h[t + back, i + shift] x[t, i] + y[t, i], the first ones without the product."""
+    steps = len(x)
+    made: dict[int, Any] = {}
+    for t in range(steps) if back < 0 else reversed(range(steps)):
+        before = made.get(t + back)
+        made[t] = y[t] if before is None else before.roll(-shift, 0) * x[t] + y[t]
+    return torch.stack([made[t] for t in range(steps)])
+
+
+def lower_factor(a: Any) -> Any:
+    """Cholesky's factor, with gradients of the elements of the lower triangle alone."""
+    lower = a.tril()
+    return torch.linalg.cholesky(lower + a.tril(-1).mT)
+
+
+def rnn(x: Any, w: Any, h: Any, reverse: bool) -> Any:
+    """The states of a layer of tanh."""
+    state, rows = torch.zeros((x.shape[1], h.shape[0]), dtype=x.dtype), []
+    for step in x.flip(0) if reverse else x:
+        state = torch.tanh(step @ w + state @ h)
+        rows.append(state)
+    found = torch.stack(rows)
+    return found.flip(0) if reverse else found
+
+
+def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:
+    """Scaled dot products; the last query sees every key."""
+    scores = q @ k.mT / q.shape[-1] ** 0.5
+    if causal:
+        n, m = scores.shape
+        seen = torch.ones((n, m), dtype=torch.bool).tril(m - n)
+        scores = torch.where(seen, scores, -torch.inf)
+    return torch.softmax(scores, -1) @ v
+
+
+def pad_mode(x: Any, width: int, mode: str) -> Any:
+    """The last dim with `width` elements more before and one behind."""
+    n = x.shape[-1]
+    place = torch.arange(-width, n + 1)
+    if mode == "edge":
+        place = place.clamp(0, n - 1)
+    elif mode == "wrap":
+        place = place % n
+    else:
+        place = (n - 1) - (n - 1 - place.abs()).abs()
+    return x[..., place]
+
+
 _FUNCTIONS = (
     grid, compute, total, at, first, maximum, minimum, flip_some, take, index_add, cumulative,
-    affine, scan,
+    affine, scan, recurrent, lower_factor, rnn, attention, pad_mode,
 )  # fmt: skip

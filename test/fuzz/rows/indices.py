@@ -144,4 +144,4 @@ def _torch(box: Box, body: Text, guard: str) -> str:
     return f"total({box.shape}, {len(box.outer)}, lambda {', '.join(box.extents)}: {text})"
 
 
-ROWS: tuple[Row, ...] = (row("lambda", of_indices, "{code}", "{code}", True, weight=25),)
+ROWS: tuple[Row, ...] = (row("lambda", of_indices, "{code}", "{code}", True, weight=22),)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from fuzz.rows import data, functions, indices, pointwise, reductions, shapes
+from fuzz.rows import (
+    data,
+    functions,
+    indices,
+    networks,
+    pointwise,
+    recurrences,
+    reductions,
+    shapes,
+)
 
-MODULES = (pointwise, shapes, reductions, data, indices, functions)
+MODULES = (pointwise, shapes, reductions, data, indices, functions, recurrences, networks)
 ROWS = tuple(row for module in MODULES for row in module.ROWS)
 TABLE = {row.name: row for row in ROWS}
