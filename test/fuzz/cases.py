@@ -22,8 +22,8 @@ class Case:
     """A program and what is asked of it.
 
     `wanted` says which results one compiled function gives, in this order: values, gradients
-    (`d1`), and gradients of gradients (`d2`), by numbers of results or of inputs. `shares` and
-    `relation` choose a metamorphic relation by the name of its row.
+    (`d1`), and gradients of gradients (`d2`), by numbers of results or of inputs. `relation` is the
+    name of a metamorphic relation.
     """
 
     program: Program
@@ -33,6 +33,7 @@ class Case:
     donate: bool = False
     relation: str = ""
     seed: int = 0
+    library: str = "torch"  # whose answer counts
 
     @property
     def order(self) -> int:
@@ -40,7 +41,9 @@ class Case:
         return max((int(kind[1]) for kind, _ in self.wanted if kind != "value"), default=0)
 
 
-def random_case(seed: int, target: str = "cpu", relations: tuple[str, ...] = ()) -> Case:
+def random_case(
+    seed: int, target: str = "cpu", relations: tuple[str, ...] = (), library: str = "torch"
+) -> Case:
     """The case of a seed."""
     random = np.random.default_rng([seed, 9])
     exact = bool(random.random() < 0.5)
@@ -48,7 +51,7 @@ def random_case(seed: int, target: str = "cpu", relations: tuple[str, ...] = ())
     if target != "cpu" and dtype == "float64" and random.random() < 0.5:
         dtype = "float32"
     while True:
-        program = random_program(random, exact, dtype)
+        program = random_program(random, exact, dtype, library)
         if program.results and program.steps:
             break
     order = int(random.choice((0, 1, 2), p=(0.4, 0.35, 0.25)))
@@ -57,7 +60,7 @@ def random_case(seed: int, target: str = "cpu", relations: tuple[str, ...] = ())
     if relations and random.random() < RELATED:
         relation = relations[int(random.integers(len(relations)))]
     donate = bool(random.random() < 0.25)
-    return Case(program, wanted, exact, target, donate, relation, seed)
+    return Case(program, wanted, exact, target, donate, relation, seed, library)
 
 
 def _wanted(random: np.random.Generator, program: Program, order: int) -> tuple[Wanted, ...]:

@@ -29,9 +29,11 @@ NAMES = namespace(ideal=False)
 NEAREST = {"float64": 1e-3, "float32": 1e-2, "float16": 0.1, "bfloat16": 0.2}
 
 
-def random_program(random: np.random.Generator, exact: bool, dtype: str) -> Program:
+def random_program(
+    random: np.random.Generator, exact: bool, dtype: str, library: str = "torch"
+) -> Program:
     """A program over floats of one type mostly, `exact` on whole numbers."""
-    pool = Pool(random, exact, extended)
+    pool = Pool(random, exact, extended, library)
     inputs = _inputs(pool, dtype)
     pool.values = [tensor_of(i.array()) for i in inputs]
     return used(extended(pool, inputs, pool.integer(1, MOST_STEPS)))
@@ -40,7 +42,7 @@ def random_program(random: np.random.Generator, exact: bool, dtype: str) -> Prog
 def extended(pool: Pool, inputs: list[Input], length: int) -> Program:
     """So many steps on the values of a pool; the values that nobody reads are results, and more."""
     steps: list[Step] = []
-    rows = [r for r in ROWS if r.exact or not pool.exact]
+    rows = [r for r in ROWS if (r.exact or not pool.exact) and pool.library in r.texts]
     weights = np.array([r.weight for r in rows])
     for _ in range(ATTEMPTS):
         if len(steps) == length:

@@ -33,6 +33,12 @@ def _torch_case(seed: int) -> Any:
     return random_case(seed, relations=tuple(RELATIONS))
 
 
+def _jax_case(seed: int) -> Any:
+    from fuzz.cases import random_case
+
+    return random_case(seed, library="jax")
+
+
 def _cuda_case(seed: int) -> Any:
     from fuzz.cases import random_case
 
@@ -67,6 +73,7 @@ def _seed(seed: int) -> int:
 
 JUDGES = {
     "torch": Judge(_torch_case, _decide_case),
+    "jax": Judge(_jax_case, _decide_case),
     "cuda": Judge(_cuda_case, _decide_case, 180.0),
     "systems": Judge(_seed, _decide_system, 120.0),
     "symbolic": Judge(_seed, _decide_symbolic, 120.0),

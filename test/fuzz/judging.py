@@ -19,6 +19,10 @@ def judge(case: Case) -> Outcome:
     try:
         heads = heads_of(case)
         wanted = answers(case, heads)
+        if case.library == "jax":
+            from fuzz.jax_answers import replaced
+
+            wanted = replaced(case, heads, wanted)
     except (Useless, RuntimeError, IndexError, ValueError, TypeError, KeyError) as error:
         return Outcome("useless", type(error).__name__, str(error)[:200])
     try:

@@ -24,8 +24,11 @@ class Unsuitable(Exception):
 class Pool:
     """Values with their types, and a source of random numbers."""
 
-    def __init__(self, random: np.random.Generator, exact: bool, extend: Extend) -> None:
+    def __init__(
+        self, random: np.random.Generator, exact: bool, extend: Extend, library: str = "torch"
+    ) -> None:
         self.random = random
+        self.library = library  # that every row must have a text for
         self.extend = extend  # how a row that works on a function gets one
         self.exact = exact  # whole numbers only, small enough for every sum to be exact
         self.values: list[Any] = []

@@ -102,3 +102,10 @@ def test_a_few_random_programs_agree_on_the_emulated_gpu(seed: int) -> None:
     case = random_case(seed, target="cuda:sm_80")
     outcome = judge(case)
     assert not outcome.failed, outcome
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_few_random_programs_agree_with_jax(seed: int) -> None:
+    case = random_case(seed, library="jax")
+    assert case.library == "jax"
+    assert not judge(case).failed

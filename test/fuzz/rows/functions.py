@@ -23,7 +23,7 @@ def body(pool: Pool, samples: list[Any], wanted: Any = None) -> tuple[Program, A
 
     Raises: Unsuitable.
     """
-    inner = Pool(pool.random, pool.exact, pool.extend)
+    inner = Pool(pool.random, pool.exact, pool.extend, pool.library)
     inner.values = list(samples)
     inputs = [Input(tuple(v.shape), type_name(v), pool.exact, 0) for v in samples]
     program = pool.extend(inner, inputs, pool.integer(1, LONGEST_BODY))
@@ -111,20 +111,27 @@ def recurrence(pool: Pool) -> Drawn:
 
 ROWS: tuple[Row, ...] = (
     row("grad", scalar_function, "ted.grad(lambda *a: ted.sum({f}(*a)), {k})({all})",
-        "torch.func.grad(lambda *a: {f}(*a).sum(), {k})({all})", True, weight=2),
+        "torch.func.grad(lambda *a: {f}(*a).sum(), {k})({all})", True, weight=2,
+        jax="jax.grad(lambda *a: jnp.sum({f}(*a)), {k})({all})"),
     row("jvp", tangent, "ted.jvp({f}, ({x},), ({y},))[{k}]",
-        "torch.func.jvp({f}, ({x},), ({y},))[{k}]", True),
+        "torch.func.jvp({f}, ({x},), ({y},))[{k}]", True, jax="jax.jvp({f}, ({x},), ({y},))[{k}]"),
     row("vjp", cotangent, "ted.vjp({f}, {x})[1]({y})[0]",
-        "torch.func.vjp({f}, {x})[1]({y})[0]", True),
+        "torch.func.vjp({f}, {x})[1]({y})[0]", True,
+        jax="jax.vjp({f}, {x})[1]({y})[0]"),
     row("hvp", tangent, "ted.hvp(lambda a: ted.sum({f}(a)), ({x},), ({y},))[0]",
-        "torch.func.jvp(torch.func.grad(lambda a: {f}(a).sum()), ({x},), ({y},))[1]", True),
+        "torch.func.jvp(torch.func.grad(lambda a: {f}(a).sum()), ({x},), ({y},))[1]", True,
+        jax="jax.jvp(jax.grad(lambda a: jnp.sum({f}(a))), ({x},), ({y},))[1]"),
     row("hessian", every_direction, "ted.hessian(lambda a: ted.sum({f}(a)))({x})",
-        "torch.func.hessian(lambda a: {f}(a).sum())({x})", True),
-    row("jacobian", every_direction, "ted.jacobian({f})({x})", "torch.func.jacrev({f})({x})", True),
+        "torch.func.hessian(lambda a: {f}(a).sum())({x})", True,
+        jax="jax.hessian(lambda a: jnp.sum({f}(a)))({x})"),
+    row("jacobian", every_direction, "ted.jacobian({f})({x})", "torch.func.jacrev({f})({x})", True,
+        jax="jax.jacrev({f})({x})"),
     row("vmap", batched, "ted.vmap({f}, {axes})({all})", "torch.func.vmap({f}, {axes})({all})",
-        True, weight=3),
-    row("checkpoint", scalar_function, "ted.checkpoint({f})({all})", "{f}({all})", True),
+        True, weight=3, jax="jax.vmap({f}, {axes})({all})"),
+    row("checkpoint", scalar_function, "ted.checkpoint({f})({all})", "{f}({all})", True,
+        jax="jax.checkpoint({f})({all})"),
     row("scan", recurrence,
         "ted.scan({f}, {x}, {y}, reverse={reverse}, checkpoint={keep})[{k}]",
-        "scan({f}, {x}, {y}, {reverse})[{k}]", True, weight=3),
+        "scan({f}, {x}, {y}, {reverse})[{k}]", True, weight=3,
+        jax="jax.lax.scan({f}, {x}, {y}, reverse={reverse})[{k}]"),
 )  # fmt: skip

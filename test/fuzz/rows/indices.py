@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from fuzz.pool import Pool, Unsuitable
 from fuzz.rows.row import Drawn, Row, row
 
-LIBRARIES = ("ted", "torch")
-CLIP = {"ted": "ted.clip", "torch": "torch.clamp"}
-WHERE = {"ted": "ted.where", "torch": "torch.where"}
-READ = {"ted": "{0}[{1}]", "torch": "at({0}, {1})"}
+CLIP = {"ted": "ted.clip", "torch": "torch.clamp", "jax": "jnp.clip"}
+WHERE = {"ted": "ted.where", "torch": "torch.where", "jax": "jnp.where"}
+READ = {"ted": "{0}[{1}]", "torch": "at({0}, {1})", "jax": "{0}[{1}]"}
 EXTENTS = (1, 2, 3, 4, 5, 6, 8, 9)
 Text = Callable[[str], str]  # of a library
 
@@ -124,7 +123,8 @@ def of_indices(pool: Pool) -> Drawn:
 
     if "r" in letters and " r" not in f" {joined('torch')}".replace("(", " "):
         raise Unsuitable
-    code = {"ted": _ted(box, joined, guard), "torch": _torch(box, joined, guard)}
+    code = {"ted": _ted(box, joined, guard)}
+    code |= {library: _on_grid(box, joined, guard, library) for library in ("torch", "jax")}
     return Drawn(tuple(args), {"code": code})
 
 
@@ -138,10 +138,12 @@ def _ted(box: Box, body: Text, guard: str) -> str:
     return f"(lambda r: {summed})(ted.reduce_axis({box.shape[-1]}))"
 
 
-def _torch(box: Box, body: Text, guard: str) -> str:
-    text = body("torch")
-    text = f"torch.where({guard}, {text}, 0.0)" if guard else text
+def _on_grid(box: Box, body: Text, guard: str, library: str) -> str:
+    text = body(library)
+    text = f"{WHERE[library]}({guard}, {text}, 0.0)" if guard else text
     return f"total({box.shape}, {len(box.outer)}, lambda {', '.join(box.extents)}: {text})"
 
 
-ROWS: tuple[Row, ...] = (row("lambda", of_indices, "{code}", "{code}", True, weight=22),)
+ROWS: tuple[Row, ...] = (
+    row("lambda", of_indices, "{code}", "{code}", True, weight=22, jax="{code}"),
+)

@@ -73,7 +73,7 @@ def along_one_of_many(pool: Pool) -> Drawn:
 
 def turned(pool: Pool) -> Drawn:
     """A width behind the last dim, and what is there."""
-    x = pool.pick(lambda v: v.is_floating_point() and v.ndim >= 1 and v.shape[-1] > 1)
+    x = pool.pick(lambda v: v.is_floating_point() and v.ndim >= 1 and v.shape[-1] > 2)
     return Drawn(
         (x,), {"width": pool.integer(1, 2), "mode": pool.choose(("edge", "reflect", "wrap"))}
     )
