@@ -12,8 +12,15 @@ from dataclasses import replace
 
 from ted.autodiff.support import support
 from ted.ir.affine import decide_selects
-from ted.ir.equations import Equation, System, Tensor, rewrite_system
-from ted.ir.scalar import TRUE, Expr, compare, const, land, rewrite, select
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    identity_dims,
+    rewrite_system,
+    whole,
+)
+from ted.ir.scalar import TRUE, Expr, compare, const, land, load, rewrite, select
 from ted.transforms.ted_scatter_to_gather import gather_forms
 from ted.transforms.ted_simplify import simplify
 
@@ -30,10 +37,17 @@ def with_one_hot(system: System, head: Tensor) -> tuple[System, dict[Tensor, Ten
             tensor = replace(tensor, fill=0)
         return replace(tensor, equations=tuple(p for e in chosen for p in _restricted(e)))
 
-    result, became = rewrite_system(system, visit)
+    outputs = tuple(_copied(t) if t is head else t for t in system.outputs)
+    result, became = rewrite_system(replace(system, outputs=outputs), visit)
     untouched = [t for t, new in became.items() if new is t]
     result, cleaned = simplify(result, keep=untouched, alias_outputs=True)
     return result, {old: cleaned.get(new, new) for old, new in became.items()}
+
+
+def _copied(head: Tensor) -> Tensor:
+    """An equation that reads the head: where it is a result itself, there is none to rewrite."""
+    read = whole(head.shape, load(head, identity_dims(len(head.shape))), head.location)
+    return replace(head, equations=(read,))
 
 
 def _chosen(equation: Equation, head: Tensor) -> Equation:

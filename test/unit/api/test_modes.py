@@ -152,10 +152,20 @@ def test_bad_vmaps_are_refused() -> None:
 
 # ------------------------------------------------------------------ jacobians
 
+IDENTITY = np.eye(6).reshape(2, 3, 2, 3)
+
 
 def test_jacobian_of_a_map_fills_a_diagonal() -> None:
     x = p("x", 7)
     assert equations(ted.jacobian(x * x, x)) == "dx[i, i] = x[i] + x[i]  for i < 7"
+
+
+@pytest.mark.parametrize("function", [lambda x: x, lambda x: ted.stack([x, x])[1]])
+def test_jacobian_whose_rows_are_the_heads_themselves(function: Any) -> None:
+    np.testing.assert_array_equal(ted.jacobian(function)(np.ones((2, 3))), IDENTITY)
+    x = p("x", 2, 3)
+    f: Any = ted.compile([x], ted.jacobian(function)(x))
+    np.testing.assert_array_equal(f(np.ones((2, 3))), IDENTITY)
 
 
 def test_jacobian_of_a_product_is_one_copy() -> None:
