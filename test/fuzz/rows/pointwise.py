@@ -75,14 +75,13 @@ _SMOOTH = (
     "tan(0.1 * {x})", "cosh(0.5 * {x})", "log2({x} * {x} + 0.25)", "acosh({x} * {x} + 1.5)",
     "atanh(0.5 * {x} / ({x} * {x} + 1))",
     "asin(0.5 * {x} / ({x} * {x} + 1))", "acos(0.5 * {x} / ({x} * {x} + 1))",
-    "reciprocal({x} * {x} + 0.5)", "lgamma({x} * {x} + 0.5)", "erfc({x})",
+    "reciprocal({x} * {x} + 0.5)", "erfc({x})",
 )  # fmt: skip
 _JAX = {
     "sigmoid": "jax.nn.",
     "erf": "jax.scipy.special.",
     "rsqrt": "jax.lax.",
     "erfc": "jax.scipy.special.",
-    "lgamma": "jax.lax.",
 }
 SMOOTH = tuple(
     row(
@@ -93,6 +92,8 @@ SMOOTH = tuple(
 )  # fmt: skip
 
 KINKED = (
+    row("lgamma", one, "ted.lgamma({x} * {x} + 0.5)", "lgamma({x} * {x} + 0.5)",
+        jax="jax.lax.lgamma({x} * {x} + 0.5)"),
     row("abs", one, "ted.abs({x})", "torch.abs({x})", True, "{x}", jax="jnp.abs({x})"),
     row("relu", one, "ted.relu({x})", "torch.relu({x})", True, "{x}", jax="jax.nn.relu({x})"),
     row("maximum", two, "ted.maximum({x}, {y})", "maximum({x}, {y})", True, "{x} - {y}"),
