@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -36,12 +36,24 @@ class Input:
         return random.normal(size=self.shape).astype(numpy_type(self.dtype))
 
 
+@runtime_checkable
+class Written(Protocol):
+    """A part of a step that is not written alike in every library, with `{x}` for operands."""
+
+    def written(self, library: str) -> str:
+        """The text for a library."""
+        ...
+
+    def simpler(self) -> Iterator[Written]:
+        """Parts with less in them, to shrink a failure; some of them may be illegal."""
+        ...
+
+
 @dataclass(frozen=True)
 class Step:
     """One operation: a row of the table, the numbers of its operands, and what fills its text.
 
-    `fields` are text for both libraries; a field `lambda` has one for each. Some rows work on a
-    function, which is the program `body`.
+    Some rows work on a function, which is the program `body`.
     """
 
     row: str

@@ -6,16 +6,15 @@ Before: nine steps, five results of two orders      After: two steps, two result
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from fuzz.answers import torch_function
 from fuzz.cases import Case
 from fuzz.outcomes import Outcome
 from fuzz.pool import type_name
-from fuzz.programs import Input, Program, Step
+from fuzz.programs import Input, Program, Step, Written
 from fuzz.rebuilding import pruned, rebuilt
 from fuzz.torch_meaning import tensor_of
 
@@ -23,19 +22,21 @@ Judge = Callable[[Case], Outcome]
 
 
 def shrunk(case: Case, outcome: Outcome, judge: Judge, seconds: float = 120.0) -> Case:
-    """The smallest case found that fails as this one does."""
-    until = time.monotonic() + seconds
+    """The smallest case found that fails as this one does, within so much computing."""
+    spent = 0.0
     tried: set[str] = set()
     progress = True
     while progress:
         progress = False
         for candidate in smaller(case):
-            if time.monotonic() > until:
+            if spent > seconds:
                 return case
             if repr(candidate) in tried:
                 continue
             tried.add(repr(candidate))
-            if judge(candidate).failure == outcome.failure:
+            found = judge(candidate)
+            spent += found.seconds
+            if found.failure == outcome.failure:
                 case, progress = candidate, True
                 break
     return case
@@ -51,6 +52,7 @@ def smaller(case: Case) -> Iterator[Case]:
     yield from (c for c in _fewer_results(case) if c)
     yield from (c for c in _fewer_steps(case) if c)
     yield from _shorter_bodies(case)
+    yield from _simpler_parts(case)
     yield from _smaller_sizes(case)
 
 
@@ -150,6 +152,18 @@ def _shorter(body: Program) -> Iterator[Program]:
             yield replace(body, steps=(*body.steps[:k], made, *body.steps[k + 1 :]))
 
 
+def _simpler_parts(case: Case) -> Iterator[Case]:
+    """Steps whose texts have less in them."""
+    for k, step in enumerate(case.program.steps):
+        for n, (name, value) in enumerate(step.fields):
+            for part in value.simpler() if isinstance(value, Written) else ():
+                changed = (*step.fields[:n], (name, part), *step.fields[n + 1 :])
+                made = replace(step, fields=changed)
+                yield with_steps(
+                    case, (*case.program.steps[:k], made, *case.program.steps[k + 1 :])
+                )
+
+
 def with_steps(case: Case, steps: tuple[Step, ...]) -> Case:
     """The case with other steps."""
     return replace(case, program=replace(case.program, steps=steps))
@@ -178,11 +192,12 @@ def _resized(program: Program, old: int, new: int) -> Program:
 
 
 def _put(value: Any, old: int, new: int) -> Any:
-    """A value with a number replaced, inside of tuples, dicts and texts too."""
+    """A value with a number replaced, inside of tuples, parts and texts too."""
     if isinstance(value, tuple):
         return tuple(_put(v, old, new) for v in value)
-    if isinstance(value, dict):
-        return {k: _put(v, old, new) for k, v in value.items()}
+    if is_dataclass(value) and not isinstance(value, type):
+        parts = {f.name: _put(getattr(value, f.name), old, new) for f in fields(value)}
+        return replace(value, **parts)
     if isinstance(value, str):
         return re.sub(rf"(?<![\w.]){old}(?![\w.])", str(new), value)
     return new if type(value) is int and value == old else value

@@ -10,7 +10,7 @@ from fuzz import campaign
 from fuzz.children import Child
 from fuzz.judges import answer
 from fuzz.outcomes import Outcome
-from fuzz.unwell import DYING, HANGING, large, unwell
+from fuzz.unwell import DYING, HANGING, busy, large, unwell
 from ted.ir.equations import Equation
 from ted.transforms.ted_scatter_to_gather import gather_forms
 
@@ -57,12 +57,18 @@ def test_a_lost_piece_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_death_and_a_hang_are_findings_and_the_campaign_goes_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(campaign, "Child", lambda ask, _: Child(ask, seconds=2.0))
+    monkeypatch.setattr(campaign, "Child", lambda ask, _: Child(ask, seconds=0.3))
     summary = campaign.run("systems", 0, 7, ask=unwell)
     assert summary.failed == [1, HANGING, DYING]
     assert summary.kinds == {"ok": 4, "wrong": 1, "hung": 1, "died": 1}
     assert summary.counts["seeds"] == 4
     assert "7 programs, 3 failed[1, 3, 5]" in str(summary)
+
+
+def test_computing_counts_and_not_the_clock() -> None:
+    child = Child(busy, seconds=0.5)
+    assert child.ask(None).kind == "hung"
+    child.stop()
 
 
 def test_memory_is_limited() -> None:

@@ -13,6 +13,7 @@ from fuzz.cases import Case, random_case
 from fuzz.outcomes import Outcome
 from fuzz.programs import Input, Program, Step
 from fuzz.rebuilding import pruned, rebuilt
+from fuzz.rows.indices import Lambda, Read, Subscript
 from fuzz.scripts import script
 from fuzz.shrinking import shrunk
 
@@ -99,3 +100,15 @@ def test_a_script_runs_without_the_fuzzer(order: int, tmp_path) -> None:
 def test_a_seed_is_one_case() -> None:
     assert random_case(3) == random_case(3)
     assert random_case(3) != random_case(4)
+
+
+def test_a_lambda_loses_reads_guards_and_points() -> None:
+    reads = tuple(Read(k, (Subscript(f"{k} + 2 * i", 9),), ("(i > 0)",), 1) for k in (0, 1))
+    code = Lambda((("i", 4), ("j", 3)), reads, ("*",), "i <= j")
+    case = Case(
+        Program((VECTOR, VECTOR), (Step("lambda", (0, 1), (("code", code),)),), (2,)),
+        (("value", 0),),
+        exact=False,
+    )
+    (step,) = shrunk(case, WRONG, fails_with("lambda")).program.steps
+    assert dict(step.fields)["code"].written("ted") == "ted.compute((1, 1), lambda i, j: {y}[0])"

@@ -5,9 +5,7 @@ Before: Program(...)      After: def program(v0, v1): v2 = ted.exp(v0); return v
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from fuzz.programs import Program, Step
+from fuzz.programs import Program, Step, Written
 from fuzz.rows.table import TABLE
 
 INDENT = "    "
@@ -37,8 +35,8 @@ def step_lines(
     template = TABLE[step.row].texts[library]
     fields = {"all": ", ".join(values[a] for a in step.args)}
     for name, value in step.fields:
-        if isinstance(value, Mapping):  # text of its own for each library, with operands in it
-            template = template.replace(f"{{{name}}}", value[library])
+        if isinstance(value, Written):
+            template = template.replace(f"{{{name}}}", value.written(library))
         else:
             fields[name] = value
     if step.body is not None:

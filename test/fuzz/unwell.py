@@ -17,10 +17,16 @@ def unwell(question: tuple[str, Any, bool]) -> Outcome:
     if seed == DYING:
         os.abort()
     if seed == HANGING:
-        time.sleep(60)
+        time.sleep(600)
     return Outcome("wrong", "odd") if seed == 1 else Outcome("ok", counts={"seeds": 1})
 
 
 def large(_: Any) -> Outcome:
     """Asks for more memory than a child may have."""
     return Outcome("ok", str(len(bytearray(1 << 40))))
+
+
+def busy(_: Any) -> Outcome:
+    """Computes for ever."""
+    while True:
+        pass
