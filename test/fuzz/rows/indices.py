@@ -16,7 +16,6 @@ CLIP = {"ted": "ted.clip", "torch": "torch.clamp", "jax": "jnp.clip"}
 WHERE = {"ted": "ted.where", "torch": "torch.where", "jax": "jnp.where"}
 READ = {"ted": "{0}[{1}]", "torch": "at({0}, {1})", "jax": "{0}[{1}]"}
 EXTENTS = (1, 2, 3, 4, 5, 6, 8, 9)
-PLAIN = ("0", "i", "j", "r")
 
 
 @dataclass(frozen=True)
@@ -53,12 +52,13 @@ class Read:
             return value
         return f"{WHERE[library]}({' & '.join(self.guards)}, {value}, {self.other}.0)"
 
-    def simpler(self) -> Iterator[Read]:
+    def simpler(self, letters: list[str]) -> Iterator[Read]:
         """With a guard less, or a plain subscript."""
+        plain = ["0", *letters]
         for k in range(len(self.guards)):
             yield replace(self, guards=self.guards[:k] + self.guards[k + 1 :])
         for k, s in enumerate(self.index):
-            for text in PLAIN[: PLAIN.index(s.text)] if s.text in PLAIN else PLAIN:
+            for text in plain[: plain.index(s.text)] if s.text in plain else plain:
                 made = replace(s, text=text)
                 yield replace(self, index=(*self.index[:k], made, *self.index[k + 1 :]))
             if s.inside:
@@ -87,7 +87,7 @@ class Lambda:
             if len(self.reads) > 1:
                 less = {"reads": self.reads[:k] + self.reads[k + 1 :]}
                 yield replace(self, **less, signs=self.signs[: len(self.reads) - 2])
-            for made in self.reads[k].simpler():
+            for made in self.reads[k].simpler([x for x, _ in self.extents]):
                 yield replace(self, reads=(*self.reads[:k], made, *self.reads[k + 1 :]))
         for k, (letter, extent) in enumerate(self.extents):
             for n in dict.fromkeys((1, 2, extent // 2, extent - 1)):
