@@ -74,7 +74,7 @@ def run(
             summary.add(seed, outcome)
             if outcome.failed:
                 show(child, judge, seed, outcome, summary, into)
-            if (seed - first + 1) % 100 == 0:
+            if (seed - first + 1) % 50 == 0:
                 print(f"up to seed {seed}: {summary}", flush=True)
     finally:
         child.stop()
