@@ -9,8 +9,26 @@ import numpy as np
 import pytest
 
 import ted
+from ted.autodiff.data_writes import guarded_writes
+from ted.domain.sets import box
 from ted.errors import ExecutionError
 from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import FLOAT64, INDEX, INT64
+from ted.ir.equations import Equation
+from ted.ir.equations import Tensor as Node
+from ted.ir.scalar import (
+    Expr,
+    apply,
+    cast,
+    compare,
+    const,
+    dim,
+    index,
+    is_trusted,
+    load,
+    select,
+    unchecked,
+)
 from ted.testing import check_grads
 from ted.testing.tracing import interpreted
 
@@ -169,3 +187,38 @@ def test_a_table_without_rows_is_never_written() -> None:
     values, slopes = f(np.zeros(0), np.arange(3))
     assert values.tolist() == [1.0] * 3
     assert slopes.shape == (0,)
+
+
+def clipped(lowest: int, highest: int) -> list[Expr]:
+    """Where the adjoint of `x[clip(n[i], lowest, highest)]` is written, under a condition."""
+    n, x = Node("n", (4,), INT64), Node("x", (5,), FLOAT64)
+    at = cast(load(n, [dim(0)]), INDEX)
+    at = apply("minimum", apply("maximum", at, index(lowest)), index(highest))
+    read = load(x, [at])
+    known = compare("lt", const(0, INT64), load(n, [dim(0)]))
+    body = select(known, read, const(0, FLOAT64))
+    found = guarded_writes(Equation((4,), 1, box((4,)), (dim(0),), "set", body), [read])
+    (((write,)),) = found
+    return [write, at, select(known, at, index(0))]
+
+
+@pytest.mark.parametrize(
+    ("lowest", "highest", "inside"), [(0, 4, True), (-1, 4, False), (0, 5, False), (1, 3, True)]
+)
+def test_an_index_is_guarded_unless_it_is_inside_whatever_the_data_is(
+    lowest: int, highest: int, inside: bool
+) -> None:
+    write, plain, guarded = clipped(lowest, highest)
+    assert write == (plain if inside else guarded)
+
+
+def test_an_index_that_is_trusted_stays_trusted() -> None:
+    n, x = Node("n", (4,), INT64), Node("x", (5,), FLOAT64)
+    at = unchecked(cast(load(n, [dim(0)]), INDEX))
+    known = compare("lt", const(0, INT64), load(n, [dim(0)]))
+    body = select(known, load(x, [at]), const(0, FLOAT64))
+    ((write,),) = guarded_writes(
+        Equation((4,), 1, box((4,)), (dim(0),), "set", body), [load(x, [at])]
+    )
+    assert is_trusted(write)
+    assert write != at

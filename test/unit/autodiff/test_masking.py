@@ -13,23 +13,28 @@ from ted.autodiff import materialise
 from ted.autodiff.masking import shareable
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
-from ted.ir.dtypes import FLOAT64, INDEX, INT64
+from ted.ir.dtypes import FLOAT32, FLOAT64, INDEX, INT64
 from ted.ir.equations import Tensor as Node
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
     TRUE,
     Expr,
     add,
+    apply,
     cast,
     compare,
     const,
     dim,
+    div,
     index,
     land,
     lnot,
     load,
+    lor,
     mul,
+    neg,
     select,
+    sub,
 )  # fmt: skip
 from ted.testing import check_grads, interpret
 
@@ -173,3 +178,59 @@ def test_stored_factors_change_no_value_and_make_no_nan(
         np.testing.assert_allclose(stored, separate, rtol=1e-13, atol=1e-13)
     if values != "infinities":
         assert all(np.isfinite(result).all() for result in shared)
+
+
+@pytest.mark.parametrize(
+    "harmless",
+    [
+        add(H, Z), sub(H, Z), neg(H), cast(H, FLOAT32), select(Q, H, Z), select(P, H, ZERO),
+        apply("maximum", H, Z), apply("minimum", H, Z), apply("stop_gradient", H),
+        cast(compare("lt", H, Z), FLOAT64), cast(compare("le", H, Z), FLOAT64),
+        cast(compare("eq", H, Z), FLOAT64), cast(compare("ne", H, Z), FLOAT64),
+        cast(land(P, Q), FLOAT64), cast(lor(P, Q), FLOAT64), cast(lnot(P), FLOAT64),
+        select(compare("lt", dim(0), index(3)), H, Z), H,
+    ],
+    ids=lambda e: e.op,
+)  # fmt: skip
+def test_what_makes_no_infinite_slopes_is_not_masked(harmless: Expr) -> None:
+    roots = [select(land(Q, P), harmless, harmless)]
+    conditions = {**path_conditions(*roots), harmless: P}
+    unmasked = shareable(roots, [conditions], X, ())
+    assert shareable(roots, [conditions], X, {harmless}) == unmasked
+
+
+@pytest.mark.parametrize(
+    "delicate",
+    [
+        mul(H, Z), div(H, Z), apply("sqrt", H), apply("exp", H), apply("pow", H, Z),
+        add(H, mul(H, Z)), apply("maximum", apply("log", H), Z),
+        load(X.attr, [cast(load(Node("place", (8,), INT64), [dim(0)]), INDEX)]),
+    ],
+    ids=lambda e: e.op,
+)  # fmt: skip
+def test_what_may_have_infinite_slopes_or_reads_at_data_is_masked(delicate: Expr) -> None:
+    roots = [select(P, add(delicate, X), ZERO)]
+    found = shareable(roots, [{delicate: P}], X, {delicate})
+    assert found == [select(P, add(select(P, delicate, ZERO), X), ZERO)]
+
+
+def test_a_stored_part_of_a_harmless_value_is_masked_by_itself() -> None:
+    product = mul(H, Z)
+    total = add(product, H)
+    roots = [select(P, add(total, X), ZERO)]
+    conditions = {total: P, product: P}
+    assert shareable(roots, [conditions], X, {total, product}) == [
+        select(P, add(add(select(P, product, ZERO), H), X), ZERO)
+    ]
+
+
+def test_a_mask_that_is_computed_from_its_value_is_left_out() -> None:
+    product = mul(H, Z)
+    itself = positive(product)
+    roots = [select(itself, add(product, X), ZERO)]
+    assert shareable(roots, [{product: itself}], X, {product}) == roots
+    outer, inner = apply("exp", product), positive(apply("exp", product))
+    masks = {outer: P, product: inner}
+    roots = [select(P, add(outer, X), ZERO)]
+    (found,) = shareable(roots, [masks], Y, {outer, product}) or [ZERO]
+    assert found == select(P, add(select(P, outer, ZERO), X), ZERO)

@@ -7,9 +7,9 @@ import math
 import pytest
 
 from ted.autodiff.body import read_adjoints
-from ted.autodiff.rules import RULES, contributions
+from ted.autodiff.rules import RULES, contributions, under
 from ted.errors import DerivativeError
-from ted.ir.dtypes import FLOAT64
+from ted.ir.dtypes import FLOAT32, FLOAT64, INT64
 from ted.ir.equations import Tensor
 from ted.ir.operations import OPERATIONS
 from ted.ir.scalar import Expr, apply, cast, compare, const, load, mul, postorder, select
@@ -114,6 +114,40 @@ def test_kinks(name: str, root: Expr, point: dict[Tensor, float], expected: floa
     assert value(gradient(root, X), point) == expected, name
 
 
+SLOPES = [  # operation, x, y, its slopes by x and by y
+    ("fmod", 7.5, 2.0, 1.0, -3.0), ("fmod", -7.5, 2.0, 1.0, 3.0), ("fmod", 7.5, -2.0, 1.0, 3.0),
+    ("fmod", -5.5, -3.0, 1.0, -1.0), ("fmod", 1.3, 2.0, 1.0, 0.0), ("fmod", 5.9, 2.0, 1.0, -2.0),
+    ("fmod", 0.7, 0.1, 1.0, -6.0), ("fmod", 1.2, 0.4, 1.0, -2.0), ("fmod", 2.1, 0.3, 1.0, -7.0),
+    ("atan2", 3.0, 4.0, 4 / 25, -3 / 25), ("atan2", -3e200, 4e200, 4e-200 / 25, 3e-200 / 25),
+    ("pow", 3.0, 2.0, 6.0, 9 * math.log(3)), ("pow", 0.0, 2.0, 0.0, 0.0),
+    ("pow", -2.0, 3.0, 12.0, 0.0), ("pow", 2.0, 0.0, 0.0, math.log(2)),
+    ("div", 3.0, 2.0, 0.5, -0.75), ("minimum", 1.0, 1.0, 1.0, 0.0), ("minimum", 2.0, 1.0, 0.0, 1.0),
+    ("maximum", 1.0, 1.0, 1.0, 0.0), ("maximum", 1.0, 2.0, 0.0, 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "a", "b", "by_x", "by_y"), SLOPES)
+def test_slopes_of_functions_of_two(
+    name: str, a: float, b: float, by_x: float, by_y: float
+) -> None:
+    root = apply(name, x, y)
+    assert value(gradient(root, X), {X: a, Y: b}) == pytest.approx(by_x)
+    assert value(gradient(root, Y), {X: a, Y: b}) == pytest.approx(by_y)
+
+
+@pytest.mark.parametrize(("a", "b"), [(a, b) for a in (7.9, -7.9, 0.3) for b in (2.1, -0.7, 3.3)])
+def test_the_slope_of_a_remainder_is_the_whole_quotient_everywhere(a: float, b: float) -> None:
+    by_y = value(gradient(apply("fmod", x, y), Y), {X: a, Y: b})
+    assert by_y == -float(math.trunc(a / b))
+
+
+def test_only_contributions_of_floats_are_made() -> None:
+    whole = Tensor("n", (), INT64)
+    assert contributions(cast(load(whole, ()), FLOAT64), y, None) == []
+    (position, condition, g) = contributions(apply("neg", x), y, None)[0]
+    assert under(compare("lt", x, y), (position, condition, g))[1] == compare("lt", x, y)
+
+
 def test_many_conditions_are_merged_not_lost() -> None:
     root = const(0.0, FLOAT64)
     for k in range(7):
@@ -122,8 +156,6 @@ def test_many_conditions_are_merged_not_lost() -> None:
 
 
 def test_casts_change_the_type_of_the_adjoint_back() -> None:
-    from ted.ir.dtypes import FLOAT32
-
     root = cast(cast(x, FLOAT32), FLOAT64)
     ((_, adjoint),) = read_adjoints(root, y, lambda t: t is X)
     assert adjoint.dtype == FLOAT64
