@@ -1,5 +1,6 @@
 """Plain quasi-affine expressions: canonical forms, evaluation, text, and agreement with isl."""
 
+import itertools
 import random
 
 import islpy as isl
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ted.domain import conversion, sets
-from ted.domain.affine import Aff, Constraint, constant, dim
+from ted.domain.affine import Aff, Constraint, constant, dim, parameter
 from unit.domain.random_maps import enumerate_box, enumerate_set, random_problem
 
 i, j = dim(0), dim(1)
@@ -118,3 +119,12 @@ def test_random_problems_enumerate_their_own_domain() -> None:
     for seed in random.Random(1).sample(range(10_000), 20):
         problem = random_problem(seed)
         assert enumerate_set(problem.domain) == list(problem.points)
+
+
+def test_sums_do_not_depend_on_the_order_of_their_terms() -> None:
+    i, j = dim(0), dim(1)
+    size = parameter("n")
+    parts = [2 * i, 3 * j, size, (i + j) // 2, (i + 1) // 3]
+    sums = [sum(order, constant(5)) for order in itertools.permutations(parts)]
+    assert set(map(str, sums)) == {str(sums[0])}
+    assert all(one == sums[0] for one in sums)

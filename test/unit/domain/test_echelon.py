@@ -45,3 +45,10 @@ def test_a_unit_coefficient_of_least_cost_is_bound_first() -> None:
     state = eliminate([[2, 1, 1]], lambda unknown: (0 if unknown == 2 else 1,))
     assert state.unknowns[1:] == [1, 0] or state.unknowns[1:] == [0, 1]
     assert state.rows[0][0] == 1
+
+
+def test_the_least_coefficient_is_the_first_divisor() -> None:
+    state = eliminate([[-6, 4]], lambda unknown: (unknown is not None,))
+    assert state.rows == [[2, 0]]
+    state = eliminate([[6, -9, 4]], lambda unknown: (unknown is not None,))
+    assert [abs(v) for v in state.rows[0]] == [1, 0, 0]

@@ -1,0 +1,85 @@
+"""Boxes, functions and projections of integer sets, against enumeration."""
+
+import islpy as isl
+import pytest
+
+from ted.domain import sets
+from unit.domain.random_maps import enumerate_set
+
+
+def test_boxes_hold_their_points() -> None:
+    assert enumerate_set(sets.box((2, 3))) == [(i, j) for i in range(2) for j in range(3)]
+    assert enumerate_set(sets.bounding_box([(-1, 1), (5, 5)])) == [(-1, 5), (0, 5), (1, 5)]
+    assert enumerate_set(sets.within(sets.box((9,)), 0, 3, 5)) == [(3,), (4,), (5,)]
+    assert sets.box((2, 0)).is_empty()
+    assert sets.empty(3).is_empty()
+    assert sets.rank_of(sets.universe(3)) == 3
+
+
+def test_linear_functions_have_the_values_of_their_coefficients() -> None:
+    assert str(sets.linear(3, [2, 0, -1], 7)) == "{ [i0, i1, i2] -> [(7 + 2i0 - i2)] }"
+    assert str(sets.constant_aff(2, 4)) == "{ [i0, i1] -> [(4)] }"
+    assert [str(a) for a in sets.dim_affs(2)] == [
+        "{ [i0, i1] -> [(i0)] }",
+        "{ [i0, i1] -> [(i1)] }",
+    ]
+
+
+def test_a_preimage_holds_what_is_sent_into_the_set() -> None:
+    points = sets.preimage(sets.box((3,)), 2, [sets.linear(2, [1, 1], -1)])
+    inside = enumerate_set(points.intersect(sets.box((3, 3))))
+    assert inside == [(0, 1), (0, 2), (1, 0), (1, 1), (1, 2), (2, 0), (2, 1)]
+
+
+def test_names_are_dropped_and_points_stay() -> None:
+    named = isl.Set("{ S[a, b] : 0 <= a < 2 and b = 2a }")
+    assert sets.anonymous(named).is_equal(isl.Set("{ [a, b] : 0 <= a < 2 and b = 2a }"))
+    value = sets.anonymous_value(isl.PwAff("{ S[a, b] -> [a + 2b] : a > 0 }"))
+    assert value.is_equal(isl.PwAff("{ [a, b] -> [a + 2b] : a > 0 }"))
+
+
+def test_a_map_to_indices_relates_points_and_values() -> None:
+    index = [isl.PwAff("{ [i] -> [2i] }"), isl.PwAff("{ [i] -> [i + 1] }")]
+    relation = sets.index_map(isl.Set("{ [i] : 0 <= i < 3 }"), index)
+    assert relation.is_equal(isl.Map("{ [i] -> [2i, i + 1] : 0 <= i < 3 }"))
+
+
+def test_a_coordinate_as_a_function_of_the_others() -> None:
+    relation = sets.as_function(isl.Set("{ [i, j, k] : j = i + k and 0 <= i, k < 2 }"), 1)
+    assert relation.is_equal(isl.Map("{ [i, k] -> [i + k] : 0 <= i, k < 2 }"))
+
+
+def test_disjoint_parts_count_each_point_once() -> None:
+    points = isl.Set("{ [i] : 0 <= i < 6 or 4 <= i < 9 or (i mod 2 = 0 and 0 <= i < 12) }")
+    parts = sets.disjoint_parts(points)
+    assert sum(isl.Set.from_basic_set(p).count_val().to_python() for p in parts) == 10
+    assert sets.disjoint_parts(sets.empty(1)) == []
+
+
+def test_ranges_are_tight_and_none_without_bounds() -> None:
+    points = isl.Set("{ [i, j] : 3 <= i < 8 and j = 2i }")
+    assert sets.dim_range(points, 1) == (6, 14)
+    assert sets.dim_ranges(points) == [(3, 7), (6, 14)]
+    assert sets.dim_range(isl.Set("{ [i] : i >= 0 }"), 0) is None
+    assert sets.dim_ranges(isl.Set("{ [i, j] : 0 <= i < 3 and j <= 2 }")) is None
+
+
+def test_a_point_is_one_of_the_set() -> None:
+    assert sets.point_of(isl.Set("{ [i, j] : i = 4 and j = -2 }")) == (4, -2)
+    assert sets.point_of(sets.empty(2)) is None
+
+
+def test_a_projection_keeps_the_given_coordinates() -> None:
+    points = isl.Set("{ [i, j, k] : 0 <= i < 2 and j = i + 5 and 0 <= k < 3 }")
+    assert enumerate_set(sets.project(points, [1])) == [(5,), (6,)]
+    assert enumerate_set(sets.project(points, [0, 2])) == [(i, k) for i in (0, 1) for k in range(3)]
+    with pytest.raises(AssertionError, match="ascending dims expected"):
+        sets.project(points, [2, 0])
+    with pytest.raises(AssertionError, match="ascending dims expected"):
+        sets.project(points, [1, 1])
+
+
+def test_a_fraction_is_no_integer() -> None:
+    assert sets.to_int(isl.Val(-3)) == -3
+    with pytest.raises(AssertionError, match="integer expected"):
+        sets.to_int(isl.Val("1/2"))
