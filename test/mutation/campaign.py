@@ -4,9 +4,9 @@
 
 Every package gets the same number of mutants, drawn by a fixed seed from all that the operators
 make. First all fast tests of the package run once, to know how long each takes and which lines it
-executes. Then each mutant is tried in a fork of a process that has imported all but ted: of the
-tests that execute its line those of the module's own file run first, then the others, the shortest
-first, until one fails. A test that takes too long counts as one that fails.
+executes. Then each mutant is tried in a fork of a process in which the tests are collected: of
+those that execute its line those of the module's own file run first, then the others, the shortest
+first, until one fails or `BUDGET` is spent. A test that takes too long counts as one that fails.
 
 A mutant that changes nothing a user can see is a line of `equal.txt`, with the reason. What was
 found is in `--state`, so the command goes on where it was stopped; mutants that survived are tried
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
+import itertools
 import json
 import os
 import signal
@@ -38,6 +39,7 @@ from mutation.swapping import Exchange, NotPossible, exchanges
 
 EQUAL = Path(__file__).with_name("equal.txt")
 SLOWEST = 10.0  # seconds that a mutant may take in addition to several times what its tests take
+BUDGET = 40.0  # seconds of tests for a mutant, as they were measured while their lines were noted
 IMPORTED = ("numpy", "ml_dtypes", "islpy", "llvmlite.binding", "filecheck.main", "pytest",
             "torch_mlir.dialects.ext", "torch_mlir.ir", "torch_mlir.passmanager")  # fmt: skip
 
@@ -57,7 +59,9 @@ class Tests:
             found = [t for t, lines in self.lines.items() if mutant.module in lines]
             found = found or list(self.lines)
         own = f"test_{mutant.module.rpartition('.')[2]}.py"
-        return sorted(found, key=lambda t: (own not in t, -kills.get(t, 0), self.seconds[t]))
+        found.sort(key=lambda t: (own not in t, -kills.get(t, 0), self.seconds[t]))
+        spent = list(itertools.accumulate(self.seconds[t] for t in found))
+        return [t for t, end in zip(found, spent, strict=True) if end < BUDGET]
 
 
 class State:
