@@ -57,3 +57,12 @@ def test_names_of_values() -> None:
     (op,) = computes(module)
     assert name_of(op.results[0]) == "y"
     assert name_of(op.inputs[0]) == "x"
+
+
+def test_sizes_of_the_function_around_an_op() -> None:
+    n = ted.size("n", min=3)
+    v = ted.placeholder((n, 2), "float64", name="v")
+    found, _module = sets_of(ted.compute((n, 2), lambda i, j: v[i, j] * 2.0, name="y"))
+    assert [s.name for s in found.symbols.symbols] == ["n"]
+    assert found.box == (n, 2)
+    assert found.write.shape == (n, 2)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 
 import pytest
 
@@ -31,6 +30,11 @@ def test_a_point_and_its_row_major_number(extents: tuple[int, ...]) -> None:
     for count, point in enumerate(itertools.product(*map(range, extents))):
         assert number(substitute([position], [index(p) for p in point])[0]) == count
         assert tuple(number(e) for e in substitute(back, [index(count)])) == point
+
+
+def test_dims_of_extent_one_are_in_no_number() -> None:
+    assert ravelled([i, j], [1, 3]) is j
+    assert unravelled(i, [1, 3, 1]) == [index(0), i, index(0)]
 
 
 def scatter(extents: tuple[Extent, ...], write: list[Expr], shape: tuple[Extent, ...]) -> Equation:
@@ -70,4 +74,3 @@ def test_what_is_no_reshape_stays() -> None:
     first = whole.domain.intersect(parameters.box((m,)))
     part = Equation(whole.extents, 0, first, whole.write, "add", const(1.0, FLOAT64))
     assert by_targets(part, (n, m)) is None
-    assert math.prod((2, 3)) == 6

@@ -1,0 +1,301 @@
+"""Properties of equations and systems, and rewriting them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+
+import ted
+from ted.errors import DomainError
+from ted.ir.dtypes import (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INDEX,
+    INT8,
+    INT32,
+    INT64,
+    DType,
+    accumulator,
+    promote,
+)  # fmt: skip
+from ted.ir.equations import (
+    System,
+    Tensor,
+    components,
+    identity,
+    identity_dims,
+    is_contraction,
+    is_recurrence,
+    operands,
+    reads,
+    reads_itself,
+    recurrent_tensors,
+    reorder_dims,
+    replace_operands,
+    rewrite_system,
+    row_major,
+    topological,
+    whole,
+)  # fmt: skip
+from ted.ir.printing import format_equation, format_expr, format_system
+from ted.ir.saved_arguments import saved_arguments
+from ted.ir.scalar import (
+    add,
+    apply,
+    cast,
+    compare,
+    const,
+    dim,
+    div,
+    floordiv,
+    index,
+    land,
+    load,
+    lor,
+    mod,
+    mul,
+    neg,
+    select,
+    sub,
+)  # fmt: skip
+from ted.ir.specialising import checked_values, sizes_of, specialise
+from ted.ir.tensor_order import tensor_order
+from unit.autodiff.systems import defined
+from unit.transforms.recurrences import cumsum, equation, given
+
+i, j, r = dim(0), dim(1), dim(2)
+X, A, B = given("x", 4), given("a", 4, 3), given("b", 3, 5)
+x = load(X, [i])
+PRODUCT = equation((4, 5, 3), mul(load(A, [i, r]), load(B, [r, j])), "add", 2)
+
+
+@pytest.mark.parametrize(
+    ("combiner", "dtype", "neutral"),
+    [
+        ("add", FLOAT64, 0), ("set", INT8, 0), ("mul", INT32, 1), ("argmax", FLOAT64, -1),
+        ("argmin", INT8, -1), ("max", FLOAT64, -math.inf), ("min", FLOAT32, math.inf),
+        ("max", BOOL, False), ("min", BOOL, True), ("max", INT8, -128), ("min", INT8, 127),
+        ("max", INT64, -(2**63)), ("min", INT64, 2**63 - 1),
+    ],
+)  # fmt: skip
+def test_neutral_elements(combiner: str, dtype: DType, neutral: float) -> None:
+    assert identity(combiner, dtype) == neutral
+
+
+def test_types_of_sums_and_of_two_operands() -> None:
+    wide = [
+        (FLOAT16, FLOAT32),
+        (BFLOAT16, FLOAT32),
+        (INT8, INT32),
+        (FLOAT64, FLOAT64),
+        (BOOL, BOOL),
+    ]
+    assert all(accumulator(a) == b for a, b in wide)
+    for a, b, common in (
+        (FLOAT16, BFLOAT16, FLOAT32), (FLOAT32, INT64, FLOAT32), (INT8, INT32, INT32),
+        (BOOL, INT8, INT8), (INDEX, INT32, INT64), (INDEX, INDEX, INT64),
+        (FLOAT16, FLOAT32, FLOAT32),
+        (BFLOAT16, BFLOAT16, BFLOAT16), (FLOAT64, BFLOAT16, FLOAT64),
+    ):  # fmt: skip
+        assert promote(a, b) == promote(b, a) == common
+
+
+def test_forms_of_equations() -> None:
+    assert PRODUCT.rank == 3
+    assert list(PRODUCT.reduction_dims) == [2]
+    assert PRODUCT.is_box
+    assert not PRODUCT.is_scatter
+    assert PRODUCT.is_identity_write
+    assert PRODUCT.covers((4, 5))
+    assert not PRODUCT.covers((4, 6))
+    part = equation((4,), x, where=compare("lt", i, index(3)))
+    assert (part.is_box, part.covers((4,))) == (False, False)
+    shifted = equation((3,), x, write=(add(i, index(1)),))
+    assert not shifted.is_identity_write
+    assert not shifted.covers((3,))
+    assert not shifted.is_scatter
+    assert replace(shifted, parallel=0).is_scatter
+    n = Tensor("n", (4,), INT64)
+    assert equation((4,), x, write=(cast(load(n, [i]), INDEX),)).is_scatter
+    assert whole((2, 3), x, None, "add").write == identity_dims(2) == (i, j)
+
+
+def test_contractions_reuse_both_factors() -> None:
+    assert is_contraction(PRODUCT)
+    assert not is_contraction(replace(PRODUCT, combiner="max"))
+    assert not is_contraction(replace(PRODUCT, parallel=3))
+    assert not is_contraction(equation((4, 3), mul(load(A, [i, j]), load(X, [i])), "add", 1))
+    assert not is_contraction(equation((4, 4), mul(x, x), "add", 1))
+    assert not is_contraction(replace(PRODUCT, body=add(*PRODUCT.body.args)))
+
+
+def test_the_number_of_a_point_is_row_major() -> None:
+    three = equation((2, 3, 5), load(A, [i, j]), "max", 1)
+    assert row_major(three) is add(mul(j, index(5)), r)
+    assert row_major(equation((4,), x)) is index(0)
+
+
+def test_operands_and_order() -> None:
+    s = defined("s", (4,), equation((4,), add(x, load(A, [i, index(0)]))))
+    n = Tensor("n", (4,), INT64)
+    y = defined("y", (4,), equation((4,), mul(load(s, [i]), x)),
+                equation((4,), x, "add", 0, write=(cast(load(n, [i]), INDEX),)))  # fmt: skip
+    assert operands(s) == [X, A]
+    assert operands(y) == [s, X, n]
+    assert [r.attr for r in reads(y.equations[1])] == [X, n]
+    assert topological([y]) == [X, A, s, n, y]
+    assert topological([y], stop=[s]) == [s, X, n, y]
+    assert System((X,), (y,)).consumers()[X] == [s, y]
+    assert [is_recurrence(g) for g in components([y])] == [False] * 5
+
+
+def test_recurrences_are_found() -> None:
+    c = cumsum(4)
+    y = defined("y", (4,), equation((4,), load(c.output, [i])))
+    assert recurrent_tensors([y]) == {c.output}
+    assert reads_itself(c.output)
+    assert not reads_itself(y)
+    assert not reads_itself(replace(y, time=0))
+
+
+def test_rewriting_keeps_what_does_not_change() -> None:
+    s = defined("s", (4,), equation((4,), apply("exp", x)))
+    t = defined("t", (4,), equation((4,), apply("sin", x)))
+    y = defined("y", (4,), equation((4,), load(s, [i])))
+    system, became = rewrite_system(System((X,), (y, t)), lambda tensor, e: e)
+    assert system.outputs == (y, t)
+    system, became = rewrite_system(System((X,), (y, t)), lambda q, e: t if q is s else e)
+    assert became[s] is t
+    assert system.outputs[1] is t
+    assert operands(system.outputs[0]) == [t]
+    body = replace_operands(y.equations[0], {X: A})
+    assert body is y.equations[0]
+
+
+def test_rewriting_a_recurrence_closes_it_again() -> None:
+    c = cumsum(4)
+    (source,) = c.inputs
+
+    def doubled(tensor: Tensor, equations: tuple) -> tuple:
+        return tuple(replace(e, body=add(e.body, e.body)) for e in equations)
+
+    system, became = rewrite_system(System(c.inputs, (c.output,)), doubled)
+    (new,) = system.outputs
+    assert new is became[c.output] is not c.output
+    assert set(operands(new)) == {new, source}
+    assert set(operands(c.output)) == {c.output, source}
+
+
+def test_dims_in_another_order() -> None:
+    lower = equation((4, 3), load(A, [i, j]), where=compare("le", j, i))
+    turned = reorder_dims(replace(lower, dim_names=("p", "q")), [1, 0])
+    assert turned.extents == (3, 4)
+    assert turned.write == (j, i)
+    assert turned.body is load(A, [j, i])
+    assert turned.dim_names == ("q", "p")
+    assert turned.domain.is_equal(
+        equation((3, 4), x, where=compare("le", i, j)).domain
+    )  # fmt: skip
+
+
+def test_results_that_nothing_reads_come_as_early_as_they_can() -> None:
+    a = defined("a", (4,), equation((4,), apply("exp", x)))
+    b = defined("b", (4,), equation((4,), apply("exp", load(a, [i]))))
+    late = defined("late", (4,), equation((4,), apply("sin", load(a, [i]))))
+    both = defined("both", (4,), equation((4,), add(load(a, [i]), load(b, [i]))))
+    number = defined("number", (4,), equation((4,), const(1.0, FLOAT64)))
+    order = tensor_order(System((X,), (b, both, late, number)))
+    assert order == [[number], [X], [a], [late], [b], [both]]
+    c = cumsum(4)
+    assert tensor_order(System(c.inputs, (c.output,))) == [[c.inputs[0]], [c.output]]
+
+
+def test_a_maximum_and_its_index_are_one_operation() -> None:
+    body = load(A, [i, j])
+    search = equation((4, 3), body, "argmax", 1)
+    y = defined("y", (4,), equation((4, 3), body, "max", 1), fill=-math.inf)
+    arg = Tensor("arg", (4,), INT64, -1, (search,))
+    assert saved_arguments([y, arg]) == {y: arg}
+    started = replace(y, fill=0.0)
+    assert saved_arguments([started, arg]) == {}
+    assert saved_arguments([y, replace(arg, fill=0)]) == {}
+    least = defined("y", (4,), equation((4, 3), body, "min", 1), fill=math.inf)
+    assert saved_arguments([least, arg]) == {}
+    part = equation((4, 3), body, "argmax", 1, compare("lt", j, i))
+    assert saved_arguments([y, replace(arg, equations=(part,))]) == {}
+    assert saved_arguments([y, arg, replace(arg, name="again")]) == {y: arg}
+    assert saved_arguments([replace(y, time=0), arg]) == {}
+
+
+def test_sizes_get_numbers_everywhere() -> None:
+    n = ted.size("n", min=2)
+    symbols = sizes_of(System((Tensor("z", (n,), FLOAT64),), ()))
+    assert [s.name for s in symbols] == ["n"]
+    assert checked_values(symbols, {"n": 3}) == {"n": 3}
+    for wrong, message in (
+        ({}, "one value for each of the sizes"), ({"n": 3, "m": 1}, "one value for each"),
+        ({"n": 1}, "size n: must be at least 2, got 1"), ({"n": True}, "must be an integer"),
+        ({"n": 2.5}, "must be an integer"),
+    ):  # fmt: skip
+        with pytest.raises(DomainError, match=message):
+            checked_values(symbols, wrong)
+    other = Tensor("w", (ted.size("n", min=5),), FLOAT64)
+    with pytest.raises(DomainError, match="sizes of one name must promise the same"):
+        sizes_of(System((Tensor("z", (n,), FLOAT64), other), ()))
+    z = Tensor("z", (n,), FLOAT64)
+    body = mul(load(z, [sub(sub(index(n), index(1)), i)]), cast(index(n), FLOAT64))
+    y = Tensor("y", (n,), FLOAT64, 0, (whole((n,), body, None),))
+    small = specialise(System((z,), (y,)), {"n": 4})
+    ((only,),) = (t.equations for t in small.outputs)
+    assert only.extents == (4,)
+    assert small.inputs[0].shape == (4,)
+    assert only.body is mul(load(small.inputs[0], [sub(index(3), i)]), const(4.0, FLOAT64))
+
+
+@pytest.mark.parametrize(
+    ("e", "text"),
+    [
+        (mul(add(x, x), x), "(x[i] + x[i])*x[i]"),
+        (sub(x, sub(x, mul(x, x))), "x[i] - (x[i] - x[i]*x[i])"),
+        (div(x, mul(x, x)), "x[i]/(x[i]*x[i])"), (mul(neg(x), x), "(-x[i])*x[i]"),
+        (neg(add(x, x)), "-(x[i] + x[i])"),
+        (add(x, neg(mul(x, x))), "x[i] - x[i]*x[i]"), (cast(i, FLOAT64), "float64(i)"),
+        (select(land(compare("lt", i, j), compare("ne", j, r)), x, const(0.5, FLOAT64)),
+         "where(i < j and j != d2, x[i], 0.5)"),
+        (select(land(lor(compare("le", i, j), compare("eq", i, r)), compare("lt", i, j)), x, x),
+         "x[i]"),
+        (load(X, [mod(floordiv(i, index(2)), index(3))]), "x[i//2 % 3]"),
+        (load(X, [floordiv(i, floordiv(j, index(2)))]), "x[i//(j//2)]"),
+    ],
+)  # fmt: skip
+def test_expressions_as_text(e: object, text: str) -> None:
+    assert format_expr(e, ("i", "j")) == text  # type: ignore[arg-type]
+
+
+def test_long_expressions_are_cut() -> None:
+    e = x
+    for _ in range(10):
+        e = apply("exp", add(e, e))
+    text = format_expr(e, ("i",))
+    assert "..." in text
+    assert len(text) < 2000
+
+
+def test_equations_as_text() -> None:
+    y = defined("y", (4, 5), PRODUCT)
+    assert format_equation(y, PRODUCT) == "y[i, j] += a[i, r]*b[r, j]  for r < 3"
+    lower = equation((4, 3), load(A, [i, j]), "max", 1, compare("lt", j, i))
+    assert (
+        format_equation(y, lower) == "y[i] = max(a[i, r])  for i < 4, r < 3  where i - r - 1 >= 0"
+    )
+    scatter = equation((4,), x, "add", 0, write=(floordiv(i, index(2)),))
+    assert format_equation(y, scatter) == "y[r//2] += x[r]  for r < 4  (scatter)"
+    z = defined("z", (4,), equation((4,), x, "mul"), fill=1)
+    assert format_system(System((X,), (z,))) == (
+        "x: float64[4] input\nz: float64[4]\n  z = 1\n  z[i] *= x[i]"
+    )
