@@ -5,6 +5,7 @@
 #   make test    lint, types, IR tests and the fast tests (import contracts are one of them)
 #   make slow    the sweeps that `make test` leaves out
 #   make fuzz    random programs against torch; JUDGE=, FIRST= and COUNT= choose judge and seeds
+#   make mutants deliberate faults, and which of them no test beside them notices; PACKAGE= chooses
 #   make check   the tests alone; make lint: the linters alone; make format: rewrite the sources
 #   make bench   measure; make clean: remove what was built, and the environment
 #
@@ -29,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # $(call missing,what,package): ends the run, naming what to install.
 missing = { echo "ted: $(1) is missing; install it with: sudo apt-get install $(2)" >&2; exit 1; }
 
-.PHONY: demo test slow fuzz check lint types contracts format unit ir bench clean help prerequisites
+.PHONY: demo test slow fuzz mutants check lint types contracts format unit ir bench clean help prerequisites
 .DEFAULT_GOAL := help
 
 help:
@@ -94,6 +95,11 @@ JUDGE ?= torch
 fuzz: $(TEST_READY)
 	PYTHONPATH=test $(RUN) test/fuzz/campaign.py --judge $(JUDGE) --first $(FIRST) \
 	  --count $(COUNT) --into build/fuzz
+
+PACKAGE ?=
+
+mutants: $(TEST_READY)
+	PYTHONPATH=test $(RUN) -m mutation.campaign $(PACKAGE:%=--package %)
 
 bench: $(BENCH_READY)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script; done

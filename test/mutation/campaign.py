@@ -1,6 +1,6 @@
 """Deliberate faults, and whether the tests beside them notice: the mutation score.
 
-    python test/mutation/campaign.py [--package autodiff ...] [--each 70] [--state build/mutants]
+    PYTHONPATH=test python -m mutation.campaign [--package autodiff ...] [--each 70] [--state DIR]
 
 Every package gets the same number of mutants, drawn by a fixed seed from all that the operators
 make. First all fast tests of the package run once, to know how long each takes and which lines it
@@ -326,5 +326,4 @@ def _score(counts: Counter[str]) -> str:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT / "test"))
     sys.exit(main())

@@ -4,9 +4,16 @@
 // CHECK-LABEL: func.func @f(
 // CHECK: call @plain
 // CHECK-LABEL: func.func private @plain_call(
+// CHECK: %[[T:.*]] = "ted.compute"(
 // CHECK: math.tanh
 // CHECK-NOT: math
-// CHECK: arith.subf
+// CHECK: "ted.compute"(%{{.*}}, %[[T]], %{{.*}}) ({
+// CHECK-NEXT: ^bb0(%[[G:.*]]: f64, %[[V:.*]]: f64):
+// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1.000000e+00 : f64
+// CHECK-NEXT: %[[SQUARE:.*]] = arith.mulf %[[V]], %[[V]] : f64
+// CHECK-NEXT: %[[SLOPE:.*]] = arith.subf %[[ONE]], %[[SQUARE]] : f64
+// CHECK-NEXT: %[[D:.*]] = arith.mulf %[[G]], %[[SLOPE]] : f64
+// CHECK-NEXT: "ted.yield"(%[[D]])
 // CHECK: return
 func.func @f(%x: tensor<8xf64>) -> tensor<8xf64> {
   %s = func.call @plain(%x) : (tensor<8xf64>) -> tensor<8xf64>
@@ -87,7 +94,10 @@ func.func private @custom_call(tensor<8xf64>, tensor<8xf64>) -> (tensor<8xf64>, 
 // CHECK: %[[AGAIN:.*]] = "ted.compute"(%[[X]]
 // CHECK: math.exp
 // CHECK: ted.recomputed
-// CHECK: "ted.compute"(%[[DY]], %[[AGAIN]]
+// CHECK: "ted.compute"(%[[DY]], %[[AGAIN]], %{{.*}}) ({
+// CHECK-NEXT: ^bb0(%[[G:.*]]: f64, %[[V:.*]]: f64):
+// CHECK-NEXT: %[[D:.*]] = arith.mulf %[[G]], %[[V]] : f64
+// CHECK-NEXT: "ted.yield"(%[[D]])
 // CHECK: return
 func.func @f(%x: tensor<8xf64>) -> tensor<8xf64> {
   %s = func.call @g(%x) : (tensor<8xf64>) -> tensor<8xf64>
@@ -117,8 +127,10 @@ func.func private @checkpointed_call(tensor<8xf64>, tensor<8xf64>) -> (tensor<8x
 // CHECK-SAME: %[[X:.*]]: tensor<8xf64>, %[[V:.*]]: tensor<8xf64>)
 // CHECK: %[[Y:.*]] = "ted.compute"(%[[X]]
 // CHECK: math.exp
-// CHECK: %[[T:.*]] = "ted.compute"(%[[V]], %[[Y]]
-// CHECK: arith.mulf
+// CHECK: %[[T:.*]] = "ted.compute"(%[[V]], %[[Y]], %{{.*}}) ({
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f64, %[[B:.*]]: f64):
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[A]], %[[B]] : f64
+// CHECK-NEXT: "ted.yield"(%[[P]])
 // CHECK: return %[[Y]], %[[T]]
 // A VJP of the JVP: the cotangents of both results give those of argument and tangent.
 // CHECK-LABEL: func.func private @vjp_of_jvp(

@@ -12,11 +12,20 @@
 // CHECK: ^bb0(%[[DH0:.*]]: tensor<4x2x3xf64>, %[[DA0:.*]]: tensor<4x2x3xf64>):
 // CHECK: %[[DH:.*]] = "ted.compute"(%[[DA0]], %[[WH]], %{{.*}})
 // CHECK: reads = [affine_map<(d0, d1, d2, d3) -> (d0 + 1, d1, d3)>,
-// CHECK: "ted.compute"(%[[DH]], %[[S]]#1, %[[DA0]])
+// CHECK: "ted.compute"(%[[DH]], %[[S]]#1, %[[DA0]]) ({
+// CHECK-NEXT: ^bb0(%[[G:.*]]: f64, %[[V:.*]]: f64):
+// CHECK-NEXT: %[[ONE:.*]] = arith.constant 1.000000e+00 : f64
+// CHECK-NEXT: %[[SQUARE:.*]] = arith.mulf %[[V]], %[[V]] : f64
+// CHECK-NEXT: %[[SLOPE:.*]] = arith.subf %[[ONE]], %[[SQUARE]] : f64
+// CHECK-NEXT: %[[DA1:.*]] = arith.mulf %[[G]], %[[SLOPE]] : f64
+// CHECK-NEXT: "ted.yield"(%[[DA1]])
 // CHECK: }) {reverse = true, steps = 4 : i64, times = array<i64: 0, 0>}
 // CHECK-NOT: ted.scan
 // CHECK: %[[DX:.*]] = "ted.compute"(%[[D]]#1, %[[WX]],
-// CHECK: %[[DWX:.*]] = "ted.compute"(%[[D]]#1, %[[X]],
+// CHECK: %[[DWX:.*]] = "ted.compute"(%[[D]]#1, %[[X]], %{{.*}}) ({
+// CHECK-NEXT: ^bb0(%[[G:.*]]: f64, %[[V:.*]]: f64):
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[G]], %[[V]] : f64
+// CHECK-NEXT: "ted.yield"(%[[P]])
 // CHECK: extents = array<i64: 2, 3, 4, 2>
 // CHECK-SAME: iterators = ["parallel", "parallel", "reduction", "reduction"]
 // CHECK: %[[DWH:.*]] = "ted.compute"(%[[D]]#1, %[[S]]#1,

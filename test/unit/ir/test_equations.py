@@ -299,3 +299,17 @@ def test_equations_as_text() -> None:
     assert format_system(System((X,), (z,))) == (
         "x: float64[4] input\nz: float64[4]\n  z = 1\n  z[i] *= x[i]"
     )
+
+
+def test_members_of_a_recurrence_that_stand_for_each_other_are_one() -> None:
+    a, b = (Tensor(name, (4,), FLOAT64, 0, time=0) for name in "ab")
+    past = select(compare("le", index(1), i), load(b, [sub(i, index(1))]), const(1.0, FLOAT64))
+    a.equations = (equation((4,), past),)
+    b.equations = (equation((4,), load(a, [i])),)
+    system, became = rewrite_system(
+        System((), (a, b)), lambda tensor, e: {a: b, b: a}.get(tensor, e)
+    )
+    assert became[a] in system.outputs
+    system, became = rewrite_system(System((), (a, b)), lambda t, e: a if t is b else e)
+    assert system.outputs[0] is system.outputs[1]
+    assert operands(system.outputs[0]) == [system.outputs[0]]

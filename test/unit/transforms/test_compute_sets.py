@@ -63,6 +63,6 @@ def test_sizes_of_the_function_around_an_op() -> None:
     n = ted.size("n", min=3)
     v = ted.placeholder((n, 2), "float64", name="v")
     found, _module = sets_of(ted.compute((n, 2), lambda i, j: v[i, j] * 2.0, name="y"))
-    assert [s.name for s in found.symbols.symbols] == ["n"]
+    assert [s.name for s in found.symbols.sizes] == ["n"]
     assert found.box == (n, 2)
     assert found.write.shape == (n, 2)
