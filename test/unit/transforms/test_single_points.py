@@ -49,3 +49,12 @@ def test_rows_of_one_element_have_gradients() -> None:
     values, slopes = ted.compile([X, head], [y, dx])(given, given)
     np.testing.assert_array_equal(values, np.ones((4, 1)))
     np.testing.assert_array_equal(slopes, np.zeros((4, 1)))
+
+
+def test_a_dim_that_is_not_written_stays() -> None:
+    from ted.ir.scalar import dim, index, load
+
+    x = Tensor("x", (1, 1), FLOAT64)
+    one = equation((1, 1), load(x, [dim(0), dim(1)]), "add", 1, write=(index(0),))
+    y = Tensor("y", (1,), FLOAT64, 0, (one,))
+    assert map_single_points(System((x,), (y,)))[0].outputs == (y,)

@@ -1,0 +1,135 @@
+"""Functions of arrays by tracing: options, arguments, results and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted.api.functions import Function, argument
+from ted.api.lifting import lift, placeholder_like
+from ted.errors import CompileError, DerivativeError, FrontendError
+from ted.ir.equations import reads
+
+X, Y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
+
+
+def product(x: Any, y: Any) -> Any:
+    return ted.sum(x * x * y)
+
+
+def test_gradients_by_position() -> None:
+    both = ted.value_and_grad(product, (0, 1))
+    value, (dx, dy) = both(X, Y)
+    assert (value, dx.tolist(), dy.tolist()) == (23.0, [6, 20], [1, 4])
+    assert ted.grad(product, 1)(X, Y).tolist() == [1, 4]
+    assert ted.grad(product, -1)(X, y=Y).tolist() == [1, 4]
+    (only,) = ted.grad(product, [0])(X, Y)
+    assert only.tolist() == [6, 20]
+
+
+def test_the_same_array_twice_has_partial_derivatives() -> None:
+    x = ted.placeholder((2,), "float64", name="x")
+    dx = ted.grad(product)(x, x)
+    compiled = ted.compile([x], [dx])
+    assert compiled(X)[0].tolist() == [2, 8]
+
+
+def test_a_captured_tensor_is_a_constant() -> None:
+    x = ted.placeholder((2,), "float64", name="x")
+    outer = ted.grad(lambda a: ted.sum(a * x))(x)
+    assert ted.compile([x], [outer])(X)[0].tolist() == [1, 2]
+
+
+def test_cotangents_have_the_nest_of_the_result() -> None:
+    result, pullback = ted.vjp(lambda x, y: {"p": x * y, "s": x + y}, X, Y)
+    assert result["p"].tolist() == [3, 10]
+    dx, dy = pullback({"p": np.array([1.0, 0]), "s": np.array([0, 10.0])})
+    assert (dx.tolist(), dy.tolist()) == ([3, 10], [1, 10])
+    with pytest.raises(DerivativeError, match="vjp: one cotangent per result, got 1 for 2"):
+        ted.vjp(lambda x: (x, x), X)[1](X)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda: ted.grad(product, 2)(X, Y), r"argnums must be in \[0, 2\), got 2"),
+        (lambda: ted.grad(product, -3)(X, Y), r"argnums must be in \[0, 2\), got -3"),
+        (lambda: ted.grad(product, 1.0), "argnums must be an int or a tuple of ints"),
+        (lambda: ted.grad(product, (0, True)), "argnums must be an int or a tuple of ints"),
+        (lambda: ted.grad(lambda x: (x, x))(X), "the function must return one tensor, got tuple"),
+    ],
+)
+def test_positions_and_results_that_do_not_fit_are_refused(wrong: Any, message: str) -> None:
+    with pytest.raises(DerivativeError, match=message):
+        wrong()
+
+
+def test_what_cannot_be_called_is_refused() -> None:
+    for make in (ted.function, ted.grad, ted.value_and_grad):
+        with pytest.raises(FrontendError, match="takes a function of tensors, got int 3"):
+            make(3)  # type: ignore[arg-type]
+    with pytest.raises(CompileError):
+        ted.function(product, "nowhere")
+
+
+def test_options_are_kept_unless_others_are_given() -> None:
+    plain = ted.function(product)
+    assert (plain.target, plain.deterministic) == ("cpu", True)
+    assert ted.function(plain) is plain
+    loose = ted.function(plain, deterministic=False)
+    assert loose is not plain
+    assert not loose.deterministic
+    assert ted.function(loose) is loose
+    assert not ted.grad(loose).deterministic
+    assert ted.grad(loose, deterministic=True).deterministic
+    chip = ted.function(product, "cuda:sm_80")
+    assert ted.grad(chip).target == "cuda:sm_80"
+    assert ted.value_and_grad(chip, target="cpu").target == "cpu"
+
+
+def test_traces_and_compilations_are_made_once() -> None:
+    calls = []
+
+    def noted(x: Any) -> Any:
+        calls.append(x)
+        return x + 1.0
+
+    function = Function(noted)
+    assert function(X).tolist() == [2, 3]
+    assert function(x=Y).tolist() == [4, 6]
+    assert function.compiled(X) is function.compiled(Y)
+    assert function.trace(X).system().outputs[0].shape == (2,)
+    assert len(calls) == 1
+    function(X.astype("float32"))
+    assert len(calls) == 2
+
+
+def test_tensors_are_passed_to_the_function_itself() -> None:
+    x = ted.placeholder((2,), "float64", name="x")
+    found = Function(lambda a: a)(x)
+    assert found is x
+
+
+def test_lifted_arguments_are_placeholders_and_go_back() -> None:
+    x = ted.placeholder((2,), "float64", name="x")
+    y = x * 2.0
+    lifted = lift({"a": y, "b": 3, "c": [x]})
+    a, c = lifted.arguments["a"], lifted.arguments["c"][0]
+    assert lifted.arguments["b"] == 3
+    assert a.node.is_input
+    assert c is not x
+    back = lifted.lowered({"r": a, "n": 5, "s": a + c})
+    assert back["r"].node is y.node
+    assert back["n"] == 5
+    assert {r.attr for e in back["s"].node.equations for r in reads(e)} == {y.node, x.node}
+    same = placeholder_like(y)
+    assert (same.shape, same.dtype, same.node.is_input, same.node.time) == (
+        (2,), y.dtype, True, None,
+    )  # fmt: skip
+
+
+def test_arguments_by_position() -> None:
+    assert [argument("abc", k) for k in (0, 2, -1, -3)] == ["a", "c", "c", "a"]
