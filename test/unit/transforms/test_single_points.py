@@ -8,8 +8,11 @@ import pytest
 import ted
 from ted import nn
 from ted.frontend.systems import system_of
-from ted.ir.equations import Equation
+from ted.ir.dtypes import FLOAT64
+from ted.ir.equations import Equation, System, Tensor
+from ted.ir.scalar import dim, index, load
 from ted.transforms.single_points import map_single_points
+from unit.transforms.recurrences import equation
 
 A = np.array([[1.5], [-2.0], [np.nan], [np.inf]])
 
@@ -52,8 +55,6 @@ def test_rows_of_one_element_have_gradients() -> None:
 
 
 def test_a_dim_that_is_not_written_stays() -> None:
-    from ted.ir.scalar import dim, index, load
-
     x = Tensor("x", (1, 1), FLOAT64)
     one = equation((1, 1), load(x, [dim(0), dim(1)]), "add", 1, write=(index(0),))
     y = Tensor("y", (1,), FLOAT64, 0, (one,))
