@@ -1,0 +1,160 @@
+"""Small programs of every kind: machine code gives what the reference interpreter gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import ExecutionError
+from ted.frontend.tensors import Tensor
+from ted.testing.tracing import interpreted, numpy_type
+
+RANDOM = np.random.default_rng(7)
+X = ted.placeholder((7, 5), "float32", name="x")
+Y = ted.placeholder((5, 6), "float32", name="y")
+V = ted.placeholder((24,), "float32", name="v")
+N = ted.placeholder((7,), "int32", name="n")
+INPUTS = [X, Y, V, N]
+NUMBERS = [
+    RANDOM.normal(size=(7, 5)).astype("float32"), RANDOM.normal(size=(5, 6)).astype("float32"),
+    RANDOM.normal(size=24).astype("float32"), np.array([0, 4, -1, 2, 6, 1, 9], "int32"),
+]  # fmt: skip
+
+
+def check(outputs: Sequence[Tensor], tolerance: float = 1e-5) -> None:
+    found = ted.compile(INPUTS, outputs)(*NUMBERS)
+    expected = interpreted(INPUTS, outputs)(*NUMBERS)
+    for output, one, other in zip(outputs, found, expected, strict=True):
+        np.testing.assert_allclose(
+            one, other, rtol=tolerance, atol=tolerance, err_msg=output.name, equal_nan=True
+        )
+
+
+def scan(step: Callable[[Any, Any, Any], Any], start: float, reverse: bool = False) -> Tensor:
+    """`h[t] = step(h[t - 1], v[t], t)`."""
+
+    def element(h: Any, t: Any) -> Any:
+        first, before = (t == 23, t + 1) if reverse else (t == 0, t - 1)
+        return step(ted.where(first, start, h[before]), V[t], t)
+
+    return ted.recurrence((24,), element, dtype="float32", reverse=reverse)
+
+
+def test_recurrences_with_conditions_on_time() -> None:
+    check([
+        scan(lambda h, v, t: h * 0.5 + v, 1.0),
+        scan(lambda h, v, t: h * 0.5 + v, 2.0, reverse=True),
+        scan(lambda h, v, t: ted.where(t % 3 == 1, v, h + v), 0.0),
+        scan(lambda h, v, t: ted.where(t < 5, ted.maximum(h, v), ted.minimum(h, v)), 0.0),
+        scan(lambda h, v, t: ted.tanh(h + v), 0.25)[20:],
+        ted.recurrence((24,), lambda h, t: ted.where(t < 3, V[t], h[t - 3] + 0.5 * h[t - 2]),
+                       dtype="float32"),
+    ])  # fmt: skip
+
+
+def test_scans_of_carries_and_their_gradients() -> None:
+    def step(h: Any, row: Any) -> tuple[Any, Any]:
+        new = ted.tanh(h + row)
+        return new, ted.sum(new * row)
+
+    start = ted.compute((5,), lambda i: Y[i, 0], name="start")
+    last, sums = ted.scan(step, start, X)
+    back, _ = ted.scan(lambda h, row: (h * 0.5 + row, None), start, X, reverse=True)
+    dx, dy = ted.differentiate(ted.sum(last) + ted.sum(sums), [X, Y])
+    check([last, sums, back, dx, dy])
+
+
+def test_products_of_every_layout_with_guards_and_steps() -> None:
+    r, q = ted.reduce_axis(5, name="r"), ted.reduce_axis(3, name="q")
+    check([
+        X @ Y, ted.transpose(Y) @ ted.transpose(X),
+        ted.compute((7, 6), lambda i, j: ted.sum(X[i, r] * Y[r, j], axis=r, where=r <= i)),
+        ted.compute((9, 6), lambda i, j: ted.sum(
+            ted.where((i >= 1) & (i < 8), X[i - 1, r], 0.0) * Y[r, j], axis=r)),
+        ted.compute((7, 6), lambda i, j: ted.sum(X[6 - i, 4 - r] * Y[r, 5 - j], axis=r)),
+        ted.compute((7, 4), lambda i, j: ted.sum(
+            ted.where(i + q < 7, X[i + q, j], 0.0) * Y[q, j], axis=q)),
+        ted.compute((7, 6), lambda i, j: ted.sum(X[i, r] * Y[r, j], axis=r) + X[i, 0]),
+    ])  # fmt: skip
+
+
+def test_boxes_triangles_residues_and_divisions() -> None:
+    k = ted.reduce_axis(24, name="k")
+    check([
+        ted.compute((12,), lambda i: ted.sum(V[k], axis=k, where=(k >= i) & (k < 2 * i + 1))),
+        ted.compute((24,), lambda i: V[i // 2] + V[i % 7] * V[(5 * i) % 24]),
+        ted.compute((8, 3), lambda i, j: V[3 * i + j]), ted.flip(V), V[1::5], V[::-2],
+        ted.compute((24,), lambda i: ted.where(i % 2 == 0, V[i], V[23 - i])),
+        ted.compute((24,), lambda i: ted.where((i > 3) & (i < 20), V[i - 4] + V[i + 3], V[i])),
+        ted.differentiate(ted.sum(V[1::5] ** 2) + ted.sum(V[::-2]), [V])[0],
+        ted.differentiate(ted.sum(ted.compute((24,), lambda i: V[i // 2] ** 2)), [V])[0],
+        ted.concatenate([V[:5], V[19:], V[3:4]]), ted.reshape(X, (5, 7)) * 2.0,
+        ted.compute((7, 1, 5), lambda i, o, j: X[i, j] + 1.0), ted.sum(X, axis=(0, 1)),
+    ])  # fmt: skip
+
+
+def test_reductions_of_every_combiner() -> None:
+    wide = ted.compute((3, 90), lambda i, j: V[(7 * i + 5 * j) % 24], name="wide")
+    check([
+        ted.sum(X, axis=0), ted.sum(X, axis=1), ted.prod(X, axis=1), ted.max(X, axis=0),
+        ted.min(X, axis=1), ted.argmax(X, axis=1), ted.argmin(X, axis=0), ted.argmax(wide, axis=1),
+        ted.argmin(wide, axis=1), ted.max(wide, axis=1), ted.mean(wide, axis=1),
+        ted.any(X > 1.0, axis=1), ted.all(X > -3.0, axis=0), ted.cumsum(V, 0),
+        ted.nn.softmax(X), ted.differentiate(ted.sum(ted.max(X, axis=1) ** 2), [X])[0],
+    ])  # fmt: skip
+
+
+def test_reads_and_writes_at_data() -> None:
+    clipped = ted.clip(N, 0, 6)
+    known = ted.compute(
+        (7,), lambda i: ted.where((N[i] >= 0) & (N[i] < 7), X[N[i], 2], -1.0), name="known"
+    )
+    check([
+        known, ted.compute((7,), lambda i: X[ted.minimum(ted.maximum(N[i], 0), 6), 1]),
+        ted.index_add(V, 0, clipped, ted.compute((7,), lambda i: X[i, 0])),
+        ted.differentiate(ted.sum(known**2), [X])[0], ted.cast(N, "float32") * V[:7],
+    ])  # fmt: skip
+    outside = ted.compute((7,), lambda i: X[N[i], 0], name="outside")
+    with pytest.raises(ExecutionError, match=r"outside|index"):
+        ted.compile([X, N], [outside])(NUMBERS[0], NUMBERS[3])
+
+
+FUNCTIONS = [
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "rsqrt", "cbrt", "sin", "cos",
+    "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "atanh", "erf", "erfc", "floor",
+    "ceil", "trunc", "round", "abs", "negative",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "tolerance"), [("float32", 2e-6), ("float64", 1e-13),
+                                                ("bfloat16", 1e-2), ("float16", 2e-3)])  # fmt: skip
+def test_functions_of_every_float_type(kind: str, tolerance: float) -> None:
+    x = ted.placeholder((40,), kind, name="x")
+    outputs = [getattr(ted, name)(x) for name in FUNCTIONS if hasattr(ted, name)]
+    outputs += [x**2.5, ted.atan2(x, x + 0.5), ted.fmod(x, 0.3), x**3.0, ted.maximum(x, 0.4)]
+    values = np.linspace(0.02, 0.97, 40)
+    array = values.astype(numpy_type(kind))
+    found = ted.compile([x], outputs)(array)
+    for output, one, other in zip(outputs, found, interpreted([x], outputs)(array), strict=True):
+        np.testing.assert_allclose(
+            one.astype("float64"), other.astype("float64"), rtol=tolerance, atol=tolerance,
+            err_msg=output.name,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["int8", "int32", "int64"])
+def test_integers_wrap_and_divide_downwards(kind: str) -> None:
+    a, b = (ted.placeholder((6,), kind, name=name) for name in "ab")
+    values = [np.array([7, -7, 100, -128, 0, 5], kind), np.array([2, 2, 3, 5, -3, -3], kind)]
+    outputs = [
+        a + b, a - b, a * b, a // b, a % b, ted.maximum(a, b), ted.minimum(a, b), ted.abs(a), -a,
+        ted.sum(a), ted.prod(b), ted.max(a), ted.argmin(a), a & b, a | b, a ^ b, a < b, a == b,
+        ted.where(a > b, a, b), ted.cast(a, "float64") / 3.0, a / b,
+    ]  # fmt: skip
+    found = ted.compile([a, b], outputs)(*values)
+    for one, other in zip(found, interpreted([a, b], outputs)(*values), strict=True):
+        np.testing.assert_array_equal(one, other)
