@@ -190,6 +190,8 @@ class Judge:
 
     def in_server(self, server: Server, mutants: Sequence[Mutant], ran: Set[CodeType]) -> None:
         """Try the mutants that are changes of functions which have not run yet."""
+        for module in self.paths:
+            importlib.import_module(module)
         sys.settrace(None)
         for mutant in mutants:
             try:
