@@ -8,16 +8,25 @@ import numpy as np
 import pytest
 
 import ted
-from ted.api.user_derivatives import adjoint_product
 from ted.errors import DerivativeError
 from ted.ir.equations import Equation
 from ted.testing.tracing import interpreted
 
 X = ted.placeholder((2,), "float64", name="x")
+
+
 Y = ted.placeholder((2,), "float64", name="y")
+
+
 N = ted.placeholder((2,), "int64", name="n")
+
+
 POINT = [np.array([2.0, 3.0]), np.array([5.0, 7.0])]
+
+
 P = X * Y
+
+
 S = ted.sum(P * X)
 
 
@@ -71,6 +80,8 @@ def test_heads_belong_to_outputs() -> None:
 
 
 SHORT = ted.placeholder((1,), "float64", name="short")
+
+
 NARROW = ted.placeholder((2,), "float32", name="narrow")
 
 
@@ -103,30 +114,6 @@ NARROW = ted.placeholder((2,), "float32", name="narrow")
 def test_what_does_not_fit_is_refused(wrong: Any, message: str) -> None:
     with pytest.raises(DerivativeError, match=message):
         wrong()
-
-
-def test_an_override_stands_for_what_lies_between() -> None:
-    table = {P: ([X, Y], lambda tensor, deps, head: [head * 100.0, None])}
-    dx, dy = ted.differentiate(S, [X, Y], override=table)
-    assert run(dx, dy) == [[2 * 100 + 10, 3 * 100 + 21], [0, 0]]
-    alone = {P: (X, lambda tensor, deps, head: head * 10.0 + deps[0] * 0.0)}
-    x = ted.differentiate(ted.sum(P), [X], override=alone)
-    assert run(x[0]) == [[10, 10]]
-
-
-def test_single_steps_differentiate_one_operand_alone() -> None:
-    assert run(adjoint_product(P, X, Y)) == [[25, 49]]
-    squared = P * X
-    assert run(adjoint_product(squared, P, Y)) == [[10, 21]]
-    asked = []
-
-    def step(out: Any, inp: Any, head: Any) -> Any:
-        asked.append((out.name, inp.name))
-        return adjoint_product(out, inp, head)
-
-    dx, dy = ted.differentiate(S, [X, Y], fdiff=step)
-    assert run(dx, dy) == [[20, 42], [4, 9]]
-    assert len(asked) >= 3
 
 
 def test_a_report_of_numbers_needs_no_sizes() -> None:

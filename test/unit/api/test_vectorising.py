@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 
 import ted
-from ted.api.overrides import leading, move_axis
 from ted.errors import FrontendError
 from ted.testing.tracing import interpreted
-from ted.transforms.batching import Batched
 
 A = ted.placeholder((2, 3), "float64", name="a")
+
+
 B = ted.placeholder((3, 4), "float64", name="b")
+
+
 V = ted.placeholder((3,), "float64", name="v")
+
+
 NUMBERS = {
     A: np.arange(6.0).reshape(2, 3), B: np.arange(12.0).reshape(3, 4) - 5, V: np.array([2.0, 3, 5]),
 }  # fmt: skip
@@ -80,29 +84,3 @@ def test_a_result_that_all_share_is_repeated() -> None:
 def test_axes_that_do_not_fit_are_refused(function: Any, message: str) -> None:
     with pytest.raises(FrontendError, match=message):
         function()
-
-
-def test_a_batch_of_a_function_with_a_derivative_of_its_own_keeps_it() -> None:
-    @ted.custom_vjp
-    def twice(x: Any, w: Any) -> Any:
-        return x * w
-
-    twice.defvjp(lambda inputs, outputs, heads: (7.0 * as_one(heads), 11.0 * as_one(heads)))
-    y = ted.vmap(twice, (0, None))(A, V)
-    da, dv = ted.differentiate(ted.sum(y), [A, V])
-    np.testing.assert_array_equal(run(da), np.full((2, 3), 7.0))
-    np.testing.assert_array_equal(run(dv), np.full(3, 22.0))
-
-
-def as_one(heads: Any) -> Any:
-    """The head of the only result, alone or in a tuple."""
-    return heads[0] if isinstance(heads, tuple) else heads
-
-
-def test_dims_are_moved_to_their_place() -> None:
-    x = ted.placeholder((2, 3, 4), "float64", name="x")
-    assert move_axis(x, 1, 1) is x
-    assert move_axis(x, 0, 2).shape == (3, 4, 2)
-    assert move_axis(x, 2, 0).shape == (4, 2, 3)
-    assert leading(Batched(x.node, 2), 4).shape == (4, 2, 3)
-    assert leading(Batched(x.node, None), 5).shape == (5, 2, 3, 4)

@@ -7,12 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-import ted
-from ted.errors import DomainError
 from ted.ir.dtypes import (
-    BFLOAT16,
     BOOL,
-    FLOAT16,
     FLOAT32,
     FLOAT64,
     INDEX,
@@ -20,8 +16,6 @@ from ted.ir.dtypes import (
     INT32,
     INT64,
     DType,
-    accumulator,
-    promote,
 )  # fmt: skip
 from ted.ir.equations import (
     System,
@@ -42,8 +36,6 @@ from ted.ir.equations import (
     topological,
     whole,
 )  # fmt: skip
-from ted.ir.printing import format_equation, format_expr, format_system
-from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import (
     add,
     apply,
@@ -51,26 +43,24 @@ from ted.ir.scalar import (
     compare,
     const,
     dim,
-    div,
-    floordiv,
     index,
-    land,
     load,
-    lor,
-    mod,
     mul,
-    neg,
     select,
     sub,
 )  # fmt: skip
-from ted.ir.specialising import checked_values, sizes_of, specialise
-from ted.ir.tensor_order import tensor_order
 from unit.autodiff.systems import defined
 from unit.transforms.recurrences import cumsum, equation, given
 
 i, j, r = dim(0), dim(1), dim(2)
+
+
 X, A, B = given("x", 4), given("a", 4, 3), given("b", 3, 5)
+
+
 x = load(X, [i])
+
+
 PRODUCT = equation((4, 5, 3), mul(load(A, [i, r]), load(B, [r, j])), "add", 2)
 
 
@@ -85,24 +75,6 @@ PRODUCT = equation((4, 5, 3), mul(load(A, [i, r]), load(B, [r, j])), "add", 2)
 )  # fmt: skip
 def test_neutral_elements(combiner: str, dtype: DType, neutral: float) -> None:
     assert identity(combiner, dtype) == neutral
-
-
-def test_types_of_sums_and_of_two_operands() -> None:
-    wide = [
-        (FLOAT16, FLOAT32),
-        (BFLOAT16, FLOAT32),
-        (INT8, INT32),
-        (FLOAT64, FLOAT64),
-        (BOOL, BOOL),
-    ]
-    assert all(accumulator(a) == b for a, b in wide)
-    for a, b, common in (
-        (FLOAT16, BFLOAT16, FLOAT32), (FLOAT32, INT64, FLOAT32), (INT8, INT32, INT32),
-        (BOOL, INT8, INT8), (INDEX, INT32, INT64), (INDEX, INDEX, INT64),
-        (FLOAT16, FLOAT32, FLOAT32),
-        (BFLOAT16, BFLOAT16, BFLOAT16), (FLOAT64, BFLOAT16, FLOAT64),
-    ):  # fmt: skip
-        assert promote(a, b) == promote(b, a) == common
 
 
 def test_forms_of_equations() -> None:
@@ -201,104 +173,6 @@ def test_dims_in_another_order() -> None:
     assert turned.domain.is_equal(
         equation((3, 4), x, where=compare("le", i, j)).domain
     )  # fmt: skip
-
-
-def test_results_that_nothing_reads_come_as_early_as_they_can() -> None:
-    a = defined("a", (4,), equation((4,), apply("exp", x)))
-    b = defined("b", (4,), equation((4,), apply("exp", load(a, [i]))))
-    late = defined("late", (4,), equation((4,), apply("sin", load(a, [i]))))
-    both = defined("both", (4,), equation((4,), add(load(a, [i]), load(b, [i]))))
-    number = defined("number", (4,), equation((4,), const(1.0, FLOAT64)))
-    order = tensor_order(System((X,), (b, both, late, number)))
-    assert order == [[number], [X], [a], [late], [b], [both]]
-    c = cumsum(4)
-    assert tensor_order(System(c.inputs, (c.output,))) == [[c.inputs[0]], [c.output]]
-
-
-def test_a_maximum_and_its_index_are_one_operation() -> None:
-    body = load(A, [i, j])
-    search = equation((4, 3), body, "argmax", 1)
-    y = defined("y", (4,), equation((4, 3), body, "max", 1), fill=-math.inf)
-    arg = Tensor("arg", (4,), INT64, -1, (search,))
-    assert saved_arguments([y, arg]) == {y: arg}
-    started = replace(y, fill=0.0)
-    assert saved_arguments([started, arg]) == {}
-    assert saved_arguments([y, replace(arg, fill=0)]) == {}
-    least = defined("y", (4,), equation((4, 3), body, "min", 1), fill=math.inf)
-    assert saved_arguments([least, arg]) == {}
-    part = equation((4, 3), body, "argmax", 1, compare("lt", j, i))
-    assert saved_arguments([y, replace(arg, equations=(part,))]) == {}
-    assert saved_arguments([y, arg, replace(arg, name="again")]) == {y: arg}
-    assert saved_arguments([replace(y, time=0), arg]) == {}
-
-
-def test_sizes_get_numbers_everywhere() -> None:
-    n = ted.size("n", min=2)
-    symbols = sizes_of(System((Tensor("z", (n,), FLOAT64),), ()))
-    assert [s.name for s in symbols] == ["n"]
-    assert checked_values(symbols, {"n": 3}) == {"n": 3}
-    for wrong, message in (
-        ({}, "one value for each of the sizes"), ({"n": 3, "m": 1}, "one value for each"),
-        ({"n": 1}, "size n: must be at least 2, got 1"), ({"n": True}, "must be an integer"),
-        ({"n": 2.5}, "must be an integer"),
-    ):  # fmt: skip
-        with pytest.raises(DomainError, match=message):
-            checked_values(symbols, wrong)
-    other = Tensor("w", (ted.size("n", min=5),), FLOAT64)
-    with pytest.raises(DomainError, match="sizes of one name must promise the same"):
-        sizes_of(System((Tensor("z", (n,), FLOAT64), other), ()))
-    z = Tensor("z", (n,), FLOAT64)
-    body = mul(load(z, [sub(sub(index(n), index(1)), i)]), cast(index(n), FLOAT64))
-    y = Tensor("y", (n,), FLOAT64, 0, (whole((n,), body, None),))
-    small = specialise(System((z,), (y,)), {"n": 4})
-    ((only,),) = (t.equations for t in small.outputs)
-    assert only.extents == (4,)
-    assert small.inputs[0].shape == (4,)
-    assert only.body is mul(load(small.inputs[0], [sub(index(3), i)]), const(4.0, FLOAT64))
-
-
-@pytest.mark.parametrize(
-    ("e", "text"),
-    [
-        (mul(add(x, x), x), "(x[i] + x[i])*x[i]"),
-        (sub(x, sub(x, mul(x, x))), "x[i] - (x[i] - x[i]*x[i])"),
-        (div(x, mul(x, x)), "x[i]/(x[i]*x[i])"), (mul(neg(x), x), "(-x[i])*x[i]"),
-        (neg(add(x, x)), "-(x[i] + x[i])"),
-        (add(x, neg(mul(x, x))), "x[i] - x[i]*x[i]"), (cast(i, FLOAT64), "float64(i)"),
-        (select(land(compare("lt", i, j), compare("ne", j, r)), x, const(0.5, FLOAT64)),
-         "where(i < j and j != d2, x[i], 0.5)"),
-        (select(land(lor(compare("le", i, j), compare("eq", i, r)), compare("lt", i, j)), x, x),
-         "x[i]"),
-        (load(X, [mod(floordiv(i, index(2)), index(3))]), "x[i//2 % 3]"),
-        (load(X, [floordiv(i, floordiv(j, index(2)))]), "x[i//(j//2)]"),
-    ],
-)  # fmt: skip
-def test_expressions_as_text(e: object, text: str) -> None:
-    assert format_expr(e, ("i", "j")) == text  # type: ignore[arg-type]
-
-
-def test_long_expressions_are_cut() -> None:
-    e = x
-    for _ in range(10):
-        e = apply("exp", add(e, e))
-    text = format_expr(e, ("i",))
-    assert "..." in text
-    assert len(text) < 2000
-
-
-def test_equations_as_text() -> None:
-    y = defined("y", (4, 5), PRODUCT)
-    assert format_equation(y, PRODUCT) == "y[i, j] += a[i, r]*b[r, j]  for r < 3"
-    lower = equation((4, 3), load(A, [i, j]), "max", 1, compare("lt", j, i))
-    assert (
-        format_equation(y, lower) == "y[i] = max(a[i, r])  for i < 4, r < 3  where i - r - 1 >= 0"
-    )
-    scatter = equation((4,), x, "add", 0, write=(floordiv(i, index(2)),))
-    assert format_equation(y, scatter) == "y[r//2] += x[r]  for r < 4  (scatter)"
-    z = defined("z", (4,), equation((4,), x, "mul"), fill=1)
-    assert format_system(System((X,), (z,))) == (
-        "x: float64[4] input\nz: float64[4]\n  z = 1\n  z[i] *= x[i]"
-    )
 
 
 def test_members_of_a_recurrence_that_stand_for_each_other_are_one() -> None:
