@@ -158,3 +158,11 @@ def test_integers_wrap_and_divide_downwards(kind: str) -> None:
     found = ted.compile([a, b], outputs)(*values)
     for one, other in zip(found, interpreted([a, b], outputs)(*values), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_loops_whose_points_write_apart_are_marked_parallel() -> None:
+    k = ted.reduce_axis(24, name="k")
+    total = ted.compute((12,), lambda i: ted.sum(V[k], axis=k, where=(k >= i) & (k < 2 * i + 1)))
+    text = ted.compile([V], [total]).ir("linalg")
+    assert text.count("scf.for") == 2
+    assert text.count("{ted.parallel}") == 1
