@@ -21,6 +21,7 @@ import importlib
 import itertools
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -38,8 +39,10 @@ from mutation.packages import EACH, ROOT, TESTS, drawn, sources, test_files
 from mutation.swapping import Exchange, NotPossible, exchanges
 
 EQUAL = Path(__file__).with_name("equal.txt")
-SLOWEST = 10.0  # seconds that a mutant may take in addition to several times what its tests take
+SLOWEST = 10.0  # seconds of the CPU that a mutant may take in addition to five times its tests'
+ASLEEP = 20  # so much longer it may wait, for other processes or for ever
 BUDGET = 40.0  # seconds of tests for a mutant, as they were measured while their lines were noted
+OUTCOMES = {0: "survived", None: "timeout", -signal.SIGXCPU: "timeout", -signal.SIGKILL: "timeout"}
 IMPORTED = ("numpy", "ml_dtypes", "islpy", "llvmlite.binding", "filecheck.main", "pytest",
             "torch_mlir.dialects.ext", "torch_mlir.ir", "torch_mlir.passmanager")  # fmt: skip
 
@@ -223,17 +226,19 @@ class Judge:
         answer = state.folder / "answer.json"
         answer.unlink(missing_ok=True)
 
+        limit = SLOWEST + 5 * sum(self.tests.seconds[t] for t in order)
+
         def work() -> int:
+            resource.setrlimit(resource.RLIMIT_CPU, (int(limit), int(limit) + 5))
             by = attempt(order)
             answer.write_text(json.dumps(by))
             return int(bool(by))
 
         start = time.monotonic()
-        limit = SLOWEST + 5 * sum(self.tests.seconds[t] for t in order)
-        status = _forked(work, limit, state.folder / "output.txt") if order else 0
+        status = _forked(work, ASLEEP * limit, state.folder / "output.txt") if order else 0
         row = {
             "key": mutant.key, "module": mutant.module, "status": status, "tests": len(order),
-            "outcome": {0: "survived", None: "timeout"}.get(status, "killed"),
+            "outcome": OUTCOMES.get(status, "killed"),
             "by": json.loads(answer.read_text()) if answer.exists() else "",
             "of": _fingerprint(order), "seconds": round(time.monotonic() - start, 2),
         }  # fmt: skip

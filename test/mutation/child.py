@@ -115,7 +115,7 @@ class Coverage:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
         """Trace one test with its fixtures."""
-        start = time.perf_counter()
+        start = time.process_time()
         self.trace()
         try:
             return (yield)
@@ -124,7 +124,7 @@ class Coverage:
             lines: dict[str, set[int]] = {}
             for code, seen in self._seen.items():
                 lines.setdefault(self.modules[code.co_filename], set()).update(seen)
-            seconds = time.perf_counter() - start
+            seconds = time.process_time() - start
             self.found[item.nodeid] = {
                 "seconds": round(seconds, 3), "lines": {m: sorted(x) for m, x in lines.items()}
             }  # fmt: skip

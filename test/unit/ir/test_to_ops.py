@@ -7,11 +7,9 @@ import math
 import numpy as np
 import pytest
 
-import ted
-from ted.dialects import make_context, session
-from ted.errors import VerifyError
+from ted.dialects import session
 from ted.ir.dtypes import FLOAT64, INDEX, INT64
-from ted.ir.equations import System, Tensor, whole
+from ted.ir.equations import System, Tensor
 from ted.ir.from_ops import from_module
 from ted.ir.scalar import (
     Expr,
@@ -33,15 +31,24 @@ from ted.ir.scalar import (
     unchecked,
 )  # fmt: skip
 from ted.ir.to_ops import system_to_module
-from ted.mlir import ir
 from unit.autodiff.systems import defined, values
 from unit.transforms.recurrences import cumsum, equation, given
 
 i, j = dim(0), dim(1)
+
+
 X = given("x", 6)
+
+
 N = Tensor("n", (6,), INT64)
+
+
 x, at = load(X, [i]), cast(load(N, [i]), INDEX)
+
+
 ZERO = const(0.0, FLOAT64)
+
+
 NUMBERS = [np.array([1.5, -2, 3, 0, 5, -6]), np.array([0, 5, 2, -1, 1, 3])]
 
 
@@ -152,23 +159,3 @@ def test_writes_at_data_survive() -> None:
     scatter = equation((6,), x, "add", 0, write=(inside,))
     (root,) = again(pointwise(x, scatter))
     assert root.equations[1].is_scatter
-
-
-def test_tensors_without_known_sizes_are_refused() -> None:
-    text = "func.func @f(%x: tensor<?xf64>) -> tensor<?xf64> { return %x : tensor<?xf64> }"
-    scalar = "func.func @f(%x: f64) -> f64 { return %x : f64 }"
-    with make_context():
-        for wrong in (text, scalar):
-            with pytest.raises(VerifyError, match="tensors of static or symbolic sizes"):
-                from_module(ir.Module.parse(wrong))
-
-
-def test_sizes_are_attributes_of_the_function() -> None:
-    n = ted.size("n", min=2, multiple_of=4)
-    v = Tensor("v", (n, 3), FLOAT64)
-    y = Tensor("y", (n, 3), FLOAT64, 0, (whole((n, 3), load(v, [i, j]), None),))
-    with session():
-        module = system_to_module(System((v,), (y,)))
-        back = from_module(module)
-    assert '{min = 2 : i64, multiple_of = 4 : i64, name = "n"}' in str(module)
-    assert back.inputs[0].shape == (n, 3)
