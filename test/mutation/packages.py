@@ -24,8 +24,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "transforms": ("test/transforms", "test/unit/transforms"),
     "ir": ("test/unit/ir",),
     "api": tuple(f"test/unit/api/test_{name}.py" for name in (
-        "custom", "differentiating", "functions", "vectorising", "function_calls", "modes",
-        "checkpointing", "scanning", "symbolic_functions")),
+        "custom", "differentiating", "function_calls", "functions", "lifting", "modes", "overrides",
+        "residuals", "symbolic", "user_derivatives", "vectorising", "scanning")),
     "lowering": ("test/lowering", "test/unit/lowering/test_equation_forms.py",
                  "test/unit/lowering/test_expand_math.py", "test/unit/lowering/test_programs.py"),
 }  # fmt: skip

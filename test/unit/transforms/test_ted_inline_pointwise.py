@@ -7,14 +7,19 @@ import pytest
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, operands
 from ted.ir.scalar import Expr, apply, compare, const, dim, index, load, mul, select
-from ted.transforms.guarded_inlining import inline_guarded_producers
 from ted.transforms.ted_inline_pointwise import has_unbounded_slope, inline_pointwise
 from unit.autodiff.systems import defined
 from unit.transforms.recurrences import cumsum, equation, given
 
 i, j = dim(0), dim(1)
+
+
 X, W = given("x", 4), given("w", 4)
+
+
 ZERO = const(0.0, FLOAT64)
+
+
 POSITIVE = compare("lt", ZERO, load(X, [i]))
 
 
@@ -58,14 +63,6 @@ def test_what_needs_no_guard_or_is_no_map_stays(reader: Tensor) -> None:
 def test_kept_producers_stay() -> None:
     y = guarded(ROOT)
     assert inline_pointwise(System((X, W), (y,)), keep=[ROOT])[0].outputs == (y,)
-
-
-def test_a_producer_of_several_readers_is_masked_instead() -> None:
-    y = guarded(ROOT)
-    (alone,) = inline_guarded_producers(System((X, W), (y,)))[0].outputs
-    assert ROOT not in operands(alone)
-    both = System((X, W), (y, guarded(ROOT, "z")))
-    assert all(ROOT in operands(t) for t in inline_guarded_producers(both)[0].outputs)
 
 
 def test_slopes_are_looked_for_through_maps_and_sums() -> None:

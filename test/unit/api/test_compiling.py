@@ -1,0 +1,60 @@
+"""Compilation of tensors: results, arrays to fill, stages, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import CompileError, TedError
+
+X = ted.placeholder((2, 3), "float64", name="x")
+N = ted.placeholder((3,), "int32", name="n")
+ARRAY = np.arange(6.0).reshape(2, 3)
+
+
+def test_results_come_in_the_order_of_the_outputs() -> None:
+    y, z = X * 2.0, ted.sum(X, axis=0)
+    f = ted.compile([X], [z, y])
+    found = f(ARRAY)
+    assert [r.tolist() for r in found] == [[3, 5, 7], (2 * ARRAY).tolist()]
+    assert f.peak_bytes >= 0
+    same = ted.compile([X], [X, y, y])(ARRAY)
+    assert [r.tolist() for r in same] == [ARRAY.tolist(), *[(2 * ARRAY).tolist()] * 2]
+
+
+def test_arrays_are_filled_on_demand() -> None:
+    f = ted.compile([X], [X + 1.0])
+    out = np.full((2, 3), np.nan)
+    (found,) = f(ARRAY, out=[out])
+    assert found is out
+    assert out.tolist() == (ARRAY + 1).tolist()
+
+
+@pytest.mark.parametrize(
+    ("stage", "text"),
+    [
+        ("ted", "ted.compute"), ("linalg", "linalg.generic"), ("buffers", "memref"),
+        ("llvm", "llvm.func"),
+    ],
+)  # fmt: skip
+def test_stages_can_be_read(stage: str, text: str) -> None:
+    f = ted.compile([X], [X * X])
+    assert text in f.ir(stage)
+    with pytest.raises(CompileError):
+        f.ir("nothing")
+
+
+def test_what_cannot_be_compiled_is_refused() -> None:
+    other = ted.placeholder((2, 3), "float64", name="other")
+    with pytest.raises(TedError, match="other"):
+        ted.compile([X], [X + other])
+    with pytest.raises(CompileError):
+        ted.compile([X], [X + 1.0], target="nowhere")
+
+
+def test_inputs_that_nothing_reads_are_taken_all_the_same() -> None:
+    f = ted.compile([X, N], [X * 3.0])
+    assert f(ARRAY, np.zeros(3, "int32"))[0].tolist() == (3 * ARRAY).tolist()
+    empty = ted.compile([N], [ted.cast(N, "float64")])
+    assert empty(np.array([1, 2, 3], "int32"))[0].tolist() == [1, 2, 3]

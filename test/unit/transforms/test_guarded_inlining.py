@@ -1,0 +1,44 @@
+"""Guarded producers that one equation reads go into it, others get masks."""
+
+from __future__ import annotations
+
+from ted.ir.dtypes import FLOAT64
+from ted.ir.equations import System, Tensor, operands
+from ted.ir.scalar import Expr, apply, compare, const, dim, load, mul, select
+from ted.transforms.guarded_inlining import inline_guarded_producers
+from unit.autodiff.systems import defined
+from unit.transforms.recurrences import equation, given
+
+i, j = dim(0), dim(1)
+
+
+X, W = given("x", 4), given("w", 4)
+
+
+ZERO = const(0.0, FLOAT64)
+
+
+POSITIVE = compare("lt", ZERO, load(X, [i]))
+
+
+def at(tensor: Tensor) -> Expr:
+    return load(tensor, [i])
+
+
+def pointwise(name: str, body: Expr) -> Tensor:
+    return defined(name, (4,), equation((4,), body))
+
+
+ROOT = pointwise("root", apply("sqrt", at(X)))
+
+
+def guarded(producer: Tensor, name: str = "y") -> Tensor:
+    return pointwise(name, select(POSITIVE, mul(at(producer), at(W)), ZERO))
+
+
+def test_a_producer_of_several_readers_is_masked_instead() -> None:
+    y = guarded(ROOT)
+    (alone,) = inline_guarded_producers(System((X, W), (y,)))[0].outputs
+    assert ROOT not in operands(alone)
+    both = System((X, W), (y, guarded(ROOT, "z")))
+    assert all(ROOT in operands(t) for t in inline_guarded_producers(both)[0].outputs)
