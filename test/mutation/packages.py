@@ -27,7 +27,8 @@ TESTS: dict[str, tuple[str, ...]] = {
         "custom", "differentiating", "function_calls", "functions", "lifting", "modes", "overrides",
         "residuals", "symbolic", "user_derivatives", "vectorising", "scanning")),
     "lowering": ("test/lowering", "test/unit/lowering/test_equation_forms.py",
-                 "test/unit/lowering/test_expand_math.py", "test/unit/lowering/test_programs.py"),
+                 "test/unit/lowering/test_expand_math.py", "test/unit/lowering/test_programs.py",
+                 "test/unit/lowering/test_cells.py"),
 }  # fmt: skip
 _OF_THE_GPU = ("gpu_pipelines",)  # the modules of `lowering/gpu` lie in a folder of their own
 

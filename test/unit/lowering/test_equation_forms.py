@@ -333,3 +333,14 @@ def test_remainders_in_a_domain_split_into_residue_classes():
         expected[r : r + 13 : 2] += x @ w[r]
     got = run([("A", x, "f32"), ("B", w, "f32")], body, (15, 5))
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("start", ["fill", "argument"])
+def test_a_map_that_adds_to_what_is_there_keeps_it(start):
+    x, y0 = random(6), random(6)
+    t = tensor_type((6,))
+    init = fill("z", (6,), "3.0") if start == "fill" else ""
+    name = "z" if start == "fill" else "B"
+    body = init + compute("y", [("A", t, "i")], [(name, t)], (6,), "p", "i", YIELD_A, "add")
+    got = run([("A", x, "f32"), ("B", y0, "f32")], body, (6,))
+    np.testing.assert_allclose(got, x + (3 if start == "fill" else y0), rtol=1e-6)

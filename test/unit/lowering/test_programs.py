@@ -97,6 +97,23 @@ def test_boxes_triangles_residues_and_divisions() -> None:
     ])  # fmt: skip
 
 
+def test_conditions_that_are_decided_in_part() -> None:
+    flags = ted.placeholder((7, 5), "bool", name="flags")
+    positive = X > 0.0
+    outputs = [
+        ted.compute((7, 5), lambda i, j: ted.where((i < 9) & (X[i, j] > 0), X[i, j], 2.0)),
+        ted.compute((7, 5), lambda i, j: ted.where((i > 9) | (X[i, j] > 0), X[i, j], 2.0)),
+        ted.compute((7, 5), lambda i, j: ted.where((i < 9) | (X[i, j] > 0), X[i, j], 2.0)),
+        ted.compute((7, 5), lambda i, j: ted.where((i > 9) & (X[i, j] > 0), X[i, j], 2.0)),
+        ted.compute((7, 5), lambda i, j: ted.where((i == 3) & (X[i, j] > 0), X[i, j], 2.0)),
+        ted.where(flags, X, -X), ted.where(flags, 1.0, 0.0), positive, positive & flags,
+    ]  # fmt: skip
+    arrays = [NUMBERS[0], RANDOM.normal(size=(7, 5)) > 0]
+    found = ted.compile([X, flags], outputs)(*arrays)
+    for one, other in zip(found, interpreted([X, flags], outputs)(*arrays), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_reductions_of_every_combiner() -> None:
     wide = ted.compute((3, 90), lambda i, j: V[(7 * i + 5 * j) % 24], name="wide")
     check([
