@@ -54,3 +54,15 @@ def test_a_program_of_all_sizes_has_one_stage() -> None:
         _ = f.fast
     with pytest.raises(ExecutionError, match="one value for each of the sizes"):
         f.specialise(n=2)
+
+
+def test_a_sum_of_two_unknown_sizes_waits_for_one_of_them() -> None:
+    n, m = ted.size("n"), ted.size("m")
+    x = ted.placeholder((n + m, n), "float64", name="x")
+    y = ted.placeholder((3 * n + 2,), "float64", name="y")
+    f = ted.compile([x, y], [ted.sum(x) + ted.sum(y)])
+    assert f(np.ones((5, 2)), np.ones(8))[0] == 18
+    only = ted.compile([y], [ted.sum(y)])
+    assert only(np.ones(8))[0] == 8
+    with pytest.raises(ExecutionError, match="got 9, which is that of no n"):
+        only(np.ones(9))
