@@ -214,13 +214,11 @@ class Run:
         if self.flags.dump_pass_pipeline:
             print(f"Pass Manager with 1 passes:\n{parse_pipeline(pipeline)}\n", file=sys.stderr)
         before = self._before_text(module, pipeline)
+        observers = self._observers()
         with collected() as remarks:
             try:
                 run_pipeline(
-                    module,
-                    pipeline,
-                    verify_each=self.flags.verify_each,
-                    observers=self._observers(),
+                    module, pipeline, verify_each=self.flags.verify_each, observers=observers
                 )
             except TedError:
                 self._reproduce(before, pipeline)
@@ -228,6 +226,8 @@ class Run:
             finally:
                 for one in remarks:
                     diagnostics.add("remark", one.message, one.location)
+                for line in self._verdicts(observers):
+                    diagnostics.add("remark", line, None)
 
     def _observers(self) -> list[Any]:
         from ted.tools.observers import IRPrinter
@@ -249,6 +249,14 @@ class Run:
 
             observers.append(Validator())
         return observers if self.timer is None else [*observers, self.timer]
+
+    def _verdicts(self, observers: list[Any]) -> list[str]:
+        """What translation validation judged, and what it did not."""
+        if not self.flags.ted_validate:
+            return []
+        from ted.testing.validation import Validator
+
+        return [line for o in observers if isinstance(o, Validator) for line in o.summary()]
 
     def _before_text(self, module: ir.Module, pipeline: str) -> str:
         flags = self.flags

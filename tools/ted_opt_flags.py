@@ -19,7 +19,8 @@ _SWITCHES = {
     "verify-roundtrip": "print, parse and print again, and compare",
     "no-implicit-module": "the input must be one top-level operation",
     "allow-unregistered-dialect": "accept operations of unknown dialects",
-    "ted-validate": "evaluate functions around each pass of ted to ted, at points of a prime field",
+    "ted-validate": "evaluate functions around each pass on tensors, at points of a prime field, "
+    "and derivatives on dual numbers; remarks say what was judged",
     "list-passes": "list the passes of ted and exit",
     "show-dialects": "list the dialects and exit",
     "dump-pass-pipeline": "print the pipeline to stderr before it runs",

@@ -215,6 +215,14 @@ def defining_op(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
+    """The maps from the loops of an operation of linalg to its operands."""
+    from ted.mlir import ir, linalg
+
+    maps: Any = linalg
+    return [ir.AffineMapAttr(a).value for a in maps.get_indexing_maps(op)]
+
+
 def scalar_value(attribute: ir.Attribute) -> int | float | bool:
     """The number in an IntegerAttr, FloatAttr or BoolAttr."""
     return cast("Any", attribute).value

@@ -37,6 +37,10 @@ def test_the_reference_has_every_name_of_gpus_once() -> None:
     assert sorted(names_in_tables("cuda")) == sorted(ted.cuda.__all__)
 
 
+def test_the_reference_has_every_judge_once() -> None:
+    assert sorted(names_in_tables("testing")) == sorted(ted.testing.__all__)
+
+
 def test_the_documents_know_what_is_not_available() -> None:
     what = {name: (getattr(ted, name).__doc__ or "").lower() for name in ted.__all__}
     raising = [name for name in what if "not available in this version" in what[name]]

@@ -1,11 +1,18 @@
 // RUN: ted-opt %s --ted-validate --ted-split-dims --canonicalize --ted-simplify | filecheck %s
 // RUN: ted-opt %s --ted-validate --ted-simplify 2>&1 >/dev/null | filecheck %s --check-prefix=LARGE
+// RUN: ted-opt %s --ted-validate --ted-differentiate --convert-ted-to-linalg --one-shot-bufferize='bufferize-function-boundaries=1' 2>&1 >/dev/null | filecheck %s --check-prefix=VERDICTS
 // RUN: ted-opt %s --ted-simplify 2>&1 >/dev/null | filecheck %s --check-prefix=SILENT --allow-empty
 // RUN: not %python %inputs/wrong_simplify.py %s --ted-validate --ted-simplify 2>&1 | filecheck %s --check-prefix=WRONG
 
 // WRONG: error: ted-simplify: result 0 of @squares keeps its value at every point, got {{.*}} before and {{.*}} after at index [0]
-// LARGE: remark: ted-simplify: @large is not validated: it has more than 262144 points, got 1000000
+// LARGE: remark: ted-validate: @squares is judged around ted-simplify: the same before and after at 2 points of the field of 2305843009213693951 elements
+// LARGE: remark: ted-validate: @large is not judged around ted-simplify: it has more than 262144 points, got 1000000
 // SILENT-NOT: remark
+// VERDICTS: remark: ted-validate: @squares is judged around ted-differentiate, convert-ted-to-linalg: the same before and after at 2 points
+// VERDICTS: remark: ted-validate: @large is not judged around ted-differentiate
+// VERDICTS: remark: ted-validate: @squares_vjp, VJP of @squares, is judged around ted-differentiate: that of dual numbers at a point
+// VERDICTS: remark: ted-validate: @squares_vjp is judged around convert-ted-to-linalg: the same before and after
+// VERDICTS: remark: ted-validate: @squares is not judged around one-shot-bufferize: it has {{.*}}, and what works on memory is not evaluated
 
 // CHECK-LABEL: func.func @squares
 // CHECK: combiner = "add"
@@ -25,6 +32,8 @@ func.func @squares(%A: tensor<4x4xf64>) -> tensor<4xf64> {
   } : (tensor<4x4xf64>, tensor<4xf64>) -> tensor<4xf64>
   func.return %C : tensor<4xf64>
 }
+
+func.func private @squares_vjp(tensor<4x4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4x4xf64>) attributes {ted.vjp_of = @squares}
 
 func.func @large(%A: tensor<1000000xf64>) -> tensor<1000000xf64> {
   %z = arith.constant 0.0 : f64

@@ -8,7 +8,7 @@ operations that it executes.  An element of `tensor.empty` that reaches a result
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,11 +20,12 @@ from ted.errors import ExecutionError
 from ted.mlir import ir
 from ted.testing import interpreter_scalars as scalars
 from ted.testing.interpreter_compute import run_compute
+from ted.testing.interpreter_regions import run_op
 from ted.testing.interpreter_scan import ScanSteps
 from ted.testing.interpreter_sizes import bound_sizes
-from ted.testing.interpreter_tensors import TENSOR_OPS
 from ted.testing.interpreter_values import (
     Cells,
+    TooManyPoints,
     name_of,
     place_of,
     run_at,
@@ -70,15 +71,17 @@ def interpret(
     counts: Counts | None = None,
     domain: ScalarDomain = MACHINE,
     sizes: Mapping[str, int] | None = None,
+    bodies: ir.Module | None = None,
 ) -> Arrays:
     """Run `function` of a module, given as an object or as text, on arrays of its exact types.
 
     `domain` says what scalars are: by default the numbers of the machine. Symbolic sizes follow
-    from the shapes of the arrays, where not given by name.
+    from the shapes of the arrays, where not given by name. `bodies` is another module of the same
+    context that has the functions which this one only declares.
     """
-    parsed = _parsed(module) if isinstance(module, str) else module
+    parsed = parsed_module(module) if isinstance(module, str) else module
     with parsed.context, np.errstate(all="ignore"):
-        program = _Program(parsed, Counts() if counts is None else counts, domain)
+        program = _Program(parsed, Counts() if counts is None else counts, domain, bodies)
         callee = program.functions.get(function)
         if callee is None:
             raise ExecutionError(f"interpret: a function of the module, got {function}")
@@ -87,7 +90,8 @@ def interpret(
     return tuple(_defined(r, k, function) for k, r in enumerate(results))
 
 
-def _parsed(text: str) -> ir.Module:
+def parsed_module(text: str) -> ir.Module:
+    """A module from its text, in a context of its own."""
     with make_context():
         return ir.Module.parse(text)
 
@@ -122,16 +126,28 @@ def _defined(result: Any, position: int, function: str) -> np.ndarray[Any, Any]:
     return result.data
 
 
+def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
+    """The functions of a module by name."""
+    tops = [view.operation for view in module.body.operations]
+    found = [op for op in tops if op.name == "func.func"]
+    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in found}
+
+
+def has_body(function: ir.Operation) -> bool:
+    """Whether a function is more than a declaration."""
+    return bool(list(function.regions[0].blocks))
+
+
 class _Program:
     """The functions of a module and the counts of a run."""
 
-    def __init__(self, module: ir.Module, counts: Counts, domain: ScalarDomain) -> None:
-        tops = [view.operation for view in module.body.operations]
-        self.functions = {
-            ir.StringAttr(op.attributes["sym_name"]).value: op
-            for op in tops
-            if op.name == "func.func"
-        }
+    def __init__(
+        self, module: ir.Module, counts: Counts, domain: ScalarDomain, bodies: ir.Module | None
+    ) -> None:
+        self.functions = functions_of(module)
+        for name, op in functions_of(bodies).items() if bodies else ():
+            if has_body(op) and not (name in self.functions and has_body(self.functions[name])):
+                self.functions[name] = op
         self.counts = counts
         self.domain = domain
 
@@ -157,17 +173,19 @@ class _Program:
             return self.scan(op, environment)
         if op.name == "ted.size":
             return [size_of(op)]
-        operands = [environment[v] for v in op.operands]
-        if op.name == "func.call":
-            name = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-            return self.call(self.functions[name], operands)
-        handler: Callable[..., Any] | None = TENSOR_OPS.get(op.name)
-        if handler is not None and (handled := handler(op, operands, self.domain)) is not None:
-            return [handled]
         try:
-            return [self.domain.function(op)(*operands)]
+            return run_op(op, environment, self.domain, self.named)
         except ExecutionError as error:
-            raise ExecutionError(str(error), place_of(op.location)) from None
+            if error.location is not None or isinstance(error, TooManyPoints):
+                raise
+            raise type(error)(str(error), place_of(op.location)) from None
+
+    def named(self, name: str, arguments: Sequence[Any]) -> list[Any]:
+        """Run a function of the module."""
+        callee = self.functions.get(name)
+        if callee is None or not has_body(callee):
+            raise ExecutionError(f"interpret: a call of a function with a body, got @{name}")
+        return self.call(callee, arguments)
 
     def scan(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
         """Run the body of a scan once a step, on the histories so far."""

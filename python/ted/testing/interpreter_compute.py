@@ -29,17 +29,18 @@ from ted.testing.interpreter_values import (
     shape_and_type,
     size_of,
     sizes,
+    spend,
 )
 from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 Environment = Mapping[ir.Value, Any]
 
-_INLINE = {
+# In every domain: a number of floats has these operators.
+INLINE = {
     "arith.addf": "{} + {}",
     "arith.subf": "{} - {}",
     "arith.mulf": "{} * {}",
     "arith.select": "{1} if {0} else {2}",
-    "ted.stop_gradient": "{}",
 }
 
 
@@ -62,6 +63,7 @@ def run_compute(
     outs = [_writable(environment[v], op.combiner_name) for v in op.inits]
     reads = environment if step is None else step.reads
     inputs: list[Cells] = [reads[v] for v in op.inputs]
+    spend(math.prod(box_of(op)))
     nest = _Nest(op, reads, inputs, [environment[v] for v in op.inits], domain, step)
     code = _compiled(nest.text())
     nest.names |= {f"s{k}": size for k, size in enumerate(sizes.get()[: op.size_count])}
@@ -188,8 +190,8 @@ class _Nest:
                 lines.append(f"{target} = d{ir.IntegerAttr(op.attributes['dim']).value}")
             elif op.name == "ted.load":
                 lines += self.load(op, position)
-            elif op.name in _INLINE:
-                lines.append(f"{target} = {_INLINE[op.name].format(*operands)}")
+            elif op.name in INLINE:
+                lines.append(f"{target} = {INLINE[op.name].format(*operands)}")
             elif op.name == "arith.constant":
                 self.names[target] = self.domain.function(op)()
             else:

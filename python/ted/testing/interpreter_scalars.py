@@ -27,6 +27,10 @@ _BITS = {"i64": 64, "i32": 32, "i8": 8, "i1": 1, "index": 64}
 Function = Callable[..., Any]
 
 
+class NotEvaluated(ExecutionError):
+    """A program of which the interpreter cannot say anything, right or wrong."""
+
+
 def zero(type_name: str) -> Any:
     """The 0 that a read outside its guard gives."""
     return NUMPY_TYPES[type_name](0)
@@ -172,7 +176,7 @@ def _to_integer(type_name: str, low: int, high: int) -> Function:
     return convert
 
 
-_FLOAT_FUNCTIONS: dict[str, Function] = {
+FLOAT_FUNCTIONS: dict[str, Function] = {
     "arith.addf": operator.add,
     "arith.subf": operator.sub,
     "arith.mulf": operator.mul,
@@ -231,15 +235,15 @@ def scalar_function(op: ir.Operation) -> Function:
         return _compare_integers(predicate, _BITS[source])
     if name == "arith.cmpf":
         return _compare_floats(_CMPF[ir.IntegerAttr(op.attributes["predicate"]).value])
-    if name in _FLOAT_FUNCTIONS:
-        return _FLOAT_FUNCTIONS[name]
+    if name in FLOAT_FUNCTIONS:
+        return FLOAT_FUNCTIONS[name]
     if name in _SIGNED or name in _UNSIGNED:
         return _integer_function(name, target)
     if name == "math.absi":
         return lambda a: wrap(abs(signed(a)), target)
     conversion = _conversion(name, source, target)
     if conversion is None:
-        raise ExecutionError(f"interpreter: an op with known meaning, got {name}")
+        raise NotEvaluated(f"interpreter: an op with known meaning, got {name}")
     return conversion
 
 

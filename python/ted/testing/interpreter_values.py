@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import numpy as np
 from ted.errors import SourceLocation
 from ted.mlir import ir
 from ted.testing.interpreter_affine import evaluated
+from ted.testing.interpreter_scalars import NotEvaluated
 from ted.testing.scalar_domains import MACHINE, ScalarDomain
 
 
@@ -43,6 +45,35 @@ def run_at(values: tuple[int, ...]) -> Iterator[None]:
         sizes.reset(token)
 
 
+_LIMITED: ContextVar[list[int] | None] = ContextVar("limited", default=None)
+
+
+class TooManyPoints(NotEvaluated):
+    """A program that is larger than what the caller wants to wait for."""
+
+
+@contextmanager
+def at_most(points: int) -> Iterator[None]:
+    """Interpret at most so many points, steps of loops and elements that are made."""
+    token = _LIMITED.set([points, points])
+    try:
+        yield
+    finally:
+        _LIMITED.reset(token)
+
+
+def spend(points: int) -> None:
+    """Count points.
+
+    Raises: TooManyPoints when there are too many.
+    """
+    left = _LIMITED.get()
+    if left is not None:
+        left[0] -= points
+        if left[0] < 0:
+            raise TooManyPoints(f"interpret: at most {left[1]} points, got more")
+
+
 def size_of(op: ir.Operation) -> int:
     """The value of a `ted.size`."""
     return evaluated(ir.AffineMapAttr(op.attributes["value"]).value, sizes.get())[0]
@@ -51,19 +82,22 @@ def size_of(op: ir.Operation) -> int:
 def shape_and_type(
     value_type: ir.Type, domain: ScalarDomain = MACHINE
 ) -> tuple[tuple[int, ...], Any]:
-    """Shape, at the sizes of the run, and numpy type of a tensor type."""
-    ranked = ir.RankedTensorType(value_type)
+    """Shape, at the sizes of the run, and numpy type of a type of tensors or of memory."""
+    ranked = ir.ShapedType(value_type)
     shape = tuple(ranked.shape)
     if not ranked.has_static_shape:
-        encoding: Any = ranked.encoding
+        encoding: Any = ir.RankedTensorType(value_type).encoding
         shape = evaluated(ir.AffineMapAttr(encoding).value, sizes.get())
     return shape, domain.array_type(str(ranked.element_type))
 
 
 def empty(value_type: ir.Type, domain: ScalarDomain = MACHINE) -> Cells:
-    """A tensor without any written element."""
+    """A tensor without any written element; what it holds is NaN, or an odd integer."""
     shape, dtype = shape_and_type(value_type, domain)
-    return Cells(np.zeros(shape, dtype), np.ones(shape, np.bool_))
+    spend(math.prod(shape))
+    element = str(ir.RankedTensorType(value_type).element_type)
+    junk = domain.number(element, math.nan if "f" in element else -77)
+    return Cells(np.full(shape, junk, dtype), np.ones(shape, np.bool_))
 
 
 _NAME = re.compile(r'loc\((?:fused(?:<[^\[]*>)?\[)?"([^"]*)"[()]')

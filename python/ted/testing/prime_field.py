@@ -4,7 +4,8 @@ Floats are integers modulo 2**61 - 1: sums, products and quotients are exact, so
 regroups them gives equal results, and one that computes another polynomial or quotient gives
 different ones at a random point but with a chance of degree / 2**61 (Schwartz, Zippel).
 Transcendental functions mean nothing: each is a hash of its arguments, so that equal functions of
-equal arguments are equal and nothing else is.  Order is that of representatives around zero.
+equal arguments are equal and nothing else is, but for whole values at simple fractions, as exp(0).
+Order is that of simple fractions, which constants are, and of representatives around zero.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ import hashlib
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from functools import total_ordering
+from functools import lru_cache, partial, total_ordering
 from typing import Any
 
 import numpy as np
 
 from ted.mlir import ir
+from ted.testing.interpreter_scalars import FLOAT_FUNCTIONS
 from ted.testing.scalar_domains import MACHINE
 
 PRIME = 2**61 - 1
-LARGEST = PRIME // 2  # also stands for infinity: no other number is above it
+SIMPLE = 2**20  # numerators and denominators of fractions that are told from other numbers
+_INFINITE = 2**59 + 1234567890123457  # stands for infinity, and is no simple fraction
 # A constant is the simplest fraction within its rounding: 0.1 is 1/10, in every float type.
 DENOMINATORS = {"f64": 2**20, "f32": 2**11, "f16": 2**6, "bf16": 2**6}
 EPSILONS = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
@@ -30,7 +33,7 @@ EPSILONS = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
 
 @total_ordering
 class Element:
-    """A number modulo the prime; `signed` is its representative around zero."""
+    """A number modulo the prime."""
 
     __slots__ = ("value",)
 
@@ -38,9 +41,9 @@ class Element:
         self.value = value % PRIME
 
     @property
-    def signed(self) -> int:
-        """The representative of least magnitude."""
-        return self.value - PRIME if self.value > LARGEST else self.value
+    def number(self) -> int | Fraction:
+        """What orders it: the simple fraction that it is, else its representative around zero."""
+        return _number(self.value)
 
     def __add__(self, other: Element) -> Element:
         return Element(self.value + other.value)
@@ -55,7 +58,7 @@ class Element:
         return Element(-self.value)
 
     def __abs__(self) -> Element:
-        return Element(abs(self.signed))
+        return -self if self.number < 0 else self
 
     def __truediv__(self, other: Element) -> Element:
         if other.value == 0:
@@ -66,13 +69,13 @@ class Element:
         return isinstance(other, Element) and self.value == other.value
 
     def __lt__(self, other: Element) -> bool:
-        return self.signed < other.signed
+        return self.number < other.number
 
     def __hash__(self) -> int:
         return hash(self.value)
 
     def __repr__(self) -> str:
-        return str(self.signed)
+        return str(self.number)
 
 
 def hashed(name: str, *arguments: Any) -> Element:
@@ -81,25 +84,63 @@ def hashed(name: str, *arguments: Any) -> Element:
     return Element(int.from_bytes(hashlib.blake2b(text, digest_size=16).digest(), "big"))
 
 
+@lru_cache(2**16)
+def _number(value: int) -> int | Fraction:
+    """Infinities beyond all; a fraction by the extended Euclidean algorithm (Wang, 1981)."""
+    if value in (_INFINITE, PRIME - _INFINITE):
+        return PRIME if value == _INFINITE else -PRIME
+    near = value - PRIME if value > PRIME // 2 else value
+    if abs(near) <= SIMPLE:
+        return near
+    above, below, left, right = PRIME, value, 0, 1
+    while below > SIMPLE:
+        quotient = above // below
+        above, below, left, right = below, above - quotient * below, right, left - quotient * right
+    return Fraction(below, right) if abs(right) <= SIMPLE else near
+
+
+INFINITY = Element(_INFINITE)
+
+
+def formal(name: str, *arguments: Element) -> Element:
+    """A function that has no meaning but its arguments, and its whole values at simple fractions,
+    which a pass may know.
+    """
+    numbers = [x.number for x in arguments]
+    if all(max(abs(n.numerator), n.denominator) <= SIMPLE for n in numbers):
+        with np.errstate(all="ignore"):
+            known = float(FLOAT_FUNCTIONS[name](*(np.float64(float(n)) for n in numbers)))
+        if math.isinf(known):
+            return INFINITY if known > 0 else -INFINITY
+        if known.is_integer():
+            return Element(int(known))
+    return hashed(name, *arguments)
+
+
 def element_of(value: float, kind: str) -> Element:
     """The element that a constant of a float type stands for."""
     if math.isnan(value):
         return hashed("nan")
     if math.isinf(value):
-        return Element(LARGEST if value > 0 else -LARGEST)
-    exact = Fraction(value)
-    simple = exact.limit_denominator(DENOMINATORS[kind])
-    near = abs(simple - exact) <= 4 * EPSILONS[kind] * abs(exact)
-    chosen = simple if near else exact
+        return INFINITY if value > 0 else -INFINITY
+    chosen = simplest(value, kind)
     return Element(chosen.numerator) / Element(chosen.denominator)
 
 
+def simplest(value: float, kind: str) -> Fraction:
+    """The number that a constant stands for: a simple fraction within its rounding, else itself."""
+    exact = Fraction(value)
+    simple = exact.limit_denominator(DENOMINATORS[kind])
+    near = abs(simple - exact) <= 4 * EPSILONS[kind] * abs(exact)
+    return simple if near else exact
+
+
 def _integer(kind: str) -> Callable[[Element], Any]:
-    """Towards zero it cannot be: small representatives are taken as they are, others hashed."""
+    """Towards zero; what is no simple fraction nor a small number is hashed."""
     bits = int(kind[1:])
 
     def convert(x: Element) -> Any:
-        value = x.signed if abs(x.signed) < 2**31 else hashed("integer", x).value
+        value = int(x.number) if abs(x.number) < 2**31 else hashed("integer", x).value
         wrapped = (value + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
         return MACHINE.number(kind, wrapped)
 
@@ -125,10 +166,10 @@ _EXACT: dict[str, Callable[..., Any]] = {
     "arith.sitofp": lambda n: Element(-int(n) if isinstance(n, np.bool_) else int(n)),
     "math.absf": Element.__abs__,
     "math.fma": lambda a, b, c: a * b + c,
-    "math.copysign": lambda a, b: abs(a) if b.signed >= 0 else -abs(a),
+    "math.copysign": lambda a, b: abs(a) if b.number >= 0 else -abs(a),
     "math.isnan": lambda x: np.bool_(x == hashed("nan")),
-    "math.isinf": lambda x: np.bool_(abs(x.signed) == LARGEST),
-    "math.isfinite": lambda x: np.bool_(abs(x.signed) != LARGEST),
+    "math.isinf": lambda x: np.bool_(abs(x) == INFINITY),
+    "math.isfinite": lambda x: np.bool_(abs(x) != INFINITY),
 }
 _COMBINERS = {"add": Element.__add__, "mul": Element.__mul__, "max": max, "min": min}
 
@@ -159,8 +200,8 @@ class PrimeField:
             return lambda n: Element(int(n) % 2**bits)
         if name in ("arith.fptosi", "arith.fptoui"):
             return _integer(result)
-        if result in EPSILONS and (name.startswith("math.") or name == "arith.remf"):
-            return lambda *arguments: hashed(name, *arguments)
+        if result in EPSILONS and name in FLOAT_FUNCTIONS:
+            return partial(formal, name)
         return MACHINE.function(op)
 
     def combiner(self, name: str, element: str) -> Callable[..., Any]:
