@@ -98,7 +98,7 @@ def _as_memory(
 ) -> np.ndarray[Any, Any]:
     """The memory of an argument: that of an array in another shape, or some with nothing in it."""
     shape, dtype = shape_and_type(argument.type, domain)
-    if array is not None:
+    if array is not None and array.size:
         return array.reshape(shape).copy()
     element = str(ir.ShapedType(argument.type).element_type)
     return np.full(shape, domain.number(element, math.nan if element in EPSILONS else -77), dtype)

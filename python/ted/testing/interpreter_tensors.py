@@ -55,6 +55,12 @@ def _identity(op: ir.Operation, domain: ScalarDomain) -> Function:
     return lambda cells: cells
 
 
+def _first(op: ir.Operation, domain: ScalarDomain) -> Function:
+    """The tensor that is put elsewhere: that is the same tensor."""
+    del op, domain
+    return lambda cells, *_: cells
+
+
 def _elementwise(op: ir.Operation, domain: ScalarDomain) -> Function:
     """A scalar function of each element; types stay."""
     function = domain.function(op)
@@ -111,6 +117,7 @@ def _marks(cells: Cells) -> np.ndarray[Any, Any]:
 
 TENSOR_OPS: dict[str, Callable[[ir.Operation, ScalarDomain], Function]] = {
     "arith.constant": _constant,
+    "bufferization.materialize_in_destination": _first,
     "bufferization.to_tensor": _identity,
     "linalg.fill": _fill,
     "ted.stop_gradient": _elementwise,

@@ -208,6 +208,13 @@ def test_lowering_on_tensors_keeps_an_operator_and_its_gradient(name: str) -> No
         assert judged in said
 
 
+def test_tensors_without_elements_have_no_memory_to_compare() -> None:
+    x, y = p("x", 0, 4), p("y", 3, 1)
+    text = str(ted.module([x + x, y * y, ted.sum(x, 0)]))
+    (said,) = validated(text, "ted-cpu-pipeline{until=scheduled}")
+    assert "@main is judged" in said
+
+
 def test_what_works_on_memory_is_not_judged_and_that_is_said() -> None:
     said = validated(MATMUL, "ted-cpu-pipeline")
     on_memory, on_llvm = unjudged(said)
