@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NoReturn, overload
 
 from ted import dialects
+from ted.api.head_prefixes import split_heads, with_prefix
 from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
 from ted.errors import DerivativeError, DomainError
 from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
-from ted.ir.equations import Equation, System, topological
+from ted.ir.equations import System, topological
 from ted.ir.equations import Tensor as Node
 from ted.ir.saved_values import with_saved_values
 from ted.ir.specialising import checked_values, sizes_of, specialise
@@ -55,7 +57,8 @@ class DifferentiationResult(Sequence[Tensor]):
         )
 
     def __repr__(self) -> str:
-        listed = ", ".join(f"d{x.name}: {x.dtype}{list(x.shape)}" for x in self.inputs)
+        pairs = zip(self.inputs, self.found.gradients, strict=True)
+        listed = ", ".join(f"d{x.name}: {x.dtype}{list(g.shape)}" for x, g in pairs)
         unused = ", ".join(x.name for x in self.unused)
         return f"DifferentiationResult({listed}{f'; zeros: {unused}' if unused else ''})"
 
@@ -64,10 +67,17 @@ class DifferentiationResult(Sequence[Tensor]):
         """The adjoint of every tensor between the inputs and the outputs."""
         return {wrap(t): wrap(d) for t, d in self.found.adjoints.items()}
 
-    @property
-    def adjoint_summands(self) -> Mapping[Tensor, tuple[Equation, ...]]:
-        """The equations that each adjoint is the sum of."""
-        return {wrap(t): d.equations for t, d in self.found.adjoints.items()}
+    @cached_property
+    def adjoint_summands(self) -> Mapping[Tensor, Mapping[Tensor, Tensor]]:
+        """What each adjoint is the sum of: {tensor: {tensor that reads it: its part}}, each part
+        a tensor like any other.  To the adjoint of an output its head is added.
+        """
+        parts = self.found.summands()
+        unique_names(System((), tuple(p for readers in parts.values() for p in readers.values())))
+        return {
+            wrap(t): {wrap(reader): wrap(part) for reader, part in readers.items()}
+            for t, readers in parts.items()
+        }
 
     def report(self, **sizes: int) -> GradientReport:
         """Which gradients are gathers and what they cost, recomputed from the IR of the program
@@ -110,6 +120,8 @@ def differentiate(
 
     Shapes: `head` has the shape and type of `output`, a list of heads belongs to a list of
     outputs; gradients have the shapes and types of `inputs` (default: all float placeholders).
+    Heads may have the same dims in front, which all gradients and adjoints then have in front too:
+    a gradient for each index.
     A scalar output needs no head; an input that no output depends on has zeros (`.unused`).
     `override={t: ([deps], fn)}` replaces what lies between `deps` and t: `fn(t, deps, head)` gives
     one adjoint per dependency, which need not be an operand of t.  `fdiff(out, inp, head)` replaces
@@ -126,8 +138,10 @@ def differentiate(
         if not tensor.dtype.is_float:
             _fail(f"only float tensors have gradients, got {tensor.name} of {tensor.dtype}", tensor)
     chosen = user_derivatives(nodes, override, fdiff)
-    found = differentiate_nodes(nodes, [t.node for t in wanted], [h.node for h in heads], chosen)
+    cotangents = split_heads(outputs, heads)
+    found = differentiate_nodes(nodes, [t.node for t in wanted], cotangents.single, chosen)
     carry(found.moved)
+    found = with_prefix(found, cotangents)
     unique_names(System(placeholders(nodes), tuple(found.gradients)))
     return DifferentiationResult(tuple(outputs), tuple(wanted), found)
 
@@ -164,13 +178,6 @@ def _heads(outputs: Sequence[Tensor], head: Any) -> list[Tensor]:
         raise DerivativeError(
             f"differentiate: one head per output, got {len(heads)} for {len(outputs)} outputs"
         )
-    for o, h in zip(outputs, heads, strict=True):
-        if (o.shape, o.dtype) != (h.shape, h.dtype):
-            _fail(
-                f"a head has the shape and type of its output, got {h.dtype}{list(h.shape)} for "
-                f"{o.name}: {o.dtype}{list(o.shape)}",
-                h,
-            )
     return heads
 
 

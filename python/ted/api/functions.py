@@ -186,6 +186,12 @@ def vjp(
             raise DerivativeError(
                 f"vjp: one cotangent per result, got {len(heads)} for {len(outputs)}"
             )
+        for (_, o), (_, h) in zip(outputs, heads, strict=True):
+            if isinstance(o, Tensor) and isinstance(h, Tensor) and h.ndim > o.ndim:
+                raise DerivativeError(
+                    "vjp: a cotangent has the shape of its result, and ted.vmap is for more of "
+                    f"them, got {h.dtype}{list(h.shape)} for {o.dtype}{list(o.shape)}"
+                )
         found = _gradients([o for _, o in outputs], [h for _, h in heads], args)
         return lifted.lowered(tuple(found))
 

@@ -47,10 +47,12 @@ DIFFERENTIABLE = ("set", "add", "max", "min")
 
 @dataclass(frozen=True)
 class Adjoints:
-    """The result of one reverse sweep: adjoints per primal tensor, and what each is the sum of."""
+    """The result of one reverse sweep: adjoints per primal tensor, and what each is the sum of,
+    by the tensor that reads it: {tensor: {reader: equations}}, without heads.
+    """
 
     adjoints: dict[Tensor, Tensor]
-    summands: dict[Tensor, list[Equation]]
+    summands: dict[Tensor, dict[Tensor, list[Equation]]]
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,7 @@ def vjp(
     groups = sweep_order(system, overrides)
     active = active_tensors(system, groups, overrides)
     summands: dict[Tensor, list[Equation]] = {t: [] for group in groups for t in group}
+    parts: dict[Tensor, dict[Tensor, list[Equation]]] = {}
     adjoints: dict[Tensor, Tensor] = {}
     seeds = {copy_of(head): head for head in heads}
     for output, seed in zip(system.outputs, seeds, strict=True):
@@ -95,11 +98,12 @@ def vjp(
                 tensor, adjoints[tensor], active, overrides, summands, group if recurrent else ()
             ):
                 summands[operand].append(summand)
+                parts.setdefault(operand, {}).setdefault(tensor, []).append(summand)
         for tensor in moving if recurrent else ():
             finish_adjoint(adjoints[tensor], tensor, summands[tensor])
         if recurrent and any(t in overrides for t in moving):
             settle_recurrences([adjoints[t] for t in moving])
-    return Adjoints(adjoints, {t: summands[t] for t in adjoints})
+    return Adjoints(adjoints, {t: parts.get(t, {}) for t in adjoints})
 
 
 def _pulled_back(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -15,6 +15,7 @@ from ted.ir.remarks import Remark, collected, remark
 from ted.transforms.guarded_inlining import inline_guarded_producers
 from ted.transforms.guarded_producers import guarded_overrides, mask_guarded_producers
 from ted.transforms.preparation import Overrides, Stage, no_overrides, prepare
+from ted.transforms.summands import Summands, Sweep
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 from ted.transforms.ted_simplify import simplify
 from ted.transforms.ted_split_dims import split_dims
@@ -47,6 +48,7 @@ class Gradient:
     adjoints: dict[Tensor, Tensor]
     moved: Mapping[Tensor, Tensor] = field(default_factory=dict)
     remarks: tuple[Remark, ...] = ()
+    summands: Callable[[], Summands] = dict
 
 
 def differentiate(
@@ -61,7 +63,8 @@ def differentiate(
     """
     system = System(tuple(inputs), tuple(outputs))
     primals = system.tensors()
-    swept = scatter_form(system, heads, overrides)
+    sweep = _swept(system, heads, overrides)
+    swept = sweep.adjoints
     wanted = [*inputs, *(t for t in primals if t in swept and t not in inputs)]
     adjoints = [_adjoint(swept, t) for t in wanted]
     marked = _marked(adjoints, overrides)
@@ -76,19 +79,25 @@ def differentiate(
     result, cleaned = simplify(result, keep=keep, alias_outputs=True)
     found = dict(zip(wanted, result.outputs, strict=True))
     moved = _composed(reached, gathered, cleaned)
-    return Gradient(tuple(found[t] for t in inputs), found, moved, tuple(remarks))
+    gradients = tuple(found[t] for t in inputs)
+    return Gradient(gradients, found, moved, tuple(remarks), partial(sweep.gathered, found, keep))
 
 
 def scatter_form(
     system: System, heads: Sequence[Tensor], overrides: Overrides = no_overrides
 ) -> dict[Tensor, Tensor]:
     """The adjoint of every active tensor of the system, as the reverse sweep leaves it."""
+    return _swept(system, heads, overrides).adjoints
+
+
+def _swept(system: System, heads: Sequence[Tensor], overrides: Overrides) -> Sweep:
     prepared = prepare(system, preparation, overrides)
     own = guarded_overrides(prepared.system, prepared.overrides)
-    found = vjp(prepared.system, heads, own).adjoints
-    restored = prepared.restored(list(found.values()))
-    pairs = zip(found, restored, strict=True)
-    return {prepared.origin[t]: adjoint for t, adjoint in pairs if t in prepared.origin}
+    found = vjp(prepared.system, heads, own)
+    restored = prepared.restored(list(found.adjoints.values()))
+    pairs = zip(found.adjoints, restored, strict=True)
+    adjoints = {prepared.origin[t]: adjoint for t, adjoint in pairs if t in prepared.origin}
+    return Sweep(prepared, found, adjoints)
 
 
 def push_forward(

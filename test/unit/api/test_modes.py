@@ -284,7 +284,7 @@ def test_an_input_that_is_not_used_is_named() -> None:
 
 VALUE, PULLBACK = ted.vjp(lambda a: ted.exp(a), np.ones(3))
 HEADS = {
-    "shape": (np.ones(4), r"a head has the shape and type of its output, got float64\[4\]"),
+    "shape": (np.ones(4), r"a head has the shape and type of its output, .* got float64\[4\]"),
     "rank": (np.ones((3, 1)), r"got float64\[3, 1\] for"),
     "type": (np.ones(3, "float32"), r"got float32\[3\] for"),
     "number": ((np.ones(3), np.ones(3)), "one cotangent per result, got 2 for 1"),

@@ -218,7 +218,7 @@ def test_tensors_without_elements_have_no_memory_to_compare() -> None:
 def test_what_works_on_memory_is_not_judged_and_that_is_said() -> None:
     said = validated(MATMUL, "ted-cpu-pipeline")
     on_memory, on_llvm = unjudged(said)
-    assert "one-shot-bufferize" in on_memory
+    assert "ted-bufferize" in on_memory
     assert "convert-ted-to-linalg" not in on_memory
     assert on_memory.endswith("and what works on memory is not evaluated")
     assert "ted-check-lowered" in on_llvm

@@ -1,0 +1,100 @@
+"""Heads with dims in front: gradients for every index of these dims at once.
+
+Shapes: a head of shape prefix + output gives adjoints of shape prefix + tensor.
+
+The gradients of one head become those of all by a parallel dim in front of every equation that
+depends on it; what does not is computed once.  (Source: TVM's proposal of automatic differentiation
+of tensor expressions, in which a Jacobian is the case of one-hot heads.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from ted.api.overrides import batched, leading
+from ted.domain.sizes import Extent
+from ted.errors import DerivativeError
+from ted.frontend.tensors import Tensor
+from ted.ir.equations import Tensor as Node
+from ted.transforms.batching import Batched
+from ted.transforms.gradient import Gradient
+from ted.transforms.summands import Summands
+
+
+@dataclass(frozen=True)
+class Heads:
+    """The cotangents of a call, the prefix of their shapes, and placeholders of those without."""
+
+    given: tuple[Node, ...]
+    single: tuple[Node, ...]
+    prefix: tuple[Extent, ...]
+
+
+def split_heads(outputs: Sequence[Tensor], heads: Sequence[Tensor]) -> Heads:
+    """What is in front of the shapes of the outputs in those of their heads.
+
+    Raises: DerivativeError when a head does not end like its output, or prefixes differ.
+    """
+    prefix: tuple[Extent, ...] | None = None
+    for o, h in zip(outputs, heads, strict=True):
+        front, own = h.shape[: h.ndim - o.ndim], h.shape[max(h.ndim - o.ndim, 0) :]
+        if (own, h.dtype) != (o.shape, o.dtype):
+            raise DerivativeError(
+                "differentiate: a head has the shape and type of its output, with dims in front of "
+                f"it or none, got {h.dtype}{list(h.shape)} for {o.name}: {o.dtype}{list(o.shape)}",
+                h.node.location,
+            )
+        if prefix not in (None, front):
+            raise DerivativeError(
+                "differentiate: heads have the same dims in front of the shapes of their outputs, "
+                f"got {list(prefix)} and {list(front)}",
+                h.node.location,
+            )
+        prefix = front
+    given = tuple(h.node for h in heads)
+    if not prefix:
+        return Heads(given, given, ())
+    pairs = zip(outputs, given, strict=True)
+    single = tuple(Node(h.name, o.shape, o.dtype, location=h.location) for o, h in pairs)
+    return Heads(given, single, prefix)
+
+
+def with_prefix(found: Gradient, heads: Heads) -> Gradient:
+    """The gradients of all heads from those of a single one."""
+    if not heads.prefix:
+        return found
+    nodes = _for_all([*found.gradients, *found.adjoints.values()], heads)
+    count = len(found.gradients)
+
+    def summands() -> Summands:
+        single = found.summands()
+        parts = iter(_for_all([p for readers in single.values() for p in readers.values()], heads))
+        return {t: {r: next(parts) for r in readers} for t, readers in single.items()}
+
+    return replace(
+        found,
+        gradients=tuple(nodes[:count]),
+        adjoints=dict(zip(found.adjoints, nodes[count:], strict=True)),
+        summands=summands,
+    )
+
+
+def _for_all(nodes: Sequence[Node], heads: Heads) -> list[Node]:
+    """Functions of single heads as functions of all: a dim at a time, the last one first."""
+    current, shown = list(heads.single), list(nodes)
+    for k in reversed(range(len(heads.prefix))):
+        wider = list(heads.given)
+        if k > 0:
+            wider = [replace(h, shape=h.shape[k:]) for h in heads.given]
+        given = {old: Batched(new, 0) for old, new in zip(current, wider, strict=True)}
+        pairs = zip(shown, batched(shown, given, heads.prefix[k]), strict=True)
+        shown = [_leading(old, new, heads.prefix[k]) for old, new in pairs]
+        current = wider
+    return shown
+
+
+def _leading(single: Node, found: Batched, extent: Extent) -> Node:
+    if found.axis is None and not single.equations and single.fill is not None:
+        return replace(single, shape=(extent, *single.shape))  # zeros stay zeros
+    return leading(found, extent).node
