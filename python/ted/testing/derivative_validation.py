@@ -9,6 +9,7 @@ g with <g, v> = <w, J v> for the random cotangents w that it took.  Both are ele
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from ted.mlir import ir
 from ted.testing.dual_numbers import ONE, ZERO, Dual, DualField
 from ted.testing.field_evaluation import (
     LOWERED_LIMIT,
+    TIED,
     Arrays,
     at_point,
     check_evaluable,
@@ -31,7 +33,7 @@ from ted.testing.field_evaluation import (
 from ted.testing.interpreter import functions_of, has_body, interpret
 from ted.testing.interpreter_scalars import NotEvaluated
 from ted.testing.interpreter_values import at_most
-from ted.testing.prime_field import PRIME, Element
+from ted.testing.prime_field import PRIME, Element, without_division_by_zero
 
 Directions = dict[int, np.ndarray[Any, Any]]
 Heads = Sequence[np.ndarray[Any, Any]]
@@ -66,12 +68,16 @@ def requests(module: ir.Module) -> Iterator[Request]:
 def judge(
     before: ir.Module, after: ir.Module, request: Request, generator: np.random.Generator
 ) -> None:
-    """Compare a derivative with dual numbers at a random point.
+    """Compare a derivative with dual numbers at a random point, and at one with ties, at which
+    the first of equals is the one taken.
 
     Raises: PassFailed where it differs; NotEvaluated where it cannot be judged; ExecutionError
     where the program fails at the point.
     """
-    _Judge(before, after, request).run(generator)
+    judge = _Judge(before, after, request)
+    judge.run(generator)
+    with contextlib.suppress(NotEvaluated), without_division_by_zero():
+        judge.run(generator, TIED)
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,13 @@ class _Judge:
     after: ir.Module
     request: Request
 
-    def run(self, generator: np.random.Generator) -> None:
+    def run(self, generator: np.random.Generator, chosen: tuple[int, ...] = ()) -> None:
         request = self.request
         for name in reachable(self.before, request.primal, self.after):
             self._check_derivable(name)
         primal = self._primal()
         sizes = sizes_of(primal, 1)
-        point = random_point(primal, sizes, generator, 0)
+        point = random_point(primal, sizes, generator, 0, chosen)
         moving = self._moving(point)
         tangents = {k: random_elements(point[k].shape, generator) for k in moving}
         results = self._pushed(point, tangents, sizes)

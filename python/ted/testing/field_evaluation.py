@@ -17,10 +17,17 @@ from ted.testing.interpreter_scalars import NotEvaluated
 from ted.testing.interpreter_scan import step_order
 from ted.testing.interpreter_sizes import size_rows
 from ted.testing.interpreter_values import TooManyPoints, at_most, run_at, shape_and_type
-from ted.testing.prime_field import EPSILONS, PRIME, Element, PrimeField
+from ted.testing.prime_field import (
+    EPSILONS,
+    PRIME,
+    Element,
+    PrimeField,
+    without_division_by_zero,
+)
 from ted.testing.scalar_domains import ScalarDomain
 
 TRIALS = 2
+TIED = (-1, 1, 2)  # numbers of a point with ties
 LIMIT = 2**18  # points of one function
 # A lowered function copies and goes through loops; its points are not those of its equations.
 LOWERED_LIMIT = 8 * LIMIT
@@ -44,8 +51,12 @@ def evaluate(
     symbol: str,
     generator: np.random.Generator,
     bodies: ir.Module | None = None,
+    ties: bool = False,
 ) -> Evaluated | str:
-    """A function at random points, or why it cannot be evaluated."""
+    """A function at random points, or why it cannot be evaluated.
+
+    With `ties` also at a point of few different numbers, if that divides by none that is zero.
+    """
     function = functions_of(module)[symbol]
     if not _calls_are_known(module, symbol, bodies):
         return NO_BODY
@@ -65,6 +76,18 @@ def evaluate(
         found.inputs.append(point)
         found.results.append(results)
         found.sizes.append(sizes)
+    for most in (1, 0) if ties and found.inputs else ():
+        sizes = sizes_of(function, 0)
+        point = random_point(function, sizes, generator, most, TIED)
+        try:
+            with without_division_by_zero():
+                results = at_point(module, symbol, point, sizes, bodies)
+        except ExecutionError:
+            continue
+        found.inputs.append(point)
+        found.results.append(results)
+        found.sizes.append(sizes)
+        break
     return found if found.inputs else why
 
 
@@ -216,28 +239,41 @@ def _calls_are_known(module: ir.Module, symbol: str, bodies: ir.Module | None) -
 
 
 def random_point(
-    function: ir.Operation, sizes: dict[str, int], generator: np.random.Generator, most: int
+    function: ir.Operation,
+    sizes: dict[str, int],
+    generator: np.random.Generator,
+    most: int,
+    chosen: tuple[int, ...] = (),
 ) -> Arrays:
-    """Random elements of the field for every argument; integers from 0 to `most`."""
+    """Random elements of the field, or of those chosen, for every argument; integers from 0 to
+    `most`.
+    """
     check_evaluable(function, sizes)
     with run_at(tuple(sizes.values())):
         arguments = function.regions[0].blocks[0].arguments
-        return tuple(_random(a.type, generator, most) for a in arguments)
+        return tuple(_random(a.type, generator, most, chosen) for a in arguments)
 
 
-def _random(kind: ir.Type, generator: np.random.Generator, most: int) -> np.ndarray[Any, Any]:
+def _random(
+    kind: ir.Type, generator: np.random.Generator, most: int, chosen: tuple[int, ...]
+) -> np.ndarray[Any, Any]:
     shape, _ = shape_and_type(kind, FIELD)
     element = str(ir.ShapedType(kind).element_type)
     if element not in EPSILONS:
         numbers = generator.integers(0, most, shape, endpoint=True)
         return np.asarray(numbers).astype(FIELD.array_type(element))
-    return random_elements(shape, generator)
+    return random_elements(shape, generator, chosen)
 
 
-def random_elements(shape: tuple[int, ...], generator: np.random.Generator) -> np.ndarray[Any, Any]:
-    """An array of random elements of the field."""
+def random_elements(
+    shape: tuple[int, ...], generator: np.random.Generator, chosen: tuple[int, ...] = ()
+) -> np.ndarray[Any, Any]:
+    """An array of random elements of the field, or of those chosen."""
     data = np.empty(shape, object)
-    data.ravel()[:] = [Element(int(n)) for n in generator.integers(0, PRIME, data.size)]
+    draw = (
+        generator.choice(chosen, data.size) if chosen else generator.integers(0, PRIME, data.size)
+    )
+    data.ravel()[:] = [Element(int(n)) for n in draw]
     return data
 
 

@@ -77,7 +77,7 @@ def run_compute(
         points = names["run"]()
     except ExecutionError as error:
         raise (
-            error if error.location else ExecutionError(str(error), place_of(op.location))
+            error if error.location else type(error)(str(error), place_of(op.location))
         ) from None
     return [_settled(c) for c in outs], points
 

@@ -12,7 +12,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from fractions import Fraction
 from functools import lru_cache, partial, total_ordering
 from typing import Any
@@ -20,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ted.mlir import ir
-from ted.testing.interpreter_scalars import FLOAT_FUNCTIONS
+from ted.testing.interpreter_scalars import FLOAT_FUNCTIONS, NotEvaluated
 from ted.testing.scalar_domains import MACHINE
 
 PRIME = 2**61 - 1
@@ -29,6 +31,19 @@ _INFINITE = 2**59 + 1234567890123457  # stands for infinity, and is no simple fr
 # A constant is the simplest fraction within its rounding: 0.1 is 1/10, in every float type.
 DENOMINATORS = {"f64": 2**20, "f32": 2**11, "f16": 2**6, "bf16": 2**6}
 EPSILONS = {"f64": 2.0**-52, "f32": 2.0**-23, "f16": 2.0**-10, "bf16": 2.0**-7}
+
+
+_REFUSED: ContextVar[bool] = ContextVar("refused", default=False)
+
+
+@contextmanager
+def without_division_by_zero() -> Iterator[None]:
+    """A quotient by zero, which has no meaning that survives regrouping, raises NotEvaluated."""
+    token = _REFUSED.set(True)
+    try:
+        yield
+    finally:
+        _REFUSED.reset(token)
 
 
 @total_ordering
@@ -62,6 +77,8 @@ class Element:
 
     def __truediv__(self, other: Element) -> Element:
         if other.value == 0:
+            if _REFUSED.get():
+                raise NotEvaluated("it divides by zero")
             return hashed("division by zero")
         return Element(self.value * pow(other.value, -1, PRIME))
 

@@ -34,8 +34,9 @@ from ted.testing.interpreter_sizes import size_rows
 from ted.testing.prime_field import PRIME
 from ted.testing.real_numbers import Reals
 
-SAME = f"the same before and after at {TRIALS} points of the field of {PRIME} elements"
-DERIVED = f"that of dual numbers at a point of the field of {PRIME} elements"
+_TIES = f"of the field of {PRIME} elements, and at one with ties that divides by no zero"
+SAME = f"the same before and after at {TRIALS} points {_TIES}"
+DERIVED = f"that of dual numbers at a point {_TIES}"
 ROUNDING = 1e-10
 ROUNDED = (
     f"the same but for constants that were rounded: to {ROUNDING} at {TRIALS} points in floats"
@@ -61,7 +62,9 @@ class Validator:
         known = {n: e for n, e in self._known.items() if n in _symbols(module) and e != NO_BODY}
         for symbol in functions:
             if symbol not in known:
-                known[symbol] = evaluate(module, symbol, np.random.default_rng(self.seed))
+                known[symbol] = evaluate(
+                    module, symbol, np.random.default_rng(self.seed), ties=True
+                )
         self._known = known
 
     def after(self, name: str, module: ir.Module) -> None:
@@ -78,7 +81,7 @@ class Validator:
                 continue
             if known == NO_BODY and name == _DERIVING and self._copy is not None:
                 generator = np.random.default_rng(self.seed)
-                known = evaluate(self._copy, symbol, generator, bodies=module)
+                known = evaluate(self._copy, symbol, generator, bodies=module, ties=True)
             verdict = (
                 known if isinstance(known, str) else self._verdict(name, symbol, module, known)
             )

@@ -181,6 +181,20 @@ def test_a_wrong_rule_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
             judged(requesting(text, kind))
 
 
+def ties_to_the_second(node, g):
+    a, b = node.args
+    first = rules.compare("lt", b, a)
+    return [(0, first, g), (1, rules.lnot(first), g)]
+
+
+def test_a_rule_that_is_wrong_at_ties_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = requesting(str(ted.module([ted.maximum(p("x", 4, 4), p("y", 4, 4))])), "vjp", "jvp")
+    assert all("is judged" in line for line in judged(text))
+    monkeypatch.setitem(rules.RULES, "maximum", ties_to_the_second)
+    with pytest.raises(PassFailed, match=r"got 1 for 2|got 2 for 1|got 0 for|for 0 at index"):
+        judged(text)
+
+
 def test_an_element_that_is_lost_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     a, b = p("A", 4), p("B", 3)
     y = ted.compute(

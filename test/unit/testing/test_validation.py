@@ -175,6 +175,18 @@ def test_a_wrong_pass_is_caught(error, monkeypatch: pytest.MonkeyPatch) -> None:
         validated(MATMUL, "ted-split-dims,ted-simplify")
 
 
+def test_a_pass_that_is_wrong_at_ties_alone_is_caught() -> None:
+    x, y = p("x", 4, 4), p("y", 4, 4)
+    right = str(ted.module([ted.where(x < y, x * y, x + y)]))
+    assert "cmpf olt" in right
+    with make_context(threading=False) as context:
+        validator = Validator()
+        validator.before("ted-simplify", ir.Module.parse(right, context))
+        wrong = ir.Module.parse(right.replace("cmpf olt", "cmpf ole"), context)
+        with pytest.raises(PassFailed, match="keeps its value at every point"):
+            validator.after("ted-simplify", wrong)
+
+
 def test_a_lost_point_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     def shrink(system: System) -> System:
         def smaller(_, equations):
