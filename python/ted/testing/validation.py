@@ -34,7 +34,7 @@ from ted.testing.interpreter_sizes import size_rows
 from ted.testing.prime_field import PRIME
 from ted.testing.real_numbers import Reals
 
-_TIES = f"of the field of {PRIME} elements, and at one with ties that divides by no zero"
+_TIES = f"of the field of {PRIME} elements, and at one with ties if that divides by no zero"
 SAME = f"the same before and after at {TRIALS} points {_TIES}"
 DERIVED = f"that of dual numbers at a point {_TIES}"
 ROUNDING = 1e-10
