@@ -21,9 +21,9 @@ def square(x):
     return x * x
 
 
-def square_backward(inputs, outputs, head):
+def square_backward(inputs, outputs, heads):
     (x,) = inputs
-    return 2.0 * x * head
+    return 2.0 * x * heads[0]
 
 
 CHECK = [

@@ -9,9 +9,9 @@ def square(x):
     return x * x
 
 
-def square_backward(inputs, outputs, head):
+def square_backward(inputs, outputs, heads):
     (x,) = inputs
-    return -2.0 * x * head
+    return -2.0 * x * heads[0]
 
 
 def rounded(x):
@@ -22,8 +22,8 @@ def forgetful(x):
     return x * x
 
 
-def forgetful_backward(inputs, head):
-    return 2.0 * inputs[0] * head
+def forgetful_backward(inputs, heads):
+    return 2.0 * inputs[0] * heads[0]
 
 
 CHECK = [

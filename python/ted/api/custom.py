@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.functions import Function
+from ted.api.functions import Function, check_callable
 from ted.api.user_derivatives import adjoint_nodes
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
@@ -30,10 +30,13 @@ class CustomVjp:
     def defvjp(self, bwd: Callable[..., Any]) -> Callable[..., Any]:
         """Set `bwd(inputs, outputs, heads) -> gradients`; also usable as a decorator.
 
-        `inputs` is the tuple of arguments, `outputs` and `heads` have the nest of the result; `bwd`
-        gives one gradient per argument (alone when there is one), None for zeros.  It must be
-        linear in the heads: forward mode transposes it.
+        All three are tuples: `inputs` of the arguments, `outputs` of the results and `heads` of
+        their cotangents, with one element where there is one.  `bwd` gives one gradient per
+        argument (alone when there is one), None for zeros.  It must be linear in the heads:
+        forward mode transposes it.
+        Raises: FrontendError when `bwd` is no function.
         """
+        check_callable(bwd, "defvjp")
         self._bwd = bwd
         return bwd
 
@@ -69,7 +72,7 @@ class CustomVjp:
     ) -> list[Node]:
         """The gradients of the float tensors among the arguments."""
         assert self._bwd is not None
-        found = self._bwd(args, outputs, heads)
+        found = self._bwd(args, _per_result(outputs), _per_result(heads))
         gradients = (found,) if len(args) == 1 and not isinstance(found, (tuple, list)) else found
         what = f"custom_vjp: {getattr(self._fn, '__name__', 'function')}"
         if len(gradients) != len(args):
@@ -85,6 +88,13 @@ class CustomVjp:
 def custom_vjp(fn: Callable[..., Any]) -> CustomVjp:
     """A function of tensors with a derivative of its own, which `.defvjp(bwd)` sets."""
     return CustomVjp(fn)
+
+
+def _per_result(nest: Any) -> tuple[Any, ...]:
+    """The results of a call one by one: `heads[0]` of a bare tensor would be its first element."""
+    if isinstance(nest, tuple):
+        return nest
+    return tuple(nest) if isinstance(nest, list) else (nest,)
 
 
 def _per_leaf(argument: Any, gradient: Any, what: str) -> list[Any]:

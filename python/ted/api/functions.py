@@ -34,7 +34,7 @@ class Function:
     def __init__(
         self, fn: Callable[..., Any], target: str = "cpu", *, deterministic: bool = True
     ) -> None:
-        _check_callable(fn, "function")
+        check_callable(fn, "function")
         check_target(target)
         functools.update_wrapper(self, fn)
         self._fn = fn
@@ -129,7 +129,7 @@ def value_and_grad(
     of its argument, and is zeros where the result does not depend on it.
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient.
     """
-    _check_callable(fn, "grad")
+    check_callable(fn, "grad")
     positions = (argnums,) if isinstance(argnums, int) else argnums
     if not isinstance(positions, list | tuple) or any(type(p) is not int for p in positions):
         raise DerivativeError(f"grad: argnums must be an int or a tuple of ints, got {argnums!r}")
@@ -199,7 +199,8 @@ def vjp(
     return result, lambda cotangent: pullback(*primals, cotangent)
 
 
-def _check_callable(fn: Any, what: str) -> None:
+def check_callable(fn: Any, what: str) -> None:
+    """Raises: FrontendError for what cannot be called."""
     if not callable(fn):
         fail(f"{what}: takes a function of tensors, got {type(fn).__name__} {fn!r}")
 

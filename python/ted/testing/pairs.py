@@ -19,7 +19,7 @@ def check_vjp(
 ) -> None:
     """Compare a hand-written VJP with central differences of the function.
 
-    `backward(inputs, outputs, heads)` gives one gradient per argument, as for
+    `backward(inputs, outputs, heads)` gets three tuples and gives one gradient per argument, as for
     `ted.custom_vjp.defvjp`; both are functions of tensors, `args` are arrays or nests of arrays.  A
     higher `order` checks ted's derivatives of the hand-written one.
     Raises: DerivativeError naming the argument and the element that differ most.

@@ -28,7 +28,7 @@ def odd(x):
     return x * x * x
 
 
-odd.defvjp(lambda inputs, out, head: 7 * inputs[0] * head + out * head / 2)
+odd.defvjp(lambda inputs, outputs, heads: 7 * inputs[0] * heads[0] + outputs[0] * heads[0] / 2)
 
 
 @ted.custom_vjp
@@ -37,7 +37,7 @@ def nested(x):
     return ted.sin(odd(x))
 
 
-nested.defvjp(lambda inputs, out, head: 2 * odd(inputs[0]) * head)
+nested.defvjp(lambda inputs, outputs, heads: 2 * odd(inputs[0]) * heads[0])
 
 
 @ted.custom_vjp
@@ -128,7 +128,7 @@ def test_a_derivative_that_is_a_recurrence_itself_is_refused_on_a_carry() -> Non
     def summed(x):
         return ted.sin(x)
 
-    summed.defvjp(lambda inputs, out, head: ted.cumsum(head, 0))
+    summed.defvjp(lambda inputs, outputs, heads: ted.cumsum(heads[0], 0))
 
     def last(start, xs):
         return ted.sum(ted.scan(lambda c, x: (summed(c) + x, None), start, xs)[0])

@@ -323,8 +323,8 @@ def clipped(limit: float) -> Any:
         return x
 
     @identity.defvjp
-    def _(inputs: Any, output: Any, head: Any) -> Any:
-        return ted.clip(head, -limit, limit)
+    def _(inputs: Any, outputs: Any, heads: Any) -> Any:
+        return ted.clip(heads[0], -limit, limit)
 
     return identity
 
@@ -354,9 +354,9 @@ def test_custom_gradient_survives_a_guard_and_other_transformations() -> None:
 
 def test_custom_gradient_inside_a_custom_gradient_is_used_at_second_order() -> None:
     tripled = ted.custom_vjp(lambda x: ted.sin(x))
-    tripled.defvjp(lambda inputs, out, head: 3.0 * head)
+    tripled.defvjp(lambda inputs, outputs, heads: 3.0 * heads[0])
     outer = ted.custom_vjp(lambda x: x * x)
-    outer.defvjp(lambda inputs, out, head: head * tripled(inputs[0]))
+    outer.defvjp(lambda inputs, outputs, heads: heads[0] * tripled(inputs[0]))
     second = ted.grad(lambda x: ted.sum(ted.grad(lambda x: ted.sum(outer(x)))(x)))
     np.testing.assert_allclose(second(np.array([0.3, 0.4])), [3, 3], rtol=1e-14)
 
@@ -379,14 +379,39 @@ def test_custom_function_of_several_results_gets_a_head_for_each() -> None:
     np.testing.assert_allclose(dy, 3 * x * y, rtol=1e-14)
 
 
+@pytest.mark.parametrize("wrap", [lambda y: y, lambda y: (y,), lambda y: [y]])
+def test_a_custom_derivative_gets_tuples_of_one_for_one_result(wrap: Any) -> None:
+    f = ted.custom_vjp(lambda x: wrap(x * x))
+    kinds: list[tuple[Any, int]] = []
+
+    @f.defvjp
+    def _(inputs: Any, outputs: Any, heads: Any) -> Any:
+        kinds.extend((type(given), len(given)) for given in (inputs, outputs, heads))
+        return 2.0 * inputs[0] * heads[0] + outputs[0] * heads[0]
+
+    def total(x: Any) -> Any:
+        result = f(x)
+        return ted.sum((result if isinstance(result, ted.Tensor) else result[0]) * x)
+
+    x = np.array([1.0, 2.0, 3.0])
+    np.testing.assert_allclose(ted.grad(total)(x), x * x + x * (2 * x + x * x))
+    assert kinds == [(tuple, 1)] * 3
+
+
+def test_a_custom_derivative_gets_a_nest_that_is_no_tuple_as_one_result() -> None:
+    f = ted.custom_vjp(lambda x: {"square": x * x})
+    f.defvjp(lambda inputs, outputs, heads: 2.0 * inputs[0] * heads[0]["square"])
+    np.testing.assert_allclose(ted.grad(lambda x: ted.sum(f(x)["square"]))(np.ones(2)), [2, 2])
+
+
 def test_custom_functions_that_do_not_fit_are_refused() -> None:
     f = ted.custom_vjp(lambda x: ted.exp(x))
     with pytest.raises(DerivativeError, match="custom_vjp: <lambda> needs a derivative"):
         f(np.ones(2))
-    f.defvjp(lambda inputs, out, head: ted.sum(head))
+    f.defvjp(lambda inputs, outputs, heads: ted.sum(heads[0]))
     with pytest.raises(DerivativeError, match="an adjoint has the shape and type of its dep"):
         ted.grad(lambda x: ted.sum(f(x)))(np.ones(2))
-    f.defvjp(lambda inputs, out, head: head * head)
+    f.defvjp(lambda inputs, outputs, heads: heads[0] * heads[0])
     with pytest.raises(DerivativeError, match="must be linear in the head for forward mode"):
         ted.jvp(f, (np.ones(2),), (np.ones(2),))
 
@@ -394,7 +419,7 @@ def test_custom_functions_that_do_not_fit_are_refused() -> None:
 def test_custom_function_with_a_captured_tensor_is_refused() -> None:
     def outer(w: Any) -> Any:
         scaled = ted.custom_vjp(lambda x: x * w)
-        scaled.defvjp(lambda inputs, out, head: head)
+        scaled.defvjp(lambda inputs, outputs, heads: heads[0])
         return ted.sum(scaled(ted.exp(w)))
 
     with pytest.raises(DerivativeError, match="dependencies stand between it and all inputs"):

@@ -54,7 +54,7 @@ def clipped(x: Any) -> Any:
     return x * 1.0
 
 
-clipped.defvjp(lambda inputs, out, head: ted.clip(head, -0.1, 0.1))
+clipped.defvjp(lambda inputs, outputs, heads: ted.clip(heads[0], -0.1, 0.1))
 
 
 def reduced(x: Any, y: Any) -> Any:

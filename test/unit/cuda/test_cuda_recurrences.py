@@ -126,7 +126,7 @@ def cube(x):
     return x * x * x
 
 
-cube.defvjp(lambda inputs, out, head: 7 * inputs[0] * head + out * head / 2)
+cube.defvjp(lambda inputs, outputs, heads: 7 * inputs[0] * heads[0] + outputs[0] * heads[0] / 2)
 
 
 def test_batched_gradients_of_scans_read_only_what_was_written() -> None:

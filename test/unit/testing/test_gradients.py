@@ -156,9 +156,9 @@ def test_modes_that_contradict_each_other_are_found():
 
 def test_derivatives_of_the_user_are_checked():
     f = ted.custom_vjp(lambda x: ted.exp(x))
-    f.defvjp(lambda inputs, out, head: head * out)
+    f.defvjp(lambda inputs, outputs, heads: heads[0] * outputs[0])
     check_grads(f, [RNG.normal(size=4)], order=2, modes=BOTH)
-    f.defvjp(lambda inputs, out, head: -head * out)
+    f.defvjp(lambda inputs, outputs, heads: -heads[0] * outputs[0])
     with pytest.raises(DerivativeError, match="the VJP equals central differences"):
         check_grads(f, [RNG.normal(size=4)])
 

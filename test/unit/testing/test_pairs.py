@@ -19,8 +19,9 @@ def product(a, b):
     return ted.tanh(a @ b) + a
 
 
-def product_backward(inputs, out, head):
+def product_backward(inputs, outputs, heads):
     a, b = inputs
+    (out,), (head,) = outputs, heads
     inner = head * (1.0 - (out - a) ** 2)
     return inner @ b.T + head, a.T @ inner
 
@@ -30,8 +31,8 @@ def smooth(x):
     return ted.compute((4,), lambda i: ted.sum(x[i + r] ** 2, axis=r))
 
 
-def smooth_backward(inputs, out, head, last=4):
-    (x,) = inputs
+def smooth_backward(inputs, outputs, heads, last=4):
+    (x,), (head,) = inputs, heads
     r = ted.reduce_axis(3, name="r")
 
     def adjoint(i):
@@ -47,28 +48,29 @@ def test_right_pairs_are_accepted(order):
     check_vjp(smooth, smooth_backward, [RNG.normal(size=6)], order=order)
 
 
-def sign(inputs, out, head):
-    da, db = product_backward(inputs, out, head)
+def sign(inputs, outputs, heads):
+    da, db = product_backward(inputs, outputs, heads)
     return da, -db
 
 
-def missing_term(inputs, out, head):
-    da, db = product_backward(inputs, out, head)
-    return da - head, db
+def missing_term(inputs, outputs, heads):
+    da, db = product_backward(inputs, outputs, heads)
+    return da - heads[0], db
 
 
-def transposed(inputs, out, head):
-    da, db = product_backward(inputs, out, head)
+def transposed(inputs, outputs, heads):
+    da, db = product_backward(inputs, outputs, heads)
     return da, db.T
 
 
-def missing_factor(inputs, out, head):
+def missing_factor(inputs, outputs, heads):
     a, b = inputs
+    (head,) = heads
     return head @ b.T + head, a.T @ head
 
 
-def none_for_one(inputs, out, head):
-    return None, product_backward(inputs, out, head)[1]
+def none_for_one(inputs, outputs, heads):
+    return None, product_backward(inputs, outputs, heads)[1]
 
 
 @pytest.mark.parametrize(
@@ -88,8 +90,8 @@ def test_wrong_gradients_are_found_with_their_argument(wrong, arguments):
 
 
 def test_bound_that_is_off_by_one_is_found_at_its_element():
-    def short(inputs, out, head):
-        return smooth_backward(inputs, out, head, last=3)
+    def short(inputs, outputs, heads):
+        return smooth_backward(inputs, outputs, heads, last=3)
 
     with pytest.raises(DerivativeError, match=r"dx0\[[345]\] = .* \(argument 0\)"):
         check_vjp(smooth, short, [RNG.normal(size=6)])
@@ -97,7 +99,7 @@ def test_bound_that_is_off_by_one_is_found_at_its_element():
 
 def test_wrong_number_of_gradients_is_refused():
     with pytest.raises(DerivativeError, match="one gradient per argument, got 1 for 2"):
-        check_vjp(product, lambda inputs, out, head: (head,), SQUARES)
+        check_vjp(product, lambda inputs, outputs, heads: (heads[0],), SQUARES)
 
 
 def wrong_product(node, g):
