@@ -255,3 +255,89 @@ func.func @a_time_that_is_data(%at: tensor<5xi64>, %init: tensor<5xf32>) -> tens
   }) {times = array<i64: 0>, steps = 5 : i64, reverse = false} : (tensor<5xf32>) -> tensor<5xf32>
   func.return %c : tensor<5xf32>
 }
+
+// -----
+
+func.func @an_index_that_leaves_64_bits_on_the_way(%A: tensor<3xf32>, %I: tensor<3xf32>) -> tensor<3xf32> {
+  // expected-error @+1 {{ted.compute: read 0: an index fits into 64 bits, got (d0 * 5000000000000000000) mod 3, computed in [0, 10000000000000000000]}}
+  %C = "ted.compute"(%A, %I) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> ((d0 * 5000000000000000000) mod 3)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %C : tensor<3xf32>
+}
+
+// -----
+
+// The read is not made where the index is too large.
+func.func @an_index_that_fits_where_it_is_used(%A: tensor<3xf32>, %I: tensor<3xf32>) -> tensor<3xf32> {
+  %C = "ted.compute"(%A, %I) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> ((d0 * 5000000000000000000) mod 3)>],
+    guards = [affine_set<(d0) : (1 - d0 >= 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %C : tensor<3xf32>
+}
+
+// -----
+
+func.func @a_domain_that_leaves_64_bits(%A: tensor<3xf32>, %I: tensor<3xf32>) -> tensor<3xf32> {
+  // expected-error @+1 {{ted.compute: domain: an index fits into 64 bits, got d0 * 9000000000000000001 - 7, computed in [0, 18000000000000000002]}}
+  %C = "ted.compute"(%A, %I) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["parallel"],
+    domain = affine_set<(d0) : (d0 * 9000000000000000001 - 7 >= 0)>,
+    reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %C : tensor<3xf32>
+}
+
+// -----
+
+func.func @a_body_that_leaves_64_bits(%I: tensor<3xi1>) -> tensor<3xi1> {
+  // expected-error @+1 {{ted.compute: body: an index fits into 64 bits, got d0*4611686018427387904 in [0, 9223372036854775808]}}
+  %C = "ted.compute"(%I) ({
+    %i = "ted.index"() {dim = 0 : i64} : () -> index
+    %zero = arith.constant 0 : index
+    %large = arith.constant 4611686018427387904 : index
+    %product = arith.muli %i, %large : index
+    %positive = arith.cmpi slt, %zero, %product : index
+    "ted.yield"(%positive) : (i1) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [], guards = [], write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<3xi1>) -> tensor<3xi1>
+  func.return %C : tensor<3xi1>
+}
+
+// -----
+
+// The product is used for the first two points alone.
+func.func @a_body_that_fits_where_it_is_used(%I: tensor<3xi64>) -> tensor<3xi64> {
+  %C = "ted.compute"(%I) ({
+    %i = "ted.index"() {dim = 0 : i64} : () -> index
+    %two = arith.constant 2 : index
+    %large = arith.constant 4611686018427387904 : index
+    %product = arith.muli %i, %large : index
+    %few = arith.cmpi slt, %i, %two : index
+    %chosen = arith.select %few, %product, %two : index
+    %value = arith.index_cast %chosen : index to i64
+    "ted.yield"(%value) : (i64) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [], guards = [], write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<3xi64>) -> tensor<3xi64>
+  func.return %C : tensor<3xi64>
+}

@@ -11,12 +11,14 @@ from typing import Any
 
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent
+from ted.errors import FrontendError
 from ted.frontend.axes import Axis
 from ted.frontend.locations import fail, here
 from ted.frontend.pending import PendingTensor, Reduction, free_axes, pending_reads
 from ted.ir import affine
 from ted.ir.dtypes import BOOL, INT64
 from ted.ir.equations import Equation, Tensor, identity
+from ted.ir.index_ranges import overflow
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
     FALSE,
@@ -101,10 +103,12 @@ def _equation(
     position = {axis.number: dim(k) for k, axis in enumerate(axes)}
     extents = tuple(axis.extent for axis in axes)
     condition, body = _renumber([condition, body], position)
+    domain = domain_of(condition, extents)
+    _check_indices(condition, body, axes, domain, reduction)
     return Equation(
         extents,
         len(parallel),
-        domain_of(condition, extents),
+        domain,
         tuple(dim(k) for k in range(len(parallel))),
         combiner,
         body,
@@ -112,6 +116,18 @@ def _equation(
         tuple(axis.name for axis in axes),
         "first" if reduction is None else reduction.ties,
     )
+
+
+def _check_indices(
+    condition: Expr, body: Expr, axes: Sequence[Axis], domain: Any, reduction: Reduction | None
+) -> None:
+    """No index of an equation leaves 64 bits where its value is used."""
+    extents, names = [axis.extent for axis in axes], [axis.name for axis in axes]
+    box = parameters.box(extents) if condition is not TRUE else domain
+    found = overflow([condition], extents, box, names) or overflow([body], extents, domain, names)
+    if found is not None:
+        what = "compute" if reduction is None else reduction.what
+        raise FrontendError(f"{what}: {found}", here() if reduction is None else reduction.location)
 
 
 def _renumber(roots: Sequence[Expr], position: dict[int, Expr]) -> list[Expr]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from ted.ir.affine_ranges import RULES
 from ted.mlir import ir
 
 
@@ -76,20 +77,9 @@ def value_range(expr: ir.AffineExpr, extents: tuple[int, ...]) -> tuple[int, int
         return constant + sum(min(0, e) for e in ends), constant + sum(max(0, e) for e in ends)
     expr = down(expr)
     left, right = operands_of(expr)
-    low, high = value_range(left, extents)
-    low2, high2 = value_range(right, extents)
-    if isinstance(expr, ir.AffineAddExpr):
-        return low + low2, high + high2
-    if isinstance(expr, ir.AffineMulExpr):
-        products = [a * b for a in (low, high) for b in (low2, high2)]
-        return min(products), max(products)
-    if isinstance(expr, ir.AffineFloorDivExpr):
-        return low // low2, high // low2
-    if isinstance(expr, ir.AffineCeilDivExpr):
-        return -(-low // low2), -(-high // low2)
-    if low // low2 == high // low2:
-        return low % low2, high % low2
-    return 0, low2 - 1
+    rule = RULES[type(expr).__name__]
+    low, high = rule(value_range(left, extents), value_range(right, extents))
+    return int(low), int(high)
 
 
 def single_dim(expr: ir.AffineExpr, rank: int) -> tuple[int, int, int] | None:

@@ -3,7 +3,8 @@
 For each `ted.compute` every read (where domain and guard hold) and every write is decided over the
 integers, so skewed, guarded and divided subscripts that interval analysis gives up on are exact.
 Also proved: a `set` writes no element twice, no step of a `ted.scan` reads the future, and sizes
-fit into 64 bits.  Data-dependent subscripts are checked when the program runs.
+and whatever an index is computed from fit into 64 bits.  Data-dependent subscripts are checked when
+the program runs.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from ted.domain import bounds
+from ted.domain import bounds, intervals
 from ted.domain.affine import Aff
 from ted.domain.budget import BudgetExhausted
 from ted.domain.collisions import collision
@@ -21,6 +22,7 @@ from ted.errors import SourceLocation, VerifyError
 from ted.mlir import ir
 from ted.transforms.compute_sets import Access, ComputeSets, computes, scans, to_isl
 from ted.transforms.scan_causality import reads_of_the_future
+from ted.transforms.wrapping_indices import wrapping_indices
 
 Rule = Callable[[ComputeSets, Access], "str | None"]
 LARGEST_SIZE = 2**63 - 1
@@ -63,6 +65,7 @@ def _problems(op_sets: ComputeSets) -> Iterator[str]:
         problem = _decided(_out_of_bounds, op_sets, access)
         if problem is not None:
             yield problem
+    yield from wrapping_indices(op_sets)
     problem = _decided(_written_twice, op_sets, op_sets.write)
     if problem is not None:
         yield problem
@@ -121,14 +124,9 @@ def _out_of_bounds(op_sets: ComputeSets, access: Access) -> str | None:
 
 def _inside_by_intervals(value: Aff, box: tuple[Extent, ...], extent: Extent) -> bool:
     """Whether the whole box stays inside, which needs no integer set; most accesses are such."""
-    if not value.is_affine or value.parameters or 0 in box or is_symbolic((*box, extent)):
+    if value.parameters or 0 in box or is_symbolic((*box, extent)):
         return False
-    known = numbers(box)
-    low = high = value.const
-    for factor, term in value.terms:
-        assert isinstance(term, int), "an affine expression has no floor"
-        reach = factor * (known[term] - 1)
-        low, high = low + min(reach, 0), high + max(reach, 0)
+    low, high = intervals.of_aff(value, [intervals.of_dim(n) for n in box])
     return low >= 0 and high < numbers([extent])[0]
 
 

@@ -55,6 +55,38 @@ CASES = {
     "and_keyword": (element(lambda i: (i > 0 and i < 2) * 1.0), "combine with & | ~"),
     "python_index": (element(lambda i: range(4)[i]), "is no Python integer"),
     "float_of_scalar": (element(lambda i: float(A[i, 0])), "is no Python integer"),
+    # indices of 64 bits
+    "index_scaled": (element(lambda i: i * 2**62 > 0), "64 bits, got i*4611686018427387904 in [0"),
+    "index_below": (element(lambda i: (i + 1) * -(2**62) < 0), "64 bits, got (i + 1)*-46116"),
+    "index_sum": (element(lambda i: i * 2**61 + i * 2**61 + 2**61 > 0), "64 bits, got i*2305"),
+    "index_product": (
+        element(lambda i, j: (i * 2**31) * (j * 2**31) > 0, (4, 4)),
+        "64 bits, got i*2147483648*(j*2147483648) in [0, 41505174165846491136]",
+    ),
+    "index_power": (element(lambda i: (i + 2**10) ** 16 > 0), "cast before it grows: ted.cast"),
+    "index_quotient": (element(lambda i: A[(i * 2**62) // 2**62, 0]), "64 bits"),
+    "index_remainder": (element(lambda i: A[(i * 2**62) % 4, 0]), "64 bits"),
+    "index_negative": (element(lambda i: (i * 2**61 - 2**62 - 2**62) // -1), "64 bits, got -("),
+    "index_absolute": (element(lambda i: abs(-2 * i - 2**62 - 2**62) + 0.0), "64 bits"),
+    "index_as_a_value": (element(lambda i: ted.cast(i * 2**62, "float32")), "64 bits"),
+    "index_beside_data": (element(lambda i: A[i, 0] * (i * 2**62)), "64 bits"),
+    "index_of_a_sum": (
+        element(lambda i: ted.sum(ted.where(i < R * 2**61, 1.0, 0.0), axis=R)),
+        "sum: an index fits into 64 bits, got r*2305843009213693952 in [0, 115",
+    ),
+    "index_in_a_condition": (
+        element(lambda i: ted.sum(A[i, R], axis=R, where=i < R * 2**61)), "64 bits, got r"
+    ),
+    "index_used_too_far": (
+        element(lambda i: ted.where(i < 3, ted.cast(i * 2**62, "float64"), 0.0)), "64 bits"
+    ),
+    "index_of_a_size": (
+        lambda: ted.compute((ted.size("n"),), lambda i: (i + 2**62) * 2 > 0),
+        "got (i + 4611686018427387904)*2 in [9223372036854775808, inf]",
+    ),
+    "index_narrow": (
+        lambda: ted.arange(300, dtype="int8"), "8 bits, got i in [0, 299]; take a wider type"
+    ),
     # subscripts
     "rank_too_low": (element(lambda i: A[i]), "one subscript for each of its 2 dims, got 1"),
     "rank_too_high": (element(lambda i: A[i, 0, 0]), "its 2 dims, got 3"),

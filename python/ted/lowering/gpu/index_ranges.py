@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from ted.domain.intervals import OPERATIONS, Interval
+from ted.ir.affine_ranges import RULES
 from ted.lowering.affine_forms import down, operands_of
 from ted.mlir import ir
 from ted.schedules.walking import constant_of, defining
 
 Range = tuple[int, int]
+_ARITHMETIC = {"arith.addi": "add", "arith.subi": "sub", "arith.muli": "mul"}
 
 
 def range_of(value: ir.Value) -> Range | None:
@@ -24,12 +27,8 @@ def range_of(value: ir.Value) -> Range | None:
         return None
     if op.name in ("affine.apply", "affine.max", "affine.min"):
         return _of_map(op, ranges)
-    if op.name == "arith.addi":
-        return _sum(*ranges)
-    if op.name == "arith.subi":
-        return _sum(ranges[0], (-ranges[1][1], -ranges[1][0]))
-    if op.name == "arith.muli":
-        return _product(*ranges)
+    if op.name in _ARITHMETIC:
+        return _whole(OPERATIONS[_ARITHMETIC[op.name]](*ranges))
     return None
 
 
@@ -61,22 +60,8 @@ def _of_expr(expr: ir.AffineExpr, dims: list[Range], symbols: list[Range]) -> Ra
     if isinstance(expr, ir.AffineSymbolExpr):
         return symbols[expr.position]
     left, right = (_of_expr(e, dims, symbols) for e in operands_of(expr))
-    if isinstance(expr, ir.AffineAddExpr):
-        return _sum(left, right)
-    if isinstance(expr, ir.AffineMulExpr):
-        return _product(left, right)
-    by = right[0]  # a constant
-    if isinstance(expr, ir.AffineFloorDivExpr):
-        return left[0] // by, left[1] // by
-    if isinstance(expr, ir.AffineCeilDivExpr):
-        return -(-left[0] // by), -(-left[1] // by)
-    return (left[0] % by, left[1] % by) if left[0] // by == left[1] // by else (0, by - 1)
+    return _whole(RULES[type(expr).__name__](left, right))
 
 
-def _sum(left: Range, right: Range) -> Range:
-    return left[0] + right[0], left[1] + right[1]
-
-
-def _product(left: Range, right: Range) -> Range:
-    products = [a * b for a in left for b in right]
-    return min(products), max(products)
+def _whole(found: Interval) -> Range:
+    return int(found[0]), int(found[1])  # of ends that are known

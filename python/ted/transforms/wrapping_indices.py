@@ -1,0 +1,88 @@
+"""What indices of a `ted.compute` are computed from and does not fit into 64 bits.
+
+Maps and sets are judged as they are written, by intervals over the box, and where that does not do
+over the points of the access.  A body that computes with indices is read as an expression, and
+judged as in the frontend.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ted.domain import intervals, parameters, sets
+from ted.domain.budget import bounded
+from ted.domain.intervals import Interval
+from ted.ir.affine_ranges import ranges_within
+from ted.ir.dtypes import BY_MLIR
+from ted.ir.equations import Tensor
+from ted.ir.from_body import read_body
+from ted.ir.index_ranges import WAY_OUT, overflow
+from ted.mlir import ir
+from ted.transforms.compute_sets import ComputeSets, name_of
+
+_NO_ARITHMETIC = frozenset({"ted.index", "ted.load", "ted.size", "arith.constant"})
+
+
+def wrapping_indices(op_sets: ComputeSets) -> Iterator[str]:
+    """The end of a message for each map, set or body that computes an index beyond 64 bits."""
+    if 0 in op_sets.box:
+        return
+    box = [intervals.of_dim(extent) for extent in op_sets.box]
+    for label, expressions, points in _written(op_sets):
+        for expression in expressions:
+            beyond = _beyond(expression, box)
+            if beyond is not None:
+                beyond = _beyond(expression, bounded(lambda p=points: sets.dim_ranges(p)) or box)
+            if beyond is not None:
+                got = f"{_text(expression, op_sets)}, computed in {list(beyond)}"
+                yield f"{label}: an index fits into 64 bits, got {got}; {WAY_OUT}"
+    found = _body(op_sets) if _computes_indices(op_sets) else None
+    if found is not None:
+        yield f"body: {found}"
+
+
+def _written(op_sets: ComputeSets) -> Iterator[tuple[str, Sequence[ir.AffineExpr], Any]]:
+    """The affine expressions of the op with the points at which they are used."""
+    op, domain = op_sets.op, op_sets.domain
+    everywhere = parameters.box(op_sets.box)
+    for access, read, guard in zip(op_sets.reads(), op.read_maps, op.guard_sets, strict=True):
+        yield access.label, read.results, access.points
+        yield f"guard of {access.label}", [row.expr for row in guard.constraints], domain
+    yield "write", op.write_map.results, domain
+    yield "domain", [row.expr for row in op.domain_set.constraints], everywhere
+
+
+def _beyond(expression: ir.AffineExpr, dims: Sequence[Interval]) -> Interval | None:
+    """The interval of the first part that 64 bits do not hold."""
+    found = ranges_within(expression, dims)
+    return next((interval for interval in found if not intervals.fits(interval)), None)
+
+
+def _text(expression: ir.AffineExpr, op_sets: ComputeSets) -> str:
+    """The expression as it is written, with the user's names of the dims."""
+    names = op_sets.dim_names
+    return re.sub(r"\bd(\d+)\b", lambda found: names[int(found[1])], str(expression))
+
+
+def _computes_indices(op_sets: ComputeSets) -> bool:
+    return any(
+        inner.operation.name not in _NO_ARITHMETIC
+        and any(isinstance(v.type, ir.IndexType) for v in (*inner.operands, *inner.results))
+        for inner in op_sets.op.body_block.operations
+    )
+
+
+def _body(op_sets: ComputeSets) -> str | None:
+    known: dict[ir.Value, Tensor] = {}
+
+    def tensor_of(value: ir.Value) -> Tensor:
+        if value not in known:
+            element = BY_MLIR[str(ir.RankedTensorType(value.type).element_type)]
+            known[value] = Tensor(name_of(value) or "t", op_sets.shape_of(value), element)
+        return known[value]
+
+    body = read_body(op_sets.op, op_sets.domain, tensor_of, op_sets.symbols)
+    roots = [body.value, *body.write]
+    return overflow(roots, op_sets.box, op_sets.domain, op_sets.dim_names)
