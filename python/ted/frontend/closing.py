@@ -18,6 +18,7 @@ from ted.frontend.pending import PendingTensor, Reduction, free_axes, pending_re
 from ted.ir import affine
 from ted.ir.dtypes import BOOL, INT64
 from ted.ir.equations import Equation, Tensor, identity
+from ted.ir.exact_indices import exact_indices
 from ted.ir.index_ranges import overflow
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
@@ -102,7 +103,7 @@ def _equation(
     axes = [*parallel, *reduced]
     position = {axis.number: dim(k) for k, axis in enumerate(axes)}
     extents = tuple(axis.extent for axis in axes)
-    condition, body = _renumber([condition, body], position)
+    condition, body = exact_indices(_renumber([condition, body], position), extents)
     domain = domain_of(condition, extents)
     _check_indices(condition, body, axes, domain, reduction)
     return Equation(

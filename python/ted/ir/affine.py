@@ -130,7 +130,7 @@ class _Translator:
         if e.op == "dim":
             return isl.PwAff.from_aff(isl.Aff.var_on_domain(self.local, isl.dim_type.set, e.attr))
         if not e.dtype.is_index:
-            raise NotAffine(f"index expression: an affine function of dims, got {e}")
+            raise NotAffine(f"index expression: an affine function of dims, got {e}{_advice(e)}")
         if e.op == "const":
             return self._constant(e.attr)
         extent = as_extent(e)  # before its parts: a product of sizes is a parameter of its own
@@ -153,7 +153,7 @@ class _Translator:
             condition = self.condition(e.args[0])
             then = self.value(e.args[1]).intersect_domain(condition)
             return then.union_add(self.value(e.args[2]).intersect_domain(condition.complement()))
-        raise NotAffine(f"index expression: an affine function of dims, got {e}")
+        raise NotAffine(f"index expression: an affine function of dims, got {e}{_advice(e)}")
 
     def _scaled(self, a: Expr, b: Expr) -> isl.PwAff:
         if is_const(a):
@@ -198,6 +198,13 @@ class _Translator:
                 return None
             return getattr(a, _COMPARE[e.op])(b)
         return None
+
+
+def _advice(e: Expr) -> str:
+    """What to write instead of index arithmetic in floats, which may round."""
+    nodes = postorder(e)
+    in_floats = any(n.dtype.is_float for n in nodes) and not any(n.op == "load" for n in nodes)
+    return "; floats may round, write // for the quotient of an index" if in_floats else ""
 
 
 _BINARY = {

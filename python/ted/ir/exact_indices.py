@@ -1,0 +1,189 @@
+"""Indices that take a way through other types -> plain index arithmetic, where that is exact.
+
+Before: F[int32(floor(float32(i)/4))] for i < 12        After: F[i//4]
+
+An integer is the index that it was made of where its type holds every value.  A float is a fraction
+of one by a constant where every step is exact: the numerator fits into the p bits of its type, the
+denominator is a power of two.  Floor, ceil and trunc of such a fraction are divisions of integers,
+and so they are of one more quotient by a constant, which is rounded correctly, while |N| <= 2**p.
+For let N / M be k / M below an integer n > 0.  To be rounded to n it has to move by k / M, at most
+2**(e - p) for the greatest 2**e < n, so that k 2**p <= 2**e M < n M = N + k <= 2**p + k: then k is
+1 and 2**e M = 2**p, M is a power of two and N / M exact.  It is the same below 0, and a quotient
+that is an integer is exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+
+from ted.domain import intervals
+from ted.domain.intervals import Interval
+from ted.domain.sizes import Extent
+from ted.ir.dtypes import DType
+from ted.ir.index_ranges import ranges
+from ted.ir.scalar import (
+    Expr,
+    apply,
+    compare,
+    floordiv,
+    index,
+    mul,
+    neg,
+    postorder,
+    rebuild,
+    rewrite,
+    select,
+)  # fmt: skip
+
+_ON_INTEGERS = {"add", "sub", "mul", "neg", "abs", "floordiv", "mod", "minimum", "maximum"}
+
+
+def exact_indices(roots: Sequence[Expr], extents: Sequence[Extent]) -> list[Expr]:
+    """The roots with every index that is computed in another type computed as an index."""
+    dims = [intervals.of_dim(extent) for extent in extents]
+    if not any(_is_detour(node) for node in postorder(*roots)):
+        return list(roots)
+
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        return _Reader(dims).integer(rebuild(node, args)) if _is_detour(node) else None
+
+    return rewrite(roots, visit)
+
+
+def _is_detour(node: Expr) -> bool:
+    return node.op == "cast" and node.dtype.is_index and node.args[0].op != "load"
+
+
+@dataclass(frozen=True)
+class _Quotient:
+    """`numerator / denominator`, exact or rounded once."""
+
+    numerator: Expr
+    denominator: int
+    is_exact: bool = True
+
+
+class _Reader:
+    """What expressions are in terms of indices; None for what is not proved to be so."""
+
+    def __init__(self, dims: Sequence[Interval]) -> None:
+        self.dims = dims
+        self.floats: dict[Expr, _Quotient | None] = {}
+
+    def integer(self, node: Expr) -> Expr | None:
+        """An index that equals an integer or an index, in the range of its type."""
+        found = self._integer(node)
+        if found is None or node.dtype.is_index:
+            return found
+        return found if self._fits(found, node.dtype.bits) else None
+
+    def _integer(self, node: Expr) -> Expr | None:
+        if node.op == "const":
+            return index(node.attr)
+        if node.op == "cast" and node.args[0].dtype.is_float:
+            return self._rounded("trunc", self.number(node.args[0]))
+        if node.op == "cast" and node.args[0].dtype.kind != "bool":
+            return self.integer(node.args[0])
+        if node.dtype.is_index:
+            return node
+        values = [self.integer(a) for a in node.args] if node.op in _ON_INTEGERS else [None]
+        known = [v for v in values if v is not None]
+        return apply(node.op, *known) if len(known) == len(values) else None
+
+    def _range(self, value: Expr) -> Interval:
+        return ranges(postorder(value), self.dims)[value]
+
+    def _fits(self, value: Expr, bits: int) -> bool:
+        found = self._range(value)
+        return all(map(isfinite, found)) and intervals.fits(found, bits)
+
+    # ------------------------------------------------------------ floats
+
+    def number(self, node: Expr) -> _Quotient | None:
+        """What a float is a quotient of."""
+        if node not in self.floats:
+            found = self._number(node)
+            self.floats[node] = found if found and self._is_held(found, node.dtype) else None
+        return self.floats[node]
+
+    def _is_held(self, value: _Quotient, dtype: DType) -> bool:
+        """Whether a float type holds the quotient, or its rounding keeps it between integers."""
+        limit = 2 ** (dtype.mantissa + 1)
+        is_power = value.denominator & (value.denominator - 1) == 0
+        if value.is_exact and (not is_power or value.denominator > limit):
+            return False
+        return self._largest(value.numerator) <= limit
+
+    def _largest(self, value: Expr) -> float:
+        low, high = self._range(value)
+        return max(-low, high)
+
+    def _number(self, node: Expr) -> _Quotient | None:
+        if node.op == "const":
+            return _fraction(node.attr) if isfinite(node.attr) else None
+        if node.op == "cast" and not node.args[0].dtype.is_float:
+            whole = self.integer(node.args[0]) if node.args[0].dtype.kind != "bool" else None
+            return None if whole is None else _Quotient(whole, 1)
+        rule = _RULES.get(node.op)
+        if rule is None:
+            return None
+        values = [self.number(a) for a in node.args]
+        exact = [v for v in values if v is not None and v.is_exact]
+        if node.op in _ROUNDINGS:
+            whole = self._rounded(node.op, values[0])
+            return None if whole is None else _Quotient(whole, 1)
+        return rule(*exact) if len(exact) == len(values) else None
+
+    def _rounded(self, name: str, value: _Quotient | None) -> Expr | None:
+        if value is None:
+            return None
+        down = floordiv(value.numerator, index(value.denominator))
+        up = neg(floordiv(neg(value.numerator), index(value.denominator)))
+        low, high = self._range(value.numerator)
+        if name == "floor" or (name == "trunc" and low >= 0):
+            return down
+        if name == "ceil" or high <= 0:
+            return up
+        return select(compare("lt", value.numerator, index(0)), up, down)
+
+
+_ROUNDINGS = ("floor", "ceil", "trunc")
+
+
+def _fraction(value: float) -> _Quotient:
+    numerator, denominator = value.as_integer_ratio()
+    return _Quotient(index(numerator), denominator)
+
+
+def _sum(name: str) -> Callable[[_Quotient, _Quotient], _Quotient]:
+    def total(a: _Quotient, b: _Quotient) -> _Quotient:
+        common = max(a.denominator, b.denominator)  # powers of two
+        parts = (mul(v.numerator, index(common // v.denominator)) for v in (a, b))
+        return _Quotient(apply(name, *parts), common)
+
+    return total
+
+
+def _product(a: _Quotient, b: _Quotient) -> _Quotient | None:
+    if a.numerator.op != "const" and b.numerator.op != "const":
+        return None
+    return _Quotient(mul(a.numerator, b.numerator), a.denominator * b.denominator)
+
+
+def _quotient(a: _Quotient, b: _Quotient) -> _Quotient | None:
+    if b.numerator.op != "const" or b.numerator.attr == 0:
+        return None
+    by = Fraction(b.numerator.attr, b.denominator) * a.denominator
+    numerator = mul(a.numerator, index(by.denominator * (1 if by > 0 else -1)))
+    divisor = abs(by.numerator)
+    return _Quotient(numerator, divisor, divisor & (divisor - 1) == 0)
+
+
+_RULES: dict[str, Callable[..., _Quotient | None]] = {
+    "add": _sum("add"), "sub": _sum("sub"), "mul": _product, "div": _quotient,
+    "neg": lambda a: _Quotient(neg(a.numerator), a.denominator),
+    "cast": lambda a: a, **dict.fromkeys(_ROUNDINGS, lambda a: a),
+}  # fmt: skip
