@@ -25,6 +25,12 @@ def is_float(array: Array) -> bool:
     return array.dtype.kind == "f" or array.dtype.name == "bfloat16"
 
 
+def product(weights: Array, values: Array) -> Array:
+    """Their products, 0 where the weight is: what it takes out may be NaN."""
+    wide = np.asarray(weights, np.float64)
+    return np.where(wide == 0, 0.0, wide * values)
+
+
 @dataclass(frozen=True)
 class Line:
     """<dy, f> along lines through one point."""
@@ -39,10 +45,9 @@ class Line:
         with np.errstate(all="ignore"):
             found = self.derivative(directions, shrink)
             for dy, (jv, error) in zip(self.cotangents, found, strict=True):
-                cotangent = np.asarray(dy, np.float64)
-                slope += float((cotangent * jv).sum())
-                size += float(np.abs(cotangent * jv).sum())
-                rounding += float(np.abs(cotangent * error).sum())
+                slope += float(product(dy, jv).sum())
+                size += float(np.abs(product(dy, jv)).sum())
+                rounding += float(np.abs(product(dy, error)).sum())
         return slope, size, rounding
 
     def derivative(self, directions: dict[int, Array], shrink: float) -> list[tuple[Array, Array]]:

@@ -8,13 +8,13 @@ For y = f(x), a random cotangent dy and a random direction v, several ways to on
 
 No Jacobian is built.  Order 2 checks the VJP, as a function of x and dy, in the same way, and the
 JVP as a function of x and v.  At kinks (relu at 0, tied maxima) differences have no meaning; one
-that is merely near is stepped over.
+that is merely near is stepped over.  What is NaN in derivatives and differences is left out.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,9 @@ from ted.errors import DerivativeError
 from ted.frontend import tensors as frontend
 from ted.frontend.trees import flatten
 from ted.ir.equations import Tensor
-from ted.testing.differences import SHRINKS, Array, Line, is_float
+from ted.testing.differences import SHRINKS, Array, Line, is_float, product
 from ted.testing.tracing import interpreted, nodes, numpy_type, tensors, traced
+from ted.testing.undefined import blamed, undefined
 
 Tensors = Sequence[frontend.Tensor]
 Evaluate = Callable[[Tensors, Tensors], Callable[..., Sequence[Array]]]
@@ -71,10 +72,7 @@ def check_grads(
     Raises: WrongDerivative, a DerivativeError, naming the argument or output and the element that
     differ most; DerivativeError where there is nothing to check.
     """
-    if not isinstance(order, int) or order < 1:
-        raise DerivativeError(f"check_grads: order is a number from 1 on, got {order!r}")
-    if not modes or any(mode not in MODES for mode in modes):
-        raise DerivativeError(f"check_grads: modes are some of {MODES}, got {list(modes)}")
+    _check_arguments(function, args, order, modes, tolerance)
     arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
     if callable(function):
         arrays = [a.astype(np.float64) if is_float(a) else a for a in arrays]
@@ -92,6 +90,26 @@ def check_grads(
             for known, results, point in functions
         ]  # fmt: skip
         functions = [function for check in checks for function in check.run(modes)]
+
+
+def _check_arguments(function: Any, args: Any, order: Any, modes: Any, tolerance: Any) -> None:
+    if not isinstance(order, int) or order < 1:
+        raise DerivativeError(f"check_grads: order is a number from 1 on, got {order!r}")
+    if isinstance(modes, str) or not modes or any(mode not in MODES for mode in modes):
+        got = modes if isinstance(modes, str) else list(modes)
+        raise DerivativeError(f"check_grads: modes are some of {MODES}, got {got!r}")
+    if not isinstance(args, (tuple, list)):
+        raise DerivativeError(
+            f"check_grads: args is a list with one array per argument, got {type(args).__name__}; "
+            "write check_grads(f, [x])"
+        )
+    if tolerance is not None and not isinstance(tolerance, (int, float)):
+        raise DerivativeError(f"check_grads: tolerance is a number, got {tolerance!r}")
+    if not callable(function) and not (isinstance(function, (tuple, list)) and len(function) == 2):
+        raise DerivativeError(
+            "check_grads: checks a function of tensors, or a pair (outputs, inputs) of tensors, "
+            f"got {function!r}"
+        )
 
 
 def _differentiate(outputs: Tensors, inputs: Tensors, heads: Tensors) -> Tensors:
@@ -116,7 +134,10 @@ class _Check:
         """Compare; then the VJP and the JVP as functions of more, for the next order."""
         outputs = tuple(t for t in self.outputs if t.dtype.is_float)
         if not outputs or not self.active:
-            raise DerivativeError("check_grads: a float output and a float argument, got none")
+            raise DerivativeError(
+                f"check_grads: a float output and a float argument, got {_typed(self.inputs)} and "
+                f"results {_typed(self.outputs)}; pass arrays of floats"
+            )
         cotangents = [self._random(t.static_shape, t.dtype.name) for t in outputs]
         unit = [self._direction(self.inputs[k].static_shape) for k in self.active]
         forward = self.evaluate(tensors(self.inputs), tensors(outputs))
@@ -142,12 +163,48 @@ class _Check:
         gradients = tuple(nodes(self.derive(*map(tensors, (outputs, known, heads)))))
         self._types(gradients, known, "a gradient of the argument's type")
         backward = self.evaluate(tensors([*self.inputs, *heads]), tensors(gradients))
-        values = backward(*self.arrays, *line.cotangents)
-        found = [np.asarray(g, np.float64) for g in values]
-        if not self._agree(line, dict(zip(self.active, unit, strict=True)), found):
-            raise WrongDerivative(self._explain(line, unit, found))
-        terms = [float(x) for g, v in zip(found, unit, strict=True) for x in (g * v).ravel()]
+        found = self._gradients(backward, line)
+        if not self._agrees(line, unit, found):
+            line, unit = self._defined(line, unit, found)
+            found = self._gradients(backward, line)
+            if not self._agrees(line, unit, found):
+                raise WrongDerivative(self._explain(line, unit, found))
+        pairs = zip(unit, found, strict=True)
+        terms = [float(x) for v, g in pairs for x in product(v, g).ravel()]
         return ((*self.inputs, *heads), gradients, [*self.arrays, *line.cotangents]), terms
+
+    def _gradients(self, backward: Callable[..., Sequence[Array]], line: Line) -> list[Array]:
+        return [np.asarray(g, np.float64) for g in backward(*self.arrays, *line.cotangents)]
+
+    def _agrees(self, line: Line, unit: Sequence[Array], found: Sequence[Array]) -> bool:
+        return self._agree(line, dict(zip(self.active, unit, strict=True)), found)
+
+    def _defined(
+        self, line: Line, unit: Sequence[Array], found: Sequence[Array]
+    ) -> tuple[Line, list[Array]]:
+        """The line and the direction without what is NaN in gradients and differences alike."""
+        directions = dict(zip(self.active, unit, strict=True))
+        gradients = dict(zip(self.active, found, strict=True))
+        place = blamed(line, directions, gradients)
+        if place is not None:
+            k, at = place
+            _, text = self._element(line, k, gradients[k], at)
+            raise WrongDerivative(self._wrong(text))
+        masks = undefined(line, directions)
+        self._check_some_left(masks)
+        cotangents = [
+            np.where(mask, 0, dy).astype(dy.dtype)
+            for mask, dy in zip(masks, line.cotangents, strict=True)
+        ]
+        kept = [np.where(np.isnan(g), 0, v) for g, v in zip(found, unit, strict=True)]
+        return replace(line, cotangents=cotangents), kept
+
+    def _check_some_left(self, undefined: Sequence[Array]) -> None:
+        if all(mask.all() for mask in undefined) and any(mask.size for mask in undefined):
+            raise DerivativeError(
+                f"check_grads: order {self.level}: a result that is a number, got NaN at and "
+                f"around the point in all of {_typed(self.outputs)}"
+            )
 
     def _forward(
         self, outputs: tuple[Tensor, ...], line: Line, unit: list[Array]
@@ -168,6 +225,7 @@ class _Check:
             raise WrongDerivative(
                 f"check_grads: order {self.level}: the JVP equals central differences, got {worst}"
             )
+        self._check_some_left([np.isnan(v) for v in found])
         weighted = [
             v * np.asarray(dy, np.float64) for v, dy in zip(found, line.cotangents, strict=True)
         ]
@@ -185,9 +243,10 @@ class _Check:
                 [t for t in self.outputs if t.dtype.is_float], found,
                 line.derivative(directions, shrink), strict=True,
             ):  # fmt: skip
-                size = np.abs(slope).max(initial=0) + np.abs(value).max(initial=0)
+                size = _largest(slope) + _largest(value)
                 error = np.abs(value - slope) - rounding - self._tolerance() * size
                 error = np.where(np.isfinite(error), error, np.inf)
+                error = np.where(np.isnan(slope) & np.isnan(value), -np.inf, error)
                 if error.size and error.max() > 0:
                     at = np.unravel_index(int(error.argmax()), error.shape)
                     text = f"{t.name}_dot{[int(n) for n in at]} = {value[at]:.9g}"
@@ -199,6 +258,8 @@ class _Check:
 
     def _identity(self, reverse: Sequence[float], forward: Sequence[float]) -> None:
         limit = self._tolerance(IDENTITY_TOLERANCES)
+        if np.isnan([*reverse, *forward]).any():
+            return  # what is NaN was left out of one sum and not of the other
         scale = float(np.abs(reverse).sum() + np.abs(forward).sum())
         a, b = float(np.sum(forward)), float(np.sum(reverse))
         if not _close(a, b, limit * scale):
@@ -229,12 +290,12 @@ class _Check:
 
     def _agree(self, line: Line, directions: dict[int, Array], found: Sequence[Array]) -> bool:
         pairs = zip(self.active, found, strict=True)
-        terms = [g * directions[k] for k, g in pairs if k in directions]
-        product = sum(float(t.sum()) for t in terms)
+        terms = [product(directions[k], g) for k, g in pairs if k in directions]
+        total = sum(float(t.sum()) for t in terms)
         scale = sum(float(np.abs(t).sum()) for t in terms)
         for shrink in SHRINKS:
             slope, size, rounding = line.slope(directions, shrink)
-            if _close(slope, product, self._tolerance() * (size + scale) + rounding):
+            if _close(slope, total, self._tolerance() * (size + scale) + rounding):
                 return True
         return False
 
@@ -253,21 +314,33 @@ class _Check:
                 continue
             for error, text in self._elements(line, k, found[position]):
                 worst = max(worst, (error, text), key=lambda item: item[0])
-        return (
-            f"check_grads: order {self.level}: the VJP equals central differences, got {worst[1]}"
-        )
+        return self._wrong(worst[1])
+
+    def _wrong(self, got: str) -> str:
+        return f"check_grads: order {self.level}: the VJP equals central differences, got {got}"
 
     def _elements(self, line: Line, k: int, found: Array) -> Iterator[tuple[float, str]]:
-        shape, name = self.inputs[k].static_shape, self.inputs[k].name
-        for flat in range(min(found.size, LISTED_ELEMENTS)):
-            at = np.unravel_index(flat, shape)
-            unit = np.zeros(shape)
-            unit[at] = 1
-            slope, _, _ = line.slope({k: unit}, SHRINKS[-1])
-            value = float(found[at])
-            error = abs(slope - value) if np.isfinite(slope - value) else np.inf
-            where = [int(n) for n in at]
-            yield error, f"d{name}{where} = {value:.9g} and {slope:.9g} (argument {k})"
+        places = [at for at in np.ndindex(found.shape) if not np.isnan(found[at])]
+        for at in places[:LISTED_ELEMENTS]:
+            yield self._element(line, k, found, at)
+
+    def _element(self, line: Line, k: int, found: Array, at: tuple[int, ...]) -> tuple[float, str]:
+        """How far one element of a gradient is from differences along its coordinate."""
+        unit = np.zeros(found.shape)
+        unit[at] = 1
+        slope, _, _ = line.slope({k: unit}, SHRINKS[-1])
+        value = float(found[at])
+        error = abs(slope - value) if np.isfinite(slope - value) else np.inf
+        where = f"d{self.inputs[k].name}{list(at)}"
+        return error, f"{where} = {value:.9g} and {slope:.9g} (argument {k})"
+
+
+def _largest(values: Array) -> float:
+    return float(np.abs(values)[~np.isnan(values)].max(initial=0))
+
+
+def _typed(tensors: Sequence[Tensor]) -> str:
+    return ", ".join(f"{t.name}: {t.dtype}{list(t.shape)}" for t in tensors) or "none"
 
 
 def _close(a: float, b: float, limit: float) -> bool:
