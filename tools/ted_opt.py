@@ -139,7 +139,7 @@ class Run:
                 traceback.print_exc()
             if not diagnostics.has_error or not isinstance(error, PassFailed):
                 # A diagnostic has its place at the front, a Python error of ours at the end.
-                message = str(error).removesuffix(f" ({error.location})")
+                message = error.message
                 diagnostics.add("error", message, error.location)
         if self.timer is not None:
             self.timer.print(sys.stderr)

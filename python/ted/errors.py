@@ -6,11 +6,13 @@ way out.  Nothing else escapes the public functions; `assert` guards ted's own i
 
 from __future__ import annotations
 
+import linecache
 import os
 import sys
 from dataclasses import dataclass
+from typing import ClassVar
 
-_PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_LIBRARY = os.path.dirname(os.__file__) + os.sep
 
 
 @dataclass(frozen=True)
@@ -22,30 +24,55 @@ class SourceLocation:
     column: int = 0
 
     def __str__(self) -> str:
-        return f"{os.path.basename(self.file)}:{self.line}"
+        place = f"{os.path.basename(self.file)}:{self.line}"
+        return place if os.path.exists(self.file) else place + self._code()
+
+    def _code(self) -> str:
+        """What stands on a line of no file: a notebook's cell is found by it, not by its number."""
+        text = linecache.getline(self.file, self.line).strip()
+        return f": {text}" if text else ""
 
 
 def user_location() -> SourceLocation | None:
-    """The user's current line: the first frame whose file is not part of ted."""
+    """The user's current line: the first frame that is none of ted, numpy or Python's library.
+
+    None inside of a command of ted's: its user has no line of Python.
+    """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith(_PACKAGE):
+        file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
+        if module.startswith("ted.tools"):
+            return None
+        if module.partition(".")[0] not in ("ted", "numpy") and not _is_of_the_library(file):
             return SourceLocation(file, frame.f_lineno)
         frame = frame.f_back
     return None
 
 
+def _is_of_the_library(file: str) -> bool:
+    """Whether a file belongs to Python itself, such as copy.py, which calls back."""
+    return file.startswith("<frozen ") or (
+        file.startswith(_LIBRARY) and "-packages" + os.sep not in file
+    )
+
+
 class TedError(Exception):
     """Base class of every error that ted raises on purpose."""
 
+    is_of_a_call: ClassVar[bool] = False
+    """Whether the user's current line is the place, where none is given."""
+
     def __init__(self, message: str, location: SourceLocation | None = None) -> None:
-        self.location = location
+        if location is None and self.is_of_a_call:
+            location = user_location()
+        self.message, self.location = message, location  # apart, for who says the place otherwise
         super().__init__(message if location is None else f"{message} ({location})")
 
 
 class FrontendError(TedError):
     """A tensor expression was written wrongly: rank, type, shape, axis or argument."""
+
+    is_of_a_call = True
 
 
 class DomainError(TedError):
@@ -59,6 +86,8 @@ class VerifyError(TedError):
 class DerivativeError(TedError):
     """A gradient was asked for that does not exist or has no rule."""
 
+    is_of_a_call = True
+
 
 class PassFailed(TedError):
     """A pass or a pipeline could not do its work."""
@@ -71,6 +100,10 @@ class ScheduleError(TedError):
 class CompileError(TedError):
     """A program cannot be turned into machine code for the target."""
 
+    is_of_a_call = True
+
 
 class ExecutionError(TedError):
     """A compiled function was called wrongly or failed while running."""
+
+    is_of_a_call = True

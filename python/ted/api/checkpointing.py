@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ted.api.functions import Function
+from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import as_tensor, has_tensors
 from ted.frontend.tensors import Tensor, pointwise
 from ted.frontend.trees import flatten, unflatten
@@ -24,6 +25,7 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     Works on tensors and, compiled, on arrays; nests.  What `fn` captures is kept like an argument.
     """
+    check_callable(fn, "checkpoint")
     compiled = Function(fn)
 
     @functools.wraps(fn)

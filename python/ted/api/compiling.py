@@ -15,7 +15,7 @@ from ted.api.symbolic import SymbolicFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
 from ted.errors import CompileError
-from ted.frontend.systems import system_of
+from ted.frontend.systems import system_of, tensors_of
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import (
     System,
@@ -64,8 +64,7 @@ def compile(
     Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError
     for an unknown target, or a donated tensor that is no input or fits no output.
     """
-    if target != "cpu":
-        check_target(target)
+    check_options(target, deterministic)
     single = isinstance(outputs, Tensor)
     system = system_of(inputs, [outputs] if single else outputs, name)
     donated = _taken_over(system, donate)
@@ -98,11 +97,13 @@ def compile_system(
     )
 
 
-def check_target(target: str) -> None:
-    """Whether there is such a target.
+def check_options(target: str, deterministic: bool) -> None:
+    """Whether there is such a target, and the choice of sums is one.
 
     Raises: CompileError when there is not.
     """
+    if not isinstance(deterministic, bool):
+        raise CompileError(f"compile: deterministic is True or False, got {deterministic!r}")
     if target != "cpu":
         from ted.api.cuda_functions import cuda_target
 
@@ -112,7 +113,7 @@ def check_target(target: str) -> None:
 def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
     """For each output that goes into a donated input: the positions of both."""
     found: dict[int, int] = {}
-    for tensor in donate:
+    for tensor in [donate] if isinstance(donate, Tensor) else donate:
         node = tensor.node if isinstance(tensor, Tensor) else tensor
         if node not in system.inputs:
             raise CompileError(f"compile: donate takes inputs of the function, got {tensor!r}")
@@ -220,7 +221,7 @@ def module(program: Any, *arguments: Any) -> ir.Module:
     if hasattr(program, "trace"):
         system = program.trace(*arguments).system()
     else:
-        outputs = [program] if isinstance(program, Tensor) else list(program)
+        outputs = tensors_of(program, "module")
         nodes = topological([t.node for t in outputs])
         system = system_of([wrap(n) for n in nodes if n.is_input], outputs)
     with dialects.session():

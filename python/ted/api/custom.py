@@ -6,12 +6,14 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.functions import Function, check_callable
+from ted.api.functions import Function
 from ted.api.user_derivatives import adjoint_nodes
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
+from ted.frontend.callbacks import called, check_callable
 from ted.frontend.creation import zeros_like
 from ted.frontend.functions import as_tensor, has_tensors
+from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor, pointwise, wrap
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
@@ -22,6 +24,7 @@ class CustomVjp:
     """A function whose results are differentiated by the function given to `defvjp`."""
 
     def __init__(self, fn: Callable[..., Any]) -> None:
+        check_callable(fn, "custom_vjp")
         functools.update_wrapper(self, fn)
         self._fn = fn
         self._compiled = Function(fn)
@@ -40,7 +43,7 @@ class CustomVjp:
         self._bwd = bwd
         return bwd
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on tensors, or on arrays compiled for them.
 
         Raises: DerivativeError without `defvjp`, or when what it returns does not fit.
@@ -48,6 +51,8 @@ class CustomVjp:
         if self._bwd is None:
             name = getattr(self._fn, "__name__", "function")
             raise DerivativeError(f"custom_vjp: {name} needs a derivative, give one by defvjp")
+        if kwargs:
+            fail(f"custom_vjp: arguments are given by position, got {', '.join(kwargs)}=")
         if not has_tensors(args, {}):
             return self._compiled(*args)
         leaves, tree = flatten(self._fn(*args))
@@ -72,7 +77,8 @@ class CustomVjp:
     ) -> list[Node]:
         """The gradients of the float tensors among the arguments."""
         assert self._bwd is not None
-        found = self._bwd(args, _per_result(outputs), _per_result(heads))
+        form, given = "bwd(inputs, outputs, heads)", (_per_result(outputs), _per_result(heads))
+        found = called("defvjp", form, self._bwd, args, *given)
         gradients = (found,) if len(args) == 1 and not isinstance(found, (tuple, list)) else found
         what = f"custom_vjp: {getattr(self._fn, '__name__', 'function')}"
         if len(gradients) != len(args):

@@ -10,10 +10,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.compiling import Compilation, check_target, compile_system
+from ted.api.compiling import Compilation, check_options, compile_system
 from ted.api.differentiating import differentiate
 from ted.api.lifting import lift
 from ted.errors import DerivativeError
+from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
     Signature,
     Trace,
@@ -23,7 +24,6 @@ from ted.frontend.functions import (
     signature_of,
     trace_signature,
 )  # fmt: skip
-from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten, unflatten
 
@@ -35,7 +35,7 @@ class Function:
         self, fn: Callable[..., Any], target: str = "cpu", *, deterministic: bool = True
     ) -> None:
         check_callable(fn, "function")
-        check_target(target)
+        check_options(target, deterministic)
         functools.update_wrapper(self, fn)
         self._fn = fn
         self.target = target
@@ -130,19 +130,15 @@ def value_and_grad(
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient.
     """
     check_callable(fn, "grad")
-    positions = (argnums,) if isinstance(argnums, int) else argnums
-    if not isinstance(positions, list | tuple) or any(type(p) is not int for p in positions):
-        raise DerivativeError(f"grad: argnums must be an int or a tuple of ints, got {argnums!r}")
+    positions = positions_of(argnums, "grad")
 
     @functools.wraps(fn)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
         lifted = lift(args)
+        wanted = [argument(lifted.arguments, p, "grad") for p in positions]
         value = fn(*lifted.arguments, **kwargs)
-        if not isinstance(value, Tensor):
-            raise DerivativeError(
-                f"grad: the function must return one tensor, got {type(value).__name__}"
-            )
-        found = _gradients(value, None, [argument(lifted.arguments, p) for p in positions])
+        _check_scalar(value)
+        found = _gradients(value, None, wanted)
         return lifted.lowered((value, found[0] if isinstance(argnums, int) else tuple(found)))
 
     return _like(with_gradient, fn, target, deterministic)
@@ -180,36 +176,81 @@ def vjp(
     def pullback_of(*all_args: Any) -> Any:
         lifted = lift(all_args)
         *args, cotangent = lifted.arguments
+        wanted = [argument(args, k, "vjp") for k in range(len(args))]
         value = fn(*args)
         outputs, heads = flatten(value)[0], flatten(cotangent)[0]
         if len(outputs) != len(heads):
             raise DerivativeError(
                 f"vjp: one cotangent per result, got {len(heads)} for {len(outputs)}"
             )
-        for (_, o), (_, h) in zip(outputs, heads, strict=True):
-            if isinstance(o, Tensor) and isinstance(h, Tensor) and h.ndim > o.ndim:
-                raise DerivativeError(
-                    "vjp: a cotangent has the shape of its result, and ted.vmap is for more of "
-                    f"them, got {h.dtype}{list(h.shape)} for {o.dtype}{list(o.shape)}"
-                )
-        found = _gradients([o for _, o in outputs], [h for _, h in heads], args)
+        for (_, o), (path, h) in zip(outputs, heads, strict=True):
+            _check_cotangent(o, h, path)
+        found = _gradients([o for _, o in outputs], [h for _, h in heads], wanted)
         return lifted.lowered(tuple(found))
 
     pullback = _like(pullback_of, fn, target, deterministic)
     return result, lambda cotangent: pullback(*primals, cotangent)
 
 
-def check_callable(fn: Any, what: str) -> None:
-    """Raises: FrontendError for what cannot be called."""
-    if not callable(fn):
-        fail(f"{what}: takes a function of tensors, got {type(fn).__name__} {fn!r}")
+def positions_of(argnums: Any, what: str) -> tuple[int, ...]:
+    """The positions of the arguments to differentiate.
+
+    Raises: DerivativeError for what is no int and no tuple of ints.
+    """
+    positions = (argnums,) if isinstance(argnums, int) else argnums
+    if not isinstance(positions, list | tuple) or any(type(p) is not int for p in positions):
+        raise DerivativeError(f"{what}: argnums must be an int or a tuple of ints, got {argnums!r}")
+    return tuple(positions)
 
 
-def argument(args: Sequence[Any], position: int) -> Any:
-    """The argument to differentiate."""
+def argument(args: Sequence[Any], position: int, what: str) -> Any:
+    """The argument to differentiate: an array, or a nest of arrays.
+
+    Raises: DerivativeError for anything else.
+    """
     if not -len(args) <= position < len(args):
-        raise DerivativeError(f"grad: argnums must be in [0, {len(args)}), got {position}")
+        raise DerivativeError(
+            f"{what}: argnums counts the {len(args)} positional arguments of this call, "
+            f"got {position}"
+        )
+    for path, value in flatten(args[position])[0]:
+        if isinstance(value, Tensor) and value.dtype.is_float:
+            continue
+        place = f"argument {position}" + (f" at {path}" if path else "")
+        kind = f"{value.dtype}" if isinstance(value, Tensor) else f"the constant {value!r}"
+        raise DerivativeError(
+            f"{what}: what has a gradient is an array of floats, got {kind} as {place}; pass "
+            "np.asarray(x, float), or leave the argument out"
+        )
     return args[position]
+
+
+def _check_cotangent(result: Any, cotangent: Any, path: str) -> None:
+    if not isinstance(result, Tensor):
+        return
+    if not isinstance(cotangent, Tensor) or (cotangent.shape, cotangent.dtype) != (
+        result.shape, result.dtype,
+    ):  # fmt: skip
+        raise DerivativeError(
+            f"vjp: a cotangent{' at ' + path if path else ''} is an array of the shape and type "
+            f"of its result, {result.dtype}{list(result.shape)}, got {cotangent!r}; ted.vmap is for "
+            "more of them"
+        )
+
+
+def _check_scalar(value: Any) -> None:
+    """The result of a function that `grad` differentiates is one number."""
+    if not isinstance(value, Tensor):
+        raise DerivativeError(
+            f"grad: the function must return one tensor, got {type(value).__name__}; "
+            "return the scalar alone, or use ted.vjp for several results"
+        )
+    if value.shape != ():
+        raise DerivativeError(
+            f"grad: the function must return a scalar, got {value!r}; sum it, or use ted.vjp for "
+            "a cotangent of this shape, ted.jacobian for every derivative",
+            value.node.location,
+        )
 
 
 def _gradients(output: Any, head: Any, arguments: Sequence[Any]) -> list[Any]:

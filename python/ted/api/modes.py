@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.api.differentiating import differentiate
-from ted.api.functions import Function, argument, grad
+from ted.api.functions import Function, argument, grad, positions_of
 from ted.api.lifting import lift
 from ted.api.overrides import batched
 from ted.errors import DerivativeError
+from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import as_tensor
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
@@ -72,6 +73,8 @@ def hvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
 
     Shapes: as the primals.  It is the `jvp` of the gradient: about four times the work of `grad`.
     """
+    if not isinstance(primals, (tuple, list)):
+        raise DerivativeError(f"hvp: takes a tuple of primals, got {type(primals).__name__}")
     return jvp(grad(fn, tuple(range(len(primals)))), primals, tangents)[1]
 
 
@@ -117,7 +120,7 @@ def jacobian(target: Any, wrt: Any = 0, argnums: Any = None) -> Any:
     Raises: DerivativeError when an output or an input has no derivative.
     """
     if isinstance(target, Tensor):
-        several = not isinstance(wrt, Tensor)
+        several = isinstance(wrt, (tuple, list))
         found = _jacobians(target, list(wrt) if several else [wrt])
         return found if several else found[0]
     return _jacobian_function(target, wrt if argnums is None else argnums)
@@ -132,13 +135,14 @@ def hessian(fn: Callable[..., Any], argnums: int = 0) -> Function:
 
 
 def _jacobian_function(fn: Callable[..., Any], argnums: int | Sequence[int]) -> Function:
-    positions = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    check_callable(fn, "jacobian")
+    positions = positions_of(argnums, "jacobian")
 
     @functools.wraps(fn)
     def all_derivatives(*args: Any, **kwargs: Any) -> Any:
         lifted = lift(args)
+        flat = [flatten(argument(lifted.arguments, p, "jacobian")) for p in positions]
         result, tree = flatten(fn(*lifted.arguments, **kwargs))
-        flat = [flatten(argument(lifted.arguments, p)) for p in positions]
         inputs = [leaf for leaves, _ in flat for _, leaf in leaves]
         trees = [below for _, below in flat]
         blocks = [

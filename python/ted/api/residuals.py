@@ -10,11 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ted.api.compiling import Compilation, compile_system
+from ted.api.compiling import Compilation, check_options, compile_system
 from ted.api.differentiating import differentiate
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import DerivativeError
-from ted.frontend.systems import system_of
+from ted.frontend.systems import system_of, tensors_of
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
@@ -56,7 +56,11 @@ def forward_backward(
     else that it needs is saved by the first. `deterministic` is that of `ted.compile`.
     Raises: DerivativeError when no output or no input is of a float type.
     """
-    results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
+    check_options(target, deterministic)
+    results, inputs = (
+        tensors_of(outputs, "forward_backward"),
+        tensors_of(inputs, "forward_backward"),
+    )
     system = system_of(inputs, results)
     smooth = [r for r in results if r.dtype.is_float]
     wanted = [x for x in inputs if x.dtype.is_float]

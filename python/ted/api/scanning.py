@@ -19,6 +19,7 @@ from ted.api.overrides import batched, leading
 from ted.domain.sizes import Extent
 from ted.errors import FrontendError
 from ted.frontend import checks
+from ted.frontend.callbacks import called, check_callable
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import where
 from ted.frontend.functions import as_tensor
@@ -50,6 +51,8 @@ def scan(
     memory at once, for two more evaluations.  `True` or "sqrt" is s near the root of T, the least.
     Raises: FrontendError when a step changes the shape or type of its carry, or lengths differ.
     """
+    check_callable(step, "scan: step")
+    reverse = checks.flag(reverse, "scan: reverse")
     if checkpoint is not None and checkpoint is not False:
         return _in_segments(step, init, xs, length, reverse, checkpoint)
     starts, carry_tree = _tensors(init, "init")
@@ -58,7 +61,7 @@ def scan(
     carries = [placeholder_like(t) for _, t in starts]
     singles = [_one_step(t) for _, t in inputs]
     x = None if xs_tree is None else unflatten(xs_tree, iter(singles))
-    result = step(unflatten(carry_tree, iter(carries)), x)
+    result = called("scan", "step(carry, x)", step, unflatten(carry_tree, iter(carries)), x)
     if not isinstance(result, tuple) or len(result) != 2:
         fail(f"scan: a step gives a pair (carry, y), got {type(result).__name__}")
     after = _next_carry(result[0], carry_tree, starts)
@@ -125,7 +128,7 @@ def _segment(
 
 def _tensors(nest: Any, what: str) -> tuple[list[tuple[str, Tensor]], Any]:
     leaves, tree = flatten(nest)
-    found = [(path, as_tensor(v, path, f"scan: {what}")) for path, v in leaves]
+    found = [(path, as_tensor(v, path, "scan", what)) for path, v in leaves]
     return found, tree
 
 
@@ -160,7 +163,8 @@ def _next_carry(nest: Any, tree: Any, starts: Sequence[tuple[str, Tensor]]) -> l
             name = f"carry {path}" if path else f"carry {old.name}"
             fail(
                 f"scan: a step keeps the shape and type of its carry, {old.dtype}"
-                f"{list(old.shape)} for {name}, got {new.dtype}{list(new.shape)}"
+                f"{list(old.shape)} for {name}, got {new.dtype}{list(new.shape)}; give "
+                "the first carry the shape and type of the others"
             )
     return [tensor for _, tensor in found]
 

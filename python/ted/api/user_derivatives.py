@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
+from ted.frontend.callbacks import called
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import operands, topological
@@ -18,6 +19,9 @@ AdjointProduct: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
 OverrideTable: TypeAlias = (
     "Mapping[Tensor, tuple[Sequence[Tensor], Callable[[Tensor, Sequence[Tensor], Tensor], Any]]]"
 )
+
+
+_OVERRIDE_FORM = "has the form {tensor: ([dependencies], function)}"
 
 
 def user_derivatives(
@@ -53,18 +57,20 @@ def user_derivatives(
 
 
 def _entries(override: OverrideTable) -> list[tuple[Tensor, Any]]:
+    if not isinstance(override, Mapping):
+        raise DerivativeError(f"differentiate: override {_OVERRIDE_FORM}, got {override!r}")
     for tensor, entry in override.items():
         fits = isinstance(tensor, Tensor) and isinstance(entry, tuple) and len(entry) == 2
         if not fits or not callable(entry[1]):
             raise DerivativeError(
-                f"differentiate: override has the form {{tensor: ([dependencies], function)}}, "
-                f"got {tensor!r}: {entry!r}"
+                f"differentiate: override {_OVERRIDE_FORM}, got {tensor!r}: {entry!r}"
             )
     return list(override.items())
 
 
-def _override(tensor: Tensor, dependencies: Sequence[Tensor], fn: Callable[..., Any]) -> Override:
-    deps = [dependencies] if isinstance(dependencies, Tensor) else list(dependencies)
+def _override(tensor: Tensor, dependencies: Any, fn: Callable[..., Any]) -> Override:
+    several = isinstance(dependencies, (tuple, list))
+    deps: list[Tensor] = list(dependencies) if several else [dependencies]
     below = set(topological([tensor.node]))
     for d in deps:
         if not isinstance(d, Tensor) or d.node not in below or d is tensor or not d.dtype.is_float:
@@ -77,7 +83,8 @@ def _override(tensor: Tensor, dependencies: Sequence[Tensor], fn: Callable[..., 
     def adjoints(node: Node, head: Node) -> Sequence[Node]:
         del node
         what = f"override of {tensor.name}"
-        return adjoint_nodes(fn(tensor, deps, wrap(head)), deps, what)
+        found = called(what, "fn(tensor, dependencies, head)", fn, tensor, deps, wrap(head))
+        return adjoint_nodes(found, deps, what)
 
     return Override(tuple(d.node for d in deps), adjoints)
 
@@ -87,7 +94,7 @@ def adjoint_nodes(result: Any, dependencies: Sequence[Tensor], what: str) -> lis
 
     Raises: DerivativeError when numbers, shapes or types do not fit.
     """
-    results = [result] if isinstance(result, Tensor) or result is None else list(result)
+    results = list(result) if isinstance(result, (tuple, list)) else [result]
     if len(results) != len(dependencies):
         raise DerivativeError(
             f"{what}: one adjoint per dependency, got {len(results)} for {len(dependencies)}"
@@ -113,7 +120,8 @@ def _stepwise(node: Node, fdiff: AdjointProduct) -> Override:
 
     def adjoints(cut: Node, head: Node) -> Sequence[Node]:
         del cut
-        found = [fdiff(own, step, wrap(head)) for step in steps]
+        form = "fdiff(out, inp, head)"
+        found = [called("differentiate", form, fdiff, own, step, wrap(head)) for step in steps]
         return adjoint_nodes(found, steps, f"fdiff of {own.name}")
 
     return Override(tuple(s.node for s in steps), adjoints)
@@ -125,6 +133,13 @@ def adjoint_product(out: Tensor, inp: Tensor, head: Tensor) -> Tensor:
     Other tensors that `out` reads are constants here, also where they depend on `inp`.
     Shapes: `head` like `out`, the result like `inp`.
     """
+    for tensor in (out, inp, head):
+        if not isinstance(tensor, Tensor) or not tensor.dtype.is_float:
+            raise DerivativeError(f"adjoint_product: takes float tensors, got {tensor!r}")
+    if (head.shape, head.dtype) != (out.shape, out.dtype):
+        raise DerivativeError(
+            f"adjoint_product: a head has the shape and type of its output {out!r}, got {head!r}"
+        )
     others = [o for o in operands(out.node) if o is not inp.node]
     constants = {o: Override((), lambda node, head: ()) for o in others}
     found = differentiate(

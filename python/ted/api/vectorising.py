@@ -12,6 +12,7 @@ from ted.api.overrides import batched, leading, move_axis
 from ted.domain.sizes import Extent
 from ted.errors import FrontendError
 from ted.frontend import checks
+from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import as_tensor
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import flatten, unflatten
@@ -31,6 +32,8 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Functio
     differs between examples is asked for with None.
     """
 
+    check_callable(fn, "vmap")
+
     @functools.wraps(fn)
     def vectorised(*args: Any, **kwargs: Any) -> Any:
         axes = _per_argument(in_axes, len(args))
@@ -48,9 +51,11 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Functio
 def _per_argument(in_axes: Any, count: int) -> tuple[Any, ...]:
     if in_axes is None or isinstance(in_axes, (int, dict)):
         return (in_axes,) * count
-    axes = tuple(in_axes)
+    axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else ()
     if len(axes) != count:
-        raise FrontendError(f"vmap: in_axes has one entry per argument, got {in_axes} for {count}")
+        raise FrontendError(
+            f"vmap: in_axes is a dim, or has one entry per argument, got {in_axes!r} for {count}"
+        )
     return axes
 
 
@@ -58,10 +63,18 @@ def _spread(axes: Any, nest: Any, what: str) -> list[int | None]:
     """One axis per leaf of a nest; an axis may stand for all leaves below it."""
     if axes is None or isinstance(axes, int):
         return [axes] * len(flatten(nest)[0])
-    if not isinstance(nest, (tuple, list, dict)) or len(nest) != len(axes):
+    kind, keys = _level(nest)
+    if kind is None or (kind, keys) != _level(axes):
         raise FrontendError(f"vmap: {what} has the nest of what it is for, got {axes!r}")
     pairs = [(axes[k], nest[k]) for k in (nest if isinstance(nest, dict) else range(len(nest)))]
     return [axis for inner, below in pairs for axis in _spread(inner, below, what)]
+
+
+def _level(nest: Any) -> tuple[Any, Any]:
+    """Whether a nest has names or numbers, and which; a tuple stands for a list."""
+    if isinstance(nest, dict):
+        return dict, set(nest)
+    return (tuple, len(nest)) if isinstance(nest, (tuple, list)) else (None, None)
 
 
 def _extent(leaves: Sequence[Any], axes: Sequence[int | None]) -> Extent:

@@ -7,7 +7,9 @@ closing the expression (closing.py) renumbers them by position.
 from __future__ import annotations
 
 import itertools
+import sys
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 from ted.domain.sizes import Extent
@@ -44,6 +46,20 @@ class Axis(Scalar):
 def axis_numbered(number: int) -> Axis | None:
     """The live axis that a dim number of an unfinished expression stands for."""
     return _by_number.get(number)
+
+
+class _Names(Sequence[str]):
+    """The name of the axis that a dim number of an unfinished expression stands for."""
+
+    def __len__(self) -> int:
+        return sys.maxsize
+
+    def __getitem__(self, number: Any) -> Any:
+        axis = axis_numbered(number)
+        return f"d{number}" if axis is None else axis.name
+
+
+NAMES = _Names()
 
 
 def reduce_axis(extent: Any, name: str | None = None) -> Axis:

@@ -35,6 +35,13 @@ def integer(value: Any, what: str) -> int:
     return fail(f"{what}: must be an integer, got {value!r}")
 
 
+def flag(value: Any, what: str) -> bool:
+    """True or False; what is merely true, such as "no", is no choice."""
+    if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
+        return bool(value)
+    return fail(f"{what}: must be True or False, got {value!r}")
+
+
 def extent(value: Any, what: str) -> Extent:
     """An integer, or a symbolic size made with `ted.size`."""
     return value if isinstance(value, Size) else integer(value, what)

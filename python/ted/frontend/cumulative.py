@@ -29,7 +29,7 @@ def _running(
     what: str, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: int, reverse: bool
 ) -> Tensor:
     x = to_tensor(x, what)
-    along = checks.axis_of(axis, x.ndim, what)
+    along, reverse = checks.axis_of(axis, x.ndim, what), checks.flag(reverse, f"{what}: reverse")
     result = INT64 if x.dtype == BOOL else x.dtype
     wide = accumulator(result)
     step, first = (1, x.shape[along] - 1) if reverse else (-1, 0)

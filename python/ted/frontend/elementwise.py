@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from ted.frontend import arithmetic, checks
+from ted.frontend.callbacks import check_callable
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import Tensor, pointwise
+from ted.frontend.unevaluated import CAPTURED
 from ted.ir import scalar
 from ted.ir.operations import OPERATIONS
 
@@ -45,6 +47,7 @@ def vectorize(function: Callable[..., Any]) -> Callable[..., Any]:
 
     Inside an index lambda and on Python numbers the function is called as it is.
     """
+    check_callable(function, "vectorize")
     name = getattr(function, "__name__", "map").strip("_")
     hint = name if name.isidentifier() else "map"
 
@@ -301,4 +304,6 @@ def to_tensor(x: Any, what: str) -> Tensor:
     if isinstance(x, Tensor):
         return x
     kind = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")
-    return fail(f"{what}: takes tensors, got {kind}; an array comes in through a placeholder")
+    is_number = isinstance(x, (bool, int, float))
+    advice = "ted.full makes a tensor of a number" if is_number else CAPTURED
+    return fail(f"{what}: takes tensors, got {kind}; {advice}")

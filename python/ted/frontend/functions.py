@@ -13,6 +13,7 @@ from ted.frontend.locations import fail
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, placeholder
 from ted.frontend.trees import Tree, flatten, unflatten
+from ted.frontend.unevaluated import CAPTURED
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
 from ted.ir.equations import System
 
@@ -186,7 +187,7 @@ def _leaf(value: Any, what: str) -> Any:
     return Static(type(value), value)
 
 
-def as_tensor(value: Any, path: str, what: str) -> Tensor:
+def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tensor:
     """A result of a traced function: a tensor, or a Python number as one."""
     if isinstance(value, Tensor):
         return value
@@ -194,4 +195,5 @@ def as_tensor(value: Any, path: str, what: str) -> Tensor:
         if isinstance(value, kind):
             return full((), value, dtype)
     place = f" at {path}" if path else ""
-    return fail(f"{what}: results must be tensors, got {type(value).__name__}{place}")
+    advice = f"; {CAPTURED}" if _is_array(value) else ""
+    return fail(f"{what}: {kinds} must be tensors, got {type(value).__name__}{place}{advice}")

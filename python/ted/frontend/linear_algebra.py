@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.elementwise import sqrt, to_tensor, where
 from ted.frontend.locations import fail
@@ -26,6 +27,10 @@ def solve_triangular(
     Raises: FrontendError for shapes that do not fit.
     """
     a, b = _square(a, "solve_triangular"), to_tensor(b, "solve_triangular: b")
+    flags = {"lower": lower, "transpose": transpose, "unit_diagonal": unit_diagonal}
+    lower, transpose, unit_diagonal = (
+        checks.flag(value, f"solve_triangular: {name}") for name, value in flags.items()
+    )
     batch, n = a.shape[:-2], a.shape[-1]
     vector = b.ndim == 1 and not batch
     if b.shape[: len(batch) + 1] != (*batch, n) or b.ndim != len(batch) + (1 if vector else 2):

@@ -57,6 +57,7 @@ def recurrence(
     Raises: FrontendError, with a point at which it happens, for a read of the future.
     """
     several = isinstance(fn, (tuple, list))
+    reverse = checks.flag(reverse, "recurrence: reverse")
     fns = tuple(fn) if several else (fn,)
     shapes = _one_each(shape if several else [shape], len(fns), "shape")
     types = _one_each(dtype, len(fns), "dtype")
@@ -146,8 +147,7 @@ def _check(group: Sequence[Node], reverse: bool) -> None:
                     _check_read(tensor, equation, read, points)
         step_order(group)
     except VerifyError as error:
-        text = str(error).removesuffix(f" ({error.location})")
-        raise FrontendError(text, error.location) from None
+        raise FrontendError(error.message, error.location) from None
 
 
 def _check_read(tensor: Node, equation: Equation, read: Expr, points: Any) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 from ted.domain.sizes import Size
 from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
+from ted.frontend.callbacks import called
 from ted.frontend.closing import close_reduction
 from ted.frontend.locations import fail, here
 from ted.frontend.pending import Reduction, ReductionScalar, pending_reads
@@ -69,6 +70,7 @@ class Reducer:
         Raises: FrontendError for a wrong number of components, or a combiner that changes types.
         """
         values = self._components(x, "takes")
+        keepdims = checks.flag(keepdims, f"{self.name}: keepdims")
         if any(isinstance(v, Tensor) for v in values) and not is_reduce_axis(axis):
             return self._result(self._whole(values, axis, where, init, keepdims))
         if keepdims:
@@ -78,9 +80,8 @@ class Reducer:
     def joined(self, a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
         """combine(a, b), in the types of a."""
         left, right = ([Scalar(e) for e in side] for side in (a, b))
-        found = self.combine(left[0], right[0]) if self.single else self.combine(
-            tuple(left), tuple(right)
-        )  # fmt: skip
+        sides = (left[0], right[0]) if self.single else (tuple(left), tuple(right))
+        found = called(self.name, "combine(a, b)", self.combine, *sides)
         values = self._components(found, "must give")
         return [self._kept(k, v, e.dtype) for k, (v, e) in enumerate(zip(values, a, strict=True))]
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from ted.frontend import arithmetic, checks, elementwise
 from ted.frontend.axes import Axis
-from ted.frontend.checks import dtype_of
+from ted.frontend.checks import dtype_of, flag
 from ted.frontend.closing import split_condition
 from ted.frontend.compute import compute
 from ted.frontend.locations import fail, here
@@ -125,7 +125,7 @@ class _Options:
 
 
 def _reduce(what: str, x: Any, axis: Any, keepdims: bool, options: _Options) -> Any:
-    options = options.checked(what)
+    options, keepdims = options.checked(what), flag(keepdims, f"{what}: keepdims")
     if isinstance(x, Tensor) and not is_reduce_axis(axis):
         return _whole(what, x, axis, keepdims, options)
     if isinstance(x, Tensor):

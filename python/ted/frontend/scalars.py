@@ -10,22 +10,23 @@ from ted.errors import FrontendError
 from ted.frontend import arithmetic
 from ted.frontend.checks import dtype_of
 from ted.frontend.locations import here
+from ted.frontend.unevaluated import Unevaluated, refuse, wrong_operand
 from ted.ir.dtypes import DType
+from ted.ir.printing import format_expr
 from ted.ir.scalar import Expr, cast, index
 
-NO_TRUTH = (
-    "{what}: a condition on values has no truth value while the expression is being written; "
-    "choose with ted.where(condition, a, b), combine with & | ~, test constants with Python ints"
-)
+_COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 
 
 def _binary(function: Callable[..., Expr], swap: bool = False) -> Callable[[Scalar, Any], Any]:
     def method(self: Scalar, other: Any) -> Any:
         value = operand(other)
         if value is None:
-            return NotImplemented
+            # What is an expression too has its own way; of anything else Python would make False.
+            return NotImplemented if isinstance(other, Unevaluated) else wrong_operand(name, other)
         return Scalar(function(value, self.expr) if swap else function(self.expr, value))
 
+    name = function.__name__
     return method
 
 
@@ -33,18 +34,22 @@ def _comparison(name: str, swap: bool = False) -> Callable[[Scalar, Any], Any]:
     def compare(a: Any, b: Any) -> Expr:
         return arithmetic.compare(name, a, b)
 
+    compare.__name__ = _COMPARED[name]
     return _binary(compare, swap)
 
 
 def _named(function: Callable[..., Expr], name: str, swap: bool = False) -> Any:
-    return _binary(lambda a, b: function(name, a, b), swap)
+    def named(a: Any, b: Any) -> Expr:
+        return function(name, a, b)
+
+    named.__name__ = name
+    return _binary(named, swap)
 
 
-class Scalar:
+class Scalar(Unevaluated):
     """One value of an index lambda: a number, an index or a condition."""
 
     __slots__ = ("__weakref__", "_expr")
-    __array_ufunc__ = None  # numpy arrays leave mixed operators to us
 
     def __init__(self, expr: Expr | None) -> None:
         self._expr = expr
@@ -93,15 +98,8 @@ class Scalar:
     def __invert__(self) -> Scalar:
         return Scalar(arithmetic.invert(self.expr))
 
-    def __bool__(self) -> bool:
-        raise FrontendError(NO_TRUTH.format(what="bool"), here())
-
     def __index__(self) -> int:
-        raise FrontendError(
-            f"index: a value of an expression is no Python integer, got {self.expr}", here()
-        )
-
-    __float__ = __int__ = __index__  # type: ignore[assignment]
+        return refuse("index", self, "what an index of a lambda reads is a tensor")
 
     def __iter__(self) -> Any:
         raise FrontendError("iter: a scalar has no elements to iterate over", here())
@@ -111,7 +109,9 @@ class Scalar:
         return Scalar(cast(self.expr, dtype_of(dtype, "astype")))
 
     def __repr__(self) -> str:
-        return f"Scalar({self.expr}: {self.dtype})"
+        from ted.frontend.axes import NAMES
+
+        return f"Scalar({format_expr(self.expr, NAMES)}: {self.dtype})"
 
 
 def operand(value: Any) -> Any:

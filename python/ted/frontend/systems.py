@@ -51,6 +51,18 @@ def _listed(tensors: Any, name: str, what: str) -> list[Any]:
     return list(tensors)
 
 
+def tensors_of(values: Any, what: str) -> list[Tensor]:
+    """One tensor or several as a list.
+
+    Raises: FrontendError for anything else.
+    """
+    found = _listed(values, what, "what it takes")
+    for k, value in enumerate(found):
+        if not isinstance(value, Tensor):
+            fail(f"{what}: takes tensors, got {type(value).__name__} {value!r} at {k}")
+    return found
+
+
 def unique_names(system: System) -> None:
     """Number the later of several tensors with one name: x, x_1, x_2."""
     taken: set[str] = set()

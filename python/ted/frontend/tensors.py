@@ -13,12 +13,12 @@ from contextvars import ContextVar
 from typing import Any, NoReturn, SupportsIndex
 
 from ted.domain.sizes import Extent
-from ted.errors import FrontendError
 from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
 from ted.frontend.closing import close_map
 from ted.frontend.locations import fail, here
-from ted.frontend.scalars import NO_TRUTH, Scalar, operand
+from ted.frontend.scalars import Scalar, operand
+from ted.frontend.unevaluated import Unevaluated, refuse, wrong_operand
 from ted.ir import equations
 from ted.ir.dtypes import DType
 from ted.ir.scalar import INDEX, Expr, cast, dim, dims_used, index, load
@@ -45,11 +45,10 @@ def _named(function: Callable[..., Expr], name: str, swap: bool = False) -> Any:
     return _operator(lambda a, b: function(name, a, b), name, swap)
 
 
-class Tensor:
+class Tensor(Unevaluated):
     """A tensor expression: a placeholder, or the result of an equation."""
 
     __slots__ = ("__weakref__", "node")
-    __array_ufunc__ = None  # numpy arrays leave mixed operators to us
 
     def __init__(self, node: equations.Tensor) -> None:
         self.node = node
@@ -88,7 +87,7 @@ class Tensor:
 
     def __getitem__(self, subscripts: Any) -> Any:
         items = subscripts if isinstance(subscripts, tuple) else (subscripts,)
-        if any(isinstance(item, Scalar) for item in items) or self._is_element(items):
+        if any(map(_holds_scalar, items)) or self._is_element(items):
             return read(self, items)
         from ted.frontend.slicing import subscript
 
@@ -112,13 +111,13 @@ class Tensor:
     def __iter__(self) -> Iterator[Any]:
         return (self[k] for k in range(len(self)))
 
-    def __bool__(self) -> bool:
-        raise FrontendError(NO_TRUTH.format(what=f"bool: tensor {self.name}"), here())
+    def _write(self, *_: Any) -> NoReturn:
+        fail(
+            f"{self.name}: a tensor is a value, no element of it can be set; choose by "
+            "ted.where(condition, new, old), or place values by ted.scatter"
+        )
 
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        fail(f"array: a value exists only when a compiled function runs, got tensor {self.name}")
-
-    __float__ = __int__ = __array__
+    __setitem__ = __delitem__ = _write
 
     # ------------------------------------------------------------ operators
 
@@ -209,6 +208,8 @@ def _reduction_method(name: str) -> Callable[..., Tensor]:
     def method(self: Tensor, axis: Any = None, **options: Any) -> Tensor:
         from ted.frontend import reductions
 
+        if "out" in options:  # as numpy's functions call it
+            refuse("array", self, f"write ted.{name} for np.{name}")
         return getattr(reductions, name)(self, axis, **options)
 
     method.__name__ = name
@@ -264,6 +265,11 @@ def tracing() -> Iterator[None]:
         yield
     finally:
         _in_lambda.reset(token)
+
+
+def _holds_scalar(item: Any) -> bool:
+    parts = (item.start, item.stop, item.step) if isinstance(item, slice) else (item,)
+    return any(isinstance(part, Scalar) for part in parts)
 
 
 def read(tensor: Tensor, items: tuple[Any, ...]) -> Scalar:
@@ -328,7 +334,10 @@ def pointwise(function: Callable[..., Any], what: str, *operands: Any) -> Any:
         return function(*(_element(v, what) if isinstance(v, Tensor) else v for v in values))
     axes = parallel_axes(checks.broadcast([t.shape for t in tensors], what))
     points = [broadcast_read(v, axes) if isinstance(v, Tensor) else v for v in values]
-    return wrap(close_map(what, axes, function(*points).expr))
+    value = function(*points)
+    if not isinstance(value, Scalar):
+        fail(f"{what}: the function must give a value made of its operands, got {value!r}")
+    return wrap(close_map(what, axes, value.expr))
 
 
 def _beside_indices(values: list[Any], tensors: list[Tensor]) -> bool:
@@ -346,11 +355,7 @@ def _operand(value: Any, what: str) -> Any:
     if isinstance(number, Expr):
         return Scalar(number)
     if number is None:
-        kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
-        fail(
-            f"{what}: operands must be tensors, scalars or Python numbers, got {kind}; "
-            "an array comes in through a placeholder"
-        )
+        wrong_operand(what, value)
     return number
 
 

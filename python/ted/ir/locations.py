@@ -63,5 +63,7 @@ def mlir_location(
     if source is None:
         place = ir.Location.unknown(context)
     else:
-        place = ir.Location.file(source.file, source.line, source.column, context)
+        # A name of a file may hold bytes that are no text.
+        file = source.file.encode("utf-8", "backslashreplace").decode("utf-8")
+        place = ir.Location.file(file, source.line, source.column, context)
     return place if name is None else ir.Location.name(name, place, context)

@@ -7,6 +7,7 @@ from typing import Any
 
 import ted
 from ted.domain.sizes import Extent
+from ted.frontend.checks import flag
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating
@@ -26,6 +27,7 @@ def attention(
     """
     q, k, v = (floating(t, f"attention: {n}") for n, t in _named(query, key, value))
     _check(q, k, v)
+    causal = flag(causal, "attention: causal")
     n, m, width = q.shape[-2], k.shape[-2], q.shape[-1]
     factor = _factor(width) if scale is None else scale
     r, s = ted.reduce_axis(width, "r"), ted.reduce_axis(m, "s")

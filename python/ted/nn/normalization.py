@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import ted
-from ted.frontend.checks import axes_of, axis_of
+from ted.frontend.checks import axes_of, axis_of, flag
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, per_dim, shaped
@@ -72,6 +72,7 @@ def batch_norm(
     """
     x = floating(x, "batch_norm: x")
     channel = axis_of(axis, x.ndim, "batch_norm")
+    statistics = flag(statistics, "batch_norm: statistics")
     others = tuple(k for k in range(x.ndim) if k != channel)
     normal, mean, variance = _standardized(x, others, eps)
     result = _affine(normal, weight, bias, (channel,), "batch_norm")

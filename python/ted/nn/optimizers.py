@@ -44,6 +44,8 @@ def adam(
     grad, m, v = (
         shaped(t, param.shape, f"adam: {name}") for name, t in (("grad", grad), ("m", m), ("v", v))
     )
+    if isinstance(step, (int, float)) and step < 1:
+        fail(f"adam: step counts from 1, got {step}")
     # 1 - b ** step without cancellation: b2 ** step is close to 1 in the first steps.
     first = -ted.expm1(step * math.log(b1))
     second = -ted.expm1(step * math.log(b2))

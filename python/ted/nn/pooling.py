@@ -6,6 +6,7 @@ import functools
 from typing import Any
 
 import ted
+from ted.frontend.checks import flag
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import channels_last, per_dim, ranked
 from ted.nn.windows import conjunction, windows
@@ -39,7 +40,7 @@ def avg_pool2d(
     def total(value: Any, axis: Any, where: Any) -> Any:
         return ted.sum(value, axis=axis, where=where) / (kernel[0] * kernel[1])
 
-    combine = total if count_include_pad else ted.mean
+    combine = total if flag(count_include_pad, "avg_pool2d: count_include_pad") else ted.mean
     return _pool("avg_pool2d", combine, x, window, stride, padding, 1, layout)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import ted
 from ted.domain.sizes import Extent
+from ted.frontend.checks import flag
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, ranked, shaped
@@ -50,7 +51,10 @@ def lstm(
     initial is a pair (h, c) of (batch, units), zeros by default; results (time, batch, units).
     """
     loop = _Loop.of("lstm", x, w_x, w_h, bias, reverse, 4)
-    starts = [loop.start(s) for s in (initial if initial is not None else (None, None))]
+    initial = (None, None) if initial is None else initial
+    if not isinstance(initial, (tuple, list)) or len(initial) != 2:
+        fail(f"lstm: initial is a pair (h, c), got {initial!r}")
+    starts = [loop.start(s) for s in initial]
     units = loop.units
 
     def before(h: Tensor, *i: Any) -> Any:
@@ -147,7 +151,7 @@ class _Loop:
             given = given + shaped(bias, (gates * units,), f"{what}: bias")
         if w_h.dtype != given.dtype:
             fail(f"{what}: weights of one type, got {w_h.dtype} for w_h and {given.dtype}")
-        return _Loop(what, given, w_h, units, reverse)
+        return _Loop(what, given, w_h, units, flag(reverse, f"{what}: reverse"))
 
     def start(self, initial: Any) -> Tensor | None:
         """A checked initial state."""

@@ -17,7 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from ted._runtime import Buffer
-from ted.errors import ExecutionError
+from ted.errors import ExecutionError, TedError
 
 # numpy cannot export bfloat16 through the buffer protocol: its bits travel as uint16.
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
@@ -76,33 +76,35 @@ def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
     """
     if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
         return _from_scalar(value, spec, function).view(spec.storage_dtype)
-    array = to_numpy(value, spec, function)
-    check(array, spec, function)
+    what = f"{function}: argument {spec.name!r}"
+    array = to_numpy(value, spec, what)
+    check(array, spec, what)
     array = np.asarray(array, dtype=spec.numpy_dtype, order="C")
     if not array.flags.aligned:
         array = array.copy(order="C")
     return array.view(spec.storage_dtype)
 
 
-def to_numpy(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
+def to_numpy(value: Any, spec: ArgSpec, what: str) -> np.ndarray:
     """An array of any library as a numpy array, sharing memory where that library allows it."""
-    what = f"{function}: argument {spec.name!r}"
     if isinstance(value, list | tuple | str | None):
         raise ExecutionError(f"{what}: expected an array, got {type(value).__name__}")
     try:
         array = np.asarray(_torch_bfloat16_bits(value))
+    except TedError:
+        raise ExecutionError(f"{what}: expected an array, got {value!r}") from None
     except Exception as error:  # whatever the other library raises
         raise ExecutionError(
             f"{what}: {type(value).__name__} does not convert to a numpy array: {error}"
         ) from error
     if array.dtype == object:
-        raise ExecutionError(f"{what}: expected an array, got {type(value).__name__}")
+        kind = "an array of objects" if value is array else type(value).__name__
+        raise ExecutionError(f"{what}: expected an array of {spec.dtype}, got {kind}")
     return array.view(_BFLOAT16) if _is_torch_bfloat16(value) else array
 
 
-def check(array: np.ndarray, spec: ArgSpec, function: str) -> None:
+def check(array: np.ndarray, spec: ArgSpec, what: str) -> None:
     """Compare rank, dtype and shape, in this order, and explain the first difference."""
-    what = f"{function}: argument {spec.name!r}"
     if array.ndim != len(spec.shape):
         raise ExecutionError(
             f"{what}: expected rank {len(spec.shape)} (shape {spec.shape}), "

@@ -118,11 +118,14 @@ class BoundFunction:
             raise ExecutionError(
                 f"{self.name}: out= expected {len(self.outputs)} arrays ({names}), got {len(given)}"
             )
-        targets = [to_numpy(g, s, self.name) for g, s in zip(given, self.outputs, strict=True)]
-        for target, spec in zip(targets, self.outputs, strict=True):
-            check(target, spec, self.name)
+        targets: list[np.ndarray] = []
+        for value, spec in zip(given, self.outputs, strict=True):
+            what = f"{self.name}: out={spec.name!r}"
+            target = to_numpy(value, spec, what)
+            check(target, spec, what)
             if not target.flags.writeable:
-                raise ExecutionError(f"{self.name}: out={spec.name!r}: the array is read-only")
+                raise ExecutionError(f"{what}: the array is read-only")
+            targets.append(target)
         for (i, a), (j, b) in combinations(enumerate(targets), 2):
             if _overlap(a, b):
                 raise ExecutionError(

@@ -80,6 +80,8 @@ def interpret(
     context that has the functions which this one only declares.
     """
     parsed = parsed_module(module) if isinstance(module, str) else module
+    if not isinstance(parsed, ir.Module):
+        raise ExecutionError(f"interpret: a module or its text, got {module!r}")
     with parsed.context, np.errstate(all="ignore"):
         program = _Program(parsed, Counts() if counts is None else counts, domain, bodies)
         callee = program.functions.get(function)
@@ -93,7 +95,10 @@ def interpret(
 def parsed_module(text: str) -> ir.Module:
     """A module from its text, in a context of its own."""
     with make_context():
-        return ir.Module.parse(text)
+        try:
+            return ir.Module.parse(text)
+        except ir.MLIRError as error:
+            raise ExecutionError(f"interpret: a module or its text, got {error}") from None
 
 
 def _checked_inputs(

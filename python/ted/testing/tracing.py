@@ -11,6 +11,8 @@ import numpy as np
 from ted.dialects import session
 from ted.frontend import placeholder
 from ted.frontend import tensors as frontend
+from ted.frontend.callbacks import called
+from ted.frontend.systems import tensors_of
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import System, Tensor
 from ted.ir.to_ops import system_to_module
@@ -22,9 +24,13 @@ Array = np.ndarray[Any, Any]
 
 def nodes(values: Any) -> list[Tensor]:
     """The nodes of one tensor or of several; both kinds of tensor are accepted."""
-    if isinstance(values, (Tensor, frontend.Tensor)):
-        values = [values]
-    return [t if isinstance(t, Tensor) else t.node for t in values]
+    if isinstance(values, Tensor):
+        return [values]
+    if isinstance(values, (tuple, list)):
+        known = [t for t in values if isinstance(t, Tensor)]
+        if len(known) == len(values):
+            return known
+    return [t.node for t in tensors_of(values, "check_grads")]
 
 
 def tensors(values: Sequence[Tensor]) -> list[frontend.Tensor]:
@@ -49,7 +55,8 @@ def traced(
         placeholder(a.shape, a.dtype.name, name=f"x{path.replace('.', '_')}")
         for (path, _), a in zip(leaves, arrays or [leaf for _, leaf in leaves], strict=True)
     ]
-    results, _ = flatten(function(*unflatten(tree, iter(inputs))))
+    arguments = unflatten(tree, iter(inputs))
+    results, _ = flatten(called("check_grads", "f(*args)", function, *arguments))
     return nodes([result for _, result in results]), nodes(inputs)
 
 

@@ -53,8 +53,8 @@ CASES = {
     "truth_value": (element(lambda i: A[i, 0] if A[i, 0] > 0 else 0), "ted.where(condition"),
     "truth_value_tensor": (lambda: bool(A > 0), "no truth value"),
     "and_keyword": (element(lambda i: (i > 0 and i < 2) * 1.0), "combine with & | ~"),
-    "python_index": (element(lambda i: range(4)[i]), "is no Python integer"),
-    "float_of_scalar": (element(lambda i: float(A[i, 0])), "is no Python integer"),
+    "python_index": (element(lambda i: range(4)[i]), "what an index of a lambda reads is a"),
+    "float_of_scalar": (element(lambda i: float(A[i, 0])), "Scalar(A[i, 0]: float32); write ted"),
     # indices of 64 bits
     "index_scaled": (element(lambda i: i * 2**62 > 0), "64 bits, got i*4611686018427387904 in [0"),
     "index_below": (element(lambda i: (i + 1) * -(2**62) < 0), "64 bits, got (i + 1)*-46116"),
@@ -103,8 +103,8 @@ CASES = {
     "slice_bound": (lambda: A[1.5:], "slice bound: must be an integer, got 1.5"),
     "len_of_rank_zero": (lambda: len(ted.sum(A)), "has rank 0"),
     # operators
-    "array_operand": (lambda: A + np.zeros((4, 6)), "an array comes in through a placeholder"),
-    "array_operand_left": (lambda: np.zeros((4, 6)) * A, "comes in through a placeholder"),
+    "array_operand": (lambda: A + np.zeros((4, 6)), "an argument of the function, or a ted"),
+    "array_operand_left": (lambda: np.zeros((4, 6)) * A, "make an array an argument"),
     "text_operand": (lambda: A * "x", "tensors, scalars or Python numbers, got str"),
     "broadcast": (lambda: A + B, "extents must be equal or 1 to broadcast, got shapes (4, 6)"),
     "bool_arithmetic": (lambda: (A > 0) + (A > 0), 'convert one with .astype("int32")'),
@@ -166,8 +166,8 @@ CASES = {
         "where= may compare indices only",
     ),
     "reduce_a_list": (lambda: ted.sum([1, 2]), "takes a tensor or a value of an index lambda"),
-    "array_of_a_tensor": (lambda: np.asarray(A), "when a compiled function runs, got tensor A"),
-    "float_of_a_tensor": (lambda: float(ted.sum(A)), "got tensor sum"),
+    "array_of_a_tensor": (lambda: np.asarray(A), "got Tensor(A: float32[4, 6]); write ted.sin"),
+    "float_of_a_tensor": (lambda: float(ted.sum(A)), "got Tensor(sum: float32[])"),
     # layout
     "reshape_size": (lambda: A.reshape(5, 5), "has 24 elements, got shape (5, 5)"),
     "reshape_two_unknown": (lambda: A.reshape(-1, -1), "one extent may be -1"),

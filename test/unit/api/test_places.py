@@ -1,0 +1,87 @@
+"""Errors name the user's line wherever it was typed: a file, a cell, a prompt, a string."""
+
+from __future__ import annotations
+
+import copy
+import linecache
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import CompileError, ExecutionError, TedError, VerifyError
+
+CALL = """x = ted.placeholder((3,), "float64", name="x")
+f = ted.compile([x], x * 2)
+f(np.ones(4))
+"""
+BOUNDS = """x = ted.placeholder((3,), "float64", name="x")
+y = ted.compute((4,), lambda i: x[i])
+f = ted.compile([x], y)
+"""
+TARGET = """x = ted.placeholder((3,), "float64", name="x")
+ted.compile([x], x, target="gpu")
+"""
+PROGRAMS: dict[str, tuple[str, type[TedError], int]] = {
+    "call": (CALL, ExecutionError, 3),
+    "bounds": (BOUNDS, VerifyError, 2),
+    "target": (TARGET, CompileError, 2),
+}
+
+
+def error_of(source: str, file: str) -> TedError:
+    with pytest.raises(TedError) as caught:
+        exec(compile(source, file, "exec"), {"ted": ted, "np": np})
+    return caught.value
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+@pytest.mark.parametrize(
+    "file", ["<string>", "<stdin>", "/nowhere/1234.py", 'a "b"\\c.py', "\udcff"]
+)
+def test_an_error_names_the_line_of_code_without_a_file(case: str, file: str) -> None:
+    source, kind, line = PROGRAMS[case]
+    error = error_of(source, file)
+    assert type(error) is kind
+    assert error.location is not None
+    assert error.location.line == line
+    assert str(error).endswith(f":{line})")
+
+
+@pytest.mark.parametrize("case", PROGRAMS)
+def test_an_error_in_a_notebook_shows_the_line(case: str, monkeypatch: Any) -> None:
+    source, _, line = PROGRAMS[case]
+    cell = "<ipython-input-3-0123abcd>"
+    entry = (len(source), None, source.splitlines(keepends=True), cell)
+    monkeypatch.setitem(linecache.cache, cell, entry)
+    text = source.splitlines()[line - 1]
+    assert str(error_of(source, cell)).endswith(f" ({cell}:{line}: {text})")
+
+
+def test_an_error_at_the_prompt_names_it() -> None:
+    typed = "import ted, numpy as np\n" + CALL
+    found = subprocess.run(
+        [sys.executable, "-q", "-i"], input=typed, capture_output=True, text=True,
+        env={**os.environ, "PYTHONWARNINGS": "default"}, check=True,
+    )  # fmt: skip
+    assert "ExecutionError: main: argument 'x': expected shape (3,), got (4,) (<stdin>:1" in (
+        found.stderr
+    )
+
+
+def test_what_lies_between_the_user_and_ted_is_not_the_users_line() -> None:
+    x = ted.placeholder((3,))
+    for misuse in (lambda: copy.deepcopy([x]), lambda: np.sum(x), lambda: sorted([x, x])):
+        with pytest.raises(TedError) as caught:
+            misuse()
+        assert caught.value.location is not None
+        assert caught.value.location.file == __file__
+
+
+def test_an_error_keeps_what_it_says_apart_from_the_place() -> None:
+    error = error_of(CALL, "<string>")
+    assert error.message == "main: argument 'x': expected shape (3,), got (4,)"
