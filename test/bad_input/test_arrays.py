@@ -28,7 +28,10 @@ def double():
         (np.zeros((3, 4)), "argument 'x': expected dtype float32, got float64"),
         (np.zeros((3, 4), np.uint8), "argument 'x': expected dtype float32, got uint8"),
         (np.zeros((3, 4), bool), "argument 'x': expected dtype float32, got bool"),
-        (np.full((3, 4), None), "argument 'x': expected an array, got ndarray"),
+        (
+            np.full((3, 4), None),
+            "argument 'x': expected an array of float32, got an array",
+        ),
     ],
     ids=["rank_low", "rank_high", "shape", "empty", "dtype", "unsigned", "bool", "objects"],
 )

@@ -22,7 +22,7 @@ CASES = {
         lambda: ted.differentiate(ted.sum(X), [N]), DerivativeError, "only float tensors"
     ),
     "grad_of_an_integer_array": (
-        lambda: ted.grad(lambda a: ted.sum(a * 2.0))(np.arange(3)), DerivativeError, "only float"
+        lambda: ted.grad(lambda a: ted.sum(a * 2.0))(np.arange(3)), DerivativeError, "of floats, got"
     ),
     "grad_of_nothing": (lambda: ted.grad(None), FrontendError, "takes a function of tensors"),
     "function_of_a_number": (lambda: ted.function(3), FrontendError, "takes a function"),
@@ -36,7 +36,7 @@ CASES = {
         lambda: ted.grad(ted.sum, argnums=0.5), DerivativeError, "argnums must be an int"
     ),
     "argnums_outside": (
-        lambda: ted.grad(ted.sum, argnums=3)(np.ones(3)), DerivativeError, "must be in"
+        lambda: ted.grad(ted.sum, argnums=3)(np.ones(3)), DerivativeError, "1 positional"
     ),
     "differentiate_nothing": (
         lambda: ted.differentiate(None, [X]), DerivativeError, "output must be ted tensors, got No"

@@ -231,10 +231,12 @@ def _check_cotangent(result: Any, cotangent: Any, path: str) -> None:
     if not isinstance(cotangent, Tensor) or (cotangent.shape, cotangent.dtype) != (
         result.shape, result.dtype,
     ):  # fmt: skip
+        is_array = isinstance(cotangent, Tensor)
+        got = f"{cotangent.dtype}{list(cotangent.shape)}" if is_array else repr(cotangent)
         raise DerivativeError(
             f"vjp: a cotangent{' at ' + path if path else ''} is an array of the shape and type "
-            f"of its result, {result.dtype}{list(result.shape)}, got {cotangent!r}; ted.vmap is for "
-            "more of them"
+            f"of its result, {result.dtype}{list(result.shape)}, got {got}; "
+            "ted.vmap is for more of them"
         )
 
 

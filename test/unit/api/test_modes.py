@@ -144,7 +144,7 @@ def test_bad_vmaps_are_refused() -> None:
         ted.vmap(lambda a, b: a + b)(x, y)
     with pytest.raises(FrontendError, match="agree on one number of examples, got none"):
         ted.vmap(ted.sin, in_axes=None)(x)
-    with pytest.raises(FrontendError, match="in_axes has one entry per argument"):
+    with pytest.raises(FrontendError, match="in_axes is a dim, or has one entry per argument"):
         ted.vmap(ted.sin, in_axes=(0, 0))(x)
     with pytest.raises(FrontendError, match="out_axes None is the same for all"):
         ted.vmap(ted.sin, out_axes=None)(x)
@@ -206,9 +206,9 @@ def test_integer_inputs_have_no_gradient() -> None:
     x, n = p("x", 3), ted.placeholder((3,), "int64", name="n")
     with pytest.raises(DerivativeError, match="only float tensors have gradients, got n of int64"):
         ted.differentiate(ted.sum(x * n), [n])
-    with pytest.raises(DerivativeError, match="only float tensors have gradients"):
+    with pytest.raises(DerivativeError, match="array of floats, got int64 as argument 0"):
         ted.grad(lambda n: ted.sum(n * 1.0))(np.arange(3))
-    with pytest.raises(DerivativeError, match="only float tensors have gradients"):
+    with pytest.raises(DerivativeError, match="array of floats, got int64 as argument 0"):
         ted.jacobian(lambda n: n * 1.0)(np.arange(3))
 
 
@@ -284,9 +284,9 @@ def test_an_input_that_is_not_used_is_named() -> None:
 
 VALUE, PULLBACK = ted.vjp(lambda a: ted.exp(a), np.ones(3))
 HEADS = {
-    "shape": (np.ones(4), r"a head has the shape and type of its output, .* got float64\[4\]"),
-    "rank": (np.ones((3, 1)), r"got float64\[3, 1\] for"),
-    "type": (np.ones(3, "float32"), r"got float32\[3\] for"),
+    "shape": (np.ones(4), r"of its result, float64\[3\], got float64\[4\]"),
+    "rank": (np.ones((3, 1)), r"got float64\[3, 1\]"),
+    "type": (np.ones(3, "float32"), r"got float32\[3\]"),
     "number": ((np.ones(3), np.ones(3)), "one cotangent per result, got 2 for 1"),
 }
 
