@@ -22,7 +22,7 @@ CASES = {
         lambda: ted.differentiate(ted.sum(X), [N]), DerivativeError, "only float tensors"
     ),
     "grad_of_an_integer_array": (
-        lambda: ted.grad(lambda a: ted.sum(a * 2.0))(np.arange(3)), DerivativeError, "of floats, got"
+        lambda: ted.grad(lambda a: ted.sum(a * 2.0))(np.arange(3)), DerivativeError, "of floats"
     ),
     "grad_of_nothing": (lambda: ted.grad(None), FrontendError, "takes a function of tensors"),
     "function_of_a_number": (lambda: ted.function(3), FrontendError, "takes a function"),

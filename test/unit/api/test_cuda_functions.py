@@ -162,7 +162,7 @@ def test_an_index_out_of_range_is_the_same_error_as_on_the_cpu() -> None:
         x = ted.cuda.asarray(array)
         with pytest.raises(ExecutionError) as on_gpu:
             f(x, ted.cuda.asarray(index)).numpy()
-        assert str(on_gpu.value) == str(on_cpu.value)
+        assert on_gpu.value.message == on_cpu.value.message
         assert f(x, ted.cuda.asarray(np.array([1, 5, 2]))).numpy().tolist() == [1, 5, 2]
 
 

@@ -1,7 +1,7 @@
 """What a PTX program can do wrong, one class of error for each kind of wrong.
 
 All are `ExecutionError`s (`PtxSyntaxError` and `UnknownInstruction`: `CompileError`s), so that
-users of ted see nothing else.
+users of ted see nothing else.  Their place is the line of PTX, which they say themselves.
 """
 
 from __future__ import annotations
@@ -12,13 +12,19 @@ from ted.errors import CompileError, ExecutionError
 class PtxSyntaxError(CompileError):
     """Text that is not PTX, or that names what it does not declare."""
 
+    is_of_a_call = False
+
 
 class UnknownInstruction(CompileError):
     """An instruction, modifier, type or operand that the interpreter does not know."""
 
+    is_of_a_call = False
+
 
 class PtxFault(ExecutionError):
     """Base class of what a running program does wrong."""
+
+    is_of_a_call = False
 
 
 class OutOfBounds(PtxFault):
