@@ -2,7 +2,7 @@
 // RUN: ted-opt %s --ted-record-index-errors | filecheck %s
 
 // CHECK: module attributes {
-// CHECK-SAME: ted.checks = {{\[}}["table", 0, 10]]
+// CHECK-SAME: ted.checks = {{\[}}["table", 0, 10, ""]]
 // CHECK-NOT: @ted_index_error
 module attributes {ted.indexed_tensors = ["table"]} {
   func.func private @ted_index_error(i64, i64, i64, i64)

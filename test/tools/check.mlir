@@ -25,7 +25,7 @@
 // WRONG: forgetful (written by hand) float64  1       rev      FAILED
 // WRONG: ted-check: error: square (written by hand), float64: check_grads: order 1: the VJP equals central differences, got dx0[{{[0-2]}}] = {{.*}} and {{.*}} (argument 0)
 // WRONG: ted-check: error: rounded, float64: ValueError: never ready
-// WRONG: ted-check: error: forgetful (written by hand), float32: TypeError: {{.*}}takes 2 positional arguments but 3 were given
+// WRONG: ted-check: error: forgetful (written by hand), float32: defvjp: the function is called as bwd(inputs, outputs, heads), got one that does not fit: too many positional arguments
 
 // MISSING: ted-check: error: input: must be a Python file, got '{{.*}}missing.py'
 // EMPTY: ted-check: error: input: must have a list CHECK of (function, arguments), got none in '{{.*}}unlisted.py'

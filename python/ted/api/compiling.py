@@ -165,7 +165,7 @@ class CompiledFunction:
             [_spec(t) for t in system.inputs],
             [_spec(t) for t in system.outputs],
             name=system.name,
-            tensors=dict(enumerate(self._code.indexed_tensors)),
+            accesses=dict(enumerate(self._code.indexed)),
             owner=self._code,
         )
 

@@ -143,10 +143,7 @@ def _checks(module: ir.Module) -> tuple[Check, ...]:
         return ()
     found = []
     for row in ir.ArrayAttr(attributes[CHECKS]):
-        tensor, dim, extent = ir.ArrayAttr(row)
-        found.append(
-            Check(
-                ir.StringAttr(tensor).value, ir.IntegerAttr(dim).value, ir.IntegerAttr(extent).value
-            )
-        )
+        tensor, dim, extent, place = ir.ArrayAttr(row)
+        name, at = ir.StringAttr(tensor).value, ir.StringAttr(place).value
+        found.append(Check(name, ir.IntegerAttr(dim).value, ir.IntegerAttr(extent).value, place=at))
     return tuple(found)

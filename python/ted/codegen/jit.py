@@ -13,6 +13,7 @@ import weakref
 from dataclasses import dataclass
 
 from ted.errors import CompileError
+from ted.lowering.data_reads import indexed_accesses
 from ted.mlir import ExecutionEngine, ir, keep_loop_order
 
 LEVEL = 2
@@ -29,7 +30,8 @@ class Compiled:
     """
 
     engine: ExecutionEngine
-    indexed_tensors: tuple[str, ...] = ()  # names by the number that ted_index_error gets
+    # The tensor and the user's line of each access, by the number that ted_index_error gets.
+    indexed: tuple[tuple[str, str], ...] = ()
 
     def address(self, name: str = "main") -> int:
         """Address of the wrapper of a function.
@@ -63,15 +65,8 @@ def compile_module(module: ir.Module, shared_libraries: tuple[str, ...] = ()) ->
             _define_allocator(module)
         keep_loop_order()
         engine = ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(shared_libraries))
-        found = _compiled[key] = Compiled(engine, _indexed_tensors(module))
+        found = _compiled[key] = Compiled(engine, tuple(indexed_accesses(module.operation)))
     return found
-
-
-def _indexed_tensors(module: ir.Module) -> tuple[str, ...]:
-    attributes = module.operation.attributes
-    if "ted.indexed_tensors" not in attributes:
-        return ()
-    return tuple(ir.StringAttr(a).value for a in ir.ArrayAttr(attributes["ted.indexed_tensors"]))
 
 
 # What libted_runtime provides, without its accounting: for tools that run without the library.

@@ -182,13 +182,15 @@ class Check:
     """What an error code says: an index into dim `dim` of a tensor was not below the extent.
 
     A code is the check's position in `Manifest.checks` plus 1. `message`, when there is one, stands
-    for the whole rule, with {value} for the number that the kernel found.
+    for the whole rule, with {value} for the number that the kernel found; `place` is the line of
+    the user that makes the access.
     """
 
     tensor: str
     dim: int
     extent: int
     message: str = ""
+    place: str = ""
 
     def text(self, function: str, value: int) -> str:
         """The message of the error, in the words of every target."""
@@ -196,7 +198,7 @@ class Check:
             return f"{function}: {self.message.format(value=value)}"
         return (
             f"{function}: index out of range: tensor {self.tensor} has extent {self.extent} "
-            f"in dim {self.dim}, got index {value}"
+            f"in dim {self.dim}, got index {value}" + (f", at {self.place}" if self.place else "")
         )
 
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ted.ir.locations import source_location
 from ted.lowering.scalars import conditional, constant, element_type, index, shape_of
 from ted.mlir import arith, func, ir, scf, tensor
 
 ERROR_FUNCTION = "ted_index_error"
 TENSOR_NAMES = "ted.indexed_tensors"
+PLACES = "ted.indexed_places"  # the user's line of each access, as text, empty where not known
 
 
 def checked_load(op: ir.Operation, operands: list[ir.Value]) -> ir.Value:
@@ -98,17 +100,29 @@ def _module_of(op: ir.Operation) -> ir.Operation:
 
 
 def _identifier(target: ir.Value) -> int:
-    """Number of the tensor in the module's table of names, entered on first use."""
+    """Number of an access in the module's tables of names and places, entered on first use."""
     block = ir.InsertionPoint.current.block
     module = _module_of(block.owner.operation)
-    names = [ir.StringAttr(a).value for a in ir.ArrayAttr(module.attributes[TENSOR_NAMES])] \
-        if TENSOR_NAMES in module.attributes else []  # fmt: skip
-    name = tensor_name(target)
-    if name not in names:
-        names.append(name)
-        module.attributes[TENSOR_NAMES] = ir.ArrayAttr.get([ir.StringAttr.get(n) for n in names])
+    known = indexed_accesses(module)
+    around = ir.Location.current
+    place = None if around is None else source_location(around)
+    access = tensor_name(target), "" if place is None else str(place)
+    if access not in known:
+        known.append(access)
+        for table, texts in zip((TENSOR_NAMES, PLACES), zip(*known, strict=True), strict=True):
+            module.attributes[table] = ir.ArrayAttr.get([ir.StringAttr.get(t) for t in texts])
         declare_error_function(module)
-    return names.index(name)
+    return known.index(access)
+
+
+def indexed_accesses(module: ir.Operation) -> list[tuple[str, str]]:
+    """The tensor and the place of each access that is checked, by its number."""
+    names, places = (
+        [ir.StringAttr(a).value for a in ir.ArrayAttr(module.attributes[table])]
+        if table in module.attributes else []
+        for table in (TENSOR_NAMES, PLACES)
+    )  # fmt: skip
+    return list(zip(names, places or [""] * len(names), strict=True))
 
 
 def declare_error_function(module: ir.Operation) -> None:

@@ -30,13 +30,13 @@ class BoundFunction:
         inputs: Sequence[ArgSpec],
         outputs: Sequence[ArgSpec],
         name: str,
-        tensors: Mapping[int, str],
+        accesses: Mapping[int, tuple[str, str]],
     ) -> None:
         self.name = name
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self._kernel = kernel
-        self._tensors = tensors
+        self._accesses = accesses
         self._result_bytes = sum(spec.nbytes for spec in outputs)
 
     def __call__(self, *arrays: Any, out: Any = None) -> tuple[Any, ...]:
@@ -88,10 +88,10 @@ class BoundFunction:
             raise self._out_of_memory(f"{error} bytes") from None
 
     def _index_error(self, tensor: int, dim: int, value: int, extent: int) -> ExecutionError:
-        name = self._tensors.get(tensor, f"number {tensor}")
+        name, place = self._accesses.get(tensor, (f"number {tensor}", ""))
         return ExecutionError(
             f"{self.name}: index out of range: tensor {name} has extent {extent} in dim {dim}, "
-            f"got index {value}"
+            f"got index {value}" + (f", at {place}" if place else "")
         )
 
     def _call_into(self, arrays: Sequence[Any], out: Any) -> tuple[Any, ...]:
@@ -142,14 +142,15 @@ def bind(
     *,
     name: str = "main",
     symbol: str | None = None,
-    tensors: Mapping[int, str] | None = None,
+    accesses: Mapping[int, tuple[str, str]] | None = None,
     owner: Any = None,
 ) -> BoundFunction:
     """Make compiled code callable; `code` is an ExecutionEngine or a packed function's address.
 
     The code takes bare pointers, inputs first and then results. `name` stands in messages, `symbol`
-    is the function to look up (default: `name`), `tensors` maps the ids that the code passes to
-    `ted_index_error` to names, and `owner` is kept alive with the function.
+    is the function to look up (default: `name`), `accesses` maps the ids that the code passes to
+    `ted_index_error` to names of tensors and lines of the user, and `owner` is kept alive with the
+    function.
     Raises: CompileError when the code does not have the symbol, or no kernel takes such arrays.
     """
     symbol = symbol or name
@@ -164,7 +165,7 @@ def bind(
         kernel = Kernel(address, tuple(specs), code if owner is None else (code, owner))
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
-    return BoundFunction(kernel, inputs, outputs, name, tensors or {})
+    return BoundFunction(kernel, inputs, outputs, name, accesses or {})
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

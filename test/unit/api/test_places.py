@@ -82,6 +82,23 @@ def test_what_lies_between_the_user_and_ted_is_not_the_users_line() -> None:
         assert caught.value.location.file == __file__
 
 
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_an_index_that_is_data_names_the_line_of_the_access(target: str) -> None:
+    x = ted.placeholder((3,), "float32", name="x")
+    k = ted.placeholder((2,), "int64", name="k")
+    y = ted.compute((2,), lambda i: x[k[i]], name="y")
+    line = y.node.location
+    assert line is not None
+    f = ted.compile([x, k], y, target=target)
+    arrays: list[Any] = [np.ones(3, "f4"), np.array([1, 7])]
+    with ted.testing.emulated_gpu():
+        given = arrays if target == "cpu" else [ted.cuda.asarray(a) for a in arrays]
+        with pytest.raises(ExecutionError) as caught:
+            np.asarray(f(*given) if target == "cpu" else f(*given).numpy())
+    text = "main: index out of range: tensor x has extent 3 in dim 0, got index 7, at "
+    assert caught.value.message == f"{text}{line}"
+
+
 def test_an_error_keeps_what_it_says_apart_from_the_place() -> None:
     error = error_of(CALL, "<string>")
     assert error.message == "main: argument 'x': expected shape (3,), got (4,)"

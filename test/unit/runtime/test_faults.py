@@ -70,7 +70,7 @@ func.func @main(%x: memref<2x3x4xf32>, %y: memref<4x2x3xf32>) {
 def checked():
     specs = [ArgSpec(name, "int64", (4,)) for name in "xy"]
     return bind(compile_text(CHECKED), specs[:1], specs[1:], name="pick", symbol="main",
-                tensors={7: "B"})  # fmt: skip
+                accesses={7: ("B", "model.py:41")})  # fmt: skip
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ def test_the_first_bad_index_is_reported(checked, bad: int) -> None:
     with pytest.raises(ExecutionError) as error:
         checked(np.array([1, bad, 2, 99]))
     assert error.value.message == (
-        f"pick: index out of range: tensor B has extent 8 in dim 0, got index {bad}"
+        f"pick: index out of range: tensor B has extent 8 in dim 0, got index {bad}, at model.py:41"
     )
 
 

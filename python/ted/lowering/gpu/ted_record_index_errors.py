@@ -12,11 +12,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.errors import CompileError
-from ted.lowering.data_reads import ERROR_FUNCTION, TENSOR_NAMES
+from ted.lowering.data_reads import ERROR_FUNCTION, indexed_accesses
 from ted.mlir import arith, func, ir, llvm, memref, scf
 from ted.schedules.walking import constant_of, functions, operations
 
-CHECKS = "ted.checks"  # attribute of the module: tensor, dim and extent of each code, from 1
+CHECKS = "ted.checks"  # attribute of the module: tensor, dim, extent, place of each code, from 1
 ERRORS = "ted.errors"  # attribute of a function: which argument is the error flag
 WORDS = 4
 
@@ -120,12 +120,10 @@ def _exchange(pointer: ir.Value, expected: ir.Value, new: ir.Value) -> ir.Value:
 
 def _table(module: ir.Module, checks: list[tuple[int, int, int]]) -> ir.Attribute:
     i64 = ir.IntegerType.get_signless(64)
-    names = ir.ArrayAttr(module.operation.attributes[TENSOR_NAMES])
-    return ir.ArrayAttr.get(
-        [
-            ir.ArrayAttr.get(
-                [names[tensor], ir.IntegerAttr.get(i64, dim), ir.IntegerAttr.get(i64, extent)]
-            )
-            for tensor, dim, extent in checks
-        ]
-    )
+    accesses = indexed_accesses(module.operation)
+    rows: list[ir.Attribute] = []
+    for access, dim, extent in checks:
+        name, place = (ir.StringAttr.get(text) for text in accesses[access])
+        numbers = [ir.IntegerAttr.get(i64, n) for n in (dim, extent)]
+        rows.append(ir.ArrayAttr.get([name, *numbers, place]))
+    return ir.ArrayAttr.get(rows)
