@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from ted.forking import Lock
+
 if TYPE_CHECKING:
     from ted.mlir import ir
 
-_one_at_a_time = threading.RLock()
+_one_at_a_time = Lock()
 
 
 def load(context: ir.Context) -> None:
@@ -26,7 +27,7 @@ def load(context: ir.Context) -> None:
         Ted.load()
 
 
-def make_context(*, threading: bool = True) -> ir.Context:
+def make_context(*, threading: bool = False) -> ir.Context:
     """Make a context with every upstream dialect and `ted`."""
     from ted import mlir
 
@@ -41,6 +42,7 @@ def session() -> Iterator[ir.Context]:
 
     A dialect that is defined in Python is one for all contexts, so that a thread that loads it
     under another that verifies with it would end the process.
+    The context has no threads of its own, so that a forked process can go on with what is in it.
     """
     from ted.mlir import ir
 

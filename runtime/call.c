@@ -1,4 +1,7 @@
 /* Running a compiled function and learning how it ended. */
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 #include <stdatomic.h>
 #include <stddef.h>
 
@@ -9,6 +12,18 @@ static _Thread_local struct ted_call *current_call;
 /* Faults of threads that a parallel loop started: they run no call of their own. */
 static _Atomic int shared_fault_state; /* 0 empty, 1 being written, 2 full */
 static struct ted_index_fault shared_fault;
+
+/* A child of a fork has no other thread that would finish writing. */
+#ifndef _WIN32
+static void forget_half_a_fault(void) {
+  int half = 1;
+  atomic_compare_exchange_strong(&shared_fault_state, &half, 0);
+}
+
+__attribute__((constructor)) static void forget_half_faults_in_children(void) {
+  pthread_atfork(NULL, NULL, forget_half_a_fault);
+}
+#endif
 
 struct ted_call *ted_call_current(void) { return current_call; }
 

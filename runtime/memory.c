@@ -4,6 +4,9 @@
  * list, so that an allocation that fails deep inside compiled code can leave by `longjmp`: compiled
  * code has no destructors, all that it owns are these blocks.
  */
+#ifndef _WIN32
+#include <pthread.h>
+#endif
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +34,14 @@ static void lock_lists(void) {
 static void unlock_lists(void) {
   atomic_flag_clear_explicit(&lists_lock, memory_order_release);
 }
+
+/* A process forked while another thread holds the lock would wait for ever for a thread that it does
+ * not have: who forks holds it. */
+#ifndef _WIN32
+__attribute__((constructor)) static void hold_lists_during_forks(void) {
+  pthread_atfork(lock_lists, unlock_lists, unlock_lists);
+}
+#endif
 
 static void raise_peak(int64_t bytes) {
   int64_t peak = atomic_load(&peak_bytes);

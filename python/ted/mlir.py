@@ -114,8 +114,11 @@ def _import(module: str) -> Any:
         ) from error
 
 
-def make_context(*, threading: bool = True) -> ir.Context:
-    """Make a context with every upstream dialect; `ted.dialects.make_context` adds ted's own."""
+def make_context(*, threading: bool = False) -> ir.Context:
+    """Make a context with every upstream dialect; `ted.dialects.make_context` adds ted's own.
+
+    Threads do not survive a fork: a context that has some hangs in the child.
+    """
     from ted.mlir import ir
 
     context = ir.Context()

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Union
 
 from ted import dialects
@@ -15,6 +14,7 @@ from ted.api.symbolic import SymbolicFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
 from ted.errors import CompileError
+from ted.forking import cached_property
 from ted.frontend.systems import system_of, tensors_of
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import (

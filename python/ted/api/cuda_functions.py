@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from ted.codegen.nvptx import start_compiler
 from ted.codegen.nvptx.ptxas import Resources, assemble
 from ted.codegen.nvptx.targets import TARGETS
 from ted.errors import CompileError
+from ted.forking import cached_property
 from ted.ir.equations import System, topological
 from ted.ir.to_ops import to_module
 from ted.mlir import ir

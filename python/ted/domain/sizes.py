@@ -13,13 +13,13 @@ import numbers as abstract
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, NoReturn, TypeAlias
 
 from ted.domain import size_factors as factors
 from ted.domain.size_factors import Coefficient, Factor, Monomial, Quotient, Symbol
 from ted.domain.size_ranges import Bound, range_of
 from ted.errors import DomainError, user_location
+from ted.forking import cached_property
 
 Extent: TypeAlias = "int | Size"
 

@@ -6,8 +6,8 @@ Operand, block argument, yielded value and result k are states of history k.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
+from ted.forking import cached_property
 from ted.lowering.clocks import Clock, with_clock
 from ted.lowering.piece import Piece, from_compute
 from ted.mlir import ir

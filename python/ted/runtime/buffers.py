@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
-from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from ted._runtime import Buffer
 from ted.errors import ExecutionError, TedError
+from ted.forking import cached_property
 
 # numpy cannot export bfloat16 through the buffer protocol: its bits travel as uint16.
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from ted.dialects.ted import ComputeOp, ScanOp
@@ -16,6 +15,7 @@ from ted.domain import conversion, parameters
 from ted.domain.affine import Aff
 from ted.domain.sizes import Extent
 from ted.errors import SourceLocation
+from ted.forking import cached_property
 from ted.ir.affine_attributes import aff_from_mlir, constraints_from_mlir, set_from_mlir
 from ted.ir.locations import dim_names, source_location, user_name
 from ted.ir.symbols import NONE, Symbols, symbols_of_function

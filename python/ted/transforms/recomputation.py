@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ted.autodiff.vjp import Override
+from ted.forking import cached_property
 from ted.ir.equations import (
     Equation,
     System,
@@ -63,7 +64,7 @@ class _Region:
         bodies = [e.body for t in self.inside for e in t.equations]
         return any(n.op in UNBOUNDED for n in postorder(*bodies))
 
-    @functools.cached_property
+    @cached_property
     def again(self) -> tuple[dict[Tensor, Tensor], tuple[Tensor, ...]]:
         """Placeholders for the borders, and the outputs computed from them a second time.
 

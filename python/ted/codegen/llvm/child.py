@@ -12,7 +12,6 @@ import atexit
 import contextlib
 import importlib.metadata
 import importlib.util
-import os
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from typing import Any, cast
 
 from ted.codegen.llvm import worker
 from ted.errors import CompileError
+from ted.forking import Lock, in_child
 
 TIMEOUT = 120.0  # seconds; a large kernel takes a tenth of one
 _ALWAYS = ("-enable-loopinterchange=false",)  # ted chooses the order; LLVM's exchange is unsound
@@ -38,7 +38,7 @@ class Child:
 
     def __init__(self, options: tuple[str, ...] = ()) -> None:
         self.options = options
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._messages: Any = None  # the file that takes the child's standard error
 
@@ -84,7 +84,6 @@ class Child:
     def forget(self) -> None:
         """Let go of the process of another process: what a fork does first."""
         process, self._process = self._process, None
-        self._lock = threading.Lock()
         if process is not None:
             self._close(process)
             process.returncode = 0  # not ours to wait for
@@ -164,7 +163,7 @@ def version() -> str:
 
 
 _children: dict[tuple[str, ...], Child] = {}
-_children_lock = threading.Lock()
+_children_lock = Lock()
 
 
 def child(options: tuple[str, ...] = ()) -> Child:
@@ -173,9 +172,8 @@ def child(options: tuple[str, ...] = ()) -> Child:
         return _children.setdefault(options, Child(options))
 
 
-def _after_fork() -> None:
-    global _children_lock
-    _children_lock = threading.Lock()
+@in_child
+def _forget_all() -> None:
     for one in _children.values():
         one.forget()
 
@@ -186,5 +184,3 @@ def _stop_all() -> None:
 
 
 atexit.register(_stop_all)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)

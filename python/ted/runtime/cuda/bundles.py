@@ -25,6 +25,7 @@ PACKAGE = "ted_bundle"
 # What goes along: these files, and every module of this package.
 _FILES = (
     "errors.py",
+    "forking.py",
     "codegen/__init__.py",
     "codegen/manifest.py",
     "codegen/manifest_json.py",

@@ -9,7 +9,6 @@ import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -19,6 +18,7 @@ import numpy as np
 from ted.codegen.manifest import Manifest, walk
 from ted.codegen.manifest_json import loads
 from ted.errors import ExecutionError, TedError
+from ted.forking import cached_property
 from ted.runtime.cuda.arguments import device_array
 from ted.runtime.cuda.arrays import DeviceArray
 from ted.runtime.cuda.contexts import context_of

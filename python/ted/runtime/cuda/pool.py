@@ -8,11 +8,11 @@ block of the size class is free. Blocks that other streams used as well are made
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 from ted.errors import ExecutionError
+from ted.forking import Lock
 from ted.runtime.cuda.driver import DriverError
 from ted.runtime.cuda.prototypes import EVENT_DISABLE_TIMING, OUT_OF_MEMORY
 
@@ -59,7 +59,7 @@ class MemoryPool:
         self._parent = parent
         self._free: dict[tuple[int, int], list[Block]] = {}  # by stream and size class
         self._closed = False
-        self._lock = threading.RLock()  # a collection of garbage may free within an allocation
+        self._lock = Lock()  # a collection of garbage may free within an allocation
         self.usage: Usage = parent.usage if parent else Usage()
 
     def allocate(self, size: int, stream: int) -> Block:

@@ -6,13 +6,13 @@ Before: Manifest      After: `program(x, y)`: a tuple of DeviceArray, on the cal
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Sequence
 from typing import Any
 
 from ted.codegen.manifest import ALIGNMENT, ArraySpec, Manifest
 from ted.codegen.manifest_rules import validate
 from ted.errors import ExecutionError
+from ted.forking import Lock
 from ted.runtime.cuda.arguments import (
     UNORDERED,
     View,
@@ -46,7 +46,7 @@ class Program:
         validate(manifest)
         self.manifest = manifest
         self.context = context or context_of()
-        self._lock = threading.Lock()
+        self._lock = Lock()
         with self.context:
             functions = load_functions(self.context, manifest, self)
             self._plan = Plan(self.context.driver, manifest, functions)
