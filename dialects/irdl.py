@@ -1,8 +1,9 @@
 """The dialect `ted` in IRDL: `python -m ted.dialects.irdl` prints what `ted/ted.irdl.mlir` holds.
 
-Any MLIR tool can read our ops with that file (`mlir-opt --irdl-file`), in the form that
-`irdl_form` writes: IRDL wants the sizes of the operand lists of `ted.compute` in an attribute, and
-has no word for terminators, so that `ted.yield` must be an op that the tool does not know.
+Any MLIR tool reads our ops with that file, `mlir-opt --irdl-file=... --allow-unregistered-dialect`,
+in the form that `ted-opt --ted-irdl-form` writes: IRDL wants the sizes of the operand lists of
+`ted.compute` in an attribute, and has no word for terminators, so that `ted.yield` must be an op
+that the tool does not know. `ted-opt` reads both forms.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ _HEADER = """\
 // The operations of the dialect `ted`, generated from dialects/ted/ops.py; do not edit.
 // To write it again: python -m ted.dialects.irdl > dialects/ted/ted.irdl.mlir
 """
+
+
+_TERMINATOR, _UNKNOWN = '"ted.yield"', '"body.yield"'
 
 
 def irdl_text() -> str:
@@ -46,7 +50,12 @@ def irdl_form(module: ir.Module) -> str:
     text = text_of(module, assume_verified=True)
     for op in found:
         remove_segments(op)
-    return text.replace('"ted.yield"', '"body.yield"')
+    return text.replace(_TERMINATOR, _UNKNOWN)
+
+
+def ted_form(text: str) -> str:
+    """The text of a tool that has read the other form, as ted writes it; segment sizes may stay."""
+    return text.replace(_UNKNOWN, _TERMINATOR)
 
 
 if __name__ == "__main__":

@@ -37,11 +37,15 @@ class Diagnostics:
         context.attach_diagnostic_handler(self._receive)
 
     def _receive(self, diagnostic: ir.Diagnostic) -> bool:
-        self._add(diagnostic)
-        for note in diagnostic.notes:
-            # MLIR adds the whole op as a note; it helps nobody who has the line.
-            if not note.message.startswith("see current operation"):
-                self._add(note)
+        try:
+            self._add(diagnostic)
+            for note in diagnostic.notes:
+                # MLIR adds the whole op as a note; it helps nobody who has the line.
+                if not note.message.startswith("see current operation"):
+                    self._add(note)
+        except RuntimeError:  # damaged bytecode: what it says of itself need not be UTF-8
+            kind = str(diagnostic.severity).rpartition(".")[2].lower()
+            self.found.append(Found(kind, "bytes that are no text", self.path, None, 0))
         return True
 
     def _add(self, diagnostic: ir.Diagnostic) -> None:

@@ -21,25 +21,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any
 
 from ted.errors import FrontendError, TedError
+from ted.tools.command_line import Parser, guarded, seed, show
 
 MODES, TYPES = ("fwd", "rev"), ("float64", "float32")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(1, f"ted-check: error: {message}\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser("ted-check", description=(__doc__ or "").splitlines()[0], allow_abbrev=False)
+def _parser() -> Parser:
+    parser = Parser("ted-check", description=(__doc__ or "").splitlines()[0], allow_abbrev=False)
     parser.add_argument("file", help="Python file with a list CHECK of (function, arguments)")
     parser.add_argument("--order", type=int, default=2, help="highest order, 2 by default")
     parser.add_argument("--modes", type=_some_of(MODES), default=MODES, help="fwd,rev")
     parser.add_argument("--types", type=_some_of(TYPES), default=TYPES, help="float64,float32")
-    parser.add_argument("--seed", type=int, default=0, help="of cotangents and directions")
+    parser.add_argument("--seed", type=seed, default=0, help="of cotangents and directions")
     return parser
 
 
@@ -55,15 +51,15 @@ def _some_of(known: Sequence[str]) -> Any:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; returns the exit code: 1 when a derivative is wrong, or fails."""
+    return guarded("ted-check", lambda: _main(argv), is_process=argv is None)
+
+
+def _main(argv: Sequence[str] | None) -> int:
     flags = _parser().parse_args(argv)
-    try:
-        module = _loaded(flags.file)
-        entries = _entries(module, flags.file)
-        if flags.order < 1:
-            raise FrontendError(f"order: must be at least 1, got {flags.order}")
-    except TedError as error:
-        print(f"ted-check: error: {error}", file=sys.stderr)
-        return 1
+    if flags.order < 1:
+        raise FrontendError(f"order: must be at least 1, got {flags.order}")
+    module = _loaded(flags.file)
+    entries = _entries(module, flags.file)
     rows = [row for entry in entries for row in _checked(entry, flags)]
     _print(rows)
     for name in _unlisted(module, entries):
@@ -206,7 +202,7 @@ def _print(rows: Sequence[Row]) -> None:
     table = [(r.name, r.dtype, _orders(r.order), r.modes, r.result) for r in rows]
     widths = [max(len(line[k]) for line in (titles, *table)) for k in range(len(titles))]
     for line in (titles, *table):
-        print("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)).rstrip())
+        show("  ".join(text.ljust(w) for text, w in zip(line, widths, strict=True)).rstrip())
     sys.stdout.flush()  # the table stands before what is wrong
 
 

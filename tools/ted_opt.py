@@ -7,16 +7,16 @@ at once. Every failure is a diagnostic on stderr and exit code 1.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import time
 import traceback
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ted.errors import PassFailed, TedError
+from ted.tools.command_line import guarded, show, write
+from ted.tools.inputs import parse, read
 from ted.tools.ted_opt_flags import parse_flags
 
 if TYPE_CHECKING:
@@ -29,19 +29,16 @@ _SPLIT = re.compile(r"^// -----\s*\n", re.MULTILINE)
 
 def main(argv: list[str] | None = None) -> int:
     """Run the tool; returns the exit code."""
+    return guarded("ted-opt", lambda: _main(argv), is_process=argv is None)
+
+
+def _main(argv: list[str] | None) -> int:
     flags = parse_flags(argv)
-    if flags.list_passes:
-        return _list_passes()
-    if flags.version or flags.show_dialects:
-        return _show_version() if flags.version else _show_dialects()
-    try:
-        source = _read(flags.input)
-        output, ok = _process_pieces(flags, source)
-        if ok or flags.verify_diagnostics:
-            _write(flags.output, b"" if flags.verify_diagnostics else output)
-    except TedError as error:
-        print(f"ted-opt: error: {error}", file=sys.stderr)
-        return 1
+    if flags.list_passes or flags.version or flags.show_dialects:
+        return _list_passes() if flags.list_passes else _show(flags.version)
+    output, ok = _process_pieces(flags, read(flags.input))
+    if ok or flags.verify_diagnostics:
+        write(flags.output, b"" if flags.verify_diagnostics else output)
     return 0 if ok else 1
 
 
@@ -49,51 +46,25 @@ def _list_passes() -> int:
     from ted.ir.passes import available
 
     for name, row in available():
-        print(f"{name:28} {row.summary}")
+        show(f"{name:28} {row.summary}")
     return 0
 
 
-def _show_version() -> int:
+def _show(version: bool) -> int:
+    """The versions, or the dialects."""
     from importlib import metadata
 
-    from ted.mlir import binding_version
-
-    print(f"ted {metadata.version('ted')}\n{binding_version()}")
-    return 0
-
-
-def _show_dialects() -> int:
     from ted.dialects import make_context
-    from ted.mlir import dialect_names
+    from ted.mlir import binding_version, dialect_names
 
-    print("Available Dialects: " + ",".join(dialect_names(make_context())))
+    if version:
+        show(f"ted {metadata.version('ted')}\n{binding_version()}")
+    else:
+        show("Available Dialects: " + ",".join(dialect_names(make_context())))
     return 0
 
 
-# ---- files ---------------------------------------------------------------------------------------
-
-
-def _read(path: str) -> str:
-    try:
-        if path == "-":
-            return sys.stdin.buffer.read().decode("utf-8")
-        return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise TedError(f"input: must be a readable text file, got '{path}': {reason}") from None
-
-
-def _write(path: str, output: bytes) -> None:
-    try:
-        if path == "-":
-            sys.stdout.buffer.write(output)
-            sys.stdout.buffer.flush()
-        else:
-            Path(path).write_bytes(output)
-    except OSError as error:
-        if path == "-":  # nobody can read what Python would still flush at its end
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise TedError(f"output: must be a writable file, got '{path}': {error.strerror}") from None
+# ---- one input -----------------------------------------------------------------------------------
 
 
 def _split(source: str) -> list[str]:
@@ -107,11 +78,9 @@ def _split(source: str) -> list[str]:
     return pieces
 
 
-# ---- one input -----------------------------------------------------------------------------------
-
-
-def _process_pieces(flags: argparse.Namespace, source: str) -> tuple[bytes, bool]:
-    pieces = _split(source) if flags.split_input_file else [source]
+def _process_pieces(flags: argparse.Namespace, source: str | bytes) -> tuple[bytes, bool]:
+    is_text = isinstance(source, str)  # bytecode has no lines to split at
+    pieces = _split(source) if is_text and flags.split_input_file else [source]
     results = [Run(flags, piece).process() for piece in pieces]
     separator = b"// -----\n"
     return separator.join(text for text, _ in results), all(ok for _, ok in results)
@@ -122,7 +91,7 @@ class Run:
     """The work on one piece of the input."""
 
     flags: argparse.Namespace
-    source: str
+    source: str | bytes
     timer: Timer | None = None
     closing: str = ""
 
@@ -144,11 +113,11 @@ class Run:
         if self.timer is not None:
             self.timer.print(sys.stderr)
         if self.flags.verify_diagnostics:
-            wrong = unmet(diagnostics, self.source)
+            wrong = unmet(diagnostics, self._lines())
             for line in wrong:
                 print(line, file=sys.stderr)
             return b"", not wrong
-        diagnostics.print(self.source, sys.stderr)
+        diagnostics.print(self._lines(), sys.stderr)
         sys.stderr.write(self.closing)
         return output, not diagnostics.has_error
 
@@ -167,32 +136,33 @@ class Run:
             _check_roundtrip(module, context)
         if self.flags.emit_bytecode:
             return _bytecode(module)
+        if self.flags.ted_irdl_form:
+            from ted.dialects.irdl import irdl_form
+
+            return (irdl_form(module).rstrip("\n") + "\n").encode()
         return (self._text(module).rstrip("\n") + "\n").encode()
 
-    def _parse(self, context: ir.Context) -> tuple[Any, str | None]:
-        from ted.ir.nesting import check_nesting
-        from ted.ir.reproducer import split_reproducer
-        from ted.mlir import ir
+    def _lines(self) -> str:
+        """The text that diagnostics point into; bytecode has none."""
+        return self.source if isinstance(self.source, str) else ""
 
+    def _parse(self, context: ir.Context) -> tuple[Any, str | None]:
         started = time.perf_counter()
-        text, pipeline = self.source, self._pipeline()
-        if self.flags.run_reproducer:
-            text, pipeline = split_reproducer(text)
+        flags, text, pipeline = self.flags, self.source, self._pipeline()
+        if flags.run_reproducer:
+            from ted.ir.reproducer import split_reproducer
+
+            text, pipeline = split_reproducer(self._lines())
             if pipeline is None:
                 raise PassFailed("reproducer: must hold a mlir_reproducer section, got none")
-        check_nesting(text)
-        try:
-            if self.flags.no_implicit_module:
-                parsed = ir.Operation.parse(text, source_name=self.flags.input, context=context)
-            elif (
-                text == self.source and self.flags.input != "-" and not self.flags.split_input_file
-            ):
-                parsed = ir.Module.parseFile(self.flags.input, context)
-            else:
-                parsed = ir.Module.parse(text, context)
-        except ir.MLIRError:
-            raise PassFailed("input: must be MLIR that parses and verifies") from None
-        if self.flags.mlir_timing:
+        parsed = parse(
+            text,
+            flags.input,
+            context,
+            is_module=not flags.no_implicit_module,
+            in_file=text is self.source and not flags.split_input_file,
+        )
+        if flags.mlir_timing:
             from ted.tools.observers import Timer
 
             self.timer = Timer([("Parser", time.perf_counter() - started)])
@@ -297,15 +267,14 @@ class Run:
 
 
 def _load_irdl(path: str, context: ir.Context) -> None:
-    from ted.ir.nesting import check_nesting
     from ted.mlir import ir, irdl
 
-    check_nesting(_read(path))  # a missing file gets its own message
+    source = read(path)  # a missing file gets its own message
     try:
         irdl.load_dialects(  # pyright: ignore[reportAttributeAccessIssue]
-            ir.Module.parseFile(path, context)
+            parse(source, path, context)
         )
-    except ir.MLIRError:
+    except (PassFailed, ir.MLIRError):
         raise TedError(f"irdl-file: must hold dialect definitions, got '{path}'") from None
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
 
 from ted.ir.passes import available
+from ted.tools.command_line import Parser
 
 _DESCRIPTION = "Run passes of ted and of MLIR on MLIR text."
 _EPILOG = "Any other --name[=options] is a pass of MLIR; flags of passes run in the order given."
@@ -21,6 +21,7 @@ _SWITCHES = {
     "allow-unregistered-dialect": "accept operations of unknown dialects",
     "ted-validate": "evaluate functions around each pass on tensors, at points of a prime field, "
     "and derivatives on dual numbers; remarks say what was judged",
+    "ted-irdl-form": "write what mlir-opt reads with --irdl-file=ted.irdl.mlir",
     "list-passes": "list the passes of ted and exit",
     "show-dialects": "list the dialects and exit",
     "dump-pass-pipeline": "print the pipeline to stderr before it runs",
@@ -41,14 +42,9 @@ _SWITCHES = {
 }
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(1, f"ted-opt: error: {message}\n")
-
-
 def build_parser() -> argparse.ArgumentParser:
     """The parser; passes of ted are added from the registry, which imports none of them."""
-    parser = _Parser("ted-opt", description=_DESCRIPTION, epilog=_EPILOG, allow_abbrev=False)
+    parser = Parser("ted-opt", description=_DESCRIPTION, epilog=_EPILOG, allow_abbrev=False)
     parser.add_argument("input", nargs="?", default="-", help="input file, or - for stdin")
     parser.add_argument("-o", dest="output", default="-", help="output file, or - for stdout")
     parser.add_argument("--pass-pipeline", help="pipeline text, e.g. builtin.module(cse,ted-x)")

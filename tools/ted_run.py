@@ -10,10 +10,11 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
-from ted.errors import ExecutionError, PassFailed, TedError
+from ted.errors import ExecutionError
+from ted.tools.command_line import Parser, guarded, seed, show, write
+from ted.tools.inputs import parse, read
 
 if TYPE_CHECKING:
     from ted.ir.equations import Tensor
@@ -22,39 +23,42 @@ if TYPE_CHECKING:
 ENGINES = ("interpreter", "cpu", "both")
 
 
-class _Parser(argparse.ArgumentParser):
-    def error(self, message: str) -> NoReturn:
-        self.exit(1, f"ted-run: error: {message}\n")
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = _Parser("ted-run", description=(__doc__ or "").splitlines()[0], allow_abbrev=False)
-    parser.add_argument("input", help="file with the function")
+def _parser() -> Parser:
+    parser = Parser("ted-run", description=(__doc__ or "").splitlines()[0], allow_abbrev=False)
+    parser.add_argument("input", help="file with the function, or - for stdin")
     parser.add_argument("arrays", nargs="*", help="arguments as .npy files")
     parser.add_argument("--entry", help="the function to run, if there are several")
     parser.add_argument("--pass-pipeline", help="passes to run first")
     parser.add_argument("--engine", choices=ENGINES, default="interpreter")
-    parser.add_argument("--seed", type=int, default=0, help="of the arguments that are drawn")
-    parser.add_argument("-o", dest="output", help="an .npz file for the results")
+    parser.add_argument("--seed", type=seed, default=0, help="of the arguments that are drawn")
+    parser.add_argument("-o", dest="output", help="file for the results, in the format of .npz")
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the tool; returns the exit code."""
-    flags = _parser().parse_args(argv)
-    try:
-        results = _run(flags)
-    except TedError as error:
-        print(f"ted-run: error: {error}", file=sys.stderr)
-        return 1
-    if flags.output:
-        import numpy as np
+    return guarded("ted-run", lambda: _main(argv), is_process=argv is None)
 
-        np.savez(flags.output, *results)
+
+def _main(argv: Sequence[str] | None) -> int:
+    flags = _parser().parse_args(argv)
+    results = _run(flags)
+    if flags.output:
+        write(flags.output, _archive(results))
         return 0
     for position, result in enumerate(results):
-        print(f"result {position}: {result.dtype}{list(result.shape)}\n{result}")
+        show(f"result {position}: {result.dtype}{list(result.shape)}\n{result}")
     return 0
+
+
+def _archive(results: Sequence[Any]) -> bytes:
+    import io
+
+    import numpy as np
+
+    archive = io.BytesIO()  # given a name, numpy would add an ending to it
+    np.savez(archive, *results)
+    return archive.getvalue()
 
 
 def _run(flags: argparse.Namespace) -> list[Any]:
@@ -79,17 +83,9 @@ def _run(flags: argparse.Namespace) -> list[Any]:
 
 def _module(path: str, pipeline: str | None) -> ir.Module:
     from ted.dialects import make_context
-    from ted.ir.nesting import check_nesting
     from ted.ir.pass_driver import run_pipeline
-    from ted.mlir import ir
 
-    if not Path(path).is_file():
-        raise TedError(f"input: must be a readable file, got '{path}'")
-    check_nesting(Path(path).read_text(encoding="utf-8", errors="replace"))
-    try:
-        module = ir.Module.parseFile(path, make_context(threading=False))
-    except ir.MLIRError as error:
-        raise PassFailed(f"input: must be MLIR that parses and verifies, got {error}") from None
+    module = parse(read(path), path, make_context(threading=False))
     if pipeline is not None:
         run_pipeline(module, pipeline)
     return module
@@ -121,9 +117,15 @@ def _loaded(path: str) -> Any:
     import numpy as np
 
     try:
-        return np.load(path)
-    except (OSError, ValueError) as error:
-        raise ExecutionError(f"arguments: must be .npy files, got '{path}': {error}") from None
+        with open(path, "rb") as file:
+            is_array = file.read(6) == b"\x93NUMPY"
+        if is_array:
+            # Mapped, numpy compares what a header says with the size of the file.
+            return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+        reason = "another kind of file"
+    except Exception as error:  # numpy raises anything for strange headers: tokenizer's errors, too
+        reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+    raise ExecutionError(f"arguments: must be .npy files, got '{path}': {reason}")
 
 
 def _compare(expected: Sequence[Any], got: Sequence[Any]) -> None:

@@ -6,7 +6,8 @@
 // RUN: ted-opt %s --no-implicit-module | filecheck %s --check-prefix=NO-MODULE
 // RUN: ted-opt %s --verify-roundtrip --verify-each=false --cse --mlir-disable-threading | filecheck %s
 // RUN: ted-opt %s --split-input-file | filecheck %s --check-prefix=SPLIT
-// RUN: ted-opt %s --emit-bytecode -o %t.mlirbc && %python -c "import sys; sys.exit(open(sys.argv[1], 'rb').read(4) != b'ML\xefR')" %t.mlirbc
+// RUN: ted-opt %s --emit-bytecode -o %t.mlirbc && ted-opt %t.mlirbc --cse | filecheck %s
+// RUN: ted-opt %s --emit-bytecode | ted-opt - | filecheck %s
 // RUN: ted-opt %s --irdl-file=%inputs/small.irdl.mlir | filecheck %s
 
 // HELP: usage: ted-opt

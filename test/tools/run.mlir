@@ -14,7 +14,7 @@
 // AGAIN: result 0: int64[3]
 // COUNT: ted-run: error: arguments: one array per input, got 2 for [arg0[3]]
 // KIND: ted-run: error: arguments: must be .npy files
-// MISSING: ted-run: error: input: must be a readable file
+// MISSING: ted-run: error: input: must be a readable text file
 // ENTRY: ted-run: error: module: must have a function 'other', got ['main']
 func.func @main(%A: tensor<3xi64>) -> tensor<3xi64> {
   %init = tensor.empty() : tensor<3xi64>
