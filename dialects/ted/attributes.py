@@ -6,6 +6,7 @@ attribute. It is also what passes use to read the op, so that attribute spelling
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ted.dialects.ted.operand_types import OperandSlots
@@ -21,6 +22,14 @@ SCATTER_COMBINERS = ("add", "max", "min")
 ITERATORS = ("parallel", "reduction")
 LOAD_MODES = ("check", "clip", "drop", "unchecked")
 ELEMENT_TYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i8", "i1")
+
+
+_WRONG_DIVISION = re.compile(r"\b(?:floordiv|ceildiv|mod) (?![1-9])")
+
+
+def divides_by_numbers(attribute: ir.Attribute) -> bool:
+    """Whether all divisions and remainders of maps and sets are by positive constants."""
+    return _WRONG_DIVISION.search(str(attribute)) is None
 
 
 def everywhere(dims: int, symbols: int = 0) -> ir.IntegerSet:

@@ -16,9 +16,19 @@ if TYPE_CHECKING:
     Rule = Callable[[ir.OpView], str | None]
 
 
+def attributes_can_be_read(op: ir.OpView) -> str | None:
+    """Every attribute is of a kind that the binding has a class for."""
+    for name in op.attributes:
+        try:
+            op.attributes[name]
+        except TypeError:  # noqa: PERF203 (of an attribute such as array<i7: 1>)
+            return f"attribute '{name}' must be of a known kind, got an array of unusual integers"
+    return None
+
+
 def first_violation(op: ir.OpView, rules: Sequence[Rule]) -> bool:
     """Return True if every rule holds; else emit `<op>: <rule>, got <values>` at the op."""
-    for rule in rules:
+    for rule in (attributes_can_be_read, *rules):
         try:
             message = rule(op)
         except Exception as error:  # anything, see above

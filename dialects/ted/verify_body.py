@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ted.dialects.ted.attributes import ELEMENT_TYPES, LOAD_MODES
+from ted.dialects.ted.attributes import ELEMENT_TYPES, LOAD_MODES, divides_by_numbers
 from ted.dialects.ted.verify_compute import operands_fit_irdl
 from ted.mlir import ir
 
@@ -185,6 +185,8 @@ def value_is_one_size(op: Any) -> str | None:
         return f"attribute 'value' must be an affine_map, got {dict_text(op)}"
     if given.value.n_dims or len(given.value.results) != 1:
         return f"value must map sizes to one result, without dims, got {given}"
+    if not divides_by_numbers(given):
+        return f"value must divide by positive numbers, got {given}"
     return None
 
 

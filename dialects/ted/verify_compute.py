@@ -14,6 +14,7 @@ from ted.dialects.ted.attributes import (
     ITERATORS,
     LOAD_MODES,
     SCATTER_COMBINERS,
+    divides_by_numbers,
 )
 from ted.dialects.ted.operand_types import MAX_RUNS, type_runs
 from ted.mlir import integer_set, ir
@@ -50,6 +51,14 @@ def array_elements_are_of_their_kind(op: Any) -> str | None:
         for position, element in enumerate(op.attributes[name]):
             if not isinstance(element, kind):
                 return f"'{name}' element {position} must be {text}, got {element}"
+    return None
+
+
+def divisors_are_positive_numbers(op: Any) -> str | None:
+    """Every `floordiv`, `ceildiv` and `mod` has a meaning."""
+    for name, (kind, _) in _KINDS.items():
+        if kind is not ir.StringAttr and not divides_by_numbers(op.attributes[name]):
+            return f"'{name}' must divide by positive numbers, got {op.attributes[name]}"
     return None
 
 
@@ -153,6 +162,8 @@ def types_are_tensors_of_known_sizes(op: Any) -> str | None:
     for name, one in named:
         if not isinstance(one, ir.RankedTensorType) or not has_known_sizes(one):
             return f"{name} must be a tensor with static or symbolic sizes, got {one}"
+        if not one.has_static_shape and not divides_by_numbers(one.encoding):
+            return f"{name} must have sizes that are divided by positive numbers, got {one}"
         if str(one.element_type) not in ELEMENT_TYPES:
             known = ", ".join(ELEMENT_TYPES)
             return f"{name} must have an element type of {known}, got {one.element_type}"
@@ -230,6 +241,7 @@ def operands_fit_irdl(op: Any) -> str | None:
 RULES = (
     attributes_are_present,
     array_elements_are_of_their_kind,
+    divisors_are_positive_numbers,
     extents_are_not_negative,
     iterators_are_known,
     reads_and_guards_pair_up,

@@ -2,6 +2,25 @@
 
 // One case per rule of dialects/ted/verify_compute.py, in its order.
 
+func.func @unusual_integers(%A: tensor<4xf32>, %init: tensor<4xf32>) {
+  // expected-error@+1 {{ted.compute: attribute 'extents' must be of a known kind, got an array of unusual integers}}
+  %0 = "ted.compute"(%A, %init) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i1000: 4>,
+    iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>,
+    combiner = "set"
+  } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
 func.func @no_extents(%A: tensor<4xf32>, %init: tensor<4xf32>) {
   // expected-error@+1 {{ted.compute: attribute 'extents' must be present as array<i64: ...> or an affine_map, got none}}
   %0 = "ted.compute"(%A, %init) ({
@@ -194,6 +213,82 @@ func.func @iterator_is_a_number(%A: tensor<4xf32>, %init: tensor<4xf32>) {
     extents = array<i64: 4>,
     iterators = [1],
     domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>,
+    combiner = "set"
+  } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @read_divides_by_zero(%A: tensor<4xf32>, %init: tensor<4xf32>) {
+  // expected-error@+1 {{ted.compute: 'reads' must divide by positive numbers, got [affine_map<(d0) -> (d0 floordiv 0)>]}}
+  %0 = "ted.compute"(%A, %init) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 4>,
+    iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0 floordiv 0)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>,
+    combiner = "set"
+  } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @remainder_of_a_negative_number(%A: tensor<4xf32>, %init: tensor<4xf32>) {
+  // expected-error@+1 {{ted.compute: 'write' must divide by positive numbers, got affine_map<(d0) -> (d0 mod -1)>}}
+  %0 = "ted.compute"(%A, %init) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 4>,
+    iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0 mod -1)>,
+    combiner = "set"
+  } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @guard_divides_by_zero(%A: tensor<4xf32>, %init: tensor<4xf32>) {
+  // expected-error@+1 {{ted.compute: 'guards' must divide by positive numbers, got [affine_set<(d0) : (d0 ceildiv 0 >= 0)>]}}
+  %0 = "ted.compute"(%A, %init) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 4>,
+    iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (d0 ceildiv 0 >= 0)>],
+    write = affine_map<(d0) -> (d0)>,
+    combiner = "set"
+  } : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  func.return
+}
+
+// -----
+
+func.func @domain_divides_by_zero(%A: tensor<4xf32>, %init: tensor<4xf32>) {
+  // expected-error@+1 {{ted.compute: 'domain' must divide by positive numbers, got affine_set<(d0) : (d0 mod 0 == 0)>}}
+  %0 = "ted.compute"(%A, %init) ({
+  ^bb0(%a: f32):
+    "ted.yield"(%a) : (f32) -> ()
+  }) {
+    extents = array<i64: 4>,
+    iterators = ["parallel"],
+    domain = affine_set<(d0) : (d0 mod 0 == 0)>,
     reads = [affine_map<(d0) -> (d0)>],
     guards = [affine_set<(d0) : (0 == 0)>],
     write = affine_map<(d0) -> (d0)>,

@@ -51,3 +51,25 @@ func.func @size_of_nothing() -> index {
   %0 = "ted.size"() {value = affine_map<(d0) -> (d0)>} : () -> index
   func.return %0 : index
 }
+
+// -----
+func.func @size_divided_by_zero() -> index {
+  // expected-error@+1 {{ted.size: value must divide by positive numbers, got affine_map<()[s0] -> (s0 floordiv 0)>}}
+  %0 = "ted.size"() {value = affine_map<()[s0] -> (s0 floordiv 0)>} : () -> index
+  func.return %0 : index
+}
+
+// -----
+func.func @encoding_divides_by_zero(%x: tensor<?xf32, affine_map<()[s0] -> (s0 mod 0)>>)
+    -> tensor<?xf32, affine_map<()[s0] -> (s0 mod 0)>> {
+  // expected-error@+1 {{ted.compute: operand 0 must have sizes that are divided by positive numbers, got tensor<?xf32, affine_map<()[s0] -> (s0 mod 0)>>}}
+  %0 = "ted.compute"(%x) ({
+    %c = arith.constant 1.0 : f32
+    "ted.yield"(%c) : (f32) -> ()
+  }) {
+    extents = affine_map<()[s0] -> (s0)>, iterators = ["parallel"],
+    domain = affine_set<(d0)[s0] : (0 == 0)>, reads = [], guards = [],
+    write = affine_map<(d0)[s0] -> (d0)>, combiner = "add"
+  } : (tensor<?xf32, affine_map<()[s0] -> (s0 mod 0)>>) -> tensor<?xf32, affine_map<()[s0] -> (s0 mod 0)>>
+  func.return %0 : tensor<?xf32, affine_map<()[s0] -> (s0 mod 0)>>
+}

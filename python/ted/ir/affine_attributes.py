@@ -8,6 +8,7 @@ from typing import Any
 from ted.domain import affine, conversion, parameters
 from ted.domain.affine import Aff, Constraint, Floor
 from ted.domain.sizes import Symbol
+from ted.errors import VerifyError
 from ted.ir.affine import aff_to_expr
 from ted.ir.scalar import TRUE, Expr, apply, compare, index, land
 from ted.ir.symbols import NONE, Symbols
@@ -87,7 +88,11 @@ def constraints_from_mlir(points: ir.IntegerSet, symbols: Symbols = NONE) -> lis
     found = []
     for row in points.constraints:
         value = aff_from_mlir(row.expr, symbols)
-        assert value is not None, f"sets of ted.compute have sizes as symbols, got {points}"
+        if value is None:
+            raise VerifyError(
+                "ted.compute: conditions must be affine in dims and sizes, or divisions of dims, "
+                f"got {row.expr} in {points}"
+            )
         constraint = Constraint(value, row.is_eq)
         if not (value.is_constant and constraint.holds(())):
             found.append(constraint)
@@ -102,11 +107,12 @@ def set_from_mlir(points: ir.IntegerSet, symbols: Symbols = NONE) -> Any:
 # ------------------------------------------------------------------ index expressions
 
 
-_SCALAR = {
-    "AffineAddExpr": "add",
-    "AffineMulExpr": "mul",
-    "AffineFloorDivExpr": "floordiv",
-    "AffineModExpr": "mod",
+_SCALAR: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "AffineAddExpr": lambda a, b: apply("add", a, b),
+    "AffineMulExpr": lambda a, b: apply("mul", a, b),
+    "AffineFloorDivExpr": lambda a, b: apply("floordiv", a, b),
+    "AffineCeilDivExpr": lambda a, b: apply("neg", apply("floordiv", apply("neg", a), b)),
+    "AffineModExpr": lambda a, b: apply("mod", a, b),
 }
 
 
@@ -121,9 +127,8 @@ def mlir_to_expr(expression: Any, data: Sequence[Expr] = (), symbols: Symbols = 
     expression = expression.maybe_downcast()
     if isinstance(expression, ir.AffineSymbolExpr):
         return data[expression.position - len(symbols)]
-    operation = _SCALAR[type(expression).__name__]
-    arguments = (mlir_to_expr(e, data, symbols) for e in (expression.lhs, expression.rhs))
-    return apply(operation, *arguments)
+    left, right = (mlir_to_expr(e, data, symbols) for e in (expression.lhs, expression.rhs))
+    return _SCALAR[type(expression).__name__](left, right)
 
 
 def _with_remainders(value: Aff) -> Expr:

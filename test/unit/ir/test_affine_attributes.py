@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ted import dialects
 from ted.domain import affine
 from ted.domain.affine import Aff, Constraint
+from ted.errors import VerifyError
 from ted.ir import scalar
 from ted.ir.affine_attributes import (
     aff_from_mlir,
@@ -120,3 +121,20 @@ def test_symbols_become_what_is_yielded() -> None:
 )
 def test_what_is_not_affine_by_form_is_none(e: scalar.Expr) -> None:
     assert expr_to_aff(e) is None
+
+
+@pytest.mark.parametrize("text", ["(d0 + 1) ceildiv 3", "(s0 + 1) ceildiv 3", "d0 + s0 floordiv 2"])
+def test_divisions_of_data_are_those_of_dims(text: str) -> None:
+    expression = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<(d0)[s0] -> ({text})>")).value
+    found = mlir_to_expr(expression.results[0], [scalar.dim(1)])
+    python = text.replace("floordiv", "//").replace("(d0 + 1) ceildiv 3", "-(-(d0 + 1) // 3)")
+    python = python.replace("(s0 + 1) ceildiv 3", "-(-(s0 + 1) // 3)")
+    for point in POINTS:
+        assert evaluate(found, point) == eval(python, {"d0": point[0], "s0": point[1]})
+
+
+@pytest.mark.parametrize("text", ["d0 * s0 >= 0", "s0 floordiv 2 == 0"])
+def test_a_condition_that_is_not_affine_is_refused(text: str) -> None:
+    points = integer_set(ir.Attribute.parse(f"affine_set<(d0)[s0] : ({text})>"))
+    with pytest.raises(VerifyError, match="conditions must be affine in dims and sizes"):
+        constraints_from_mlir(points)
