@@ -87,7 +87,11 @@ class _Reader:
     def __init__(self, function: ir.Operation, calls: Calls | None = None) -> None:
         self.function = function
         self.calls = calls
-        self.block = function.regions[0].blocks[0]
+        blocks = list(function.regions[0].blocks)
+        if len(blocks) != 1:
+            place = source_location(function.location)
+            raise VerifyError(f"function: must have one block, got {len(blocks)}", place)
+        self.block = blocks[0]
         self.symbols = symbols_of_function(function)
         self.known: dict[ir.Value, Tensor | _Start] = {}
         self.names: set[str] = set()

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ted.errors import PassFailed, TedError
-from ted.ir.passes import PIPELINES, Pass, is_ours, make_pass, named_pipeline
+from ted.ir.locations import source_location
+from ted.ir.passes import PASSES, PIPELINES, Pass, is_ours, make_pass, named_pipeline
 from ted.ir.pipeline_text import Element, parse_options, parse_pipeline
 from ted.mlir import PassManager, ir
 
@@ -166,6 +167,8 @@ def _run_upstream(manager: PassManager, name: str, module: ir.Module) -> None:
 
 
 def _run_ours(work: Pass, name: str, module: ir.Module) -> None:
+    if PASSES[name].on_memory:
+        _check_is_on_memory(name, module)
     try:
         work.run(module)
     except TedError:
@@ -174,6 +177,19 @@ def _run_ours(work: Pass, name: str, module: ir.Module) -> None:
         raise PassFailed(f"{name}: made IR that MLIR refuses{_because(error)}") from error
     except Exception as error:  # a bug of ours must not end a user's process
         raise PassFailed(f"{name}: internal error, got {error!r}") from error
+
+
+def _check_is_on_memory(name: str, module: ir.Module) -> None:
+    functions = (op.operation for op in module.body.operations if op.operation.name == "func.func")
+    blocks = (block for function in functions for block in function.regions[0].blocks)
+    for block in blocks:
+        results = (r for op in block.operations for r in op.operation.results)
+        for value in (*block.arguments, *results):
+            if isinstance(value.type, ir.RankedTensorType | ir.UnrankedTensorType):
+                raise PassFailed(
+                    f"{name}: works on memory, after ted-bufferize, got {value.type}",
+                    source_location(value.location),
+                )
 
 
 def _verify(name: str, module: ir.Module) -> None:

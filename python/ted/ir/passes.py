@@ -32,11 +32,13 @@ class Pass(Protocol):
 class Row:
     """The package that holds a pass, and what the pass does, in one line.
 
-    For a pipeline, the function that gives its text.
+    For a pipeline, the function that gives its text. A pass `on_memory` comes after bufferization:
+    it would misunderstand operations on tensors, and is not run where there are any.
     """
 
     package: str
     summary: str
+    on_memory: bool = False
 
 
 # `ted-x-y` is the class `TedXY` in the file `ted_x_y.py` of its package.
@@ -109,7 +111,9 @@ PASSES: dict[str, Row] = {
     ),
     "ted-annotate-latches": Row("ted.lowering", "tell LLVM which loops to vectorise"),
     "ted-check-lowered": Row("ted.lowering", "fail if anything but LLVM operations is left"),
-    "ted-map-to-gpu": Row("ted.lowering.gpu", "turn work on memrefs into GPU kernels"),
+    "ted-map-to-gpu": Row(
+        "ted.lowering.gpu", "turn work on memrefs into GPU kernels", on_memory=True
+    ),
     "ted-mark-contractions": Row(
         "ted.lowering.gpu", "find contractions on tensors and claim them for their kernels"
     ),
@@ -121,17 +125,26 @@ PASSES: dict[str, Row] = {
     "ted-delay-column-sums": Row(
         "ted.lowering.gpu", "move sums over rows behind the loops over these rows"
     ),
-    "ted-merge-points": Row("ted.lowering.gpu", "compute over the same points in one operation"),
+    "ted-merge-points": Row(
+        "ted.lowering.gpu", "compute over the same points in one operation", on_memory=True
+    ),
     "ted-forward-copies": Row(
-        "ted.lowering.gpu", "let contractions read what their padded or reversed factors copy"
+        "ted.lowering.gpu",
+        "let contractions read what their padded or reversed factors copy",
+        on_memory=True,
     ),
     "ted-expand-finishes": Row(
-        "ted.lowering.gpu", "work on totals in the dims in which contractions sum them"
+        "ted.lowering.gpu",
+        "work on totals in the dims in which contractions sum them",
+        on_memory=True,
     ),
-    "ted-split-totals": Row("ted.lowering.gpu", "start and finish each part of a total by itself"),
+    "ted-split-totals": Row(
+        "ted.lowering.gpu", "start and finish each part of a total by itself", on_memory=True
+    ),
     "ted-settle-donations": Row(
         "ted.lowering.gpu",
         "let results that may be in an input's memory not overwrite what is read",
+        on_memory=True,
     ),
     "ted-record-index-errors": Row(
         "ted.lowering.gpu", "record bad indices in memory that the host looks at"

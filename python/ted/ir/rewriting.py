@@ -30,7 +30,8 @@ def rewrite_functions(module: ir.Module, transform: Callable[[System], System]) 
 
 def has_equations(function: ir.Operation) -> bool:
     """Whether a function has ops of ted and calls no other function."""
-    names = {op.operation.name for op in function.regions[0].blocks[0].operations}
+    blocks = function.regions[0].blocks
+    names = {op.operation.name for block in blocks for op in block.operations}
     return bool(names & {"ted.compute", "ted.scan"}) and "func.call" not in names
 
 

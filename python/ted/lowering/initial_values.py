@@ -14,11 +14,16 @@ NUMBER = "ted.buffer"
 _STARTS = ("linalg.fill", "tensor.empty")
 
 
+def _starts(module: ir.Module, name: str) -> list[ir.Operation]:
+    """The operations of one kind; a fill of memory has no result."""
+    return [op for op in operations(module.operation, name) if len(op.results)]
+
+
 def unshare_starts(module: ir.Module) -> None:
     """Give each use of a fill or an empty tensor its own operation."""
     # Fills first: their copies are new users of empty tensors.
     for name in _STARTS:
-        for op in operations(module.operation, name):
+        for op in _starts(module, name):
             for use in list(op.results[0].uses)[1:]:
                 copy = op.clone(ir.InsertionPoint(op))
                 use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
@@ -33,6 +38,6 @@ def number_starts(module: ir.Module) -> None:
 def drop_unused_starts(module: ir.Module) -> None:
     """Erase fills and empty tensors that nothing uses any more."""
     for name in _STARTS:
-        for op in operations(module.operation, name):
+        for op in _starts(module, name):
             if not list(op.results[0].uses):
                 op.erase()

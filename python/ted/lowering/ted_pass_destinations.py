@@ -18,9 +18,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ted.errors import PassFailed
+from ted.ir.locations import source_location
 from ted.lowering.unit_dims import collapse, expand
 from ted.mlir import bufferization, func, ir, tensor
-from ted.schedules.walking import defining, functions
+from ted.schedules.walking import defining, functions, operations
 
 _ARGUMENT = "{llvm.noalias}"
 
@@ -38,6 +40,8 @@ class TedPassDestinations:
 def _convert(function: func.FuncOp) -> None:
     block = function.entry_block
     terminator = block.operations[len(block.operations) - 1].operation
+    _check_calls(function)
+    _check_results(function, terminator)
     with function.operation.location:
         _arguments_to_memrefs(block)
         results = list(terminator.operands)
@@ -62,6 +66,28 @@ def _convert(function: func.FuncOp) -> None:
     )
     if "res_attrs" in function.operation.attributes:
         del function.operation.attributes["res_attrs"]
+
+
+def _check_calls(function: func.FuncOp) -> None:
+    for call in operations(function, "func.call"):
+        if any(isinstance(v.type, ir.RankedTensorType) for v in (*call.operands, *call.results)):
+            callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+            raise PassFailed(
+                "ted-pass-destinations: functions of tensors must be inlined, which those that "
+                f"call themselves or have no body cannot be, got a call of @{callee}",
+                source_location(call.location),
+            )
+
+
+def _check_results(function: func.FuncOp, terminator: ir.Operation) -> None:
+    for position, value in enumerate(terminator.operands):
+        kind = value.type
+        if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+            raise PassFailed(
+                "ted-pass-destinations: results must be tensors of static sizes, got "
+                f"{kind} as result {position} of @{function.name.value}",
+                source_location(terminator.location),
+            )
 
 
 def _is_memref(kind: ir.Type) -> bool:

@@ -76,8 +76,8 @@ def innermost_size(op: ir.Operation) -> int | None:
 def trip_count(op: ir.Operation) -> int | None:
     """Constant trip count of an `scf.for`, or None."""
     lower, upper, step = (constant_of(v) for v in list(op.operands)[:3])
-    if lower is None or upper is None or step is None:
-        return None
+    if lower is None or upper is None or step is None or step <= 0:
+        return None  # a step of 0 has no meaning, and no iteration is ever performed
     return -(-(upper - lower) // step)
 
 

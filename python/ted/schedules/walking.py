@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from ted.errors import PassFailed
+from ted.ir.locations import source_location
 from ted.mlir import func, ir
 
 
 def functions(module: ir.Module) -> Iterator[func.FuncOp]:
-    """The functions of a module that have a body."""
+    """The functions of a module that have a body.
+
+    Raises: PassFailed for one with branches, as passes see no control flow but loops.
+    """
     for op in module.body.operations:
         if isinstance(op, func.FuncOp) and not op.is_external:
+            blocks = len(list(op.body.blocks))
+            if blocks > 1:
+                raise PassFailed(
+                    f"function: must have one block, with loops and no branches, got {blocks} "
+                    f"blocks in @{op.name.value}",
+                    source_location(op.location),
+                )
             yield op
 
 

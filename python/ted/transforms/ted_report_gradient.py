@@ -18,6 +18,7 @@ from ted.dialects.ted import ScanOp
 from ted.domain.budget import BudgetExhausted
 from ted.domain.collisions import are_writes_disjoint
 from ted.errors import PassFailed
+from ted.ir import from_ops
 from ted.ir.locations import user_name
 from ted.mlir import ir
 from ted.transforms.compute_sets import ComputeSets, to_isl
@@ -143,11 +144,9 @@ class TedReportGradient:
 
 
 def functions(module: ir.Module) -> dict[str, ir.Operation]:
-    """The functions of a module by name."""
-    tops = (view.operation for view in module.body.operations)
-    return {
-        ir.StringAttr(op.attributes["sym_name"]).value: op for op in tops if op.name == "func.func"
-    }
+    """The functions of a module that have a body, by name."""
+    found = from_ops.functions(module)
+    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in found}
 
 
 def report_function(module: ir.Module, function: str = "main", results: int = 0) -> GradientReport:
@@ -164,10 +163,14 @@ def report_function(module: ir.Module, function: str = "main", results: int = 0)
 
 
 def _equations(
-    known: dict[str, ir.Operation], function: str, results: int
+    known: dict[str, ir.Operation], function: str, results: int, callers: tuple[str, ...] = ()
 ) -> Iterator[EquationReport]:
-    block = known[function].regions[0].blocks[0]
-    operations = [view.operation for view in block.operations]
+    if function in callers:
+        raise PassFailed(
+            f"ted-report-gradient: functions must not call themselves, got @{function}"
+        )
+    blocks = known[function].regions[0].blocks
+    operations = [view.operation for block in blocks for view in block.operations]
     primal = _needed(list(operations[-1].operands)[:results])
     for op in operations:
         if op.name == "ted.compute":
@@ -177,7 +180,9 @@ def _equations(
             yield from (_report(one.operation, op in primal, True) for one in scan.computes)
         elif op.name == "func.call":
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
-            yield from _equations(known, callee, results if op in primal else 0)
+            if callee in known:
+                inner = results if op in primal else 0
+                yield from _equations(known, callee, inner, (*callers, function))
 
 
 def _needed(values: Sequence[ir.Value]) -> set[ir.Operation]:

@@ -30,8 +30,8 @@ class TedOrderLoops:
 def _places(op: ir.Operation) -> list[int]:
     """Where in the result each loop stands; empty where there is no single answer."""
     kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
-    if any("parallel" not in k for k in kinds):
-        return []
+    if any("parallel" not in k for k in kinds) or not len(op.results):
+        return []  # without results it works on memory, and its order was chosen before
     first, *others = indexing_maps(op)[len(op.operands) - len(op.results) :]
     if not first.is_permutation or any(m != first for m in others):
         return []

@@ -1,0 +1,35 @@
+// Passes after bufferization are not run on tensors: they would misunderstand what they see.
+// RUN: not ted-opt %s --ted-map-to-gpu 2>&1 | filecheck %s --check-prefix=MAP
+// RUN: not ted-opt %s --ted-merge-points 2>&1 | filecheck %s --check-prefix=MERGE
+// RUN: ted-opt %s --ted-order-loops --mlir-print-local-scope | filecheck %s
+
+// MAP: error: ted-map-to-gpu: works on memory, after ted-bufferize, got tensor<8xf64>
+// MERGE: error: ted-merge-points: works on memory, after ted-bufferize, got tensor<8xf64>
+func.func @square(%x: tensor<8xf64>) -> tensor<8xf64> {
+  %e = tensor.empty() : tensor<8xf64>
+  %0 = "ted.compute"(%x, %e) ({
+  ^bb0(%a: f64):
+    %p = arith.mulf %a, %a : f64
+    "ted.yield"(%p) : (f64) -> ()
+  }) {
+    extents = array<i64: 8>, iterators = ["parallel"],
+    domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<8xf64>, tensor<8xf64>) -> tensor<8xf64>
+  func.return %0 : tensor<8xf64>
+}
+
+// A pass on tensors leaves operations on memory alone.
+// CHECK-LABEL: @transposed
+// CHECK: affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1, d0)>
+func.func @transposed(%a: memref<4x5xf32>, %b: memref<5x4xf32>) {
+  linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%a : memref<4x5xf32>) outs(%b : memref<5x4xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    linalg.yield %x : f32
+  }
+  func.return
+}
