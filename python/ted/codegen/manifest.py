@@ -195,7 +195,7 @@ class Check:
     def text(self, function: str, value: int) -> str:
         """The message of the error, in the words of every target."""
         if self.message:
-            return f"{function}: {self.message.format(value=value)}"
+            return f"{function}: {self.message.replace('{value}', str(value))}"
         return (
             f"{function}: index out of range: tensor {self.tensor} has extent {self.extent} "
             f"in dim {self.dim}, got index {value}" + (f", at {self.place}" if self.place else "")

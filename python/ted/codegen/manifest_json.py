@@ -7,17 +7,14 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import fields, is_dataclass
-from typing import Any
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cache
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from ted.codegen.manifest import (
     VERSION,
-    ArraySpec,
-    Buffer,
-    Check,
-    Constant,
     Copy,
-    Kernel,
     Launch,
     Linear,
     Loop,
@@ -35,11 +32,7 @@ _KINDS = {
     "pointer": Pointer, "scalar": Scalar, "tensormap": TensorMap, "linear": Linear,
 }  # fmt: skip
 _KIND_OF = {cls: kind for kind, cls in _KINDS.items()}
-# The class of each element of a field of Manifest.
-_PARTS = {
-    "inputs": ArraySpec, "outputs": ArraySpec, "kernels": Kernel, "buffers": Buffer,
-    "constants": Constant, "checks": Check,
-}  # fmt: skip
+_NUMBERS = range(-(2**63), 2**63)
 
 
 def dumps(manifest: Manifest) -> str:
@@ -54,7 +47,7 @@ def loads(text: str) -> Manifest:
     """
     try:
         data = json.loads(text)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of too many digits
         raise CompileError(f"manifest: expected JSON, got {error}") from None
     if not isinstance(data, dict) or data.get("version") != VERSION:
         got = data.get("version") if isinstance(data, dict) else type(data).__name__
@@ -62,9 +55,8 @@ def loads(text: str) -> Manifest:
             f"manifest: this ted reads version {VERSION}, got {got}; save the program again"
         )
     try:
-        made = {name: _part(name, value) for name, value in data.items()}
-        manifest = Manifest(**made)
-    except (TypeError, KeyError, ValueError, AttributeError) as error:
+        manifest = _decode(Manifest, data, "manifest")
+    except (ValueError, RecursionError) as error:
         raise CompileError(f"manifest: a field is missing or malformed: {error}") from None
     validate(manifest)
     return manifest
@@ -82,21 +74,62 @@ def _encode(value: Any) -> Any:
     return value
 
 
-def _part(name: str, value: Any) -> Any:
-    if name not in _PARTS:
-        return _decode(value)
-    cls = _PARTS[name]
-    return tuple(cls(**{key: _field(key, v) for key, v in part.items()}) for part in value)
+def _decode(kind: Any, value: Any, place: str) -> Any:
+    """A JSON value as one of an annotated type.
+
+    Raises: ValueError with the place.
+    """
+    if is_dataclass(kind):
+        return _object(kind, value, place)
+    if isinstance(kind, UnionType):
+        return _one_of(get_args(kind), value, place)
+    if get_origin(kind) is tuple:
+        return _tuple(get_args(kind), value, place)
+    if kind is bytes and isinstance(value, str):
+        return base64.b64decode(value, validate=True)
+    if kind is float and isinstance(value, int | float) and not isinstance(value, bool):
+        return value
+    if type(value) is kind and (kind is not int or value in _NUMBERS):
+        return value
+    raise ValueError(f"{place} must be of type {getattr(kind, '__name__', kind)}, got {value!r}")
 
 
-def _field(key: str, value: Any) -> Any:
-    return base64.b64decode(value, validate=True) if key == "data" else _decode(value)
+def _object(kind: Any, value: Any, place: str) -> Any:
+    known = _types(kind)
+    given = dict(value) if isinstance(value, dict) else {}
+    if kind in _KIND_OF and given.pop("kind", None) != _KIND_OF[kind]:
+        raise ValueError(f"{place} must be a {_KIND_OF[kind]}, got {value!r}")
+    needed = {f.name for f in fields(kind) if f.default is MISSING}
+    if not needed <= set(given) <= set(known):
+        raise ValueError(f"{place} must have fields of {[*known]}, got {[*given]}")
+    return kind(**{name: _decode(known[name], v, f"{place}.{name}") for name, v in given.items()})
 
 
-def _decode(value: Any) -> Any:
-    if isinstance(value, list):
-        return tuple(_decode(v) for v in value)
+@cache
+def _types(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind, localns={"bytes": bytes})  # a class may have a field of that name
+
+
+def _one_of(kinds: tuple[Any, ...], value: Any, place: str) -> Any:
     if isinstance(value, dict):
-        rest = {key: _decode(v) for key, v in value.items() if key != "kind"}
-        return _KINDS[value["kind"]](**rest)
-    return value
+        kinds = tuple(k for k in kinds if is_dataclass(k) and _KIND_OF[k] == value.get("kind"))
+    reasons = []
+    for kind in kinds:
+        try:
+            return _decode(kind, value, place)
+        except ValueError as error:  # noqa: PERF203 (of two or three)
+            reasons.append(str(error))
+    raise ValueError(" or ".join(reasons) or f"{place} is of no known kind, got {value!r}")
+
+
+def _tuple(kinds: tuple[Any, ...], value: Any, place: str) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise ValueError(f"{place} must be a list, got {value!r}")
+    if kinds[-1] is Ellipsis:
+        kinds = kinds[:1] * len(value)
+    if len(kinds) != len(value):
+        raise ValueError(f"{place} must have {len(kinds)} elements, got {value!r}")
+    return tuple(
+        _decode(kind, v, f"{place}[{k}]")
+        for k, (kind, v) in enumerate(zip(kinds, value, strict=True))
+    )

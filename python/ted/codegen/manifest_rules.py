@@ -31,6 +31,7 @@ from ted.errors import CompileError
 MOST_ELEMENTS = 2**31 - 1
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
 MOST_THREADS = (1024, 1024, 64)
+MOST_STEPS = 10**8  # launches and copies of a call: more would take longer than anyone waits
 _Ranges = Mapping[str, tuple[int, int]]  # of each loop variable: the smallest and largest value
 
 
@@ -57,12 +58,14 @@ def validate(manifest: Manifest) -> None:
     for kernel in manifest.kernels:
         _check_kernel(kernel, f"{what}: kernel {kernel.name}")
     _check_steps(manifest, kernels, manifest.steps, {}, what)
+    if (count := _count(manifest.steps)) > MOST_STEPS:
+        raise CompileError(f"{what}: a call has at most {MOST_STEPS} steps, got {count}")
 
 
 def compute_capability(target: str) -> int:
     """The number in the name of a target: 90 for sm_90 and sm_90a."""
     digits = target.removeprefix("sm_").rstrip("af")
-    if not target.startswith("sm_") or not digits.isdigit():
+    if not target.startswith("sm_") or not digits.isdecimal():
         raise CompileError(f"manifest: a target reads sm_80 or sm_90a, got {target!r}")
     return int(digits)
 
@@ -115,13 +118,25 @@ def _check_steps(
             if step.step == 0 or step.var in ranges:
                 raise CompileError(f"{what}: a loop has a step and a variable of its own: {step}")
             if values := step.values:
-                inner = {**ranges, step.var: (min(values), max(values))}
+                ends = sorted((values[0], values[-1]))
+                inner = {**ranges, step.var: (ends[0], ends[1])}
                 _check_steps(manifest, kernels, step.steps, inner, what)
         elif isinstance(step, Copy):
             for pointer in (step.dst, step.src):
                 _check_pointer(manifest, pointer, step.bytes, ranges, f"{what}: copy")
         else:
             _check_launch(manifest, kernels, step, ranges, what)
+
+
+def _count(steps: tuple[Step, ...]) -> int:
+    """Launches and copies of a call."""
+    return sum(_count(s.steps) * _trips(s) if isinstance(s, Loop) else 1 for s in steps)
+
+
+def _trips(loop: Loop) -> int:
+    """How often a loop runs; the range itself may be longer than Python's `len` can say."""
+    values = loop.values
+    return (values[-1] - values[0]) // loop.step + 1 if values else 0
 
 
 def _check_launch(

@@ -112,8 +112,14 @@ def test_an_index_error_reads_as_on_the_cpu() -> None:
     [
         ({"version": 2}, "reads version 1, got 2"),
         ({"kernels": [{"name": "row"}]}, "missing or malformed"),
-        ({"steps": [{"kind": "jump"}]}, "missing or malformed: 'jump'"),
+        ({"steps": [{"kind": "jump"}]}, r"missing or malformed: .*steps\[0\] is of no known kind"),
         ({"more": 1}, "missing or malformed"),
+        ({"name": 5}, "missing or malformed: manifest.name must be of type str, got 5"),
+        ({"inputs": {}}, "missing or malformed: manifest.inputs must be a list"),
+        ({"inputs": [7]}, r"missing or malformed: manifest.inputs\[0\] must have fields"),
+        ({"buffers": [{"name": "b", "bytes": 2**70, "offset": 0}]}, "must be of type int"),
+        ({"constants": [{"name": "c", "data": "?"}]}, "missing or malformed"),
+        ({"target": "sm_²"}, "a target reads sm_80"),
     ],
 )
 def test_text_that_is_no_manifest_of_this_version_is_refused(change: dict, message: str) -> None:
@@ -124,6 +130,16 @@ def test_text_that_is_no_manifest_of_this_version_is_refused(change: dict, messa
 def test_text_that_is_no_json_is_refused() -> None:
     with pytest.raises(CompileError, match="expected JSON"):
         loads("PTX")
+    with pytest.raises(CompileError, match="expected JSON"):
+        loads("[" * 100_000)
+    with pytest.raises(CompileError, match="expected JSON"):
+        loads("9" * 10_000)
+
+
+def test_a_program_that_would_never_end_is_refused() -> None:
+    forever = Loop("t", 0, 2**62, 1, (Copy(Pointer(("output", 0)), Pointer(("input", 0)), 4),))
+    with pytest.raises(CompileError, match=r"at most 100000000 steps, got 4611686018427387904"):
+        validate(replace(PROGRAM, steps=(forever,)))
 
 
 def kernel(**changes: object) -> dict[str, object]:

@@ -14,7 +14,7 @@ import pytest
 import ted
 from ted.codegen.manifest import ArraySpec, Manifest, Pointer, Scalar
 from ted.codegen.manifest import Linear as L
-from ted.errors import CompileError, ExecutionError
+from ted.errors import CompileError, ExecutionError, TedError
 from ted.runtime.cuda.bundles import save_bundle
 from ted.runtime.cuda.loading import load, main
 from unit.runtime.python_machine import device, program
@@ -183,3 +183,45 @@ def test_a_compiled_program_is_saved_with_results_of_the_cpu(tmp_path: Path, cap
         assert ted.cuda.load(folder).check() == []
     done = run_alone(folder, "--list")
     assert done.stdout.startswith("rows for sm_80: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("manifest.json", b'{"manifest": ', "a bundle is a folder with manifest.json"),
+        ("manifest.json", b"\xff", "a bundle is a folder with manifest.json"),
+        ("manifest.json", b"[" * 100_000, "a bundle is a folder with manifest.json"),
+        ("manifest.json", b"[]", "has a manifest and a tolerance, got "),
+        ("manifest.json", b'{"manifest": {}, "tolerance": null}', "reads version 1, got None"),
+        ("manifest.json", b'{"manifest": 1, "tolerance": "x"}', "the tolerance of a bundle is"),
+        ("kernels.ptx", None, "a bundle is a folder with manifest.json, kernels.ptx"),
+        ("samples.npz", None, "the samples of a bundle are an .npz"),
+        ("samples.npz", b"", "the samples of a bundle are an .npz"),
+        ("samples.npz", b"PK", "the samples of a bundle are an .npz"),
+    ],
+)
+def test_a_damaged_bundle_is_an_error_of_ours(
+    tmp_path: Path, capsys, name: str, content: bytes | None, message: str
+) -> None:
+    path = saved(tmp_path) / name
+    path.unlink() if content is None else path.write_bytes(content)
+    with pytest.raises(TedError, match=message):
+        load(path.parent)
+    assert main(path.parent, ["--list"]) == 2
+    assert message in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("sample", [X[0], X.astype("f8"), None])
+def test_samples_that_do_not_fit_the_program_are_refused(tmp_path: Path, sample) -> None:
+    folder = saved(tmp_path)
+    arrays = {"0_input_0": X, "0_output_0": sample}
+    np.savez(folder / "samples.npz", **{k: v for k, v in arrays.items() if v is not None})
+    with pytest.raises(ExecutionError, match=r"sample 0_output_0 of a bundle is float32\[2, 4\]"):
+        load(folder)
+
+
+def test_a_folder_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    for place in (tmp_path / "file", tmp_path / "file" / "below"):
+        with pytest.raises(ExecutionError, match="save: a folder that can be written, got "):
+            save_bundle(program(), place)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +61,20 @@ def save_bundle(
     Results are compared within `tolerance` times the largest expected number, or by their types.
     Raises: ExecutionError when a sample does not fit, or the folder holds something else.
     """
-    folder = Path(path)
+    arrays: dict[str, np.ndarray] = {}
+    for k, sample in enumerate(samples):
+        arrays.update(_named(manifest, k, sample))
+    try:
+        return _write(Path(path), manifest, arrays, tolerance)
+    except OSError as error:
+        raise ExecutionError(
+            f"{manifest.name}: save: a folder that can be written, got {path}: {error.strerror}"
+        ) from None
+
+
+def _write(
+    folder: Path, manifest: Manifest, arrays: Mapping[str, np.ndarray], tolerance: float | None
+) -> Path:
     if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").exists():
         raise ExecutionError(f"{manifest.name}: save: {folder} exists and is no bundle")
     (folder / PACKAGE).mkdir(parents=True, exist_ok=True)
@@ -69,9 +82,6 @@ def save_bundle(
     (folder / "manifest.json").write_text(json.dumps(about))
     (folder / "kernels.ptx").write_text(manifest.ptx)
     (folder / "run.py").write_text(_RUN)
-    arrays: dict[str, np.ndarray] = {}
-    for k, sample in enumerate(samples):
-        arrays.update(_named(manifest, k, sample))
     np.savez(folder / "samples.npz", **arrays)  # pyright: ignore[reportArgumentType]
     _write_package(folder / PACKAGE)
     return folder

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ted.codegen.manifest import Manifest, walk
+from ted.codegen.manifest import ArraySpec, Manifest, walk
 from ted.codegen.manifest_json import loads
 from ted.errors import ExecutionError, TedError
 from ted.forking import cached_property
@@ -138,23 +138,51 @@ def load(path: str | Path, device: int = 0) -> Bundle:
     """
     folder = Path(path)
     try:
-        about = json.loads((folder / "manifest.json").read_text())
-        ptx = (folder / "kernels.ptx").read_text()
-    except OSError as error:
+        about = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        ptx = (folder / "kernels.ptx").read_text(encoding="utf-8")
+    except (OSError, ValueError, RecursionError) as error:
         raise ExecutionError(
-            f"cuda: a bundle is a folder with manifest.json, got {error}"
+            f"cuda: a bundle is a folder with manifest.json, kernels.ptx, samples.npz, got {error}"
         ) from None
-    manifest = replace(loads(json.dumps(about["manifest"])), ptx=ptx)
-    with np.load(folder / "samples.npz") as stored:
-        count = 1 + max((int(name.split("_")[0]) for name in stored.files), default=-1)
-        samples = tuple(
-            (
-                tuple(stored[f"{k}_input_{n}"] for n in range(len(manifest.inputs))),
-                tuple(stored[f"{k}_output_{n}"] for n in range(len(manifest.outputs))),
-            )
-            for k in range(count)
+    if not isinstance(about, dict) or set(about) != {"manifest", "tolerance"}:
+        raise ExecutionError(
+            f"cuda: the manifest.json of a bundle has a manifest and a tolerance, got {about!r:.99}"
         )
-    return Bundle(manifest, samples, about["tolerance"], device)
+    tolerance = about["tolerance"]
+    if tolerance is not None and not (type(tolerance) in (int, float) and tolerance >= 0):
+        raise ExecutionError(f"cuda: the tolerance of a bundle is a number, got {tolerance!r:.99}")
+    manifest = replace(loads(json.dumps(about["manifest"])), ptx=ptx)
+    return Bundle(manifest, _samples(folder / "samples.npz", manifest), tolerance, device)
+
+
+_Arrays = tuple[np.ndarray, ...]
+
+
+def _samples(path: Path, manifest: Manifest) -> tuple[tuple[_Arrays, _Arrays], ...]:
+    try:
+        with open(path, "rb") as file, np.load(file) as stored:
+            arrays = dict(stored)
+    except Exception as error:  # numpy and zipfile raise anything for what is no archive
+        raise ExecutionError(f"cuda: the samples of a bundle are an .npz, got {error}") from None
+    parts = len(manifest.inputs) + len(manifest.outputs)
+    return tuple(
+        (
+            tuple(_sample(arrays, f"{k}_input_{n}", s) for n, s in enumerate(manifest.inputs)),
+            tuple(_sample(arrays, f"{k}_output_{n}", s) for n, s in enumerate(manifest.outputs)),
+        )
+        for k in range(-(-len(arrays) // max(parts, 1)))
+    )
+
+
+def _sample(arrays: dict[str, np.ndarray], name: str, spec: ArraySpec) -> np.ndarray:
+    element_type = "uint16" if spec.dtype == "bfloat16" else spec.dtype
+    array = arrays.get(name)
+    if array is None or (array.shape, array.dtype.name) != (spec.shape, element_type):
+        got = "none" if array is None else f"{array.dtype}{list(array.shape)}"
+        raise ExecutionError(
+            f"cuda: sample {name} of a bundle is {element_type}{list(spec.shape)}, got {got}"
+        )
+    return array
 
 
 def as_numbers(array: np.ndarray, element_type: str) -> np.ndarray:
