@@ -1,9 +1,11 @@
 """Results of slow compilers on disk, by a hash of everything that they depend on.
 
 They lie in $TED_CACHE_DIR, else $XDG_CACHE_HOME/ted, else ~/.cache/ted; an empty TED_CACHE_DIR
-turns the cache off. An entry begins with the hash of its content: one that was cut off or changed
-counts as absent and is written anew. Nothing here fails: without a writable folder there is no
-cache. Entries are never removed; the folder may be deleted at any time.
+turns the cache off. An entry begins with a hash of its name and its content: one that was cut off,
+changed, or moved from another name counts as absent and is written anew. So does one that belongs
+to somebody else, or that others may write. Nothing here fails: without a writable folder of our own
+there is no cache. The least recently used entries go when there are too many; the folder may be
+deleted at any time.
 """
 
 from __future__ import annotations
@@ -11,10 +13,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import stat
 import tempfile
 from pathlib import Path
 
+MOST_BYTES = 1 << 30  # of all entries: code of some thousands of programs
+_FOLDERS = 256  # by the first two digits of the name; each has its share of the bytes
 _DIGEST = 32  # bytes of a SHA-256
+# A pipe must not be waited for, a link not be followed.
+_READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
 
 def folder() -> Path | None:
@@ -39,16 +46,20 @@ def key(kind: str, *parts: str | bytes) -> str:
 
 
 def load(name: str) -> bytes | None:
-    """The content of an entry; None when there is none, or it is damaged."""
+    """The content of an entry; None when there is none, or it is damaged or not ours."""
     path = _path(name)
     if path is None:
         return None
     try:
-        data = path.read_bytes()
+        with os.fdopen(os.open(path, _READ), "rb") as file:
+            if not _is_private(os.fstat(file.fileno())):
+                return None
+            data = file.read()
+            os.utime(file.fileno())  # it was used: others are older
     except OSError:
         return None
     head, content = data[:_DIGEST], data[_DIGEST:]
-    return content if head == hashlib.sha256(content).digest() else None
+    return content if head == _digest(name, content) else None
 
 
 def store(name: str, content: bytes) -> None:
@@ -57,17 +68,48 @@ def store(name: str, content: bytes) -> None:
     if path is None:
         return
     with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not (_is_ours(path.parent.parent.stat()) and _is_ours(path.parent.lstat())):
+            return
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
         try:
             with os.fdopen(handle, "wb") as file:
-                file.write(hashlib.sha256(content).digest() + content)
+                file.write(_digest(name, content) + content)
             os.replace(temporary, path)
         except BaseException:
             os.unlink(temporary)
             raise
+        _remove_oldest(path.parent, MOST_BYTES // _FOLDERS)
 
 
 def _path(name: str) -> Path | None:
     root = folder()
     return None if root is None else root / name[:2] / name
+
+
+def _digest(name: str, content: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\0" + content).digest()
+
+
+def _is_ours(state: os.stat_result) -> bool:
+    """Whether this user owns a file or folder, where there are users."""
+    return not hasattr(os, "geteuid") or state.st_uid == os.geteuid()
+
+
+def _is_private(state: os.stat_result) -> bool:
+    """Whether a file can only have been written by this user."""
+    others = stat.S_IWGRP | stat.S_IWOTH
+    shared = hasattr(os, "geteuid") and bool(state.st_mode & others)
+    return stat.S_ISREG(state.st_mode) and _is_ours(state) and not shared
+
+
+def _remove_oldest(place: Path, most: int) -> None:
+    """Keep the files of a folder that were used last, the newest whatever its size."""
+    with os.scandir(place) as found:
+        states = [(one.path, one.stat(follow_symlinks=False)) for one in found]
+    states.sort(key=lambda one: one[1].st_mtime_ns, reverse=True)
+    total = 0
+    for position, (path, state) in enumerate(states):
+        total += state.st_size
+        if position and total > most and stat.S_ISREG(state.st_mode):
+            os.unlink(path)

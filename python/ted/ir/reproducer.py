@@ -7,6 +7,7 @@ Python binding cannot read that section, so it is text to this module.
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 
 from ted.errors import PassFailed
@@ -43,7 +44,12 @@ def write_reproducer(path: str | Path, module_text: str, pipeline: str) -> str:
     except OSError as error:
         reason = f"got '{path}': {error.strerror}"
         raise PassFailed(f"reproducer: must be a writable file, {reason}") from None
-    return f"ted-opt {path} --run-reproducer"
+    return command_line(path)
+
+
+def command_line(path: str | Path) -> str:
+    """What to type to run a reproducer."""
+    return f"ted-opt {shlex.quote(str(path))} --run-reproducer"
 
 
 def split_reproducer(text: str) -> tuple[str, str | None]:

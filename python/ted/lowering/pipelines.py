@@ -7,13 +7,12 @@ A step is pipeline text, as `ted-opt --pass-pipeline` takes it.  A stage's name 
 from __future__ import annotations
 
 import hashlib
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 
 from ted.errors import PassFailed
 from ted.ir import pass_driver
-from ted.ir.reproducer import write_reproducer
+from ted.ir.kept_files import keep
+from ted.ir.reproducer import command_line, reproducer_text
 from ted.mlir import ir
 
 
@@ -175,12 +174,12 @@ def run_pipeline(
 
 def _reproducer(module: ir.Operation | ir.OpView, text: str) -> str:
     asm = str(module.operation.get_asm(enable_debug_info=True))
-    name = f"ted-{hashlib.sha256((asm + text).encode()).hexdigest()[:12]}.mlir"
+    source = reproducer_text(asm, text)
     try:
-        command = write_reproducer(Path(tempfile.gettempdir()) / name, asm, text)
-    except PassFailed as error:  # the failure itself matters more
-        return str(error)
-    return f"to reproduce: {command}"
+        path = keep(f"{hashlib.sha256(source.encode()).hexdigest()[:12]}.mlir", source)
+    except OSError as error:  # the failure itself matters more
+        return f"reproducer: must be a writable file, got '{error.filename}': {error.strerror}"
+    return f"to reproduce: {command_line(path)}"
 
 
 def stage_text(module: ir.Module, until: str, stages: tuple[Stage, ...] = CPU_STAGES) -> str:

@@ -89,8 +89,77 @@ def test_the_folder_is_the_one_of_the_desktop_convention(
     assert disk_cache.folder() == tmp_path / ".cache" / "ted"
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
-def test_entries_are_their_owner_s(cache_folder: Path) -> None:
+def test_an_entry_under_another_name_counts_as_absent(cache_folder: Path) -> None:
+    name, other = (disk_cache.key("kind", text) for text in ("text", "other"))
+    disk_cache.store(name, b"content")
+    (path,) = files(cache_folder)
+    disk_cache.store(other, b"another")
+    (cache_folder / other[:2] / other).write_bytes(path.read_bytes())
+    assert disk_cache.load(name) == b"content"
+    assert disk_cache.load(other) is None
+
+
+posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+
+
+@posix
+def test_entries_and_folders_are_their_owner_s(cache_folder: Path) -> None:
     disk_cache.store(disk_cache.key("kind", "text"), b"content")
     (path,) = files(cache_folder)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+
+
+@posix
+def test_an_entry_that_others_may_write_counts_as_absent(cache_folder: Path) -> None:
+    name = disk_cache.key("kind", "text")
+    disk_cache.store(name, b"content")
+    (path,) = files(cache_folder)
+    for mode in (0o620, 0o602):
+        path.chmod(mode)
+        assert disk_cache.load(name) is None
+    disk_cache.store(name, b"content")
+    assert disk_cache.load(name) == b"content"
+
+
+@posix
+def test_what_belongs_to_somebody_else_is_not_used(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = disk_cache.key("kind", "text")
+    disk_cache.store(name, b"content")
+    with monkeypatch.context() as other_user:
+        other_user.setattr(os, "geteuid", lambda: cache_folder.stat().st_uid + 1)
+        assert disk_cache.load(name) is None
+        disk_cache.store(name, b"planted")
+    assert disk_cache.load(name) == b"content"
+
+
+@posix
+def test_links_and_pipes_are_no_entries(cache_folder: Path, tmp_path: Path) -> None:
+    name = disk_cache.key("kind", "text")
+    disk_cache.store(name, b"content")
+    (path,) = files(cache_folder)
+    path.rename(tmp_path / "elsewhere")
+    path.symlink_to(tmp_path / "elsewhere")
+    assert disk_cache.load(name) is None
+    path.unlink()
+    os.mkfifo(path)
+    assert disk_cache.load(name) is None
+    disk_cache.store(name, b"content")
+    assert disk_cache.load(name) == b"content"
+
+
+def test_the_least_recently_used_entries_go(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(disk_cache, "MOST_BYTES", 256 * 300)  # of a folder: three of 100 bytes
+    names = [f"00{k}" for k in range(4)]
+    for k, name in enumerate(names[:3]):
+        disk_cache.store(name, b"x" * 60)
+        os.utime(cache_folder / "00" / name, (k, k))
+    assert disk_cache.load(names[0]) == b"x" * 60
+    disk_cache.store(names[3], b"x" * 60)
+    assert sorted(path.name for path in files(cache_folder)) == ["000", "002", "003"]
+    disk_cache.store("00big", b"x" * 1000)
+    assert [path.name for path in files(cache_folder)] == ["00big"]

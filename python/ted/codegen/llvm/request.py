@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import tempfile
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -13,6 +12,7 @@ from ted.codegen import disk_cache
 from ted.codegen.llvm import worker
 from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child, version
 from ted.errors import CompileError
+from ted.ir.kept_files import keep
 
 
 @dataclass(frozen=True)
@@ -49,11 +49,9 @@ def compile_cached(request: Request, timeout: float = TIMEOUT) -> dict[str, str]
 
 def refusal(what: str, request: Request, error: ChildFailed) -> CompileError:
     """The error of a module that LLVM did not compile, which is kept in a file to look at."""
-    text = request.text.encode()
-    path = Path(tempfile.gettempdir(), f"ted-{hashlib.sha256(text).hexdigest()[:12]}.ll")
+    name = hashlib.sha256(request.text.encode()).hexdigest()[:12]
     try:
-        path.write_bytes(text)
-        place = f"; the module is in {path}"
+        place = f"; the module is in {keep(f'{name}.ll', request.text)}"
     except OSError:  # the failure itself matters more
         place = ""
     return CompileError(f"{what}: LLVM must compile the module, got {error}{place}")

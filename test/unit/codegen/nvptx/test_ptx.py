@@ -6,6 +6,7 @@ import importlib
 import os
 import re
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -119,7 +120,9 @@ def test_a_module_that_llvm_refuses_is_kept_to_look_at(
     with pytest.raises(CompileError, match="the module is in") as caught:
         compile_to_ptx(kernel("%y = fooo float %x, 1.0"))
     path = Path(str(caught.value).rpartition(" ")[2])
-    assert path.parent == tmp_path
+    assert path.parent.parent == tmp_path
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert "fooo float %x, 0x3FF0000000000000" in path.read_text()
     monkeypatch.setattr(tempfile, "tempdir", str(path / "nowhere"))
     with pytest.raises(CompileError, match="expected instruction opcode"):
