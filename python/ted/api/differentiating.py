@@ -20,8 +20,9 @@ from ted.ir.specialising import checked_values, sizes_of, specialise
 from ted.ir.to_ops import to_module
 from ted.transforms.gradient import Gradient
 from ted.transforms.gradient import differentiate as differentiate_nodes
+from ted.transforms.gradient_report import GradientReport
 from ted.transforms.overrides import carry
-from ted.transforms.ted_report_gradient import GradientReport, report_function
+from ted.transforms.ted_report_gradient import report_function
 
 
 @dataclass(frozen=True)
@@ -96,8 +97,10 @@ class DifferentiationResult(Sequence[Tensor]):
             known = specialise(system, values) if values else system
             module = to_module(with_saved_values(known))
             report = report_function(module, "gradient", results=len(self.outputs))
+            results = replace(known, outputs=known.outputs[: len(self.outputs)])
+            alone = report_function(to_module(results), "gradient")
         said = tuple(dict.fromkeys(map(str, self.found.remarks)))
-        return replace(report, remarks=said)
+        return replace(report, remarks=said, alone=alone)
 
     def __str__(self) -> str:
         from ted.ir.printing import format_tensor

@@ -85,7 +85,9 @@ def _as_tensor(result: Tensor | tuple[Equation, ...] | None, old: Tensor) -> Ten
 
 def _product_tree(tensor: Tensor, equation: Equation) -> Tensor | None:
     """Factors in one row per result, then halved until one is left."""
-    if equation.parallel == equation.rank or not equation.is_identity_write:
+    if equation.parallel == equation.rank or equation.is_scatter:
+        return None
+    if not equation.is_identity_write and tensor.time is not None:
         return None
     if equation.rank - equation.parallel > 1 and is_symbolic(equation.extents):
         return _product_by_rows(tensor, equation)
@@ -109,11 +111,15 @@ def _product_by_rows(tensor: Tensor, equation: Equation) -> Tensor | None:
 
 
 def _last_of(tensor: Tensor, level: Tensor, place: Extent, equation: Equation) -> Tensor:
-    body = load(level, (*identity_dims(len(tensor.shape)), index(place)))
-    last = whole(tensor.shape, body, equation.location)
+    body = load(level, (*identity_dims(equation.parallel), index(place)))
+    last = whole(equation.extents[: equation.parallel], body, equation.location)
+    if not equation.is_identity_write:  # what has no factor is 1, and may not be written at all
+        written = sets.project(equation.domain, range(equation.parallel))
+        last = replace(last, write=equation.write, domain=written)
+        return replace(tensor, fill=1, equations=(last,))
     if surely_at_most(0, place):
         return replace(tensor, fill=0, equations=(last,))
-    rank = len(tensor.shape)  # for some size there is no factor: the product is 1
+    rank = equation.parallel  # for some size there is no factor: the product is 1
     some = parameters.extent_value(rank, place).ge_set(parameters.extent_value(rank, 0))
     return replace(tensor, fill=1, equations=(replace(last, domain=last.domain.intersect(some)),))
 

@@ -27,21 +27,26 @@ class Taken:
     count: Tensor | None = None
 
 
-def taken_points(tensor: Tensor, equation: Equation) -> Taken:
-    """All points of a sum, those that reach the extremum of a maximum or minimum."""
+def taken_points(tensor: Tensor, equation: Equation, origin: Tensor | None = None) -> Taken:
+    """All points of a sum, those that reach the extremum of a maximum or minimum.
+
+    Where `origin` has the same value, the search is over its equation, which finds that, too.
+    """
     if equation.combiner not in ("max", "min") or equation.parallel == equation.rank:
         return Taken(TRUE)
     if equation.ties == "even" or equation.is_scatter:
         equal = compare("eq", equation.body, load(tensor, equation.write))
         condition = _stored(tensor, equation, equal)
         return Taken(condition, _count(tensor, equation, condition))
-    argument = load(_argument(tensor, equation), equation.write)
+    argument = load(_argument(tensor, _searched(equation, origin)), equation.write)
     return Taken(compare("eq", cast(argument, INDEX), row_major(equation)))
 
 
-def cotangent_of_points(tensor: Tensor, equation: Equation, cotangent: Tensor) -> tuple[Expr, Expr]:
+def cotangent_of_points(
+    tensor: Tensor, equation: Equation, cotangent: Tensor, origin: Tensor | None = None
+) -> tuple[Expr, Expr]:
     """The condition under which a point has an adjoint, and the adjoint there."""
-    taken, value = taken_points(tensor, equation), load(cotangent, equation.write)
+    taken, value = taken_points(tensor, equation, origin), load(cotangent, equation.write)
     if taken.count is None:
         return taken.condition, value
     if tensor.time is not None or not surely_at_most(tensor.size, _points(equation)):
@@ -91,6 +96,16 @@ def _count(tensor: Tensor, equation: Equation, condition: Expr) -> Tensor:
 def _next_to_nothing(dtype: DType) -> float:
     """A number that vanishes in a sum with one: where no point is taken, 0 / count is still 0."""
     return 2.0 ** -(2 * dtype.mantissa + 4)
+
+
+def _searched(equation: Equation, origin: Tensor | None) -> Equation:
+    """The equation of the origin, if it numbers the points of a reduction alike."""
+    if origin is None or len(origin.equations) != 1:
+        return equation
+    (own,) = origin.equations
+    alike = own.combiner == equation.combiner and not own.is_scatter
+    same = own.extents[own.parallel :] == equation.extents[equation.parallel :]
+    return own if alike and same else equation
 
 
 def _argument(tensor: Tensor, equation: Equation) -> Tensor:

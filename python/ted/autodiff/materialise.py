@@ -2,23 +2,27 @@
 
 Every read gets an adjoint expression, and those of one body share most of their nodes.  Evaluating
 each by itself costs (number of reads) x (size of the body); storing the shared nodes once over the
-parallel dims makes each constant.  Nodes that depend on reduction dims are recomputed, since
-storing them would make a tensor of the size of the iteration space.
+parallel dims makes each constant.  Nodes that depend on reduction dims are recomputed; where that
+is too much work those are stored, too, whose tensor is no larger than the largest one around.
+What is left would be a tensor of the size of the iteration space: a remark says so.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ted.autodiff.masking import shareable
 from ted.domain import sets
+from ted.domain.sizes import surely_at_most
 from ted.ir.affine import where_possible
 from ted.ir.affine_attributes import expr_to_aff
 from ted.ir.equations import Equation, Tensor
 from ted.ir.operations import OPERATIONS
 from ted.ir.paths import implied_of_indices, path_conditions
+from ted.ir.remarks import remark
 from ted.ir.scalar import (
     Expr,
     dim,
@@ -37,7 +41,9 @@ from ted.ir.scalar import (
 SLACK = 1.4  # recomputing this much more than the shared evaluation is cheaper than storing
 SEPARATE_BOUND = 3  # but adjoints that share parts cost at most so many times the body
 WORK_BOUND = 4  # and with additions so many, else parts that the body shares are stored as well
+LIMIT = 5  # what is promised; what cannot be kept is said
 
+_Choice = Callable[[Expr], bool]
 Pair = tuple[Expr, Expr]  # a read and its adjoint
 _Group = tuple[Any, list[Expr]]  # a domain, and adjoints that are evaluated on it
 
@@ -55,25 +61,75 @@ def materialise_shared(
     The factors are called after `like` and run along its time dim. So many `additions` of adjoints
     to what is there already count as work of the gradient.
     """
-    roots = [g for _, g in pairs]
-    if not _is_worth_sharing(roots, equation.body):
+    if not _is_worth_sharing([g for _, g in pairs], equation.body):
         return pairs
-    groups = _by_domain(roots, domains)
-    found = _shared(equation, groups, like, additions)
+    forward = weight(equation.body) + (equation.combiner != "set")
+    most = WORK_BOUND * forward - additions
+
+    def sharing(is_storable: _Choice) -> list[Pair]:
+        return _sharing(_Sharing(equation, like, additions, is_storable), pairs, domains)
+
+    found = sharing(lambda node: not dims_used(node) & {*equation.reduction_dims})
+    if not equation.reduction_dims or _work(found, equation) <= most:
+        return found
+    found = sharing(lambda node: _is_small(node, equation, like))
+    if (work := _work(found, equation) + additions) > LIMIT * forward:
+        text = (
+            f"ted-differentiate: {len(pairs)} gradients compute parts of {forward} operations "
+            f"again, {work} together; stored they are larger than any tensor around"
+        )
+        remark(text, equation.location)
+    return found
+
+
+@dataclass(frozen=True)
+class _Sharing:
+    """An equation, what its factors are called after and have to obey."""
+
+    equation: Equation
+    like: Tensor
+    additions: int
+    is_storable: _Choice
+
+
+def _sharing(own: _Sharing, pairs: list[Pair], domains: Sequence[Any]) -> list[Pair]:
+    groups = _by_domain([g for _, g in pairs], domains)
+    found = _shared(own, groups)
     if found is not None:
         return [(read, found.get(g, g)) for read, g in pairs]
     # What is used under conditions of several domains is not shared between them.
-    names = [replace(like, name=f"{like.name}_{k}") for k in range(len(groups))]
+    names = [replace(own.like, name=f"{own.like.name}_{k}") for k in range(len(groups))]
     apart = [
-        (group[0], _shared(equation, [group], name, additions) or {})
+        (group[0], _shared(replace(own, like=name), [group]) or {})
         for group, name in zip(groups, names, strict=True)
     ]
 
-    def own(g: Expr, domain: Any) -> Expr:
+    def one(g: Expr, domain: Any) -> Expr:
         known = (found for points, found in apart if points.plain_is_equal(domain))
         return next(known, {}).get(g, g)
 
-    return [(read, own(g, points)) for (read, g), points in zip(pairs, domains, strict=True)]
+    return [(read, one(g, points)) for (read, g), points in zip(pairs, domains, strict=True)]
+
+
+def _work(pairs: Sequence[Pair], equation: Equation) -> int:
+    """The operations of all adjoints at one point, with those of the factors made for them."""
+    known = {read.attr for read in loads(equation.body)}
+    stack = [g for _, g in pairs]
+    total = sum(map(weight, stack))
+    while stack:
+        for factor in [read.attr for read in loads(stack.pop()) if read.attr not in known]:
+            known.add(factor)
+            bodies = [e.body for e in factor.equations]
+            total += sum(map(weight, bodies))
+            stack += bodies
+    return total
+
+
+def _is_small(node: Expr, equation: Equation, like: Tensor) -> bool:
+    """Whether a tensor of the node is no larger than the largest that is read or written here."""
+    size = math.prod(equation.extents[d] for d in dims_used(node))
+    around = [like, *(read.attr for read in loads(equation.body))]
+    return any(surely_at_most(size, tensor.size) for tensor in around)
 
 
 def _by_domain(roots: Sequence[Expr], domains: Sequence[Any]) -> list[_Group]:
@@ -88,28 +144,26 @@ def _by_domain(roots: Sequence[Expr], domains: Sequence[Any]) -> list[_Group]:
     return groups
 
 
-def _shared(
-    equation: Equation, groups: Sequence[_Group], like: Tensor, additions: int
-) -> dict[Expr, Expr] | None:
+def _shared(own: _Sharing, groups: Sequence[_Group]) -> dict[Expr, Expr] | None:
     """Adjoint -> the same one reading stored factors; None where they cannot be masked."""
-    old, body = [g for _, group in groups for g in group], equation.body
+    equation, like, body = own.equation, own.like, own.equation.body
+    old = [g for _, group in groups for g in group]
     conditions = [path_conditions(*group) for _, group in groups]
-    roots = shareable(old, conditions, body, _shared_nodes(equation, old))
+    roots = shareable(old, conditions, body, _shared_nodes(own, old))
     if roots is None:
         return None
     known = [points for points, group in groups for _ in group]
     units = list(roots)
-    if weight(*roots) + additions > WORK_BOUND * weight(body):
+    if weight(*roots) + own.additions > WORK_BOUND * weight(body):
         units.append(body)
         known.append(equation.domain)
-    shared, used = _shared_nodes(equation, units), _where_used(_by_domain(units, known))
+    shared, used = _shared_nodes(own, units), _where_used(_by_domain(units, known))
     stored: dict[Expr, Expr] = {}
     for node in postorder(*roots):
         new = rebuild(node, [stored[a] for a in node.args])
         if node in shared:
-            points = sets.project(used(node), range(equation.parallel)).coalesce()
             name = f"{like.name}_{len(stored)}"
-            new = _store(new, equation, points, replace(like, name=name))
+            new = _store(new, equation, used(node), replace(like, name=name))
             if node.dtype.kind == "bool":  # a stored mask would hide the guards in it
                 new = land(implied_of_indices(node), new)
         stored[node] = new
@@ -123,15 +177,14 @@ def _is_worth_sharing(roots: Sequence[Expr], body: Expr) -> bool:
     return separate > SEPARATE_BOUND * forward or separate > SLACK * max(together, forward)
 
 
-def _shared_nodes(equation: Equation, roots: Sequence[Expr]) -> set[Expr]:
+def _shared_nodes(own: _Sharing, roots: Sequence[Expr]) -> set[Expr]:
     """Nodes to store so that each is evaluated for one root, or for one other stored node, only."""
-    reductions = set(equation.reduction_dims)
     users: dict[Expr, frozenset[int | Expr]] = {}  # the roots and stored nodes it is evaluated for
     for position, root in enumerate(roots):
         users[root] = users.get(root, frozenset()) | {position}
     stored: set[Expr] = set()
     for node in reversed(postorder(*roots)):
-        if len(users[node]) > 1 and _is_storable(node, reductions):
+        if len(users[node]) > 1 and _is_work(node) and own.is_storable(node):
             stored.add(node)
             users[node] = frozenset({node})
         for argument in node.args:
@@ -139,9 +192,8 @@ def _shared_nodes(equation: Equation, roots: Sequence[Expr]) -> set[Expr]:
     return stored
 
 
-def _is_storable(node: Expr, reductions: set[int]) -> bool:
-    is_work = _is_value(node) and node.op in OPERATIONS and weight(node) > 0
-    return is_work and not dims_used(node) & reductions
+def _is_work(node: Expr) -> bool:
+    return _is_value(node) and node.op in OPERATIONS and weight(node) > 0
 
 
 def _is_value(node: Expr) -> bool:
@@ -164,7 +216,7 @@ def _where_used(groups: Sequence[_Group]) -> Callable[[Expr], Any]:
 
 
 def _store(node: Expr, equation: Equation, domain: Any, like: Tensor) -> Expr:
-    """A tensor holding `node` over the parallel dims, and its read; the node if it has no place.
+    """A tensor holding `node` over the dims that it mentions; the node if it has no place.
 
     A dim that the node does not mention is left out, so a factor constant along it stays small.
     What follows a recurrence has a time dim and is written at the time that its user writes.
@@ -188,7 +240,7 @@ def _store(node: Expr, equation: Equation, domain: Any, like: Tensor) -> Expr:
         at[replaced], shape[replaced] = [clock], [like.shape[like.time]]
     (body,) = substitute([node], position)
     definition = Equation(
-        tuple(extents), len(used), sets.project(domain, used), tuple(write), "set", body,
+        tuple(extents), len(used), sets.project(domain, used).coalesce(), tuple(write), "set", body,
         equation.location,
     )  # fmt: skip
     tensor = Tensor(

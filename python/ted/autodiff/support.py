@@ -2,14 +2,20 @@
 
 The support of a product is the intersection of the supports, of a sum the union, of a select on an
 affine condition the matching parts.  Restricting an adjoint equation to its support turns guards
-of the forward program into bounds of the backward one.
+of the forward program into bounds of the backward one.  An adjoint is zero where nothing writes it,
+so that what is behind a slice is differentiated at the points of the slice only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from ted.ir.affine import condition_bounds
+from ted.domain import bounds, parameters
+from ted.domain.budget import BudgetExhausted, bounded
+from ted.domain.sizes import is_symbolic
+from ted.ir.affine import NotAffine, condition_bounds, piecewise
+from ted.ir.equations import Equation, Tensor
 from ted.ir.scalar import Expr, is_const, postorder
 
 _KEEPS_ZERO = {"neg", "tanh", "sin", "sinh", "asin", "atan", "asinh", "sqrt", "cast", "abs", "erf",
@@ -44,3 +50,45 @@ def _select_support(node: Expr, domain: Any, memo: dict[Expr, Any]) -> Any:
     condition, a, b = node.args
     over, under = condition_bounds(condition, domain)
     return memo[a].intersect(over).union(memo[b].subtract(under))
+
+
+def written_part(tensor: Tensor, equations: Sequence[Equation]) -> Any | None:
+    """The elements that equations write, where they are one basic set and not the whole tensor."""
+    if is_symbolic(tensor.shape) or any(_writes_all(e, tensor) for e in equations):
+        return None
+    try:
+        parts = [_image(e) for e in equations]
+    except (NotAffine, BudgetExhausted):
+        return None
+    if not parts:
+        return None
+    written = parts[0]
+    for part in parts[1:]:
+        written = written.union(part)
+    written = bounded(written.coalesce)
+    is_part = written is not None and written.n_basic_set() == 1
+    return written if is_part and not parameters.box(tensor.shape).is_subset(written) else None
+
+
+def _writes_all(equation: Equation, tensor: Tensor) -> bool:
+    """Whether an equation writes every element, each at a place of its own dims."""
+    extents = [equation.extents[w.attr] if w.op == "dim" else None for w in equation.write]
+    places = {w.attr for w in equation.write if w.op == "dim"}
+    plain = len(places) == len(tensor.shape) and tuple(extents) == tensor.shape
+    return plain and equation.is_box
+
+
+def _image(equation: Equation) -> Any:
+    write = [piecewise(w, equation.domain) for w in equation.write]
+    return bounds.image(equation.domain, write)
+
+
+def points_writing(equation: Equation, part: Any | None) -> Any:
+    """The points of an equation that write into a part of its tensor; all where it is not known."""
+    if part is None:
+        return equation.domain
+    try:
+        write = [piecewise(w, equation.domain) for w in equation.write]
+        return bounds.writing(equation.domain, write, part)
+    except (NotAffine, BudgetExhausted):
+        return equation.domain

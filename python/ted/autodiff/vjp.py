@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any
 
 from ted.autodiff.body import read_adjoints
@@ -18,7 +19,7 @@ from ted.autodiff.data_writes import guarded_writes
 from ted.autodiff.extrema import cotangent_of_points
 from ted.autodiff.materialise import materialise_shared
 from ted.autodiff.steps import in_steps, settle_recurrences, written_at_data
-from ted.autodiff.support import support
+from ted.autodiff.support import points_writing, support, written_part
 from ted.autodiff.sweep_order import sweep_order
 from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
@@ -35,6 +36,8 @@ from ted.ir.equations import (
 from ted.ir.scalar import (
     Expr,
     cast,
+    dims_used,
+    is_linear,
     load,
     replace_nodes,
     rewrite,
@@ -56,6 +59,20 @@ class Adjoints:
 
 
 @dataclass(frozen=True)
+class Sweep:
+    """What is known of the tensors of a sweep.
+
+    The active ones, those with a derivative of the user's, what has been added to the adjoint of
+    each so far, and tensors of the same value in the program that the system was made of.
+    """
+
+    active: set[Tensor]
+    overrides: Mapping[Tensor, Override]
+    summands: Mapping[Tensor, Sequence[Equation]]
+    origin: Mapping[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
 class Override:
     """A user's derivative of one tensor: (tensor, its adjoint) -> adjoints of the dependencies.
 
@@ -68,10 +85,14 @@ class Override:
 
 
 def vjp(
-    system: System, heads: Sequence[Tensor], overrides: Mapping[Tensor, Override] | None = None
+    system: System,
+    heads: Sequence[Tensor],
+    overrides: Mapping[Tensor, Override] | None = None,
+    origin: Mapping[Tensor, Tensor] = MappingProxyType({}),
 ) -> Adjoints:
     """The adjoints of every tensor between the system's inputs and outputs.
 
+    `origin` has tensors of the same value in the program that the system was made of.
     Shapes: one head per output, of its shape and type.
     Raises: DerivativeError when a combiner or a scalar operation has no derivative.
     """
@@ -81,6 +102,7 @@ def vjp(
     summands: dict[Tensor, list[Equation]] = {t: [] for group in groups for t in group}
     parts: dict[Tensor, dict[Tensor, list[Equation]]] = {}
     adjoints: dict[Tensor, Tensor] = {}
+    sweep = Sweep(active, overrides, summands, origin)
     seeds = {copy_of(head): head for head in heads}
     for output, seed in zip(system.outputs, seeds, strict=True):
         summands[output].append(seed)
@@ -94,9 +116,8 @@ def vjp(
             if not recurrent and adjoints[tensor] not in heads:  # a user's override may look at it
                 finish_adjoint(adjoints[tensor], tensor, summands[tensor])
         for tensor in moving if any(summands[t] for t in moving) else ():
-            for operand, summand in _pulled_back(
-                tensor, adjoints[tensor], active, overrides, summands, group if recurrent else ()
-            ):
+            loop = group if recurrent else ()
+            for operand, summand in _pulled_back(tensor, adjoints[tensor], sweep, loop):
                 summands[operand].append(summand)
                 parts.setdefault(operand, {}).setdefault(tensor, []).append(summand)
         for tensor in moving if recurrent else ():
@@ -107,21 +128,20 @@ def vjp(
 
 
 def _pulled_back(
-    tensor: Tensor,
-    cotangent: Tensor,
-    active: set[Tensor],
-    overrides: Mapping[Tensor, Override],
-    summands: Mapping[Tensor, Sequence[Equation]],
-    loop: Sequence[Tensor],
+    tensor: Tensor, cotangent: Tensor, sweep: Sweep, loop: Sequence[Tensor]
 ) -> Iterator[tuple[Tensor, Equation]]:
-    """What the adjoint of one tensor adds to the adjoints of others, which have summands.
+    """What the adjoint of one tensor adds to the adjoints of others.
 
     `loop` is the recurrence that the tensor is part of.
     """
-    override = overrides.get(tensor)
+    override = sweep.overrides.get(tensor)
     if override is None:
+        if loop:
+            sweep = replace(sweep, origin={})
+        part = None if loop else written_part(tensor, sweep.summands[tensor])
         for equation in tensor.equations:
-            for operand, summand in equation_vjp(tensor, equation, cotangent, active, summands):
+            points = points_writing(equation, part)
+            for operand, summand in equation_vjp(tensor, equation, cotangent, sweep, points):
                 inside = operand in loop
                 yield operand, in_steps(operand, summand, tensor, equation) if inside else summand
         return
@@ -133,7 +153,7 @@ def _pulled_back(
                 f"{adjoint.dtype}{list(adjoint.shape)} for {dependency.dtype} {dependency}",
                 tensor.location,
             )
-        if dependency in active:
+        if dependency in sweep.active:
             yield dependency, copy_of(adjoint)
 
 
@@ -156,15 +176,11 @@ def _dependencies(tensor: Tensor, overrides: Mapping[Tensor, Override]) -> Seque
 
 
 def equation_vjp(
-    tensor: Tensor,
-    equation: Equation,
-    cotangent: Tensor,
-    active: set[Tensor],
-    summands: Mapping[Tensor, Sequence[Equation]],
+    tensor: Tensor, equation: Equation, cotangent: Tensor, sweep: Sweep, points: Any
 ) -> Iterator[tuple[Tensor, Equation]]:
     """One scatter-form equation for each active read of `equation`.
 
-    Where the adjoint of a tensor has `summands` already, another one is an addition.
+    The cotangent is zero but for what the `points` write.
     """
     if equation.combiner not in DIFFERENTIABLE:
         raise DerivativeError(
@@ -172,22 +188,33 @@ def equation_vjp(
             f"got {equation.combiner}",
             equation.location,
         )
-    taken, g = cotangent_of_points(tensor, equation, cotangent)
-    pairs = read_adjoints(equation.body, g, active.__contains__, equation.location, taken)
+    taken, g = cotangent_of_points(tensor, equation, cotangent, sweep.origin.get(tensor))
+    pairs = read_adjoints(equation.body, g, sweep.active.__contains__, equation.location, taken)
     pairs = [(read, _reuse_value(tensor, equation, g)) for read, g in pairs]
-    domains = [support(g, equation.domain) for _, g in pairs]
+    domains = [support(g, points) for _, g in pairs]
     writes = guarded_writes(equation, [read for read, _ in pairs])
-    writes = [decide_selects(w, points) for w, points in zip(writes, domains, strict=True)]
+    writes = [decide_selects(w, where) for w, where in zip(writes, domains, strict=True)]
     pairs = [
-        (read, decide_selects([g], points)[0])
-        for (read, g), points in zip(pairs, domains, strict=True)
+        (read, decide_selects([g], where)[0])
+        for (read, g), where in zip(pairs, domains, strict=True)
     ]
     factors = replace(cotangent, name=f"{cotangent.name}_shared", fill=0)
-    additions = len(pairs) - sum(not summands[t] for t in {read.attr for read, _ in pairs})
+    stored = {  # a first summand that never meets another one is no addition
+        read.attr
+        for (read, _), write in zip(pairs, writes, strict=True)
+        if not sweep.summands[read.attr] and _writes_once(equation, write)
+    }
+    additions = len(pairs) - len(stored)
     pairs = materialise_shared(equation, pairs, domains, factors, additions)
-    for (read, g), write, points in zip(pairs, writes, domains, strict=True):
-        if not points.is_empty() and 0 not in read.attr.shape:
-            yield read.attr, _scatter(equation, tuple(write), g, points)
+    for (read, g), write, where in zip(pairs, writes, domains, strict=True):
+        if not where.is_empty() and 0 not in read.attr.shape:
+            yield read.attr, _scatter(equation, tuple(write), g, where)
+
+
+def _writes_once(equation: Equation, write: Sequence[Expr]) -> bool:
+    """Whether each dim can be told from one subscript, so that no two points write one element."""
+    told = [dims_used(w) for w in write if is_linear(w)]
+    return {d for d, extent in enumerate(equation.extents) if extent != 1} <= set().union(*told)
 
 
 def _scatter(equation: Equation, write: tuple[Expr, ...], body: Expr, domain: Any) -> Equation:

@@ -90,6 +90,19 @@ def image(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Set:
     return required(_relation(domain, index).range)
 
 
+def writing(domain: isl.Set, index: Sequence[isl.PwAff], part: isl.Set) -> isl.Set:
+    """The points of the domain whose index is in `part`.
+
+    Raises: BudgetExhausted.
+    """
+
+    def inside() -> isl.Set:
+        reached = _relation(domain, index).intersect_range(sets.anonymous(part)).domain()
+        return sets.anonymous(domain).intersect(reached).coalesce()
+
+    return required(inside)
+
+
 def is_injective(domain: isl.Set, index: Sequence[isl.PwAff]) -> bool:
     """Whether no two points of the domain have the same index.
 

@@ -417,6 +417,17 @@ def dims_used(*roots: Expr) -> set[int]:
     return {n.attr for n in postorder(*roots) if n.op == "dim"}
 
 
+def is_linear(e: Expr) -> bool:
+    """Whether an index is a linear function of one dim, or a constant."""
+    if e.op == "mul":
+        return any(map(is_const, e.args)) and all(map(is_linear, e.args))
+    linear = e.op in ("dim", "const") or (e.op in _SUMS and all(map(is_linear, e.args)))
+    return linear and len(dims_used(e)) <= 1
+
+
+_SUMS = ("add", "sub", "neg")
+
+
 def reads_data(*roots: Expr) -> bool:
     """Whether a value of a tensor is read anywhere below the roots."""
     return any(n.op == "load" for n in postorder(*roots))

@@ -63,7 +63,8 @@ def differentiate(
     """
     system = System(tuple(inputs), tuple(outputs))
     primals = system.tensors()
-    sweep = _swept(system, heads, overrides)
+    with collected() as said:
+        sweep = _swept(system, heads, overrides)
     swept = sweep.adjoints
     wanted = [*inputs, *(t for t in primals if t in swept and t not in inputs)]
     adjoints = [_adjoint(swept, t) for t in wanted]
@@ -80,7 +81,8 @@ def differentiate(
     found = dict(zip(wanted, result.outputs, strict=True))
     moved = _composed(reached, gathered, cleaned)
     gradients = tuple(found[t] for t in inputs)
-    return Gradient(gradients, found, moved, tuple(remarks), partial(sweep.gathered, found, keep))
+    said_and_found = (*said, *remarks)
+    return Gradient(gradients, found, moved, said_and_found, partial(sweep.gathered, found, keep))
 
 
 def scatter_form(
@@ -93,7 +95,7 @@ def scatter_form(
 def _swept(system: System, heads: Sequence[Tensor], overrides: Overrides) -> Sweep:
     prepared = prepare(system, preparation, overrides)
     own = guarded_overrides(prepared.system, prepared.overrides)
-    found = vjp(prepared.system, heads, own)
+    found = vjp(prepared.system, heads, own, prepared.origin)
     restored = prepared.restored(list(found.adjoints.values()))
     pairs = zip(found.adjoints, restored, strict=True)
     adjoints = {prepared.origin[t]: adjoint for t, adjoint in pairs if t in prepared.origin}

@@ -2,20 +2,24 @@
 
 The weights are those of the scalar operations; index arithmetic, casts, constants and reads are
 free, and so are conditions that read no data.  A combiner costs one operation a point, `set` none.
+Bytes are those of the elements that an op touches: what it has to move, however it is run.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 from ted.dialects.ted import ComputeOp
-from ted.domain.counting import Count, count
+from ted.domain import bounds, sets
+from ted.domain.budget import BudgetExhausted
+from ted.domain.counting import Count, count, count_points
 from ted.domain.sizes import numbers
-from ted.errors import DomainError
 from ted.ir.dtypes import BY_MLIR
 from ted.ir.operations import OPERATIONS
 from ted.mlir import ir
-from ted.transforms.compute_sets import ComputeSets
+from ted.transforms.compute_sets import Access, ComputeSets, to_isl
 
 # The ops of arith and math whose name is not that of the scalar operation of their weight.
 _SPELLINGS = {
@@ -65,22 +69,50 @@ def point_count(op_sets: ComputeSets) -> Count:
     return Count(math.prod(numbers(op_sets.box)), True) if op_sets.is_box else count(op_sets.domain)
 
 
-def tensor_bytes(op: ComputeOp) -> int:
-    """The sizes of the distinct tensors that an op reads, and of those that it writes."""
-    loads = [
+def moved_bytes(op_sets: ComputeSets) -> Count:
+    """The sizes of the elements that an op reads or writes, each once; of data ones, a bound."""
+    accesses: dict[ir.Value, list[Access]] = {}
+    op = op_sets.op
+    for value, access in zip(op.inputs, op_sets.reads(), strict=True):
+        accesses.setdefault(value, []).append(access)
+    touched = [(value, _touched(known)) for value, known in accesses.items()]
+    touched += [(value, _touched([op_sets.write])) for value in op.results]
+    at_data = {
         view.operation.operands[0]
         for view in op.body_block.operations
         if view.operation.name == "ted.load"
+    }
+    points = point_count(op_sets).points
+    touched += [
+        (value, Count(min(points, _elements(value)), False)) for value in at_data - {*accesses}
     ]
-    return sum(_size(value) for value in {*op.inputs, *loads}) + sum(map(_size, op.results))
+    total = sum(found.points * _element_bytes(value) for value, found in touched)
+    return Count(total, all(found.exact for _, found in touched))
 
 
-def _size(value: ir.Value) -> int:
-    ranked = ir.RankedTensorType(value.type)
-    if not ranked.has_static_shape:
-        raise DomainError(
-            f"bytes: extents must be numbers here, got {ranked}; ted-specialise-sizes gives sizes "
-            "their values"
-        )
-    bits = BY_MLIR[str(ranked.element_type)].bits
-    return math.prod(ranked.shape) * max(bits // 8, 1)
+def _touched(accesses: Sequence[Access]) -> Count:
+    """The number of different elements of one tensor that accesses touch."""
+    size = math.prod(numbers(accesses[0].shape))
+    if any(None in access.subscripts for access in accesses):
+        return Count(size, False)
+    try:
+        found = [bounds.image(a.points, _index(a)) for a in accesses]
+        union = found[0]
+        for other in found[1:]:
+            union = union.union(other)
+        return Count(count_points(union.coalesce()), True)
+    except BudgetExhausted:
+        return Count(size, False)
+
+
+def _index(access: Access) -> list[Any]:
+    known = [s for s in access.subscripts if s is not None]
+    return to_isl(known, sets.rank_of(access.points))
+
+
+def _elements(value: ir.Value) -> int:
+    return math.prod(ir.RankedTensorType(value.type).shape)
+
+
+def _element_bytes(value: ir.Value) -> int:
+    return max(BY_MLIR[str(ir.RankedTensorType(value.type).element_type)].bits // 8, 1)

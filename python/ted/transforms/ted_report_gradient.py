@@ -2,105 +2,31 @@
 
 Everything is recomputed from the IR as it stands.  For each `ted.compute`: gather or scatter with
 the reason, whether parallel points are proved to write disjoint elements, exact numbers of points
-and of weighted operations, and the bytes of its tensors.  For a function that returns results and
-then gradients, the ratio of the work of the gradients alone to that of the results.
+and of weighted operations, the bytes of the elements that it reads or writes, and how many points
+are needed for what the function returns (`demanded_points.py`).  For a function that returns
+results and then gradients, what gradients cost and move for each operation and byte of the results.
 """
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 from ted.dialects.ted import ScanOp
 from ted.domain.budget import BudgetExhausted
 from ted.domain.collisions import are_writes_disjoint
+from ted.domain.counting import count
 from ted.errors import PassFailed
 from ted.ir import from_ops
 from ted.ir.locations import user_name
 from ted.mlir import ir
 from ted.transforms.compute_sets import ComputeSets, to_isl
-from ted.transforms.operation_count import point_count, point_weight, tensor_bytes
-
-
-@dataclass(frozen=True)
-class EquationReport:
-    """One `ted.compute`."""
-
-    name: str
-    place: str
-    form: str  # gather | scatter
-    reason: str  # why it scatters, else empty
-    parallel: int  # number of parallel dims
-    disjoint: bool  # proved: different parallel points write different elements
-    combiner: str
-    points: int
-    operations: int
-    exact: bool  # False: the count is an upper bound
-    bytes: int
-    primal: bool  # needed by the results, not only by the gradients
-    recurrent: bool = False  # performed step by step, inside a ted.scan
-
-
-@dataclass(frozen=True)
-class GradientReport:
-    """A function: its equations in order, sums over them, what was said when it was derived."""
-
-    function: str
-    equations: tuple[EquationReport, ...]
-    remarks: tuple[str, ...] = ()
-
-    @property
-    def total(self) -> int:
-        """Weighted operations of all equations."""
-        return sum(e.operations for e in self.equations)
-
-    @property
-    def primal(self) -> int:
-        """Weighted operations of the equations that the results need."""
-        return sum(e.operations for e in self.equations if e.primal)
-
-    @property
-    def ratio(self) -> float | None:
-        """Operations of the gradients alone per operation of the results, if both are known."""
-        return (self.total - self.primal) / self.primal if self.primal else None
-
-    @property
-    def scatters(self) -> tuple[EquationReport, ...]:
-        """The equations in scatter form."""
-        return tuple(e for e in self.equations if e.form == "scatter")
-
-    def json(self) -> str:
-        """The report as one JSON object."""
-        sums = {"total": self.total, "primal": self.primal, "ratio": self.ratio}
-        equations = [asdict(e) for e in self.equations]
-        said = {"remarks": list(self.remarks), "equations": equations}
-        return json.dumps({"function": self.function, **sums, **said}, indent=2)
-
-    def __str__(self) -> str:
-        lines = [f"gradient report of @{self.function}"]
-        lines += [f"  {_line(e)}" for e in self.equations]
-        scatters = len(self.scatters)
-        lines.append(
-            f"  {len(self.equations)} equations, {scatters} scatter, {self.total} operations"
-        )
-        if self.ratio is not None:
-            lines.append(f"  gradients / results: {self.ratio:.2f} ({self.primal} operations)")
-        lines += [f"  remark: {said}" for said in self.remarks]
-        return "\n".join(lines)
-
-
-def _line(e: EquationReport) -> str:
-    form = f"{e.form} ({e.reason})" if e.reason else e.form
-    form += ", recurrent" if e.recurrent else ""
-    writes = "disjoint" if e.disjoint else "not proved disjoint"
-    writes = "sequential" if e.form == "scatter" and not e.parallel else writes
-    count = f"{e.operations} operations at {e.points} points"
-    bound = "" if e.exact else " (bound)"
-    place = f" ({e.place})" if e.place else ""
-    return f"{e.name}: {e.combiner}, {form}, {writes}, {count}{bound}, {e.bytes} bytes{place}"
+from ted.transforms.demanded_points import demanded_points
+from ted.transforms.gradient_report import EquationReport, GradientReport
+from ted.transforms.operation_count import moved_bytes, point_count, point_weight
 
 
 @dataclass(frozen=True)
@@ -139,7 +65,7 @@ class TedReportGradient:
                 raise PassFailed(
                     f"ted-report-gradient: gradients of @{name} must cost at most "
                     f"{self.max_ratio:g} times its results, got {report.ratio:.4g} times "
-                    f"({report.total - report.primal} and {report.primal} operations)"
+                    f"({report.gradient} and {report.primal} operations)"
                 )
 
 
@@ -172,12 +98,13 @@ def _equations(
     blocks = known[function].regions[0].blocks
     operations = [view.operation for block in blocks for view in block.operations]
     primal = _needed(list(operations[-1].operands)[:results])
+    demanded = demanded_points(operations)
     for op in operations:
         if op.name == "ted.compute":
-            yield _report(op, op in primal)
+            yield _report(op, op in primal, demanded[op])
         elif op.name == "ted.scan":
             scan: ScanOp = op.opview
-            yield from (_report(one.operation, op in primal, True) for one in scan.computes)
+            yield from (_report(one.operation, op in primal) for one in scan.computes)
         elif op.name == "func.call":
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
             if callee in known:
@@ -204,10 +131,14 @@ def _add_operands(values: list[ir.Value], op: ir.Operation) -> ir.WalkResult:
     return ir.WalkResult.ADVANCE
 
 
-def _report(op: ir.Operation, primal: bool, recurrent: bool = False) -> EquationReport:
+def _report(op: ir.Operation, primal: bool, demanded: Any | None = None) -> EquationReport:
+    """One equation, of a recurrence where it is not known which of its points are demanded."""
     op_sets = ComputeSets(op.opview)
     reason = _scatter_reason(op_sets)
     points, exact = point_count(op_sets)
+    needed = points
+    if demanded is not None and not op_sets.domain.plain_is_equal(demanded):
+        needed = min(points, count(demanded).points)
     place = op_sets.place
     return EquationReport(
         name=user_name(op.location) or "equation",
@@ -220,9 +151,10 @@ def _report(op: ir.Operation, primal: bool, recurrent: bool = False) -> Equation
         points=points,
         operations=points * point_weight(op_sets.op),
         exact=exact,
-        bytes=tensor_bytes(op_sets.op),
+        bytes=moved_bytes(op_sets).points,
+        needed=needed,
         primal=primal,
-        recurrent=recurrent,
+        recurrent=demanded is None,
     )
 
 

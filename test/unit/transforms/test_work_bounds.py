@@ -16,7 +16,7 @@ from ted import nn
 from ted.dialects import make_context
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
-from ted.ir.equations import System
+from ted.ir.equations import System, topological
 from ted.ir.equations import Tensor as Node
 from ted.ir.to_ops import to_module
 from ted.testing import Counts, interpret
@@ -105,6 +105,22 @@ def median() -> Tensor:
     return ted.maximum(ted.minimum(x, y), ted.minimum(ted.maximum(x, y), z))
 
 
+def indexed(join: Callable[..., Scalar]) -> Tensor:
+    """Reads that several points make, divided, wrapped round and once more."""
+    x, z = p("x", 3), p("z", 9)
+    return ted.compute((9,), lambda i: join(x[i // 3], x[5 * i % 9 % 3], z[2 * i % 9]), name="y")
+
+
+def row_products(read: Callable[[Tensor, Scalar, Scalar, int], Scalar]) -> Tensor:
+    """Sums of a product of ten reads, all of them along the sum."""
+    a, r = p("a", 4, 6, 10), ted.reduce_axis(6, name="r")
+
+    def body(i: Scalar) -> Scalar:
+        return ted.sum(reduce(lambda s, k: s * read(a, i, r, k), range(1, 10), read(a, i, r, 0)), r)
+
+    return ted.compute((4,), body, name="rows")
+
+
 def neighbours() -> Tensor:
     a = p("a", 12, 12)
 
@@ -184,6 +200,11 @@ BOUNDS: dict[str, tuple[Make, float]] = {
     "symmetric choice": (lambda: symmetric(lambda x, y: ted.where(x < y, x, y)), 4.0),
     "triangle": (triangle, 4.0),
     "quotients": (quotients, 4.0),
+    # One operation at a point, and an addition for it.
+    "absolute value of a divided read": (lambda: indexed(lambda x, *_: abs(x)), 5.0),
+    "maximum of divided and wrapped": (lambda: indexed(lambda x, y, _: ted.maximum(x, y)), 5.0),
+    "product of three reads": (lambda: indexed(lambda x, y, z: x * y * z), 4.5),
+    "sum of products of ten": (lambda: row_products(lambda a, i, r, k: a[i, r, k]), 2.0),
 }
 # Those of which three orders take seconds, not minutes.
 ORDERS = [
@@ -202,6 +223,25 @@ def test_gradient_stays_within_its_bound(name: str) -> None:
     assert all(e.exact for e in report.equations)
     assert report.ratio is not None
     assert report.ratio <= bound
+
+
+def test_parts_that_no_tensor_around_can_hold_are_computed_again_with_a_remark() -> None:
+    rows, r = [p(f"v{k}", 40) for k in range(8)], ted.reduce_axis(40, name="r")
+
+    def body(i: Scalar) -> Scalar:
+        return ted.sum(reduce(lambda s, v: s * (v[i] - v[r]), rows[1:], rows[0][r]), r)
+
+    found = ted.differentiate(ted.compute((40,), body, name="y"), head=p("head", 40))
+    (said,) = found.report().remarks
+    assert "15 gradients compute parts of 15 operations again" in said
+    assert max(t.size for t in topological([g.node for g in found])) == 40
+
+
+def test_rows_that_a_tensor_around_can_hold_are_stored_without_a_remark() -> None:
+    y = row_products(lambda a, i, r, k: a[i, r, k])
+    found = ted.differentiate(y, head=p("head", 4))
+    assert not found.report().remarks
+    assert max(t.size for t in topological([g.node for g in found])) == 240
 
 
 def test_both_gradients_of_a_matmul_cost_exactly_two_matmuls() -> None:
@@ -286,3 +326,10 @@ def test_a_maximum_and_its_index_are_one_operation() -> None:
     (first, *rest) = ted.differentiate(y, head=p("head", 6)).report().equations
     assert (first.combiner, first.name, first.primal) == ("argmax", "max", True)
     assert [e.combiner for e in rest] == ["set"]
+
+
+def test_a_maximum_at_divided_indices_and_its_index_are_one_operation() -> None:
+    x, w, r = p("x", 9), p("w", 9), ted.reduce_axis(4, name="r")
+    y = ted.compute((9,), lambda i: ted.max(x[i // 2] * w[i % 2 + r], axis=r), name="y")
+    found = ted.differentiate(y, head=p("head", 9)).report()
+    assert sum(e.combiner in ("max", "argmax") for e in found.equations) == 1
