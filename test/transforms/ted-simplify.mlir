@@ -191,3 +191,78 @@ func.func @one_point(%x: tensor<8x1xf64>) -> tensor<8x1xf64> {
   } : (tensor<8x1xf64>, tensor<8x1xf64>, tensor<8x1xf64>) -> tensor<8x1xf64>
   func.return %1 : tensor<8x1xf64>
 }
+
+// -----
+
+// A search over one point has the number 0, and a maximum no dim of one point.
+// CHECK-LABEL: func.func @unit_reductions
+// CHECK: arith.constant 0 : i64
+// CHECK: combiner = "set"
+// CHECK: combiner = "max"
+// CHECK-SAME: extents = array<i64: 8, 3>
+// CHECK-NOT: argmax
+func.func @unit_reductions(%x: tensor<8x1x3xf64>) -> (tensor<8xf64>, tensor<8xi64>) {
+  %least = arith.constant 0xFFF0000000000000 : f64
+  %none = arith.constant -1 : i64
+  %e = tensor.empty() : tensor<8xf64>
+  %n = tensor.empty() : tensor<8xi64>
+  %i = linalg.fill ins(%least : f64) outs(%e : tensor<8xf64>) -> tensor<8xf64>
+  %j = linalg.fill ins(%none : i64) outs(%n : tensor<8xi64>) -> tensor<8xi64>
+  %0 = "ted.compute"(%x, %i) ({
+  ^bb0(%a: f64):
+    "ted.yield"(%a) : (f64) -> ()
+  }) {
+    extents = array<i64: 8, 1, 3>, iterators = ["parallel", "reduction", "reduction"],
+    domain = affine_set<(d0, d1, d2) : (0 == 0)>,
+    reads = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+    guards = [affine_set<(d0, d1, d2) : (0 == 0)>],
+    write = affine_map<(d0, d1, d2) -> (d0)>, combiner = "max"
+  } : (tensor<8x1x3xf64>, tensor<8xf64>) -> tensor<8xf64>
+  %1:2 = "ted.compute"(%x, %i, %j) ({
+  ^bb0(%a: f64):
+    "ted.yield"(%a) : (f64) -> ()
+  }) {
+    extents = array<i64: 8, 1>, iterators = ["parallel", "reduction"],
+    domain = affine_set<(d0, d1) : (0 == 0)>,
+    reads = [affine_map<(d0, d1) -> (d0, d1, 2)>],
+    guards = [affine_set<(d0, d1) : (0 == 0)>],
+    write = affine_map<(d0, d1) -> (d0)>, combiner = "argmax"
+  } : (tensor<8x1x3xf64>, tensor<8xf64>, tensor<8xi64>) -> (tensor<8xf64>, tensor<8xi64>)
+  func.return %0, %1#1 : tensor<8xf64>, tensor<8xi64>
+}
+
+// -----
+
+// Two rows of a sum are read, turned round: two are computed, where the result is.
+// CHECK-LABEL: func.func @rows_that_are_copied
+// CHECK: tensor.empty() : tensor<2x3xf64>
+// CHECK: ted.compute
+// CHECK: extents = array<i64: 2, 3, 5>
+// CHECK-SAME: affine_map<(d0, d1, d2) -> (d1 + 4, d0, d2)>
+// CHECK-NOT: ted.compute
+func.func @rows_that_are_copied(%x: tensor<8x2x5xf64>) -> tensor<2x3xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<8x2xf64>
+  %i = linalg.fill ins(%zero : f64) outs(%e : tensor<8x2xf64>) -> tensor<8x2xf64>
+  %0 = "ted.compute"(%x, %i) ({
+  ^bb0(%a: f64):
+    "ted.yield"(%a) : (f64) -> ()
+  }) {
+    extents = array<i64: 8, 2, 5>, iterators = ["parallel", "parallel", "reduction"],
+    domain = affine_set<(d0, d1, d2) : (0 == 0)>,
+    reads = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>],
+    guards = [affine_set<(d0, d1, d2) : (0 == 0)>],
+    write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "add"
+  } : (tensor<8x2x5xf64>, tensor<8x2xf64>) -> tensor<8x2xf64>
+  %r = tensor.empty() : tensor<2x3xf64>
+  %1 = "ted.compute"(%0, %r) ({
+  ^bb0(%a: f64):
+    "ted.yield"(%a) : (f64) -> ()
+  }) {
+    extents = array<i64: 2, 3>, iterators = ["parallel", "parallel"],
+    domain = affine_set<(d0, d1) : (0 == 0)>,
+    reads = [affine_map<(d0, d1) -> (d1 + 4, d0)>], guards = [affine_set<(d0, d1) : (0 == 0)>],
+    write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "set"
+  } : (tensor<8x2xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
+  func.return %1 : tensor<2x3xf64>
+}

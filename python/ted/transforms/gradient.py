@@ -12,9 +12,11 @@ from ted.autodiff.vjp import Override, vjp
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
 from ted.ir.remarks import Remark, collected, remark
+from ted.transforms.copies import compose_copies
 from ted.transforms.guarded_inlining import inline_guarded_producers
 from ted.transforms.guarded_producers import guarded_overrides, mask_guarded_producers
 from ted.transforms.preparation import Overrides, Stage, no_overrides, prepare
+from ted.transforms.single_points import map_single_points
 from ted.transforms.summands import Summands, Sweep
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 from ted.transforms.ted_simplify import simplify
@@ -24,10 +26,10 @@ from ted.transforms.ted_split_dims import split_dims
 def preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
     """The stages before a reverse sweep; tensors that are cut off can have any values."""
     masks = partial(mask_guarded_producers, opaque=cut)
-    # Guards first, while producers are still pointwise, and masks for what cannot be inlined;
-    # divisions before anything asks isl; combiners last, since a product tree introduces reads that
-    # need no further preparation.
-    return inline_guarded_producers, masks, split_dims, expand_combiners
+    # Maps first: an extremum of one point asks for no argument. Guards while producers are still
+    # pointwise, and masks for what cannot be inlined; divisions before anything asks isl; combiners
+    # last, since a product tree introduces reads that need no further preparation.
+    return map_single_points, inline_guarded_producers, masks, split_dims, expand_combiners
 
 
 def forward_preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
@@ -79,10 +81,14 @@ def differentiate(
     keep += [gathered.get(t, t) for t in marked]
     result, cleaned = simplify(result, keep=keep, alias_outputs=True)
     found = dict(zip(wanted, result.outputs, strict=True))
-    moved = _composed(reached, gathered, cleaned)
-    gradients = tuple(found[t] for t in inputs)
-    said_and_found = (*said, *remarks)
-    return Gradient(gradients, found, moved, said_and_found, partial(sweep.gathered, found, keep))
+    # Who asks for the adjoints on the way gets them whole; the gradients need not store them.
+    asked = System(result.inputs, tuple(found[t] for t in inputs))
+    opaque = [cleaned.get(t, t) for t in (gathered.get(t, t) for t in marked)]
+    result, direct = compose_copies(asked, keep, opaque)
+    found.update(zip(inputs, result.outputs, strict=True))
+    moved = _composed(reached, gathered, cleaned, direct)
+    summands = partial(sweep.gathered, found, keep)
+    return Gradient(result.outputs, found, moved, (*said, *remarks), summands)
 
 
 def scatter_form(

@@ -1,4 +1,4 @@
-"""Dims of one point: reductions over them are maps, and writes that leave them out are whole.
+"""Dims of one point: reductions do not run over them, and writes that leave them out are whole.
 
 Before: m[i] = -inf;  m[i] = max(m[i], x[i, j]) for j < 1          After: m[i] = x[i, 0]
 Before: d[i, 0] = h[i, 0] * y[i, 0]                 After: d[i, k] = h[i, 0] * y[i, 0] for k < 1
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ted.domain import parameters
+from ted.domain import parameters, sets
 from ted.domain.sizes import Extent
 from ted.ir.equations import Equation, System, Tensor, identity, recurrent_tensors, rewrite_system
-from ted.ir.scalar import Expr, dim, index, is_const, substitute
+from ted.ir.scalar import Expr, const, dim, index, is_const, substitute
 
 _NUMBERED = ("argmax", "argmin")  # the result is the number of a point, not its value
 
 
 def map_single_points(system: System) -> tuple[System, dict[Tensor, Tensor]]:
-    """Make maps of equations over whole boxes, where one dim or more has one point only.
+    """Make maps of equations over whole boxes that have one point for each result.
 
     Returns also old tensor -> new tensor.
     """
@@ -30,6 +30,16 @@ def map_single_points(system: System) -> tuple[System, dict[Tensor, Tensor]]:
         if set(equation.extents[equation.parallel :]) - {1}:
             return equations
         return (_as_map(tensor, _over_all_dims(equation, tensor.shape)),)
+
+    return rewrite_system(system, visit)
+
+
+def drop_unit_reductions(system: System) -> tuple[System, dict[Tensor, Tensor]]:
+    """Reductions without the dims of one point, whatever they combine; also old -> new tensor."""
+    recurrent = recurrent_tensors(system.outputs)
+
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
+        return equations if tensor in recurrent else tuple(map(_without_unit_dims, equations))
 
     return rewrite_system(system, visit)
 
@@ -56,16 +66,29 @@ def _over_all_dims(equation: Equation, shape: tuple[Extent, ...]) -> Equation:
 
 
 def _as_map(tensor: Tensor, equation: Equation) -> Equation:
-    """The equation without reduction dims, if each has one point and nothing else adds."""
-    if equation.combiner in _NUMBERED or equation.parallel == equation.rank:
-        return equation
+    """The equation without reduction dims, if each has one point and nothing else is combined."""
     starts = tensor.fill == identity(equation.combiner, tensor.dtype)
-    if not starts or not equation.covers(tensor.shape):
+    if equation.combiner == "set" or not starts or not equation.covers(tensor.shape):
         return equation
-    kept = equation.parallel
-    dims = [dim(k) if k < kept else index(0) for k in range(equation.rank)]
-    (body,) = substitute([equation.body], dims)
-    return replace(_boxed(equation, equation.extents[:kept], kept, body), combiner="set")
+    plain = replace(_without_unit_dims(equation), combiner="set")
+    return replace(plain, body=const(0, tensor.dtype)) if equation.combiner in _NUMBERED else plain
+
+
+def _without_unit_dims(equation: Equation) -> Equation:
+    """The equation without reduction dims of one point; no point of the others changes number."""
+    unit = [d for d in equation.reduction_dims if equation.extents[d] == 1]
+    if not unit or equation.is_scatter:
+        return equation
+    kept = [d for d in range(equation.rank) if d not in unit]
+    places = [index(0)] * equation.rank
+    affs = [sets.constant_aff(len(kept), 0)] * equation.rank
+    for new, old in enumerate(kept):
+        places[old], affs[old] = dim(new), sets.dim_aff(len(kept), new)
+    body, *write = substitute([equation.body, *equation.write], places)
+    return replace(
+        equation, extents=tuple(equation.extents[d] for d in kept), body=body, write=tuple(write),
+        domain=sets.preimage(equation.domain, len(kept), affs), dim_names=(),
+    )  # fmt: skip
 
 
 def _boxed(equation: Equation, extents: tuple[Extent, ...], parallel: int, body: Expr) -> Equation:

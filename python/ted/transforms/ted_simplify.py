@@ -3,7 +3,8 @@
 Before: dX = 0;  dX[i] += dY[i] * a;  dX[i] += dY[i] * b;  dX[i] += 0
 After:  dX[i] = dY[i]*a + dY[i]*b
 
-Reductions over one point become maps first (`single_points.py`), copies among them.
+Reductions over one point become maps first (`single_points.py`), copies among them; of tensors of
+which only a part is read, only the box around it is computed (`demanded_boxes.py`).
 Everything here keeps values: sums are only regrouped inside one tensor, in a fixed order.
 """
 
@@ -28,7 +29,9 @@ from ted.ir.equations import (
 from ted.ir.rewriting import rewrite_functions
 from ted.ir.scalar import Expr, add, const, dim, is_const, postorder, rewrite
 from ted.mlir import ir
-from ted.transforms.single_points import map_single_points
+from ted.transforms.copies import compose_copies
+from ted.transforms.demanded_boxes import shrink_to_demand
+from ted.transforms.single_points import drop_unit_reductions, map_single_points
 
 
 def simplify(
@@ -236,4 +239,14 @@ class TedSimplify:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function of the module."""
-        rewrite_functions(module, lambda system: simplify(map_single_points(system)[0])[0])
+        rewrite_functions(module, _simplified)
+
+
+# Maps and shorter loops first, smaller tensors then: more of what reads them is a plain copy.
+_BEFORE = (map_single_points, drop_unit_reductions, shrink_to_demand, simplify, compose_copies)
+
+
+def _simplified(system: System) -> System:
+    for stage in _BEFORE:
+        system, _ = stage(system)
+    return simplify(system)[0]

@@ -10,8 +10,8 @@ from ted import nn
 from ted.frontend.systems import system_of
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Equation, System, Tensor
-from ted.ir.scalar import dim, index, load
-from ted.transforms.single_points import map_single_points
+from ted.ir.scalar import dim, index, load, weight
+from ted.transforms.single_points import drop_unit_reductions, map_single_points
 from unit.transforms.recurrences import equation
 
 A = np.array([[1.5], [-2.0], [np.nan], [np.inf]])
@@ -33,10 +33,30 @@ def test_a_reduction_over_one_point_gives_the_point(name: str, keepdims: bool) -
     np.testing.assert_array_equal(ted.compile([X], y)(A), A if keepdims else A[:, 0])
 
 
-def test_the_number_of_the_point_stays_a_reduction() -> None:
-    y = ted.argmax(X, axis=1)
-    assert [e.combiner for e in equations(y)] == ["argmax"]
+@pytest.mark.parametrize("name", ["argmax", "argmin"])
+def test_the_number_of_the_only_point_is_zero(name: str) -> None:
+    y = getattr(ted, name)(X, axis=1)
+    assert [e.combiner for e in equations(y)] == ["set"]
     np.testing.assert_array_equal(ted.compile([X], y)(A), np.zeros(4))
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "min", "prod"])
+def test_the_gradient_of_a_reduction_over_one_point_is_a_copy(name: str) -> None:
+    y = getattr(ted, name)(X, axis=1)
+    (dx,) = ted.differentiate(y, [X], ted.placeholder((4,), "float64", name="head"))
+    (equation,) = dx.node.equations
+    assert (equation.combiner, equation.body.op, weight(equation.body)) == ("set", "load", 0)
+
+
+@pytest.mark.parametrize("name", ["sum", "max", "min", "prod", "argmax", "argmin"])
+def test_no_reduction_runs_over_a_dim_of_one_point(name: str) -> None:
+    x = ted.placeholder((4, 1, 3), "float64", name="x")
+    y = getattr(ted, name)(x, axis=(1, 2))
+    system, _ = drop_unit_reductions(system_of([x], [y]))
+    assert [e.extents for t in system.tensors() for e in t.equations] == [(4, 3)]
+    values = np.random.default_rng(0).normal(size=(4, 1, 3))
+    expected = getattr(np, name)(values.reshape(4, 3), axis=1)
+    np.testing.assert_allclose(ted.compile([x], y)(values), expected, rtol=1e-15)
 
 
 def test_what_starts_elsewhere_stays_a_reduction() -> None:
