@@ -62,12 +62,13 @@ def written_part(tensor: Tensor, equations: Sequence[Equation]) -> Any | None:
         return None
     if not parts:
         return None
-    written = parts[0]
+    union = parts[0]
     for part in parts[1:]:
-        written = written.union(part)
-    written = bounded(written.coalesce)
-    is_part = written is not None and written.n_basic_set() == 1
-    return written if is_part and not parameters.box(tensor.shape).is_subset(written) else None
+        union = union.union(part)
+    written = bounded(union.coalesce)
+    if written is None or written.n_basic_set() != 1:
+        return None
+    return None if parameters.box(tensor.shape).is_subset(written) else written
 
 
 def _writes_all(equation: Equation, tensor: Tensor) -> bool:

@@ -135,16 +135,17 @@ def _reading(equation: Equation, corners: dict[Tensor, list[Expr]]) -> Equation:
         return load(node.attr, [canonical_index(m, equation.domain) for m in moved])
 
     body, *write = rewrite([equation.body, *equation.write], visit)
-    return equation if body is equation.body else replace(equation, body=body, write=tuple(write))
+    if body is equation.body and tuple(write) == equation.write:
+        return equation
+    return replace(equation, body=body, write=tuple(write))
 
 
 def _within(equation: Equation, points: Any, box: _Box) -> Equation:
     """Some points of an equation, which write into a box; its parallel dims get as short."""
     rank, shifts, extents = equation.rank, [0] * equation.rank, list(equation.extents)
     ranges = None if points.is_empty() else bounded(sets.dim_ranges, points)
-    for d in range(equation.parallel) if ranges else ():
-        shifts[d] = ranges[d][0]
-        extents[d] = ranges[d][1] + 1 - shifts[d]
+    for d, (lower, upper) in enumerate((ranges or [])[: equation.parallel]):
+        shifts[d], extents[d] = lower, upper + 1 - lower
     affs = [sets.linear(rank, _unit(rank, d), shift) for d, shift in enumerate(shifts)]
     domain = sets.preimage(points, rank, affs).coalesce()
     write = [sub(w, lower) for w, lower in zip(equation.write, box.corner, strict=True)]

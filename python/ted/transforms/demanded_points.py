@@ -15,6 +15,7 @@ from typing import Any
 
 from ted.domain import bounds, sets
 from ted.domain.budget import BudgetExhausted
+from ted.domain.sizes import numbers
 from ted.mlir import ir
 from ted.transforms.compute_sets import Access, ComputeSets, symbols_around, to_isl
 
@@ -103,4 +104,4 @@ def _want_all(wanted: Demand, values: Sequence[ir.Value]) -> None:
             owner = value.owner
             inside = owner.owner if isinstance(owner, ir.Block) else owner
             shape = symbols_around(inside.operation).shape(ir.RankedTensorType(value.type))
-            wanted[value] = sets.box(shape)
+            wanted[value] = sets.box(numbers(shape))

@@ -96,6 +96,19 @@ def test_outputs_data_reads_and_recurrences_stay_whole() -> None:
     assert (8, 5) in shapes(shrunk(total[:3])).values()
 
 
+def test_a_part_that_is_the_index_of_a_write_is_shifted_there() -> None:
+    rows, x, head = ted.placeholder((6,), "int64", name="rows"), p("x", 3), p("head", 3)
+    low = ted.compute((6,), lambda i: rows[i] % 3, name="low")
+    y = ted.compute((3,), lambda i: x[low[i + 2]], name="y")
+    (dx,) = ted.differentiate(y, [x], head)
+    inputs = [rows.node, head.node]
+    after, _ = shrink_to_demand(System(tuple(inputs), (dx.node,)))
+    assert shapes(after)["low"] == (3,)
+    arrays = [np.array([5, 5, 0, 1, 2, 5]), np.array([1.0, 2.0, 4.0])]
+    (got,) = interpreted(inputs, after.outputs)(*arrays)
+    np.testing.assert_array_equal(got, arrays[1])
+
+
 def test_gradients_behind_a_slice_visit_the_points_of_the_slice() -> None:
     found = ted.differentiate((A @ B)[2:4], head=p("head", 2, 6)).report()
     assert [e.points for e in found.equations if not e.primal and e.operations] == [60, 60]

@@ -111,6 +111,17 @@ def indexed(join: Callable[..., Scalar]) -> Tensor:
     return ted.compute((9,), lambda i: join(x[i // 3], x[5 * i % 9 % 3], z[2 * i % 9]), name="y")
 
 
+def clamped_extrema() -> Tensor:
+    """Four reads, three of which several points make alike."""
+    a, b, c, d = p("a", 4, 9), p("b", 3, 2), p("c", 2), p("d", 10)
+
+    def body(i: Scalar, j: Scalar) -> Scalar:
+        lesser = ted.minimum(a[i * 5 % 4, (i + j) % 9], b[ted.minimum(j, 2), j * 2 % 4 // 2])
+        return ted.maximum(lesser, c[j % 3 // 2] * d[ted.minimum(i * 2, 9)])
+
+    return ted.compute((6, 9), body, name="y")
+
+
 def row_products(read: Callable[[Tensor, Scalar, Scalar, int], Scalar]) -> Tensor:
     """Sums of a product of ten reads, all of them along the sum."""
     a, r = p("a", 4, 6, 10), ted.reduce_axis(6, name="r")
@@ -204,6 +215,7 @@ BOUNDS: dict[str, tuple[Make, float]] = {
     "absolute value of a divided read": (lambda: indexed(lambda x, *_: abs(x)), 5.0),
     "maximum of divided and wrapped": (lambda: indexed(lambda x, y, _: ted.maximum(x, y)), 5.0),
     "product of three reads": (lambda: indexed(lambda x, y, z: x * y * z), 4.5),
+    "extrema of clamped reads": (clamped_extrema, 5.0),
     "sum of products of ten": (lambda: row_products(lambda a, i, r, k: a[i, r, k]), 2.0),
 }
 # Those of which three orders take seconds, not minutes.
