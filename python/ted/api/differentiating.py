@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, NoReturn, overload
 
 from ted import dialects
 from ted.api.head_prefixes import split_heads, with_prefix
 from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
 from ted.errors import DerivativeError, DomainError
+from ted.forking import cached_property
 from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System, topological
