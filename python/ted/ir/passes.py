@@ -103,6 +103,12 @@ PASSES: dict[str, Row] = {
         "ted.lowering", "turn innermost loops of few trips into straight-line code"
     ),
     "ted-expand-math": Row("ted.lowering", "turn math operations into polynomials in arith"),
+    "ted-expand-half-casts": Row(
+        "ted.lowering", "turn conversions of 16-bit floats into integer arithmetic"
+    ),
+    "ted-store-halves-as-bits": Row(
+        "ted.lowering", "move 16-bit floats as integers, which every processor has"
+    ),
     "ted-store-bools-as-bytes": Row(
         "ted.lowering", "let bools occupy bytes in memory, so that their loops vectorise"
     ),

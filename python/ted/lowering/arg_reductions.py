@@ -20,6 +20,7 @@ from ted.lowering.generic import (
     shape_operands,
 )
 from ted.lowering.loop_order import loop_order
+from ted.lowering.narrow_floats import computed
 from ted.lowering.piece import Piece
 from ted.lowering.scalars import constant, element_type, is_float, shape_of
 from ted.lowering.slices import Operand, WrittenSlice
@@ -66,7 +67,7 @@ def _first_place(piece: Piece, target: WrittenSlice, best: ir.Value) -> ir.Value
     def body(arguments: Sequence[ir.Value]) -> Values:
         value, here = body_values(piece, plain, arguments, order)
         here = arith.TruncIOp(kind, here).result if width == 32 else here
-        found = _attains(value, arguments[len(plain)])
+        found = _attains(value, computed(arguments[len(plain)]))
         candidate = arith.SelectOp(found, here, constant(kind, NONE[width])).result
         return [arith.MinSIOp(arguments[-1], candidate).result]
 
@@ -93,7 +94,7 @@ def _with_init(target: WrittenSlice, results: Values, best: ir.Value, place: ir.
         initial, extreme, found, old = arguments
         none = arith.CmpIOp(arith.CmpIPredicate.eq, found, constant(found.type, NONE[width])).result
         real = arith.CmpIOp(arith.CmpIPredicate.sge, old, constant(old.type, 0)).result
-        keeps = arith.AndIOp(real, _attains(initial, extreme)).result
+        keeps = arith.AndIOp(real, _attains(computed(initial), computed(extreme))).result
         wide = found if found.type == old.type else arith.ExtSIOp(old.type, found).result
         return [arith.SelectOp(arith.OrIOp(none, keeps).result, old, wide).result]
 

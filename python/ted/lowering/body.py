@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 
 from ted.lowering.combiners import BODY
 from ted.lowering.data_reads import checked_load
+from ted.lowering.narrow_floats import computed, copied, rounded
 from ted.lowering.piece import Piece, Read
 from ted.lowering.scalars import (
     affine_value,
@@ -18,7 +19,7 @@ from ted.lowering.scalars import (
     constant,
     element_type,
 )
-from ted.mlir import arith, ir, tensor
+from ted.mlir import arith, defining_op, ir, tensor
 
 _CONTRACTABLE = ("arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.negf")
 
@@ -47,17 +48,19 @@ def emit_body(
 ) -> tuple[list[ir.Value], list[ir.Value]]:
     """Copy the body here; returns its values and, for a data-dependent write, its indices.
 
-    For argmax and argmin the row-major index over the reduction dims is appended to the values.
-    `latest` says what stands for tensors from outside.
+    Values are computed ones, f32 for f16 and bf16, not yet rounded. For argmax and argmin, which
+    compare what would be stored, they are, and the row-major index over the reduction dims is
+    appended. `latest` says what stands for tensors from outside.
     """
     known: dict[ir.Value, ir.Value] = dict(latest or {})
-    known.update(zip(piece.body.arguments, arguments, strict=True))
+    known.update(zip(piece.body.arguments, map(computed, arguments), strict=True))
     *operations, terminator = list(piece.body.operations)
     for op in operations:
         _copy(op.operation, piece, known, dims)
-    yielded = [known.get(v, v) for v in terminator.operands]
+    yielded = [computed(known.get(v, v)) for v in terminator.operands]
     if piece.combiner in ("argmax", "argmin"):
-        return [yielded[0], _reduction_index(piece, dims)], []
+        value = rounded(yielded[0], element_type(piece.inits[0]))
+        return [value, _reduction_index(piece, dims)], []
     count = len(piece.inits)
     return yielded[:count], yielded[count:]
 
@@ -68,18 +71,17 @@ def _copy(
     operands = [known.get(v, v) for v in op.operands]
     if op.name == "ted.index":
         which = ir.IntegerAttr(op.attributes["dim"]).value
-        known[op.results[0]] = affine_value(piece.coordinates[which], dims)
+        value = affine_value(piece.coordinates[which], dims)
     elif op.name == "ted.stop_gradient":
-        known[op.results[0]] = operands[0]
+        value = computed(operands[0])
     elif op.name == "ted.load":
-        known[op.results[0]] = checked_load(op, operands)
+        value = computed(checked_load(op, operands))
     else:
-        clone = op.clone()
-        for k, operand in enumerate(operands):
-            clone.operation.operands[k] = operand
-        if op.name in _CONTRACTABLE:
-            clone.operation.attributes["fastmath"] = ir.Attribute.parse(BODY)
-        known.update(zip(op.results, clone.operation.results, strict=True))
+        value = copied(op, [computed(v) for v in operands])
+        made = defining_op(value)
+        if made is not None and op.name in _CONTRACTABLE:
+            made.attributes["fastmath"] = ir.Attribute.parse(BODY)
+    known[op.results[0]] = value
 
 
 def _reduction_index(piece: Piece, dims: Sequence[ir.Value]) -> ir.Value:

@@ -6,7 +6,8 @@ and min propagate NaN, and argmax takes the first NaN, else the first of the gre
 
 from __future__ import annotations
 
-from ted.lowering.scalars import constant, is_float, wider
+from ted.lowering.narrow_floats import computed
+from ted.lowering.scalars import constant, is_float, narrowed, widened, wider
 from ted.mlir import arith, ir
 
 ACCUMULATE = "#arith.fastmath<reassoc,contract,nsz>"
@@ -26,10 +27,20 @@ def combine(
 ) -> list[ir.Value]:
     """The new totals after one more point; for argmax `values` is the value and its index.
 
+    Values are computed ones, f32 for totals of 16 bits, which are rounded here.
     `unordered`: points do not come in the order of their indices, so ties compare indices.
     """
-    if combiner == "set":
-        return values
+    kinds = [t.type for t in totals]
+    new = values
+    if combiner != "set":
+        new = _combined(combiner, [computed(t) for t in totals], values, unordered)
+    return [narrowed(v, kind) for v, kind in zip(new, kinds, strict=True)]
+
+
+def _combined(
+    combiner: str, totals: list[ir.Value], values: list[ir.Value], unordered: bool
+) -> list[ir.Value]:
+    values = [widened(v, t.type) for v, t in zip(values, totals, strict=True)]
     if combiner in ("argmax", "argmin"):
         return _better(combiner, totals, values, unordered)
     kind = totals[0].type
@@ -78,5 +89,5 @@ def _compare(combiner: str, value: ir.Value, best: ir.Value) -> tuple[ir.Value, 
 
 
 def accumulator_type(combiner: str, kind: ir.Type, *, repeats: bool) -> ir.Type:
-    """The type of the running total: wider for sums and products that round more than once."""
-    return wider(kind) if repeats and combiner in ("add", "mul") else kind
+    """The type of the running total: wider where it would be rounded more than once."""
+    return wider(kind) if repeats and combiner != "set" else kind

@@ -46,7 +46,6 @@ def _generic(piece: Piece, target: WrittenSlice, outs: Values) -> Values:
     def body(arguments: Sequence[ir.Value]) -> Values:
         values = body_values(piece, plain, arguments, order)
         totals = list(arguments[len(operands) :])
-        values = [widened(v, t.type) for v, t in zip(values, totals, strict=True)]
         return combine(piece.combiner, totals, values, unordered=piece.unordered)
 
     kinds = [piece.iterators[d] for d in order]

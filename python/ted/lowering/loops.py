@@ -15,7 +15,7 @@ from typing import Any
 from ted.domain.loops import LoopBounds, LoopNest, loop_nests
 from ted.lowering.affine_forms import dims_used, single_dim, symbols_used
 from ted.lowering.body import emit_body, read_value
-from ted.lowering.combiners import accumulator_type, combine
+from ted.lowering.combiners import combine
 from ted.lowering.data_reads import guarded
 from ted.lowering.domain_forms import constraints_from, from_plain
 from ted.lowering.domain_forms import points as box_points
@@ -28,8 +28,8 @@ from ted.lowering.scalars import (
     element_type,
     index,
     narrowed,
-    widened,
 )
+from ted.lowering.wide_totals import in_wide_totals
 from ted.mlir import affine, ir, scf, tensor
 
 Values = list[ir.Value]
@@ -43,9 +43,13 @@ def emit_loops(piece: Piece, where: Any, results: Values) -> Values:
     where = box_points(piece.extents) if where is None else where
     order, nests = _bounded_nests(piece, where, order)
     piece = replace(piece, unordered=piece.unordered or len(nests) > 1)
-    for nest in nests:
-        results = _Nest(piece, nest, order).emit(results)
-    return results
+
+    def emit(totals: Values) -> Values:
+        for nest in nests:
+            totals = _Nest(piece, nest, order).emit(totals)
+        return totals
+
+    return in_wide_totals(piece, results, emit)
 
 
 def _bounded_nests(
@@ -68,12 +72,15 @@ def emit_loops_at(piece: Piece, where: Any, fixed: int, value: ir.Value) -> Valu
     reads nothing that the step itself writes, and one state is all that memory has to hold.
     """
     order = [fixed, *(d for d in loop_order(piece, windows=False) if d != fixed)]
-    results: Values = list(piece.inits)
     nests = loop_nests(where, order)
     piece = replace(piece, unordered=piece.unordered or len(nests) > 1)
-    for nest in nests:
-        results = _at(piece, nest, order, value, results)
-    return results
+
+    def emit(totals: Values) -> Values:
+        for nest in nests:
+            totals = _at(piece, nest, order, value, totals)
+        return totals
+
+    return in_wide_totals(piece, list(piece.inits), emit)
 
 
 def _at(piece: Piece, nest: LoopNest, order: list[int], value: ir.Value, results: Values) -> Values:
@@ -193,13 +200,9 @@ class _Nest:
         kinds = [element_type(r) for r in results]
 
         def update() -> Values:
-            totals = [
-                widened(
-                    tensor.ExtractOp(r, place).result,
-                    accumulator_type(piece.combiner, kind, repeats=bool(rest)),
-                )
-                for r, kind in zip(results, kinds, strict=True)
-            ] if piece.combiner != "set" else results  # fmt: skip
+            totals: Values = results
+            if piece.combiner != "set":
+                totals = [tensor.ExtractOp(r, place).result for r in results]
             totals = self._loops(rest, totals, self._point)
             return [
                 tensor.InsertOp(narrowed(t, kind), r, place).result
@@ -224,7 +227,6 @@ class _Nest:
             values, _ = emit_body(piece, self._arguments(dims), dims, self.latest)
             if piece.combiner == "set":
                 return values
-            values = [widened(v, t.type) for v, t in zip(values, totals, strict=True)]
             return combine(piece.combiner, totals, values, unordered=piece.unordered)
 
         if self._guard() and piece.reduction_dims and self._trailing_reductions():

@@ -32,6 +32,11 @@ class Stage:
     steps: tuple[Step, ...]
 
 
+HALVES_IN_F32 = (
+    "arith-emulate-unsupported-floats{source-types=bf16,f16 target-type=f32},"
+    "func.func(math-extend-to-supported-types{target-type=f32})"
+)
+
 CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "ted",
@@ -105,6 +110,7 @@ CPU_STAGES: tuple[Stage, ...] = (
                 "ted-unroll-small-loops",
                 "LLVM vectorises innermost loops only, so these must be long",
             ),
+            Step(HALVES_IN_F32, "what equations do not make, but IR of others"),
             Step("ted-expand-math", "on scalars: as a call, exp would keep its loop scalar"),
             Step("loop-invariant-code-motion", "addresses and guards of outer dims leave the loop"),
         ),
@@ -118,6 +124,7 @@ CPU_STAGES: tuple[Stage, ...] = (
                 "expand-strided-metadata,lower-affine,convert-scf-to-cf,canonicalize,cse",
                 "views",
             ),
+            Step("ted-expand-half-casts", "after foldings, which join casts"),
             Step("convert-math-to-llvm,convert-math-to-libm", "before vectors: no vector libm"),
             Step("convert-vector-to-llvm{reassociate-fp-reductions=1}", "after math"),
             Step("finalize-memref-to-llvm{use-aligned-alloc=1 use-generic-functions=1}", "counted"),
@@ -128,6 +135,7 @@ CPU_STAGES: tuple[Stage, ...] = (
             ),
             Step("convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm", "the rest"),
             Step("reconcile-unrealized-casts,canonicalize,cse", "after every conversion"),
+            Step("ted-store-halves-as-bits", "on LLVM values, whatever moves them"),
             Step("ted-store-bools-as-bytes", "on LLVM loads: a memref of i1 has no bytes"),
             Step("ted-annotate-functions", "on LLVM functions: the allocator appears with them"),
             Step("ted-annotate-latches", "on the LLVM branches: nothing earlier survives"),

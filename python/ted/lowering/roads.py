@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ted.lowering.arg_reductions import emit_arg_reduction, is_long_arg_reduction
 from ted.lowering.contraction_forms import as_contraction, emit_contraction
 from ted.lowering.expanded_results import expanded
@@ -15,6 +17,7 @@ from ted.lowering.residues import residue_pieces
 from ted.lowering.slices import written_slice
 from ted.lowering.superfluous_inits import without_superfluous_inits
 from ted.lowering.unit_dims import squeezed, without_unit_iterations
+from ted.lowering.wide_totals import in_wide_totals
 from ted.mlir import ir
 
 
@@ -28,20 +31,41 @@ def lower_piece(piece: Piece, paddings: Paddings) -> list[ir.Value]:
 
 
 def _lower(piece: Piece, paddings: Paddings) -> list[ir.Value]:
-    results = list(piece.inits)
-    for residue in map(without_unit_iterations, residue_pieces(piece)):
-        for frame in frames(residue):
+    residues = map(without_unit_iterations, residue_pieces(piece))
+    pieces = [frame for residue in residues for frame in frames(residue)]
+
+    def emit(results: list[ir.Value]) -> list[ir.Value]:
+        for frame in pieces:
             results = _lower_frame(frame, paddings, results)
-    return results
+        return results
+
+    return _once_rounded(piece, len(pieces), list(piece.inits), emit)
 
 
 def _lower_frame(piece: Piece, paddings: Paddings, results: list[ir.Value]) -> list[ir.Value]:
     contraction = as_contraction(piece, paddings)
     if contraction is not None:
         return emit_contraction(contraction, results)
-    for part in parts_of(piece):
-        results = _emit(part.piece, part.points, results)
-    return results
+    parts = list(parts_of(piece))
+
+    def emit(results: list[ir.Value]) -> list[ir.Value]:
+        for part in parts:
+            results = _emit(part.piece, part.points, results)
+        return results
+
+    return _once_rounded(piece, len(parts), results, emit)
+
+
+def _once_rounded(
+    piece: Piece,
+    count: int,
+    results: list[ir.Value],
+    emit: Callable[[list[ir.Value]], list[ir.Value]],
+) -> list[ir.Value]:
+    """Several pieces may add to one element."""
+    if count > 1 and piece.combiner in ("add", "mul"):
+        return in_wide_totals(piece, results, emit)
+    return emit(results)
 
 
 def _emit(piece: Piece, where: object, results: list[ir.Value]) -> list[ir.Value]:

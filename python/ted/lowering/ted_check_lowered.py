@@ -11,6 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.errors import CompileError
+from ted.lowering.narrow_floats import is_narrow
+from ted.lowering.numbers_ir import element
 from ted.mlir import ir
 
 # What libted_runtime, the C library and the mathematical library provide.
@@ -29,6 +31,8 @@ LIBM = frozenset(
         "fma",
     }
 )  # fmt: skip
+# Instructions for f16, and how its bits get there: `ted-store-halves-as-bits`.
+_OF_HALVES = ("llvm.bitcast", "llvm.fptrunc")
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,11 @@ class TedCheckLowered:
         left = sorted(_foreign(module))
         if left:
             raise CompileError(f"lowering: operations outside the LLVM dialect, got {left}")
+        halves = sorted(_on_halves(module))
+        if halves:
+            raise CompileError(
+                f"lowering: 16-bit floats are moved and converted only, got {halves}"
+            )
         unknown = sorted(set(_declared(module)) - KNOWN_SYMBOLS - LIBM - {f"{n}f" for n in LIBM})
         if unknown:
             raise CompileError(f"lowering: calls of symbols that nothing defines, got {unknown}")
@@ -50,6 +59,19 @@ def _foreign(module: ir.Module) -> set[str]:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if not op.name.startswith("llvm.") and op.name != "builtin.module":
+            names.add(op.name)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return names
+
+
+def _on_halves(module: ir.Module) -> set[str]:
+    """Operations that make 16-bit floats and are no conversion."""
+    names: set[str] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name not in _OF_HALVES and any(is_narrow(element(v.type)) for v in op.results):
             names.add(op.name)
         return ir.WalkResult.ADVANCE
 

@@ -16,11 +16,15 @@ from ted.errors import ScheduleError
 
 @dataclass(frozen=True)
 class VectorTarget:
-    """Vector registers of a CPU: `vector_bytes` each, `registers` of them."""
+    """Vector registers of a CPU: `vector_bytes` each, `registers` of them.
+
+    `converts_halves`: whether it has instructions between f16 and f32.
+    """
 
     name: str
     vector_bytes: int
     registers: int
+    converts_halves: bool = True
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of the given width in one register."""
@@ -32,7 +36,7 @@ TARGETS = {
     for target in (
         VectorTarget("avx512", 64, 32),
         VectorTarget("avx2", 32, 16),
-        VectorTarget("sse2", 16, 16),
+        VectorTarget("sse2", 16, 16, converts_halves=False),
         VectorTarget("neon", 16, 32),
     )
 }
@@ -58,7 +62,7 @@ def host_target() -> VectorTarget:
     flags = _x86_flags()
     if "avx512f" in flags and "avx512vl" in flags:
         return TARGETS["avx512"]
-    return TARGETS["avx2" if "avx2" in flags and "fma" in flags else "sse2"]
+    return TARGETS["avx2" if {"avx2", "fma", "f16c"} <= flags else "sse2"]
 
 
 def _x86_flags() -> frozenset[str]:

@@ -22,6 +22,7 @@ from ted.dialects.ted import ComputeOp
 from ted.errors import ExecutionError
 from ted.mlir import ir
 from ted.testing.interpreter_affine import condition_text, evaluated, map_texts
+from ted.testing.interpreter_scalars import computed_in
 from ted.testing.interpreter_values import (
     Cells,
     name_of,
@@ -60,9 +61,9 @@ def run_compute(
     domain: ScalarDomain = MACHINE,
 ) -> tuple[list[Cells], int]:
     """The results of the op and the number of points that took part."""
-    outs = [_writable(environment[v], op.combiner_name) for v in op.inits]
+    outs = [_writable(_computed(environment, v, domain), op.combiner_name) for v in op.inits]
     reads = environment if step is None else step.reads
-    inputs: list[Cells] = [reads[v] for v in op.inputs]
+    inputs = [_computed(reads, v, domain) for v in op.inputs]
     spend(math.prod(box_of(op)))
     nest = _Nest(op, reads, inputs, [environment[v] for v in op.inits], domain, step)
     code = _compiled(nest.text())
@@ -79,7 +80,15 @@ def run_compute(
         raise (
             error if error.location else type(error)(str(error), place_of(op.location))
         ) from None
-    return [_settled(c) for c in outs], points
+    memory = [environment[v].data.dtype for v in op.inits]
+    return [_settled(c, kind) for c, kind in zip(outs, memory, strict=True)], points
+
+
+def _computed(environment: Environment, value: ir.Value, domain: ScalarDomain) -> Cells:
+    """A tensor of the numbers that bodies compute with."""
+    cells: Cells = environment[value]
+    kind = domain.array_type(computed_in(ir.RankedTensorType(value.type).element_type))
+    return Cells(cells.data.astype(kind, copy=False), cells.undefined)
 
 
 @lru_cache(maxsize=256)
@@ -96,9 +105,10 @@ def _writable(init: Cells, combiner: str) -> Cells:
     return Cells(init.data.copy())
 
 
-def _settled(cells: Cells) -> Cells:
+def _settled(cells: Cells, kind: np.dtype[Any]) -> Cells:
+    """The result in memory: f16 and bf16 are rounded here."""
     some = cells.undefined is not None and cells.undefined.any()
-    return cells if some else Cells(cells.data)
+    return Cells(cells.data.astype(kind, copy=False), cells.undefined if some else None)
 
 
 @dataclass
@@ -171,7 +181,7 @@ class _Nest:
         return [*lines, f"{target} = {array}[({place})]"]
 
     def zero(self, kind: ir.Type) -> Any:
-        return self.domain.number(str(kind), 0)
+        return self.domain.number(computed_in(kind), 0)
 
     def point(self) -> str:
         return "(" + "".join(f"d{n}, " for n in range(self.op.rank)) + ")"
@@ -211,7 +221,7 @@ class _Nest:
 
     def load(self, op: ir.Operation, position: int) -> list[str]:
         source, predicate, *indices = op.operands
-        cells: Cells = self.environment[source]
+        cells = _computed(self.environment, source, self.domain)
         target, mode = f"v{position}", ir.StringAttr(op.attributes["mode"]).value
         array = f"A_{position}"
         self.names |= {array: cells.data, f"U_{position}": cells.undefined}
@@ -278,9 +288,11 @@ class _Nest:
             f"d{n} * {math.prod(box[m] for m in reduced[at + 1 :])}" for at, n in enumerate(reduced)
         )
         self.names["better"] = _BETTER[self.op.combiner_name]
+        self.names["stored"] = _storing(self.inits[0].data.dtype)
         return [
-            f"if O1[p] < 0 or better({value}, O0[p]):",  # a negative index: no point taken yet
-            f"    O0[p] = {value}",
+            f"v = stored({value})",
+            "if O1[p] < 0 or better(v, O0[p]):",  # a negative index: no point taken yet
+            "    O0[p] = v",
             f"    O1[p] = {linear or '0'}",
         ]
 
@@ -323,6 +335,13 @@ def indented(lines: list[str]) -> list[str]:
 def in_bounds(subscripts: list[str], shape: tuple[int, ...]) -> str:
     """The condition that every subscript lies inside the shape."""
     return " and ".join(f"0 <= {t} < {n}" for t, n in zip(subscripts, shape, strict=True))
+
+
+def _storing(kind: np.dtype[Any]) -> Callable[[Any], Any]:
+    """What memory of a type keeps of a number, for positions compare what is stored."""
+    if kind.itemsize > 2 or kind.kind not in "fV":
+        return lambda value: value
+    return lambda value: np.float32(np.float32(value).astype(kind))
 
 
 _BETTER: dict[str, Callable[[Any, Any], bool]] = {

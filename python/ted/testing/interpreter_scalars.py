@@ -1,8 +1,9 @@
 """What every scalar op of a body computes, on numpy scalars of exactly its element type.
 
 `index` values are Python integers, all other types are numpy's (bf16 from ml_dtypes).  Integers
-wrap, floats round after every op, NaN passes through maximumf and minimumf.  The weights of the
-operation count stand in `WEIGHTS`; an op that is missing there is free.
+wrap, floats round after every op, NaN passes through maximumf and minimumf.  Bodies compute f16 and
+bf16 in f32 (`COMPUTED_IN`), and round once what an equation stores and what a program converts.
+The weights of the operation count stand in `WEIGHTS`; an op that is missing there is free.
 """
 
 from __future__ import annotations
@@ -24,11 +25,18 @@ NUMPY_TYPES: dict[str, Any] = {
 }  # fmt: skip
 _BITS = {"i64": 64, "i32": 32, "i8": 8, "i1": 1, "index": 64}
 
+COMPUTED_IN = {"f16": "f32", "bf16": "f32"}
+
 Function = Callable[..., Any]
 
 
 class NotEvaluated(ExecutionError):
     """A program of which the interpreter cannot say anything, right or wrong."""
+
+
+def computed_in(kind: object) -> str:
+    """The type in which bodies compute with numbers of an element type."""
+    return COMPUTED_IN.get(str(kind), str(kind))
 
 
 def zero(type_name: str) -> Any:
@@ -247,9 +255,27 @@ def scalar_function(op: ir.Operation) -> Function:
     return conversion
 
 
+def _rounding(type_name: str) -> Function:
+    """The nearest number of a float type, as bodies compute with it."""
+    make = NUMPY_TYPES[type_name]
+    if type_name not in COMPUTED_IN:
+        return make
+    return lambda a: np.float32(make(_odd(a) if isinstance(a, np.float64) else np.float32(a)))
+
+
+def _odd(a: np.float64) -> np.float32:
+    """An f32 that rounds on as the f64 would: an inexact one is the neighbour with an odd bit."""
+    near = np.float32(a)
+    if np.isnan(a) or float(near) == float(a) or int(near.view(np.int32)) & 1:
+        return near
+    return np.nextafter(near, np.float32(np.inf if float(near) < float(a) else -np.inf))
+
+
 def _conversion(name: str, source: str, target: str) -> Function | None:
-    make: Any = NUMPY_TYPES.get(target)
+    make = _rounding(target) if target in COMPUTED_IN else NUMPY_TYPES.get(target)
     bits = _BITS.get(source, 0)
+    if make is None:
+        return None
     if name in ("arith.extf", "arith.truncf"):
         return make
     if name == "arith.sitofp":
@@ -268,10 +294,10 @@ def _conversion(name: str, source: str, target: str) -> Function | None:
 
 
 def constant_value(op: ir.Operation) -> Any:
-    """The value of a scalar `arith.constant`."""
+    """The value of a scalar `arith.constant`, as bodies compute with it."""
     attribute, type_name = op.attributes["value"], str(op.results[0].type)
     if isinstance(attribute, ir.FloatAttr):
-        return NUMPY_TYPES[type_name](attribute.value)
+        return _rounding(type_name)(np.float64(attribute.value))
     if isinstance(attribute, ir.BoolAttr):
         return np.bool_(attribute.value)
     return wrap(int(ir.IntegerAttr(attribute).value), type_name)

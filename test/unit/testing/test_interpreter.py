@@ -273,38 +273,31 @@ def test_rank_zero_copy_and_empty_box():
     assert apply(text, np.float32(3)) == 3
 
 
-def test_half_precision_inputs_accumulate_in_single_precision():
-    t, r = "tensor<2048xf16>", "tensor<f32>"
-    body = '%x = arith.extf %a0 : f16 to f32\n"ted.yield"(%x) : (f32) -> ()'
-    wide = equation(
-        "%C", [("%A", t), ("%z", r)], body, [2048], "", maps=["d0"], iterators="r", combiner="add"
-    )
-    text = function([("%A", t)], [*zeros("%z", r), wide], [("%C", r)])
-    ones = np.full(2048, 1.5, np.float16)
-    assert apply(text, ones) == 3072
-    h = "tensor<f16>"
-    narrow = equation(
+def test_half_precision_accumulates_in_single_precision():
+    t, h = "tensor<2048xf16>", "tensor<f16>"
+    total = equation(
         "%C", [("%A", t), ("%z", h)], '"ted.yield"(%a0) : (f16) -> ()', [2048], "",
         maps=["d0"], iterators="r", combiner="add",
     )  # fmt: skip
-    text = function([("%A", t)], [*zeros("%z", h), narrow], [("%C", h)])
-    total = np.float16(0)
-    for x in ones:
-        total = np.float16(total + x)
-    got = apply(text, ones)
+    text = function([("%A", t)], [*zeros("%z", h), total], [("%C", h)])
+    got = apply(text, np.full(2048, 1.5, np.float16))
     assert got.dtype == np.float16
-    assert got == total != 3072
+    assert got == 3072
 
 
-def test_bfloat16_rounds_after_every_operation():
+@pytest.mark.parametrize(("rounding", "expected"), [(False, [1, 1]), (True, [0, 1])])
+def test_bfloat16_is_rounded_when_it_is_stored_or_converted(rounding, expected):
     r = "tensor<2xbf16>"
-    body = """%s = arith.addf %a0, %a1 : bf16
-      %d = arith.subf %s, %a0 : bf16
+    through = """%w = arith.extf %s : bf16 to f32
+      %n = arith.truncf %w : f32 to bf16""" if rounding else ""  # fmt: skip
+    body = f"""%s = arith.addf %a0, %a1 : bf16
+      {through}
+      %d = arith.subf {"%n" if rounding else "%s"}, %a0 : bf16
       "ted.yield"(%d) : (bf16) -> ()"""
     compute = equation("%C", [("%A", r), ("%B", r), ("%e", r)], body, [2], "d0", maps=["d0", "d0"])
     text = function([("%A", r), ("%B", r)], [f"%e = tensor.empty() : {r}", compute], [("%C", r)])
     a, b = (np.array(v, ml_dtypes.bfloat16) for v in ([256, 1], [1, 1]))
-    np.testing.assert_array_equal(apply(text, a, b).astype("f"), [0, 1])
+    np.testing.assert_array_equal(apply(text, a, b).astype("f"), expected)
 
 
 def test_integers_wrap_and_divisions_floor_or_truncate():
