@@ -11,14 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "ted/runtime.h"
-
-struct ted_block {
-  struct ted_block *previous, *next;
-  struct ted_call *call;
-  void *start;
-  int64_t size;
-};
+#include "ted/block.h"
 
 static _Atomic int64_t current_bytes, peak_bytes, limit_bytes;
 
@@ -92,45 +85,61 @@ static void unlink_block(struct ted_block *block) {
   unlock_lists();
 }
 
-static void *take(struct ted_call *call, int64_t alignment, int64_t size) {
+/* A block whose header stands right in front of the data. */
+static struct ted_block *plain_block(int64_t alignment, int64_t overhead, int64_t size) {
+  void *start = malloc((size_t)(size + overhead));
+  if (!start)
+    return NULL;
+  uintptr_t first = (uintptr_t)start + sizeof(struct ted_block);
+  uintptr_t data = (first + (uintptr_t)alignment - 1) & ~((uintptr_t)alignment - 1);
+  struct ted_block *block = (struct ted_block *)data - 1;
+  block->start = start;
+  block->data = (void *)data;
+  return block;
+}
+
+static void *take(struct ted_call *call, int64_t alignment, int64_t size, bool exact) {
   if (alignment < TED_ALIGNMENT)
     alignment = TED_ALIGNMENT;
   int64_t overhead = (int64_t)sizeof(struct ted_block) + alignment;
   if (size < 0 || size > PTRDIFF_MAX - overhead || !charge(size))
     return NULL;
-  void *start = malloc((size_t)(size + overhead));
-  if (!start) {
+  struct ted_block *block = ted_guard_is_on() ? ted_guard_take(alignment, size, exact)
+                                              : plain_block(alignment, overhead, size);
+  if (!block) {
     atomic_fetch_sub(&current_bytes, size);
     return NULL;
   }
-  uintptr_t first = (uintptr_t)start + sizeof(struct ted_block);
-  uintptr_t data = (first + (uintptr_t)alignment - 1) & ~((uintptr_t)alignment - 1);
-  struct ted_block *block = (struct ted_block *)data - 1;
-  block->start = start;
   block->size = size;
   link_block(block, call);
-  return (void *)data;
+  return block->data;
 }
 
-void *ted_memory_take(int64_t alignment, int64_t size) { return take(NULL, alignment, size); }
+void *ted_memory_take(int64_t alignment, int64_t size) {
+  return take(NULL, alignment, size, true);
+}
 
 void ted_memory_give(void *pointer) {
   if (!pointer)
     return;
-  struct ted_block *block = (struct ted_block *)pointer - 1;
+  struct ted_block *guarded = ted_guard_find(pointer);
+  struct ted_block *block = guarded ? guarded : (struct ted_block *)pointer - 1;
   unlink_block(block);
   atomic_fetch_sub(&current_bytes, block->size);
-  free(block->start);
+  if (guarded)
+    ted_guard_give(block);
+  else
+    free(block->start);
 }
 
 void ted_blocks_abandon(struct ted_call *call) {
   while (call->blocks)
-    ted_memory_give(call->blocks + 1);
+    ted_memory_give(call->blocks->data);
 }
 
 static void *take_or_leave(int64_t alignment, int64_t size) {
   struct ted_call *call = ted_call_current();
-  void *pointer = take(call, alignment, size);
+  void *pointer = take(call, alignment, size, false);
   if (pointer)
     return pointer;
   if (!call) {

@@ -28,12 +28,23 @@ static PyObject *memory_set_limit(PyObject *module, PyObject *bytes) {
   return PyLong_FromLongLong(ted_memory_set_limit(limit));
 }
 
+static PyObject *memory_set_guard(PyObject *module, PyObject *mode) {
+  (void)module;
+  long long wanted = PyLong_AsLongLong(mode);
+  if (wanted == -1 && PyErr_Occurred())
+    return NULL;
+  return PyLong_FromLongLong(ted_memory_set_guard((int)wanted));
+}
+
 static PyMethodDef methods[] = {
     {"memory_current", memory_current, METH_NOARGS, "bytes that the runtime's buffers hold now"},
     {"memory_peak", memory_peak, METH_NOARGS, "the most bytes held since the last reset"},
     {"memory_reset_peak", memory_reset_peak, METH_NOARGS, "start a new peak at what is held now"},
     {"memory_set_limit", memory_set_limit, METH_O,
      "refuse to hold more bytes than this, 0 for no limit; returns the old limit"},
+    {"memory_set_guard", memory_set_guard, METH_O,
+     "for tests: 1 puts new buffers before a page without access, 2 behind one, 0 neither; "
+     "returns the old mode"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -33,7 +33,8 @@ from fuzz.half_programs import WHOLE, Generator, Program
 from ted.testing.tracing import interpreted
 from unit.codegen.cpu_rows import ROWS, RUNNABLE, compiling_for
 
-SECONDS = 180  # of a seed; what takes longer is a hang, which ends the child
+# Of a seed; what takes longer is a hang, which ends the child. A busy machine is no hang.
+CPU_SECONDS, SECONDS = 60, 900
 BLOCK = 50  # seeds of a child, if it lives
 
 
@@ -130,6 +131,7 @@ def _child(first: int, end: int, rows: Sequence[str], writer: int) -> None:
         with os.fdopen(writer, "w") as pipe:
             for seed in range(first, end):
                 signal.alarm(SECONDS)
+                signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
                 try:
                     text = check_program(seed, rows or rows_of(seed))
                 except Exception:

@@ -57,7 +57,12 @@ TED_EXPORT void ted_memory_reset_peak(void);
 /* Allocations that would pass this many bytes fail; 0 means no limit. Returns the old limit. */
 TED_EXPORT int64_t ted_memory_set_limit(int64_t bytes);
 
-/* An aligned block, counted; NULL when it cannot be had. */
+/* Blocks that are taken from now on lie against a page without access, so that what passes their
+ * end, or their start, dies there. For tests; returns the old mode. */
+enum ted_guard { TED_GUARD_OFF = 0, TED_GUARD_END = 1, TED_GUARD_START = 2 };
+TED_EXPORT int ted_memory_set_guard(int mode);
+
+/* A block, counted; NULL when it cannot be had. Aligned, unless it is guarded at its end. */
 TED_EXPORT void *ted_memory_take(int64_t alignment, int64_t size);
 TED_EXPORT void ted_memory_give(void *pointer);
 

@@ -1,0 +1,146 @@
+"""Run compiled programs between pages without access: one command over a corpus, by kind.
+
+    python test/fuzz/guard_pages.py [--operators] [--first 0] [--count 50]
+
+Every argument, result and temporary of machine code lies against a page that no access survives,
+first at its end, then at its start; what alignment leaves free is filled and checked. The corpus is
+the operators of `numeric/operators.py` with their gradients, and the random programs. Each runs in
+a child process, so that a death is a finding. Exit status 1 if there was one.
+"""
+
+from __future__ import annotations
+
+import argparse
+import faulthandler
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import ted
+from fuzz.half_programs import Generator
+from numeric.operators import OPERATORS
+from ted import _runtime
+from ted.frontend.tensors import wrap
+from ted.testing.random_programs import random_program
+
+OFF, AT_END, AT_START = 0, 1, 2
+SECONDS = 900  # of a program, on a busy machine
+
+
+@contextmanager
+def guarded(mode: int) -> Iterator[None]:
+    """Buffers that are made meanwhile lie against a page without access."""
+    old = _runtime.memory_set_guard(mode)
+    try:
+        yield
+    finally:
+        _runtime.memory_set_guard(old)
+
+
+def in_guarded_memory(array: Any) -> Any:
+    """A copy of an array in a buffer of the runtime."""
+    array = np.ascontiguousarray(array)
+    memory: Any = _runtime.Buffer(array.nbytes)
+    copy = np.ndarray(array.shape, array.dtype, memory)
+    copy[...] = array
+    return copy
+
+
+def run_guarded(inputs: Sequence[Any], outputs: Sequence[Any], arrays: Sequence[Any]) -> None:
+    """Compile and call in both modes; results are those of memory without guards, bit for bit."""
+    compiled = ted.compile(list(inputs), list(outputs))
+    wanted = [np.array(r) for r in compiled(*arrays)]
+    for mode in (AT_END, AT_START):
+        with guarded(mode):
+            found = compiled(*map(in_guarded_memory, arrays))
+        for want, got in zip(wanted, found, strict=True):
+            assert got.tobytes() == want.tobytes(), f"mode {mode} changes a result"
+        del found, got
+
+
+# ------------------------------------------------------------------ the corpus
+
+
+def run_operator(name: str) -> None:
+    """An operator and its first gradients, in f32."""
+    operator = next(o for o in OPERATORS if o.name == name)
+    arrays = [_in_f32(a) for a in operator.arrays()]
+    inputs = [ted.placeholder(a.shape, a.dtype.name, name=f"x{k}") for k, a in enumerate(arrays)]
+    result = operator.ours(*inputs)
+    run_guarded(inputs, [result], arrays)
+    wanted = [x for x in inputs if x.dtype == "float32"]
+    if not wanted or result.dtype != "float32":
+        return
+    head = ted.placeholder(result.shape, "float32", name="head")
+    gradients = ted.differentiate(result, wanted, head=head)
+    run_guarded([*inputs, head], list(gradients), [*arrays, np.ones(head.shape, np.float32)])
+
+
+def _in_f32(array: Any) -> Any:
+    return array.astype(np.float32) if array.dtype == np.float64 else array
+
+
+def run_random(seed: int) -> None:
+    """A random system in f64, and a random program on f16 or bf16."""
+    program = random_program(seed)
+    system = program.system
+    run_guarded(list(map(wrap, system.inputs)), list(map(wrap, system.outputs)), program.arrays)
+    half = Generator(seed, is_exact=seed % 2 == 0).program()
+    run_guarded(half.inputs, [v.tensor for v in half.outputs], half.arrays)
+
+
+# ------------------------------------------------------------------ many
+
+
+def died(run: Callable[[Any], None], what: Any) -> str:
+    """What became of a run in a child process; empty if all is well."""
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(reader)
+        faulthandler.disable()  # a death is an outcome here, which needs no traceback of pytest
+        signal.alarm(SECONDS)
+        try:
+            run(what)
+        except BaseException:
+            os.write(writer, traceback.format_exc().encode()[-8000:])
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        text = pipe.read().decode()
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    return text if code == 0 else f"died, status {code}"
+
+
+def main() -> int:
+    """Run what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--operators", action="store_true", help="every operator")
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, default=50, help="how many seeds")
+    options = parser.parse_args()
+    seeds = range(options.first, options.first + options.count)
+    work: list[tuple[Callable[[Any], None], Any]] = [(run_random, seed) for seed in seeds]
+    work += [(run_operator, o.name) for o in OPERATORS] if options.operators else []
+    found = {what: fault for run, what in work if (fault := died(run, what))}
+    for what, fault in found.items():
+        print(f"{what}: {fault}")
+    print(f"{len(work)} programs in both modes, {len(found)} findings")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
