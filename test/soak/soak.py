@@ -224,8 +224,8 @@ ROWS: dict[str, Callable[[Row, float], None]] = {
     "threads": threads,
     "forks": forks,
     "forks beside calls": forks_beside_calls,
-    "killed, cpu": lambda row, scale: killed(row, scale, "cpu", "asm"),
-    "killed, cuda": lambda row, scale: killed(row, scale, "cuda:sm_80", "ptx"),
+    "killed on cpu": lambda row, scale: killed(row, scale, "cpu", "asm"),
+    "killed on cuda": lambda row, scale: killed(row, scale, "cuda:sm_80", "ptx"),
 }
 
 # ------------------------------------------------------------------ the table

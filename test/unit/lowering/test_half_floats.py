@@ -48,7 +48,9 @@ def assert_same_bits(actual: Array, expected: Array) -> None:
 @pytest.mark.parametrize("row", RUNNABLE)
 @pytest.mark.parametrize("target", HALVES)
 def test_rounding_is_to_nearest_even(target: str, row: str):
-    values = interesting(np.float32)
+    # Adding to such a NaN would make it a number, cutting it an infinity.
+    nans = np.array([0x7FFFFFFF, 0xFFFFFFFF, 0x7F800001], np.uint32).view(np.float32)
+    values = np.concatenate([interesting(np.float32), nans])
     with np.errstate(over="ignore"):
         expected = values.astype(numpy_type(target))
     assert_same_bits(converted(values, "float32", target, row), expected)
@@ -130,15 +132,18 @@ def test_a_sum_takes_products_that_are_not_rounded():
     assert both_ways([a, b], dot, [129, 128], [129, -130]) == [1.0]
 
 
-def test_a_position_is_that_of_the_stored_values():
-    a, b = (ted.placeholder((40,), "bfloat16", name=name) for name in "ab")
-    place = ted.argmax(a * b)
+@pytest.mark.parametrize("count", [9, 40])  # one pass over pairs, and two passes
+@pytest.mark.parametrize("first", [(130, 128), (129, 129)])
+def test_a_position_is_that_of_the_stored_values(count: int, first: tuple[int, int]):
+    a, b = (ted.placeholder((count,), "bfloat16", name=name) for name in "ab")
+    r = ted.reduce_axis(count, name="r")
+    place = ted.compute((), lambda: ted.argmax(a[r] * b[r], axis=r))
     # 129 * 129 and 130 * 128 are stored alike, so the first is the best.
-    left, right = np.ones(40), np.ones(40)
-    left[3], right[3], left[7], right[7] = 130, 128, 129, 129
-    x, y = left.astype(ml_dtypes.bfloat16), right.astype(ml_dtypes.bfloat16)
-    assert ted.compile([a, b], place)(x, y) == 3
-    assert interpreted([a, b], [place])(x, y)[0] == 3
+    left, right = np.ones((2, count), ml_dtypes.bfloat16)
+    left[3], right[3] = first
+    left[7], right[7] = 259 - first[0], 257 - first[1]
+    assert ted.compile([a, b], place)(left, right) == 3
+    assert interpreted([a, b], [place])(left, right)[0] == 3
 
 
 def test_comparisons_see_what_was_computed():
@@ -153,6 +158,18 @@ def test_an_extreme_is_rounded_at_the_end(combiner: Any):
     numbers = np.random.default_rng(0)
     arrays = [numbers.normal(size=(3, 33)) for _ in range(2)]
     both_ways([a, b], combiner(a * b, axis=1), *arrays)
+
+
+def test_a_sum_in_parts_is_rounded_behind_the_last():
+    a, b = pair()
+    r = ted.reduce_axis(520, name="r")
+
+    def summed(i: Any) -> Any:
+        return ted.sum(ted.where(r < 261, a[i], b[i]), axis=r, dtype="bfloat16")
+
+    total = ted.compute((1,), summed)
+    # Either part would be rounded: 261 to 260, and 259 too.
+    assert both_ways([a, b], total, [1], [-1]) == [2.0]
 
 
 def test_sums_at_data_round_once():
