@@ -137,13 +137,3 @@ def _loops_of(function: str, code: list[Instruction]) -> list[Loop]:
         Loop(function, tuple(i.text for name in sorted(body) for i in blocks[name]))
         for body in sorted(bodies, key=min)
     ]
-
-
-def host_vector_bits() -> int:
-    """Width of the host's widest vector registers, as the compiler uses them."""
-    try:
-        with open("/proc/cpuinfo") as file:
-            flags = file.read()
-    except OSError:
-        return 128
-    return 512 if "avx512f" in flags else 256 if "avx2" in flags else 128

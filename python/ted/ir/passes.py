@@ -113,7 +113,7 @@ PASSES: dict[str, Row] = {
         "ted.lowering", "let bools occupy bytes in memory, so that their loops vectorise"
     ),
     "ted-annotate-functions": Row(
-        "ted.lowering", "tell LLVM that memory from the allocator is fresh"
+        "ted.lowering", "tell LLVM which CPU functions are for, and that new memory is fresh"
     ),
     "ted-annotate-latches": Row("ted.lowering", "tell LLVM which loops to vectorise"),
     "ted-check-lowered": Row("ted.lowering", "fail if anything but LLVM operations is left"),

@@ -33,8 +33,8 @@ GPU_STAGES: tuple[Stage, ...] = (
             Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
             Step("ted-delay-column-sums", "they would stand between operations over the same rows"),
             Step(
-                "ted-fuse-rows{maps=false}",
-                "on tensors: a loop over rows is a kernel, a block for each row",
+                "ted-fuse-rows{maps=false target=avx512}",
+                "on tensors: a loop over rows is a kernel, on every host the same",
             ),
         ),
     ),

@@ -3,7 +3,8 @@
 Before: `llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> !llvm.ptr`.
 After: its result is `noalias` and aligned, as that of malloc would be known to be; without it every
 loop over two buffers needs run-time checks, which cost more than a short loop gains. Functions of
-the program are not inlined into their wrapper for packed arguments, which would be a second copy.
+the program say which CPU they are for (`schedules/vector_target.py`); they are not inlined into
+their wrapper for packed arguments, which would be a second copy, and for the host's CPU.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir
+from ted.schedules.vector_target import VectorTarget, named_target
 
 ALLOCATORS = ("_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc")
 _FRESH = "[{llvm.noalias, llvm.noundef, llvm.align = 64 : i64}]"
@@ -18,17 +20,38 @@ _FRESH = "[{llvm.noalias, llvm.noundef, llvm.align = 64 : i64}]"
 
 @dataclass(frozen=True)
 class TedAnnotateFunctions:
-    """Annotate allocators and the functions of the program."""
+    """The pass. `target` is a row of `vector_target.TARGETS`, empty for the host's."""
+
+    target: str = ""
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite the module."""
-        for op in module.body.operations:
-            if op.operation.name == "llvm.func":
-                _annotate(op.operation)
+        """Annotate allocators and the functions of the program."""
+        target = named_target(self.target)
+        with module.context:
+            for op in module.body.operations:
+                if op.operation.name == "llvm.func":
+                    _annotate(op.operation, target)
 
 
-def _annotate(function: ir.Operation) -> None:
+def _annotate(function: ir.Operation, target: VectorTarget) -> None:
     if len(function.regions[0].blocks):
         function.attributes["no_inline"] = ir.UnitAttr.get()
+        for name, value in _of_target(target).items():
+            function.attributes[name] = value
     elif ir.StringAttr(function.attributes["sym_name"]).value in ALLOCATORS:
         function.attributes["res_attrs"] = ir.Attribute.parse(_FRESH)
+
+
+def _of_target(target: VectorTarget) -> dict[str, ir.Attribute]:
+    """What a function says of the CPU; a row without features leaves that to the host's."""
+    width: dict[str, ir.Attribute] = {
+        "prefer_vector_width": ir.StringAttr.get(str(8 * target.vector_bytes))
+    }
+    if not target.features:
+        return width
+    features = ", ".join(f'"+{feature}"' for feature in target.features)
+    return width | {
+        "target_cpu": ir.StringAttr.get(target.base),
+        "tune_cpu": ir.StringAttr.get(target.tuning),
+        "target_features": ir.Attribute.parse(f"#llvm.target_features<[{features}]>"),
+    }

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from ted.mlir import interpreter, ir
 from ted.schedules.row_groups import RowGroup, is_map, rank, row_groups
+from ted.schedules.vector_target import named_target
 from ted.schedules.walking import functions
 
 _MARK = "ted.row"
@@ -25,16 +26,18 @@ _ANY = "!transform.any_op"
 class TedFuseRows:
     """Fuse every group of two or more operations.
 
-    Without `maps`, not those that only compute values over the same points.
+    Without `maps`, not those that only compute values over the same points. `target` is a row of
+    `vector_target.TARGETS`, empty for the host's.
     """
 
     maps: bool = True
+    target: str = ""
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        count = 0
+        count, target = 0, named_target(self.target)
         for function in functions(module):
-            for group in row_groups(function.entry_block):
+            for group in row_groups(function.entry_block, target):
                 if not self.maps and is_map(group):
                     continue
                 count += 1

@@ -7,12 +7,14 @@ import platform
 import pytest
 
 import ted
-from ted.codegen.assembly import disassemble, host_vector_bits, innermost_loops, scalar_loops
+from ted.codegen.assembly import disassemble, innermost_loops, scalar_loops
 from ted.codegen.jit import compile_module
 from ted.dialects import make_context
+from ted.ir.pass_driver import run_pipeline as run_passes
 from ted.lowering.pipelines import run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
+from ted.schedules.vector_target import executable_targets, host_target
 from unit.lowering.equation_text import compute, fill, module_text, tensor_type
 
 NESTED = """
@@ -84,15 +86,18 @@ reads_x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86
 
 
 @reads_x86
+@pytest.mark.parametrize("target", executable_targets(), ids=lambda target: target.name)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_innermost_loops_use_the_widest_vectors(name):
+def test_innermost_loops_use_the_whole_registers_of_a_row(name, target):
     source, body, result = PROGRAMS[name]
     text = module_text([("A", tensor_type(source))], body, [("y", tensor_type(result))])
     with make_context(), ir.Location.unknown():
-        compiled = compile_module(run_pipeline(ir.Module.parse(text)), (library_path(),))
+        module = run_pipeline(ir.Module.parse(text))
+        run_passes(module, f"builtin.module(ted-annotate-functions{{target={target.name}}})")
+        compiled = compile_module(module, (library_path(),))
     assembly = disassemble(compiled.object_code())
     assert scalar_loops(assembly) == []
-    assert max(loop.width for loop in innermost_loops(assembly)) == host_vector_bits()
+    assert max(loop.width for loop in innermost_loops(assembly)) == 8 * target.vector_bytes
 
 
 CONTRACTIONS = {
@@ -104,7 +109,7 @@ CONTRACTIONS = {
 
 @reads_x86
 @pytest.mark.parametrize("name", CONTRACTIONS)
-def test_a_contraction_and_its_gradients_use_the_widest_vectors(name):
+def test_a_contraction_and_its_gradients_use_whole_registers(name):
     made, *shapes = CONTRACTIONS[name]
     inputs = [ted.placeholder(shape, name=f"x{k}") for k, shape in enumerate(shapes)]
     output = made(*inputs)
@@ -112,4 +117,6 @@ def test_a_contraction_and_its_gradients_use_the_widest_vectors(name):
     for result in (output, *ted.differentiate(output, inputs, head)):
         assembly = ted.compile([*inputs, head], result).ir("asm")
         assert scalar_loops(assembly) == []
-        assert max(loop.width for loop in innermost_loops(assembly)) == host_vector_bits()
+        assert (
+            max(loop.width for loop in innermost_loops(assembly)) == 8 * host_target().vector_bytes
+        )

@@ -1,0 +1,88 @@
+"""Which row of CPUs code is for: the best one of the host, or what the environment names."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import ScheduleError
+from ted.schedules import vector_target
+from ted.schedules.vector_target import TARGETS, executable_targets, host_target, named_target
+
+SSE2 = {"sse2"}
+HASWELL = SSE2 | {"avx", "avx2", "fma", "f16c", "bmi1"}
+KNIGHTS_LANDING = HASWELL | {"avx512f", "avx512cd"}  # without what shorter vectors need
+SKYLAKE = HASWELL | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
+ZEN5 = SKYLAKE | {"avx512_bf16"}
+
+
+@pytest.fixture(autouse=True)
+def asked_anew() -> Iterator[None]:
+    """The rows are asked for again, now and by the tests that follow."""
+    for question in (host_target, executable_targets):
+        question.cache_clear()
+    yield
+    for question in (host_target, executable_targets):
+        question.cache_clear()
+
+
+def on(monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "") -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(vector_target, "_x86_flags", lambda: frozenset(flags))
+    monkeypatch.setenv(vector_target.CHOICE, chosen)
+
+
+@pytest.mark.parametrize(
+    ("flags", "rows"),
+    [
+        (SSE2, ["sse2"]),
+        (HASWELL, ["avx2", "sse2"]),
+        (KNIGHTS_LANDING, ["avx2", "sse2"]),
+        (SKYLAKE, ["avx512", "avx2", "sse2"]),
+        (ZEN5, ["avx512", "avx2", "sse2"]),
+    ],
+    ids=["sse2", "haswell", "knights landing", "skylake", "zen5"],
+)
+def test_a_cpu_executes_its_row_and_those_below(monkeypatch, flags, rows) -> None:
+    on(monkeypatch, flags)
+    assert [target.name for target in executable_targets()] == rows
+    assert host_target().name == rows[0]
+
+
+def test_the_hosts_own_row_takes_all_instructions_of_the_host(monkeypatch) -> None:
+    on(monkeypatch, ZEN5)
+    assert host_target().features == ()
+    assert host_target().vector_bytes == TARGETS["avx512"].vector_bytes
+
+
+@pytest.mark.parametrize("name", ["avx512", "avx2", "sse2"])
+def test_a_row_of_the_environment_takes_the_instructions_of_the_row(monkeypatch, name) -> None:
+    on(monkeypatch, ZEN5, name)
+    assert host_target() is named_target("") is TARGETS[name]
+
+
+@pytest.mark.parametrize("name", ["avx512", "neon", "pentium"])
+def test_a_row_that_the_host_cannot_execute_is_refused(monkeypatch, name) -> None:
+    on(monkeypatch, HASWELL, name)
+    text = rf"TED_CPU: must be a row that this machine can run \(avx2, sse2\), got '{name}'"
+    with pytest.raises(ScheduleError, match=text):
+        host_target()
+
+
+def test_an_arm_machine_has_one_row(monkeypatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert [target.name for target in executable_targets()] == ["neon"]
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="rows of x86")
+def test_a_chosen_row_is_in_the_compiled_functions(monkeypatch) -> None:
+    monkeypatch.setenv(vector_target.CHOICE, "sse2")
+    x = ted.placeholder((40,), name="x")
+    f = ted.compile([x], ted.exp(x))
+    assert '"+sse2"]>' in f.ir("llvm")
+    assert "%ymm" not in f.ir("asm")
+    np.testing.assert_allclose(f(np.zeros(40, "f4")), np.ones(40))
