@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ted import dialects
+from ted.api.summands import summand_sizes
 from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text, note_donations
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
@@ -210,15 +211,17 @@ class CudaFunction:
         """Write a folder that runs where there is only Python, numpy and the driver.
 
         Each sample is a sequence of host arrays, one per input. Their results are computed here, by
-        the same program on the CPU, and `python path/run.py` compares with them.
+        the same program on the CPU, and `python path/run.py` compares with them. An error is judged
+        by the largest number of a result, or by what that is a sum of where this is larger.
         """
-        checked = [(sample, self._expected(sample)) for sample in samples]
+        checked = [(sample, *self._expected(sample)) for sample in samples]
         if tolerance is None and self.target.tf32:
             tolerance = _TF32_TOLERANCE
         return save_bundle(self.manifest, path, checked, tolerance)
 
-    def _expected(self, sample: Sequence[Any]) -> Sequence[np.ndarray]:
-        return self._on_cpu(*sample)
+    def _expected(self, sample: Sequence[Any]) -> tuple[Sequence[np.ndarray], np.ndarray]:
+        results = self._on_cpu(*sample)
+        return results, summand_sizes(self._on_cpu, sample, results)
 
     @cached_property
     def _on_cpu(self) -> Any:

@@ -225,3 +225,26 @@ def test_a_folder_that_cannot_be_written_is_an_error_of_ours(tmp_path: Path) -> 
     for place in (tmp_path / "file", tmp_path / "file" / "below"):
         with pytest.raises(ExecutionError, match="save: a folder that can be written, got "):
             save_bundle(program(), place)
+
+
+def moved(folder: Path, result: int, by: float) -> Path:
+    """The bundle with other expected numbers."""
+    with np.load(folder / "samples.npz") as stored:
+        arrays = dict(stored)
+    arrays[f"0_output_{result}"] = arrays[f"0_output_{result}"] + np.float32(by)
+    np.savez(folder / "samples.npz", **arrays)
+    return folder
+
+
+@pytest.mark.parametrize("by", [3e-8, -3e-8, 1e-3])
+def test_what_is_left_when_numbers_cancel_is_judged_by_these_numbers(tmp_path, by) -> None:
+    """The gradient of a constant is rounding of either sign, another on every CPU."""
+    x, head = ted.placeholder((4, 32), name="x"), ted.placeholder((4, 32), name="head")
+    (dx,) = ted.differentiate(ted.nn.softmax(x), [x], head)
+    f = ted.compile([x, head], [dx], target="cuda:sm_80")
+    a = np.linspace(-1, 1, 128, dtype="f4").reshape(4, 32)
+    folder = moved(f.save(tmp_path / "constant", [a, np.ones_like(a)]), 0, by)
+    with ted.testing.emulated_gpu("sm_80"):
+        wrong = ted.cuda.load(folder).check()
+    assert len(wrong) == (abs(by) > 1e-6)
+    assert all("of summands of size 0.0" in text for text in wrong)

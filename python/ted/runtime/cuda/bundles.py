@@ -47,7 +47,8 @@ if __name__ == "__main__":
     sys.exit(main(HERE, sys.argv[1:]))
 '''
 
-Sample = tuple[Sequence[Any], Sequence[Any]]
+# Inputs, results, and how large the summands of each result are, if that is known.
+Sample = tuple[Sequence[Any], Sequence[Any]] | tuple[Sequence[Any], Sequence[Any], np.ndarray]
 
 
 def save_bundle(
@@ -58,7 +59,8 @@ def save_bundle(
 ) -> Path:
     """Write a bundle with (inputs, expected results) to compare with; the folder.
 
-    Results are compared within `tolerance` times the largest expected number, or by their types.
+    Results are compared within `tolerance`, else one of their types, times the largest expected
+    number or the size of the summands, which a sample may have as its third.
     Raises: ExecutionError when a sample does not fit, or the folder holds something else.
     """
     arrays: dict[str, np.ndarray] = {}
@@ -88,7 +90,8 @@ def _write(
 
 
 def _named(manifest: Manifest, position: int, sample: Sample) -> dict[str, np.ndarray]:
-    named: dict[str, np.ndarray] = {}
+    sizes = sample[2] if len(sample) == 3 else np.zeros(len(manifest.outputs))
+    named = {f"{position}_summands": np.asarray(sizes, "float64")}
     for kind, specs, values in (
         ("input", manifest.inputs, sample[0]),
         ("output", manifest.outputs, sample[1]),

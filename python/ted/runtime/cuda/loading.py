@@ -26,7 +26,8 @@ from ted.runtime.cuda.graphs import capture
 from ted.runtime.cuda.programs import Program
 from ted.runtime.cuda.streams import Event
 
-# Error relative to the largest expected number: the sums of host and device differ in order.
+# Error relative to the largest expected number, or to the numbers that it is a sum of where they
+# are larger: the sums of host and device differ in order.
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 4e-2}
 _CALLS_PER_TIMING = 20
 
@@ -44,7 +45,7 @@ class Bundle:
     """A saved program: `program(*arrays)` runs it, `check()` compares, `time()` measures."""
 
     manifest: Manifest
-    samples: tuple[tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]], ...]
+    samples: tuple[tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], np.ndarray], ...]
     tolerance: float | None
     device: int = 0
 
@@ -68,11 +69,11 @@ class Bundle:
     def check(self) -> list[str]:
         """What differs from the stored results; an empty list when nothing does."""
         wrong = []
-        for k, (_, expected) in enumerate(self.samples):
-            results = self.program(*self.inputs(k))
-            for spec, found, wanted in zip(self.manifest.outputs, results, expected, strict=True):
+        for k, (_, expected, summands) in enumerate(self.samples):
+            results = zip(self.program(*self.inputs(k)), expected, summands, strict=True)
+            for spec, (found, wanted, size) in zip(self.manifest.outputs, results, strict=True):
                 numbers = as_numbers(found.numpy(), spec.dtype)
-                text = self._difference(numbers, as_numbers(wanted, spec.dtype), spec.dtype)
+                text = self._difference(numbers, as_numbers(wanted, spec.dtype), spec.dtype, size)
                 if text:
                     wrong.append(f"sample {k}, result {spec.name!r}: {text}")
         return wrong
@@ -116,7 +117,9 @@ class Bundle:
             )
         return made
 
-    def _difference(self, found: np.ndarray, wanted: np.ndarray, element_type: str) -> str:
+    def _difference(
+        self, found: np.ndarray, wanted: np.ndarray, element_type: str, size: float
+    ) -> str:
         if not wanted.size:
             return ""
         finite = np.isfinite(wanted)
@@ -126,9 +129,14 @@ class Bundle:
         allowed = self.tolerance if self.tolerance is not None else TOLERANCES.get(element_type, 0)
         largest = np.abs(wanted[finite]).max(initial=0.0)
         error = np.abs(found[finite] - wanted[finite]).max(initial=0.0)
-        if error <= allowed * largest:
+        if error <= allowed * max(largest, size):
             return ""
-        return f"error {error:.3g}, allowed {allowed:.3g} of the largest number {largest:.3g}"
+        by = (
+            f"summands of size {size:.3g}"
+            if size > largest
+            else f"the largest number {largest:.3g}"
+        )
+        return f"error {error:.3g}, allowed {allowed:.3g} of {by}"
 
 
 def load(path: str | Path, device: int = 0) -> Bundle:
@@ -158,19 +166,21 @@ def load(path: str | Path, device: int = 0) -> Bundle:
 _Arrays = tuple[np.ndarray, ...]
 
 
-def _samples(path: Path, manifest: Manifest) -> tuple[tuple[_Arrays, _Arrays], ...]:
+def _samples(path: Path, manifest: Manifest) -> tuple[tuple[_Arrays, _Arrays, np.ndarray], ...]:
     try:
         with open(path, "rb") as file, np.load(file) as stored:
             arrays = dict(stored)
     except Exception as error:  # numpy and zipfile raise anything for what is no archive
         raise ExecutionError(f"cuda: the samples of a bundle are an .npz, got {error}") from None
-    parts = len(manifest.inputs) + len(manifest.outputs)
+    parts = len(manifest.inputs) + len(manifest.outputs) + 1
+    sizes = ArraySpec("summands", (len(manifest.outputs),), "float64")
     return tuple(
         (
             tuple(_sample(arrays, f"{k}_input_{n}", s) for n, s in enumerate(manifest.inputs)),
             tuple(_sample(arrays, f"{k}_output_{n}", s) for n, s in enumerate(manifest.outputs)),
+            _sample(arrays, f"{k}_summands", sizes),
         )
-        for k in range(-(-len(arrays) // max(parts, 1)))
+        for k in range(-(-len(arrays) // parts))
     )
 
 
