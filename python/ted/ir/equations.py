@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from ted.domain import parameters, sets
@@ -132,10 +133,20 @@ class Equation:
         """Positions of the dims that the write may not use."""
         return range(self.parallel, self.rank)
 
-    @property
+    @cached_property
     def is_box(self) -> bool:
         """Whether the domain is the whole box."""
         return parameters.box(self.extents).is_subset(self.domain)
+
+    @cached_property  # every order of a graph asks, and walking a body takes long
+    def reads(self) -> tuple[Expr, ...]:
+        """The distinct reads of body and write subscripts, in order of first use."""
+        return tuple(loads(self.body, *self.write))
+
+    @cached_property
+    def sources(self) -> tuple[Tensor, ...]:
+        """The distinct tensors that are read, in order of first use."""
+        return tuple(dict.fromkeys(read.attr for read in self.reads))
 
     @property
     def is_scatter(self) -> bool:
@@ -154,7 +165,7 @@ class Equation:
 
 def reads(equation: Equation) -> list[Expr]:
     """The distinct reads of an equation: body and write subscripts."""
-    return loads(equation.body, *equation.write)
+    return list(equation.reads)
 
 
 def identity_dims(rank: int) -> tuple[Expr, ...]:
@@ -190,13 +201,11 @@ def is_contraction(equation: Equation) -> bool:
     return all(dims_used(*read.args) != set(range(equation.rank)) for read in found)
 
 
-def operands(tensor: Tensor) -> list[Tensor]:
+def operands(tensor: Tensor) -> Sequence[Tensor]:
     """The distinct tensors that the equations of `tensor` read, in order of first use."""
-    seen: dict[Tensor, None] = {}
-    for equation in tensor.equations:
-        for read in reads(equation):
-            seen.setdefault(read.attr)
-    return list(seen)
+    if len(tensor.equations) == 1:
+        return tensor.equations[0].sources
+    return list(dict.fromkeys(t for equation in tensor.equations for t in equation.sources))
 
 
 @dataclass(frozen=True, eq=False)
@@ -354,6 +363,8 @@ def _same(a: tuple[Equation, ...], b: tuple[Equation, ...]) -> bool:
 
 def replace_operands(equation: Equation, mapping: dict[Tensor, Tensor]) -> Equation:
     """The equation reading `mapping[t]` in place of `t`; itself when nothing changes."""
+    if all(mapping.get(t, t) is t for t in equation.sources):
+        return equation
     body, *write = replace_tensors([equation.body, *equation.write], mapping)
     if body is equation.body and tuple(write) == equation.write:
         return equation
