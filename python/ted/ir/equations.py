@@ -17,12 +17,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent, Symbol, numbers
 from ted.errors import SourceLocation
+from ted.forking import cached_property
 from ted.ir.dtypes import DType
 from ted.ir.graphs import circles, finished
 from ted.ir.scalar import (
