@@ -13,6 +13,7 @@ import ted
 from ted import nn
 from ted.errors import DerivativeError
 from ted.frontend.tensors import Tensor
+from ted.ir.equations import topological
 from ted.testing import check_grads
 
 RNG = np.random.default_rng(0)
@@ -93,9 +94,12 @@ SUMS: dict[str, Callable[[Tensor], Tensor]] = {
 @pytest.mark.parametrize("name", SUMS)
 def test_adjoints_are_the_sums_of_their_parts(name: str) -> None:
     x = p("x", 3, 4)
-    found = ted.differentiate(SUMS[name](x), [x])
+    loss = SUMS[name](x)
+    found = ted.differentiate(loss, [x])
     array = RNG.normal(size=(3, 4))
+    program = topological([loss.node])
     for tensor, readers in found.adjoint_summands.items():
+        assert all(reader.node in program for reader in readers)
         assert all(part.shape == tensor.shape for part in readers.values())
         adjoint, *parts = compiled([x], [found.adjoints[tensor], *readers.values()], array)
         np.testing.assert_allclose(sum(parts), adjoint, rtol=1e-11, atol=1e-12)
