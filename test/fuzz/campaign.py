@@ -6,6 +6,7 @@
 Every seed is judged in a child process with limits on time and memory, so a death or a hang is a
 finding and the campaign goes on. A failing program is made small, and a Python program that shows
 the failure is printed and kept in the folder. The judges are listed in `fuzz/judges.py`.
+A program against torch takes about 0.3 s of computing, seven tenths of it compilation by ted.
 
 `FIRST=SEED COUNT=1` repeats a failure. The last line is a summary, and the exit status says
 whether something failed. Any share of seeds can be run by itself.
