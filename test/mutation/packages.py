@@ -25,7 +25,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "ir": ("test/unit/ir",),
     "api": tuple(f"test/unit/api/test_{name}.py" for name in (
         "custom", "differentiating", "function_calls", "functions", "lifting", "modes", "overrides",
-        "residuals", "symbolic", "user_derivatives", "vectorising", "scanning")),
+        "residuals", "symbolic", "user_derivatives", "vectorising", "scanning", "recomputing",
+        "compiling")),
     "lowering": ("test/lowering", "test/unit/lowering/test_equation_forms.py",
                  "test/unit/lowering/test_expand_math.py", "test/unit/lowering/test_programs.py",
                  "test/unit/lowering/test_cells.py"),

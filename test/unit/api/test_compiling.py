@@ -58,3 +58,21 @@ def test_inputs_that_nothing_reads_are_taken_all_the_same() -> None:
     assert f(ARRAY, np.zeros(3, "int32"))[0].tolist() == (3 * ARRAY).tolist()
     empty = ted.compile([N], [ted.cast(N, "float64")])
     assert empty(np.array([1, 2, 3], "int32"))[0].tolist() == [1, 2, 3]
+
+
+def test_a_tensor_alone_gives_an_array_alone() -> None:
+    assert ted.compile([X], X * 2.0)(ARRAY).tolist() == (2 * ARRAY).tolist()
+    n = ted.size("n")
+    v = ted.placeholder((n,), "float64", name="v")
+    assert ted.compile([v], v * 2.0)(np.ones(3)).tolist() == [2, 2, 2]
+    taken = np.ones(3)
+    found = ted.compile([v], v * 2.0, donate=[v])(taken)
+    assert found is taken
+    assert taken.tolist() == [2, 2, 2]
+
+
+def test_a_donated_array_becomes_the_result_of_its_shape() -> None:
+    given = ARRAY.copy()
+    total, moved = ted.compile([X], [ted.sum(X), X + 1.0], donate=[X])(given)
+    assert moved is given
+    assert total == ARRAY.sum()

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import ted
 from ted.api.user_derivatives import adjoint_product
+from ted.errors import DerivativeError
 from ted.testing.tracing import interpreted
 
 X = ted.placeholder((2,), "float64", name="x")
@@ -51,3 +53,29 @@ def test_single_steps_differentiate_one_operand_alone() -> None:
     dx, dy = ted.differentiate(S, [X, Y], fdiff=step)
     assert run(dx, dy) == [[20, 42], [4, 9]]
     assert len(asked) >= 3
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({3: ([X], lambda *a: a)}, "override has the form"),
+        ({P: ([3], lambda *a: a)}, "dependencies are float tensors that it is computed from"),
+        ({P: [[X], lambda *a: a]}, "override has the form"),
+    ],
+)
+def test_entries_of_another_form_are_refused(table: Any, message: str) -> None:
+    with pytest.raises(DerivativeError, match=message):
+        ted.differentiate(S, [X], override=table)
+
+
+def test_integers_on_the_way_are_no_steps() -> None:
+    whole = ted.cast(ted.cast(X * 2.0, "int64"), "float64")
+    asked = []
+
+    def step(out: Any, inp: Any, head: Any) -> Any:
+        asked.append(out.dtype.name)
+        return adjoint_product(out, inp, head)
+
+    (dx,) = ted.differentiate(ted.sum(whole * X), [X], fdiff=step)
+    assert run(dx) == [[4, 6]]
+    assert set(asked) == {"float64"}

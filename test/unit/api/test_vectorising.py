@@ -84,3 +84,16 @@ def test_a_result_that_all_share_is_repeated() -> None:
 def test_axes_that_do_not_fit_are_refused(function: Any, message: str) -> None:
     with pytest.raises(FrontendError, match=message):
         function()
+
+
+def test_numbers_among_the_arguments_have_no_axis() -> None:
+    np.testing.assert_array_equal(run(ted.vmap(lambda x, s: x * s)(A, 3.0)), 3 * NUMBERS[A])
+
+
+def test_tangents_have_the_nests_of_their_primals() -> None:
+    def function(both: dict[str, Any]) -> Any:
+        return both["p"] * both["q"]
+
+    value, pushed = ted.jvp(function, ({"p": V, "q": V * 2.0},), ({"p": V, "q": None},))
+    np.testing.assert_array_equal(run(value), 2 * NUMBERS[V] ** 2)
+    np.testing.assert_array_equal(run(pushed), 2 * NUMBERS[V] ** 2)
