@@ -61,6 +61,7 @@ def test_single_steps_differentiate_one_operand_alone() -> None:
         ({3: ([X], lambda *a: a)}, "override has the form"),
         ({P: ([3], lambda *a: a)}, "dependencies are float tensors that it is computed from"),
         ({P: [[X], lambda *a: a]}, "override has the form"),
+        ({P: ([X], lambda *a: a, 1)}, "override has the form"),
     ],
 )
 def test_entries_of_another_form_are_refused(table: Any, message: str) -> None:
