@@ -119,7 +119,7 @@ def test_a_module_that_llvm_refuses_is_kept_to_look_at(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with pytest.raises(CompileError, match="the module is in") as caught:
         compile_to_ptx(kernel("%y = fooo float %x, 1.0"))
-    path = Path(str(caught.value).rpartition(" ")[2])
+    path = Path(caught.value.message.rpartition(" ")[2])
     assert path.parent.parent == tmp_path
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
