@@ -33,3 +33,6 @@ func.func @transposed(%a: memref<4x5xf32>, %b: memref<5x4xf32>) {
   }
   func.return
 }
+
+// RUN: not ted-opt %S/../lowering/functions-of-other-forms.mlir --ted-map-to-gpu 2>&1 | filecheck %s --check-prefix=VALUE
+// VALUE: error: ted-map-to-gpu: what is computed must go to memory, got math.exp, whose result func.return uses

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ted.errors import CompileError
+from ted.errors import CompileError, PassFailed
+from ted.ir.locations import source_location
 from ted.lowering.gpu.bodies import work_of
 from ted.lowering.gpu.collapsing import collapsed
 from ted.lowering.gpu.conditions import settle_conditions
@@ -109,7 +110,19 @@ def _map_block(
                 map_loops(group, deterministic=deterministic)
             done += group
     for op in reversed(done):
+        _check_is_unused(op)
         op.erase()
+
+
+def _check_is_unused(op: ir.Operation) -> None:
+    """What a kernel computes is in memory: the host has no values of it."""
+    users = [use.owner.operation.name for result in op.results for use in result.uses]
+    if users:
+        raise PassFailed(
+            f"ted-map-to-gpu: what is computed must go to memory, got {op.name}, whose result "
+            f"{users[0]} uses",
+            source_location(op.location),
+        )
 
 
 def _map_inside(
