@@ -35,7 +35,7 @@ from unit.codegen.cpu_rows import ROWS, RUNNABLE, compiling_for
 
 # Of a seed; what takes longer is a hang, which ends the child. A busy machine is no hang.
 CPU_SECONDS, SECONDS = 60, 900
-BLOCK = 50  # seeds of a child, if it lives
+BLOCK, REPORTED = 50, 10  # seeds of a child, if it lives, and from one line of output to the next
 
 
 def check_program(seed: int, rows: Sequence[str]) -> str:
@@ -151,8 +151,11 @@ def run(first: int, count: int, rows: Sequence[str] = ()) -> Counter[str]:
                 print(f"seed {seed}: {outcome}", flush=True)
                 outcome = f"seed {seed} failed"
             summary[outcome] += 1
-            start = seed + 1
-        print(f"up to seed {start - 1}, {time.time() - began:.0f} s: {dict(summary)}", flush=True)
+            if (seed + 1) % REPORTED == 0:
+                print(
+                    f"up to seed {seed}, {time.time() - began:.0f} s: {dict(summary)}", flush=True
+                )
+        start = seed + 1
     return summary
 
 
