@@ -3,7 +3,7 @@
 #
 #   make demo    train a network on real data with derived gradients
 #   make test    lint, types, IR tests and the fast tests (import contracts are one of them)
-#   make slow    the sweeps that `make test` leaves out
+#   make slow    the sweeps that `make test` leaves out, and numbers on every CPU that this one can be
 #   make fuzz    random programs against torch; JUDGE=, FIRST= and COUNT= choose judge and seeds
 #   make mutants deliberate faults, and which of them no test beside them notices; PACKAGE= chooses
 #   make fuzz-inputs   2,000 damaged inputs of tools, bundles and cache, by the same variables
@@ -88,6 +88,7 @@ unit: $(TEST_READY)
 
 slow: $(TEST_READY)
 	$(RUN) -m pytest -q -n $(JOBS) -m slow
+	$(RUN) test/every_cpu.py -n $(JOBS) $(FAST)
 
 FIRST ?= 0
 COUNT ?= 2000

@@ -20,7 +20,7 @@ from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate
 
 BLOCK = 20
-FAST_BLOCKS, SLOW_BLOCKS = 18, 100
+FAST_BLOCKS, SLOW_BLOCKS = 10, 100
 
 
 def gradient(contraction: Contraction) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -73,7 +73,7 @@ def is_over_budget(equation: Equation) -> bool:
 
 def test_scatters_remain_only_where_the_budget_ran_out():
     kept = total = 0
-    for seed in range(200):
+    for seed in range(120):
         contraction = random_contraction(seed)
         head, gradients = gradient(contraction)
         known = {*contraction.inputs, head}
@@ -88,7 +88,7 @@ def test_scatters_remain_only_where_the_budget_ran_out():
 
 def test_pieces_of_a_single_read_visit_each_of_its_points_once():
     checked = 0
-    for seed in range(300):
+    for seed in range(200):
         contraction = random_contraction(seed)
         if len(contraction.reads) > 1:
             continue
@@ -100,4 +100,4 @@ def test_pieces_of_a_single_read_visit_each_of_its_points_once():
         run(*contraction.arrays(seed), np.zeros(contraction.output.shape))
         assert counts.points == made, f"seed {seed}: {contraction.output}"
         checked += 1
-    assert checked > 50
+    assert checked > 33

@@ -6,34 +6,31 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 import ted
-from numeric.operators import OPERATORS
-from numeric.test_operators import Program, program
+from numeric.test_operators import Program, interpreted_values, names, program
 from ted.frontend.tensors import wrap
 from ted.ir.equations import Tensor
-from ted.testing.tracing import interpreted
 
 Array = np.ndarray[Any, Any]
 # Central differences err by WIDTH**2 and by eps / WIDTH.
 WIDTH, TOLERANCE = 1e-5, {"rtol": 1e-6, "atol": 1e-7}
 
 
-@pytest.mark.parametrize("name", [o.name for o in OPERATORS])
+@names
 def test_compiled_equals_interpreted_and_differences(name: str) -> None:
     p = program(name)
     inputs = [*p.inputs, *p.heads]
     outputs = list(dict.fromkeys([p.output, *p.gradients[0], *p.gradients[1]]))
-    values = [*p.arrays, *(a for arrays in p.cotangents for a in arrays)]
-    wanted = interpreted(inputs, outputs)(*values)
+    values, wanted = p.values, interpreted_values(name)
     compiled = ted.compile([wrap(t) for t in inputs], [wrap(t) for t in outputs])
 
     def run(arrays: Sequence[Array]) -> dict[Tensor, Array]:
         return dict(zip(outputs, compiled(*arrays), strict=True))
 
     found = run(values)
-    for tensor, want in zip(outputs, wanted, strict=True):
+    for tensor in outputs:
+        want = wanted[tensor]
         np.testing.assert_allclose(found[tensor], want, rtol=1e-10, atol=1e-11, err_msg=str(tensor))
     for order in (1, 2):
         check_differences(p, run, values, order)

@@ -36,6 +36,16 @@ class Program:
     arrays: list[Array]
     cotangents: list[list[Array]]
 
+    @property
+    def parts(self) -> tuple[list[Tensor], ...]:
+        """What is computed together: the result, the result and its gradients, the second order."""
+        return [self.output], [self.output, *self.gradients[0]], self.gradients[1]
+
+    @property
+    def values(self) -> list[Array]:
+        """An array for every input and head."""
+        return [*self.arrays, *(a for arrays in self.cotangents for a in arrays)]
+
 
 @cache
 def program(name: str, dtype: str = "float64") -> Program:
@@ -84,6 +94,27 @@ def torch_gradients(name: str) -> tuple[Any, list[Array], list[Array]]:
     return value.detach().numpy(), *([g.detach().numpy() for g in gs] for gs in (first, second))
 
 
+@cache
+def executed(name: str, part: int) -> tuple[list[Array], Counts]:
+    """One of the parts by the interpreter: its values, and what it executed."""
+    p, counts = program(name), Counts()
+    found = interpreted([*p.inputs, *p.heads], p.parts[part], counts)(*p.values)
+    return list(found), counts
+
+
+def interpreted_values(name: str) -> dict[Tensor, Array]:
+    """The result and the gradients of both orders by the interpreter."""
+    parts = program(name).parts
+    return {t: a for k in (1, 2) for t, a in zip(parts[k], executed(name, k)[0], strict=True)}
+
+
+@cache
+def reported(name: str, part: int) -> GradientReport:
+    """What the report says of one of the parts, of which the first result is the primal's."""
+    p = program(name)
+    return report(p, p.parts[part], 1)
+
+
 def report(p: Program, outputs: list[Tensor], results: int) -> GradientReport:
     return report_function(module_of([*p.inputs, *p.heads], outputs), results=results)
 
@@ -102,13 +133,13 @@ def values_of(module: ir.Module) -> list[tuple[int, str]]:
     return found
 
 
-names = pytest.mark.parametrize("name", BY_NAME)
+# The scope puts the tests of an operator, which share its programs, behind each other.
+names = pytest.mark.parametrize("name", BY_NAME, scope="module")
 
 
 @names
 def test_value_equals_torch(name):
-    p = program(name)
-    (got,) = interpreted(p.inputs, [p.output])(*p.arrays)
+    (got,) = executed(name, 0)[0]
     np.testing.assert_allclose(got, torch_gradients(name)[0], **TOLERANCE)
 
 
@@ -117,8 +148,8 @@ def test_value_equals_torch(name):
 def test_gradients_equal_torch(name, order):
     p = program(name)
     wanted = torch_gradients(name)[order]
-    values = [*p.arrays, *(a for arrays in p.cotangents for a in arrays)]
-    found = interpreted([*p.inputs, *p.heads], p.gradients[order - 1])(*values)
+    values = interpreted_values(name)
+    found = [values[gradient] for gradient in p.gradients[order - 1]]
     for position, (got, want) in enumerate(zip(found, wanted, strict=True)):
         np.testing.assert_allclose(got, want, **TOLERANCE, err_msg=f"gradient {position}")
 
@@ -135,21 +166,16 @@ def test_all_gradients_are_gathers_with_disjoint_writes(name):
 
 @names
 def test_report_counts_what_the_interpreter_executes(name):
-    p = program(name)
-    values = [*p.arrays, *(a for arrays in p.cotangents for a in arrays)]
-    for outputs in ([p.output], [p.output, *p.gradients[0]], p.gradients[1]):
-        counts = Counts()
-        interpreted([*p.inputs, *p.heads], outputs, counts)(*values)
-        found = report(p, outputs, 1)
+    for part in range(len(program(name).parts)):
+        found, (_, counts) = reported(name, part), executed(name, part)
         assert all(e.exact for e in found.equations)
-        executed = [(c.combiner, c.points, c.operations) for c in counts.per_op]
-        assert [(e.combiner, e.points, e.operations) for e in found.equations] == executed
+        done = [(c.combiner, c.points, c.operations) for c in counts.per_op]
+        assert [(e.combiner, e.points, e.operations) for e in found.equations] == done
 
 
 @names
 def test_work_of_the_gradients_is_bounded(name):
-    p = program(name)
-    found = report(p, [p.output, *p.gradients[0]], 1)
+    found = reported(name, 1)
     if found.ratio is not None:
         assert found.ratio <= BY_NAME[name].heaviest, str(found)
 

@@ -16,7 +16,7 @@ from ted.errors import DerivativeError
 from ted.testing import check_grads
 
 RNG = np.random.default_rng(0)
-STEPS = 4
+STEPS = 3
 ARGS = (RNG.normal(size=3), RNG.normal(size=(STEPS, 3)), RNG.normal(size=(3, 3)) / 2)
 TANGENTS = tuple(RNG.normal(size=a.shape) for a in ARGS)
 Program = Callable[..., Any]

@@ -10,12 +10,12 @@ import ted
 from ted.codegen.assembly import disassemble, innermost_loops, scalar_loops
 from ted.codegen.jit import compile_module
 from ted.dialects import make_context
-from ted.ir.pass_driver import run_pipeline as run_passes
 from ted.lowering.pipelines import run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
 from ted.schedules.vector_target import executable_targets, host_target
 from unit.lowering.equation_text import compute, fill, module_text, tensor_type
+from unit.schedules.contraction_programs import stages
 
 NESTED = """
 0000000000000000 <f>:
@@ -92,8 +92,7 @@ def test_innermost_loops_use_the_whole_registers_of_a_row(name, target):
     source, body, result = PROGRAMS[name]
     text = module_text([("A", tensor_type(source))], body, [("y", tensor_type(result))])
     with make_context(), ir.Location.unknown():
-        module = run_pipeline(ir.Module.parse(text))
-        run_passes(module, f"builtin.module(ted-annotate-functions{{target={target.name}}})")
+        module = run_pipeline(ir.Module.parse(text), stages=stages(target.name))
         compiled = compile_module(module, (library_path(),))
     assembly = disassemble(compiled.object_code())
     assert scalar_loops(assembly) == []

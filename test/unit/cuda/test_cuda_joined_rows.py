@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 from ted import nn
 from ted.codegen.manifest import Manifest
 from ted.lowering.gpu import row_sums
 from ted.testing.ptx.programs import run_manifest
 from unit.cuda.cuda_programs import dtype_of, manifest_of
 
+SOFTMAXES = ("softmax", "log_softmax")
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 
 
@@ -51,8 +53,11 @@ def layer(shape: tuple[int, ...]) -> tuple[ted.Tensor, ted.Tensor, ted.Tensor]:
     return x, ted.placeholder(shape[-1:], name="w"), ted.placeholder(shape[-1:], name="b")
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
-@pytest.mark.parametrize("length", [2, 3, 4, 5, 31, 33, 1000, 4099])
+LENGTHS = [(name, n) for name in SOFTMAXES for n in (2, 3, 4, 5, 31, 33, 1000, 4099)]
+FAST = [("softmax", n) for n in (2, 5, 33, 4099)] + [("log_softmax", n) for n in (3, 31, 1000)]
+
+
+@swept(("name", "length"), LENGTHS, fast=FAST)
 def test_softmax_and_its_gradient_are_one_kernel(name: str, length: int) -> None:
     x = ted.placeholder((5, length), name="x")
     y = getattr(nn, name)(x)
@@ -60,7 +65,7 @@ def test_softmax_and_its_gradient_are_one_kernel(name: str, length: int) -> None
     assert len(checked(*with_gradients([x], y), length).kernels) == 1
 
 
-@pytest.mark.parametrize("name", ["softmax", "log_softmax"])
+@pytest.mark.parametrize("name", SOFTMAXES)
 def test_rows_of_one_element_take_no_loop_over_rows(name: str) -> None:
     x = ted.placeholder((5, 1), name="x")
     y = getattr(nn, name)(x)
@@ -68,14 +73,19 @@ def test_rows_of_one_element_take_no_loop_over_rows(name: str) -> None:
     assert len(checked(*with_gradients([x], y), 1).kernels) == 1
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float16", "bfloat16"])
-@pytest.mark.parametrize("length", [3, 32, 300])
+TYPES = [(dtype, n) for dtype in ("float64", "float16", "bfloat16") for n in (3, 32, 300)]
+
+
+@swept(("dtype", "length"), TYPES, fast=[("float64", 32), ("float16", 300), ("bfloat16", 3)])
 def test_rows_of_every_type_are_one_kernel(dtype: str, length: int) -> None:
     x = ted.placeholder((5, length), dtype, name="x")
     assert len(checked(*with_gradients([x], nn.log_softmax(x)), length).kernels) == 1
 
 
-@pytest.mark.parametrize("shape", [(9, 3), (8, 2, 64), (7, 3, 31), (2, 3, 4, 40), (3, 1000)])
+NORMS = [(9, 3), (8, 2, 64), (7, 3, 31), (2, 3, 4, 40), (3, 1000)]
+
+
+@swept("shape", NORMS, fast=[(9, 3), (7, 3, 31), (3, 1000)])
 def test_norms_and_what_their_inputs_get_are_one_kernel(shape: tuple[int, ...]) -> None:
     x, w, b = layer(shape)
     length = shape[-1]
@@ -100,6 +110,9 @@ def test_norms_over_several_dims_are_one_kernel(axes: tuple[int, ...]) -> None:
     assert len(checked(inputs, [y, dx], 120).kernels) == 1
 
 
+GROUPS = [(21, 64), (20, 2, 64), (7, 5, 31), (30, 300), (41, 8), (14, 1024)]
+
+
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums join the loops over their rows, in groups, however few rows there are."""
@@ -109,9 +122,7 @@ def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("small_groups")
-@pytest.mark.parametrize(
-    "shape", [(21, 64), (20, 2, 64), (7, 5, 31), (30, 300), (41, 8), (14, 1024)]
-)
+@swept("shape", GROUPS, fast=[(7, 5, 31), (30, 300), (41, 8)])
 def test_sums_over_rows_are_made_where_the_rows_are(shape: tuple[int, ...]) -> None:
     x, w, b = layer(shape)
     manifest = checked(*with_gradients([x, w, b], nn.layer_norm(x, w, b)), 1000)

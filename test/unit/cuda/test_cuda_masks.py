@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 from ted import nn
 from unit.cuda.test_cuda_joined_rows import checked, with_gradients
 
@@ -23,8 +24,10 @@ def attention(
     return inputs, nn.attention(q, k, v, causal=True)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("batch", [1, 2])
+ATTENTIONS = [(dtype, batch) for dtype in ("float32", "bfloat16") for batch in (1, 2)]
+
+
+@swept(("dtype", "batch"), ATTENTIONS, fast=[("float32", 2), ("bfloat16", 1)])
 def test_causal_attention_takes_few_kernels(dtype: str, batch: int) -> None:
     inputs, y = attention(*[(batch, 2, 33, 16)] * 3, dtype=dtype)
     assert len(checked(inputs, [y], 33).kernels) == 4

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 from ted.testing.ptx.programs import run_manifest
 from unit.cuda.cuda_programs import manifest_of
 
@@ -48,8 +49,11 @@ def test_many_columns_have_a_thread_each() -> None:
     assert prod(manifest.kernels[-1].grid) * prod(manifest.kernels[-1].block) == 1 << 14
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64", "int64", "bfloat16", "int8"])
-@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+TYPES = ("float32", "float64", "int64", "bfloat16", "int8")
+SUMS = [(*shape, dtype) for shape in SHAPES for dtype in TYPES]
+
+
+@swept(("shape", "axis", "dtype"), SUMS, fast=SUMS[::6] + SUMS[3::6])
 def test_running_sums(shape: Any, axis: int, dtype: str) -> None:
     kind = ml_dtypes.bfloat16 if dtype == "bfloat16" else dtype
     x = ted.placeholder(shape, dtype)
@@ -66,8 +70,10 @@ def test_gradients_of_running_sums_go_back(shape: Any, axis: int) -> None:
     np.testing.assert_array_equal(found, np.flip(np.cumsum(np.flip(a, axis), axis), axis))
 
 
-@pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize(("shape", "axis"), SHAPES, ids=str)
+PRODUCTS = [(*shape, reverse) for shape in SHAPES for reverse in (False, True)]
+
+
+@swept(("shape", "axis", "reverse"), PRODUCTS, fast=PRODUCTS[::3] + PRODUCTS[4:5])
 def test_running_products_and_their_gradients(shape: Any, axis: int, reverse: bool) -> None:
     x, head = ted.placeholder(shape, "float64"), ted.placeholder(shape, "float64")
     a, c = 1 + RNG.normal(size=shape) / 100, RNG.normal(size=shape)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 from ted.errors import ExecutionError
 from ted.lowering.gpu import private_copies, update_chains
 from ted.testing.ptx.programs import run_manifest
@@ -63,12 +64,13 @@ def test_few_updates_of_many_elements_have_a_thread_each() -> None:
 FORMS = [(300, 5, ()), (2600, 70, (2,)), (300, 9, (33,)), (270, 200, ()), (260, 150, (3, 2))]
 
 
-@pytest.mark.parametrize("form", FORMS, ids=str)
-@pytest.mark.parametrize(
-    ("dtype", "combine"),
-    [("float32", "add"), ("float64", "max"), ("int64", "add"), ("bfloat16", "add"),
-     ("bfloat16", "min"), ("int8", "max")],
-)  # fmt: skip
+COMBINATIONS = [("float32", "add"), ("float64", "max"), ("int64", "add"), ("bfloat16", "add"),
+                ("bfloat16", "min"), ("int8", "max")]  # fmt: skip
+UPDATES = [(form, *combination) for form in FORMS for combination in COMBINATIONS]
+
+
+# Every form with two combinations, every combination with one form or two.
+@swept(("form", "dtype", "combine"), UPDATES, fast=UPDATES[::7] + UPDATES[3::7])
 def test_elements_get_all_that_is_meant_for_them(form: Any, dtype: str, combine: str) -> None:
     count, bins, columns = form
     index = ted.placeholder((count,), "int64", name="index")

@@ -12,6 +12,7 @@ import pytest
 
 import ted
 import ted.testing
+from sweeps import swept
 
 KINDS = {"float32": np.float32, "bfloat16": ml_dtypes.bfloat16, "float64": np.float64}
 # Relative to the largest result: sums of some hundred products, and one rounding.
@@ -65,7 +66,7 @@ CASES = {
     "1d": Case(ted.nn.conv1d, (4, 41, 16), (3, 16, 24), {"padding": 1}),
     "3d": Case(ted.nn.conv3d, (1, 5, 4, 6, 16), (3, 3, 3, 16, 16), {"padding": 1}),
 }  # fmt: skip
-RARE = ("wide", "one side")
+THREE = ("y", "dx", "dw")
 STRIDED = {
     "stride 2": Case(ted.nn.conv2d, (2, 16, 16, 16), (3, 3, 16, 32), {"padding": 1, "stride": 2}),
     "odd": Case(ted.nn.conv2d, (3, 15, 17, 16), (3, 3, 16, 32), {"padding": 1, "stride": 2}),
@@ -76,12 +77,14 @@ STRIDED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow) if n in RARE else n for n in CASES]
-)
+def pairs(cases: dict[str, Case]) -> list[tuple[str, str]]:
+    return [(name, dtype) for name in cases for dtype in ("float32", "bfloat16")]
+
+
+@swept(("name", "dtype"), pairs(CASES), fast=[("3 x 3", "bfloat16"), ("dilated", "float32"),
+       ("groups", "bfloat16"), ("1d", "float32"), ("3d", "float32")])  # fmt: skip
 def test_each_of_the_three_is_one_kernel(name: str, dtype: str) -> None:
-    for what in ("y", "dx", "dw"):
+    for what in THREE:
         kernels = compare(CASES[name], what, dtype, "sm_80")
         assert kernels in (["contraction_0"], ["contraction_0", "contraction_0_sum"]), what
 
@@ -101,14 +104,15 @@ def test_channels_first() -> None:
         assert len(kernels) <= 2  # weights in reverse are no runs any more
 
 
-@pytest.mark.parametrize("what", ["y", "dx", "dw"])
-@pytest.mark.parametrize("name", ["3 x 3", "dilated", "groups", "3d"])
+WARPGROUPS = [(name, what) for name in ("3 x 3", "dilated", "groups", "3d") for what in THREE]
+
+
+@swept(("name", "what"), WARPGROUPS, fast=[*WARPGROUPS[:3], ("dilated", "dx"), ("groups", "dw")])
 def test_warpgroups(name: str, what: str) -> None:
     compare(CASES[name], what, "bfloat16", "sm_90a")
 
 
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("name", STRIDED)
+@swept(("name", "dtype"), pairs(STRIDED), fast=[("stride 2", "bfloat16"), ("dilated", "float32")])
 def test_strides(name: str, dtype: str) -> None:
     assert compare(STRIDED[name], "y", dtype, "sm_80") == ["contraction_0"]
     assert len(compare(STRIDED[name], "dw", dtype, "sm_80")) <= 2

@@ -91,8 +91,11 @@ def expected(program: Program, a: np.ndarray, b: np.ndarray, start: np.ndarray) 
 
 
 def stages(target: str) -> tuple[Stage, ...]:
-    """The project's pipeline with the contraction steps set to a target."""
-    passes = ("ted-schedule-contractions", "ted-vectorize-contractions")
+    """The project's pipeline with the steps that know a CPU set to a target."""
+    passes = (
+        "ted-schedule-contractions", "ted-fuse-rows", "ted-vectorize-contractions",
+        "ted-tile-transposes", "ted-annotate-functions",
+    )  # fmt: skip
 
     def with_target(stage: Stage) -> Stage:
         steps = (

@@ -1,0 +1,49 @@
+"""The tests of compiled numbers, once for each row of CPUs whose code this machine can execute.
+
+    python test/every_cpu.py -n auto -m "not slow"
+
+The host's own row, with all its instructions, is what `make test` runs; here `TED_CPU` names each
+row in turn, so that code is for its least CPU: AVX-512 without bf16, AVX2 alone, SSE2 alone.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ted.schedules.vector_target import CHOICE, executable_targets
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = (
+    "test/fuzz/test_compiled_programs.py",
+    "test/numeric/test_compiled_operators.py",
+    "test/numeric/test_gamma_functions.py",
+    "test/numeric/test_scalar_functions.py",
+    "test/unit/api/test_compiled_recurrences.py",
+    "test/unit/api/test_function_calls.py",
+    "test/unit/codegen/test_assembly.py",
+    "test/unit/lowering/test_expand_math.py",
+    "test/unit/runtime/test_half.py",
+    "test/unit/schedules",
+)
+
+
+def failing_rows(flags: Sequence[str], parts: Sequence[str] = PARTS) -> list[str]:
+    """Run the tests under every row; the names of the rows under which one fails."""
+    failing = []
+    for target in executable_targets():
+        print(f"== {CHOICE}={target.name}", flush=True)
+        command = [sys.executable, "-m", "pytest", "-q", *flags, *parts]
+        done = subprocess.run(command, cwd=ROOT, env={**os.environ, CHOICE: target.name})
+        if done.returncode:
+            failing.append(target.name)
+    return failing
+
+
+if __name__ == "__main__":
+    rows = failing_rows(sys.argv[1:])
+    if rows:
+        sys.exit(f"every_cpu: tests fail with {' and '.join(f'{CHOICE}={row}' for row in rows)}")
