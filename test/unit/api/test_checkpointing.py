@@ -11,6 +11,7 @@ import pytest
 
 import ted
 from sweeps import swept
+from ted import nn
 from ted.errors import FrontendError
 from ted.frontend.tensors import Tensor
 from ted.testing import check_grads
@@ -19,7 +20,7 @@ RANDOM = np.random.default_rng(5)
 
 
 def layer(x: Tensor, w: Tensor) -> Tensor:
-    return ted.tanh(x @ w)
+    return ted.tanh(nn.conv2d(x, w, padding=1))
 
 
 def block(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
@@ -27,8 +28,8 @@ def block(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
 
 
 def network(part: Callable[..., Tensor], depth: int) -> ted.api.CompiledFunction:
-    x = ted.placeholder((256, 32), "float64", name="x")
-    weights = [ted.placeholder((32, 32), "float64", name=f"w{k}") for k in range(2 * depth)]
+    x = ted.placeholder((4, 16, 16, 8), "float64", name="x")
+    weights = [ted.placeholder((3, 3, 8, 8), "float64", name=f"w{k}") for k in range(2 * depth)]
     value = x
     for k in range(depth):
         value = part(value, *weights[2 * k : 2 * k + 2])
