@@ -162,7 +162,7 @@ def types_are_tensors_of_known_sizes(op: Any) -> str | None:
     for name, one in named:
         if not isinstance(one, ir.RankedTensorType) or not has_known_sizes(one):
             return f"{name} must be a tensor with static or symbolic sizes, got {one}"
-        if not one.has_static_shape and not divides_by_numbers(one.encoding):
+        if one.encoding is not None and not divides_by_numbers(one.encoding):
             return f"{name} must have sizes that are divided by positive numbers, got {one}"
         if str(one.element_type) not in ELEMENT_TYPES:
             known = ", ".join(ELEMENT_TYPES)
