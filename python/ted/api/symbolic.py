@@ -79,7 +79,7 @@ class SymbolicFunction(Generic[Function]):
         try:
             values = checked_values(self.sizes, values)
         except DomainError as error:
-            self._fail(str(error))
+            self._fail(error.message)
         key = tuple(values.values())
         if key not in self._built:
             self._built[key] = self._build(specialise(self.system, values))

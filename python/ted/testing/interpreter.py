@@ -181,9 +181,9 @@ class _Program:
         try:
             return run_op(op, environment, self.domain, self.named)
         except ExecutionError as error:
-            if error.location is not None or isinstance(error, TooManyPoints):
+            if op.name == "func.call" or isinstance(error, TooManyPoints):
                 raise
-            raise type(error)(str(error), place_of(op.location)) from None
+            raise type(error)(error.message, place_of(op.location)) from None
 
     def named(self, name: str, arguments: Sequence[Any]) -> list[Any]:
         """Run a function of the module."""

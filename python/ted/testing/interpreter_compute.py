@@ -73,13 +73,13 @@ def run_compute(
     results = {f"O{k}": c.data for k, c in enumerate(outs)}
     unwritten = {f"V{k}": c.undefined for k, c in enumerate(outs)}
     names: dict[str, Any] = nest.names | arrays | marks | results | unwritten
+    names["__name__"] = __name__  # so that its lines are not taken for the user's
     exec(code, names)
     try:
         points = names["run"]()
     except ExecutionError as error:
-        raise (
-            error if error.location else type(error)(str(error), place_of(op.location))
-        ) from None
+        place = place_of(op.location) or error.location
+        raise type(error)(error.message, place) from None
     memory = [environment[v].data.dtype for v in op.inits]
     return [_settled(c, kind) for c, kind in zip(outs, memory, strict=True)], points
 
