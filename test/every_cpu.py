@@ -26,7 +26,7 @@ PARTS = (
     "test/unit/api/test_function_calls.py",
     "test/unit/codegen/test_assembly.py",
     "test/unit/lowering/test_expand_math.py",
-    "test/unit/runtime/test_half.py",
+    "test/unit/lowering/test_half_floats.py",
     "test/unit/schedules",
 )
 

@@ -7,9 +7,11 @@ sum (docs/design.md, section 8).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 
@@ -81,20 +83,18 @@ def of_other_width(case: Case, heads: Heads) -> list[Array]:
 
 @contextmanager
 def vectors_of(name: str) -> Iterator[None]:
-    """Schedules as on a machine with such vectors; code for them runs on this one as well."""
-    host = vector_target.host_target()
-    if host.name == "neon":
+    """Schedules and code as on a machine with such vectors; it runs on this one as well."""
+    host_target = vector_target.host_target
+    if host_target().name == "neon":
         yield
         return
-    flags = vector_target._x86_flags
-    vector_target._x86_flags = lambda: frozenset()
-    vector_target.host_target.cache_clear()
     try:
-        assert vector_target.host_target().name == name
-        yield
+        with mock.patch.dict(os.environ, {vector_target.CHOICE: name}):
+            host_target.cache_clear()
+            assert host_target().name == name
+            yield
     finally:
-        vector_target._x86_flags = flags
-        vector_target.host_target.cache_clear()
+        host_target.cache_clear()
 
 
 RELATIONS: dict[str, Relation] = {

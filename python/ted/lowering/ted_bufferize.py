@@ -21,7 +21,7 @@ from ted.lowering.memory_origins import (
 )
 from ted.lowering.tensor_origins import tensor_origins
 from ted.mlir import PassManager, func, ir
-from ted.schedules.walking import functions
+from ted.schedules.walking import functions, operations
 
 _ONE_SHOT = (
     "one-shot-bufferize{bufferize-function-boundaries=1 "
@@ -36,6 +36,7 @@ class TedBufferize:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module, or raise PassFailed naming the read that would be wrong."""
+        _split_empty_tensors(module)
         expected = {_name(f): number_operations(tensor_origins(f)) for f in functions(module)}
         _upstream(_ONE_SHOT, module)
         for function in functions(module):
@@ -44,6 +45,18 @@ class TedBufferize:
         _upstream(_CLEAN, module)
         for function in functions(module):
             _check_results(function)
+
+
+def _split_empty_tensors(module: ir.Module) -> None:
+    """Give each use of an empty tensor one of its own, where CSE made one of several.
+
+    Values without anything in common would take turns in its memory.
+    """
+    for empty in operations(module.operation, "tensor.empty"):
+        for use in list(empty.results[0].uses)[1:]:
+            user = use.owner.operation
+            with ir.InsertionPoint(user):
+                user.operands[use.operand_number] = empty.clone().operation.results[0]
 
 
 def _upstream(passes: str, module: ir.Module) -> None:

@@ -15,7 +15,7 @@ from unittest import mock
 
 from ted.codegen import jit
 from ted.mlir import ExecutionEngine, ir
-from ted.schedules import row_groups, vector_target
+from ted.schedules import vector_target
 
 _V2 = "sse sse2 sse3 ssse3 sse4.1 sse4.2 popcnt cx16 sahf fxsr mmx x87 cmov cx8"
 _V3 = f"{_V2} avx avx2 fma f16c bmi bmi2 lzcnt movbe xsave"
@@ -66,6 +66,5 @@ def compiling_for(row: str) -> Iterator[None]:
         mock.patch.object(jit, "ExecutionEngine", engine),
         mock.patch.object(jit, "_compiled", weakref.WeakValueDictionary()),
         mock.patch.object(vector_target, "host_target", target),
-        mock.patch.object(row_groups, "host_target", target),
     ):
         yield
