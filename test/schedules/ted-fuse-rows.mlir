@@ -89,3 +89,52 @@ func.func @first_of_a_row(%x: tensor<8x32xf32>, %e: tensor<8x32xf32>, %y: tensor
   } -> tensor<8x32xf32>
   return %r : tensor<8x32xf32>
 }
+
+// Two groups with equal members: fusing another one removes none of them.
+// CHECK-LABEL: func.func @equal_members
+// CHECK: scf.forall
+// CHECK: math.exp
+// CHECK: scf.forall
+// CHECK: math.exp
+// CHECK: scf.forall
+// CHECK: math.log
+// CHECK: return
+func.func @equal_members(%x: tensor<8x32xf32>, %s: tensor<8xf32>, %e: tensor<8x32xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.exp %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %q = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.exp %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %r = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+      ins(%p : tensor<8x32xf32>) outs(%s : tensor<8xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8xf32>
+  %m = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+      ins(%q : tensor<8x32xf32>) outs(%s : tensor<8xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.mulf %t, %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8xf32>
+  %v = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.log %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %w = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+      ins(%v : tensor<8x32xf32>) outs(%s : tensor<8xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8xf32>
+  return %r, %m, %w : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}

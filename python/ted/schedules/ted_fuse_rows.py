@@ -35,23 +35,29 @@ class TedFuseRows:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        count, target = 0, named_target(self.target)
-        for function in functions(module):
-            for group in row_groups(function.entry_block, target):
-                if not self.maps and is_map(group):
-                    continue
-                count += 1
-                _fuse(module, group, count)
+        target = named_target(self.target)
+        groups = [
+            group
+            for function in functions(module)
+            for group in row_groups(function.entry_block, target)
+            if self.maps or not is_map(group)
+        ]
+        # All before the first is fused: CSE leaves operations alone that have marks of their own.
+        scripts = [_mark(group, number) for number, group in enumerate(groups, start=1)]
+        del groups
+        for text in scripts:
+            script = ir.Module.parse(text)
+            sequence = script.body.operations[0].operation
+            interpreter.apply_named_sequence(module.operation, sequence, script.operation)
 
 
-def _fuse(module: ir.Module, group: RowGroup, number: int) -> None:
+def _mark(group: RowGroup, number: int) -> str:
+    """Mark the members of a group, and write the script that fuses what has these marks."""
     marks = [f"{_MARK}_{number}_{k}" for k in range(len(group.members))]
     for op, mark in zip(group.members, marks, strict=True):
         op.attributes[mark] = ir.UnitAttr.get()
     sizes = [1] * group.depth + [0] * (rank(group.members[0]) - group.depth)
-    script = ir.Module.parse(_script(marks, sizes))
-    sequence = script.body.operations[0].operation
-    interpreter.apply_named_sequence(module.operation, sequence, script.operation)
+    return _script(marks, sizes)
 
 
 def _script(marks: list[str], sizes: list[int]) -> str:
