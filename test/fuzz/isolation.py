@@ -85,9 +85,10 @@ def _child(function: Callable[[], int], output: int, folder: Path, seconds: floa
         os.dup2(null, 0)
         for what, most in (
             (resource.RLIMIT_CORE, 0), (resource.RLIMIT_AS, MEMORY), (resource.RLIMIT_FSIZE, FILE),
-            (resource.RLIMIT_CPU, max(1, int(seconds))),
         ):  # fmt: skip
             resource.setrlimit(what, (most, most))
+        cpu = max(1, int(seconds))
+        resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))  # SIGXCPU comes before SIGKILL
         code = function()
     except SystemExit as left:
         code = left.code if isinstance(left.code, int) else 1

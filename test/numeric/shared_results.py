@@ -51,5 +51,5 @@ PROGRAMS = {
     f"{family.__name__}_{k}_{n}": family(f, n)
     for family in (added_at, added_twice, greatest_at, gradients)
     for k, f in enumerate(MAPS)
-    for n in (4, 9)
+    for n in (4, 9, 16)
 }

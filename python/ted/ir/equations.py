@@ -201,11 +201,11 @@ def is_contraction(equation: Equation) -> bool:
     return all(dims_used(*read.args) != set(range(equation.rank)) for read in found)
 
 
-def operands(tensor: Tensor) -> Sequence[Tensor]:
+def operands(tensor: Tensor) -> tuple[Tensor, ...]:
     """The distinct tensors that the equations of `tensor` read, in order of first use."""
     if len(tensor.equations) == 1:
         return tensor.equations[0].sources
-    return list(dict.fromkeys(t for equation in tensor.equations for t in equation.sources))
+    return tuple(dict.fromkeys(t for equation in tensor.equations for t in equation.sources))
 
 
 @dataclass(frozen=True, eq=False)

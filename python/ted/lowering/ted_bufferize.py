@@ -48,12 +48,13 @@ class TedBufferize:
 
 
 def _split_empty_tensors(module: ir.Module) -> None:
-    """Give each use of an empty tensor one of its own, where CSE made one of several.
+    """Give each operation that starts in an empty tensor one of its own, where CSE made them one.
 
     Values without anything in common would take turns in its memory.
     """
     for empty in operations(module.operation, "tensor.empty"):
-        for use in list(empty.results[0].uses)[1:]:
+        starting = [u for u in empty.results[0].uses if u.owner.name.startswith("linalg.")]
+        for use in starting[1:]:
             user = use.owner.operation
             with ir.InsertionPoint(user):
                 user.operands[use.operand_number] = empty.clone().operation.results[0]

@@ -130,8 +130,7 @@ def _replace_by_tensor(block: ir.Block, old: ir.Value, memory: ir.Value) -> None
             shaped = ir.RankedTensorType(old.type)
             value = tensor.EmptyOp(shaped.shape, shaped.element_type).result
         else:
-            value = _to_tensor(memory)
-            value = value if value.type == old.type else expand(value, old.type)
+            value = _expanded(_to_tensor(memory), old.type)
     old.replace_all_uses_with(value)
 
 
@@ -157,9 +156,16 @@ def _start_chain(results: Sequence[ir.Value], k: int, start: ir.Value, block: ir
         return  # made from something else: putting it there copies
     op, position = operand
     old = op.operands[position]
-    with ir.InsertionPoint(op), op.location:
-        new = start if _is_empty(old) else _put(collapse(old), start)
-        op.operands[position] = new if new.type == old.type else expand(new, old.type)
+    if _is_empty(old):  # a slice of it may be in use, too
+        with ir.InsertionPoint.after(start.owner.operation), op.location:
+            old.replace_all_uses_with(_expanded(start, old.type))
+    else:
+        with ir.InsertionPoint(op), op.location:
+            op.operands[position] = _expanded(_put(collapse(old), start), old.type)
+
+
+def _expanded(value: ir.Value, kind: ir.Type) -> ir.Value:
+    return value if value.type == kind else expand(value, kind)
 
 
 def _first_operand(

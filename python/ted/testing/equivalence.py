@@ -259,7 +259,7 @@ def _outcome(module: ir.Module, inputs: Arrays, sizes: dict[str, int]) -> Arrays
     except NotEvaluated:
         raise
     except ExecutionError as error:
-        return str(error)
+        return error.message
 
 
 def _worst(inputs: Arrays, first: Arrays, second: Arrays) -> Counterexample | None:

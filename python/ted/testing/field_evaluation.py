@@ -69,9 +69,9 @@ def evaluate(
             point = random_point(function, sizes, generator, most)
             results = at_point(module, symbol, point, sizes, bodies)
         except NotEvaluated as error:
-            return str(error)
+            return error.message
         except ExecutionError as error:
-            why = str(error)
+            why = error.message
             continue
         found.inputs.append(point)
         found.results.append(results)

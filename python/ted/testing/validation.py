@@ -128,7 +128,7 @@ class Validator:
             for inputs, wanted, sizes in points:
                 _compare(name, symbol, wanted, at_point(module, symbol, inputs, sizes))
         except NotEvaluated as error:
-            return str(error)
+            return error.message
         except ExecutionError as error:
             raise PassFailed(f"{name}: @{symbol} could be evaluated before, got {error}") from error
         except PassFailed:
@@ -153,7 +153,7 @@ class Validator:
         try:
             judge(copy, module, request, np.random.default_rng(self.seed))
         except ExecutionError as error:
-            self._say(name, subject, str(error))
+            self._say(name, subject, error.message)
         else:
             self._say(name, subject, DERIVED)
 

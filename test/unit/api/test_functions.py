@@ -53,8 +53,14 @@ def test_cotangents_have_the_nest_of_the_result() -> None:
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: ted.grad(product, 2)(X, Y), r"argnums must be in \[0, 2\), got 2"),
-        (lambda: ted.grad(product, -3)(X, Y), r"argnums must be in \[0, 2\), got -3"),
+        (
+            lambda: ted.grad(product, 2)(X, Y),
+            "argnums counts the 2 positional arguments .*, got 2",
+        ),
+        (
+            lambda: ted.grad(product, -3)(X, Y),
+            "argnums counts the 2 positional arguments .*, got -3",
+        ),
         (lambda: ted.grad(product, 1.0), "argnums must be an int or a tuple of ints"),
         (lambda: ted.grad(product, (0, True)), "argnums must be an int or a tuple of ints"),
         (lambda: ted.grad(lambda x: (x, x))(X), "the function must return one tensor, got tuple"),
@@ -112,4 +118,5 @@ def test_tensors_are_passed_to_the_function_itself() -> None:
 
 
 def test_arguments_by_position() -> None:
-    assert [argument("abc", k) for k in (0, 2, -1, -3)] == ["a", "c", "c", "a"]
+    x, y = (ted.placeholder((2,), "float64", name=name) for name in "xy")
+    assert [argument([x, y], k, "grad") for k in (0, 1, -1, -2)] == [x, y, y, x]

@@ -117,8 +117,8 @@ def test_operands_and_order() -> None:
     n = Tensor("n", (4,), INT64)
     y = defined("y", (4,), equation((4,), mul(load(s, [i]), x)),
                 equation((4,), x, "add", 0, write=(cast(load(n, [i]), INDEX),)))  # fmt: skip
-    assert operands(s) == [X, A]
-    assert operands(y) == [s, X, n]
+    assert operands(s) == (X, A)
+    assert operands(y) == (s, X, n)
     assert [r.attr for r in reads(y.equations[1])] == [X, n]
     assert topological([y]) == [X, A, s, n, y]
     assert topological([y], stop=[s]) == [s, X, n, y]
@@ -144,7 +144,7 @@ def test_rewriting_keeps_what_does_not_change() -> None:
     system, became = rewrite_system(System((X,), (y, t)), lambda q, e: t if q is s else e)
     assert became[s] is t
     assert system.outputs[1] is t
-    assert operands(system.outputs[0]) == [t]
+    assert operands(system.outputs[0]) == (t,)
     body = replace_operands(y.equations[0], {X: A})
     assert body is y.equations[0]
 
@@ -186,4 +186,4 @@ def test_members_of_a_recurrence_that_stand_for_each_other_are_one() -> None:
     assert became[a] in system.outputs
     system, became = rewrite_system(System((), (a, b)), lambda t, e: a if t is b else e)
     assert system.outputs[0] is system.outputs[1]
-    assert operands(system.outputs[0]) == [system.outputs[0]]
+    assert operands(system.outputs[0]) == (system.outputs[0],)

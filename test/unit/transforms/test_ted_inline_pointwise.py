@@ -40,7 +40,7 @@ def guarded(producer: Tensor, name: str = "y") -> Tensor:
 
 def test_a_root_goes_under_its_condition() -> None:
     (y,) = inline_pointwise(System((X, W), (guarded(ROOT),)))[0].outputs
-    assert operands(y) == [X, W]
+    assert operands(y) == (X, W)
     assert y.equations[0].body is select(POSITIVE, mul(apply("sqrt", at(X)), at(W)), ZERO)
 
 

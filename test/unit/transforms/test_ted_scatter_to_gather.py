@@ -11,6 +11,7 @@ from ted.ir.scalar import Expr, add, cast, dim, floordiv, index, load, mod, mul,
 from ted.transforms import ted_scatter_to_gather as passes
 from ted.transforms.gradient import preparation
 from ted.transforms.guarded_inlining import inline_guarded_producers
+from ted.transforms.single_points import map_single_points
 from ted.transforms.ted_scatter_to_gather import gather_forms, scatter_to_gather
 from unit.autodiff.systems import defined, values
 from unit.transforms.recurrences import equation, given
@@ -67,4 +68,4 @@ def test_more_pieces_than_the_limit_are_reported(
 
 
 def test_guarded_producers_go_under_their_guard_first() -> None:
-    assert preparation(())[0] is inline_guarded_producers
+    assert preparation(())[:2] == (map_single_points, inline_guarded_producers)

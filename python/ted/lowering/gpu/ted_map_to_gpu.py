@@ -73,8 +73,7 @@ def _map_block(
     done: list[ir.Operation] = []
     # Mapped with an earlier one; in the list all the same, since nothing may pass their kernels.
     gone: set[ir.Operation] = set()
-    # A template knows no condition.
-    known = None if is_conditional else contractions
+    known = None if is_conditional else contractions  # a template knows no condition
     while found:
         op, *found = found
         if op in gone:
