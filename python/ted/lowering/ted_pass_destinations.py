@@ -156,8 +156,10 @@ def _start_chain(results: Sequence[ir.Value], k: int, start: ir.Value, block: ir
         return  # made from something else: putting it there copies
     op, position = operand
     old = op.operands[position]
+    memory = defining(start)
+    assert memory is not None, "a memref as a tensor is made by an operation"
     if _is_empty(old):  # a slice of it may be in use, too
-        with ir.InsertionPoint.after(start.owner.operation), op.location:
+        with ir.InsertionPoint.after(memory), op.location:
             old.replace_all_uses_with(_expanded(start, old.type))
     else:
         with ir.InsertionPoint(op), op.location:
