@@ -53,7 +53,9 @@ def _split_empty_tensors(module: ir.Module) -> None:
     Values without anything in common would take turns in its memory.
     """
     for empty in operations(module.operation, "tensor.empty"):
-        starting = [u for u in empty.results[0].uses if u.owner.name.startswith("linalg.")]
+        starting = [
+            u for u in empty.results[0].uses if u.owner.name.startswith(("linalg.", "scf."))
+        ]
         for use in starting[1:]:
             user = use.owner.operation
             with ir.InsertionPoint(user):
