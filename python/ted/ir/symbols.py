@@ -115,7 +115,8 @@ class Symbols:
         """The shape of a tensor type."""
         if kind.has_static_shape:
             return tuple(kind.shape)
-        assert isinstance(kind.encoding, ir.AffineMapAttr), f"the verifier knows {kind}"
+        if not isinstance(kind.encoding, ir.AffineMapAttr):
+            raise VerifyError(f"size: an extent must be a number or a symbolic size, got {kind}")
         return self.evaluated(kind.encoding.value)
 
     def evaluated(self, sizes: ir.AffineMap) -> tuple[Extent, ...]:

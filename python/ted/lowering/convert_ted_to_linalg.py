@@ -15,6 +15,7 @@ from ted.lowering.initial_values import drop_unused_starts, number_starts, unsha
 from ted.lowering.padding import Paddings
 from ted.lowering.piece import from_compute
 from ted.lowering.scans import lower_scan
+from ted.lowering.ted_check_sizes import check_is_static
 from ted.mlir import ir
 
 
@@ -53,6 +54,9 @@ def _found(module: ir.Module, *names: str) -> list[ir.Operation]:
 
 
 def _convert(op: ir.Operation, paddings: Paddings) -> None:
+    for result in op.results:
+        if isinstance(result.type, ir.RankedTensorType):
+            check_is_static(result)
     if op.name == "ted.stop_gradient":
         results = list(op.operands)
     elif op.name == "ted.scan":

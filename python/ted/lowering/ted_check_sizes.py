@@ -30,7 +30,7 @@ class TedCheckSizes:
         """Raise CompileError for the first tensor that is too large."""
         for function in functions(module):
             for value in _tensors(function.operation):
-                _check_is_static(value)
+                check_is_static(value)
                 size = _bytes(value.type)
                 if size >> self.bits:
                     shape = "x".join(map(str, ir.ShapedType(value.type).shape))
@@ -40,7 +40,11 @@ class TedCheckSizes:
                     )
 
 
-def _check_is_static(value: ir.Value) -> None:
+def check_is_static(value: ir.Value) -> None:
+    """Refuse a tensor with a symbolic size.
+
+    Raises: CompileError naming the tensor and the pass that gives sizes their values.
+    """
     if not ir.RankedTensorType(value.type).has_static_shape:
         raise CompileError(
             f"compile: extents are numbers by now, got {tensor_name(value)} of {value.type}; "
