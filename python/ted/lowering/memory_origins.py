@@ -19,6 +19,7 @@ from ted.errors import PassFailed
 from ted.ir.locations import source_location
 from ted.lowering.tensor_origins import Origins, TensorOrigins, count_inputs, uses_operand
 from ted.mlir import func, ir
+from ted.schedules.walking import terminator
 
 Roots = frozenset[ir.Value]
 
@@ -203,7 +204,7 @@ def _if(op: ir.Operation, flow: _Flow) -> None:
         flow.written = dict(before)
         for block in region.blocks:
             flow.visit(block)
-            _bind(flow, op.results, _terminator(block).operands)
+            _bind(flow, op.results, terminator(block).operands)
         for root, writers in flow.written.items():
             after[root] = after.get(root, 0) | writers
     flow.written = after
@@ -219,7 +220,7 @@ def _loop(op: ir.Operation, flow: _Flow) -> None:
         flow.written[root] = flow.written.get(root, 0) | flow.entries.get((op, root), 0)
     before = dict(flow.written)
     flow.visit(body)
-    ends = _terminator(body).operands if op.results else ()
+    ends = terminator(body).operands if op.results else ()
     _bind(flow, arguments, ends)
     _bind(flow, op.results, carried)
     _bind(flow, op.results, ends)
@@ -232,10 +233,6 @@ def _bind(flow: _Flow, names: Iterable[ir.Value], values: Iterable[ir.Value]) ->
     for name, value in zip(names, values, strict=True):
         if _is_memory(name):
             flow.roots[name] = flow.roots.get(name, frozenset()) | flow.roots_of(value)
-
-
-def _terminator(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
 
 
 _RULES: dict[str, Callable[[ir.Operation, _Flow], None]] = {

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir
+from ted.schedules.walking import terminator
 
 _NO_UNROLL = "unroll = <disable = true>"
 SHORT = f"#llvm.loop_annotation<{_NO_UNROLL}>"
@@ -37,7 +38,7 @@ class TedAnnotateLatches:
         seen: set[ir.Block] = set()
         for block in blocks:
             seen.add(block)
-            branch = _terminator(block)
+            branch = terminator(block)
             if branch.name not in ("llvm.br", "llvm.cond_br"):
                 continue
             headers = seen.intersection(branch.successors)
@@ -46,13 +47,9 @@ class TedAnnotateLatches:
                 branch.attributes["loop_annotation"] = long if is_long else short
 
 
-def _terminator(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
-
-
 def _trips(header: ir.Block) -> int:
     """The constant that a header compares its counter with; 0 when it is not constant."""
-    branch = _terminator(header)
+    branch = terminator(header)
     if branch.name != "llvm.cond_br":
         return 0
     condition = branch.operands[0].owner

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from ted.errors import PassFailed
 from ted.ir.locations import source_location
 from ted.mlir import func, ir
+from ted.schedules.walking import terminator
 
 
 class Origins(NamedTuple):
@@ -143,7 +144,7 @@ def _if(op: ir.Operation, found: TensorOrigins) -> bool:
     for region in op.regions:
         for block in region.blocks:
             changed |= _visit(block, found)
-            ends.append(_terminator(block).operands)
+            ends.append(terminator(block).operands)
     for k, result in enumerate(op.results):
         if _is_tensor(result):
             changed |= found._set(result, found.of(ends[0][k]).either(found.of(ends[1][k])))
@@ -153,7 +154,7 @@ def _if(op: ir.Operation, found: TensorOrigins) -> bool:
 def _for(op: ir.Operation, found: TensorOrigins) -> bool:
     body = op.regions[0].blocks[0]
     changed = _visit(body, found)
-    ends = _terminator(body).operands
+    ends = terminator(body).operands
     for k, result in enumerate(op.results):
         if _is_tensor(result):
             after = found.of(ends[k])
@@ -169,7 +170,7 @@ def _forall(op: ir.Operation, found: TensorOrigins) -> bool:
     shared = list(body.arguments)[len(body.arguments) - len(op.results) :]
     changed = _visit(body, found)
     ends = {argument: found.of(output) for argument, output in zip(shared, outputs, strict=True)}
-    for insertion in _terminator(body).regions[0].blocks[0].operations:
+    for insertion in terminator(body).regions[0].blocks[0].operations:
         source, target = insertion.operation.operands[:2]
         ends[target] = ends[target].joined(found.of(source))
     for argument, output, result in zip(shared, outputs, op.results, strict=True):
@@ -211,10 +212,6 @@ def _operations(block: ir.Block) -> Iterator[ir.Operation]:
         for region in view.operation.regions:
             for inner in region.blocks:
                 yield from _operations(inner)
-
-
-def _terminator(block: ir.Block) -> ir.Operation:
-    return block.operations[len(block.operations) - 1].operation
 
 
 def _is_tensor(value: ir.Value) -> bool:

@@ -45,6 +45,11 @@ def defining(value: ir.Value) -> ir.Operation | None:
     return None if isinstance(owner, ir.Block) else owner.operation
 
 
+def terminator(block: ir.Block) -> ir.Operation:
+    """The last operation of a block."""
+    return block.operations[len(block.operations) - 1].operation
+
+
 def constant_of(value: ir.Value) -> int | None:
     """The number of an integer constant, or None."""
     op = defining(value)
