@@ -19,7 +19,6 @@ from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text, note_donat
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS, validate
-from ted.codegen.nvptx import start_compiler
 from ted.codegen.nvptx.ptxas import Resources, assemble
 from ted.codegen.nvptx.targets import TARGETS
 from ted.errors import CompileError
@@ -120,7 +119,6 @@ class CudaFunction:
         self._programs: dict[Context, Program] = {}
         self._latest: Program | None = None
         _check_sizes(system)
-        start_compiler(fast_math=target.fast_math)
         with dialects.session():
             module = to_module(system)
             note_donations(module, donated)
