@@ -115,7 +115,6 @@ class CudaFunction:
         self.target = target
         self.deterministic = deterministic
         self._single = single
-        self._donated = donated
         self._programs: dict[Context, Program] = {}
         self._latest: Program | None = None
         _check_sizes(system)
@@ -147,9 +146,6 @@ class CudaFunction:
         first = arrays[0] if arrays else None
         if program is None or getattr(first, "context", None) is not program.context:
             program = self._latest = self.program(_ordinal(arrays))
-        if self._donated and out is None and len(arrays) == len(self.system.inputs):
-            places = (self._donated.get(k) for k in range(len(self.system.outputs)))
-            out = [None if k is None else arrays[k] for k in places]
         results = program(*arrays, out=out, stream=stream)
         return results[0] if self._single else results
 
