@@ -108,7 +108,8 @@ def _in_segments(
 def _segment_size(wanted: int | bool | str, steps: int) -> int:
     """The number of steps of a segment: segments of equal size if possible."""
     if wanted is True or wanted == "sqrt":
-        return max(1, -(-steps // max(1, round(math.sqrt(steps)))))
+        segments = round(math.sqrt(steps)) or 1
+        return -(-steps // segments) or 1
     if isinstance(wanted, bool) or not isinstance(wanted, Integral) or wanted < 1:
         fail(
             "scan: checkpoint is a number of steps, at least 1, or True for the least memory, got "

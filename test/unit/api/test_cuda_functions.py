@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import ted
 from ted.api.cuda_functions import CudaFunction, CudaTarget, cuda_target
 from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError, ExecutionError
+from ted.runtime.cuda.loading import load
 from unit.runtime.python_machine import device, without_driver
 
 X = ted.placeholder((4, 32), name="x")
@@ -218,6 +220,16 @@ def test_donated_arrays_are_updated_in_place() -> None:
         assert new is a
         assert total.numpy() == 10
         assert a.numpy().tolist() == [5, 4, 3, 2, 1]
+
+
+def test_a_bundle_allows_the_rounding_that_its_target_asked_for(tmp_path: Path) -> None:
+    a, b = (ted.placeholder((64, 64), name=name) for name in "ab")
+    f = ted.compile([a, b], a @ b, target="cuda:sm_80,tf32")
+    sample = np.random.default_rng(2).normal(size=(2, 64, 64)).astype("f4")
+    with ted.testing.emulated_gpu("sm_80"):
+        assert load(f.save(tmp_path / "of the target", sample)).check() == []
+        (wrong,) = load(f.save(tmp_path / "given", sample, tolerance=1e-6)).check()
+    assert wrong.startswith("sample 0, result 'matmul'")
 
 
 def test_a_training_step_is_replayed_as_a_graph() -> None:

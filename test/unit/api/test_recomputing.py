@@ -74,3 +74,8 @@ def test_results_of_a_checkpoint_carry_what_makes_them_again() -> None:
     again = [e for t in topological([other.node]) for e in t.equations if e.recomputed]
     assert again
     assert ted.checkpoint(lambda x: x * 2.0)(ARRAYS[0]).tolist() == (2 * ARRAYS[0]).tolist()
+
+
+def test_a_result_of_a_checkpoint_that_is_no_tensor_is_named_by_its_place() -> None:
+    with pytest.raises(FrontendError, match="checkpoint: results must be tensors, got str at b"):
+        ted.checkpoint(lambda x: {"a": x, "b": "x"})(X)
