@@ -90,12 +90,13 @@ class State:
             file.write(json.dumps(row) + "\n")
 
     def tests(self) -> Tests:
-        """The tests of the package; only those of files that have changed are run anew."""
+        """The tests of the package; those of a file are run anew when it or a module changed."""
         path = self.folder / "tests.json"
         old = json.loads(path.read_text()) if path.exists() else {}
         new = {}
+        modules = sources(self.package).values()  # other lines than those that were noted
         for file in test_files(self.package):
-            name, digest = str(file.relative_to(ROOT)), _digest(file)
+            name, digest = str(file.relative_to(ROOT)), _digest(file, *modules)
             known = old.get(name, {})
             new[name] = known if known.get("digest") == digest else _run_once(self, name, digest)
             path.write_text(json.dumps({**old, **new}))
@@ -108,8 +109,8 @@ class State:
         return found
 
 
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+def _digest(*files: Path) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _run_once(state: State, name: str, digest: str) -> dict[str, Any]:

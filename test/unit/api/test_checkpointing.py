@@ -12,7 +12,6 @@ import pytest
 import ted
 from sweeps import swept
 from ted import nn
-from ted.errors import FrontendError
 from ted.frontend.tensors import Tensor
 from ted.testing import check_grads
 
@@ -174,15 +173,3 @@ def test_the_peak_of_a_long_scan_is_the_carries_of_segments_and_of_one_segment()
         cut = gradient(36, size)
         np.testing.assert_allclose(cut(x)[0], wanted, rtol=1e-4)
         assert cut.peak_bytes < (rows + 8) * x.nbytes  # beside them, what a step needs
-
-
-def test_a_segment_has_at_least_one_step() -> None:
-    h = ted.placeholder((3,), name="h")
-    with pytest.raises(FrontendError, match="at least 1, got 0"):
-        ted.scan(lambda h, _: (h, None), h, length=4, checkpoint=0)
-
-
-def test_segments_of_another_kind_are_refused() -> None:
-    h = ted.placeholder((3,), name="h")
-    with pytest.raises(FrontendError, match="a number of steps, True or \"sqrt\", got 'half'"):
-        ted.scan(lambda h, _: (h, None), h, length=4, checkpoint="half")

@@ -22,6 +22,11 @@ def test_a_difference_of_equal_numbers_has_their_size() -> None:
     assert 1 < size_of(lambda x, y: x - y, X, X.copy()) < 13
 
 
+def test_a_number_is_a_sum_of_itself_alone() -> None:
+    assert size_of(lambda x: x, X) == 3.0
+    assert size_of(lambda x: -x[1:], X) == 2.0
+
+
 @pytest.mark.parametrize("scale", [1.0, 1e-12])
 def test_a_product_has_its_own_size_however_small_it_is(scale) -> None:
     size = size_of(lambda x: x * np.float32(scale), X)
