@@ -183,3 +183,13 @@ def test_loops_whose_points_write_apart_are_marked_parallel() -> None:
     text = ted.compile([V], [total]).ir("linalg")
     assert text.count("scf.for") == 2
     assert text.count("{ted.parallel}") == 1
+
+
+def test_factors_that_are_computed_for_products_have_memory_of_their_own() -> None:
+    x = ted.placeholder((4, 4), "float16", name="x")
+    head = ted.placeholder((4,), "float16", name="head")
+    products = ted.einsum("ab,ad->d", x @ x, x)
+    (dx,) = ted.differentiate(products, [x], head=head)
+    numbers = [RANDOM.integers(-2, 3, shape).astype("float16") for shape in ((4, 4), (4,))]
+    found = ted.compile([x, head], dx)(*numbers)
+    assert found.tolist() == interpreted([x, head], [dx])(*numbers)[0].tolist()
