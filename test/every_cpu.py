@@ -26,7 +26,8 @@ PARTS = (
     "test/unit/api/test_function_calls.py",
     "test/unit/codegen/test_assembly.py",
     "test/unit/lowering/test_expand_math.py",
-    "test/unit/lowering/test_half_floats.py",
+    "test/unit/lowering/test_half_casts.py",
+    "test/unit/lowering/test_narrow_floats.py",
     "test/unit/schedules",
 )
 

@@ -73,6 +73,8 @@ def test_products_of_every_layout_with_guards_and_steps() -> None:
     check([
         X @ Y, ted.transpose(Y) @ ted.transpose(X),
         ted.compute((7, 6), lambda i, j: ted.sum(X[i, r] * Y[r, j], axis=r, where=r <= i)),
+        ted.compute((7, 6), lambda i, j: ted.sum(
+            ted.where(r <= i, X[i, r], 0.0) * Y[r, j], axis=r)),
         ted.compute((9, 6), lambda i, j: ted.sum(
             ted.where((i >= 1) & (i < 8), X[i - 1, r], 0.0) * Y[r, j], axis=r)),
         ted.compute((7, 6), lambda i, j: ted.sum(X[6 - i, 4 - r] * Y[r, 5 - j], axis=r)),
