@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ted import dialects
-from ted.api.summands import summand_sizes
+from ted.api.rounding_scales import rounding_scales
 from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text, note_donations
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
@@ -215,7 +215,7 @@ class CudaFunction:
 
     def _expected(self, sample: Sequence[Any]) -> tuple[Sequence[np.ndarray], np.ndarray]:
         results = self._on_cpu(*sample)
-        return results, summand_sizes(self._on_cpu, sample, results)
+        return results, rounding_scales(self._on_cpu, sample, results)
 
     @cached_property
     def _on_cpu(self) -> Any:

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import ted
+from every_cpu import vectors_of
+from ted.schedules.vector_target import executable_targets
 from ted.testing.tracing import numpy_type
-from unit.codegen.cpu_rows import RUNNABLE, compiling_for
 
 Array = np.ndarray[Any, Any]
+ROWS = ("", *(target.name for target in executable_targets()))
 HALVES = ("float16", "bfloat16")
 # numpy says so when it casts a signalling NaN, of which these tests have many.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")
@@ -21,7 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cas
 def converted(values: Array, source: str, target: str, row: str) -> Array:
     """The values in another type, by machine code for a row."""
     x = ted.placeholder(values.shape, source, name="x")
-    with compiling_for(row):
+    with vectors_of(row):
         return ted.compile([x], ted.cast(x, target))(values)
 
 
@@ -45,7 +47,7 @@ def assert_same_bits(actual: Array, expected: Array) -> None:
     np.testing.assert_array_equal(actual.view(bits)[~nans], expected.view(bits)[~nans])
 
 
-@pytest.mark.parametrize("row", RUNNABLE)
+@pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("target", HALVES)
 def test_rounding_is_to_nearest_even(target: str, row: str):
     # Adding to such a NaN would make it a number, cutting it an infinity.
@@ -56,7 +58,7 @@ def test_rounding_is_to_nearest_even(target: str, row: str):
     assert_same_bits(converted(values, "float32", target, row), expected)
 
 
-@pytest.mark.parametrize("row", RUNNABLE)
+@pytest.mark.parametrize("row", ROWS)
 def test_float64_rounds_to_float16_once(row: str):
     values = interesting(np.float64)
     with np.errstate(over="ignore"):
@@ -64,7 +66,7 @@ def test_float64_rounds_to_float16_once(row: str):
     assert_same_bits(converted(values, "float64", "float16", row), expected)
 
 
-@pytest.mark.parametrize("row", RUNNABLE)
+@pytest.mark.parametrize("row", ROWS)
 def test_float64_rounds_to_bfloat16_once(row: str):
     # Through float32 this would round twice, first down to a tie and then down again.
     values = np.array([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-8, 1 + 3 * 2.0**-8, 1e300, -1e-300])
@@ -73,7 +75,7 @@ def test_float64_rounds_to_bfloat16_once(row: str):
     assert np.signbit(result[-1])
 
 
-@pytest.mark.parametrize("row", RUNNABLE)
+@pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("target", ["float32", "float64"])
 @pytest.mark.parametrize("source", HALVES)
 def test_every_number_extends_exactly(source: str, target: str, row: str):
@@ -81,7 +83,7 @@ def test_every_number_extends_exactly(source: str, target: str, row: str):
     assert_same_bits(converted(values, source, target, row), values.astype(target))
 
 
-@pytest.mark.parametrize("row", RUNNABLE)
+@pytest.mark.parametrize("row", ROWS)
 @pytest.mark.parametrize("kind", HALVES)
 def test_integers_are_converted_through_float32(kind: str, row: str):
     values = np.array([0, 1, -255, 257, 65519, 2**24 + 1, 2**31 - 1], np.int32)

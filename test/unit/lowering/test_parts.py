@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+import ted
 from ted.domain.budget import BudgetExhausted
 from ted.lowering import parts
 from ted.lowering.parts import MOST_PARTS, Part, parts_of
 from ted.lowering.piece import Piece
+from ted.lowering.pipelines import run_pipeline
+from ted.testing.tracing import module_of, nodes
 from unit.domain.random_maps import enumerate_set
 from unit.lowering.pieces import Access, at, box, holds, kept_pieces, piece_of
 
@@ -146,3 +149,20 @@ def test_a_write_at_data_keeps_its_guards_and_scans_its_domain() -> None:
         if not whole:
             inside = {p for p in box(piece) if p[0] >= p[1]}
             assert set(enumerate_set(part.points)) == inside
+
+
+def test_guards_are_decided_in_the_order_of_the_reads() -> None:
+    inputs = [ted.placeholder((12,), "float64", name=name) for name in "abcd"]
+
+    def element(i: ted.Scalar, j: ted.Scalar) -> ted.Scalar:
+        a, b, c, d = inputs
+        ahead = ted.where(i >= j + 1, a[i - j - 1], 0.0) * ted.where(i >= j + 3, b[i - j - 3], 1.0)
+        behind = ted.where(j >= i + 2, c[j - i - 2], 1.0) + ted.where(j >= i + 5, d[j - i - 5], 0.0)
+        return ahead * behind
+
+    def lowered() -> str:
+        module = module_of(nodes(inputs), nodes([ted.compute((12, 12), element)]))
+        with module.context:
+            return str(run_pipeline(module, until="linalg"))
+
+    assert len({lowered() for _ in range(8)}) == 1

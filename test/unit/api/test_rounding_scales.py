@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ted.api.summands import summand_sizes
+from ted.api.rounding_scales import rounding_scales
 
 X = np.array([3.0, -2.0, 0.5], np.float32)
 
@@ -14,7 +14,7 @@ def size_of(function, *arrays: np.ndarray) -> float:
     def program(*given: np.ndarray) -> list[np.ndarray]:
         return [np.asarray(function(*given))]
 
-    (size,) = summand_sizes(program, arrays, program(*arrays))
+    (size,) = rounding_scales(program, arrays, program(*arrays))
     return float(size)
 
 
