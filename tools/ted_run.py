@@ -121,7 +121,8 @@ def _loaded(path: str) -> Any:
             is_array = file.read(6) == b"\x93NUMPY"
         if is_array:
             # Mapped, numpy compares what a header says with the size of the file.
-            return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
+            with np.errstate(over="ignore"):  # of that size: an error follows, with the reason
+                return np.array(np.load(path, mmap_mode="r", allow_pickle=False))
         reason = "another kind of file"
     except Exception as error:  # numpy raises anything for strange headers: tokenizer's errors, too
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__

@@ -15,6 +15,7 @@ from ted.domain.size_factors import LONGEST, Symbol
 from ted.domain.sizes import Extent
 from ted.errors import DomainError, user_location
 from ted.ir.equations import Equation, System, Tensor, components
+from ted.ir.index_ranges import overflow
 from ted.ir.scalar import Expr, index, load, postorder, rewrite
 
 
@@ -68,7 +69,7 @@ def _of_equation(equation: Equation) -> Sequence[Symbol]:
 def specialise(system: System, values: Mapping[str, int]) -> System:
     """The system for given sizes, by name: extents, index maps and domains are plain numbers.
 
-    Raises: DomainError for an extent that the machine cannot count.
+    Raises: DomainError for an extent that the machine cannot count, or an index beyond 64 bits.
     """
     new: dict[Tensor, Tensor] = {}
     for tensor in system.inputs:
@@ -93,12 +94,16 @@ def _extents(
     extents = tuple(sizes.evaluate(n, values) for n in shape)
     for symbolic, extent in zip(shape, extents, strict=True):
         if extent >= LONGEST:
-            known = ", ".join(f"{name} = {value}" for name, value in values.items())
             raise DomainError(
-                f"size: an extent must be below 2**63, got {symbolic} = {extent} for {known}",
+                f"size: an extent must be below 2**63, got {symbolic} = {extent} "
+                f"for {_known(values)}",
                 of.location,
             )
     return extents
+
+
+def _known(values: Mapping[str, int]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 
 def _equation(
@@ -113,4 +118,7 @@ def _equation(
     domain = parameters.at(equation.domain, values)
     extents = _extents(equation.extents, values, equation)
     domain = domain.intersect(sets.box(extents)).coalesce()
+    beyond = overflow([body, *write], extents, domain, equation.dim_names)
+    if beyond is not None:
+        raise DomainError(f"size: for {_known(values)} {beyond}", equation.location)
     return replace(equation, extents=extents, domain=domain, body=body, write=tuple(write))

@@ -51,3 +51,14 @@ def test_sizes_get_numbers_everywhere() -> None:
     assert only.extents == (4,)
     assert small.inputs[0].shape == (4,)
     assert only.body is mul(load(small.inputs[0], [sub(index(3), i)]), const(4.0, FLOAT64))
+
+
+def test_an_index_of_sizes_beyond_64_bits_is_refused() -> None:
+    n = ted.size("n")
+    body = cast(sub(mul(mul(index(n), index(n)), index(2**61)), i), FLOAT64)
+    system = System((), (Tensor("y", (n,), FLOAT64, None, (whole((n,), body, None),)),))
+    (only,) = specialise(system, {"n": 1}).outputs[0].equations
+    assert only.body is cast(sub(index(2**61), i), FLOAT64)
+    rule = rf"size: for n = 2 an index fits into 64 bits, got {2**63} in \["
+    with pytest.raises(DomainError, match=rule):
+        specialise(system, {"n": 2})

@@ -124,8 +124,8 @@ def test_a_copy_with_a_derivative_of_its_own_is_not_read_through() -> None:
     def turned(x: ted.Tensor) -> ted.Tensor:
         return ted.transpose(x, (1, 0))
 
-    def backward(inputs: object, outputs: object, heads: object) -> tuple[ted.Tensor, ...]:
-        head = heads[0] if isinstance(heads, tuple) else heads
+    def backward(inputs: object, outputs: object, heads: tuple[ted.Tensor]) -> tuple[ted.Tensor]:
+        (head,) = heads
         return (ted.transpose(head, (1, 0)) * 10.0,)
 
     turned.defvjp(backward)
