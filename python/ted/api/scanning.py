@@ -105,7 +105,7 @@ def _in_segments(
     return carry, unflatten(ordered[0][1], joined)
 
 
-def _segment_size(wanted: int | bool | str, steps: int) -> int:
+def _segment_size(wanted: Any, steps: int) -> int:
     """The number of steps of a segment: segments of equal size if possible."""
     if wanted is True or wanted == "sqrt":
         segments = round(math.sqrt(steps)) or 1
