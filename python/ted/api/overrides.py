@@ -45,14 +45,16 @@ def _batched_override(
         one = Node(head.name, single.shape, single.dtype)
         return members(override.adjoints(single, one), {one: head})
 
+    dependencies, inner = tuple(p.tensor for p in places), override.guarded
+    if inner is None:
+        return Override(dependencies, adjoints)
+
     def guarded(mask: Node, tensor: Node, head: Node) -> Sequence[Node]:
         del tensor
-        assert override.guarded is not None, "asked for where there is one"
         one, used = (Node(t.name, single.shape, t.dtype) for t in (head, mask))
-        return members(override.guarded(used, single, one), {one: head, used: mask})
+        return members(inner(used, single, one), {one: head, used: mask})
 
-    dependencies = tuple(p.tensor for p in places)
-    return Override(dependencies, adjoints, None if override.guarded is None else guarded)
+    return Override(dependencies, adjoints, guarded)
 
 
 def _placed(result: Batched, place: Batched, extent: Extent) -> Tensor:

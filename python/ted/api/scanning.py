@@ -89,7 +89,7 @@ def _in_segments(
     if not isinstance(steps, int):
         fail(f"scan: checkpoint takes a number of steps that is no symbolic size, got {steps}")
     size = _segment_size(wanted, steps)
-    begins = range(0, steps, size)
+    begins = range(0, max(steps, 1), size)  # no step at all is a segment too: it has empty ys
     carry, stacks = init, []
     for begin in reversed(begins) if reverse else begins:
         end = min(begin + size, steps)
@@ -98,7 +98,7 @@ def _in_segments(
         carry, ys = segment(carry) if part is None else segment(carry, part)
         stacks.append(ys)
     ordered = [flatten(ys) for ys in (reversed(stacks) if reverse else stacks)]
-    if not ordered or ordered[0][0][0][1] is None:
+    if ordered[0][0][0][1] is None:
         return carry, None
     leaves = [[leaf for _, leaf in found] for found, _ in ordered]
     joined = (concatenate(list(column), axis=0) for column in zip(*leaves, strict=True))

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ted import dialects
-from ted.domain.sizes import Size, Symbol, symbols_of
+from ted.domain.sizes import Size, Symbol
 from ted.errors import CompileError, DomainError, ExecutionError
 from ted.ir.equations import System, Tensor
 from ted.ir.specialising import checked_values, sizes_of, specialise
@@ -140,9 +140,10 @@ def _one_unknown(extent: Size, length: int, values: Mapping[str, int]) -> dict[s
     unknown: Symbol | None = None
     slope, rest = 0, length - extent.const
     for coefficient, monomial in extent.terms:
-        free = [s for s in symbols_of([Size(((1, monomial),))]) if s.name not in values]
+        product = Size(((1, monomial),))
+        free = [s for s in product.symbols if s.name not in values]
         if not free:
-            rest -= int(coefficient * Size(((1, monomial),)).evaluate(values))
+            rest -= int(coefficient * product.evaluate(values))
         elif unknown is None and monomial == (free[0],):
             unknown, slope = free[0], coefficient
         else:

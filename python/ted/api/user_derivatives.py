@@ -71,7 +71,7 @@ def _entries(override: OverrideTable) -> list[tuple[Tensor, Any]]:
 def _override(tensor: Tensor, dependencies: Any, fn: Callable[..., Any]) -> Override:
     several = isinstance(dependencies, (tuple, list))
     deps: list[Tensor] = list(dependencies) if several else [dependencies]
-    below = set(topological([tensor.node]))
+    below = topological([tensor.node])
     for d in deps:
         if not isinstance(d, Tensor) or d.node not in below or d is tensor or not d.dtype.is_float:
             raise DerivativeError(
@@ -130,7 +130,8 @@ def _stepwise(node: Node, fdiff: AdjointProduct) -> Override:
 def adjoint_product(out: Tensor, inp: Tensor, head: Tensor) -> Tensor:
     """One step of reverse mode: `head` times the derivative of `out` in its operand `inp` alone.
 
-    Other tensors that `out` reads are constants here, also where they depend on `inp`.
+    Other tensors that `out` reads are constants here, also where they depend on `inp`; what it
+    reads of itself, at earlier times, is not.
     Shapes: `head` like `out`, the result like `inp`.
     """
     for tensor in (out, inp, head):
@@ -140,7 +141,8 @@ def adjoint_product(out: Tensor, inp: Tensor, head: Tensor) -> Tensor:
         raise DerivativeError(
             f"adjoint_product: a head has the shape and type of its output {out!r}, got {head!r}"
         )
-    others = [o for o in operands(out.node) if o is not inp.node]
+    # Not even `inp` is looked through: in a recurrence it is computed from `out` at earlier times.
+    others = [o for o in operands(out.node) if o is not out.node]
     constants = {o: Override((), lambda node, head: ()) for o in others}
     found = differentiate(
         [out.node], [inp.node], [head.node], lambda n: constants.get(n) or override_of(n)

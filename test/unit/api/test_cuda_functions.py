@@ -158,6 +158,13 @@ def test_a_program_runs_on_the_device_of_its_arrays_and_is_loaded_there_once(dou
             doubled.program(2)
 
 
+def test_a_call_runs_on_the_stream_that_is_named(doubled) -> None:
+    with ted.testing.emulated_gpu():
+        x, stream = ted.cuda.asarray(np.ones((4, 32), np.float32)), ted.cuda.Stream()
+        assert doubled(x).stream == 0
+        assert doubled(x, stream=stream).stream == stream.handle != 0
+
+
 def test_functions_and_gradients_carry_the_target() -> None:
     def loss(x):
         return ted.sum(ted.tanh(x) * x)

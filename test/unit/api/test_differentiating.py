@@ -117,5 +117,8 @@ def test_what_does_not_fit_is_refused(wrong: Any, message: str) -> None:
 def test_a_report_of_numbers_needs_no_sizes() -> None:
     report = ted.differentiate(S, [X, Y]).report()
     assert not report.scatters
+    assert report.ratio == report.gradient / report.primal
+    both = ted.differentiate([S, ted.sum(P)], [X, Y]).report()
+    assert both.primal > report.primal
     with pytest.raises(DerivativeError, match="report: "):
         ted.differentiate(S, [X, Y]).report(n=3)

@@ -116,6 +116,15 @@ def test_a_primal_without_a_tangent_is_constant() -> None:
     np.testing.assert_array_equal((value, tangent), ([12, 36], [12, 24]))
 
 
+def test_primals_and_tangents_come_in_tuples_or_lists() -> None:
+    x, v = RNG.normal(size=(2, 3))
+    for primals, tangents in (((x,), (v,)), ([x], [v]), ([x], (v,))):
+        np.testing.assert_allclose(ted.jvp(ted.sin, primals, tangents)[1], np.cos(x) * v)
+        np.testing.assert_allclose(
+            ted.hvp(lambda x: ted.sum(ted.sin(x)), primals, tangents)[0], -np.sin(x) * v
+        )
+
+
 # ------------------------------------------------------------------ vmap
 
 
@@ -183,6 +192,22 @@ def test_jacobians_of_a_tensor_are_as_many_as_its_inputs(several: Any) -> None:
     numbers = {a: RNG.normal(size=(2, 3)), b: RNG.normal(size=3)}
     np.testing.assert_array_equal(run(numbers, found[1])[0], numbers[a])
     np.testing.assert_array_equal(run(numbers, ted.jacobian(a @ b, b))[0], numbers[a])
+
+
+def test_a_jacobian_of_what_does_not_depend_has_its_shape() -> None:
+    a, b = p("a", 2, 3), p("b", 4)
+    of_b = ted.jacobian(a * a, b)
+    assert of_b.shape == (2, 3, 4)
+    np.testing.assert_array_equal(run({a: np.ones((2, 3))}, of_b)[0], np.zeros((2, 3, 4)))
+
+
+def test_second_derivatives_are_of_the_first_argument_unless_told_otherwise() -> None:
+    def function(x: Any, y: Any) -> Any:
+        return ted.sum(x * x * x * y * y)
+
+    x, y = RNG.normal(size=(2, 3))
+    np.testing.assert_allclose(ted.hessian(function)(x, y), np.diag(6 * x * y * y), rtol=1e-13)
+    np.testing.assert_allclose(ted.hessian(function, 1)(x, y), np.diag(2 * x**3), rtol=1e-13)
 
 
 def test_missing_head_names_jacobian() -> None:

@@ -44,6 +44,18 @@ def test_segments_change_no_value_and_no_gradient(checkpoint: Any, reverse: bool
         np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
+@pytest.mark.parametrize(("length", "root"), [(0, 1), (1, 1), (5, 3), (9, 3), (11, 4), (16, 4)])
+def test_segments_of_the_least_memory_have_about_the_root_of_the_steps(length: int, root: int):
+    xs = ted.placeholder((length,), "float64", name="xs")
+
+    def program(checkpoint: Any) -> str:
+        last, ys = ted.scan(step, H, xs, checkpoint=checkpoint)
+        return str(ted.module([last, ys]))
+
+    assert program(True) == program("sqrt") == program(root)
+    assert length < 3 or program(True) != program(1) != program(length)
+
+
 @pytest.mark.parametrize("wrong", ["root", 0, -1, 1.5, np.float32(2), np.array([2]), math.nan, ()])
 def test_segments_of_no_length_are_refused(wrong: Any) -> None:
     message = (

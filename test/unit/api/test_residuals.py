@@ -55,3 +55,15 @@ def test_a_cheap_map_is_saved_or_computed_again_as_the_bound_says(recompute: Any
     _, kept = pair.forward(X)
     np.testing.assert_allclose(pair.backward(kept, np.array(2.0))[0], 2 * np.exp(X + 1), rtol=1e-12)
     assert len(pair.split.residuals) == saved
+
+
+@pytest.mark.parametrize("extent", [8, ted.size("n")])
+def test_both_parts_keep_the_order_of_sums_unless_told_otherwise(extent: Any) -> None:
+    x, at = ted.placeholder((extent,), name="x"), ted.placeholder((5,), "int64", name="at")
+    read = ted.take(x, at, 0)
+    for deterministic in (True, False):
+        pair = ted.forward_backward(
+            ted.sum(read * read), [x, at], target="cuda:sm_80", deterministic=deterministic
+        )
+        second: Any = pair.second if isinstance(extent, int) else pair.second.specialise(n=8)
+        assert ("atom.global.add" in second.ptx) == (not deterministic)
