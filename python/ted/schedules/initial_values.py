@@ -29,6 +29,20 @@ def unshare_starts(module: ir.Module) -> None:
                 use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
 
 
+def split_starts(module: ir.Module) -> None:
+    """Give each operation and loop that starts in an empty tensor one of its own.
+
+    Values without anything in common would take turns in its memory.
+    """
+    for empty in _starts(module, "tensor.empty"):
+        users = [u for u in empty.results[0].uses if u.owner.name.startswith(("linalg.", "scf."))]
+        for use in users[1:]:
+            user = use.owner.operation
+            copy = empty.clone(ir.InsertionPoint(user))
+            user.operands[use.operand_number] = copy.operation.results[0]
+    number_starts(module)
+
+
 def number_starts(module: ir.Module) -> None:
     """Make every empty tensor different from every other, in the eyes of CSE."""
     for number, op in enumerate(operations(module.operation, "tensor.empty")):
