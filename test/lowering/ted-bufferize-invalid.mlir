@@ -36,6 +36,24 @@ module {
 
 // -----
 
+// Two values that start from one empty tensor would take turns in its memory.
+module {
+  func.func @one_empty_tensor(%a: memref<4xf32>, %x: memref<4xf32>) -> tensor<4xf32> {
+    %0 = bufferization.to_tensor %a restrict : memref<4xf32> to tensor<4xf32>
+    %1 = bufferization.to_tensor %x restrict writable : memref<4xf32> to tensor<4xf32>
+    %e = tensor.empty() : tensor<4xf32>
+    %p = linalg.exp ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    %q = linalg.add ins(%p, %p : tensor<4xf32>, tensor<4xf32>) outs(%1 : tensor<4xf32>) -> tensor<4xf32>
+    %r = linalg.log ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @below {{the memory of operand 0 of linalg.add was written as another value before, by linalg.exp}}
+    %s = linalg.add ins(%r, %r : tensor<4xf32>, tensor<4xf32>) outs(%q : tensor<4xf32>) -> tensor<4xf32>
+    %2 = bufferization.materialize_in_destination %s in %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    return %2 : tensor<4xf32>
+  }
+}
+
+// -----
+
 // expected-error @unknown {{ted-bufferize: results must be in the memory given for them, got memref<4xf32> returned}}
 module {
   func.func @returned(%a: memref<4xf32>) -> tensor<4xf32> {

@@ -1,4 +1,4 @@
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-bufferize)' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(cse,ted-bufferize)' | filecheck %s
 
 // CHECK-LABEL: func.func @in_place
 // CHECK-SAME: (%[[A:.*]]: memref<4xf32>, %[[OUT:.*]]: memref<4xf32>) {
@@ -32,18 +32,19 @@ func.func @old_value_is_read_later(%a: memref<4xf32>, %out: memref<4xf32>) -> te
   return %5 : tensor<4xf32>
 }
 
-// One empty tensor for two values, as CSE leaves it: each value has memory of its own.
-// CHECK-LABEL: func.func @one_empty_tensor
+// Numbers keep the starts of two values apart in the eyes of CSE: each value has memory of its own.
+// CHECK-LABEL: func.func @numbered_empty_tensors
 // CHECK: linalg.exp ins(%arg0 : memref<4xf32>) outs(%[[P:.*]] : memref<4xf32>)
 // CHECK: linalg.add ins(%[[P]], %[[P]] : memref<4xf32>, memref<4xf32>) outs(%arg1 : memref<4xf32>)
 // CHECK: linalg.log ins(%arg0 : memref<4xf32>) outs(%[[Q:.*]] : memref<4xf32>)
 // CHECK: linalg.add ins(%[[Q]], %[[Q]] : memref<4xf32>, memref<4xf32>) outs(%arg2 : memref<4xf32>)
-func.func @one_empty_tensor(%a: memref<4xf32>, %x: memref<4xf32>, %y: memref<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+func.func @numbered_empty_tensors(%a: memref<4xf32>, %x: memref<4xf32>, %y: memref<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %0 = bufferization.to_tensor %a restrict : memref<4xf32> to tensor<4xf32>
   %1 = bufferization.to_tensor %x restrict writable : memref<4xf32> to tensor<4xf32>
   %2 = bufferization.to_tensor %y restrict writable : memref<4xf32> to tensor<4xf32>
-  %e = tensor.empty() : tensor<4xf32>
-  %p = linalg.exp ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %d = tensor.empty() {ted.buffer = 0 : i64} : tensor<4xf32>
+  %e = tensor.empty() {ted.buffer = 1 : i64} : tensor<4xf32>
+  %p = linalg.exp ins(%0 : tensor<4xf32>) outs(%d : tensor<4xf32>) -> tensor<4xf32>
   %pp = linalg.add ins(%p, %p : tensor<4xf32>, tensor<4xf32>) outs(%1 : tensor<4xf32>) -> tensor<4xf32>
   %q = linalg.log ins(%0 : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
   %qq = linalg.add ins(%q, %q : tensor<4xf32>, tensor<4xf32>) outs(%2 : tensor<4xf32>) -> tensor<4xf32>

@@ -138,3 +138,30 @@ func.func @equal_members(%x: tensor<8x32xf32>, %s: tensor<8xf32>, %e: tensor<8x3
   } -> tensor<8xf32>
   return %r, %m, %w : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
+
+// A producer that calls stays, and its copy in the loop starts in another tensor.
+// CHECK-LABEL: func.func @producer_that_calls
+// CHECK: %[[LOOP:.*]] = tensor.empty() {ted.buffer = 0 : i64} : tensor<64xf32>
+// CHECK: %[[STAYS:.*]] = tensor.empty() {ted.buffer = 1 : i64} : tensor<64xf32>
+// CHECK: linalg.generic {{.*}} outs(%[[STAYS]] : tensor<64xf32>)
+// CHECK: scf.forall (%{{.*}}) in (64) shared_outs(%{{.*}} = %[[LOOP]])
+// CHECK: func.call @report
+// CHECK: arith.addf
+func.func private @report(i64)
+func.func @producer_that_calls(%a: tensor<64x128xf32>, %n: tensor<64xi64>) -> tensor<64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() {ted.buffer = 0 : i64} : tensor<64xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%n : tensor<64xi64>) outs(%e : tensor<64xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    func.call @report(%in) : (i64) -> ()
+    linalg.yield %zero : f32
+  } -> tensor<64xf32>
+  %q = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%a : tensor<64x128xf32>) outs(%p : tensor<64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %out, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<64xf32>
+  return %q : tensor<64xf32>
+}

@@ -21,7 +21,6 @@ from ted.lowering.memory_origins import (
 )
 from ted.lowering.tensor_origins import tensor_origins
 from ted.mlir import PassManager, func, ir
-from ted.schedules.initial_values import unshare_starts
 from ted.schedules.walking import functions
 
 _ONE_SHOT = (
@@ -37,7 +36,6 @@ class TedBufferize:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module, or raise PassFailed naming the read that would be wrong."""
-        unshare_starts(module, ("tensor.empty",))  # or values would take turns in one memory
         expected = {_name(f): number_operations(tensor_origins(f)) for f in functions(module)}
         _upstream(_ONE_SHOT, module)
         for function in functions(module):

@@ -7,8 +7,6 @@ different.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from ted.mlir import ir
 from ted.schedules.walking import operations
 
@@ -21,14 +19,28 @@ def _starts(module: ir.Module, name: str) -> list[ir.Operation]:
     return [op for op in operations(module.operation, name) if len(op.results)]
 
 
-def unshare_starts(module: ir.Module, names: Sequence[str] = _STARTS) -> None:
+def unshare_starts(module: ir.Module) -> None:
     """Give each use of a fill or an empty tensor its own operation."""
     # Fills first: their copies are new users of empty tensors.
-    for name in names:
+    for name in _STARTS:
         for op in _starts(module, name):
             for use in list(op.results[0].uses)[1:]:
                 copy = op.clone(ir.InsertionPoint(op))
                 use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
+
+
+def split_starts(module: ir.Module) -> None:
+    """Give each operation and loop that starts in an empty tensor one of its own.
+
+    Values without anything in common would take turns in its memory.
+    """
+    for empty in _starts(module, "tensor.empty"):
+        users = [u for u in empty.results[0].uses if u.owner.name.startswith(("linalg.", "scf."))]
+        for use in users[1:]:
+            user = use.owner.operation
+            copy = empty.clone(ir.InsertionPoint(user))
+            user.operands[use.operand_number] = copy.operation.results[0]
+    number_starts(module)
 
 
 def number_starts(module: ir.Module) -> None:

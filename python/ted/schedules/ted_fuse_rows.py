@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import interpreter, ir
+from ted.schedules.initial_values import split_starts
 from ted.schedules.row_groups import RowGroup, is_map, rank, row_groups
 from ted.schedules.vector_target import named_target
 from ted.schedules.walking import functions
@@ -49,6 +50,7 @@ class TedFuseRows:
             script = ir.Module.parse(text)
             sequence = script.body.operations[0].operation
             interpreter.apply_named_sequence(module.operation, sequence, script.operation)
+        split_starts(module)  # a producer that stays outside starts where its copy inside does
 
 
 def _mark(group: RowGroup, number: int) -> str:
