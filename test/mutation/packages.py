@@ -26,7 +26,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "api": tuple(f"test/unit/api/test_{name}.py" for name in (
         "custom", "differentiating", "function_calls", "functions", "lifting", "modes", "overrides",
         "residuals", "symbolic", "user_derivatives", "vectorising", "scanning", "recomputing",
-        "compiling", "cuda_functions")),
+        "compiling", "cuda_functions", "rounding_scales")),
     "lowering": ("test/lowering", "test/unit/lowering/test_equation_forms.py",
                  "test/unit/lowering/test_expand_math.py", "test/unit/lowering/test_programs.py",
                  "test/unit/lowering/test_cells.py"),

@@ -27,6 +27,13 @@ def test_a_chip_by_name_gives_its_ptx_without_a_gpu(doubled) -> None:
     assert [str(s) for s in doubled.manifest.inputs] == ["x: float32[4, 32]"]
 
 
+def test_a_sample_is_saved_with_its_results_and_what_they_are_sums_of(doubled, tmp_path) -> None:
+    array = np.linspace(1, 2, 128, dtype=np.float32).reshape(4, 32)
+    with np.load(doubled.save(tmp_path / "doubled", [array]) / "samples.npz") as saved:
+        np.testing.assert_array_equal(saved["0_output_0"], 2 * array)
+        np.testing.assert_allclose(saved["0_summands"], [4.0], rtol=0.5)
+
+
 def test_the_assembler_says_what_kernels_take(doubled) -> None:
     if toolkit.ptxas() is None:
         with pytest.raises(CompileError, match="needs ptxas"):
