@@ -127,13 +127,13 @@ def _run_once(state: State, name: str, digest: str) -> dict[str, Any]:
         return status
 
     print(f"{state.package}: {name}", flush=True)
-    status = _forked(work, 900.0, state.folder / "output.txt")
+    status = forked(work, 900.0, state.folder / "output.txt")
     if status not in (0, 5):
         raise SystemExit(f"{name}: tests pass without a mutant, got status {status}")
     return {"digest": digest, "tests": json.loads(answer.read_text())}
 
 
-def _forked(work: Callable[[], int], limit: float, output: Path | None) -> int | None:
+def forked(work: Callable[[], int], limit: float, output: Path | None) -> int | None:
     """The status of `work` in a child, negative after a signal; None if it took too long."""
     sys.stdout.flush()
     child = os.fork()
@@ -184,7 +184,7 @@ class Judge:
             late.write_text(json.dumps([m.key for m in self.late]))
             return status
 
-        status = _forked(work, 1e9, None)
+        status = forked(work, 1e9, None)
         if status not in (0, 5):
             raise SystemExit(f"{self.state.package}: tests can be collected, got status {status}")
         self.state.load()
@@ -237,7 +237,7 @@ class Judge:
             return int(bool(by))
 
         start = time.monotonic()
-        status = _forked(work, ASLEEP * limit, state.folder / "output.txt") if order else 0
+        status = forked(work, ASLEEP * limit, state.folder / "output.txt") if order else 0
         row = {
             "key": mutant.key, "module": mutant.module, "status": status, "tests": len(order),
             "outcome": OUTCOMES.get(status, "killed"),

@@ -120,20 +120,22 @@ class Coverage:
         try:
             return (yield)
         finally:
-            sys.settrace(None)
-            lines: dict[str, set[int]] = {}
-            for code, seen in self._seen.items():
-                lines.setdefault(self.modules[code.co_filename], set()).update(seen)
-            seconds = time.process_time() - start
-            self.found[item.nodeid] = {
-                "seconds": round(seconds, 3), "lines": {m: sorted(x) for m, x in lines.items()}
-            }  # fmt: skip
+            seconds = round(time.process_time() - start, 3)
+            self.found[item.nodeid] = {"seconds": seconds, "lines": self.lines()}
 
     def trace(self) -> Set[CodeType]:
         """Trace from now on, until `sys.settrace(None)`; the codes that run are in the result."""
         self._seen = {}
         sys.settrace(self._call)
         return self._seen.keys()
+
+    def lines(self) -> Lines:
+        """End the trace: the lines of each module that were executed."""
+        sys.settrace(None)
+        found: dict[str, set[int]] = {}
+        for code, seen in self._seen.items():
+            found.setdefault(self.modules[code.co_filename], set()).update(seen)
+        return {module: sorted(lines) for module, lines in found.items()}
 
     def _call(self, frame: FrameType, event: str, arg: object) -> Callable[..., Any] | None:
         del event, arg

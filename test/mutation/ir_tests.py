@@ -1,6 +1,6 @@
 """IR tests as items of pytest: a RUN line is run in this process, so that a mutant is seen by it.
 
-`not ted-opt ARGS 2>&1 | filecheck ARGS` is what the tests of passes use of a shell.
+`sed ARGS | not ted-opt ARGS 2>&1 | filecheck ARGS` is what the tests of passes use of a shell.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -36,10 +37,10 @@ class RunLine(pytest.Item):
 
     def runtest(self) -> None:
         """Run the stages one after the other; the last one decides."""
-        text = self.command.replace("%s", str(self.path))
+        text = self.command.replace("%s", str(self.path)).replace("%%", "%")
         data = b""
         for stage in _stages(text):
-            status, data = _run(stage, data)
+            status, data = run_stage(stage, data)
         assert status == 0, self.command
 
     def reportinfo(self) -> tuple[Path, int, str]:
@@ -58,10 +59,13 @@ def _stages(text: str) -> list[list[str]]:
     return stages
 
 
-def _run(words: list[str], data: bytes) -> tuple[int, bytes]:
-    """The exit status and what goes on in the pipe."""
+def run_stage(words: list[str], data: bytes) -> tuple[int, bytes]:
+    """Run one command of a pipe; its exit status and what goes on in the pipe."""
     both = "2>&1" in words
     kept = [word for word in words if word != "2>&1"]
+    if kept[0] == "sed":
+        done = subprocess.run(kept, input=data, capture_output=True)
+        return done.returncode, done.stdout
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
     err = out if both else io.TextIOWrapper(io.BytesIO(), "utf-8")
     stdin = io.TextIOWrapper(io.BytesIO(data), "utf-8")

@@ -205,7 +205,8 @@ def _call(node: ast.Call) -> Iterator[Edit]:
             yield "keyword left out", ast.Call(node.func, node.args, rest)
     for at in range(len(node.args) - 1):
         a, b = node.args[at : at + 2]
-        if not isinstance(a, ast.Starred) and not isinstance(b, ast.Starred):
+        starred = isinstance(a, ast.Starred) or isinstance(b, ast.Starred)
+        if not starred and ast.dump(a) != ast.dump(b):
             args = [*node.args[:at], b, a, *node.args[at + 2 :]]
             yield "arguments swapped", ast.Call(node.func, args, node.keywords)
     function, name = node.func, _name(node.func)

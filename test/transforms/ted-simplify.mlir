@@ -266,3 +266,31 @@ func.func @rows_that_are_copied(%x: tensor<8x2x5xf64>) -> tensor<2x3xf64> {
   } : (tensor<8x2xf64>, tensor<2x3xf64>) -> tensor<2x3xf64>
   func.return %1 : tensor<2x3xf64>
 }
+
+// -----
+
+// A read at data that clips becomes one at the nearest index of each dim.
+// CHECK-LABEL: func.func @clipped_read
+// CHECK: %[[P:.*]] = arith.index_cast
+// CHECK: %[[LOW:.*]] = arith.maxsi %[[P]], %{{.*}} : index
+// CHECK: %[[ROW:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
+// CHECK: %[[D:.*]] = "ted.index"()
+// CHECK: %[[LOW:.*]] = arith.maxsi %[[D]], %{{.*}} : index
+// CHECK: %[[COLUMN:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
+// CHECK: "ted.load"(%{{.*}}, %{{.*}}, %[[ROW]], %[[COLUMN]]) {mode = "check"}
+func.func @clipped_read(%x: tensor<5x7xf64>, %at: tensor<3xi64>) -> tensor<3xf64> {
+  %e = tensor.empty() : tensor<3xf64>
+  %0 = "ted.compute"(%at, %e) ({
+  ^bb0(%p: i64):
+    %i = arith.index_cast %p : i64 to index
+    %d = "ted.index"() {dim = 0 : i64} : () -> index
+    %true = arith.constant true
+    %v = "ted.load"(%x, %true, %i, %d) {mode = "clip"} : (tensor<5x7xf64>, i1, index, index) -> f64
+    "ted.yield"(%v) : (f64) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<3xi64>, tensor<3xf64>) -> tensor<3xf64>
+  func.return %0 : tensor<3xf64>
+}

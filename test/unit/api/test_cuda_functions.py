@@ -37,6 +37,13 @@ def test_what_kernels_take_is_the_assemblers_to_say(doubled, monkeypatch) -> Non
         doubled.resources()
 
 
+def test_a_sample_is_saved_with_its_results_and_what_they_are_sums_of(doubled, tmp_path) -> None:
+    array = np.linspace(1, 2, 128, dtype=np.float32).reshape(4, 32)
+    with np.load(doubled.save(tmp_path / "doubled", [array]) / "samples.npz") as saved:
+        np.testing.assert_array_equal(saved["0_output_0"], 2 * array)
+        np.testing.assert_allclose(saved["0_summands"], [4.0], rtol=0.5)
+
+
 def test_the_assembler_says_what_kernels_take(doubled) -> None:
     (kernel,) = doubled.resources().values()
     assert 0 < kernel.registers <= 255

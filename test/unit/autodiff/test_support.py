@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
-from ted.autodiff.support import support
+from ted.autodiff.support import support, written_part
 from ted.domain import sets
+from ted.domain.size_factors import Symbol
+from ted.domain.sizes import symbolic
 from ted.ir.dtypes import FLOAT64
-from ted.ir.equations import Tensor
+from ted.ir.equations import Tensor, whole
 from ted.ir.operations import OPERATIONS
 from ted.ir.scalar import Expr, add, apply, compare, const, dim, div, index, load, mul, select, sub
 from unit.autodiff.systems import defined, gradients
@@ -76,3 +79,18 @@ def test_a_cosine_of_zero_has_a_gradient() -> None:
     da, db = gradients([a, b], y, [[1, 2, 3], [0, math.pi, 0]], [1, 1, 1])
     assert da == pytest.approx([1, 1, -1])
     assert db == pytest.approx([0, 0, 0])
+
+
+def test_what_is_written_is_a_part_of_the_elements_or_all_of_them() -> None:
+    y, first = Tensor("y", (4,), FLOAT64), equation((2,), const(1.0, FLOAT64))
+    part = written_part(y, [first])
+    assert part is not None
+    assert [k for (k,) in enumerate_set(part)] == [0, 1]
+    assert written_part(y, [first, equation((4,), A)]) is None
+    assert written_part(y, []) is None
+
+
+def test_a_total_over_a_symbolic_size_writes_all_that_there_is() -> None:
+    x = Tensor("x", (symbolic(Symbol("n", 3)),), FLOAT64)
+    summed = replace(whole(x.shape, load(x, [dim(0)]), None, "add"), parallel=0, write=())
+    assert written_part(Tensor("total", (), FLOAT64), [summed]) is None
