@@ -46,8 +46,7 @@ def _combined(
     kind = totals[0].type
     on_float, on_integer, on_bool = _OPERATIONS[combiner]
     if not is_float(kind):
-        is_bool = kind == ir.IntegerType.get_signless(1)
-        operation = getattr(arith, on_bool if is_bool else on_integer)
+        operation = getattr(arith, on_bool if _is_bool(kind) else on_integer)
         return [operation(a, b).result for a, b in zip(totals, values, strict=True)]
     flags = ir.Attribute.parse(ACCUMULATE if combiner in ("add", "mul") else BODY)
     operation = getattr(arith, on_float)
@@ -75,7 +74,8 @@ def _better(
 def _compare(combiner: str, value: ir.Value, best: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Whether the value beats the best so far, and whether they tie; NaN beats all but NaN."""
     if not is_float(value.type):
-        wanted = "sgt" if combiner == "argmax" else "slt"
+        sign = "u" if _is_bool(value.type) else "s"  # the one bit of true is no sign
+        wanted = f"{sign}gt" if combiner == "argmax" else f"{sign}lt"
         beats = arith.CmpIOp(getattr(arith.CmpIPredicate, wanted), value, best).result
         return beats, arith.CmpIOp(arith.CmpIPredicate.eq, value, best).result
     wanted = "UGT" if combiner == "argmax" else "ULT"
@@ -86,6 +86,10 @@ def _compare(combiner: str, value: ir.Value, best: ir.Value) -> tuple[ir.Value, 
     both = arith.CmpFOp(arith.CmpFPredicate.UNO, value, value).result
     numbers = arith.OrIOp(final, both).result
     return arith.AndIOp(beats, final).result, arith.AndIOp(equal, numbers).result
+
+
+def _is_bool(kind: ir.Type) -> bool:
+    return kind == ir.IntegerType.get_signless(1)
 
 
 def accumulator_type(combiner: str, kind: ir.Type, *, repeats: bool) -> ir.Type:

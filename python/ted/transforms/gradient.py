@@ -72,7 +72,9 @@ def differentiate(
     adjoints = [_adjoint(swept, t) for t in wanted]
     marked = _marked(adjoints, overrides)
     reached = topological(adjoints) if marked else ()
-    keep = [*primals, *marked]
+    # Values that are there already stay the same tensors, those that a head comes from too: copies
+    # of them would be computed again, and are not what an override depends on.
+    keep = list(dict.fromkeys([*primals, *topological(heads), *marked]))
     with collected() as remarks:
         for unused in (t for t in inputs if t not in swept):
             text = f"ted-differentiate: no output depends on {unused}, its gradient is zeros"
@@ -83,7 +85,7 @@ def differentiate(
     found = dict(zip(wanted, result.outputs, strict=True))
     # Who asks for the adjoints on the way gets them whole; the gradients need not store them.
     asked = System(result.inputs, tuple(found[t] for t in inputs))
-    opaque = [cleaned.get(t, t) for t in (gathered.get(t, t) for t in marked)]
+    opaque = [cleaned.get(t, t) for t in (gathered.get(t, t) for t in _borders(marked, overrides))]
     result, direct = compose_copies(asked, keep, opaque)
     found.update(zip(inputs, result.outputs, strict=True))
     moved = _composed(reached, gathered, cleaned, direct)
@@ -211,6 +213,12 @@ def _marked(roots: Sequence[Tensor], overrides: Overrides) -> list[Tensor]:
         if override is not None:
             found.update(dict.fromkeys((tensor, *override.dependencies)))
     return list(found)
+
+
+def _borders(marked: Sequence[Tensor], overrides: Overrides) -> list[Tensor]:
+    """Those, and what they depend on: nothing may read past the one or the other."""
+    found = ((t, overrides(t)) for t in marked)
+    return list(dict.fromkeys(x for t, o in found if o for x in (t, *o.dependencies)))
 
 
 def _composed(tensors: Sequence[Tensor], *steps: Mapping[Tensor, Tensor]) -> dict[Tensor, Tensor]:

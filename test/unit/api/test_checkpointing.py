@@ -13,6 +13,7 @@ import ted
 from sweeps import swept
 from ted import nn
 from ted.frontend.tensors import Tensor
+from ted.ir.equations import topological
 from ted.testing import check_grads
 
 RANDOM = np.random.default_rng(5)
@@ -142,6 +143,31 @@ def test_a_segment_of_one_step_has_second_derivatives_behind_an_extremum() -> No
     second = ted.hessian(lambda x: largest(x, 2))(xs)
     np.testing.assert_allclose(second, ted.hessian(lambda x: largest(x, None))(xs), atol=1e-14)
     np.testing.assert_allclose(second, 2 * np.outer(slope, slope), atol=1e-14)
+
+
+def product(h: Any, x: Any) -> tuple[Any, Any]:
+    return ted.tanh(h * x + 1), h * x
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_segments_have_second_derivatives_by_what_they_get_slices_of(size: int) -> None:
+    def loss(xs: Any) -> Any:
+        last, ys = ted.scan(product, ted.zeros((2,), "float64"), xs, checkpoint=size)
+        return ted.sum(last) + ted.sum(ys)
+
+    check_grads(loss, [RANDOM.standard_normal((3, 2))], order=2)
+
+
+@pytest.mark.parametrize("steps", [3, 6])
+def test_segments_of_one_step_are_evaluated_twice_and_differentiated_in_one_size(
+    steps: int,
+) -> None:
+    x = ted.placeholder((steps, 2), "float64", name="x")
+    last, ys = ted.scan(product, ted.zeros((2,), "float64"), x, checkpoint=1)
+    loss = ted.sum(last) + ted.sum(ys)
+    (dx,) = ted.differentiate(loss, [x])
+    assert ted.compile([x], [loss, dx]).ir("ted").count("math.tanh") == 2 * steps
+    assert len(topological([dx.node])) <= 21 * steps
 
 
 def test_a_scan_without_results_of_its_steps_can_be_cut_too() -> None:

@@ -127,6 +127,21 @@ def test_reductions_of_every_combiner() -> None:
     ])  # fmt: skip
 
 
+@pytest.mark.parametrize("points", [4, 40], ids=["short", "long"])
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_the_first_of_conditions_is_where_one_holds(points: int, target: str) -> None:
+    x = ted.placeholder((2, points), "float64", name="x")
+    outputs = [f(x > 0, axis=1) for f in (ted.argmax, ted.argmin, ted.max, ted.min)]
+    array = np.random.default_rng(1).normal(size=(2, points))
+    array[:, 0] = -1, 1
+    expected = [getattr(np, f)(array > 0, 1) for f in ("argmax", "argmin", "max", "min")]
+    f = ted.compile([x], outputs, target)
+    with ted.testing.emulated_gpu():
+        found = f(array) if target == "cpu" else [y.numpy() for y in f(ted.cuda.asarray(array))]
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_reads_and_writes_at_data() -> None:
     clipped = ted.clip(N, 0, 6)
     known = ted.compute(
