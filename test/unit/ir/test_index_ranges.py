@@ -9,7 +9,7 @@ import pytest
 import ted
 from ted.domain import sets
 from ted.domain.intervals import UNKNOWN
-from ted.ir.dtypes import FLOAT64, INDEX, INT8, INT64
+from ted.ir.dtypes import FLOAT32, FLOAT64, INDEX, INT8, INT64
 from ted.ir.equations import Tensor
 from ted.ir.index_ranges import WAY_OUT, overflow, ranges
 from ted.ir.scalar import (
@@ -70,13 +70,20 @@ def test_a_narrower_integer_has_its_own_bits() -> None:
     assert (said(value, 3) or "").startswith("an index fits into 8 bits, got i*100 in [0, 200]")
 
 
+def test_floats_and_elements_have_no_bits_to_fit_into() -> None:
+    assert said(cast(mul(i, index(2**40)), FLOAT32), 3) is None
+    assert said(cast(load(X, [i]), INT8), 9) is None
+    assert said(load(Tensor("b", (900,), INT8), [mul(i, index(100))]), 9) is None
+
+
 def test_only_points_where_a_value_is_used_count() -> None:
     value = mul(i, index(2**62))
     chosen = select(compare("lt", i, index(2)), cast(value, FLOAT64), const(0.0, FLOAT64))
     assert said(chosen, 3) is None
-    assert said(chosen, 3, domain=sets.box((3,))) is None
     assert said(add(chosen, cast(value, FLOAT64)), 3) is not None
     assert said(value, 3, domain=sets.box((2,))) is None
+    never = select(compare("lt", i, index(0)), cast(value, FLOAT64), const(0.0, FLOAT64))
+    assert said(never, 3) is None
 
 
 def test_a_part_that_leaves_64_bits_counts_where_all_of_it_does_not() -> None:
