@@ -6,7 +6,6 @@
 #   make slow    the sweeps that `make test` leaves out, and numbers on every CPU that this one can be
 #   make fuzz    random programs against torch; JUDGE=, FIRST= and COUNT= choose judge and seeds
 #   make mutants deliberate faults, and which of them no test beside them notices; PACKAGE= chooses
-#   make fuzz-inputs   2,000 damaged inputs of tools, bundles and cache, by the same variables
 #   make check   the tests alone; make lint: the linters alone; make format: rewrite the sources
 #   make bench   measure; make clean: remove what was built, and the environment
 #
@@ -31,7 +30,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # $(call missing,what,package): ends the run, naming what to install.
 missing = { echo "ted: $(1) is missing; install it with: sudo apt-get install $(2)" >&2; exit 1; }
 
-.PHONY: demo test slow fuzz fuzz-inputs mutants check lint types contracts format unit ir bench clean help prerequisites
+.PHONY: demo test slow fuzz mutants check lint types contracts format unit ir bench clean help prerequisites
 .DEFAULT_GOAL := help
 
 help:
@@ -102,9 +101,6 @@ PACKAGE ?=
 
 mutants: $(TEST_READY)
 	PYTHONPATH=test $(RUN) -m mutation.campaign $(PACKAGE:%=--package %)
-
-fuzz-inputs: $(TEST_READY)
-	PYTHONPATH=test $(RUN) test/fuzz/mutated_inputs.py --first $(FIRST) --count $(COUNT)
 
 bench: $(BENCH_READY)
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(RUN) $$script; done

@@ -67,7 +67,11 @@ def test_an_interrupt_ends_a_tool_without_a_traceback(tmp_path: Path) -> None:
     ready, slow = tmp_path / "ready", tmp_path / "slow.py"
     slow.write_text(f"import time\nopen({str(ready)!r}, 'w').close()\ntime.sleep(600)\n")
     command = [sys.executable, "-m", "ted.tools.ted_check", str(slow)]
-    with subprocess.Popen(command, stdout=-1, stderr=-1) as process:
+
+    def hearing() -> None:  # a shell lets a job in the background ignore interrupts
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    with subprocess.Popen(command, stdout=-1, stderr=-1, preexec_fn=hearing) as process:
         while not ready.exists():
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)

@@ -15,6 +15,7 @@ whether something failed. Any share of seeds can be run by itself.
 from __future__ import annotations
 
 import argparse
+import statistics
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -36,6 +37,7 @@ class Summary:
 
     kinds: Counter[str] = field(default_factory=Counter)
     counts: Counter[str] = field(default_factory=Counter)
+    values: dict[str, dict[int, float]] = field(default_factory=dict)  # of each seed
     failures: dict[tuple[str, str], list[int]] = field(default_factory=dict)
     slowest: tuple[float, int] = (0.0, -1)
     seconds: float = 0.0
@@ -49,6 +51,8 @@ class Summary:
         """Take one more into account."""
         self.kinds[outcome.kind] += 1
         self.counts.update(outcome.counts)
+        for what, value in outcome.values.items():
+            self.values.setdefault(what, {})[seed] = value
         self.seconds += outcome.seconds
         self.slowest = max(self.slowest, (outcome.seconds, seed))
         if outcome.failed:
@@ -58,9 +62,16 @@ class Summary:
         total = sum(self.kinds.values())
         parts = [f"{total} programs", f"{len(self.failed)} failed{self.failed or ''}"]
         parts += [f"{n} {what}" for what, n in sorted((self.kinds + self.counts).items())]
+        parts += [_spread(*row) for row in sorted(self.values.items())]
         parts += [f"{self.seconds / max(total, 1):.2f} s of computing each"]
         parts += [f"slowest {self.slowest[0]:.1f} s (seed {self.slowest[1]})"]
         return ", ".join(parts)
+
+
+def _spread(what: str, values: dict[int, float]) -> str:
+    worst = max(values, key=lambda seed: values[seed])
+    median = statistics.median(values.values())
+    return f"{len(values)} {what} median {median:.2f} worst {values[worst]:.2f} (seed {worst})"
 
 
 def run(

@@ -1,7 +1,7 @@
 """Run a function in a forked child with limits, and say how that ended.
 
 The child has a temporary file for standard output and error, so many bytes of memory and of files,
-and so many seconds. What it does to the process, such as dying, is an outcome and not an accident.
+and so many seconds. What it does to the process, such as dying, is an end like others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ FILE = 256 << 20
 
 
 @dataclass(frozen=True)
-class Outcome:
+class End:
     """The end of a child: its exit code, -n for signal n, None after the time; what it printed."""
 
     code: int | None
@@ -55,8 +55,8 @@ _SIGNS = {
 }
 
 
-def isolated(function: Callable[[], int], folder: Path, seconds: float = SECONDS) -> Outcome:
-    """The outcome of a function in a child in this folder; the function gives an exit code.
+def isolated(function: Callable[[], int], folder: Path, seconds: float = SECONDS) -> End:
+    """How a function ends in a child in this folder; the function gives an exit code.
 
     `seconds` are those of the processor that it may take.
     """
@@ -70,7 +70,7 @@ def isolated(function: Callable[[], int], folder: Path, seconds: float = SECONDS
             _child(function, output.fileno(), folder, seconds)
         code = _end(pid, _WAITING * seconds)
         output.seek(0)
-        return Outcome(code, output.read(1 << 20).decode(errors="replace"))
+        return End(code, output.read(1 << 20).decode(errors="replace"))
 
 
 def _child(function: Callable[[], int], output: int, folder: Path, seconds: float) -> None:

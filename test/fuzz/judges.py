@@ -4,6 +4,9 @@ torch     programs in ted and torch on the CPU, with metamorphic relations
 cuda      the same through the CUDA pipeline on the emulated GPU
 systems   systems of equations against their definition and exact counts
 symbolic  programs of symbolic sizes against the same with plain numbers
+half      programs on f16 and bf16, for two rows of CPUs, against the interpreter
+work      the work of gradients against that of random expressions
+inputs    damaged inputs of tools, bundles and cache end in messages
 """
 
 from __future__ import annotations
@@ -67,6 +70,24 @@ def _decide_symbolic(seed: int) -> Outcome:
     return Outcome("ok")
 
 
+def _decide_half(seed: int) -> Outcome:
+    from fuzz.half_checks import check_half_program
+
+    return Outcome("ok", counts={check_half_program(seed): 1})
+
+
+def _decide_work(seed: int) -> Outcome:
+    from fuzz.work_bounds import check_expression
+
+    return check_expression(seed)
+
+
+def _decide_input(seed: int) -> Outcome:
+    from fuzz.mutated_inputs import check_damaged
+
+    return check_damaged(seed)
+
+
 def _seed(seed: int) -> int:
     return seed
 
@@ -77,6 +98,9 @@ JUDGES = {
     "cuda": Judge(_cuda_case, _decide_case, 180.0),
     "systems": Judge(_seed, _decide_system, 120.0),
     "symbolic": Judge(_seed, _decide_symbolic, 120.0),
+    "half": Judge(_seed, _decide_half),
+    "work": Judge(_seed, _decide_work),
+    "inputs": Judge(_seed, _decide_input, 120.0),  # whose child has limits of its own
 }
 
 

@@ -1,105 +1,36 @@
-"""Damaged inputs of the tools, of bundles and of the cache: one command, resumable by seed.
+"""Damaged inputs of the tools, of bundles and of the cache.
 
-    python test/fuzz/mutated_inputs.py [--first 0] [--count 10000] [--kind opt] [--keep FOLDER]
+    make fuzz JUDGE=inputs
 
 Every seed takes a kind of input, damages one that is right (`mutations.py`), and gives it to what
 reads it in a child with limits (`isolation.py`). A message and an exit code are right, whatever
 they say; a fault is a signal, a hang, a traceback, an internal error, IR that a pass left invalid,
-or an entry of the cache that gives what was not stored. A fault prints its seed and what was said;
-`--first SEED --count 1 --keep FOLDER` repeats it and keeps its files. The last line is a summary,
-and the exit status says whether there were faults.
+or an entry of the cache that gives what was not stored. The files of a fault are kept.
 """
 
 from __future__ import annotations
 
-import argparse
-import importlib
 import os
-import pkgutil
 import random
 import re
 import shlex
-import sys
+import shutil
 import tempfile
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from functools import cache
+from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 
-import ted
-from fuzz.isolation import Outcome, isolated
+from fuzz.isolation import isolated
 from fuzz.mutations import damaged_bytes, damaged_text, tokens
+from fuzz.outcomes import Outcome
+from fuzz.pieces import TESTS, Piece, code, corpus_tokens, pieces, preload
 from ted.codegen import disk_cache
-from ted.dialects import make_context
 from ted.ir.passes import available
-from ted.mlir import ir
 from ted.tools import ted_check, ted_opt, ted_run
 
-TESTS = Path(__file__).resolve().parents[1]
 Call = Callable[[], int]
-
-# ------------------------------------------------------------------ the corpus
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A module of a test, and the flags that the test gives to ted-opt."""
-
-    text: str
-    flags: tuple[str, ...]
-
-
-@cache
-def pieces() -> tuple[Piece, ...]:
-    """Every piece of every IR test."""
-    found: list[Piece] = []
-    for path in sorted(TESTS.rglob("*.mlir")):
-        source = path.read_text(encoding="utf-8")
-        flags = next(iter(_flags(source)), ())
-        texts = source.split("// -----\n") if "--split-input-file" in source else [source]
-        found += [Piece(_code(text), flags) for text in texts if "func" in text]
-    return tuple(found)
-
-
-def _code(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//"))
-
-
-_RUN = re.compile(r"^// RUN: (?:not )?ted-opt (.*?)(?: \d?[|<>].*)?$", re.MULTILINE)
-
-
-def _flags(source: str) -> Iterator[tuple[str, ...]]:
-    for found in _RUN.finditer(source):
-        words = shlex.split(found[1].replace("--split-input-file", ""))
-        flags = tuple(word for word in words if word.startswith("--") and "verify" not in word)
-        if flags:
-            yield flags
-
-
-@cache
-def modules() -> tuple[str, ...]:
-    """The pieces that parse and verify."""
-    with make_context():
-        return tuple(piece.text for piece in pieces() if _verifies(piece.text))
-
-
-def _verifies(text: str) -> bool:
-    try:
-        return bool(ir.Module.parse(text).operation.verify())
-    except ir.MLIRError:
-        return False
-
-
-@cache
-def corpus_tokens() -> tuple[str, ...]:
-    """The tokens of all pieces, once each."""
-    found = {token for piece in pieces() for token in tokens(piece.text)}
-    return tuple(sorted(token for token in found if not token.isspace()))
-
 
 # ------------------------------------------------------------------ kinds of inputs
 
@@ -172,7 +103,7 @@ def run(rng: random.Random, folder: Path) -> Call:
 def arrays(rng: random.Random, folder: Path) -> Call:
     """A damaged .npy or .npz as argument of ted-run."""
     path = folder / "in.mlir"
-    path.write_text(_code(RUN), encoding="utf-8")
+    path.write_text(code(RUN), encoding="utf-8")
     made = rng.choice(
         [
             np.arange(3),
@@ -267,86 +198,18 @@ KINDS: dict[str, tuple[int, Callable[[random.Random, Path], Call]]] = {
 }  # fmt: skip
 
 
-# ------------------------------------------------------------------ the campaign
+# ------------------------------------------------------------------ the judge
 
 
-@dataclass
-class Summary:
-    """What a run has seen."""
-
-    inputs: Counter[str] = field(default_factory=Counter)
-    accepted: Counter[str] = field(default_factory=Counter)
-    faults: dict[int, str] = field(default_factory=dict)
-    slowest: tuple[float, int] = (0.0, -1)
-
-    def __str__(self) -> str:
-        kinds = ", ".join(
-            f"{n} {kind} ({self.accepted[kind]} right)" for kind, n in self.inputs.items()
-        )
-        faults = ", ".join(f"{n} {what}" for what, n in Counter(self.faults.values()).most_common())
-        seconds, seed = self.slowest
-        return (
-            f"{self.inputs.total()} inputs: {kinds}; {len(self.faults)} faults"
-            f"{f' ({faults})' if faults else ''}; slowest {seconds:.1f} s (seed {seed})"
-        )
-
-
-def preload() -> None:
-    """Import once what every child would import again."""
-    for module in pkgutil.walk_packages(ted.__path__, "ted."):
-        if module.name not in (
-            "ted.libted_runtime",
-            "ted.codegen.llvm.worker",
-        ):  # no modules of ours
-            importlib.import_module(module.name)
-
-
-def run_seed(seed: int, kind: str | None, folder: Path) -> tuple[str, Outcome]:
-    """One damaged input, and how it ended."""
+def check_damaged(seed: int, kind: str = "") -> Outcome:
+    """One damaged input, of the kind if one is said, and how that ended; files of faults stay."""
     rng = random.Random(seed)
-    names = [*KINDS]
-    kind = kind or rng.choices(names, [KINDS[n][0] for n in names])[0]
-    return kind, isolated(KINDS[kind][1](rng, folder), folder)
-
-
-def campaign(first: int, count: int, kind: str | None = None, keep: Path | None = None) -> Summary:
-    """The inputs of seeds from `first` on."""
-    summary = Summary()
+    kind = kind or rng.choices([*KINDS], [share for share, _ in KINDS.values()])[0]
     preload()
-    for seed in range(first, first + count):
-        start = time.monotonic()
-        with tempfile.TemporaryDirectory(prefix="ted-mutated-") as temporary:
-            folder = keep or Path(temporary)
-            os.environ["TED_CACHE_DIR"] = str(folder / "cache")
-            folder.mkdir(parents=True, exist_ok=True)
-            taken, outcome = run_seed(seed, kind, folder)
-        summary.inputs[taken] += 1
-        summary.accepted[taken] += outcome.code == 0
-        summary.slowest = max(summary.slowest, (time.monotonic() - start, seed))
-        if outcome.fault:
-            summary.faults[seed] = outcome.fault
-            print(
-                f"seed {seed} ({taken}): {outcome.fault}\n{outcome.text[-1500:]}\n----", flush=True
-            )
-        if keep is not None:
-            print(outcome)
-        if summary.inputs.total() % 100 == 0:
-            print(f"up to seed {seed}: {summary}", flush=True)
-    return summary
-
-
-def main() -> int:
-    """Run the seeds that were asked for."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--count", type=int, default=10_000, help="how many seeds")
-    parser.add_argument("--kind", choices=[*KINDS], help="inputs of this kind only")
-    parser.add_argument("--keep", type=Path, help="keep the files of a seed in this folder")
-    options = parser.parse_args()
-    summary = campaign(options.first, options.count, options.kind, options.keep)
-    print(summary)
-    return 1 if summary.faults else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    folder = Path(tempfile.mkdtemp(prefix="ted-damaged-"))
+    with mock.patch.dict(os.environ, TED_CACHE_DIR=str(folder / "cache")):
+        end = isolated(KINDS[kind][1](rng, folder), folder)
+    if end.fault:
+        return Outcome("error", f"{kind}: {end.fault}", f"{end.text[-1500:]}\nfiles in {folder}")
+    shutil.rmtree(folder, ignore_errors=True)
+    return Outcome("ok", counts={kind: 1, f"{kind} right": int(end.code == 0)})

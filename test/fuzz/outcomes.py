@@ -19,6 +19,7 @@ class Outcome:
     detail: str = ""
     seconds: float = 0.0  # of computing
     counts: Mapping[str, int] = field(default_factory=dict)  # what a campaign adds up
+    values: Mapping[str, float] = field(default_factory=dict)  # whose median and worst it tells
 
     @property
     def failed(self) -> bool:

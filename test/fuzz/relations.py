@@ -7,19 +7,16 @@ sum (docs/design.md, section 8).
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from unittest import mock
 
 import numpy as np
 
 import ted
+from every_cpu import vectors_of
 from fuzz.cases import Case, Wanted
 from fuzz.compiled import Traced, compile_and_call, traced
 from fuzz.programs import Array, Input
-from ted.schedules import vector_target
 
 Heads = Sequence[tuple[Wanted, Input]]
 Relation = Callable[[Case, Heads], list[Array]]
@@ -79,22 +76,6 @@ def of_other_width(case: Case, heads: Heads) -> list[Array]:
     """Scheduled for the narrowest vectors of this kind of machine."""
     with vectors_of("sse2"):
         return compile_and_call(replace(case, target="cpu"), traced(case, heads), case.wanted)
-
-
-@contextmanager
-def vectors_of(name: str) -> Iterator[None]:
-    """Schedules and code as on a machine with such vectors; it runs on this one as well."""
-    host_target = vector_target.host_target
-    if host_target().name == "neon":
-        yield
-        return
-    try:
-        with mock.patch.dict(os.environ, {vector_target.CHOICE: name}):
-            host_target.cache_clear()
-            assert host_target().name == name
-            yield
-    finally:
-        host_target.cache_clear()
 
 
 RELATIONS: dict[str, Relation] = {

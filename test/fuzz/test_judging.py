@@ -7,13 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from every_cpu import vectors_of
 from fuzz import compiled, relations
 from fuzz.cases import Case, random_case
 from fuzz.compiled import spoiled
 from fuzz.judging import judge
 from fuzz.outcomes import failure_of
 from fuzz.programs import Input, Program, Step
-from fuzz.relations import RELATIONS, vectors_of
+from fuzz.relations import RELATIONS
 from fuzz.rows.table import TABLE
 from ted.schedules.vector_target import host_target
 

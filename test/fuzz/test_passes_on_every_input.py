@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fuzz.isolation import isolated
-from fuzz.mutated_inputs import modules, preload
+from fuzz.pieces import modules, preload
 from ted.ir.passes import available
 from ted.tools import ted_opt
 

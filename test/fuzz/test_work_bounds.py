@@ -4,31 +4,29 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz import work_bounds
+from fuzz.judges import answer
+from fuzz.test_campaign import clean
 from ted.autodiff import materialise
 
 BLOCK = 100
 
 
 def test_a_few_expressions_stay_within_the_bound():
-    summary = work_bounds.run(0, 12)
-    assert not summary.failed, str(summary)
-    assert len(summary.ratios) > 8
+    summary = clean("work", 0, 12)
+    assert len(summary.values["ratio"]) > 8
+    assert "ratio median" in str(summary)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(12, 512, BLOCK))
 def test_a_share_of_the_expressions_stays_within_the_bound(first: int):
-    summary = work_bounds.run(first, BLOCK)
-    assert not summary.failed, str(summary)
+    clean("work", first, BLOCK)
 
 
 def test_gradients_that_share_nothing_are_found(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(materialise, "_is_worth_sharing", lambda roots, body: False)
-    assert work_bounds.run(0, 12).failed
+    assert any(answer(("work", seed, True)).kind == "wrong" for seed in range(12))
 
 
 def test_parts_too_large_to_store_are_counted_apart():
-    summary = work_bounds.run(26, 1)
-    assert not summary.failed
-    assert list(summary.said) == [26]
+    assert list(answer(("work", 26, True)).values) == ["ratio with a remark"]

@@ -5,6 +5,7 @@ The element types are those of the program (`native`), or the widest (`ideal`), 
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -133,10 +134,21 @@ def index_add(x: Any, axis: int, indices: Any, values: Any, mode: str) -> Any:
 
 
 def cumulative(function: Callable[..., Any], x: Any, axis: int, reverse: bool) -> Any:
-    """`torch.cumsum` or `torch.cumprod`, in the type of x."""
-    if not reverse:
-        return function(x, axis, dtype=x.dtype)
-    return function(x.flip(axis), axis, dtype=x.dtype).flip(axis)
+    """`torch.cumsum` or `running_products` along a dim, from its end if reversed, in x's type."""
+    found = function(x.flip(axis), axis).flip(axis) if reverse else function(x, axis)
+    return found.to(x.dtype)
+
+
+def product(x: Any, axis: int) -> Any:
+    """The product along a dim; the second derivative of `torch.prod` divides, which rounds."""
+    return running_products(x, axis).select(axis, -1) if x.shape[axis] else x.prod(axis)
+
+
+def running_products(x: Any, axis: int) -> Any:
+    """The products of ever more elements along a dim, without a division at any order."""
+    if not x.shape[axis]:
+        return x
+    return torch.stack(list(itertools.accumulate(x.unbind(axis), torch.mul)), axis)
 
 
 def affine(x: Any, y: Any, axis: int) -> tuple[Any, Any]:
@@ -214,5 +226,6 @@ def pad_mode(x: Any, width: int, mode: str) -> Any:
 
 _FUNCTIONS = (
     grid, compute, total, at, first, maximum, minimum, flip_some, take, index_add, cumulative,
-    affine, scan, recurrent, lower_factor, rnn, attention, pad_mode, lgamma,
+    product, running_products, affine, scan, recurrent, lower_factor, rnn, attention, pad_mode,
+    lgamma,
 )  # fmt: skip

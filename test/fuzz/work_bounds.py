@@ -1,6 +1,6 @@
-"""The bound on the work of gradients, over random expressions: one command, resumable by seed.
+"""The bound on the work of gradients, over random expressions.
 
-    python test/fuzz/work_bounds.py [--first 0] [--count 5000]
+    make fuzz JUDGE=work COUNT=5000
 
 Each expression is an element of a tensor: one to six reads at skewed, divided, wrapped and clamped
 indices, joined by arithmetic, choices, extrema and steep functions, some parts used twice; over it
@@ -8,24 +8,17 @@ a sum, a product, a maximum or nothing. The work of all its gradients is counted
 report counts it, and compared with that of the expression: `BOUND` times as much at most. Above
 it the report has to say why: what the gradients share is computed for each of them where storing it
 would take more memory than any tensor around.
-
-A failure prints its seed and the expression; `--first SEED --count 1` repeats it. The last line
-has median and worst, and the exit status says whether something failed.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import random
-import statistics
-import sys
-import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import ted
+from fuzz.outcomes import Outcome
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
 
@@ -33,31 +26,6 @@ BOUND = 5.0
 REMARK = "stored they are larger"
 
 Index = Callable[[Sequence[Any]], Any]  # the dims, numbers or indices of ted -> a subscript
-
-
-@dataclass
-class Summary:
-    """What a run has seen."""
-
-    ratios: dict[int, float] = field(default_factory=dict)  # of each seed
-    said: dict[int, float] = field(default_factory=dict)  # of those with a remark
-    copies: int = 0  # expressions without an operation
-    failed: list[int] = field(default_factory=list)
-
-    def __str__(self) -> str:
-        return (
-            f"{len(self.failed)} failed{self.failed or ''}; {self.copies} copies; "
-            f"{_spread(self.ratios)}; with a remark {_spread(self.said)}"
-        )
-
-
-def _spread(ratios: dict[int, float]) -> str:
-    known = sorted(ratios.values()) or [0.0]
-    worst = max(ratios, key=lambda seed: ratios[seed], default=-1)
-    return (
-        f"{len(ratios)} expressions, median {statistics.median(known):.2f}, "
-        f"{sum(r > 4 for r in known)} above 4, worst {known[-1]:.2f} (seed {worst})"
-    )
 
 
 class _Expression:
@@ -157,46 +125,15 @@ def random_expression(seed: int) -> Tensor:
     return _Expression(seed).tensor()
 
 
-def check_expression(seed: int, summary: Summary) -> None:
+def check_expression(seed: int) -> Outcome:
     """The bound of one expression; raises AssertionError above it."""
     y = random_expression(seed)
     head = ted.placeholder(y.shape, "float64", name="head")
     report = ted.differentiate(y, head=head).report()
-    assert all(e.exact for e in report.equations), f"seed {seed}: counts must be exact"
+    assert all(e.exact for e in report.equations), "counts must be exact"
     if report.ratio is None:
-        summary.copies += 1
-        return
+        return Outcome("ok", counts={"copies": 1})
     if any(REMARK in said for said in report.remarks):
-        summary.said[seed] = report.ratio
-        return
-    summary.ratios[seed] = report.ratio
-    assert report.ratio <= BOUND, f"seed {seed}: {report.ratio:.2f} above {BOUND}\n{report}"
-
-
-def run(first: int, count: int) -> Summary:
-    """Check the expressions of seeds from `first` on."""
-    summary = Summary()
-    for seed in range(first, first + count):
-        try:
-            check_expression(seed, summary)
-        except Exception:
-            summary.failed.append(seed)
-            print(f"seed {seed} failed", traceback.format_exc(), sep="\n", flush=True)
-        if (seed - first + 1) % 500 == 0:
-            print(f"up to seed {seed}: {summary}", flush=True)
-    return summary
-
-
-def main() -> int:
-    """Run the seeds that were asked for."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--first", type=int, default=0, help="the first seed")
-    parser.add_argument("--count", type=int, default=5000, help="how many seeds")
-    options = parser.parse_args()
-    summary = run(options.first, options.count)
-    print(summary)
-    return 1 if summary.failed else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        return Outcome("ok", values={"ratio with a remark": report.ratio})
+    assert report.ratio <= BOUND, f"work above the bound: {report.ratio:.2f} > {BOUND}\n{report}"
+    return Outcome("ok", counts={"above 4": report.ratio > 4}, values={"ratio": report.ratio})

@@ -36,3 +36,47 @@ llvm.func @loop_of_unknown_length(%end: i64) {
 ^bb3:
   llvm.return
 }
+
+// CHECK-LABEL: llvm.func @loops_of_63_and_64_trips
+// CHECK: llvm.br ^bb1(%{{.*}} : i64) {loop_annotation = #[[SHORT]]}
+// CHECK: llvm.br ^bb4(%{{.*}} : i64) {loop_annotation = #[[LONG]]}
+llvm.func @loops_of_63_and_64_trips() {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %few = llvm.mlir.constant(63 : i64) : i64
+  %many = llvm.mlir.constant(64 : i64) : i64
+  llvm.br ^bb1(%zero : i64)
+^bb1(%i: i64):
+  %go = llvm.icmp "slt" %i, %few : i64
+  llvm.cond_br %go, ^bb2, ^bb3
+^bb2:
+  %next = llvm.add %i, %one : i64
+  llvm.br ^bb1(%next : i64)
+^bb3:
+  llvm.br ^bb4(%zero : i64)
+^bb4(%j: i64):
+  %on = llvm.icmp "slt" %j, %many : i64
+  llvm.cond_br %on, ^bb5, ^bb6
+^bb5:
+  %after = llvm.add %j, %one : i64
+  llvm.br ^bb4(%after : i64)
+^bb6:
+  llvm.return
+}
+
+// The branch to the header may be the loop's own condition; other branches stay as they are.
+// CHECK-LABEL: llvm.func @loop_of_one_block
+// CHECK: llvm.br ^bb1(%{{.*}} : i64){{$}}
+// CHECK: llvm.cond_br %{{.*}}, ^bb1(%{{.*}} : i64), ^bb2 {loop_annotation = #[[LONG]]}
+llvm.func @loop_of_one_block() {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %many = llvm.mlir.constant(64 : i64) : i64
+  llvm.br ^bb1(%zero : i64)
+^bb1(%i: i64):
+  %next = llvm.add %i, %one : i64
+  %go = llvm.icmp "slt" %next, %many : i64
+  llvm.cond_br %go, ^bb1(%next : i64), ^bb2
+^bb2:
+  llvm.return
+}

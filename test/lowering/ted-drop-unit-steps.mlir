@@ -23,3 +23,29 @@ func.func @other_dims(%a: memref<4x2x4xf32>) -> f32 {
   %v = memref.load %s[%c0, %c0] : memref<1x2xf32, strided<[16, 3], offset: 4>>
   return %v : f32
 }
+
+// CHECK-LABEL: func.func @no_step
+// CHECK: memref.subview %arg0[0, 0] [1, 4] [1, 1] : memref<1x4xf32> to memref<1x4xf32>{{$}}
+func.func @no_step(%a: memref<1x4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %s = memref.subview %a[0, 0] [1, 4] [1, 1] : memref<1x4xf32> to memref<1x4xf32>
+  %v = memref.load %s[%c0, %c0] : memref<1x4xf32>
+  return %v : f32
+}
+
+// CHECK-LABEL: func.func @stored_elements
+// CHECK: memref.subview %{{.*}}[1, 0] [1, 1] [1, 1] : memref<4x4xf32> to memref<1xf32, strided<[1], offset: 4>>
+func.func @stored_elements(%a: memref<4x4xf32>, %x: f32) {
+  %c0 = arith.constant 0 : index
+  %s = memref.subview %a[1, 0] [1, 1] [1, 3] : memref<4x4xf32> to memref<1xf32, strided<[3], offset: 4>>
+  memref.store %x, %s[%c0] : memref<1xf32, strided<[3], offset: 4>>
+  return
+}
+
+// Whoever is given the view may go on from its step.
+// CHECK-LABEL: func.func @views_of_views_stay
+// CHECK: memref.subview %{{.*}}[1, 0] [1, 1] [1, 3]
+func.func @views_of_views_stay(%a: memref<4x4xf32>) -> memref<1x1xf32, strided<[4, 3], offset: 4>> {
+  %s = memref.subview %a[1, 0] [1, 1] [1, 3] : memref<4x4xf32> to memref<1x1xf32, strided<[4, 3], offset: 4>>
+  return %s : memref<1x1xf32, strided<[4, 3], offset: 4>>
+}

@@ -41,3 +41,31 @@ func.func @alone(%a: memref<2xf32>) {
   }
   return
 }
+
+// Of a nest of short loops the outermost stays.
+// CHECK-LABEL: func.func @nest
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @nest(%a: memref<2x2x2x2x2x2x2xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %z = arith.constant 0.0 : f32
+  scf.for %i0 = %c0 to %c2 step %c1 {
+    scf.for %i1 = %c0 to %c2 step %c1 {
+      scf.for %i2 = %c0 to %c2 step %c1 {
+        scf.for %i3 = %c0 to %c2 step %c1 {
+          scf.for %i4 = %c0 to %c2 step %c1 {
+            scf.for %i5 = %c0 to %c2 step %c1 {
+              scf.for %i6 = %c0 to %c2 step %c1 {
+                memref.store %z, %a[%i0, %i1, %i2, %i3, %i4, %i5, %i6] : memref<2x2x2x2x2x2x2xf32>
+              }
+            }
+          }
+        }
+      }
+    }
+  }
+  return
+}

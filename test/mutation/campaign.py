@@ -6,7 +6,8 @@ Every package gets the same number of mutants, drawn by a fixed seed from all th
 make. First all fast tests of the package run once, to know how long each takes and which lines it
 executes. Then each mutant is tried in a fork of a process in which the tests are collected: of
 those that execute its line those of the module's own file run first, then the others, the shortest
-first, until one fails or `BUDGET` is spent. A test that takes too long counts as one that fails.
+first, until one fails or `BUDGET` is spent. Of what runs at import all tests are tried. A test that
+takes too long counts as one that fails.
 
 A mutant that changes nothing a user can see is a line of `equal.txt`, with the reason. What was
 found is in `--state`, so the command goes on where it was stopped; mutants that survived are tried
@@ -58,11 +59,11 @@ class Tests:
         """The tests that execute the mutant's lines, those first that are likely to notice."""
         span = set(range(mutant.line, mutant.end_line + 1))
         found = [t for t, lines in self.lines.items() if span & lines.get(mutant.module, set())]
-        if mutant.runs_at_import:
-            found = [t for t, lines in self.lines.items() if mutant.module in lines]
-            found = found or list(self.lines)
+        if mutant.runs_at_import:  # the first test that imports a table is not all that read it
+            found = list(self.lines)
         own = f"test_{mutant.module.rpartition('.')[2]}.py"
-        found.sort(key=lambda t: (own not in t, -kills.get(t, 0), self.seconds[t]))
+        found.sort(key=lambda t: (own not in t, mutant.module not in self.lines[t],
+                                  -kills.get(t, 0), self.seconds[t]))  # fmt: skip
         spent = list(itertools.accumulate(self.seconds[t] for t in found))
         return [t for t, end in zip(found, spent, strict=True) if end < BUDGET]
 
@@ -90,12 +91,13 @@ class State:
             file.write(json.dumps(row) + "\n")
 
     def tests(self) -> Tests:
-        """The tests of the package; only those of files that have changed are run anew."""
+        """The tests of the package; those of a file are run anew when it or a module changed."""
         path = self.folder / "tests.json"
         old = json.loads(path.read_text()) if path.exists() else {}
         new = {}
+        modules = sources(self.package).values()  # other lines than those that were noted
         for file in test_files(self.package):
-            name, digest = str(file.relative_to(ROOT)), _digest(file)
+            name, digest = str(file.relative_to(ROOT)), _digest(file, *modules)
             known = old.get(name, {})
             new[name] = known if known.get("digest") == digest else _run_once(self, name, digest)
             path.write_text(json.dumps({**old, **new}))
@@ -108,8 +110,8 @@ class State:
         return found
 
 
-def _digest(file: Path) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()
+def _digest(*files: Path) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def _run_once(state: State, name: str, digest: str) -> dict[str, Any]:

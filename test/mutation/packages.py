@@ -26,10 +26,13 @@ TESTS: dict[str, tuple[str, ...]] = {
     "api": tuple(f"test/unit/api/test_{name}.py" for name in (
         "custom", "differentiating", "function_calls", "functions", "lifting", "modes", "overrides",
         "residuals", "symbolic", "user_derivatives", "vectorising", "scanning", "recomputing",
-        "compiling", "cuda_functions")),
-    "lowering": ("test/lowering", "test/unit/lowering/test_equation_forms.py",
-                 "test/unit/lowering/test_expand_math.py", "test/unit/lowering/test_programs.py",
-                 "test/unit/lowering/test_cells.py"),
+        "compiling", "cuda_functions", "head_prefixes", "summands", "donation",
+        "misuse")),
+    "lowering": ("test/lowering", *(f"test/unit/lowering/test_{name}.py" for name in (
+        "cells", "clocks", "contraction_forms", "decided", "equation_forms", "expand_math",
+        "half_casts", "kept_slices", "loop_order", "loops", "memory_origins", "narrow_floats",
+        "padding", "parts", "programs", "scan_times", "tensor_origins", "wide_totals",
+        "zero_bodies"))),
 }  # fmt: skip
 _OF_THE_GPU = ("gpu_pipelines",)  # the modules of `lowering/gpu` lie in a folder of their own
 

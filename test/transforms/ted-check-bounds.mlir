@@ -324,6 +324,29 @@ func.func @a_body_that_leaves_64_bits(%I: tensor<3xi1>) -> tensor<3xi1> {
 
 // -----
 
+// The message has the user's name of the data.
+func.func @a_body_that_leaves_64_bits_beside_data(%P: tensor<3xi64> loc("places"), %I: tensor<3xi1>) -> tensor<3xi1> {
+  // expected-error @+1 {{ted.compute: body: an index fits into 64 bits, got minimum(index(places[d0]), d0)*4611686018427387904 in [-inf, 9223372036854775808]}}
+  %C = "ted.compute"(%P, %I) ({
+  ^bb0(%p: i64):
+    %i = "ted.index"() {dim = 0 : i64} : () -> index
+    %place = arith.index_cast %p : i64 to index
+    %zero = arith.constant 0 : index
+    %large = arith.constant 4611686018427387904 : index
+    %least = arith.minsi %place, %i : index
+    %product = arith.muli %least, %large : index
+    %positive = arith.cmpi slt, %zero, %product : index
+    "ted.yield"(%positive) : (i1) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<3xi64>, tensor<3xi1>) -> tensor<3xi1>
+  func.return %C : tensor<3xi1>
+}
+
+// -----
+
 // The product is used for the first two points alone.
 func.func @a_body_that_fits_where_it_is_used(%I: tensor<3xi64>) -> tensor<3xi64> {
   %C = "ted.compute"(%I) ({

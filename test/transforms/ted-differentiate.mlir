@@ -178,3 +178,40 @@ func.func @k(%x: tensor<4x5xf64>, %y: tensor<2xf64>, %init: tensor<4xf64>) -> te
   func.return %1 : tensor<4xf64>
 }
 func.func private @k_vjp(tensor<4x5xf64>, tensor<2xf64>, tensor<4xf64>, tensor<4xf64>) -> (tensor<4xf64>, tensor<4x5xf64>, tensor<2xf64>) attributes {ted.vjp_of = @k, ted.wrt = array<i64: 0, 1>}
+
+// -----
+
+// A power moves with its base where the exponent is not 0, and with its exponent where the base is positive.
+// CHECK-LABEL: func.func private @power_vjp
+// CHECK-SAME: (%[[X:.*]]: tensor<8xf64>, %[[Y:.*]]: tensor<8xf64>, %[[DP:.*]]: tensor<8xf64>)
+// CHECK: %[[P:.*]] = "ted.compute"(%[[X]], %[[Y]],
+// CHECK: "ted.compute"(%[[Y]], %[[DP]], %[[X]],
+// CHECK-NEXT: ^bb0(%[[B:.*]]: f64, %[[G:.*]]: f64, %[[A:.*]]: f64):
+// CHECK: %[[MOVES:.*]] = arith.cmpf une, %[[B]], %[[ZERO:.*]] : f64
+// CHECK: %[[LESS:.*]] = arith.subf %[[B]], %{{.*}} : f64
+// CHECK-NEXT: %[[POWER:.*]] = math.powf %[[A]], %[[LESS]] : f64
+// CHECK-NEXT: %[[SLOPE:.*]] = arith.mulf %[[B]], %[[POWER]] : f64
+// CHECK-NEXT: %[[ALL:.*]] = arith.mulf %[[G]], %[[SLOPE]] : f64
+// CHECK-NEXT: arith.select %[[MOVES]], %[[ALL]], %[[ZERO]] : f64
+// CHECK: "ted.compute"(%[[X]], %[[DP]], %[[P]],
+// CHECK-NEXT: ^bb0(%[[A:.*]]: f64, %[[G:.*]]: f64, %[[POWER:.*]]: f64):
+// CHECK: %[[MOVES:.*]] = arith.cmpf olt, %[[ZERO:.*]], %[[A]] : f64
+// CHECK-NEXT: %[[LOG:.*]] = math.log %[[A]] : f64
+// CHECK-NEXT: %[[SLOPE:.*]] = arith.mulf %[[POWER]], %[[LOG]] : f64
+// CHECK-NEXT: %[[ALL:.*]] = arith.mulf %[[G]], %[[SLOPE]] : f64
+// CHECK-NEXT: arith.select %[[MOVES]], %[[ALL]], %[[ZERO]] : f64
+func.func @power(%x: tensor<8xf64>, %y: tensor<8xf64>) -> tensor<8xf64> {
+  %e = tensor.empty() : tensor<8xf64>
+  %0 = "ted.compute"(%x, %y, %e) ({
+  ^bb0(%a: f64, %b: f64):
+    %p = math.powf %a, %b : f64
+    "ted.yield"(%p) : (f64) -> ()
+  }) {
+    extents = array<i64: 8>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+    guards = [affine_set<(d0) : (0 == 0)>, affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) -> tensor<8xf64>
+  func.return %0 : tensor<8xf64>
+}
+func.func private @power_vjp(tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) -> (tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) attributes {ted.vjp_of = @power, ted.wrt = array<i64: 0, 1>}

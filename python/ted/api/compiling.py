@@ -30,7 +30,7 @@ from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
 from ted.lowering.pipelines import CPU_STAGES, run_pipeline, stage_text
 from ted.mlir import ir
-from ted.runtime.buffers import ArgSpec
+from ted.runtime.buffers import ArgSpec, is_number
 from ted.runtime.calls import bind
 from ted.runtime.library import library_path
 
@@ -175,8 +175,8 @@ class CompiledFunction:
         Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
         """
         if self._donated and out is None and len(arrays) == len(self.system.inputs):
-            places = (self._donated.get(k) for k in range(len(self.system.outputs)))
-            out = [None if k is None else arrays[k] for k in places]
+            taken = {k: arrays[n] for k, n in self._donated.items() if not is_number(arrays[n])}
+            out = [taken.get(k) for k in range(len(self.system.outputs))]
         results = self._call(*arrays, out=out)
         return results[0] if self._single else results
 

@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 
 from ted import dialects
-from ted.api.summands import summand_sizes
+from ted.api.rounding_scales import rounding_scales
 from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text, note_donations
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS, validate
-from ted.codegen.nvptx import start_compiler
 from ted.codegen.nvptx.ptxas import Resources, assemble
 from ted.codegen.nvptx.targets import TARGETS
 from ted.errors import CompileError
@@ -116,11 +115,9 @@ class CudaFunction:
         self.target = target
         self.deterministic = deterministic
         self._single = single
-        self._donated = donated
         self._programs: dict[Context, Program] = {}
         self._latest: Program | None = None
         _check_sizes(system)
-        start_compiler(fast_math=target.fast_math)
         with dialects.session():
             module = to_module(system)
             note_donations(module, donated)
@@ -149,9 +146,6 @@ class CudaFunction:
         first = arrays[0] if arrays else None
         if program is None or getattr(first, "context", None) is not program.context:
             program = self._latest = self.program(_ordinal(arrays))
-        if self._donated and out is None and len(arrays) == len(self.system.inputs):
-            places = (self._donated.get(k) for k in range(len(self.system.outputs)))
-            out = [None if k is None else arrays[k] for k in places]
         results = program(*arrays, out=out, stream=stream)
         return results[0] if self._single else results
 
@@ -221,7 +215,7 @@ class CudaFunction:
 
     def _expected(self, sample: Sequence[Any]) -> tuple[Sequence[np.ndarray], np.ndarray]:
         results = self._on_cpu(*sample)
-        return results, summand_sizes(self._on_cpu, sample, results)
+        return results, rounding_scales(self._on_cpu, sample, results)
 
     @cached_property
     def _on_cpu(self) -> Any:

@@ -38,7 +38,7 @@ def split_heads(outputs: Sequence[Tensor], heads: Sequence[Tensor]) -> Heads:
     """
     prefix: tuple[Extent, ...] | None = None
     for o, h in zip(outputs, heads, strict=True):
-        front, own = h.shape[: h.ndim - o.ndim], h.shape[max(h.ndim - o.ndim, 0) :]
+        front, own = h.shape[: h.ndim - o.ndim], h.shape[h.ndim - o.ndim :]
         if (own, h.dtype) != (o.shape, o.dtype):
             raise DerivativeError(
                 "differentiate: a head has the shape and type of its output, with dims in front of "
@@ -64,8 +64,7 @@ def with_prefix(found: Gradient, heads: Heads) -> Gradient:
     """The gradients of all heads from those of a single one."""
     if not heads.prefix:
         return found
-    nodes = _for_all([*found.gradients, *found.adjoints.values()], heads)
-    count = len(found.gradients)
+    nodes = iter(_for_all([*found.gradients, *found.adjoints.values()], heads))
 
     def summands() -> Summands:
         single = found.summands()
@@ -74,19 +73,18 @@ def with_prefix(found: Gradient, heads: Heads) -> Gradient:
 
     return replace(
         found,
-        gradients=tuple(nodes[:count]),
-        adjoints=dict(zip(found.adjoints, nodes[count:], strict=True)),
+        gradients=tuple(next(nodes) for _ in found.gradients),
+        adjoints={t: next(nodes) for t in found.adjoints},
         summands=summands,
     )
 
 
 def _for_all(nodes: Sequence[Node], heads: Heads) -> list[Node]:
     """Functions of single heads as functions of all: a dim at a time, the last one first."""
-    current, shown = list(heads.single), list(nodes)
+    current, shown = heads.single, list(nodes)
     for k in reversed(range(len(heads.prefix))):
-        wider = list(heads.given)
-        if k > 0:
-            wider = [replace(h, shape=h.shape[k:]) for h in heads.given]
+        # The heads of the last step are those that were given: their values are what is asked for.
+        wider = [replace(h, shape=h.shape[k:]) for h in heads.given] if k else heads.given
         given = {old: Batched(new, 0) for old, new in zip(current, wider, strict=True)}
         pairs = zip(shown, batched(shown, given, heads.prefix[k]), strict=True)
         shown = [_leading(old, new, heads.prefix[k]) for old, new in pairs]

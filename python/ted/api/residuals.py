@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from ted.api.compiling import Compilation, check_options, compile_system
 from ted.api.differentiating import differentiate
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import DerivativeError
+from ted.frontend.locations import fail
 from ted.frontend.systems import system_of, tensors_of
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System
@@ -54,13 +56,16 @@ def forward_backward(
 
     A map that costs at most `recompute` operations an element is computed again by the second, all
     else that it needs is saved by the first. `deterministic` is that of `ted.compile`.
-    Raises: DerivativeError when no output or no input is of a float type.
+    Raises: DerivativeError when no output or no input is of a float type; FrontendError when
+    `recompute` is no number or negative.
     """
     check_options(target, deterministic)
-    results, inputs = (
-        tensors_of(outputs, "forward_backward"),
-        tensors_of(inputs, "forward_backward"),
-    )
+    if isinstance(recompute, bool) or not isinstance(recompute, Real) or not recompute >= 0:
+        fail(
+            "forward_backward: recompute is a number of operations an element, at least 0, got "
+            f"{recompute!r}; 0 repeats no operation, math.inf every map"
+        )
+    results, inputs = (tensors_of(t, "forward_backward") for t in (outputs, inputs))
     system = system_of(inputs, results)
     smooth = [r for r in results if r.dtype.is_float]
     wanted = [x for x in inputs if x.dtype.is_float]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 from ted.api.checkpointing import checkpoint as recomputed
@@ -104,15 +105,17 @@ def _in_segments(
     return carry, unflatten(ordered[0][1], joined)
 
 
-def _segment_size(wanted: int | bool | str, steps: int) -> int:
+def _segment_size(wanted: Any, steps: int) -> int:
     """The number of steps of a segment: segments of equal size if possible."""
     if wanted is True or wanted == "sqrt":
-        return max(1, -(-steps // max(1, round(math.sqrt(steps)))))
-    if isinstance(wanted, str):
-        fail(f'scan: checkpoint is a number of steps, True or "sqrt", got {wanted!r}')
-    if checks.integer(wanted, "scan: checkpoint") < 1:
-        fail(f"scan: checkpoint is a number of steps, at least 1, got {wanted}")
-    return wanted
+        segments = round(math.sqrt(steps)) or 1
+        return -(-steps // segments) or 1
+    if isinstance(wanted, bool) or not isinstance(wanted, Integral) or wanted < 1:
+        fail(
+            "scan: checkpoint is a number of steps, at least 1, or True for the least memory, got "
+            f"{wanted!r}; leave it out to keep every carry"
+        )
+    return int(wanted)
 
 
 def _segment(

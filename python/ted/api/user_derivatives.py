@@ -49,7 +49,7 @@ def user_derivatives(
 
     def find(node: Node) -> Override | None:
         found = table.get(node) or override_of(node)
-        if found is None and fdiff is not None and node.equations and node.dtype.is_float:
+        if found is None and fdiff is not None and node.dtype.is_float:
             return _stepwise(node, fdiff)
         return found
 

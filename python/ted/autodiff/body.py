@@ -9,6 +9,7 @@ condition that any of its uses is made, so that expressions grow with the body a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 from ted.autodiff.rules import contributions, under
 from ted.errors import SourceLocation
@@ -117,9 +118,4 @@ def _one_term(terms: _Adjoint) -> tuple[Expr, Expr]:
 
 def _sum(terms: _Adjoint) -> Expr:
     """The sum of the terms, each zero where its condition does not hold."""
-    total: Expr | None = None
-    for condition, value in terms.items():
-        part = select(condition, value, const(0, value.dtype))
-        total = part if total is None else add(total, part)
-    assert total is not None, "an adjoint has at least one term"
-    return total
+    return reduce(add, (select(c, value, const(0, value.dtype)) for c, value in terms.items()))

@@ -58,9 +58,7 @@ def _expanded(tensor: Tensor) -> Tensor | tuple[Equation, ...] | None:
         return _cut(tensor, tuple(before), last)
     if last.combiner == "mul":
         return _product_tree(tensor, last)
-    if len(before) > 0 and any(e.combiner == "set" for e in tensor.equations):
-        return _without_overwritten(tensor.equations)
-    return None
+    return _without_overwritten(tensor.equations)
 
 
 def _cut(tensor: Tensor, before: tuple[Equation, ...], last: Equation) -> Tensor:
@@ -93,10 +91,11 @@ def _product_tree(tensor: Tensor, equation: Equation) -> Tensor | None:
         return _product_by_rows(tensor, equation)
     level = _factors(tensor, equation)
     if isinstance(level.shape[-1], Size):
-        return _last_of(tensor, _running(level), level.shape[-1] - 1, equation)
-    while level.shape[-1] > 1:
-        level = _halved(level)
-    return _last_of(tensor, level, 0, equation)
+        level = _running(level)
+    else:
+        while level.shape[-1] > 1:
+            level = _halved(level)
+    return _last_of(tensor, level, level.shape[-1] - 1, equation)
 
 
 def _product_by_rows(tensor: Tensor, equation: Equation) -> Tensor | None:
@@ -119,9 +118,9 @@ def _last_of(tensor: Tensor, level: Tensor, place: Extent, equation: Equation) -
         return replace(tensor, fill=1, equations=(last,))
     if surely_at_most(0, place):
         return replace(tensor, fill=0, equations=(last,))
-    rank = equation.parallel  # for some size there is no factor: the product is 1
+    rank = equation.parallel  # there may be no factor: the product is the fill, 1
     some = parameters.extent_value(rank, place).ge_set(parameters.extent_value(rank, 0))
-    return replace(tensor, fill=1, equations=(replace(last, domain=last.domain.intersect(some)),))
+    return replace(tensor, equations=(replace(last, domain=last.domain.intersect(some)),))
 
 
 def _running(level: Tensor) -> Tensor:

@@ -129,7 +129,7 @@ def _select(node: Expr, g: Expr) -> list[Contribution]:
 
 
 def _cast(node: Expr, g: Expr) -> list[Contribution]:
-    source = node.args[0]
+    (source,) = node.args
     return [(0, TRUE, cast(g, source.dtype))] if source.dtype.is_float else []
 
 

@@ -109,7 +109,8 @@ def vjp(
     for group in reversed(groups):
         recurrent = is_recurrence(group)
         moving = [t for t in group if t in active]
-        for tensor in moving if recurrent else ():
+        steps = moving if recurrent else []
+        for tensor in steps:
             summands[tensor] = _outside_of_steps(tensor, summands[tensor])
         for tensor in moving:
             adjoints[tensor] = _started(tensor, summands[tensor], seeds, recurrent)
@@ -120,10 +121,10 @@ def vjp(
             for operand, summand in _pulled_back(tensor, adjoints[tensor], sweep, loop):
                 summands[operand].append(summand)
                 parts.setdefault(operand, {}).setdefault(tensor, []).append(summand)
-        for tensor in moving if recurrent else ():
+        for tensor in steps:
             finish_adjoint(adjoints[tensor], tensor, summands[tensor])
-        if recurrent and any(t in overrides for t in moving):
-            settle_recurrences([adjoints[t] for t in moving])
+        if any(t in overrides for t in steps):
+            settle_recurrences([adjoints[t] for t in steps])
     return Adjoints(adjoints, {t: parts.get(t, {}) for t in adjoints})
 
 
@@ -165,7 +166,7 @@ def active_tensors(
     inputs = set(system.inputs)
     for group in groups:
         reads = {d for t in group for d in _dependencies(t, overrides)}
-        if any(t in inputs for t in group) or any(d in active for d in reads):
+        if not (inputs.isdisjoint(group) and active.isdisjoint(reads)):
             active.update(t for t in group if t.dtype.is_float)
     return active
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from ted.codegen.host_program import HostProgram, read_host_function
 from ted.codegen.manifest import ArraySpec, Check, Manifest
-from ted.codegen.nvptx import compile_to_ptx
+from ted.codegen.nvptx import compile_to_ptx, start_compiler
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError
 from ted.lowering.gpu.ted_record_index_errors import CHECKS
@@ -48,6 +48,7 @@ def compile_module(
     data may be atomic, in any order; with `tf32` factors of contractions in float32 are rounded.
     Raises: CompileError, PassFailed, VerifyError.
     """
+    start_compiler(fast_math=fast_math)
     function = next(iter(functions(module)))
     symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
     takes, gives = _specs(function, inputs, outputs)

@@ -60,6 +60,9 @@ def normalise(chart: Chart) -> Normalised:
 
     Raises: DomainError when a loop is unbounded.
     """
+    loops = chart.domain.move_dims(sets.PARAM, 0, sets.SET, 0, chart.outer)
+    if not loops.is_bounded():
+        raise DomainError(f"gather form: every loop must be bounded, got {chart.domain}")
     extents: list[int] = []
     shifts: list[Aff] = []
     for index in range(chart.outer, chart.rank):

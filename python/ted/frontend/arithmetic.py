@@ -7,6 +7,7 @@ beside data.  Integers go to float32 where an operation needs a float.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -25,14 +26,42 @@ _AT_LEAST = {bool: 0, int: 1, float: 2}
 
 
 def constant(value: Number, dtype: DType, what: str) -> Expr:
-    """A Python number as a constant of `dtype`, refused where the type cannot hold it."""
-    if dtype.kind in ("int", "index") and not -(2 ** (dtype.bits - 1)) <= value < 2 ** (
-        dtype.bits - 1
-    ):
-        fail(f"{what}: the constant must fit the type {dtype}, got {value}")
-    if dtype.is_float and isinstance(value, int) and abs(value) > 10**308:
-        fail(f"{what}: the constant must fit the type {dtype}, got {value}")
+    """A Python number as a constant of `dtype`, refused where the type does not hold it.
+
+    Floats round to the nearest; no finite number becomes infinite.
+    """
+    held, rule = _held(value, dtype)
+    if not held:
+        bits = value.bit_length() if isinstance(value, int) else 0
+        shown = f"an integer of {bits} bits" if bits > 128 else value
+        fail(f"{what}: the constant must fit the type {dtype}, got {shown}; {dtype} holds {rule}")
     return scalar.const(value, dtype)
+
+
+def _held(value: Number, dtype: DType) -> tuple[bool, str]:
+    """Whether a type holds a number, and which numbers it holds."""
+    if dtype == BOOL:
+        return value in (0, 1), "0 and 1"
+    if dtype.is_float:
+        half = 2 ** (dtype.exponent - dtype.mantissa - 1)  # of the last bit of the largest number
+        most = 2 ** (dtype.exponent + 1) - 2 * half
+        rounds = abs(value) < most + half and abs(float(value)) < most + half
+        return rounds or not abs(value) < math.inf, f"numbers up to {float(most):.5g}, and math.inf"
+    least, most = -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
+    if least <= value <= most and value != int(value):
+        return False, "whole numbers; ted.cast cuts off the fraction"
+    return least <= value <= most, f"{least} to {most}"
+
+
+def keep(operand: Operand, dtype: DType, what: str) -> Expr:
+    """An operand as an expression of `dtype`, refused where this cuts off some of its value."""
+    given = operand.dtype if isinstance(operand, Expr) else dtype
+    if not (dtype.is_float or given.is_index or promote(given, dtype) == dtype):
+        fail(
+            f"{what}: the value must fit the type {dtype}, got one of {given}; "
+            f'convert it with .astype("{dtype}")'
+        )
+    return convert(operand, dtype, what)
 
 
 def common_dtype(operands: Sequence[Operand]) -> DType:
@@ -189,7 +218,7 @@ def fmod(a: Operand, b: Operand) -> Expr:
 def power(a: Operand, b: Operand) -> Expr:
     """a ** b: products for small whole exponents, which are exact where pow is not."""
     exponent = b if not isinstance(b, Expr) else b.attr if is_const(b) else None
-    if exponent is not None and float(exponent).is_integer() and abs(exponent) <= 16:
+    if exponent is not None and abs(exponent) <= 16 and float(exponent).is_integer():
         base = convert(a, common_dtype((a, b)), "power")
         return _checked(_whole_power(base, int(exponent)), "power")
     if exponent == 0.5:

@@ -54,8 +54,14 @@ def ones_like(x: Any) -> Tensor:
 
 
 def arange(extent: Extent, dtype: Any = "int64") -> Tensor:
-    """0, 1, ..., extent - 1."""
-    return compute((extent,), lambda i: cast(i, dtype), name="arange")
+    """0, 1, ..., extent - 1.
+
+    Raises: FrontendError when the last one does not fit `dtype`.
+    """
+    element = checks.dtype_of(dtype, "arange")
+    if isinstance(extent, int):
+        constant(max(extent - 1, 0), element, "arange")
+    return compute((extent,), lambda i: cast(i, element), name="arange")
 
 
 def eye(extent: Extent, dtype: Any = "float32") -> Tensor:

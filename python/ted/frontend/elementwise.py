@@ -16,6 +16,7 @@ from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import Tensor, pointwise
 from ted.frontend.unevaluated import CAPTURED
 from ted.ir import scalar
+from ted.ir.dtypes import BOOL
 from ted.ir.operations import OPERATIONS
 
 UNARY = (
@@ -286,6 +287,10 @@ def cast(x: Any, dtype: Any) -> Any:
     def convert(value: Any) -> Any:
         if isinstance(value, Scalar):
             return Scalar(arithmetic.convert(value.expr, target, "cast"))
+        if target == BOOL:
+            value = bool(value)
+        elif target.kind == "int" and isinstance(value, float) and math.isfinite(value):
+            value = int(value)
         return Scalar(arithmetic.constant(value, target, "cast"))
 
     return pointwise(convert, "cast", x)

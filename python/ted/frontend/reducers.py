@@ -138,7 +138,10 @@ class Reducer:
         if init is not None:
             start = [read(v, ()) if isinstance(v, Tensor) else v
                      for v in self._components(init, "init:")]  # fmt: skip
-            begin = [self._converted(v, t) for v, t in zip(start, wide, strict=True)]
+            begin = [
+                arithmetic.keep(operand(v), t, f"{self.name}: init")
+                for v, t in zip(start, wide, strict=True)
+            ]
             level = self.joined(begin, level)
         return [self._once(cast(v, t)) for v, t in zip(level, results, strict=True)]
 

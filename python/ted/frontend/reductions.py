@@ -148,7 +148,7 @@ def _reduce_element(what: str, x: Any, axes: tuple[Axis, ...], options: _Options
             f"{what}: init must be a number, a value of the lambda or a tensor to reduce dims of "
             f"whole tensors, got {init!r}"
         )
-    body = x.expr if isinstance(x, Scalar) else scalar.const(x, FLOAT32)
+    body = x.expr if isinstance(x, Scalar) else arithmetic.constant(x, FLOAT32, what)
     return _reduce_scalar(what, body, axes, replace(options, init=operand(init)))
 
 
@@ -268,7 +268,7 @@ def _reduction(
             fail(f"{what}: where= may compare indices only, got a condition on data")
         neutral = scalar.const(identity(combiner, body.dtype), body.dtype)
         body = scalar.select(mask, body, neutral)
-    start = None if init is None else arithmetic.convert(init, body.dtype, f"{what}: init")
+    start = None if init is None else arithmetic.keep(init, body.dtype, f"{what}: init")
     return Reduction(what, combiner, body, axes, domain, start, here())
 
 

@@ -24,6 +24,11 @@ class DType:
         return self.kind == "float"
 
     @property
+    def exponent(self) -> int:
+        """The largest exponent of a float: all are below 2 ** (exponent + 1)."""
+        return 2 ** (self.bits - self.mantissa - 2) - 1
+
+    @property
     def is_index(self) -> bool:
         """Whether this is the type of iteration dims and subscripts."""
         return self.kind == "index"

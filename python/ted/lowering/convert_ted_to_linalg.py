@@ -11,12 +11,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.lowering import roads
-from ted.lowering.initial_values import drop_unused_starts, number_starts, unshare_starts
 from ted.lowering.padding import Paddings
 from ted.lowering.piece import from_compute
 from ted.lowering.scans import lower_scan
 from ted.lowering.ted_check_sizes import check_is_static
 from ted.mlir import ir
+from ted.schedules.initial_values import drop_unused_starts, number_starts, unshare_starts
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def decide_selects(piece: Piece) -> None:
         if found is not None:
             ranges[op.results[0]] = found
     for view in reversed(list(piece.body.operations)[:-1]):
-        if not any(list(r.uses) for r in view.operation.results):
+        if not list(view.operation.results[0].uses):
             view.operation.erase()
 
 

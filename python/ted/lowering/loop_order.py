@@ -9,7 +9,6 @@ then never leaves its register.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import prod
 
 from ted.lowering.affine_forms import dims_used, element_strides, linear
@@ -52,25 +51,21 @@ def _place_in_result(piece: Piece, dim: int) -> int:
 
 
 def _cost(piece: Piece, dim: int) -> int:
-    steps = [_step(e, t, dim, piece.rank) for e, t in _accesses(piece)]
-    jumps = sum(STRIDED if abs(s) > 1 else abs(s) for s in steps)
-    write = _step(piece.write, piece.inits[0], dim, piece.rank)
+    reads = sum(
+        _price(r.subscripts, r.tensor, dim, piece.rank) for r in piece.reads if r is not None
+    )
     short = 64 * STRIDED if piece.extents[dim] < SHORT else 0
-    return jumps + (2 * STRIDED if abs(write) > 1 else 2 * abs(write)) + short
+    return reads + 2 * _price(piece.write, piece.inits[0], dim, piece.rank) + short
 
 
-def _accesses(piece: Piece) -> Iterator[tuple[tuple[ir.AffineExpr, ...], ir.Value]]:
-    for read in piece.reads:
-        if read is not None:
-            yield read.subscripts, read.tensor
-
-
-def _step(subscripts: tuple[ir.AffineExpr, ...], source: ir.Value, dim: int, rank: int) -> int:
-    """By how many elements an access moves when the dim advances; 2 when it depends."""
-    total = 0
+def _price(subscripts: tuple[ir.AffineExpr, ...], source: ir.Value, dim: int, rank: int) -> int:
+    """The cost of an access when the dim advances; of a jump where that depends on the point."""
+    step = 0
     for expr, stride in zip(subscripts, element_strides(shape_of(source)), strict=True):
         form = linear(expr, rank)
-        if form is None:
-            return 2 if dim in dims_used(expr) else total
-        total += form[0][dim] * stride
-    return total
+        if form is not None:
+            step += form[0][dim] * stride
+        elif dim in dims_used(expr):
+            return STRIDED
+    distance = abs(step)
+    return STRIDED if distance > 1 else distance

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 
 from ted.errors import PassFailed
 from ted.ir.locations import source_location
-from ted.lowering.tensor_origins import Origins, TensorOrigins, count_inputs, uses_operand
+from ted.lowering.tensor_origins import Origins, TensorOrigins, uses_operand
 from ted.mlir import func, ir
-from ted.schedules.walking import terminator
+from ted.schedules.walking import count_inputs, terminator
 
 Roots = frozenset[ir.Value]
 

@@ -37,7 +37,7 @@ def parts_of(piece: Piece) -> list[Part]:
 
 
 def _parts_of_cell(piece: Piece) -> list[Part]:
-    guards = {r.guard for r in piece.reads if r is not None and r.guard}
+    guards = list(dict.fromkeys(r.guard for r in piece.reads if r is not None and r.guard))
     if is_zero_without(piece):
         return []
     if not guards and not piece.domain:
@@ -46,7 +46,7 @@ def _parts_of_cell(piece: Piece) -> list[Part]:
         return [Part(piece, points(piece.extents, piece.domain))] if piece.domain else [Part(piece)]
     try:
         with total_budget():
-            found = [p for q, s in _decided(piece, list(guards)) for p in _boxes(q, s)]
+            found = [p for q, s in _decided(piece, guards) for p in _boxes(q, s)]
     except BudgetExhausted:
         return _whole(piece)
     if len(found) > MOST_PARTS:

@@ -21,7 +21,8 @@ from ted.lowering.memory_origins import (
 )
 from ted.lowering.tensor_origins import tensor_origins
 from ted.mlir import PassManager, func, ir
-from ted.schedules.walking import functions, operations
+from ted.schedules.initial_values import unshare_starts
+from ted.schedules.walking import functions
 
 _ONE_SHOT = (
     "one-shot-bufferize{bufferize-function-boundaries=1 "
@@ -36,7 +37,7 @@ class TedBufferize:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module, or raise PassFailed naming the read that would be wrong."""
-        _split_empty_tensors(module)
+        unshare_starts(module, ("tensor.empty",))  # or values would take turns in one memory
         expected = {_name(f): number_operations(tensor_origins(f)) for f in functions(module)}
         _upstream(_ONE_SHOT, module)
         for function in functions(module):
@@ -45,21 +46,6 @@ class TedBufferize:
         _upstream(_CLEAN, module)
         for function in functions(module):
             _check_results(function)
-
-
-def _split_empty_tensors(module: ir.Module) -> None:
-    """Give each operation that starts in an empty tensor one of its own, where CSE made them one.
-
-    Values without anything in common would take turns in its memory.
-    """
-    for empty in operations(module.operation, "tensor.empty"):
-        starting = [
-            u for u in empty.results[0].uses if u.owner.name.startswith(("linalg.", "scf."))
-        ]
-        for use in starting[1:]:
-            user = use.owner.operation
-            with ir.InsertionPoint(user):
-                user.operands[use.operand_number] = empty.clone().operation.results[0]
 
 
 def _upstream(passes: str, module: ir.Module) -> None:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ted.errors import PassFailed
 from ted.ir.locations import source_location
 from ted.mlir import func, ir
-from ted.schedules.walking import terminator
+from ted.schedules.walking import count_inputs, terminator
 
 
 class Origins(NamedTuple):
@@ -113,11 +113,6 @@ def _linalg(op: ir.Operation, found: TensorOrigins) -> bool:
         must = before.must if uses_operand(op, k) else 0
         changed |= found._set(result, Origins(must | one, before.may | one))
     return changed
-
-
-def count_inputs(op: ir.Operation) -> int:
-    """The number of operands that an operation of linalg only reads, the first ones."""
-    return ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
 
 
 def uses_operand(op: ir.Operation, k: int) -> bool:

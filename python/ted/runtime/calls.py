@@ -14,7 +14,7 @@ import numpy as np
 
 from ted._runtime import IndexFault, Kernel
 from ted.errors import CompileError, ExecutionError
-from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, to_numpy
+from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, is_number, to_numpy
 
 
 class BoundFunction:
@@ -107,8 +107,9 @@ class BoundFunction:
             given = tuple(as_result(f, spec) if g is None else g for g, f, spec in pairs)
         if len(given) == len(self.outputs) and self._attempt([*arrays, *given]) is None:
             return given
+        results = self._run(arrays)  # an argument that does not fit is refused before a target
         targets = self._targets(given)
-        for target, values, spec in zip(targets, self._run(arrays), self.outputs, strict=True):
+        for target, values, spec in zip(targets, results, self.outputs, strict=True):
             target[...] = as_result(values, spec)
         return given
 
@@ -121,6 +122,10 @@ class BoundFunction:
         targets: list[np.ndarray] = []
         for value, spec in zip(given, self.outputs, strict=True):
             what = f"{self.name}: out={spec.name!r}"
+            if is_number(value):
+                raise ExecutionError(
+                    f"{what}: expected an array to write, got {type(value).__name__} {value}"
+                )
             target = to_numpy(value, spec, what)
             check(target, spec, what)
             if not target.flags.writeable:

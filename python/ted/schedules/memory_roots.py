@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ted.mlir import ir
+from ted.schedules.walking import count_inputs
 
 VIEWS = frozenset(
     {
@@ -46,5 +47,5 @@ def _is_read(op: ir.Operation, operand: int) -> bool:
     if op.name in _ONLY_READ:
         return operand in _ONLY_READ[op.name]
     if op.name.startswith("linalg.") and "operandSegmentSizes" in op.attributes:
-        return operand < ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+        return operand < count_inputs(op)
     return False

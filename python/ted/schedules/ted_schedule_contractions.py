@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from ted.mlir import interpreter, ir
 from ted.schedules.contraction_factors import split_factors
 from ted.schedules.contraction_plan import plan_contraction
+from ted.schedules.initial_values import number_starts
 from ted.schedules.linalg_contraction import ELEMENT_BYTES, MARK, recognise
 from ted.schedules.ring import FASTMATH, FLOAT_OPERATIONS
 from ted.schedules.vector_target import VectorTarget, named_target
@@ -64,6 +65,7 @@ class TedScheduleContractions:
                     contraction.attributes[MARK] = ir.UnitAttr.get()
                 elif recognise(contraction) is not None:
                     _allow_reassociation(contraction)
+        number_starts(module)  # those of the factors too, before the next CSE
 
 
 def generalize(module: ir.Module) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from ted.mlir import ir
 from ted.schedules.vector_target import VectorTarget
-from ted.schedules.walking import position
+from ted.schedules.walking import count_inputs, position
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ def transposed_reads(op: ir.Operation, target: VectorTarget) -> list[TransposedR
     extents = loop_extents(op, maps)
     return [
         TransposedRead(k, along)
-        for k, m in enumerate(maps[: _inputs(op)])
+        for k, m in enumerate(maps[: count_inputs(op)])
         if (along := _contiguous_dim(m)) is not None
         and rank - 1 in _dims(m)
         and along != rank - 1
@@ -47,10 +47,6 @@ def lanes(value: ir.Value, target: VectorTarget) -> int:
     """Elements of a tensor or memref in one register; more than any extent if it has no bytes."""
     bits = getattr(ir.ShapedType(value.type).element_type, "width", 1)
     return target.lanes(bits // 8) if bits >= 8 else 1 << 62
-
-
-def _inputs(op: ir.Operation) -> int:
-    return ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
 
 
 def _dims(amap: ir.AffineMap) -> list[int]:

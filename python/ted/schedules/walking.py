@@ -88,6 +88,11 @@ def copied_with(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Operati
     return copy
 
 
+def count_inputs(op: ir.Operation) -> int:
+    """The number of operands that an operation of linalg only reads, the first ones."""
+    return ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+
+
 def position(expr: ir.AffineExpr) -> int:
     """The dim that an affine dim expression is."""
     return ir.AffineDimExpr(expr).position

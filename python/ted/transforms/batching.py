@@ -37,7 +37,7 @@ def batch(
     for group in components(outputs):
         known = [found[o] for t in group for o in operands(t) if o in found]
         fresh = [t for t in group if t not in found]
-        if not known or not fresh:
+        if not known:
             continue
         axis = 0 if any(b.axis is not None for b in known) else None
         found.update({t: Batched(_shell(t, axis, extent), axis) for t in fresh})

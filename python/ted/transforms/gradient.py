@@ -201,8 +201,16 @@ def _zeros(tensor: Tensor, suffix: str) -> Tensor:
 
 
 def _marked(roots: Sequence[Tensor], overrides: Overrides) -> list[Tensor]:
-    """The tensors below the roots that have an override, which stay tensors of their own."""
-    return [t for t in topological(roots) if overrides(t) is not None]
+    """The tensors below the roots that stay tensors of their own: those with an override.
+
+    So do the dependencies of overrides, or the equations between would read past them.
+    """
+    found: dict[Tensor, None] = {}
+    for tensor in topological(roots):
+        override = overrides(tensor)
+        if override is not None:
+            found.update(dict.fromkeys((tensor, *override.dependencies)))
+    return list(found)
 
 
 def _composed(tensors: Sequence[Tensor], *steps: Mapping[Tensor, Tensor]) -> dict[Tensor, Tensor]:

@@ -124,7 +124,7 @@ def _out_of_bounds(op_sets: ComputeSets, access: Access) -> str | None:
 
 def _inside_by_intervals(value: Aff, box: tuple[Extent, ...], extent: Extent) -> bool:
     """Whether the whole box stays inside, which needs no integer set; most accesses are such."""
-    if value.parameters or 0 in box or is_symbolic((*box, extent)):
+    if value.parameters or is_symbolic((*box, extent)):
         return False
     low, high = intervals.of_aff(value, [intervals.of_dim(n) for n in box])
     return low >= 0 and high < numbers([extent])[0]

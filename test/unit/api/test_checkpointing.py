@@ -12,7 +12,6 @@ import pytest
 import ted
 from sweeps import swept
 from ted import nn
-from ted.errors import FrontendError
 from ted.frontend.tensors import Tensor
 from ted.testing import check_grads
 
@@ -132,6 +131,19 @@ def test_segments_change_no_gradient(size: Any, reverse: bool) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-13)
 
 
+def test_a_segment_of_one_step_has_second_derivatives_behind_an_extremum() -> None:
+    def largest(xs: Any, checkpoint: int | None) -> Any:
+        first = ted.zeros((2,), "float64")
+        last, _ = ted.scan(lambda s, x: (x - s, None), first, xs, checkpoint=checkpoint)
+        return ted.max(last) ** 2
+
+    xs = RANDOM.standard_normal(5)
+    slope = np.array([1.0, -1.0, 1.0, -1.0, 1.0])  # both elements are the same: half each way
+    second = ted.hessian(lambda x: largest(x, 2))(xs)
+    np.testing.assert_allclose(second, ted.hessian(lambda x: largest(x, None))(xs), atol=1e-14)
+    np.testing.assert_allclose(second, 2 * np.outer(slope, slope), atol=1e-14)
+
+
 def test_a_scan_without_results_of_its_steps_can_be_cut_too() -> None:
     def loss(h: Any) -> Any:
         last, ys = ted.scan(lambda h, _: (ted.sin(h), None), h, length=6, checkpoint=2)
@@ -161,15 +173,3 @@ def test_the_peak_of_a_long_scan_is_the_carries_of_segments_and_of_one_segment()
         cut = gradient(36, size)
         np.testing.assert_allclose(cut(x)[0], wanted, rtol=1e-4)
         assert cut.peak_bytes < (rows + 8) * x.nbytes  # beside them, what a step needs
-
-
-def test_a_segment_has_at_least_one_step() -> None:
-    h = ted.placeholder((3,), name="h")
-    with pytest.raises(FrontendError, match="at least 1, got 0"):
-        ted.scan(lambda h, _: (h, None), h, length=4, checkpoint=0)
-
-
-def test_segments_of_another_kind_are_refused() -> None:
-    h = ted.placeholder((3,), name="h")
-    with pytest.raises(FrontendError, match="a number of steps, True or \"sqrt\", got 'half'"):
-        ted.scan(lambda h, _: (h, None), h, length=4, checkpoint="half")

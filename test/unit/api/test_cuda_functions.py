@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -9,7 +12,8 @@ import ted
 from ted.api.cuda_functions import CudaFunction, CudaTarget, cuda_target
 from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError, ExecutionError
-from unit.runtime.python_machine import device
+from ted.runtime.cuda.loading import load
+from unit.runtime.python_machine import device, without_driver
 
 X = ted.placeholder((4, 32), name="x")
 
@@ -27,11 +31,13 @@ def test_a_chip_by_name_gives_its_ptx_without_a_gpu(doubled) -> None:
     assert [str(s) for s in doubled.manifest.inputs] == ["x: float32[4, 32]"]
 
 
+def test_what_kernels_take_is_the_assemblers_to_say(doubled, monkeypatch) -> None:
+    monkeypatch.setattr(toolkit, "ptxas", lambda: None)
+    with pytest.raises(CompileError, match="needs ptxas"):
+        doubled.resources()
+
+
 def test_the_assembler_says_what_kernels_take(doubled) -> None:
-    if toolkit.ptxas() is None:
-        with pytest.raises(CompileError, match="needs ptxas"):
-            doubled.resources()
-        return
     (kernel,) = doubled.resources().values()
     assert 0 < kernel.registers <= 255
     assert kernel.spill_stores == kernel.spill_loads == 0
@@ -44,6 +50,28 @@ def test_every_stage_can_be_read(doubled, stage: str) -> None:
     ) in doubled.ir(stage)
     with pytest.raises(CompileError, match="ir: a stage in"):
         doubled.ir("sass")
+
+
+def test_stages_name_the_tensor_and_the_line_of_an_index_that_is_checked() -> None:
+    n = ted.placeholder((3,), "int64", name="n")
+    picked = ted.compute((3,), lambda j: X[0, n[j]], name="picked")
+    line = sys._getframe().f_lineno - 1
+    f = ted.compile([X, n], picked, target="cuda:sm_80")
+    for stage in ("gpu", "nvvm"):
+        assert f'ted.checks = [["x", 1, 32, "test_cuda_functions.py:{line}"]]' in f.ir(stage)
+
+
+def test_stages_are_those_of_the_options_that_the_program_was_compiled_with() -> None:
+    n = ted.placeholder((3,), "int64", name="n")
+    total = ted.index_add(X[0], 0, n, X[1, :3])
+    for deterministic in (True, False):
+        f = ted.compile([X, n], total, target="cuda:sm_80", deterministic=deterministic)
+        assert ("atom.global.add" in f.ptx) == (not deterministic)
+        assert ("atomic_rmw" in f.ir("gpu")) == (not deterministic)
+    a, b = (ted.placeholder((64, 64), name=name) for name in "ab")
+    for options in ("", ",tf32"):
+        f = ted.compile([a, b], a @ b, target=f"cuda:sm_80{options}")
+        assert ("mma.sync" in f.ptx) == ("mma.sync" in f.ir("gpu")) == bool(options)
 
 
 @pytest.mark.parametrize(
@@ -91,9 +119,8 @@ def test_a_tensor_past_2_to_the_31_is_refused_where_it_was_written() -> None:
         ted.compile([x], ted.sum(x), target="cuda:sm_80")
 
 
-def test_a_call_without_a_driver_says_so(doubled) -> None:
-    if ted.cuda.is_available():
-        pytest.skip("there is a driver here")
+def test_a_call_without_a_driver_says_so(doubled, monkeypatch) -> None:
+    without_driver(monkeypatch)
     with pytest.raises(ExecutionError, match="no CUDA driver: tried libcuda"):
         doubled(np.zeros((4, 32), np.float32))
     with pytest.raises(ExecutionError, match="no CUDA driver"):
@@ -114,6 +141,21 @@ def test_a_program_for_another_device_is_not_loaded(doubled) -> None:
         ),
     ):
         doubled(ted.cuda.asarray(np.zeros((4, 32), np.float32)))
+
+
+def test_a_program_runs_on_the_device_of_its_arrays_and_is_loaded_there_once(doubled) -> None:
+    array = np.ones((4, 32), np.float32)
+    with ted.testing.emulated_gpu() as machine:
+        machine.devices = 2
+        assert doubled.program().context.ordinal == 0
+        assert doubled.program() is doubled.program(0)
+        for ordinal in (1, 0, 1):
+            result = doubled(ted.cuda.asarray(array, device=ordinal))
+            assert result.context is doubled.program(ordinal).context
+            assert result.context.ordinal == ordinal
+            np.testing.assert_array_equal(result.numpy(), 2 * array)
+        with pytest.raises(ExecutionError, match="there are 2 devices, got number 2"):
+            doubled.program(2)
 
 
 def test_functions_and_gradients_carry_the_target() -> None:
@@ -178,6 +220,16 @@ def test_donated_arrays_are_updated_in_place() -> None:
         assert new is a
         assert total.numpy() == 10
         assert a.numpy().tolist() == [5, 4, 3, 2, 1]
+
+
+def test_a_bundle_allows_the_rounding_that_its_target_asked_for(tmp_path: Path) -> None:
+    a, b = (ted.placeholder((64, 64), name=name) for name in "ab")
+    f = ted.compile([a, b], a @ b, target="cuda:sm_80,tf32")
+    sample = np.random.default_rng(2).normal(size=(2, 64, 64)).astype("f4")
+    with ted.testing.emulated_gpu("sm_80"):
+        assert load(f.save(tmp_path / "of the target", sample)).check() == []
+        (wrong,) = load(f.save(tmp_path / "given", sample, tolerance=1e-6)).check()
+    assert wrong.startswith("sample 0, result 'matmul'")
 
 
 def test_a_training_step_is_replayed_as_a_graph() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -40,6 +42,22 @@ def test_out_goes_before_donation() -> None:
     new, _ = f(state, np.zeros(5, "f4"), out=[into, None])
     assert new is into
     np.testing.assert_array_equal(state, np.arange(5))
+
+
+@pytest.mark.parametrize("number", [2.0, np.float32(2), True])
+def test_a_number_cannot_become_a_result(number: Any) -> None:
+    count, x = ted.placeholder((), name="count"), ted.placeholder((3,), name="x")
+    f = ted.compile([count, x], [count + 1.0, x * count], donate=(count, x))
+    array = np.arange(3, dtype="f4")
+    after, product = f(number, array)
+    assert after == number + 1
+    assert product is array
+    np.testing.assert_array_equal(product, np.arange(3) * np.float32(number))
+
+
+def test_a_donated_array_of_another_type_is_refused_as_the_argument_that_it_is() -> None:
+    with pytest.raises(ExecutionError, match="argument 'state': expected dtype float32"):
+        step()(np.arange(5.0), np.ones(5, "f4"))
 
 
 def test_a_read_only_donation_is_refused_by_name() -> None:

@@ -175,6 +175,16 @@ def test_jacobian_of_a_product_is_one_copy() -> None:
     )
 
 
+@pytest.mark.parametrize("several", [list, tuple])
+def test_jacobians_of_a_tensor_are_as_many_as_its_inputs(several: Any) -> None:
+    a, b = p("a", 2, 3), p("b", 3)
+    found = ted.jacobian(a @ b, several([a, b]))
+    assert [t.shape for t in found] == [(2, 2, 3), (2, 3)]
+    numbers = {a: RNG.normal(size=(2, 3)), b: RNG.normal(size=3)}
+    np.testing.assert_array_equal(run(numbers, found[1])[0], numbers[a])
+    np.testing.assert_array_equal(run(numbers, ted.jacobian(a @ b, b))[0], numbers[a])
+
+
 def test_missing_head_names_jacobian() -> None:
     x = p("x", 3)
     with pytest.raises(DerivativeError, match=r"ask for ted\.jacobian"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from typing import Any
 
 import numpy as np
@@ -33,7 +35,7 @@ def scanned(**options: Any) -> list[Any]:
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-@pytest.mark.parametrize("checkpoint", [1, 2, 5, True, "sqrt"])
+@pytest.mark.parametrize("checkpoint", [1, np.int64(2), 5, True, "sqrt"])
 def test_segments_change_no_value_and_no_gradient(checkpoint: Any, reverse: bool) -> None:
     plain = run(*scanned(reverse=reverse))
     for one, other in zip(
@@ -42,9 +44,13 @@ def test_segments_change_no_value_and_no_gradient(checkpoint: Any, reverse: bool
         np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
-@pytest.mark.parametrize("wrong", ["root", 0, -1, 1.5])
+@pytest.mark.parametrize("wrong", ["root", 0, -1, 1.5, np.float32(2), np.array([2]), math.nan, ()])
 def test_segments_of_no_length_are_refused(wrong: Any) -> None:
-    with pytest.raises(FrontendError):
+    message = (
+        "scan: checkpoint is a number of steps, at least 1, or True for the least memory, got "
+        f"{wrong!r}; leave it out to keep every carry"
+    )
+    with pytest.raises(FrontendError, match=re.escape(message)):
         ted.scan(step, H, X, checkpoint=wrong)
 
 
@@ -68,3 +74,8 @@ def test_results_of_a_checkpoint_carry_what_makes_them_again() -> None:
     again = [e for t in topological([other.node]) for e in t.equations if e.recomputed]
     assert again
     assert ted.checkpoint(lambda x: x * 2.0)(ARRAYS[0]).tolist() == (2 * ARRAYS[0]).tolist()
+
+
+def test_a_result_of_a_checkpoint_that_is_no_tensor_is_named_by_its_place() -> None:
+    with pytest.raises(FrontendError, match="checkpoint: results must be tensors, got str at b"):
+        ted.checkpoint(lambda x: {"a": x, "b": "x"})(X)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
 import ted
-from ted.errors import DerivativeError
+from ted.errors import DerivativeError, FrontendError
 
 X, Y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
 
@@ -31,3 +35,23 @@ def test_parts_need_a_float_on_both_sides(kinds: tuple[str, str]) -> None:
     x, n = (ted.placeholder((2,), kind, name=name) for name, kind in zip("xn", kinds, strict=True))
     with pytest.raises(DerivativeError, match="a float output and a float input, got none"):
         ted.forward_backward([n * 2], [x, n])
+
+
+@pytest.mark.parametrize("wrong", ["a", -1, math.nan, None, True, 2 + 1j, [1], np.array([1.0])])
+def test_what_is_computed_again_is_bounded_by_a_number(wrong: Any) -> None:
+    x = ted.placeholder((2,), "float64", name="x")
+    message = (
+        "forward_backward: recompute is a number of operations an element, at least 0, got "
+        f"{wrong!r}; 0 repeats no operation, math.inf every map"
+    )
+    with pytest.raises(FrontendError, match=re.escape(message)):
+        ted.forward_backward(ted.exp(x), [x], wrong)
+
+
+@pytest.mark.parametrize(("recompute", "saved"), [(0, 1), (np.float32(99), 0), (math.inf, 0)])
+def test_a_cheap_map_is_saved_or_computed_again_as_the_bound_says(recompute: Any, saved: int):
+    x = ted.placeholder((2,), "float64", name="x")
+    pair = ted.forward_backward(ted.sum(ted.exp(x + 1.0)), [x], recompute)
+    _, kept = pair.forward(X)
+    np.testing.assert_allclose(pair.backward(kept, np.array(2.0))[0], 2 * np.exp(X + 1), rtol=1e-12)
+    assert len(pair.split.residuals) == saved

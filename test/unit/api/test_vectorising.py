@@ -74,6 +74,7 @@ def test_a_result_that_all_share_is_repeated() -> None:
     [
         (lambda: ted.vmap(lambda x: x, (0, 0))(A), "in_axes is a dim, or has one entry"),
         (lambda: ted.vmap(lambda x: x, None)(A), "got none"),
+        (lambda: ted.vmap(lambda x: x, ((0, 0),))(A), "in_axes has the nest of what it is for"),
         (lambda: ted.vmap(lambda x: x, ((0, 0),))([A]), "in_axes has the nest of what it is for"),
         (lambda: ted.vmap(lambda x: x, 0, None)(A), "out_axes None is the same for all"),
         (lambda: ted.vmap(lambda x: x, 2)(A), "vmap"),

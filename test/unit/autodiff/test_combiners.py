@@ -36,7 +36,8 @@ def slopes(rows: list[list[float]]) -> list[list[float]]:
 
 
 @pytest.mark.parametrize(
-    "row", [[7], [2, 3], [2, 0, 3], [0, 2, 0], [2, 3, 5, 7], [2, 0, 3, 5, 7], [2, 3, 5, 7, 11, 13]]
+    "row",
+    [[], [7], [2, 3], [2, 0, 3], [0, 2, 0], [2, 3, 5, 7], [2, 0, 3, 5, 7], [2, 3, 5, 7, 11, 13]],
 )
 def test_the_slope_of_a_product_is_the_product_of_the_others(row: list[float]) -> None:
     rows = [[*row], [x + 1 for x in row]]

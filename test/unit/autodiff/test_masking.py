@@ -234,3 +234,14 @@ def test_a_mask_that_is_computed_from_its_value_is_left_out() -> None:
     roots = [select(P, add(outer, X), ZERO)]
     (found,) = shareable(roots, [masks], Y, {outer, product}) or [ZERO]
     assert found == select(P, add(select(P, outer, ZERO), X), ZERO)
+
+
+def test_of_two_masks_that_are_computed_from_each_others_values_one_is_left_out() -> None:
+    one, two = apply("exp", H), apply("exp", Z)
+    roots = [select(P, add(one, two), ZERO)]
+    (found,) = shareable(roots, [{one: positive(two), two: positive(one)}], X, {one, two}) or [ZERO]
+    kept = select(positive(one), two, ZERO)
+    assert found in (
+        select(P, add(one, kept), ZERO),
+        select(P, add(select(positive(two), one, ZERO), two), ZERO),
+    )

@@ -19,10 +19,12 @@ from ted.ir.scalar import (
     const,
     dim,
     dims_used,
+    div,
     index,
     load,
     mul,
     select,
+    sub,
     weight,
 )  # fmt: skip
 from unit.autodiff.systems import defined, gradients
@@ -111,6 +113,25 @@ def test_factors_of_a_sum_are_stored_only_if_they_do_not_change_along_it() -> No
     assert got[6] == pytest.approx([(p * np.cos(p)).sum(), (p * np.cos(2 * p)).sum()])
 
 
+def test_what_costs_just_four_times_as_much_stores_nothing_along_a_sum() -> None:
+    x = given("x", 16)
+    places = [i, add(mul(i, index(3)), mul(r, index(2)))]
+    body = div(const(1.0, FLOAT64), reduce(add, [load(x, [at]) for at in places]))
+    y = defined("y", (4,), equation((4, 4), body, "add", 1))
+    assert not shared([x], y)
+    assert work([x], y) + 1 == 4 * (weight(body) + 1)  # the second read of x is one addition more
+
+
+def test_what_would_cost_more_stores_factors_along_a_sum_in_tensors_no_larger_than_others() -> None:
+    at = add(mul(i, index(6)), r)
+    x, y, z = load(given("x", 18), [at]), load(given("y", 3), [i]), load(given("z", 18), [at])
+    rest = sub(z, mul(x, y))
+    body = select(compare("lt", mul(x, y), rest), mul(mul(x, y), rest), rest)
+    inputs = [x.attr, y.attr, z.attr]
+    found = shared(inputs, defined("s", (3,), equation((3, 6), body, "add", 1)))
+    assert {t.shape for t in found} == {(3, 6)}
+
+
 def test_factors_in_a_step_belong_to_the_step() -> None:
     xs = [given(f"x{k}", 4) for k in range(5)]
     h = history("h", 4)
@@ -152,6 +173,15 @@ def test_each_factor_is_computed_only_where_some_adjoint_needs_it() -> None:
         assert definition.domain.is_equal(sets.box((2,)).intersect(definition.domain))
     got = gradients(xs, y, [np.full(5, 2.0)] * 6, [1] * 5)
     assert got == [[0, 0, 0, 32, 32]] * 6
+
+
+def test_an_adjoint_on_fewer_points_reads_the_factors_of_the_others() -> None:
+    xs, z = [given(f"x{k}", 5) for k in range(6)], given("z", 3)
+    guarded = select(compare("lt", i, index(3)), load(z, [i]), const(1.0, FLOAT64))
+    body = reduce(mul, [*(load(x, [i]) for x in xs), guarded])
+    *_, dz = adjoints([*xs, z], defined("y", (5,), equation((5,), body)))
+    (summand,) = dz.equations
+    assert weight(summand.body) <= 2
 
 
 def test_choices_on_data_do_not_mix() -> None:

@@ -33,6 +33,7 @@ def test_loops_are_shifted_to_zero_with_the_least_extent(
         assert 0 <= low <= high < extent
 
 
-def test_a_chart_without_points_has_no_loop_to_shift() -> None:
+@pytest.mark.parametrize("loop", ["t < 0 and 0 < t", "q <= t", "t <= q"])
+def test_a_loop_without_points_or_without_an_end_is_refused(loop: str) -> None:
     with pytest.raises(DomainError, match="gather form: every loop must be bounded"):
-        normalise(chart("{ [q, t] : 0 <= q < 4 and t < 0 and 0 < t }"))
+        normalise(chart(f"{{ [q, t] : 0 <= q < 4 and {loop} }}"))

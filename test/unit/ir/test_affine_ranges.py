@@ -1,46 +1,64 @@
-"""The values of an affine expression and of each part of it, against all values over a box."""
+"""The values of an affine expression and of its parts, against all points of a box."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import pytest
 
-from ted.dialects import make_context
-from ted.domain.intervals import UNKNOWN
+from ted.dialects import session
+from ted.domain.intervals import UNKNOWN, Interval
 from ted.ir.affine_ranges import ranges_within
 from ted.mlir import ir
 
-BOX = ((0, 4), (-2, 3))
+DIMS: list[Interval] = [(0, 5), (-3, 4)]
 
 
-def ranges(text: str, symbols: str = "") -> list[tuple[float, float]]:
-    with make_context():
-        attribute = ir.Attribute.parse(f"affine_map<(d0, d1){symbols} -> ({text})>")
-        return list(ranges_within(ir.AffineMapAttr(attribute).value.results[0], BOX))
+@pytest.fixture(autouse=True)
+def context() -> Iterator[None]:
+    with session():
+        yield
+
+
+def within(text: str) -> list[Interval]:
+    """The intervals of the parts of an expression in i and j, and a symbol s."""
+    amap = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<(i, j)[s] -> ({text})>")).value
+    return list(ranges_within(amap.results[0], DIMS))
+
+
+def values(text: str) -> set[int]:
+    """Those that an expression in i and j has in the box."""
+    expr = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<(i, j) -> ({text})>")).value.results[0]
+    found = set()
+    for point in product(*(range(low, high + 1) for low, high in DIMS)):
+        at = ir.AffineMap.get(0, 0, [ir.AffineExpr.get_constant(p) for p in point])
+        found.add(ir.AffineConstantExpr(expr.compose(at).maybe_downcast()).value)
+    return found
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("d0 * 3 - d1 + 7", lambda a, b: a * 3 - b + 7),
-        ("(d0 - d1) floordiv 3", lambda a, b: (a - b) // 3),
-        ("(d1 * -2) ceildiv 3", lambda a, b: -(b * 2 // 3)),
-        ("(d0 + d1 + 10) mod 16", lambda a, b: (a + b + 10) % 16),
-        ("d1", lambda a, b: b),
-        ("-5", lambda a, b: -5),
-    ],
-)
-def test_the_last_range_is_that_of_the_values(text: str, value) -> None:
-    points = product(*(range(low, high + 1) for low, high in BOX))
-    values = [value(a, b) for a, b in points]
-    assert ranges(text)[-1] == (min(values), max(values))
+    "text",
+    ["7", "i", "j", "i + j", "i - 3", "2 * i - 5 * j + 1", "i floordiv 2", "j floordiv 3",
+     "(j + 9) ceildiv 4", "j mod 4", "(i + 8) mod 16", "(i floordiv 2) * 3 + j mod 2"],
+)  # fmt: skip
+def test_the_ends_are_values_where_no_dim_is_used_twice(text: str) -> None:
+    found = values(text)
+    assert within(text)[-1] == (min(found), max(found))
 
 
-def test_parts_have_ranges_of_their_own() -> None:
-    assert ranges("(d0 * 7) mod 3") == [(0, 4), (7, 7), (0, 28), (3, 3), (0, 2)]
+@pytest.mark.parametrize("text", ["j mod 20", "i - i floordiv 2", "j - 2 * (j floordiv 2)"])
+def test_every_value_is_between_the_ends(text: str) -> None:
+    low, high = within(text)[-1]
+    assert low <= min(values(text)) <= max(values(text)) <= high
 
 
-def test_a_symbol_is_without_bound() -> None:
-    assert ranges("s0 mod 4", "[s0]")[0] == UNKNOWN
-    assert ranges("d0 + s0", "[s0]")[-1] == UNKNOWN
+def test_parts_are_judged_as_they_are_written() -> None:
+    assert within("(i * 7) mod 3") == [(0, 5), (7, 7), (0, 35), (3, 3), (0, 2)]
+    assert within("i + j * 2") == [(0, 5), (-3, 4), (2, 2), (-6, 8), (-6, 13)]
+
+
+def test_symbols_are_without_bound() -> None:
+    assert within("s") == [UNKNOWN]
+    assert within("i + s")[-1] == UNKNOWN
+    assert within("s mod 8")[-1] == (0, 7)

@@ -31,6 +31,17 @@ def window(n: int, size: int, padding: int, dilation: int = 1) -> tuple[list[Ten
     return [x], ted.compute((extent,), element, name="y")
 
 
+def square_window(n: int, size: int) -> tuple[list[Tensor], Tensor]:
+    x, axes = ted.placeholder((n, n), "float64", name="x"), [ted.reduce_axis(size) for _ in "rs"]
+
+    def element(*at: ted.Scalar) -> ted.Scalar:
+        i, j = (a + r - size // 2 for a, r in zip(at, axes, strict=True))
+        return ted.max(x[i, j], axis=tuple(axes),
+                       where=(i >= 0) & (i < n) & (j >= 0) & (j < n))  # fmt: skip
+
+    return [x], ted.compute((n, n), element, name="y")
+
+
 def triangle(rows: int) -> tuple[list[Tensor], Tensor]:
     x, r = ted.placeholder((9, 9), "float64", name="x"), ted.reduce_axis(9, name="r")
     return [x], ted.compute((rows,), lambda i: ted.max(x[i, r], axis=r, where=r <= i), name="y")
@@ -41,7 +52,8 @@ def triangle(rows: int) -> tuple[list[Tensor], Tensor]:
     [
         (window(12, 3, 1), (3, 0)), (window(12, 5, 2), (5, 0)), (window(3, 3, 1), (3, 0)),
         (window(12, 9, 4), (0, 2)), (window(12, 3, 4, 4), (0, 2)), (triangle(3), (3, 0)),
-        (triangle(4), (4, 0)), (triangle(5), (0, 2)),
+        (triangle(4), (4, 0)), (triangle(5), (0, 2)), (square_window(12, 3), (9, 0)),
+        (square_window(12, 5), (1, 32)),
     ],
 )  # fmt: skip
 def test_thin_borders_are_points_and_wide_ones_loops(

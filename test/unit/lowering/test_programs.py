@@ -73,6 +73,8 @@ def test_products_of_every_layout_with_guards_and_steps() -> None:
     check([
         X @ Y, ted.transpose(Y) @ ted.transpose(X),
         ted.compute((7, 6), lambda i, j: ted.sum(X[i, r] * Y[r, j], axis=r, where=r <= i)),
+        ted.compute((7, 6), lambda i, j: ted.sum(
+            ted.where(r <= i, X[i, r], 0.0) * Y[r, j], axis=r)),
         ted.compute((9, 6), lambda i, j: ted.sum(
             ted.where((i >= 1) & (i < 8), X[i - 1, r], 0.0) * Y[r, j], axis=r)),
         ted.compute((7, 6), lambda i, j: ted.sum(X[6 - i, 4 - r] * Y[r, 5 - j], axis=r)),
@@ -183,3 +185,13 @@ def test_loops_whose_points_write_apart_are_marked_parallel() -> None:
     text = ted.compile([V], [total]).ir("linalg")
     assert text.count("scf.for") == 2
     assert text.count("{ted.parallel}") == 1
+
+
+def test_factors_that_are_computed_for_products_have_memory_of_their_own() -> None:
+    x = ted.placeholder((4, 4), "float16", name="x")
+    head = ted.placeholder((4,), "float16", name="head")
+    products = ted.einsum("ab,ad->d", x @ x, x)
+    (dx,) = ted.differentiate(products, [x], head=head)
+    numbers = [RANDOM.integers(-2, 3, shape).astype("float16") for shape in ((4, 4), (4,))]
+    found = ted.compile([x, head], dx)(*numbers)
+    assert found.tolist() == interpreted([x, head], [dx])(*numbers)[0].tolist()

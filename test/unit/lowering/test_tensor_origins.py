@@ -50,6 +50,7 @@ def origins(body: str, size: int = 4) -> tuple[list[str], list[str]]:
     ("body", "must", "may"),
     [
         ("%r = tensor.empty() : tensor<4xf32>", [], []),
+        ("%r = arith.constant dense<1.0> : tensor<4xf32>", [], []),
         (EXP.format("r", "y"), ["exp"], ["exp"]),
         (f"{FILL.format('p', 'y', 4)}\n{EXP.format('r', 'p')}", ["exp"], ["fill", "exp"]),
         (

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 
 from ted.codegen.manifest import (
     ERRORS,
@@ -24,6 +25,7 @@ from ted.codegen.manifest import (
     Pointer,
     Scalar,
 )
+from ted.runtime.cuda import driver
 from ted.runtime.cuda.contexts import Context, context_of
 from ted.runtime.cuda.driver import using
 from ted.testing.emulated_driver import EmulatedDriver
@@ -231,3 +233,9 @@ def device(**options: Any) -> Iterator[tuple[EmulatedDriver, Context]]:
     library = EmulatedDriver(PythonMachine(dict(KERNELS)), **options)
     with using(library):
         yield library, context_of()
+
+
+def without_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until the end of the test there is no driver, whatever the machine has."""
+    monkeypatch.setattr(driver, "_opened", [])
+    monkeypatch.setattr(driver, "LIBRARIES", ("libcuda.so.absent",))

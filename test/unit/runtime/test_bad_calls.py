@@ -88,13 +88,28 @@ def read_only() -> np.ndarray:
         (np.zeros(4, np.float32),
          "double: out='y': expected rank 2 (shape (3, 4)), got rank 1 (shape (4,))"),
         ((X, X), "double: out= expected 1 arrays (y), got 2"),
-        (3, "double: out='y': expected rank 2 (shape (3, 4)), got rank 0 (shape ())"),
+        (3, "double: out='y': expected an array to write, got int 3"),
     ],
 )  # fmt: skip
 def test_a_wrong_out_is_named(out: object, message: str) -> None:
     with pytest.raises(ExecutionError) as error:
         doubling("float32", (3, 4))(X, out=out)
     assert error.value.message == message
+
+
+@pytest.mark.parametrize("number", [3.0, np.float64(3.0), np.float32(3.0), True, 1j])
+def test_a_number_is_nowhere_to_write(number: object) -> None:
+    kind = type(number).__name__
+    with pytest.raises(ExecutionError) as error:
+        doubling("float64", ())(1.0, out=number)
+    assert error.value.message == (
+        f"double: out='y': expected an array to write, got {kind} {number}"
+    )
+
+
+def test_an_argument_that_does_not_fit_is_named_before_out() -> None:
+    with pytest.raises(ExecutionError, match="double: argument 'x': expected dtype float32"):
+        doubling("float32", (3, 4))(np.zeros((3, 4)), out=np.zeros((3, 4)))
 
 
 def test_outs_that_overlap_are_refused() -> None:

@@ -131,6 +131,11 @@ def test_what_is_read_at_data_is_needed_altogether() -> None:
     assert (first.points, first.needed) == (18, 18)
 
 
+def test_an_operation_is_needed_for_one_of_its_two_results() -> None:
+    (row,) = report_function(ted.module(ted.argmax(p("x", 4, 5), axis=1))).equations
+    assert row.needed == 20
+
+
 def test_recurrences_are_needed_altogether() -> None:
     report = report_function(ted.module(ted.cumsum(p("x", 6), axis=0)[:2]))
     assert all(e.needed == e.points for e in report.equations if e.recurrent)

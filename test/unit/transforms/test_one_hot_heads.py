@@ -64,3 +64,8 @@ def test_a_maximum_keeps_its_points() -> None:
     rows = defined("m", (3,), equation((3, 3), load(HEAD, [k, i]), "max", 1), fill=-1.0)
     (root,) = with_one_hot(System((HEAD,), (rows,)), HEAD)[0].outputs
     assert values([], [root], [])[0].tolist() == [1, 1, 1]
+
+
+def test_a_head_that_is_a_result_itself_is_the_identity() -> None:
+    (root,) = with_one_hot(System((HEAD,), (HEAD,)), HEAD)[0].outputs
+    assert values([], [root], [])[0].tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]]

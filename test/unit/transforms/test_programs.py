@@ -10,6 +10,7 @@ from ted.ir.equations import topological
 from ted.mlir import ir
 from ted.transforms.overrides import override_of
 from ted.transforms.programs import Program
+from unit.autodiff.systems import values
 
 T = "tensor<4xf64>"
 
@@ -79,6 +80,26 @@ def test_derivatives_of_the_users_are_marked() -> None:
     assert found.is_marked("g")
     assert found.is_marked("c")
     assert not found.is_marked("f")
+
+
+def test_the_cotangent_of_a_result_that_is_not_asked_for_is_zero() -> None:
+    pair = f"""
+    func.func private @g(%x: {T}) -> ({T}, {T}) attributes {{ted.custom_vjp = @bwd}} {{
+      %0 = func.call @sine(%x) : ({T}) -> {T}
+      func.return %x, %0 : {T}, {T}
+    }}
+    func.func private @bwd(%x: {T}, %y: {T}, %z: {T}, %dy: {T}, %dz: {T}) -> {T} {{
+      func.return %dz : {T}
+    }}
+    func.func @f(%x: {T}) -> {T} {{
+      %0:2 = func.call @g(%x) : ({T}) -> ({T}, {T})
+      func.return %0#0 : {T}
+    }}"""
+    (result,) = program(unary("sine", "math.sin"), pair).system("f").outputs
+    override = override_of(result)
+    assert override is not None
+    (found,) = override.adjoints(result, result)
+    assert values([], [found], [])[0].tolist() == [0, 0, 0, 0]
 
 
 def test_a_derivative_of_another_type_is_refused() -> None:

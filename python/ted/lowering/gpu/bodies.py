@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ted.lowering.gpu.points import apply
 from ted.mlir import ir, memref
-from ted.schedules.walking import copied_with
+from ted.schedules.walking import copied_with, count_inputs
 
 Values = list[ir.Value]
 
@@ -129,7 +129,7 @@ def work_of(op: ir.Operation) -> Work | None:
 
 def _generic(op: ir.Operation) -> Work | None:
     maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
-    count = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+    count = count_inputs(op)
     operands = [
         Operand(v, m if isinstance(v.type, ir.MemRefType) else None)
         for v, m in zip(op.operands, maps, strict=True)

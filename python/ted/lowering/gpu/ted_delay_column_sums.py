@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir
-from ted.schedules.walking import functions
+from ted.schedules.walking import count_inputs, functions
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def _is_overwritten(op: ir.Operation) -> bool:
 
 def _is_destination(op: ir.Operation, operand: int) -> bool:
     if op.name.startswith("linalg."):
-        return operand >= ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+        return operand >= count_inputs(op)
     return op.name in ("tensor.insert_slice", "tensor.insert", "scf.for", "scf.forall")
 
 

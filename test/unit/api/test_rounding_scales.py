@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ted.api.summands import summand_sizes
+from ted.api.rounding_scales import rounding_scales
 
 X = np.array([3.0, -2.0, 0.5], np.float32)
 
@@ -14,12 +14,17 @@ def size_of(function, *arrays: np.ndarray) -> float:
     def program(*given: np.ndarray) -> list[np.ndarray]:
         return [np.asarray(function(*given))]
 
-    (size,) = summand_sizes(program, arrays, program(*arrays))
+    (size,) = rounding_scales(program, arrays, program(*arrays))
     return float(size)
 
 
 def test_a_difference_of_equal_numbers_has_their_size() -> None:
     assert 1 < size_of(lambda x, y: x - y, X, X.copy()) < 13
+
+
+def test_a_number_is_a_sum_of_itself_alone() -> None:
+    assert size_of(lambda x: x, X) == 3.0
+    assert size_of(lambda x: -x[1:], X) == 2.0
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-12])

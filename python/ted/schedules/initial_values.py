@@ -7,6 +7,8 @@ different.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ted.mlir import ir
 from ted.schedules.walking import operations
 
@@ -19,10 +21,10 @@ def _starts(module: ir.Module, name: str) -> list[ir.Operation]:
     return [op for op in operations(module.operation, name) if len(op.results)]
 
 
-def unshare_starts(module: ir.Module) -> None:
+def unshare_starts(module: ir.Module, names: Sequence[str] = _STARTS) -> None:
     """Give each use of a fill or an empty tensor its own operation."""
     # Fills first: their copies are new users of empty tensors.
-    for name in _STARTS:
+    for name in names:
         for op in _starts(module, name):
             for use in list(op.results[0].uses)[1:]:
                 copy = op.clone(ir.InsertionPoint(op))

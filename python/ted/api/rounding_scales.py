@@ -1,4 +1,4 @@
-"""How large the numbers are that a result is a sum of, seen from how it moves with its inputs.
+"""How large the numbers are that a result is a sum of: the scale of its rounding.
 
 A result may be what is left when large numbers cancel: the gradient of a constant is rounding of
 either sign. Two programs that are right both then differ by as much as the result, and an error has
@@ -18,7 +18,7 @@ import numpy as np
 _ROUNDINGS = 4.0
 
 
-def summand_sizes(
+def rounding_scales(
     program: Callable[..., Sequence[np.ndarray]],
     arrays: Sequence[Any],
     results: Sequence[np.ndarray],

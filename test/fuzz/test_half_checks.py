@@ -1,0 +1,30 @@
+"""A share of the programs on f16 and bf16, and that a wrong rounding is found."""
+
+from __future__ import annotations
+
+import pytest
+
+from fuzz.judges import answer
+from fuzz.test_campaign import clean
+from ted.lowering import half_casts
+from ted.lowering.numbers_ir import Num
+
+BLOCK = 30
+
+
+def test_a_few_programs_agree_with_the_interpreter():
+    assert clean("half", 0, 6).counts["within bounds"] == 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(6, 306, BLOCK))
+def test_many_programs_agree_with_the_interpreter(first: int):
+    clean("half", first, BLOCK)
+
+
+def test_a_wrong_rounding_is_found(monkeypatch: pytest.MonkeyPatch):
+    def far(x: Num) -> Num:
+        return half_casts.to_bf16_bits(x) + 8
+
+    monkeypatch.setattr("ted.lowering.ted_expand_half_casts.to_bf16_bits", far)
+    assert any(answer(("half", seed, True)).kind == "wrong" for seed in range(20, 24))
