@@ -57,6 +57,8 @@ def test_scatters_are_those_of_gradients() -> None:
     ("equation", "line"),
     [
         (MAP, "y: set, gather, disjoint, 20 operations at 10 points, 160 bytes (model.py:4)"),
+        (replace(MAP, parallel=0, place=""),
+         "y: set, gather, disjoint, 20 operations at 10 points, 160 bytes"),
         (SCATTER, "s: add, scatter (an index is data), sequential, 10 operations at 10 points, "
                   "240 bytes"),
         (replace(SCATTER, parallel=1, disjoint=False),

@@ -7,7 +7,7 @@ from typing import Any
 
 from ted.autodiff.vjp import Override
 from ted.ir.dtypes import FLOAT64
-from ted.ir.equations import Tensor
+from ted.ir.equations import Tensor, topological
 from ted.ir.scalar import add, apply, compare, const, dim, index, load, mul, select, sub
 from ted.transforms.gradient import differentiate
 from ted.transforms.preparation import Overrides, no_overrides
@@ -40,6 +40,15 @@ def test_each_reader_has_a_part_and_the_head_is_none() -> None:
     assert parts(z, y, [1, 2, 3]) == {"z": [1, 10, 100]}
     head = Tensor("h", (3,), FLOAT64)
     assert z not in differentiate([z], [X], [head]).summands()
+
+
+def test_parts_are_functions_of_the_adjoints_that_are_there() -> None:
+    y = defined("y", (3,), equation((3,), mul(load(X, [i]), load(X, [i]))))
+    z = defined("z", (3,), equation((3,), mul(load(y, [i]), load(y, [i]))))
+    found = differentiate([z], [X], [Tensor("h", (3,), FLOAT64)])
+    part = found.summands()[X][y]
+    assert found.adjoints[y] in topological([part])
+    assert part.equations[0].combiner == "set"
 
 
 def test_reads_of_one_reader_are_one_part() -> None:
