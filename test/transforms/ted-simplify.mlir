@@ -294,3 +294,34 @@ func.func @clipped_read(%x: tensor<5x7xf64>, %at: tensor<3xi64>) -> tensor<3xf64
   } : (tensor<3xi64>, tensor<3xf64>) -> tensor<3xf64>
   func.return %0 : tensor<3xf64>
 }
+
+// -----
+
+// One that drops what is outside is made under the condition that every index is inside.
+// CHECK-LABEL: func.func @dropped_read
+// CHECK: %[[P:.*]] = arith.index_cast
+// CHECK: %[[LOW:.*]] = arith.cmpi sle, %{{.*}}, %[[P]] : index
+// CHECK: %[[HIGH:.*]] = arith.cmpi slt, %[[P]], %{{.*}} : index
+// CHECK: %[[ROW:.*]] = arith.andi %[[LOW]], %[[HIGH]] : i1
+// CHECK: %[[D:.*]] = "ted.index"()
+// CHECK: %[[LOW:.*]] = arith.cmpi sle, %{{.*}}, %[[D]] : index
+// CHECK: %[[BOTH:.*]] = arith.andi %[[ROW]], %[[LOW]] : i1
+// CHECK: %[[HIGH:.*]] = arith.cmpi slt, %[[D]], %{{.*}} : index
+// CHECK: %[[INSIDE:.*]] = arith.andi %[[BOTH]], %[[HIGH]] : i1
+// CHECK: "ted.load"(%{{.*}}, %[[INSIDE]], %[[P]], %[[D]]) {mode = "check"}
+func.func @dropped_read(%x: tensor<5x7xf64>, %at: tensor<3xi64>) -> tensor<3xf64> {
+  %e = tensor.empty() : tensor<3xf64>
+  %0 = "ted.compute"(%at, %e) ({
+  ^bb0(%p: i64):
+    %i = arith.index_cast %p : i64 to index
+    %d = "ted.index"() {dim = 0 : i64} : () -> index
+    %true = arith.constant true
+    %v = "ted.load"(%x, %true, %i, %d) {mode = "drop"} : (tensor<5x7xf64>, i1, index, index) -> f64
+    "ted.yield"(%v) : (f64) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["parallel"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0) -> (d0)>, combiner = "set"
+  } : (tensor<3xi64>, tensor<3xf64>) -> tensor<3xf64>
+  func.return %0 : tensor<3xf64>
+}
