@@ -157,6 +157,14 @@ def test_values_of_indices_are_those_of_python(target: str) -> None:
     np.testing.assert_array_equal(on_target(target, [], outputs), expected)
 
 
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_shifts_by_any_count_are_those_of_numpy(target: str) -> None:
+    values, counts = (ted.placeholder((6,), "int64", name=n) for n in "vc")
+    arrays = np.full(6, -7), np.array([-(2**63), -1, 2**32, 2**32 + 1, 64, 3])
+    found = on_target(target, [values, counts], [values << counts, values >> counts], *arrays)
+    np.testing.assert_array_equal(found, [arrays[0] << arrays[1], arrays[0] >> arrays[1]])
+
+
 def test_reads_and_writes_at_data() -> None:
     clipped = ted.clip(N, 0, 6)
     known = ted.compute(
