@@ -28,6 +28,12 @@ module attributes {gpu.container_module} {
       %k = memref.load %n[%i] : memref<4xi32>
       %m = math.absi %k : i32
       memref.store %m, %n[%i] : memref<4xi32>
+      // CHECK: %[[N:.*]] = arith.index_cast %{{.*}} : index to i64
+      // CHECK: %[[P:.*]] = llvm.call_intrinsic "llvm.abs.i64"(%[[N]], %{{.*}}) : (i64, i1) -> i64
+      // CHECK: arith.index_cast %[[P]] : i64 to index
+      %d = math.absi %i : index
+      %e = memref.load %a[%d] : memref<4xf32>
+      memref.store %e, %a[%i] : memref<4xf32>
       gpu.return
     }
   }

@@ -282,7 +282,9 @@ def shift(name: str, a: Operand, b: Operand) -> Expr:
     if name == "shiftright":
         last = scalar.const(a.dtype.bits - 1, b.dtype)
         return scalar.apply(name, a, scalar.select(inside, b, last))
-    moved = scalar.apply(name, a, scalar.select(inside, b, zero))
+    # Not `select(inside, b, 0)`: LLVM's shl of PTX then takes the low 32 bits of a count for all.
+    count = scalar.apply("bitand", b, scalar.const(a.dtype.bits - 1, b.dtype))
+    moved = scalar.apply(name, a, count)
     return scalar.select(inside, moved, scalar.const(0, a.dtype))
 
 

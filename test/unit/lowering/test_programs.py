@@ -34,6 +34,16 @@ def check(outputs: Sequence[Tensor], tolerance: float = 1e-5) -> None:
         )
 
 
+def on_target(
+    target: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], *arrays: Any
+) -> list[Any]:
+    f = ted.compile(inputs, outputs, target)
+    if target == "cpu":
+        return list(f(*arrays))
+    with ted.testing.emulated_gpu():
+        return [y.numpy() for y in f(*[ted.cuda.asarray(a) for a in arrays])]
+
+
 def scan(step: Callable[[Any, Any, Any], Any], start: float, reverse: bool = False) -> Tensor:
     """`h[t] = step(h[t - 1], v[t], t)`."""
 
@@ -135,11 +145,26 @@ def test_the_first_of_conditions_is_where_one_holds(points: int, target: str) ->
     array = np.random.default_rng(1).normal(size=(2, points))
     array[:, 0] = -1, 1
     expected = [getattr(np, f)(array > 0, 1) for f in ("argmax", "argmin", "max", "min")]
-    f = ted.compile([x], outputs, target)
-    with ted.testing.emulated_gpu():
-        found = f(array) if target == "cpu" else [y.numpy() for y in f(ted.cuda.asarray(array))]
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(on_target(target, [x], outputs, array), expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_values_of_indices_are_those_of_python(target: str) -> None:
+    def at(i: Any) -> list[Any]:
+        return [abs(i - 3), (i - 3) // -2, (i - 3) % -4, (3 - i) % 2, abs(i - 3) * (1 - i) // 4]
+
+    outputs = [ted.compute((7,), lambda i, k=k: at(i)[k]) for k in range(5)]
+    expected = [[at(i)[k] for i in range(7)] for k in range(5)]
+    np.testing.assert_array_equal(on_target(target, [], outputs), expected)
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_shifts_by_any_count_are_those_of_numpy(target: str) -> None:
+    values, counts = (ted.placeholder((6,), "int64", name=n) for n in "vc")
+    arrays = np.full(6, -7), np.array([-(2**63), -1, 2**32, 2**32 + 1, 64, 3])
+    found = on_target(target, [values, counts], [values << counts, values >> counts], *arrays)
+    np.testing.assert_array_equal(found, [arrays[0] << arrays[1], arrays[0] >> arrays[1]])
 
 
 def test_reads_and_writes_at_data() -> None:

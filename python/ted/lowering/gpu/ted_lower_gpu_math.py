@@ -41,6 +41,10 @@ class TedLowerGpuMath:
 def _intrinsic(op: ir.Operation) -> ir.Value:
     kind = op.results[0].type
     operands: list[ir.Value] = list(op.operands)
+    if kind == ir.IndexType.get():  # no type of LLVM
+        i64 = ir.IntegerType.get_signless(64)
+        numbers: list[ir.Value] = [arith.IndexCastOp(i64, o).result for o in operands]
+        return arith.IndexCastOp(kind, _call(op.name, i64, numbers)).result
     if str(kind) not in _IN_F32:
         return _call(op.name, kind, operands)
     f32 = ir.F32Type.get()
