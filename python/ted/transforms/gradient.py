@@ -85,7 +85,7 @@ def differentiate(
     found = dict(zip(wanted, result.outputs, strict=True))
     # Who asks for the adjoints on the way gets them whole; the gradients need not store them.
     asked = System(result.inputs, tuple(found[t] for t in inputs))
-    opaque = [cleaned.get(t, t) for t in (gathered.get(t, t) for t in _borders(marked, overrides))]
+    opaque = [cleaned.get(t, t) for t in (gathered.get(t, t) for t in marked)]
     result, direct = compose_copies(asked, keep, opaque)
     found.update(zip(inputs, result.outputs, strict=True))
     moved = _composed(reached, gathered, cleaned, direct)
@@ -205,7 +205,7 @@ def _zeros(tensor: Tensor, suffix: str) -> Tensor:
 def _marked(roots: Sequence[Tensor], overrides: Overrides) -> list[Tensor]:
     """The tensors below the roots that stay tensors of their own: those with an override.
 
-    So do the dependencies of overrides, or the equations between would read past them.
+    So do its dependencies, or the equations between would read past them.
     """
     found: dict[Tensor, None] = {}
     for tensor in topological(roots):
@@ -213,12 +213,6 @@ def _marked(roots: Sequence[Tensor], overrides: Overrides) -> list[Tensor]:
         if override is not None:
             found.update(dict.fromkeys((tensor, *override.dependencies)))
     return list(found)
-
-
-def _borders(marked: Sequence[Tensor], overrides: Overrides) -> list[Tensor]:
-    """Those, and what they depend on: nothing may read past the one or the other."""
-    found = ((t, overrides(t)) for t in marked)
-    return list(dict.fromkeys(x for t, o in found if o for x in (t, *o.dependencies)))
 
 
 def _composed(tensors: Sequence[Tensor], *steps: Mapping[Tensor, Tensor]) -> dict[Tensor, Tensor]:
