@@ -110,12 +110,13 @@ def _segment_size(wanted: Any, steps: int) -> int:
     if wanted is True or wanted == "sqrt":
         segments = round(math.sqrt(steps)) or 1
         return -(-steps // segments) or 1
-    if isinstance(wanted, bool) or not isinstance(wanted, Integral) or wanted < 1:
+    steps_of_each = int(wanted) if isinstance(wanted, Integral) else 0
+    if isinstance(wanted, bool) or steps_of_each < 1:
         fail(
             "scan: checkpoint is a number of steps, at least 1, or True for the least memory, got "
             f"{wanted!r}; leave it out to keep every carry"
         )
-    return int(wanted)
+    return steps_of_each
 
 
 def _segment(

@@ -121,3 +121,35 @@ def test_what_is_no_quotient_of_polynomials_has_no_degree(name: str) -> None:
     tensor, message = NO_POLYNOMIALS[name]
     with pytest.raises(NotEvaluated, match=message):
         degrees(tensor)
+
+
+SPELLED = """func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {{
+  %init = tensor.empty() : tensor<2xf64>
+  %0 = "ted.compute"(%x, %init) ({{
+  ^bb0(%a: f64):
+    %b = arith.mulf %a, %a : f64
+    {0}
+    "ted.yield"(%y) : (f64) -> ()
+  }}) {{combiner = "set", domain = affine_set<(d0) : (0 == 0)>, extents = array<i64: 2>,
+       guards = [affine_set<(d0) : (0 == 0)>], iterators = ["parallel"],
+       reads = [affine_map<(d0) -> (d0)>], write = affine_map<(d0) -> (d0)>}}
+      : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
+  return %0 : tensor<2xf64>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("%y = math.fma %b, %b, %a : f64", Degree(4)),
+        ("%y = math.fma %a, %a, %b : f64", Degree(2)),
+        ("%c = arith.divf %a, %b : f64\n%y = math.fma %a, %a, %c : f64", Degree(4, 2)),
+        ("%c = arith.constant true\n%y = arith.select %c, %b, %a : f64", Degree(2)),
+        ("%c = arith.constant true\n%d = arith.uitofp %c : i1 to f64\n"
+         "%y = arith.mulf %d, %b : f64", Degree(2)),
+    ],
+)  # fmt: skip
+def test_ops_that_only_ir_spells(body: str, expected: Degree) -> None:
+    ones = np.full(2, Degree(1), object)
+    (found,) = interpret(SPELLED.format(body), [ones], domain=Degrees())
+    assert found.tolist() == [expected] * 2
