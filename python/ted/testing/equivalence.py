@@ -74,7 +74,7 @@ class Equivalence:
 
 
 def equivalent(
-    f: Program, g: Program, args: Sequence[Any] | None = None, seed: int = 0, points: int = 24
+    f: Program, g: Program, args: Sequence[Any] | None = None, seed: int = 0, points: int = 36
 ) -> Equivalence:
     """Whether two programs are the same function of real numbers, whatever their float types.
 
@@ -119,11 +119,15 @@ def _module(program: Program, args: Sequence[Any] | None) -> ir.Module:
         return program
     if not callable(program):
         outputs, inputs = program
-        return module_of(nodes(inputs), nodes(outputs))
-    if args is None:
-        raise ExecutionError("equivalent: functions are traced on args, got none")
+        return module_of(nodes(inputs, "equivalent"), nodes(outputs, "equivalent"))
+    if not isinstance(args, (tuple, list)):
+        got = "none" if args is None else type(args).__name__
+        raise ExecutionError(
+            f"equivalent: functions are traced on args, a list with one array per argument, got "
+            f"{got}; for one argument write [x]"
+        )
     arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
-    outputs, inputs = traced(program, list(args), arrays)
+    outputs, inputs = traced(program, list(args), arrays, "equivalent")
     return module_of(inputs, outputs)
 
 
@@ -184,12 +188,16 @@ def _formal_meaning(degree: Degree | None, known: Evaluated) -> str:
 def _floats(
     pair: Sequence[ir.Module], known: Evaluated, generator: np.random.Generator, count: int
 ) -> Iterator[tuple[Arrays, dict[str, int]]]:
-    """Points: whole numbers and those of the programs, and random ones of several magnitudes."""
+    """Points: the numbers of the programs, ones between and beyond them, and random ones."""
     edges = np.array(sorted({-1.0, 0.0, 1.0, 2.0, *_constants(pair)}))
+    far = 1 + 2 * np.abs(edges).max()
+    between = np.array([-far, *(edges[1:] + edges[:-1]) / 2, far])
     chosen: list[Callable[[tuple[int, ...]], Any]] = [
         lambda shape: generator.choice(edges, shape),
         lambda shape: generator.normal(size=shape),
+        lambda shape: generator.choice(between, shape),
         lambda shape: generator.uniform(0.05, 0.95, shape),
+        lambda shape: generator.choice([-far, far], shape),
         lambda shape: generator.choice([-1.0, 1.0], shape) * 10 ** generator.uniform(-2, 1, shape),
     ]
     trials = itertools.cycle(zip(known.inputs, known.sizes, strict=True))
@@ -203,10 +211,13 @@ def _floats(
 
 
 def _whole(known: np.ndarray[Any, Any], k: int, generator: np.random.Generator) -> Any:
-    """Integers that were indices of the first program, and others in every second turn."""
-    if k % 2 == 0:
-        return known
-    return np.asarray(generator.integers(-2, 4, known.shape)).astype(known.dtype)
+    """Integers that were indices of the first program, small ones, and the ends of their type."""
+    if k % 2 == 0 or known.dtype.kind == "b":
+        return known if k % 2 == 0 else generator.random(known.shape) < 0.5
+    if k % 4 == 1:
+        return np.asarray(generator.integers(-2, 4, known.shape)).astype(known.dtype)
+    ends = np.iinfo(known.dtype)
+    return generator.choice(np.array([ends.min, -1, 0, ends.max], known.dtype), known.shape)
 
 
 def _constants(pair: Sequence[ir.Module]) -> list[float]:

@@ -22,7 +22,7 @@ from ted.testing.interpreter import Counts, interpret
 Array = np.ndarray[Any, Any]
 
 
-def nodes(values: Any) -> list[Tensor]:
+def nodes(values: Any, what: str = "check_grads") -> list[Tensor]:
     """The nodes of one tensor or of several; both kinds of tensor are accepted."""
     if isinstance(values, Tensor):
         return [values]
@@ -30,7 +30,7 @@ def nodes(values: Any) -> list[Tensor]:
         known = [t for t in values if isinstance(t, Tensor)]
         if len(known) == len(values):
             return known
-    return [t.node for t in tensors_of(values, "check_grads")]
+    return [t.node for t in tensors_of(values, what)]
 
 
 def tensors(values: Sequence[Tensor]) -> list[frontend.Tensor]:
@@ -44,11 +44,15 @@ def numpy_type(name: str) -> np.dtype[Any]:
 
 
 def traced(
-    function: Callable[..., Any], args: Sequence[Any], arrays: Sequence[Array] | None = None
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    arrays: Sequence[Array] | None = None,
+    what: str = "check_grads",
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Outputs and inputs of a function called on placeholders instead of the leaves of `args`.
 
-    `arrays` are the leaves and give the types; without them the leaves are arrays.
+    `arrays` are the leaves and give the types; without them the leaves are arrays.  `what` is who
+    asks, for errors.
     """
     leaves, tree = flatten(list(args))
     inputs = [
@@ -56,8 +60,8 @@ def traced(
         for (path, _), a in zip(leaves, arrays or [leaf for _, leaf in leaves], strict=True)
     ]
     arguments = unflatten(tree, iter(inputs))
-    results, _ = flatten(called("check_grads", "f(*args)", function, *arguments))
-    return nodes([result for _, result in results]), nodes(inputs)
+    results, _ = flatten(called(what, "f(*args)", function, *arguments))
+    return nodes([result for _, result in results], what), nodes(inputs)
 
 
 def module_of(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> ir.Module:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import ted
-from ted.errors import ExecutionError
+from ted.errors import ExecutionError, FrontendError
 from ted.testing import equivalent, interpret
 from ted.testing.equivalence import Counterexample, Equivalence
 
@@ -100,6 +100,27 @@ def test_programs_that_differ_at_an_edge_alone_differ(f, g, edge: float) -> None
     shown(found, f, [MATRIX])
 
 
+@pytest.mark.parametrize(
+    "far",
+    [
+        lambda x: x[0, 0] > 1e10,
+        lambda x: (x[0, 0] > 1000.0) & (x[1, 0] < -1000.0),
+        lambda x: (x[0, 0] > 3.0) & (x[0, 0] < 5.0),
+    ],
+)
+def test_programs_that_differ_beyond_or_between_constants_differ(far) -> None:
+    found = equivalent(lambda x: ted.where(far(x), 1.0, 0.0), lambda x: 0.0 * x[0, 0], [MATRIX])
+    assert not found
+    shown(found, lambda x: ted.where(far(x), 1.0, 0.0), [MATRIX])
+
+
+def test_integers_are_compared_at_the_ends_of_their_type() -> None:
+    whole = np.zeros(3, np.int32)
+    found = equivalent(lambda n: ted.abs(n) >= 0, lambda n: n == n, [whole])
+    assert not found
+    assert (where(found).inputs[0] == np.iinfo(np.int32).min).any()
+
+
 def test_programs_that_differ_in_the_last_row_alone_differ() -> None:
     def shifted(last: int):
         return lambda x: ted.compute(
@@ -117,7 +138,7 @@ def test_identities_of_functions_hold_at_floats_and_that_is_said() -> None:
         lambda x: ted.sin(x) ** 2 + ted.cos(x) ** 2, lambda x: 0.0 * x + 1.0, [MATRIX]
     )
     assert found
-    assert found.meaning == "at 24 points of floats, to a relative 1e-09"
+    assert found.meaning == "at 36 points of floats, to a relative 1e-09"
     found = equivalent(lambda x: ted.sin(x + x), lambda x: ted.sin(2.0 * x), [MATRIX])
     assert found
     assert found.meaning.startswith("as expressions of formal functions, at 2 points")
@@ -167,6 +188,13 @@ def test_what_cannot_be_judged_is_refused(f, g, reason: str) -> None:
         equivalent(f, g, [MATRIX])
     with pytest.raises(ExecutionError, match="functions are traced on args"):
         equivalent(f, g)
+
+
+def test_arguments_are_a_list_with_one_array_each() -> None:
+    with pytest.raises(ExecutionError, match=r"^equivalent: .* got ndarray; for one argument"):
+        equivalent(lambda x: x, lambda x: x, MATRIX)
+    with pytest.raises(FrontendError, match=r"^equivalent: "):
+        equivalent(lambda x: "text", lambda x: x, [MATRIX])
 
 
 def test_a_program_that_fails_where_another_does_not_differs() -> None:
