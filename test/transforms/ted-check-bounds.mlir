@@ -324,6 +324,26 @@ func.func @a_body_that_leaves_64_bits(%I: tensor<3xi1>) -> tensor<3xi1> {
 
 // -----
 
+func.func @a_place_that_leaves_64_bits(%A: tensor<3xf32>, %I: tensor<3xf32>) -> tensor<3xf32> {
+  // expected-error @+1 {{ted.compute: body: an index fits into 64 bits, got d0*4611686018427387904 in [0, 9223372036854775808]}}
+  %C = "ted.compute"(%A, %I) ({
+  ^bb0(%a: f32):
+    %i = "ted.index"() {dim = 0 : i64} : () -> index
+    %three = arith.constant 3 : index
+    %large = arith.constant 4611686018427387904 : index
+    %product = arith.muli %i, %large : index
+    %place = arith.minsi %product, %three : index
+    "ted.yield"(%a, %place) : (f32, index) -> ()
+  }) {
+    extents = array<i64: 3>, iterators = ["reduction"], domain = affine_set<(d0) : (0 == 0)>,
+    reads = [affine_map<(d0) -> (d0)>], guards = [affine_set<(d0) : (0 == 0)>],
+    write = affine_map<(d0)[s0] -> (s0)>, combiner = "add"
+  } : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %C : tensor<3xf32>
+}
+
+// -----
+
 // The message has the user's name of the data.
 func.func @a_body_that_leaves_64_bits_beside_data(%P: tensor<3xi64> loc("places"), %I: tensor<3xi1>) -> tensor<3xi1> {
   // expected-error @+1 {{ted.compute: body: an index fits into 64 bits, got minimum(index(places[d0]), d0)*4611686018427387904 in [-inf, 9223372036854775808]}}
