@@ -54,3 +54,40 @@ func.func @result_of_a_result(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32
   %y = tensor.insert %one into %x[%c0] : tensor<4xf32>
   return %y, %x : tensor<4xf32>, tensor<4xf32>
 }
+
+// So does one that continues it in a branch.
+// CHECK-LABEL: func.func @result_of_a_result_under_a_condition
+// CHECK-DAG: %[[XT:.*]] = bufferization.to_tensor %arg2 restrict writable
+// CHECK-DAG: %[[YT:.*]] = bufferization.to_tensor %arg3 restrict writable
+// CHECK: %[[EXP:.*]] = linalg.exp ins(%{{.*}}) outs(%[[XT]] : tensor<4xf32>)
+// CHECK: %[[COPY:.*]] = bufferization.materialize_in_destination %[[EXP]] in %[[YT]]
+// CHECK: scf.if
+// CHECK: tensor.insert %{{.*}} into %[[COPY]]
+// CHECK: } else {
+// CHECK: scf.yield %[[COPY]]
+func.func @result_of_a_result_under_a_condition(%a: tensor<4xf32>, %c: i1) -> (tensor<4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %x = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %y = scf.if %c -> tensor<4xf32> {
+    %more = tensor.insert %one into %x[%c0] : tensor<4xf32>
+    scf.yield %more : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  return %x, %y : tensor<4xf32>, tensor<4xf32>
+}
+
+// Branches that continue different tensors have no start in common: what they make is copied.
+// CHECK-LABEL: func.func @either_of_two
+// CHECK: %[[IF:.*]] = scf.if
+// CHECK: bufferization.materialize_in_destination %[[IF]]
+func.func @either_of_two(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
+  %y = scf.if %c -> tensor<4xf32> {
+    scf.yield %a : tensor<4xf32>
+  } else {
+    scf.yield %b : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}

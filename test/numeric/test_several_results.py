@@ -51,3 +51,19 @@ def test_the_same_result_twice_is_two_equal_arrays() -> None:
     first, second = ted.compile([x], [y, y])(np.zeros(3))
     first += 1
     np.testing.assert_array_equal(second, np.ones(3))
+
+
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+@pytest.mark.parametrize("swapped", [False, True])
+def test_one_element_is_added_at_data_to_another_result(swapped: bool, target: str) -> None:
+    x = ted.placeholder((2,), "float64", name="x")
+    place = ted.placeholder((1,), "int64", name="place")
+    squares = x * x
+    more = ted.index_add(squares, 0, place, ted.ones((1,), "float64"))
+    outputs = [more, squares] if swapped else [squares, more]
+    arrays = [np.array([2.0, 3.0]), np.array([1])]
+    f = ted.compile([x, place], outputs, target=target)
+    with ted.testing.emulated_gpu():
+        found = f(*arrays) if target == "cpu" else f(*map(ted.cuda.asarray, arrays))
+        values = [(r if target == "cpu" else r.numpy()).tolist() for r in found]
+    assert values == ([[4, 10], [4, 9]] if swapped else [[4, 9], [4, 10]])

@@ -22,7 +22,7 @@ from ted.errors import PassFailed
 from ted.ir.locations import source_location
 from ted.lowering.unit_dims import collapse, expand
 from ted.mlir import bufferization, func, ir, tensor
-from ted.schedules.walking import defining, functions, operations
+from ted.schedules.walking import defining, functions, operations, terminator, use_known
 
 _ARGUMENT = "{llvm.noalias}"
 
@@ -39,25 +39,25 @@ class TedPassDestinations:
 
 def _convert(function: func.FuncOp) -> None:
     block = function.entry_block
-    terminator = block.operations[len(block.operations) - 1].operation
+    end = terminator(block)
     _check_calls(function)
-    _check_results(function, terminator)
+    _check_results(function, end)
     with function.operation.location:
         _arguments_to_memrefs(block)
-        results = list(terminator.operands)
+        results = list(end.operands)
         outs = [block.add_argument(_memref(value.type), value.location) for value in results]
         starts = [_start(block, out, value.type) for out, value in zip(outs, results, strict=True)]
         for k, start in enumerate(starts):
             if start is not None:
                 _start_chain(results, k, start, block)
-        with ir.InsertionPoint(terminator):
+        with ir.InsertionPoint(end):
             returned = [
                 _put(collapse(value), start)
-                for value, start in zip(terminator.operands, starts, strict=True)
+                for value, start in zip(end.operands, starts, strict=True)
                 if start is not None
             ]
             func.ReturnOp(returned)
-        terminator.erase()
+        end.erase()
     kinds = [a.type for a in block.arguments]
     kind = ir.FunctionType.get(kinds, [value.type for value in returned])
     function.operation.attributes["function_type"] = ir.TypeAttr.get(kind)
@@ -79,14 +79,14 @@ def _check_calls(function: func.FuncOp) -> None:
             )
 
 
-def _check_results(function: func.FuncOp, terminator: ir.Operation) -> None:
-    for position, value in enumerate(terminator.operands):
+def _check_results(function: func.FuncOp, end: ir.Operation) -> None:
+    for position, value in enumerate(end.operands):
         kind = value.type
         if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
             raise PassFailed(
                 "ted-pass-destinations: results must be tensors of static sizes, got "
                 f"{kind} as result {position} of @{function.name.value}",
-                source_location(terminator.location),
+                source_location(end.location),
             )
 
 
@@ -151,38 +151,64 @@ def _put(value: ir.Value, start: ir.Value) -> ir.Value:
 
 def _start_chain(results: Sequence[ir.Value], k: int, start: ir.Value, block: ir.Block) -> None:
     """Let the chain of result k start in its memory: empty, or with a copy of another result."""
-    operand = _first_operand(results[k], [r for r in results if r != results[k]], block)
-    if operand is None:
+    first = _first_operation(results[k], [r for r in results if r != results[k]], block)
+    if first is None:
         return  # made from something else: putting it there copies
-    op, position = operand
-    old = op.operands[position]
+    op, position, old = first
     memory = defining(start)
     assert memory is not None, "a memref as a tensor is made by an operation"
     if _is_empty(old):  # a slice of it may be in use, too
         with ir.InsertionPoint.after(memory), op.location:
             old.replace_all_uses_with(_expanded(start, old.type))
+        return
+    with ir.InsertionPoint(op), op.location:
+        copy = _expanded(_put(collapse(old), start), old.type)
+    if position is None:
+        use_known(op, {old: copy})
     else:
-        with ir.InsertionPoint(op), op.location:
-            op.operands[position] = _expanded(_put(collapse(old), start), old.type)
+        op.operands[position] = copy
 
 
 def _expanded(value: ir.Value, kind: ir.Type) -> ir.Value:
     return value if value.type == kind else expand(value, kind)
 
 
-def _first_operand(
+def _first_operation(
     value: ir.Value, others: Sequence[ir.Value], block: ir.Block
-) -> tuple[ir.Operation, int] | None:
-    """Where the destination chain of `value` starts: at a `tensor.empty`, or at another result."""
+) -> tuple[ir.Operation, int | None, ir.Value] | None:
+    """Where the destination chain of `value` starts: at a `tensor.empty`, or at another result.
+
+    Gives the operation, which operand of it that is (none of a branch's), and the start.
+    """
     while isinstance(value, ir.OpResult):
         op = value.owner.operation
-        position = _destination_operand(op, value.result_number)
-        if position is None or op.block != block:
+        before = _destination(op, value.result_number)
+        if before is None or op.block != block:
             return None
-        value = op.operands[position]
+        position, value = before
         if _is_empty(value) or value in others:
-            return op, position
+            return op, position, value
     return None
+
+
+def _destination(op: ir.Operation, result: int) -> tuple[int | None, ir.Value] | None:
+    """The value that a result continues, and which operand that is; branches must agree."""
+    if op.name != "scf.if":
+        position = _destination_operand(op, result)
+        return None if position is None else (position, op.operands[position])
+    blocks = [block for region in op.regions for block in region.blocks]
+    first, *rest = (_from_outside(terminator(b).operands[result], b) for b in blocks)
+    return None if first is None or any(value != first for value in rest) else (None, first)
+
+
+def _from_outside(value: ir.Value, block: ir.Block) -> ir.Value | None:
+    """The value from outside of a block that one in it continues."""
+    while (op := defining(value)) is not None and op.block == block:
+        before = _destination(op, ir.OpResult(value).result_number)
+        if before is None:
+            return None
+        value = before[1]
+    return value
 
 
 def _is_empty(value: ir.Value) -> bool:
