@@ -83,11 +83,11 @@ ir: $(TEST_READY)
 	$(BIN)/lit -sv test
 
 unit: $(TEST_READY)
-	$(RUN) -m pytest -q -n $(JOBS) $(FAST)
+	$(RUN) -m pytest -q -n $(JOBS) --dist worksteal $(FAST)
 
 slow: $(TEST_READY)
-	$(RUN) -m pytest -q -n $(JOBS) -m slow
-	$(RUN) test/every_cpu.py -n $(JOBS) $(FAST)
+	$(RUN) -m pytest -q -n $(JOBS) --dist worksteal -m slow
+	$(RUN) test/every_cpu.py -n $(JOBS) --dist worksteal $(FAST)
 
 FIRST ?= 0
 COUNT ?= 2000
