@@ -124,8 +124,9 @@ def cut_reduction(
 ) -> tuple[tuple[Dim, ...], tuple[Dim, ...], int]:
     """Split reduction dims into block loops outside the tile and at most `limit` steps inside.
 
-    The cut falls inside one dim: its blocks are of equal size (a multiple of 4), the last one
-    shorter. Returns the block dims, the inner dims and the extent of the last block, 0 if equal.
+    The cut falls inside one dim: its blocks are of equal size (a multiple of 4 where that leaves
+    several), the last one shorter. Returns the block dims, the inner dims and the extent of the
+    last block, 0 if equal.
     """
     total = prod(dim.extent for dim in dims)
     if total <= 2 * limit:
@@ -141,7 +142,8 @@ def cut_reduction(
     dim = rest.pop()
     count = ceil(dim.extent / (limit // steps))
     size = ceil(dim.extent / count)
-    size = size if dim.extent % size == 0 else ceil(size / 4) * 4
+    rounded = ceil(size / 4) * 4
+    size = size if dim.extent % size == 0 or rounded >= dim.extent else rounded
     blocks = Dim(ceil(dim.extent / size), dim.a * size, dim.b * size, 0, True)
     inner.insert(0, Dim(size, dim.a, dim.b, 0, True))
     outer = (*rest, blocks) if blocks.extent > 1 else tuple(rest)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ted.schedules.contraction_plan import Plan, cut_reduction, plan_contraction, split
@@ -69,6 +69,7 @@ def test_an_elementwise_product_has_no_plan() -> None:
     assert plan_contraction(dims, 4, TARGETS["avx512"]) is None
 
 
+@example([2, 3, 171])
 @given(st.lists(st.integers(2, 3000), min_size=1, max_size=4))
 def test_blocks_of_a_reduction_cover_it_exactly(extents: list[int]) -> None:
     dims = tuple(Dim(extent, 1, 1, 0, True) for extent in extents)
