@@ -123,7 +123,7 @@ def _module(program: Program, args: Sequence[Any] | None) -> ir.Module:
     if not isinstance(args, (tuple, list)):
         got = "none" if args is None else type(args).__name__
         raise ExecutionError(
-            f"equivalent: functions are traced on args, a list with one array per argument, got "
+            "equivalent: functions are traced on args, a list with one array per argument, got "
             f"{got}; for one argument write [x]"
         )
     arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
@@ -212,8 +212,10 @@ def _floats(
 
 def _whole(known: np.ndarray[Any, Any], k: int, generator: np.random.Generator) -> Any:
     """Integers that were indices of the first program, small ones, and the ends of their type."""
-    if k % 2 == 0 or known.dtype.kind == "b":
-        return known if k % 2 == 0 else generator.random(known.shape) < 0.5
+    if k % 2 == 0:
+        return known
+    if known.dtype.kind == "b":
+        return generator.random(known.shape) < 0.5
     if k % 4 == 1:
         return np.asarray(generator.integers(-2, 4, known.shape)).astype(known.dtype)
     ends = np.iinfo(known.dtype)
