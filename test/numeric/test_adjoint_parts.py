@@ -135,6 +135,58 @@ def test_a_derivative_of_the_users_is_a_part() -> None:
     np.testing.assert_allclose(ted.compile([x], own)(array), 7.0 * array)
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        lambda x: ted.compute((3,), lambda i: x[i] + 0.0 * 2.0),  # becomes another tensor
+        lambda x: ted.full((3,), 2.0, "float64"),  # is a number where it is read
+    ],
+)  # fmt: skip
+def test_a_part_keeps_the_derivatives_of_the_users(body: Callable[[Tensor], Tensor]) -> None:
+    @ted.custom_vjp
+    def five(x: Tensor) -> Tensor:
+        return body(x)
+
+    @ted.custom_vjp
+    def square(x: Tensor) -> Tensor:
+        return ted.compute((3,), lambda i: x[i] * x[i], name="square")
+
+    five.defvjp(lambda inputs, outputs, heads: (heads[0] * 5.0,))
+    square.defvjp(lambda inputs, outputs, heads: (heads[0] * 2.0 * five(inputs[0]),))
+    x = p("x", 3)
+    y = ted.cumsum(square(x), axis=0)[::-1]
+    found = ted.differentiate(ted.sum(y), [x])
+    (part,) = parts_of(found, x).values()
+    array, readers = RNG.normal(size=3), np.array([3.0, 2.0, 1.0])
+    values = ted.compile([x], body(x))(array)
+    for gradient in (found[0], part):
+        (second,) = ted.differentiate(ted.sum(gradient), [x])
+        first, second = compiled([x], [gradient, second], array)
+        np.testing.assert_allclose(first, 2.0 * values * readers, rtol=1e-13)
+        np.testing.assert_allclose(second, 2.0 * 5.0 * readers, rtol=1e-13)
+
+
+def test_equal_tensors_with_other_derivatives_stay_two() -> None:
+    def times(slope: float) -> Any:
+        same = ted.custom_vjp(lambda x: ted.compute((3,), lambda i: x[i], name="same"))
+        same.defvjp(lambda inputs, outputs, heads: (heads[0] * slope,))
+        return same
+
+    five, three = times(5.0), times(3.0)
+    square = ted.custom_vjp(lambda x: ted.compute((3,), lambda i: x[i] * x[i], name="square"))
+    square.defvjp(lambda inputs, outputs, heads: (five(heads[0]) + three(heads[0]),))
+    x = p("x", 3)
+    y = square(x)
+    found = ted.differentiate(ted.sum(y * y), [x])
+    (part,) = parts_of(found, x).values()
+    array = RNG.normal(size=3)
+    for gradient in (found[0], part):
+        (second,) = ted.differentiate(ted.sum(gradient), [x])
+        first, second = compiled([x], [gradient, second], array)
+        np.testing.assert_allclose(first, 2.0 * 2.0 * array**2, rtol=1e-13)
+        np.testing.assert_allclose(second, [2.0 * 2.0 * (5.0 + 3.0)] * 3, rtol=1e-13)
+
+
 # ------------------------------------------------------------------ heads with dims in front
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ted.autodiff.vjp import Adjoints, finish_adjoint
 from ted.ir.equations import Equation, System, Tensor, operands, topological
-from ted.transforms.overrides import override_of, substituted
+from ted.transforms.overrides import carry, override_of, substituted
 from ted.transforms.preparation import Prepared
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 from ted.transforms.ted_simplify import simplify
@@ -45,8 +45,10 @@ class Sweep:
         system = System((), self.prepared.restored(scattered))
         marked = [t for t in topological(system.outputs) if override_of(t) is not None]
         kept = {*keep, *marked, *topological(list(known.values()))}
-        inverted, _ = scatter_to_gather(system, keep=kept)
-        clean, _ = simplify(inverted, keep=kept)
+        inverted, gathered = scatter_to_gather(system, keep=kept)
+        carry(gathered)
+        clean, cleaned = simplify(inverted, keep={*kept, *(gathered.get(t, t) for t in marked)})
+        carry(cleaned)
         found: Summands = {}
         for (tensor, reader), summand in zip(pairs, clean.outputs, strict=True):
             found.setdefault(tensor, {})[reader] = summand
