@@ -65,6 +65,8 @@ class TedError(Exception):
     def __init__(self, message: str, location: SourceLocation | None = None) -> None:
         if location is None and self.is_of_a_call:
             location = user_location()
+        # A name may hold half of a character, which no terminal can show.
+        message = message.encode("utf-8", "backslashreplace").decode()
         self.message, self.location = message, location  # apart, for who says the place otherwise
         super().__init__(message if location is None else f"{message} ({location})")
 

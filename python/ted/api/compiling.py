@@ -30,7 +30,7 @@ from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
 from ted.lowering.pipelines import CPU_STAGES, run_pipeline, stage_text
 from ted.mlir import ir
-from ted.runtime.buffers import ArgSpec, is_number
+from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import bind
 from ted.runtime.library import library_path
 
@@ -157,7 +157,6 @@ class CompiledFunction:
     def __init__(self, system: System, single: bool, donated: Mapping[int, int]) -> None:
         self.system = system
         self._single = single
-        self._donated = donated
         symbol = _symbol(system.name)
         self._source = _module_text(replace(system, name=symbol))
         self._call = bind(
@@ -166,6 +165,7 @@ class CompiledFunction:
             [_spec(t) for t in system.outputs],
             name=system.name,
             accesses=dict(enumerate(self._code.indexed)),
+            donated=donated,
             owner=self._code,
         )
 
@@ -174,9 +174,6 @@ class CompiledFunction:
 
         Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
         """
-        if self._donated and out is None and len(arrays) == len(self.system.inputs):
-            taken = {k: arrays[n] for k, n in self._donated.items() if not is_number(arrays[n])}
-            out = [taken.get(k) for k in range(len(self.system.outputs))]
         results = self._call(*arrays, out=out)
         return results[0] if self._single else results
 

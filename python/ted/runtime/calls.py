@@ -21,7 +21,8 @@ class BoundFunction:
     """A compiled function: call it with its inputs, get a tuple of its results.
 
     `out=` takes one array, or a sequence of one array per result; they are filled and returned. For
-    a result whose entry is None there is a fresh array.
+    a result whose entry is None there is a fresh array. Without it the results that `donated` names
+    go into the arrays of those arguments.
     """
 
     def __init__(
@@ -31,12 +32,14 @@ class BoundFunction:
         outputs: Sequence[ArgSpec],
         name: str,
         accesses: Mapping[int, tuple[str, str]],
+        donated: Mapping[int, int],
     ) -> None:
         self.name = name
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
         self._kernel = kernel
         self._accesses = accesses
+        self._donated = donated
         self._result_bytes = sum(spec.nbytes for spec in outputs)
 
     def __call__(self, *arrays: Any, out: Any = None) -> tuple[Any, ...]:
@@ -49,8 +52,13 @@ class BoundFunction:
             raise ExecutionError(
                 f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {len(arrays)}"
             )
+        taken: dict[int, int] = {}
+        if out is None:
+            taken = {k: n for k, n in self._donated.items() if not is_number(arrays[n])}
+        if taken:
+            out = [arrays[taken[k]] if k in taken else None for k in range(len(self.outputs))]
         if out is not None:
-            return self._call_into(arrays, out)
+            return self._call_into(arrays, out, taken)
         return tuple(map(as_result, self._run(arrays), self.outputs))
 
     @property
@@ -94,11 +102,14 @@ class BoundFunction:
             f"got index {value}" + (f", at {place}" if place else "")
         )
 
-    def _call_into(self, arrays: Sequence[Any], out: Any) -> tuple[Any, ...]:
+    def _call_into(
+        self, arrays: Sequence[Any], out: Any, taken: Mapping[int, int]
+    ) -> tuple[Any, ...]:
         """Run into the caller's arrays: directly where the kernel takes them, else by copying.
 
         A target that overlaps an input must not be written while inputs are still read, and one
         that is not dense cannot be; such a call computes fresh results and copies at the end.
+        `taken` says which of them are arguments.
         """
         given = tuple(out) if isinstance(out, list | tuple) else (out,)
         if any(g is None for g in given) and len(given) == len(self.outputs):
@@ -108,20 +119,23 @@ class BoundFunction:
         if len(given) == len(self.outputs) and self._attempt([*arrays, *given]) is None:
             return given
         results = self._run(arrays)  # an argument that does not fit is refused before a target
-        targets = self._targets(given)
+        targets = self._targets(given, taken)
         for target, values, spec in zip(targets, results, self.outputs, strict=True):
             target[...] = as_result(values, spec)
         return given
 
-    def _targets(self, given: Sequence[Any]) -> list[np.ndarray]:
+    def _targets(self, given: Sequence[Any], taken: Mapping[int, int]) -> list[np.ndarray]:
         if len(given) != len(self.outputs):
             names = ", ".join(spec.name for spec in self.outputs)
             raise ExecutionError(
                 f"{self.name}: out= expected {len(self.outputs)} arrays ({names}), got {len(given)}"
             )
+        names = [f"out={spec.name!r}" for spec in self.outputs]
+        for k, n in taken.items():
+            names[k] = f"donated argument {self.inputs[n].name!r}"
         targets: list[np.ndarray] = []
-        for value, spec in zip(given, self.outputs, strict=True):
-            what = f"{self.name}: out={spec.name!r}"
+        for value, spec, name in zip(given, self.outputs, names, strict=True):
+            what = f"{self.name}: {name}"
             if is_number(value):
                 raise ExecutionError(
                     f"{what}: expected an array to write, got {type(value).__name__} {value}"
@@ -133,10 +147,7 @@ class BoundFunction:
             targets.append(target)
         for (i, a), (j, b) in combinations(enumerate(targets), 2):
             if _overlap(a, b):
-                raise ExecutionError(
-                    f"{self.name}: out={self.outputs[i].name!r} and out={self.outputs[j].name!r} "
-                    f"overlap in memory"
-                )
+                raise ExecutionError(f"{self.name}: {names[i]} and {names[j]} overlap in memory")
         return targets
 
 
@@ -148,14 +159,15 @@ def bind(
     name: str = "main",
     symbol: str | None = None,
     accesses: Mapping[int, tuple[str, str]] | None = None,
+    donated: Mapping[int, int] | None = None,
     owner: Any = None,
 ) -> BoundFunction:
     """Make compiled code callable; `code` is an ExecutionEngine or a packed function's address.
 
     The code takes bare pointers, inputs first and then results. `name` stands in messages, `symbol`
     is the function to look up (default: `name`), `accesses` maps the ids that the code passes to
-    `ted_index_error` to names of tensors and lines of the user, and `owner` is kept alive with the
-    function.
+    `ted_index_error` to names of tensors and lines of the user, `donated` gives for results that
+    overwrite an input the positions of both, and `owner` is kept alive with the function.
     Raises: CompileError when the code does not have the symbol, or no kernel takes such arrays.
     """
     symbol = symbol or name
@@ -170,7 +182,7 @@ def bind(
         kernel = Kernel(address, tuple(specs), code if owner is None else (code, owner))
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
-    return BoundFunction(kernel, inputs, outputs, name, accesses or {})
+    return BoundFunction(kernel, inputs, outputs, name, accesses or {}, donated or {})
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

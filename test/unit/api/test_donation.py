@@ -63,8 +63,17 @@ def test_a_donated_array_of_another_type_is_refused_as_the_argument_that_it_is()
 def test_a_read_only_donation_is_refused_by_name() -> None:
     state = np.arange(5, dtype="f4")
     state.flags.writeable = False
-    with pytest.raises(ExecutionError, match="read-only"):
+    with pytest.raises(ExecutionError, match="donated argument 'state': the array is read-only"):
         step()(state, np.ones(5, "f4"))
+
+
+def test_donations_that_overlap_are_refused_by_name() -> None:
+    x, y = ted.placeholder((4,), name="x"), ted.placeholder((4,), name="y")
+    f = ted.compile([x, y], [x + y, x - y], donate=(x, y))
+    memory = np.zeros(6, "f4")
+    names = "donated argument 'x' and donated argument 'y' overlap"
+    with pytest.raises(ExecutionError, match=names):
+        f(memory[:4], memory[2:])
 
 
 def test_only_inputs_that_fit_an_output_are_donated() -> None:

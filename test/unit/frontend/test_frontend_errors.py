@@ -35,6 +35,10 @@ CASES = {
     "compute_huge": (lambda: ted.compute((2**24, 2**24), lambda i, j: 0.0), "at most 2**47 bytes"),
     "dtype_unknown": (lambda: ted.placeholder((2,), "complex64"), "got 'complex64'"),
     "dtype_kind": (lambda: ted.placeholder((2,), 7), "dtype must be one of float64, float32"),
+    "name_broken": (
+        lambda: ted.placeholder((2,), name="\ud800"),
+        r"placeholder \ud800: name must be a non-empty string, got '\ud800'",
+    ),
     "name_kind": (lambda: ted.placeholder((2,), name=7), "name must be a non-empty string, got 7"),
     "cast_unknown": (lambda: A.astype("float8"), "got 'float8'"),
     # index lambdas
