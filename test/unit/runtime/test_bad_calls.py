@@ -131,7 +131,7 @@ def test_an_unknown_symbol_is_a_compile_error() -> None:
 @pytest.mark.parametrize("shape", [(2**60,), (2**62, 4), (2**40, 2**40, 2**40)])
 def test_a_result_too_large_for_memory_is_an_error(shape: tuple[int, ...]) -> None:
     result = ArgSpec("y", "float32", shape)
-    huge = BoundFunction(_runtime.Kernel(1, ()), [], [result], "huge", {})
+    huge = BoundFunction(_runtime.Kernel(1, ()), [], [result], "huge", {}, {})
     with pytest.raises(ExecutionError) as error:
         huge()
     assert error.value.message == (

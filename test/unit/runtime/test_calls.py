@@ -20,7 +20,13 @@ def doubling(dtype: str, shape: tuple[int, ...]) -> BoundFunction:
     """`double(x) = x + x` (exclusive or for bool)."""
     kind = MLIR[dtype]
     op = "arith.addf" if "f" in kind else "arith.addi"
-    engine = elementwise(f"%b = {op} %a, %a : {kind}", kind, kind, shape)
+    body = f"%b = {op} %a, %a : {kind}"
+    if kind == "bf16":  # not every processor has arithmetic on it
+        body = """
+          %w = arith.extf %a : bf16 to f32
+          %s = arith.addf %w, %w : f32
+          %b = arith.truncf %s : f32 to bf16"""
+    engine = elementwise(body, kind, kind, shape)
     x, y = ArgSpec("x", dtype, shape), ArgSpec("y", dtype, shape)
     return bind(engine, [x], [y], name="double", symbol="main")
 

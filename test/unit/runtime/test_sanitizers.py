@@ -21,7 +21,7 @@ OPTIONS = (
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.skipif(
-        shutil.which("gcc") is None or shutil.which("cmake") is None,
+        "CI" not in os.environ and None in (shutil.which("gcc"), shutil.which("cmake")),
         reason="gcc and cmake build the sanitized library",
     ),
 ]
