@@ -25,6 +25,14 @@ from ted.mlir import bufferization, func, ir, tensor
 from ted.schedules.walking import defining, functions, operations, terminator, use_known
 
 _ARGUMENT = "{llvm.noalias}"
+# The operand that the first result of an operation continues.
+_FIRST_DESTINATION = {
+    "tensor.insert": 1,
+    "tensor.insert_slice": 1,
+    "tensor.expand_shape": 0,
+    "tensor.collapse_shape": 0,
+    "scf.for": 3,
+}
 
 
 @dataclass(frozen=True)
@@ -217,14 +225,8 @@ def _is_empty(value: ir.Value) -> bool:
 
 
 def _destination_operand(op: ir.Operation, result: int) -> int | None:
-    if op.name.startswith("linalg.") or op.name == "tensor.insert":
-        if op.name == "tensor.insert":
-            return 1
+    """The operand that a result continues: those of the results follow each other."""
+    if op.name.startswith("linalg."):
         return len(op.operands) - len(op.results) + result
-    if op.name == "tensor.insert_slice":
-        return 1
-    if op.name == "scf.for":
-        return 3 + result
-    if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
-        return 0
-    return None
+    first = _FIRST_DESTINATION.get(op.name)
+    return None if first is None else first + result

@@ -7,6 +7,8 @@ different.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ted.mlir import ir
 from ted.schedules.walking import operations
 
@@ -20,27 +22,30 @@ def _starts(module: ir.Module, name: str) -> list[ir.Operation]:
 
 
 def unshare_starts(module: ir.Module) -> None:
-    """Give each use of a fill or an empty tensor its own operation."""
+    """Give each use of a fill or an empty tensor its own operation, where the shared one is."""
     # Fills first: their copies are new users of empty tensors.
     for name in _STARTS:
         for op in _starts(module, name):
-            for use in list(op.results[0].uses)[1:]:
-                copy = op.clone(ir.InsertionPoint(op))
-                use.owner.operation.operands[use.operand_number] = copy.operation.results[0]
+            _one_for_each(op, list(op.results[0].uses), at_users=False)
 
 
 def split_starts(module: ir.Module) -> None:
-    """Give each operation and loop that starts in an empty tensor one of its own.
+    """Give each operation and loop that starts in an empty tensor one of its own, before itself.
 
     Values without anything in common would take turns in its memory.
     """
     for empty in _starts(module, "tensor.empty"):
         users = [u for u in empty.results[0].uses if u.owner.name.startswith(("linalg.", "scf."))]
-        for use in users[1:]:
-            user = use.owner.operation
-            copy = empty.clone(ir.InsertionPoint(user))
-            user.operands[use.operand_number] = copy.operation.results[0]
+        _one_for_each(empty, users, at_users=True)
     number_starts(module)
+
+
+def _one_for_each(op: ir.Operation, uses: Sequence[ir.OpOperand], *, at_users: bool) -> None:
+    """Give all uses but one a copy of their own: before the user, in its loop, or before `op`."""
+    for use in uses[1:]:
+        user = use.owner.operation
+        copy = op.clone(ir.InsertionPoint(user if at_users else op))
+        user.operands[use.operand_number] = copy.operation.results[0]
 
 
 def number_starts(module: ir.Module) -> None:
