@@ -60,8 +60,8 @@ def program(name: str, dtype: str = "float64") -> Program:
         ted.placeholder(a.shape, a.dtype.name.replace("float64", dtype), name=f"x{k}")
         for k, a in enumerate(arrays)
     ]
-    (output,) = nodes(operator.ours(*placeholders))
-    inputs = nodes(placeholders)
+    (output,) = nodes(operator.ours(*placeholders), "test")
+    inputs = nodes(placeholders, "test")
     known, outputs = [t for t in inputs if t.dtype.is_float], [output]
     heads: list[Tensor] = []
     gradients: list[list[Tensor]] = []

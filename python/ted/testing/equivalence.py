@@ -127,7 +127,7 @@ def _module(program: Program, args: Sequence[Any] | None) -> ir.Module:
             f"{got}; for one argument write [x]"
         )
     arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
-    outputs, inputs = traced(program, list(args), arrays, "equivalent")
+    outputs, inputs = traced(program, list(args), arrays, what="equivalent")
     return module_of(inputs, outputs)
 
 

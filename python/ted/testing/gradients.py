@@ -38,6 +38,7 @@ Function = tuple[Sequence[Tensor], Sequence[Tensor], "list[Array]"]  # inputs, o
 
 LISTED_ELEMENTS = 256
 
+_WHO = "check_grads"  # asks, in messages
 # Two orders of magnitude above the errors of the differences.
 TOLERANCES = {"float64": 1e-7, "float32": 2e-3, "float16": 0.1, "bfloat16": 0.3}
 # Both modes sum the same terms, in another order: rounding only, with room for cancellation.
@@ -76,9 +77,9 @@ def check_grads(
     arrays = [np.asarray(leaf) for _, leaf in flatten(list(args))[0]]
     if callable(function):
         arrays = [a.astype(np.float64) if is_float(a) else a for a in arrays]
-        outputs, inputs = traced(function, list(args), arrays)
+        outputs, inputs = traced(function, list(args), arrays, what=_WHO)
     else:
-        outputs, inputs = nodes(function[0]), nodes(function[1])
+        outputs, inputs = nodes(function[0], _WHO), nodes(function[1], _WHO)
     generator = np.random.default_rng(seed)
     functions: list[Function] = [(inputs, outputs, arrays)]
     for level in range(1, order + 1):
@@ -160,7 +161,7 @@ class _Check:
         """Compare the VJP; also the terms of <J^T dy, v>."""
         heads = tuple(Tensor(f"d{t.name}", t.shape, t.dtype) for t in outputs)
         known = [self.inputs[k] for k in self.active]
-        gradients = tuple(nodes(self.derive(*map(tensors, (outputs, known, heads)))))
+        gradients = tuple(nodes(self.derive(*map(tensors, (outputs, known, heads))), _WHO))
         self._types(gradients, known, "a gradient of the argument's type")
         backward = self.evaluate(tensors([*self.inputs, *heads]), tensors(gradients))
         found = self._gradients(backward, line)
@@ -212,7 +213,7 @@ class _Check:
         """Compare the JVP element by element; also the terms of <dy, J v>."""
         known = [self.inputs[k] for k in self.active]
         moving = tuple(Tensor(f"{t.name}_dot", t.shape, t.dtype) for t in known)
-        pushed = tuple(nodes(self.push(*map(tensors, (outputs, known, moving)))))
+        pushed = tuple(nodes(self.push(*map(tensors, (outputs, known, moving))), _WHO))
         self._types(pushed, outputs, "a tangent of the output's type")
         pairs = zip(unit, known, strict=True)
         directions = [v.astype(numpy_type(t.dtype.name)) for v, t in pairs]

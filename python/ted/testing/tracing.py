@@ -22,7 +22,7 @@ from ted.testing.interpreter import Counts, interpret
 Array = np.ndarray[Any, Any]
 
 
-def nodes(values: Any, what: str = "check_grads") -> list[Tensor]:
+def nodes(values: Any, what: str) -> list[Tensor]:
     """The nodes of one tensor or of several; both kinds of tensor are accepted."""
     if isinstance(values, Tensor):
         return [values]
@@ -47,7 +47,8 @@ def traced(
     function: Callable[..., Any],
     args: Sequence[Any],
     arrays: Sequence[Array] | None = None,
-    what: str = "check_grads",
+    *,
+    what: str,
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Outputs and inputs of a function called on placeholders instead of the leaves of `args`.
 
@@ -61,7 +62,7 @@ def traced(
     ]
     arguments = unflatten(tree, iter(inputs))
     results, _ = flatten(called(what, "f(*args)", function, *arguments))
-    return nodes([result for _, result in results], what), nodes(inputs)
+    return nodes([result for _, result in results], what), nodes(inputs, what)
 
 
 def module_of(inputs: Sequence[Tensor], outputs: Sequence[Tensor]) -> ir.Module:
@@ -76,5 +77,5 @@ def interpreted(
     inputs: Sequence[Any], outputs: Sequence[Any], counts: Counts | None = None
 ) -> Callable[..., Sequence[Array]]:
     """A callable of arrays that runs the reference interpreter on the ops of the tensors."""
-    module = module_of(nodes(inputs), nodes(outputs))
+    module = module_of(nodes(inputs, "interpreted"), nodes(outputs, "interpreted"))
     return lambda *arrays: interpret(module, arrays, counts=counts)

@@ -61,7 +61,7 @@ def test_steps_compute_what_the_equations_say(
         if array.ndim == 2 and array.shape[0] == array.shape[1]:
             array += 2 * np.eye(len(array))
     arrays = [array.astype(dtype) for array in arrays]
-    given, wanted = nodes([*inputs, head]), nodes([result, *gradients])
+    given, wanted = nodes([*inputs, head], "test"), nodes([result, *gradients], "test")
     manifest = manifest_of_system(System(tuple(given), tuple(wanted)), chip)
     expected = interpreted(given, wanted)(*arrays)
     results = run_manifest(manifest, arrays, order="random", seed=6)

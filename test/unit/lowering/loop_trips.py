@@ -23,7 +23,7 @@ Numbers = dict[ir.Value, int]
 
 def trips_and_points(inputs: list[Tensor], outputs: list[Tensor]) -> tuple[int, int]:
     """The trips of the loops for some outputs, and the exact points of their equations."""
-    module = module_of(nodes(inputs), nodes(outputs))
+    module = module_of(nodes(inputs, "test"), nodes(outputs, "test"))
     with module.context:
         lower(module, until="ted")
         counts = [point_count(ComputeSets(op)) for op in computes(module)]

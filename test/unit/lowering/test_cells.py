@@ -13,7 +13,7 @@ from ted.testing.tracing import interpreted, module_of, nodes
 
 def operations(inputs: list[Tensor], output: Tensor) -> tuple[int, int]:
     """The linalg operations and the loops at stage `linalg`."""
-    module = module_of(nodes(inputs), nodes([output]))
+    module = module_of(nodes(inputs, "test"), nodes([output], "test"))
     with module.context:
         run_pipeline(module, until="linalg")
     text = str(module)

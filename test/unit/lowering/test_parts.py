@@ -161,7 +161,7 @@ def test_guards_are_decided_in_the_order_of_the_reads() -> None:
         return ahead * behind
 
     def lowered() -> str:
-        module = module_of(nodes(inputs), nodes([ted.compute((12, 12), element)]))
+        module = module_of(nodes(inputs, "test"), nodes([ted.compute((12, 12), element)], "test"))
         with module.context:
             return str(run_pipeline(module, until="linalg"))
 

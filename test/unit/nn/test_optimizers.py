@@ -30,7 +30,9 @@ def test_adam_follows_torch():
     start, *grads = gradients(6)
     state = [start, np.zeros_like(start), np.zeros_like(start)]
     arrays = [*state, grads[0], np.array(1.0)]
-    outputs, inputs = traced(lambda p, m, v, g, t: nn.adam(p, g, m, v, t, lr=0.01), arrays)
+    outputs, inputs = traced(
+        lambda p, m, v, g, t: nn.adam(p, g, m, v, t, lr=0.01), arrays, what="test"
+    )
     run = interpreted(inputs, outputs)
     for step, grad in enumerate(grads, 1):
         state = list(run(*state, grad, np.array(float(step))))
@@ -41,7 +43,9 @@ def test_adam_follows_torch():
 def test_adam_takes_the_step_as_a_number():
     start, grad = gradients(2)
     zero = np.zeros_like(start)
-    outputs, inputs = traced(lambda p, g, m, v: nn.adam(p, g, m, v, 1), [start, grad, zero, zero])
+    outputs, inputs = traced(
+        lambda p, g, m, v: nn.adam(p, g, m, v, 1), [start, grad, zero, zero], what="test"
+    )
     want = torch_steps(lambda ps: torch.optim.Adam(ps), start, [grad])
     got = interpreted(inputs, outputs)(start, grad, zero, zero)[0]
     np.testing.assert_allclose(got, want, rtol=TOLERANCE)
@@ -50,7 +54,7 @@ def test_adam_takes_the_step_as_a_number():
 def test_sgd_with_momentum_follows_torch():
     start, *grads = gradients(4)
     arrays = [start, grads[0], np.zeros_like(start)]
-    outputs, inputs = traced(lambda p, g, v: nn.sgd(p, g, 0.1, 0.9, v), arrays)
+    outputs, inputs = traced(lambda p, g, v: nn.sgd(p, g, 0.1, 0.9, v), arrays, what="test")
     run = interpreted(inputs, outputs)
     state = [start, np.zeros_like(start)]
     for grad in grads:
@@ -61,5 +65,5 @@ def test_sgd_with_momentum_follows_torch():
 
 def test_plain_sgd_subtracts():
     start, grad = gradients(2)
-    outputs, inputs = traced(lambda p, g: nn.sgd(p, g, 0.5), [start, grad])
+    outputs, inputs = traced(lambda p, g: nn.sgd(p, g, 0.5), [start, grad], what="test")
     np.testing.assert_array_equal(interpreted(inputs, outputs)(start, grad)[0], start - 0.5 * grad)

@@ -49,6 +49,6 @@ def test_compiled_equals_interpreted(program) -> None:
     x = ted.placeholder((4, 5), "float64", name="x")
     outputs = program(x)
     array = np.random.default_rng(0).normal(size=x.shape)
-    wanted = interpreted(nodes(x), nodes(outputs))(array)
+    wanted = interpreted(nodes(x, "test"), nodes(outputs, "test"))(array)
     for found, expected in zip(ted.compile([x], outputs)(array), wanted, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12)

@@ -76,7 +76,7 @@ N = ted.placeholder((3,), "int64", name="n")
 def degrees(tensor: Any) -> list[Any]:
     """What the elements of a program are, where those of x and h are variables and n is 0, 1, 2."""
     ones = np.full(3, Degree(1), object)
-    module = module_of(nodes([X, H, N]), nodes([tensor]))
+    module = module_of(nodes([X, H, N], "test"), nodes([tensor], "test"))
     return interpret(module, [ones, ones, np.arange(3)], domain=Degrees())[0].ravel().tolist()
 
 
