@@ -193,7 +193,7 @@ def _check(entry: Entry, dtype: str, modes: tuple[str, ...], flags: argparse.Nam
     leaves, tree = flatten(list(entry.args))
     arrays = [np.asarray(leaf) for _, leaf in leaves]
     arrays = [a.astype(dtype) if is_float(a) else a for a in arrays]
-    outputs, inputs = traced(function, unflatten(tree, iter(arrays)), arrays, "ted-check")
+    outputs, inputs = traced(function, unflatten(tree, iter(arrays)), arrays, what="ted-check")
     check_grads((outputs, inputs), arrays, flags.order, modes, flags.seed)
 
 

@@ -34,9 +34,9 @@ class CustomVjp:
         """Set `bwd(inputs, outputs, heads) -> gradients`; also usable as a decorator.
 
         All three are tuples: `inputs` of the arguments, `outputs` of the results and `heads` of
-        their cotangents, with one element where there is one.  `bwd` gives one gradient per
-        argument (alone when there is one), None for zeros.  It must be linear in the heads:
-        forward mode transposes it.
+        their cotangents, with one element where there is one; a dict is one.  `bwd` gives one
+        gradient per argument (alone when there is one), None for zeros.  It must be linear in the
+        heads: forward mode transposes it.
         Raises: FrontendError when `bwd` is no function.
         """
         check_callable(bwd, "defvjp")
