@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from unittest import mock
 
-from ted.schedules.vector_target import CHOICE, executable_targets, host_target
+from ted.api.host import CHOICE, executable_cpus, host_cpu
 
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = (
@@ -37,22 +37,22 @@ PARTS = (
 @contextmanager
 def vectors_of(row: str) -> Iterator[None]:
     """Schedules and code for the least machine of a row, or for the host; NEON has one row."""
-    if host_target().name == "neon":
+    if host_cpu().name == "neon":
         yield
         return
     try:
         with mock.patch.dict(os.environ, {CHOICE: row}):
-            host_target.cache_clear()
-            assert host_target().name == row or not row
+            host_cpu.cache_clear()
+            assert host_cpu().name == row or not row
             yield
     finally:
-        host_target.cache_clear()
+        host_cpu.cache_clear()
 
 
 def failing_rows(flags: Sequence[str], parts: Sequence[str] = PARTS) -> list[str]:
     """Run the tests under every row; the names of the rows under which one fails."""
     failing = []
-    for target in executable_targets():
+    for target in executable_cpus():
         print(f"== {CHOICE}={target.name}", flush=True)
         command = [sys.executable, "-m", "pytest", "-q", *flags, *parts]
         done = subprocess.run(command, cwd=ROOT, env={**os.environ, CHOICE: target.name})

@@ -18,7 +18,7 @@ import numpy as np
 import ted
 from every_cpu import vectors_of
 from fuzz.half_programs import WHOLE, Generator, Program
-from ted.schedules.vector_target import executable_targets, host_target
+from ted.api.host import executable_cpus, host_cpu
 from ted.testing.tracing import interpreted
 
 
@@ -64,9 +64,9 @@ def _compare(
 ) -> None:  # fmt: skip
     wanted = interpreted(inputs, outputs)(*arrays)
     seen: dict[int, list[Any]] = {}
-    for row in ("", random.Random(seed).choice(executable_targets()).name):
+    for row in ("", random.Random(seed).choice(executable_cpus()).name):
         with vectors_of(row):
-            width = host_target().vector_bytes
+            width = host_cpu().vector_bytes
             found = [np.asarray(r) for r in ted.compile(list(inputs), list(outputs))(*arrays)]
         for k, (got, want, bound) in enumerate(zip(found, wanted, bounds, strict=True)):
             label = f"{row or 'the host'}, result {k}"

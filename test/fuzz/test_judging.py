@@ -16,7 +16,7 @@ from fuzz.outcomes import failure_of
 from fuzz.programs import Input, Program, Step
 from fuzz.relations import RELATIONS
 from fuzz.rows.table import TABLE
-from ted.schedules.vector_target import host_target
+from ted.api.host import host_cpu
 
 MATRIX = Input((3, 5), "float64", True, 2)
 STEPS = (Step("mul", (0, 0)), Step("sum", (1,), (("axis", (0,)), ("keep", False))))
@@ -80,10 +80,10 @@ def test_a_broken_relation_is_found(name: str, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_other_vectors_are_used_only_inside() -> None:
-    host = host_target().name
+    host = host_cpu().name
     with vectors_of("sse2"):
-        assert host_target().name in ("sse2", "neon")
-    assert host_target().name == host
+        assert host_cpu().name in ("sse2", "neon")
+    assert host_cpu().name == host
 
 
 def test_memory_of_results_holds_nothing_that_looks_right() -> None:

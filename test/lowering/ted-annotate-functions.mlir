@@ -1,5 +1,5 @@
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{target=avx512})' | filecheck %s
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{target=sse2})' | filecheck %s --check-prefix=SSE2
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{cpu=avx512})' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{cpu=sse2})' | filecheck %s --check-prefix=SSE2
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions)' | filecheck %s --check-prefix=HOST
 
 // CHECK: llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> (!llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef})

@@ -1,5 +1,5 @@
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-expand-half-casts{target=avx2})' | filecheck %s
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-expand-half-casts{target=sse2})' | filecheck %s --check-prefix=OLD
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-expand-half-casts{cpu=avx2})' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-expand-half-casts{cpu=sse2})' | filecheck %s --check-prefix=OLD
 
 // CHECK-LABEL: @bf16_is_the_upper_half
 // CHECK: %[[B:.*]] = arith.bitcast %{{.*}} : bf16 to i16

@@ -1,5 +1,5 @@
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows{target=avx512})' | filecheck %s
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows{maps=false target=avx512})' | filecheck %s --check-prefix=SUMS
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows{cpu=avx512})' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-fuse-rows{maps=false cpu=avx512})' | filecheck %s --check-prefix=SUMS
 
 #ij = affine_map<(i, j) -> (i, j)>
 #i = affine_map<(i, j) -> (i)>

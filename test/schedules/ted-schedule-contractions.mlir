@@ -1,4 +1,4 @@
-// RUN: ted-opt --pass-pipeline='builtin.module(ted-schedule-contractions{target=avx512})' %s | filecheck %s
+// RUN: ted-opt --pass-pipeline='builtin.module(ted-schedule-contractions{cpu=avx512})' %s | filecheck %s
 
 #ik = affine_map<(i, j, k) -> (i, k)>
 #kj = affine_map<(i, j, k) -> (k, j)>

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
 from ted import dialects
+from ted.api.host import host_cpu
 from ted.api.symbolic import SymbolicFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
@@ -28,7 +29,7 @@ from ted.ir.saved_values import with_saved_values
 from ted.ir.scalar import load
 from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
-from ted.lowering.pipelines import CPU_STAGES, run_pipeline, stage_text
+from ted.lowering.pipelines import CPU_STAGES, cpu_stages, run_pipeline, stage_text
 from ted.mlir import ir
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import bind
@@ -157,6 +158,7 @@ class CompiledFunction:
     def __init__(self, system: System, single: bool, donated: Mapping[int, int]) -> None:
         self.system = system
         self._single = single
+        self._cpu = host_cpu()
         symbol = _symbol(system.name)
         self._source = _module_text(replace(system, name=symbol))
         self._call = bind(
@@ -180,7 +182,8 @@ class CompiledFunction:
     @cached_property
     def _code(self) -> Compiled:
         with dialects.session():
-            lowered = run_pipeline(ir.Module.parse(self._source))
+            stages = cpu_stages(self._cpu)
+            lowered = run_pipeline(ir.Module.parse(self._source), stages=stages)
             return compile_module(lowered, (library_path(),))
 
     @property
@@ -201,7 +204,7 @@ class CompiledFunction:
         if stage == "asm":
             return disassemble(self._code.object_code())
         with dialects.session():
-            return stage_text(ir.Module.parse(self._source), stage)
+            return stage_text(ir.Module.parse(self._source), stage, cpu_stages(self._cpu))
 
 
 def _symbol(name: str) -> str:

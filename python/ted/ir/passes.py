@@ -169,8 +169,9 @@ PASSES: dict[str, Row] = {
 # Pipelines with a name: functions from options to pipeline text, which is put in their place.
 PIPELINES: dict[str, Row] = {
     "ted-cpu-pipeline": Row(
-        "ted.lowering.pipelines:pipeline_text",
-        "the stages from equations to LLVM; until=STAGE and after=STAGE choose a part",
+        "ted.lowering.pipelines:cpu_pipeline_text",
+        "the stages from equations to LLVM; until=STAGE and after=STAGE choose a part, cpu=ROW the "
+        "CPU",
     ),
     "ted-cuda-pipeline": Row(
         "ted.lowering.gpu_pipelines:gpu_pipeline_text",
@@ -179,7 +180,7 @@ PIPELINES: dict[str, Row] = {
     ),
 }
 
-_PIPELINE_OPTIONS = ("until", "after", "deterministic")  # those that are text
+_PIPELINE_OPTIONS = ("until", "after", "deterministic", "cpu")  # those that are text
 
 
 def named_pipeline(name: str, options: Mapping[str, str]) -> str:

@@ -6,11 +6,8 @@ LLVM dialect. `ted.codegen.host_program` reads the first, `ted.codegen.nvptx` tr
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-
 from ted.errors import PassFailed
-from ted.lowering.pipelines import CPU_STAGES, Stage, Step, pipeline_text
+from ted.lowering.pipelines import CPU_STAGES, Stage, Step, pipeline_text, with_options
 
 _SHARED = {stage.name: stage for stage in CPU_STAGES}
 _DESTINATIONS, _CLEAN = _SHARED["scheduled"].steps[:2]
@@ -33,7 +30,7 @@ GPU_STAGES: tuple[Stage, ...] = (
             Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
             Step("ted-delay-column-sums", "they would stand between operations over the same rows"),
             Step(
-                "ted-fuse-rows{maps=false target=avx512}",
+                "ted-fuse-rows{maps=false cpu=avx512}",
                 "on tensors: a loop over rows is a kernel, on every host the same",
             ),
         ),
@@ -102,15 +99,7 @@ def gpu_stages(
     options += ["tf32=true"] if tf32 else []
     of_mapping = [*options, *([] if deterministic else ["deterministic=false"])]
     given = {_FORWARDING: options, _MAPPING: of_mapping}
-    return tuple(
-        replace(stage, steps=tuple(_with_options(step, given) for step in stage.steps))
-        for stage in GPU_STAGES
-    )
-
-
-def _with_options(step: Step, given: Mapping[str, Sequence[str]]) -> Step:
-    options = given.get(step.passes, ())
-    return replace(step, passes=f"{step.passes}{{{' '.join(options)}}}") if options else step
+    return with_options(GPU_STAGES, given)
 
 
 def gpu_pipeline_text(

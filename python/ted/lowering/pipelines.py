@@ -7,12 +7,14 @@ A step is pipeline text, as `ted-opt --pass-pipeline` takes it.  A stage's name 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from ted.errors import PassFailed
 from ted.ir import pass_driver
 from ted.ir.kept_files import keep
 from ted.ir.reproducer import command_line, reproducer_text
+from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir
 
 
@@ -143,6 +145,44 @@ CPU_STAGES: tuple[Stage, ...] = (
         ),
     ),
 )
+
+
+# The passes that decide by the registers and instructions of the CPU.
+_OF_CPU = (
+    "ted-schedule-contractions",
+    "ted-fuse-rows",
+    "ted-vectorize-contractions",
+    "ted-tile-transposes",
+    "ted-expand-half-casts",
+)
+_ANNOTATING = "ted-annotate-functions"
+
+
+def cpu_stages(cpu: Cpu) -> tuple[Stage, ...]:
+    """The stages for one CPU; native code takes all instructions of the machine that compiles."""
+    given: dict[str, Sequence[str]] = {name: [f"cpu={cpu.name}"] for name in _OF_CPU}
+    given[_ANNOTATING] = [f"cpu={cpu.name}", *(["native=true"] if cpu.is_native else [])]
+    return with_options(CPU_STAGES, given)
+
+
+def with_options(stages: Sequence[Stage], given: Mapping[str, Sequence[str]]) -> tuple[Stage, ...]:
+    """The stages with options for the steps that are one pass of a name."""
+
+    def told(step: Step) -> Step:
+        options = given.get(step.passes, ())
+        return replace(step, passes=f"{step.passes}{{{' '.join(options)}}}") if options else step
+
+    return tuple(replace(s, steps=tuple(map(told, s.steps))) for s in stages)
+
+
+def cpu_pipeline_text(
+    until: str | None = None, after: str | None = None, cpu: str = DEFAULT
+) -> str:
+    """The pipeline of a row of CPUs from the end of stage `after` to the end of `until`.
+
+    Raises: PassFailed for an unknown stage, ScheduleError for an unknown row.
+    """
+    return pipeline_text(until, after, cpu_stages(named_cpu(cpu)))
 
 
 def pipeline_text(

@@ -3,7 +3,7 @@
 Before: `llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> !llvm.ptr`.
 After: its result is `noalias` and aligned, as that of malloc would be known to be; without it every
 loop over two buffers needs run-time checks, which cost more than a short loop gains. Functions of
-the program say which CPU they are for (`schedules/vector_target.py`); they are not inlined into
+the program say which CPU they are for (`ted.machine`); they are not inlined into
 their wrapper for packed arguments, which would be a second copy, and for the host's CPU.
 """
 
@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir
-from ted.schedules.vector_target import VectorTarget, named_target
 
 ALLOCATORS = ("_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc")
 _FRESH = "[{llvm.noalias, llvm.noundef, llvm.align = 64 : i64}]"
@@ -20,38 +20,40 @@ _FRESH = "[{llvm.noalias, llvm.noundef, llvm.align = 64 : i64}]"
 
 @dataclass(frozen=True)
 class TedAnnotateFunctions:
-    """The pass. `target` is a row of `vector_target.TARGETS`, empty for the host's."""
+    """The pass. `cpu` is a row of `ted.machine.CPUS`; `native` code takes all that the host has."""
 
-    target: str = ""
+    cpu: str = DEFAULT
+    native: bool = False
 
     def run(self, module: ir.Module) -> None:
         """Annotate allocators and the functions of the program."""
-        target = named_target(self.target)
+        row = named_cpu(self.cpu)
+        cpu = row.native() if self.native else row
         with module.context:
             for op in module.body.operations:
                 if op.operation.name == "llvm.func":
-                    _annotate(op.operation, target)
+                    _annotate(op.operation, cpu)
 
 
-def _annotate(function: ir.Operation, target: VectorTarget) -> None:
+def _annotate(function: ir.Operation, cpu: Cpu) -> None:
     if len(function.regions[0].blocks):
         function.attributes["no_inline"] = ir.UnitAttr.get()
-        for name, value in _of_target(target).items():
+        for name, value in _of_cpu(cpu).items():
             function.attributes[name] = value
     elif ir.StringAttr(function.attributes["sym_name"]).value in ALLOCATORS:
         function.attributes["res_attrs"] = ir.Attribute.parse(_FRESH)
 
 
-def _of_target(target: VectorTarget) -> dict[str, ir.Attribute]:
-    """What a function says of the CPU; a row without features leaves that to the host's."""
+def _of_cpu(cpu: Cpu) -> dict[str, ir.Attribute]:
+    """What a function says of the CPU; native code leaves that to the host's."""
     width: dict[str, ir.Attribute] = {
-        "prefer_vector_width": ir.StringAttr.get(str(8 * target.vector_bytes))
+        "prefer_vector_width": ir.StringAttr.get(str(8 * cpu.vector_bytes))
     }
-    if not target.features:
+    if cpu.is_native:
         return width
-    features = ", ".join(f'"+{feature}"' for feature in target.features)
+    features = ", ".join(f'"+{feature}"' for feature in cpu.features)
     return width | {
-        "target_cpu": ir.StringAttr.get(target.base),
-        "tune_cpu": ir.StringAttr.get(target.tuning),
+        "target_cpu": ir.StringAttr.get(cpu.base),
+        "tune_cpu": ir.StringAttr.get(cpu.tuning),
         "target_features": ir.Attribute.parse(f"#llvm.target_features<[{features}]>"),
     }

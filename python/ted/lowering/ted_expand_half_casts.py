@@ -21,8 +21,8 @@ from ted.lowering.half_casts import (
 )
 from ted.lowering.narrow_floats import is_narrow
 from ted.lowering.numbers_ir import Num, element, like
+from ted.machine import DEFAULT, named_cpu
 from ted.mlir import arith, ir
-from ted.schedules.vector_target import named_target
 from ted.schedules.walking import operations
 
 _FROM_INTEGERS = ("arith.sitofp", "arith.uitofp")
@@ -31,13 +31,13 @@ _TO_INTEGERS = ("arith.fptosi", "arith.fptoui")
 
 @dataclass(frozen=True)
 class TedExpandHalfCasts:
-    """Rewrite every conversion, scalar or vector; `target` names the CPU's row."""
+    """Rewrite every conversion, scalar or vector; `cpu` names the CPU's row."""
 
-    target: str = ""
+    cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        has_halves = named_target(self.target).converts_halves
+        has_halves = named_cpu(self.cpu).converts_halves
         for op in operations(module.operation, *_FROM_INTEGERS, *_TO_INTEGERS):
             _through_f32(op)
         for op in operations(module.operation, "arith.extf", "arith.truncf"):

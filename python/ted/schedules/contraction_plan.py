@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
 
+from ted.machine import Cpu
 from ted.schedules.strided_contraction import Contraction, Dim, classify, swap_inputs
-from ted.schedules.vector_target import VectorTarget
 
 NO_DIM = Dim(1, 0, 0, 0)
 # Summed products that one visit of an output tile handles; longer reductions are cut.
@@ -65,9 +65,7 @@ class Plan:
         return not self.reduction_blocks
 
 
-def plan_contraction(
-    dims: tuple[Dim, ...], element_bytes: int, target: VectorTarget
-) -> Plan | None:
+def plan_contraction(dims: tuple[Dim, ...], element_bytes: int, cpu: Cpu) -> Plan | None:
     """The cheapest plan, or None when scalar loops and the loop vectoriser do as well.
 
     None for: no column dim (a dot product, an element-wise product), or an operand that has to be
@@ -76,19 +74,17 @@ def plan_contraction(
     candidates = [
         plan
         for swapped in (False, True)
-        for plan in _plans(dims, swapped=swapped, element_bytes=element_bytes, target=target)
+        for plan in _plans(dims, swapped=swapped, element_bytes=element_bytes, cpu=cpu)
     ]
     return min(candidates, key=lambda plan: plan.cycles, default=None)
 
 
-def _plans(
-    dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, target: VectorTarget
-) -> Iterator[Plan]:
+def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu) -> Iterator[Plan]:
     contraction = classify(swap_inputs(dims) if swapped else dims)
     if not contraction.reduction:
         return
     blocks, inner, last_block = cut_reduction(contraction.reduction, REDUCTION_BLOCK)
-    lanes = target.lanes(element_bytes)
+    lanes = cpu.lanes(element_bytes)
     for lane_dim, row_dim in product(contraction.columns, contraction.rows or (NO_DIM,)):
         pack = _packing(contraction, lane_dim, element_bytes)
         if pack in ("transpose", "gather") and contraction.row_count < MIN_ROWS_FOR_RELAYOUT:
@@ -96,7 +92,7 @@ def _plans(
         far = row_dim.c * element_bytes >= FAR_ROWS_BYTES
         tile_rows, tile_vectors, tile_cycles = _best_tile(
             (row_dim.extent, lane_dim.extent),
-            (lanes, target.registers),
+            (lanes, cpu.registers),
             (contraction.reduction_count, FAR_OUTPUT_CYCLES if far else OUTPUT_CYCLES),
         )
         yield Plan(

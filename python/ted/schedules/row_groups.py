@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ted.machine import Cpu
 from ted.mlir import ir
 from ted.schedules.linalg_contraction import extents, reductions
 from ted.schedules.transposing import indexing_maps, transposed_reads
-from ted.schedules.vector_target import VectorTarget
 from ted.schedules.walking import is_inside
 
 CONTRACTION = "ted.contraction"  # claimed by the vector route
@@ -31,7 +31,7 @@ class _Block:
     """The candidates of a block, in order, and who uses what."""
 
     operations: list[ir.Operation]
-    target: VectorTarget
+    cpu: Cpu
     position: dict[ir.Operation, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -49,15 +49,15 @@ class _Block:
         return op
 
 
-def row_groups(block: ir.Block, target: VectorTarget) -> list[RowGroup]:
+def row_groups(block: ir.Block, cpu: Cpu) -> list[RowGroup]:
     """The groups of more than one operation in a block, the last root first."""
-    table = _Block([op.operation for op in block.operations], target)
+    table = _Block([op.operation for op in block.operations], cpu)
     taken: set[ir.Operation] = set()
     groups = []
     for op in reversed(table.operations):
         if (
             op in taken
-            or not is_row_operation(op, 1, table.target)
+            or not is_row_operation(op, 1, table.cpu)
             or op.name == "linalg.fill"
             or rank(op) < 2
         ):
@@ -92,7 +92,7 @@ def _grow(root: ir.Operation, table: _Block, taken: set[ir.Operation]) -> RowGro
     for k in reversed(range(table.position[root])):
         op = table.operations[k]
         # The transform dialect gives a loop the first result of an inner member only.
-        if op in taken or len(op.results) > 1 or not is_row_operation(op, 1, table.target):
+        if op in taken or len(op.results) > 1 or not is_row_operation(op, 1, table.cpu):
             continue
         common = _common_depth(op, members, root, table, depth)
         if common:
@@ -131,13 +131,13 @@ def _depth_of_use(op: ir.Operation, value: ir.Value) -> int:
     return min(depths)
 
 
-def is_row_operation(op: ir.Operation, depth: int, target: VectorTarget) -> bool:
+def is_row_operation(op: ir.Operation, depth: int, cpu: Cpu) -> bool:
     """Whether the leading loops are parallel and index every result first."""
     if CONTRACTION in op.attributes or not op.results:
         return False
     if op.name == "linalg.fill":
         return rank(op) >= depth
-    if op.name != "linalg.generic" or transposed_reads(op, target):
+    if op.name != "linalg.generic" or transposed_reads(op, cpu):
         return False
     return _leading_parallel(op) >= depth
 

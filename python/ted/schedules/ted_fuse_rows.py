@@ -13,10 +13,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.machine import DEFAULT, named_cpu
 from ted.mlir import interpreter, ir
 from ted.schedules.initial_values import split_starts
 from ted.schedules.row_groups import RowGroup, is_map, rank, row_groups
-from ted.schedules.vector_target import named_target
 from ted.schedules.walking import functions
 
 _MARK = "ted.row"
@@ -27,20 +27,20 @@ _ANY = "!transform.any_op"
 class TedFuseRows:
     """Fuse every group of two or more operations.
 
-    Without `maps`, not those that only compute values over the same points. `target` is a row of
-    `vector_target.TARGETS`, empty for the host's.
+    Without `maps`, not those that only compute values over the same points. `cpu` is a row of
+    `ted.machine.CPUS`.
     """
 
     maps: bool = True
-    target: str = ""
+    cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        target = named_target(self.target)
+        cpu = named_cpu(self.cpu)
         groups = [
             group
             for function in functions(module)
-            for group in row_groups(function.entry_block, target)
+            for group in row_groups(function.entry_block, cpu)
             if self.maps or not is_map(group)
         ]
         # All before the first is fused: CSE leaves operations alone that have marks of their own.

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import interpreter, ir
 from ted.schedules.contraction_factors import split_factors
 from ted.schedules.contraction_plan import plan_contraction
 from ted.schedules.initial_values import number_starts
 from ted.schedules.linalg_contraction import ELEMENT_BYTES, MARK, recognise
 from ted.schedules.ring import FASTMATH, FLOAT_OPERATIONS
-from ted.schedules.vector_target import VectorTarget, named_target
 
 NAMED = (
     "linalg.matmul",
@@ -50,18 +50,18 @@ module attributes {{transform.with_named_sequence}} {{
 
 @dataclass(frozen=True)
 class TedScheduleContractions:
-    """The pass. `target` is a row of `vector_target.TARGETS`, empty for the host's."""
+    """The pass. `cpu` is a row of `ted.machine.CPUS`."""
 
-    target: str = ""
+    cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
         """Mark every contraction that has a plan."""
-        target = named_target(self.target)
+        cpu = named_cpu(self.cpu)
         with module.context, ir.Location.unknown(module.context):
             generalize(module)
             for op in generics(module.operation):
                 contraction = split_factors(op) or op
-                if _has_plan(contraction, target):
+                if _has_plan(contraction, cpu):
                     contraction.attributes[MARK] = ir.UnitAttr.get()
                 elif recognise(contraction) is not None:
                     _allow_reassociation(contraction)
@@ -96,11 +96,11 @@ def _allow_reassociation(op: ir.Operation) -> None:
             inner.operation.attributes["fastmath"] = ir.Attribute.parse(FASTMATH)
 
 
-def _has_plan(op: ir.Operation, target: VectorTarget) -> bool:
+def _has_plan(op: ir.Operation, cpu: Cpu) -> bool:
     """Whether the op gets a plan when its operands are dense; layouts are known only later."""
     contraction = recognise(op)
     strided = contraction.strided() if contraction else None
     if contraction is None or strided is None:
         return False
     element_bytes = ELEMENT_BYTES[str(contraction.element)]
-    return plan_contraction(strided[0], element_bytes, target) is not None
+    return plan_contraction(strided[0], element_bytes, cpu) is not None

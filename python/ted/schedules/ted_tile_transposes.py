@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir, memref, vector
 from ted.schedules.emit import Index, add, constant, loop
 from ted.schedules.transposing import (
@@ -23,25 +24,24 @@ from ted.schedules.transposing import (
     loop_extents,
     transposed_reads,
 )
-from ted.schedules.vector_target import named_target
 from ted.schedules.walking import operations, position
 
 
 @dataclass(frozen=True)
 class TedTileTransposes:
-    """The pass. `target` is a row of `vector_target.TARGETS`, empty for the host's."""
+    """The pass. `cpu` is a row of `ted.machine.CPUS`."""
 
-    target: str = ""
+    cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every element-wise generic on memrefs that has a transposed read."""
-        target = named_target(self.target)
+        cpu = named_cpu(self.cpu)
         for op in operations(module.operation, "linalg.generic"):
             if not isinstance(op.operands[0].type, ir.MemRefType):
                 continue
-            reads = transposed_reads(op, target)
+            reads = transposed_reads(op, cpu)
             if reads and all(_has_unit_stride(op.operands[r.operand]) for r in reads):
-                size = max(lanes(op.operands[r.operand], target) for r in reads)
+                size = max(lanes(op.operands[r.operand], cpu) for r in reads)
                 reads = [r for r in reads if r.along == reads[0].along]
                 with ir.InsertionPoint(op), op.location:
                     _Tiling(op, reads, size).emit()

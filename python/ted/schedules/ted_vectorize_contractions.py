@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir, memref
 from ted.schedules.contraction_loops import ContractionLoops, Scratch
 from ted.schedules.contraction_plan import Plan, plan_contraction
@@ -24,7 +25,6 @@ from ted.schedules.linalg_contraction import (
     recognise,
 )
 from ted.schedules.microkernel import Pointer
-from ted.schedules.vector_target import named_target
 from ted.schedules.walking import is_zero
 
 _PARALLEL = ("scf.forall", "scf.parallel", "omp.parallel")
@@ -39,20 +39,20 @@ _VIEWS = {
 
 @dataclass(frozen=True)
 class TedVectorizeContractions:
-    """The pass. `target` is a row of `vector_target.TARGETS`, empty for the host's."""
+    """The pass. `cpu` is a row of `ted.machine.CPUS`."""
 
-    target: str = ""
+    cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every marked contraction that has a plan."""
-        target = named_target(self.target)
+        cpu = named_cpu(self.cpu)
         for op in _marked(module.operation):
             contraction = recognise(op)
             strided = contraction.strided() if contraction else None
             if contraction is None or strided is None:
                 continue
             element_bytes = ELEMENT_BYTES[str(contraction.element)]
-            plan = plan_contraction(strided[0], element_bytes, target)
+            plan = plan_contraction(strided[0], element_bytes, cpu)
             if plan is not None:
                 with ir.InsertionPoint(op), op.location:
                     _rewrite(op, contraction, plan, strided[1])

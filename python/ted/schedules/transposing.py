@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.machine import Cpu
 from ted.mlir import ir
-from ted.schedules.vector_target import VectorTarget
 from ted.schedules.walking import count_inputs, position
 
 
@@ -21,7 +21,7 @@ class TransposedRead:
     along: int
 
 
-def transposed_reads(op: ir.Operation, target: VectorTarget) -> list[TransposedRead]:
+def transposed_reads(op: ir.Operation, cpu: Cpu) -> list[TransposedRead]:
     """The transposed reads of an element-wise `linalg.generic`; none if it has another form."""
     if op.name != "linalg.generic":
         return []
@@ -39,14 +39,14 @@ def transposed_reads(op: ir.Operation, target: VectorTarget) -> list[TransposedR
         if (along := _contiguous_dim(m)) is not None
         and rank - 1 in _dims(m)
         and along != rank - 1
-        and min(extents[along], extents[rank - 1]) >= lanes(op.operands[k], target)
+        and min(extents[along], extents[rank - 1]) >= lanes(op.operands[k], cpu)
     ]
 
 
-def lanes(value: ir.Value, target: VectorTarget) -> int:
+def lanes(value: ir.Value, cpu: Cpu) -> int:
     """Elements of a tensor or memref in one register; more than any extent if it has no bytes."""
     bits = getattr(ir.ShapedType(value.type).element_type, "width", 1)
-    return target.lanes(bits // 8) if bits >= 8 else 1 << 62
+    return cpu.lanes(bits // 8) if bits >= 8 else 1 << 62
 
 
 def _dims(amap: ir.AffineMap) -> list[int]:

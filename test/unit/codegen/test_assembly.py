@@ -7,15 +7,14 @@ import platform
 import pytest
 
 import ted
+from ted.api.host import executable_cpus, host_cpu
 from ted.codegen.assembly import disassemble, innermost_loops, scalar_loops
 from ted.codegen.jit import compile_module
 from ted.dialects import make_context
-from ted.lowering.pipelines import run_pipeline
+from ted.lowering.pipelines import cpu_stages, run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
-from ted.schedules.vector_target import executable_targets, host_target
 from unit.lowering.equation_text import compute, fill, module_text, tensor_type
-from unit.schedules.contraction_programs import stages
 
 NESTED = """
 0000000000000000 <f>:
@@ -86,17 +85,17 @@ reads_x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86
 
 
 @reads_x86
-@pytest.mark.parametrize("target", executable_targets(), ids=lambda target: target.name)
+@pytest.mark.parametrize("cpu", executable_cpus(), ids=lambda cpu: cpu.name)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_innermost_loops_use_the_whole_registers_of_a_row(name, target):
+def test_innermost_loops_use_the_whole_registers_of_a_row(name, cpu):
     source, body, result = PROGRAMS[name]
     text = module_text([("A", tensor_type(source))], body, [("y", tensor_type(result))])
     with make_context(), ir.Location.unknown():
-        module = run_pipeline(ir.Module.parse(text), stages=stages(target.name))
+        module = run_pipeline(ir.Module.parse(text), stages=cpu_stages(cpu))
         compiled = compile_module(module, (library_path(),))
     assembly = disassemble(compiled.object_code())
     assert scalar_loops(assembly) == []
-    assert max(loop.width for loop in innermost_loops(assembly)) == 8 * target.vector_bytes
+    assert max(loop.width for loop in innermost_loops(assembly)) == 8 * cpu.vector_bytes
 
 
 CONTRACTIONS = {
@@ -116,6 +115,4 @@ def test_a_contraction_and_its_gradients_use_whole_registers(name):
     for result in (output, *ted.differentiate(output, inputs, head)):
         assembly = ted.compile([*inputs, head], result).ir("asm")
         assert scalar_loops(assembly) == []
-        assert (
-            max(loop.width for loop in innermost_loops(assembly)) == 8 * host_target().vector_bytes
-        )
+        assert max(loop.width for loop in innermost_loops(assembly)) == 8 * host_cpu().vector_bytes

@@ -10,11 +10,11 @@ import pytest
 
 import ted
 from every_cpu import vectors_of
-from ted.schedules.vector_target import executable_targets
+from ted.api.host import executable_cpus
 from ted.testing.tracing import numpy_type
 
 Array = np.ndarray[Any, Any]
-ROWS = ("", *(target.name for target in executable_targets()))
+ROWS = ("", *(target.name for target in executable_cpus()))
 HALVES = ("float16", "bfloat16")
 # numpy says so when it casts a signalling NaN, of which these tests have many.
 pytestmark = pytest.mark.filterwarnings("ignore:invalid value encountered in cast:RuntimeWarning")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
+from ted.api.host import host_cpu
 from ted.lowering.ted_expand_half_casts import TedExpandHalfCasts
 from ted.mlir import ExecutionEngine, PassManager, ir
 from ted.runtime.library import library_path
@@ -22,7 +23,9 @@ def compile_text(text: str) -> ExecutionEngine:
     """Compile a module of func, scf, memref, arith ops with libted_runtime in reach."""
     with ir.Context():
         module = ir.Module.parse(text)
-        TedExpandHalfCasts().run(module)  # LLVM calls functions where there is no instruction
+        TedExpandHalfCasts(host_cpu().name).run(
+            module
+        )  # LLVM calls functions where there is no instruction
         PassManager.parse(_TO_LLVM).run(module.operation)
         return ExecutionEngine(module, 2, [library_path()])
 

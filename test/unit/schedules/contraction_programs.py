@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
+from ted.api.host import host_cpu
 from ted.codegen.jit import compile_module
 from ted.dialects import make_context
-from ted.lowering.pipelines import CPU_STAGES, Stage, run_pipeline
+from ted.lowering.pipelines import cpu_stages, run_pipeline
+from ted.machine import Cpu
 from ted.mlir import ir
 from ted.runtime.library import library_path
 
@@ -90,30 +92,13 @@ def expected(program: Program, a: np.ndarray, b: np.ndarray, start: np.ndarray) 
     return result
 
 
-def stages(target: str) -> tuple[Stage, ...]:
-    """The project's pipeline with the steps that know a CPU set to a target."""
-    passes = (
-        "ted-schedule-contractions", "ted-fuse-rows", "ted-vectorize-contractions",
-        "ted-tile-transposes", "ted-annotate-functions",
-    )  # fmt: skip
-
-    def with_target(stage: Stage) -> Stage:
-        steps = (
-            replace(step, passes=f"{step.passes}{{target={target}}}")
-            if step.passes in passes
-            else step
-            for step in stage.steps
-        )
-        return replace(stage, steps=tuple(steps))
-
-    return tuple(with_target(stage) for stage in CPU_STAGES)
-
-
-def run(source: str, inputs: Sequence[np.ndarray], out: np.ndarray, target: str = "") -> np.ndarray:
+def run(
+    source: str, inputs: Sequence[np.ndarray], out: np.ndarray, cpu: Cpu | None = None
+) -> np.ndarray:
     """Compile `main` and call it with the inputs and the memory of its result."""
     with make_context() as context:
         module = ir.Module.parse(source, context)
-        run_pipeline(module, stages=stages(target))
+        run_pipeline(module, stages=cpu_stages(cpu or host_cpu()))
         compiled = compile_module(module, (str(library_path()),))
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, out)]
     packed = (ctypes.c_void_p * len(pointers))(*map(ctypes.addressof, pointers))
@@ -121,13 +106,13 @@ def run(source: str, inputs: Sequence[np.ndarray], out: np.ndarray, target: str 
     return out
 
 
-def check(program: Program, target: str = "") -> None:
+def check(program: Program, cpu: Cpu | None = None) -> None:
     """Compiled and defined value agree to 8 eps k, k products per sum of values about 1."""
     rng = np.random.default_rng(0)
     dtype = DTYPES[program.element]
     a, b, start = (
         rng.uniform(-1, 1, shape).astype(dtype) for shape, _ in (program.a, program.b, program.c)
     )
-    result = run(text(program), (a, b, start), np.full_like(start, np.nan), target)
+    result = run(text(program), (a, b, start), np.full_like(start, np.nan), cpu)
     tolerance = 8 * np.finfo(dtype).eps * (program.steps + 1)
     np.testing.assert_allclose(result, expected(program, a, b, start), rtol=0, atol=tolerance)

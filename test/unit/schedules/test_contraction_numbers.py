@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from ted.api.host import executable_cpus
+from ted.machine import Cpu
 from ted.schedules import contraction_plan
-from ted.schedules.vector_target import executable_targets
 from unit.schedules.contraction_programs import Program, check, run, text
 
 LAYOUTS = {
@@ -46,11 +47,11 @@ def test_matrix_product_of_any_size(size: tuple[int, int, int], layout: str) -> 
     check(matmul(*size, layout))
 
 
-@pytest.mark.parametrize("target", [target.name for target in executable_targets()])
+@pytest.mark.parametrize("cpu", executable_cpus(), ids=lambda cpu: cpu.name)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("layout", ["nn", "tt"])
-def test_matrix_product_for_each_vector_width(layout: str, element: str, target: str) -> None:
-    check(matmul(21, 37, 19, layout, element), target)
+def test_matrix_product_for_each_vector_width(layout: str, element: str, cpu: Cpu) -> None:
+    check(matmul(21, 37, 19, layout, element), cpu)
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

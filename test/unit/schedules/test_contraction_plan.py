@@ -8,9 +8,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from ted.machine import CPUS
 from ted.schedules.contraction_plan import Plan, cut_reduction, plan_contraction, split
 from ted.schedules.strided_contraction import Dim
-from ted.schedules.vector_target import TARGETS
 
 sizes = st.integers(1, 700)
 
@@ -20,22 +20,22 @@ def matmul(m: int, n: int, k: int, *, b_transposed: bool = False) -> tuple[Dim, 
     return (Dim(m, k, 0, n), Dim(n, 0, b_n, 1), Dim(k, 1, b_k, 0, reduction=True))
 
 
-def planned(dims: tuple[Dim, ...], element_bytes: int = 4, target: str = "avx512") -> Plan:
-    plan = plan_contraction(dims, element_bytes, TARGETS[target])
+def planned(dims: tuple[Dim, ...], element_bytes: int = 4, cpu: str = "avx512") -> Plan:
+    plan = plan_contraction(dims, element_bytes, CPUS[cpu])
     assert plan is not None
     return plan
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("cpu", CPUS)
 @pytest.mark.parametrize("element_bytes", [4, 8])
 @given(m=sizes, n=st.integers(2, 700), k=st.integers(2, 700))
 def test_accumulators_and_operands_fit_the_registers(
-    target: str, element_bytes: int, m: int, n: int, k: int
+    cpu: str, element_bytes: int, m: int, n: int, k: int
 ) -> None:
-    plan = plan_contraction(matmul(m, n, k), element_bytes, TARGETS[target])
+    plan = plan_contraction(matmul(m, n, k), element_bytes, CPUS[cpu])
     if plan is not None:
         used = plan.tile_rows * plan.tile_vectors + plan.tile_vectors + 1
-        assert used <= TARGETS[target].registers
+        assert used <= CPUS[cpu].registers
 
 
 def test_a_large_product_uses_most_registers() -> None:
@@ -61,12 +61,12 @@ def test_lanes_run_along_the_destination_whichever_input_that_is() -> None:
 
 def test_a_matrix_times_one_vector_has_no_plan() -> None:
     dims = (Dim(64, 32, 0, 1), Dim(32, 1, 1, 0, reduction=True))
-    assert plan_contraction(dims, 4, TARGETS["avx512"]) is None
+    assert plan_contraction(dims, 4, CPUS["avx512"]) is None
 
 
 def test_an_elementwise_product_has_no_plan() -> None:
     dims = (Dim(64, 1, 1, 1), Dim(8, 64, 64, 0, reduction=True))
-    assert plan_contraction(dims, 4, TARGETS["avx512"]) is None
+    assert plan_contraction(dims, 4, CPUS["avx512"]) is None
 
 
 @example([2, 3, 171])

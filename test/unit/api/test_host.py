@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import ted
+from ted.api import host
+from ted.api.host import executable_cpus, host_cpu
 from ted.errors import ScheduleError
-from ted.schedules import vector_target
-from ted.schedules.vector_target import TARGETS, executable_targets, host_target, named_target
+from ted.machine import CPUS
 
 SSE2 = {"sse2"}
 HASWELL = SSE2 | {"avx", "avx2", "fma", "f16c", "bmi1"}
@@ -23,17 +24,17 @@ ZEN5 = SKYLAKE | {"avx512_bf16"}
 @pytest.fixture(autouse=True)
 def asked_anew() -> Iterator[None]:
     """The rows are asked for again, now and by the tests that follow."""
-    for question in (host_target, executable_targets):
+    for question in (host_cpu, executable_cpus):
         question.cache_clear()
     yield
-    for question in (host_target, executable_targets):
+    for question in (host_cpu, executable_cpus):
         question.cache_clear()
 
 
 def on(monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "") -> None:
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(vector_target, "_x86_flags", lambda: frozenset(flags))
-    monkeypatch.setenv(vector_target.CHOICE, chosen)
+    monkeypatch.setattr(host, "_x86_flags", lambda: frozenset(flags))
+    monkeypatch.setenv(host.CHOICE, chosen)
 
 
 @pytest.mark.parametrize(
@@ -49,20 +50,20 @@ def on(monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "") -> No
 )
 def test_a_cpu_executes_its_row_and_those_below(monkeypatch, flags, rows) -> None:
     on(monkeypatch, flags)
-    assert [target.name for target in executable_targets()] == rows
-    assert host_target().name == rows[0]
+    assert [row.name for row in executable_cpus()] == rows
+    assert host_cpu().name == rows[0]
 
 
 def test_the_hosts_own_row_takes_all_instructions_of_the_host(monkeypatch) -> None:
     on(monkeypatch, ZEN5)
-    assert host_target().features == ()
-    assert host_target().vector_bytes == TARGETS["avx512"].vector_bytes
+    assert host_cpu().features == ()
+    assert host_cpu().vector_bytes == CPUS["avx512"].vector_bytes
 
 
 @pytest.mark.parametrize("name", ["avx512", "avx2", "sse2"])
 def test_a_row_of_the_environment_takes_the_instructions_of_the_row(monkeypatch, name) -> None:
     on(monkeypatch, ZEN5, name)
-    assert host_target() is named_target("") is TARGETS[name]
+    assert host_cpu() is CPUS[name]
 
 
 @pytest.mark.parametrize("name", ["avx512", "neon", "pentium"])
@@ -70,17 +71,17 @@ def test_a_row_that_the_host_cannot_execute_is_refused(monkeypatch, name) -> Non
     on(monkeypatch, HASWELL, name)
     text = rf"TED_CPU: must be a row that this machine can run \(avx2, sse2\), got '{name}'"
     with pytest.raises(ScheduleError, match=text):
-        host_target()
+        host_cpu()
 
 
 def test_an_arm_machine_has_one_row(monkeypatch) -> None:
     monkeypatch.setattr(platform, "machine", lambda: "aarch64")
-    assert [target.name for target in executable_targets()] == ["neon"]
+    assert [row.name for row in executable_cpus()] == ["neon"]
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="rows of x86")
 def test_a_chosen_row_is_in_the_compiled_functions(monkeypatch) -> None:
-    monkeypatch.setenv(vector_target.CHOICE, "sse2")
+    monkeypatch.setenv(host.CHOICE, "sse2")
     x = ted.placeholder((40,), name="x")
     f = ted.compile([x], ted.exp(x))
     assert '"+sse2"]>' in f.ir("llvm")

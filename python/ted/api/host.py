@@ -1,0 +1,55 @@
+"""Which machine this is: the one place that asks, for the API and the tools above it.
+
+The environment variable `TED_CPU` names a row of `ted.machine`, and code is then for the least
+machine of it: `TED_CPU=avx2` gives on a newer machine what an older one gets.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+from functools import cache
+from pathlib import Path
+
+from ted.errors import ScheduleError
+from ted.machine import CPUS, Cpu
+
+CHOICE = "TED_CPU"
+
+
+@cache
+def host_cpu() -> Cpu:
+    """The row that this process compiles for: the host's best, with all its instructions.
+
+    Raises: ScheduleError when `TED_CPU` names a row that the host cannot execute.
+    """
+    runnable = executable_cpus()
+    chosen = os.environ.get(CHOICE)
+    if not chosen:
+        return runnable[0].native()
+    for row in runnable:
+        if row.name == chosen:
+            return row
+    names = ", ".join(row.name for row in runnable)
+    raise ScheduleError(
+        f"{CHOICE}: must be a row that this machine can run ({names}), got '{chosen}'"
+    )
+
+
+@cache
+def executable_cpus() -> tuple[Cpu, ...]:
+    """The rows whose code the machine of this process can execute, the best one first."""
+    if platform.machine() in ("aarch64", "arm64"):
+        return (CPUS["neon"],)
+    flags = _x86_flags()
+    return tuple(row for row in CPUS.values() if flags.issuperset(row.features))
+
+
+def _x86_flags() -> frozenset[str]:
+    """Feature names from the kernel; the oldest row's where it does not say."""
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    lines = (line for line in text.splitlines() if line.startswith("flags"))
+    return frozenset(next(lines, "").split()) | set(CPUS["sse2"].features)
