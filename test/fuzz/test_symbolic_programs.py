@@ -10,6 +10,7 @@ import pytest
 
 from fuzz import symbolic_programs
 from ted.api.compiling import compile_system
+from ted.api.options import compile_options
 from ted.api.symbolic import SymbolicFunction
 from ted.ir import specialising
 from ted.ir.equations import System
@@ -35,7 +36,7 @@ def test_compiled_symbolic_programs_are_those_of_every_size(seed: int) -> None:
     built: dict[System, SymbolicFunction[Any]] = {}
 
     def run(system: System, arrays: Sequence[np.ndarray], sizes: dict[str, int]) -> Any:
-        f = built.setdefault(system, SymbolicFunction(system, compile_system))
+        f = built.setdefault(system, SymbolicFunction(system, compile_system, compile_options()))
         return f.specialise(**{s.name: sizes[s.name] for s in f.sizes})(*arrays)
 
     symbolic_programs.check(seed, run)

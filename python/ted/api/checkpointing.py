@@ -42,4 +42,5 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
         made = iter(results)
         return unflatten(tree, (next(made) if k in known else None for k in range(len(leaves))))
 
+    checkpointed.__dict__["options"] = compiled.options
     return checkpointed

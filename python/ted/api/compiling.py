@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
 from ted import dialects
-from ted.api.host import host_cpu
+from ted.api.options import CompileOptions, compile_options
 from ted.api.symbolic import SymbolicFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
@@ -30,6 +30,7 @@ from ted.ir.scalar import load
 from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
 from ted.lowering.pipelines import CPU_STAGES, cpu_stages, run_pipeline, stage_text
+from ted.machine import Cpu
 from ted.mlir import ir
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import bind
@@ -65,50 +66,31 @@ def compile(
     Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError
     for an unknown target, or a donated tensor that is no input or fits no output.
     """
-    check_options(target, deterministic)
+    options = compile_options(target, deterministic=deterministic)
     single = isinstance(outputs, Tensor)
     system = system_of(inputs, [outputs] if single else outputs, name)
     donated = _taken_over(system, donate)
     if sizes_of(system):
         return SymbolicFunction(
-            system,
-            lambda known: compile_system(
-                known, single, donated, target, deterministic=deterministic
-            ),
+            system, lambda known: compile_system(known, single, donated, options), options
         )
-    return compile_system(system, single, donated, target, deterministic=deterministic)
+    return compile_system(system, single, donated, options)
 
 
 def compile_system(
     system: System,
     single: bool = False,
     donated: Mapping[int, int] | None = None,
-    target: str = "cpu",
-    *,
-    deterministic: bool = True,
+    options: CompileOptions | None = None,
 ) -> Compilation:
     """Compile a program; every output gets memory of its own, or that of a donated input."""
     distinct = with_saved_values(replace(system, outputs=_distinct(system.outputs)))
-    if target == "cpu":
-        return CompiledFunction(distinct, single, donated or {})
-    from ted.api.cuda_functions import CudaFunction, cuda_target  # loaded by those who use GPUs
+    options = options or compile_options()
+    if isinstance(options.machine, Cpu):
+        return CompiledFunction(distinct, single, donated or {}, options)
+    from ted.api.cuda_functions import CudaFunction  # loaded by those who use GPUs
 
-    return CudaFunction(
-        distinct, single, donated or {}, cuda_target(target), deterministic=deterministic
-    )
-
-
-def check_options(target: str, deterministic: bool) -> None:
-    """Whether there is such a target, and the choice of sums is one.
-
-    Raises: CompileError when there is not.
-    """
-    if not isinstance(deterministic, bool):
-        raise CompileError(f"compile: deterministic is True or False, got {deterministic!r}")
-    if target != "cpu":
-        from ted.api.cuda_functions import cuda_target
-
-        cuda_target(target)
+    return CudaFunction(distinct, single, donated or {}, options)
 
 
 def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
@@ -155,10 +137,18 @@ class CompiledFunction:
     `out=` gives arrays to fill, an entry that is None leaves the array to the function.
     """
 
-    def __init__(self, system: System, single: bool, donated: Mapping[int, int]) -> None:
+    def __init__(
+        self,
+        system: System,
+        single: bool,
+        donated: Mapping[int, int],
+        options: CompileOptions,
+    ) -> None:
+        assert isinstance(options.machine, Cpu), "a program for a CPU"
         self.system = system
+        self.options = options
         self._single = single
-        self._cpu = host_cpu()
+        self._stages = cpu_stages(options.machine)
         symbol = _symbol(system.name)
         self._source = _module_text(replace(system, name=symbol))
         self._call = bind(
@@ -182,8 +172,7 @@ class CompiledFunction:
     @cached_property
     def _code(self) -> Compiled:
         with dialects.session():
-            stages = cpu_stages(self._cpu)
-            lowered = run_pipeline(ir.Module.parse(self._source), stages=stages)
+            lowered = run_pipeline(ir.Module.parse(self._source), stages=self._stages)
             return compile_module(lowered, (library_path(),))
 
     @property
@@ -204,7 +193,7 @@ class CompiledFunction:
         if stage == "asm":
             return disassemble(self._code.object_code())
         with dialects.session():
-            return stage_text(ir.Module.parse(self._source), stage, cpu_stages(self._cpu))
+            return stage_text(ir.Module.parse(self._source), stage, self._stages)
 
 
 def _symbol(name: str) -> str:

@@ -6,7 +6,6 @@ Before: ted.compile([x], [y], target="cuda:sm_90a")      After: a `CudaFunction`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from ted import dialects
+from ted.api.options import CompileOptions, compile_options
 from ted.api.rounding_scales import rounding_scales
 from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text, note_donations
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS, validate
 from ted.codegen.nvptx.ptxas import Resources, assemble
-from ted.codegen.nvptx.targets import TARGETS
 from ted.errors import CompileError
 from ted.forking import cached_property
 from ted.ir.equations import System, topological
@@ -30,67 +29,11 @@ from ted.runtime.cuda.arguments import is_torch
 from ted.runtime.cuda.arrays import DeviceArray
 from ted.runtime.cuda.bundles import save_bundle
 from ted.runtime.cuda.contexts import Context, context_of
-from ted.runtime.cuda.driver import is_available
 from ted.runtime.cuda.graphs import GraphCall
 from ted.runtime.cuda.programs import Program
 
-DEFAULT_CHIP = "sm_80"  # where there is no device to ask
-OPTIONS = ("fast_math", "tf32")
-TF32_SINCE = 80  # sm_80
 # Of the largest number, for results of factors that were rounded to 10 bits.
 _TF32_TOLERANCE = 1e-2
-
-
-@dataclass(frozen=True)
-class CudaTarget:
-    """What the text of a target says: `cuda`, `cuda:sm_90a`, `cuda:sm_90a,fast_math,tf32`."""
-
-    chip: str
-    fast_math: bool = False
-    tf32: bool = False
-
-
-def cuda_target(text: str) -> CudaTarget:
-    """Read a target; `cuda` alone is this machine's device, or sm_80 where there is none.
-
-    Raises: CompileError for a text of another form, a chip that is not known, or one without what
-    an option asks for.
-    """
-    device, *options = text.split(",") if isinstance(text, str) else [""]
-    kind, colon, chip = device.partition(":")
-    is_known = len(set(options) & set(OPTIONS)) == len(options)
-    if kind != "cuda" or (colon and not chip) or not is_known:
-        after = " and ".join(f"',{name}'" for name in OPTIONS)
-        raise CompileError(
-            f"compile: a target is 'cpu', 'cuda', or 'cuda:' with one of {', '.join(TARGETS)} "
-            f"(and {after} after it), got {text!r}"
-        )
-    if chip and chip not in TARGETS:
-        way = "; arrays say on which device a program runs" if chip.isdigit() else ""
-        raise CompileError(f"compile: a chip is one of {', '.join(TARGETS)}, got {chip!r}{way}")
-    chosen = chip or _chip_of_this_machine()
-    if "tf32" in options and _number(chosen) < TF32_SINCE:
-        raise CompileError(
-            f"compile: tf32 needs the tensor cores of sm_{TF32_SINCE} or later, got {text!r} for "
-            f"{chosen}; leave it out"
-        )
-    return CudaTarget(chosen, *(name in options for name in OPTIONS))
-
-
-def _number(chip: str) -> int:
-    return int("".join(digit for digit in chip if digit.isdigit()))
-
-
-def _chip_of_this_machine() -> str:
-    """The device's own target, or the newest one that it runs."""
-    if not is_available():
-        return DEFAULT_CHIP
-    context = context_of()
-    if context.chip in TARGETS:
-        return context.chip
-    has = 10 * context.capability[0] + context.capability[1]
-    numbers = [int(name[3:]) for name in TARGETS if name[3:].isdigit()]
-    return f"sm_{max((n for n in numbers if n <= has), default=80)}"
 
 
 class CudaFunction:
@@ -107,13 +50,12 @@ class CudaFunction:
         system: System,
         single: bool,
         donated: Mapping[int, int],
-        target: CudaTarget,
-        *,
-        deterministic: bool = True,
+        options: CompileOptions,
     ) -> None:
+        assert isinstance(options.machine, str), "a program for a GPU"
         self.system = system
-        self.target = target
-        self.deterministic = deterministic
+        self.options = options
+        self.chip = options.machine
         self._single = single
         self._programs: dict[Context, Program] = {}
         self._latest: Program | None = None
@@ -124,14 +66,14 @@ class CudaFunction:
             self._source = str(module.operation.get_asm(enable_debug_info=True))
             self.manifest: Manifest = compile_module(
                 module,
-                target.chip,
+                self.chip,
                 name=system.name,
                 inputs=[t.name for t in system.inputs],
                 outputs=[t.name for t in system.outputs],
                 donated=donated,
-                fast_math=target.fast_math,
-                deterministic=deterministic,
-                tf32=target.tf32,
+                fast_math=options.fast_math,
+                deterministic=options.deterministic,
+                tf32=options.tf32,
             )
         validate(self.manifest)
         check_shared_memory(self.manifest)
@@ -175,7 +117,7 @@ class CudaFunction:
 
         Raises: CompileError where `ptxas` is not installed.
         """
-        return assemble(self.ptx, self.target.chip).kernels if self.ptx else {}
+        return assemble(self.ptx, self.chip).kernels if self.ptx else {}
 
     @property
     def peak_bytes(self) -> int:
@@ -194,9 +136,9 @@ class CudaFunction:
             return cuda_stage_text(
                 module,
                 stage,
-                self.target.chip,
-                deterministic=self.deterministic,
-                tf32=self.target.tf32,
+                self.chip,
+                deterministic=self.options.deterministic,
+                tf32=self.options.tf32,
             )
 
     def save(
@@ -209,7 +151,7 @@ class CudaFunction:
         by the largest number of a result, or by what that is a sum of where this is larger.
         """
         checked = [(sample, *self._expected(sample)) for sample in samples]
-        if tolerance is None and self.target.tf32:
+        if tolerance is None and self.options.tf32:
             tolerance = _TF32_TOLERANCE
         return save_bundle(self.manifest, path, checked, tolerance)
 
@@ -221,7 +163,7 @@ class CudaFunction:
     def _on_cpu(self) -> Any:
         from ted.api.compiling import CompiledFunction  # which takes this module for its targets
 
-        return CompiledFunction(self.system, False, {})
+        return CompiledFunction(self.system, False, {}, compile_options())
 
 
 def _ordinal(arrays: Sequence[Any]) -> int:

@@ -28,6 +28,7 @@ class CustomVjp:
         functools.update_wrapper(self, fn)
         self._fn = fn
         self._compiled = Function(fn)
+        self.options = self._compiled.options
         self._bwd: Callable[..., Any] | None = None
 
     def defvjp(self, bwd: Callable[..., Any]) -> Callable[..., Any]:

@@ -10,9 +10,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.compiling import Compilation, check_options, compile_system
+from ted.api.compiling import Compilation, compile_system
 from ted.api.differentiating import differentiate
 from ted.api.lifting import lift
+from ted.api.options import CompileOptions, options_for
 from ted.errors import DerivativeError
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
@@ -31,15 +32,11 @@ from ted.frontend.trees import flatten, unflatten
 class Function:
     """A Python function of tensors that compiles itself for the arrays it is called on."""
 
-    def __init__(
-        self, fn: Callable[..., Any], target: str = "cpu", *, deterministic: bool = True
-    ) -> None:
+    def __init__(self, fn: Callable[..., Any], options: CompileOptions | None = None) -> None:
         check_callable(fn, "function")
-        check_options(target, deterministic)
         functools.update_wrapper(self, fn)
         self._fn = fn
-        self.target = target
-        self.deterministic = deterministic
+        self.options = options or options_for(fn)
         self._compiled: dict[Signature, tuple[Trace, Compilation]] = {}
         self._known: dict[Any, tuple[Trace, Compilation]] = {}
 
@@ -68,6 +65,16 @@ class Function:
         except TypeError:
             return None
 
+    @property
+    def target(self) -> str:
+        """What `target=` was, with the GPU that it means."""
+        return self.options.target
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether sums are in one order on every target."""
+        return self.options.deterministic
+
     def trace(self, *args: Any, **kwargs: Any) -> Trace:
         """The program for arguments like these."""
         return self._specialised(args, kwargs)[0]
@@ -82,9 +89,7 @@ class Function:
         signature = signature_of(self._fn, args, kwargs)
         if signature not in self._compiled:
             traced = trace_signature(self._fn, signature)
-            made = compile_system(
-                traced.system(), target=self.target, deterministic=self.deterministic
-            )
+            made = compile_system(traced.system(), options=self.options)
             self._compiled[signature] = (traced, made)
         return self._compiled[signature]
 
@@ -98,22 +103,11 @@ def function(
     when none is given.
     Raises: CompileError for an unknown target.
     """
-    made = _like(fn, fn, target, deterministic)
-    if isinstance(fn, Function):
-        same = (fn.target, fn.deterministic) == (made.target, made.deterministic)
-        return fn if same else made
-    return made
-
-
-def _like(
-    made: Callable[..., Any], fn: Any, target: str | None, deterministic: bool | None
-) -> Function:
-    """A function made of `fn`, compiled as is asked for, else as `fn` is."""
-    is_known = isinstance(fn, Function)
-    if deterministic is None:
-        deterministic = fn.deterministic if is_known else True
-    target = target or (fn.target if is_known else "cpu")
-    return Function(made, target, deterministic=deterministic)
+    check_callable(fn, "function")
+    options = options_for(fn, target, deterministic)
+    if isinstance(fn, Function) and fn.options == options:
+        return fn
+    return Function(fn, options)
 
 
 def value_and_grad(
@@ -141,7 +135,7 @@ def value_and_grad(
         found = _gradients(value, None, wanted)
         return lifted.lowered((value, found[0] if isinstance(argnums, int) else tuple(found)))
 
-    return _like(with_gradient, fn, target, deterministic)
+    return Function(with_gradient, options_for(fn, target, deterministic))
 
 
 def grad(
@@ -158,7 +152,7 @@ def grad(
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[1]
 
-    return _like(gradient, both, None, None)
+    return Function(gradient, both.options)
 
 
 def vjp(
@@ -188,7 +182,7 @@ def vjp(
         found = _gradients([o for _, o in outputs], [h for _, h in heads], wanted)
         return lifted.lowered(tuple(found))
 
-    pullback = _like(pullback_of, fn, target, deterministic)
+    pullback = Function(pullback_of, options_for(fn, target, deterministic))
     return result, lambda cotangent: pullback(*primals, cotangent)
 
 

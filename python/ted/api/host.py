@@ -15,6 +15,7 @@ from ted.errors import ScheduleError
 from ted.machine import CPUS, Cpu
 
 CHOICE = "TED_CPU"
+WITHOUT_GPU = "sm_80"
 
 
 @cache
@@ -43,6 +44,25 @@ def executable_cpus() -> tuple[Cpu, ...]:
         return (CPUS["neon"],)
     flags = _x86_flags()
     return tuple(row for row in CPUS.values() if flags.issuperset(row.features))
+
+
+def host_gpu() -> str:
+    """The architecture of this machine's first device, or the newest one that it runs.
+
+    Where there is no device, the oldest one with all that kernels use.
+    """
+    from ted.codegen.nvptx.targets import TARGETS  # loaded by those who use GPUs
+    from ted.runtime.cuda.contexts import context_of
+    from ted.runtime.cuda.driver import is_available
+
+    if not is_available():
+        return WITHOUT_GPU
+    context = context_of()
+    if context.chip in TARGETS:
+        return context.chip
+    has = 10 * context.capability[0] + context.capability[1]
+    numbers = [int(name[3:]) for name in TARGETS if name[3:].isdigit()]
+    return f"sm_{max((n for n in numbers if n <= has), default=80)}"
 
 
 def _x86_flags() -> frozenset[str]:

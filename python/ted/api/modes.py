@@ -7,12 +7,14 @@ and with `vmap` in any order.
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.api.differentiating import differentiate
 from ted.api.functions import Function, argument, grad, positions_of
 from ted.api.lifting import lift
+from ted.api.options import CompileOptions, options_for
 from ted.api.overrides import batched
 from ted.errors import DerivativeError
 from ted.frontend.callbacks import check_callable
@@ -27,12 +29,21 @@ from ted.transforms.one_hot_heads import with_one_hot
 from ted.transforms.overrides import carry, override_of
 
 
-def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def jvp(
+    fn: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    target: str | None = None,
+    deterministic: bool | None = None,
+) -> Any:
     """fn's result and its directional derivative: (fn(*primals), J(primals) @ tangents).
 
     Shapes: a tangent has the nest and the shapes of its primal, None where the primal is constant;
     the derivative has the nest and the shapes of the result (zeros for results of integers).
-    Raises: DerivativeError for a tangent of another shape, or for an integer primal.
+    `target` and `deterministic` are those of `ted.function`: without them, those of `fn`.
+    Raises: DerivativeError for a tangent of another shape, or for an integer primal; CompileError
+    for an unknown target.
     """
 
     if not callable(fn) or not all(isinstance(v, (tuple, list)) for v in (primals, tangents)):
@@ -54,7 +65,8 @@ def jvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any])
         return lifted.lowered(nest)
 
     pushed.__dict__.pop("__wrapped__", None)  # its parameters are not those of fn
-    return Function(pushed)(tuple(primals), tuple(tangents))
+    compiled = Function(pushed, options_for(fn, target, deterministic))
+    return compiled(tuple(primals), tuple(tangents))
 
 
 def push_tensors(
@@ -68,14 +80,22 @@ def push_tensors(
     return [wrap(n) for n in found.gradients]
 
 
-def hvp(fn: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+def hvp(
+    fn: Callable[..., Any],
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    *,
+    target: str | None = None,
+    deterministic: bool | None = None,
+) -> Any:
     """Products of the Hessian of fn's scalar result: a tuple with one product per primal.
 
     Shapes: as the primals.  It is the `jvp` of the gradient: about four times the work of `grad`.
     """
     if not isinstance(primals, (tuple, list)):
         raise DerivativeError(f"hvp: takes a tuple of primals, got {type(primals).__name__}")
-    return jvp(grad(fn, tuple(range(len(primals)))), primals, tangents)[1]
+    first = grad(fn, tuple(range(len(primals))), target, deterministic=deterministic)
+    return jvp(first, primals, tangents)[1]
 
 
 def _moving(primals: Any, tangents: Any) -> list[tuple[Tensor, Tensor]]:
@@ -109,33 +129,60 @@ def _paired(primals: Any, tangents: Any, what: str) -> list[tuple[Any, Any]]:
 # ------------------------------------------------------------------ whole matrices
 
 
-def jacobian(target: Any, wrt: Any = 0, argnums: Any = None) -> Any:
+def jacobian(
+    of: Any = None,
+    wrt: Any = 0,
+    argnums: Any = None,
+    *,
+    target: Any = None,
+    deterministic: bool | None = None,
+) -> Any:
     """Every partial derivative: of a function, or of a tensor with respect to tensors.
 
-    `jacobian(fn, argnums)` is a function; `jacobian(output, inputs)` is a tensor, or a list of
-    tensors for several inputs.
+    `jacobian(fn, argnums)` is a function, compiled as `target` and `deterministic` say, or as `fn`
+    is; `jacobian(output, inputs)` is a tensor, or a list of tensors for several inputs.
     Shapes: (*output shape, *input shape); for functions in the nest of the results, each leaf in
     the nest of the argument (a tuple of them for several argnums).
     A Jacobian is as large as the product of two tensors: `vjp` and `jvp` are its products.
     Raises: DerivativeError when an output or an input has no derivative.
     """
-    if isinstance(target, Tensor):
+    of, target = _renamed(of, target)
+    if isinstance(of, Tensor):
         several = isinstance(wrt, (tuple, list))
-        found = _jacobians(target, list(wrt) if several else [wrt])
+        found = _jacobians(of, list(wrt) if several else [wrt])
         return found if several else found[0]
-    return _jacobian_function(target, wrt if argnums is None else argnums)
+    check_callable(of, "jacobian")
+    options = options_for(of, target, deterministic)
+    return _jacobian_function(of, wrt if argnums is None else argnums, options)
 
 
-def hessian(fn: Callable[..., Any], argnums: int = 0) -> Function:
+def _renamed(of: Any, target: Any) -> tuple[Any, Any]:
+    """What has derivatives, and what they run on: before, the first was called `target`."""
+    if of is not None or not (callable(target) or isinstance(target, Tensor)):
+        return of, target
+    text = "jacobian: what has derivatives is the first argument; target= is what it runs on"
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
+    return target, None
+
+
+def hessian(
+    fn: Callable[..., Any],
+    argnums: int = 0,
+    target: str | None = None,
+    *,
+    deterministic: bool | None = None,
+) -> Function:
     """The function of all second derivatives of fn's scalar result; see `jacobian`.
 
     Shapes: (*argument shape, *argument shape).
     """
-    return _jacobian_function(grad(fn, argnums), argnums)
+    first = grad(fn, argnums, target, deterministic=deterministic)
+    return _jacobian_function(first, argnums, first.options)
 
 
-def _jacobian_function(fn: Callable[..., Any], argnums: int | Sequence[int]) -> Function:
-    check_callable(fn, "jacobian")
+def _jacobian_function(
+    fn: Callable[..., Any], argnums: int | Sequence[int], options: CompileOptions
+) -> Function:
     positions = positions_of(argnums, "jacobian")
 
     @functools.wraps(fn)
@@ -151,7 +198,7 @@ def _jacobian_function(fn: Callable[..., Any], argnums: int | Sequence[int]) -> 
         chosen = [b[0] if isinstance(argnums, int) else tuple(b) for b in blocks]
         return lifted.lowered(unflatten(tree, iter(chosen)))
 
-    return Function(all_derivatives)
+    return Function(all_derivatives, options)
 
 
 def _block(output: Tensor, inputs: Sequence[Tensor], trees: Sequence[Tree]) -> list[Any]:

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from ted.api.compiling import Compilation, check_options, compile_system
+from ted.api.compiling import Compilation, compile_system
 from ted.api.differentiating import differentiate
+from ted.api.options import CompileOptions, compile_options
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import DerivativeError
 from ted.frontend.locations import fail
@@ -59,7 +60,7 @@ def forward_backward(
     Raises: DerivativeError when no output or no input is of a float type; FrontendError when
     `recompute` is no number or negative.
     """
-    check_options(target, deterministic)
+    options = compile_options(target, deterministic=deterministic)
     if isinstance(recompute, bool) or not isinstance(recompute, Real) or not recompute >= 0:
         fail(
             "forward_backward: recompute is a number of operations an element, at least 0, got "
@@ -78,16 +79,15 @@ def forward_backward(
         (*system.outputs, *(g.node for g in gradients)),
     )
     split = split_residuals(joint, len(heads), len(results), recompute)
-    first, second = (_compiled(s, target, deterministic) for s in (split.forward, split.backward))
+    first, second = (_compiled(s, options) for s in (split.forward, split.backward))
     return ForwardBackward(split, first, second)
 
 
 def _compiled(
-    system: System, target: str, deterministic: bool
+    system: System, options: CompileOptions
 ) -> Compilation | SymbolicFunction[Compilation]:
     if sizes_of(system):
         return SymbolicFunction(
-            system,
-            lambda known: compile_system(known, target=target, deterministic=deterministic),
+            system, lambda known: compile_system(known, options=options), options
         )
-    return compile_system(system, target=target, deterministic=deterministic)
+    return compile_system(system, options=options)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ted import dialects
+from ted.api.options import CompileOptions
 from ted.domain.sizes import Size, Symbol
 from ted.errors import CompileError, DomainError, ExecutionError
 from ted.ir.equations import System, Tensor
@@ -22,11 +23,14 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class SymbolicFunction(Generic[Function]):
     """A program for all sizes: call it with arrays, or `specialise` it.
 
-    `build` compiles a system without symbolic sizes.
+    `build` compiles a system without symbolic sizes, with the options.
     """
 
-    def __init__(self, system: System, build: Callable[[System], Function]) -> None:
+    def __init__(
+        self, system: System, build: Callable[[System], Function], options: CompileOptions
+    ) -> None:
         self.system = system
+        self.options = options
         self.sizes = sizes_of(system)
         self._build = build
         self._built: dict[tuple[int, ...], Function] = {}

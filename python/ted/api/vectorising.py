@@ -8,6 +8,7 @@ from typing import Any
 
 from ted.api.functions import Function
 from ted.api.lifting import placeholder_like
+from ted.api.options import options_for
 from ted.api.overrides import batched, leading, move_axis
 from ted.domain.sizes import Extent
 from ted.errors import FrontendError
@@ -20,13 +21,21 @@ from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched
 
 
-def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Function:
+def vmap(
+    fn: Callable[..., Any],
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    target: str | None = None,
+    *,
+    deterministic: bool | None = None,
+) -> Function:
     """The function that does `fn` for every index of a dim of its arguments.
 
     `in_axes`: the dim of each argument that counts examples, None for an argument that all share;
     one for all, or a tuple with one per argument, each of which may be a nest like the argument.
     `out_axes`: the dim of each result, likewise; None for a result that is the same for all.
-    Keyword arguments count along dim 0.
+    Keyword arguments count along dim 0.  `target` and `deterministic` are those of `ted.function`:
+    without them, those of `fn`.
     Shapes: `fn` sees its arguments without that dim; results get one of the same extent.
     Raises: FrontendError when extents differ, no argument counts examples, or a result that
     differs between examples is asked for with None.
@@ -45,7 +54,7 @@ def vmap(fn: Callable[..., Any], in_axes: Any = 0, out_axes: Any = 0) -> Functio
         inner, options = unflatten(tree, iter(singles))
         return _results(fn(*inner, **options), given, extent, out_axes)
 
-    return Function(vectorised)
+    return Function(vectorised, options_for(fn, target, deterministic))
 
 
 def _per_argument(in_axes: Any, count: int) -> tuple[Any, ...]:

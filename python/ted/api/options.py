@@ -1,0 +1,103 @@
+"""What a function is compiled for: one value, made at the API, that transformations carry on.
+
+Before: target="cuda:sm_80,tf32", deterministic=False      After: `CompileOptions`, as `f.options`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ted.api.host import host_cpu, host_gpu
+from ted.errors import CompileError
+from ted.machine import Cpu
+
+PRECISIONS = ("fast_math", "tf32")
+TF32_SINCE = 80  # sm_80
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """The machine that code is for, and what code may do there.
+
+    `machine` is a row of `ted.machine.CPUS`, or the name of a GPU's architecture. Without
+    `deterministic`, sums at indices that are data may be in any order on a GPU. `fast_math` is for
+    functions of scalars on a GPU, `tf32` for factors of contractions in float32 there.
+    """
+
+    machine: Cpu | str
+    deterministic: bool = True
+    fast_math: bool = False
+    tf32: bool = False
+
+    @property
+    def target(self) -> str:
+        """As `target=` takes it: `cpu`, or `cuda:sm_80,tf32`."""
+        if isinstance(self.machine, Cpu):
+            return "cpu"
+        return ",".join([f"cuda:{self.machine}", *(p for p in PRECISIONS if getattr(self, p))])
+
+    def __str__(self) -> str:
+        if isinstance(self.machine, Cpu):
+            machine = f"cpu ({self.machine.name}{', native' * self.machine.is_native})"
+        else:
+            machine = self.target
+        return f"{machine}, {'' if self.deterministic else 'not '}deterministic"
+
+
+def compile_options(target: str = "cpu", *, deterministic: bool = True) -> CompileOptions:
+    """Read `target=` and `deterministic=`; the machine is this one where none is named.
+
+    Raises: CompileError for a text of another form, a chip that is not known, or one without what
+    an option asks for; ScheduleError when `TED_CPU` names a row that the host cannot execute.
+    """
+    if not isinstance(deterministic, bool):
+        raise CompileError(f"compile: deterministic is True or False, got {deterministic!r}")
+    if target == "cpu":
+        return CompileOptions(host_cpu(), deterministic)
+    return replace(_on_gpu(target), deterministic=deterministic)
+
+
+def options_for(
+    fn: Callable[..., Any], target: str | None = None, deterministic: bool | None = None
+) -> CompileOptions:
+    """What is made of `fn` is compiled as is asked for, else as `fn` is, else for this machine."""
+    known = getattr(fn, "options", None)
+    mine = known if isinstance(known, CompileOptions) else compile_options()
+    if deterministic is None:
+        deterministic = mine.deterministic
+    if target is None:
+        target = mine.target
+    if target == mine.target:
+        compile_options(deterministic=deterministic)  # is one of them
+        return replace(mine, deterministic=deterministic)
+    return compile_options(target, deterministic=deterministic)
+
+
+def _on_gpu(text: str) -> CompileOptions:
+    from ted.codegen.nvptx.targets import TARGETS  # loaded by those who use GPUs
+
+    device, *precisions = text.split(",") if isinstance(text, str) else [""]
+    kind, colon, chip = device.partition(":")
+    is_known = len(set(precisions) & set(PRECISIONS)) == len(precisions)
+    if kind != "cuda" or (colon and not chip) or not is_known:
+        after = " and ".join(f"',{name}'" for name in PRECISIONS)
+        raise CompileError(
+            f"compile: a target is 'cpu', 'cuda', or 'cuda:' with one of {', '.join(TARGETS)} "
+            f"(and {after} after it), got {text!r}"
+        )
+    if chip and chip not in TARGETS:
+        way = "; arrays say on which device a program runs" if chip.isdigit() else ""
+        raise CompileError(f"compile: a chip is one of {', '.join(TARGETS)}, got {chip!r}{way}")
+    chosen = chip or host_gpu()
+    if "tf32" in precisions and _number(chosen) < TF32_SINCE:
+        raise CompileError(
+            f"compile: tf32 needs the tensor cores of sm_{TF32_SINCE} or later, got {text!r} for "
+            f"{chosen}; leave it out"
+        )
+    return CompileOptions(chosen, **dict.fromkeys(precisions, True))
+
+
+def _number(chip: str) -> int:
+    return int("".join(digit for digit in chip if digit.isdigit()))

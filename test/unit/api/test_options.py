@@ -1,0 +1,97 @@
+"""Options of compilation: one value that every transformation of a function carries on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted.api import Function
+from ted.api.host import host_cpu
+from ted.api.options import CompileOptions, compile_options
+from ted.errors import CompileError
+from ted.machine import CPUS
+
+CHIP = "cuda:sm_90a,tf32"
+ON_CHIP = CompileOptions("sm_90a", deterministic=False, tf32=True)
+MADE: dict[str, Callable[..., Any]] = {
+    "function": ted.function,
+    "grad": ted.grad,
+    "value_and_grad": ted.value_and_grad,
+    "jacobian": ted.jacobian,
+    "hessian": ted.hessian,
+    "vmap": ted.vmap,
+}
+A = np.array([1.0, 2.0], "float32")
+V = np.array([1.0, 0.5], "float32")
+
+
+def cubes(x: Any) -> Any:
+    return ted.sum(x * x * x)
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_is_made_of_a_function_has_its_options(name: str) -> None:
+    of_chip = ted.function(cubes, CHIP, deterministic=False)
+    assert of_chip.options == ON_CHIP
+    for wrapped in (of_chip, ted.checkpoint(of_chip), ted.custom_vjp(of_chip)):
+        assert MADE[name](wrapped).options == ON_CHIP
+    assert MADE[name](MADE[name](of_chip)).options == ON_CHIP
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_options_that_are_given_go_first(name: str) -> None:
+    make, of_chip = MADE[name], ted.function(cubes, CHIP, deterministic=False)
+    assert make(cubes, target=CHIP, deterministic=False).options == ON_CHIP
+    assert make(cubes).options == make(of_chip, target="cpu", deterministic=True).options
+    assert make(of_chip, target="cpu").options == CompileOptions(host_cpu(), False)
+    assert make(of_chip, deterministic=True).options == CompileOptions("sm_90a", tf32=True)
+    with pytest.raises(CompileError, match="a target is 'cpu'"):
+        make(cubes, target="gpu")
+    with pytest.raises(CompileError, match="deterministic is True or False, got 1"):
+        make(cubes, deterministic=1)
+
+
+@pytest.mark.parametrize("of_function", [True, False])
+def test_directional_derivatives_run_where_the_function_does(of_function: bool) -> None:
+    function = ted.function(cubes, "cuda:sm_80") if of_function else cubes
+    options = {} if of_function else {"target": "cuda:sm_80"}
+    with ted.testing.emulated_gpu("sm_80"):
+        x, v = ted.cuda.asarray(A), ted.cuda.asarray(V)
+        value, pushed = ted.jvp(function, (x,), (v,), **options)
+        (product,) = ted.hvp(function, (x,), (v,), **options)
+        assert all(isinstance(r, ted.cuda.DeviceArray) for r in (value, pushed, product))
+        assert (value.numpy(), pushed.numpy()) == (9, 9)
+        assert product.numpy().tolist() == [6, 6]
+
+
+def test_derivatives_of_functions_on_a_gpu_run_there() -> None:
+    function = ted.function(cubes, "cuda:sm_80")
+    with ted.testing.emulated_gpu("sm_80"):
+        x = ted.cuda.asarray(A)
+        assert ted.hessian(function)(x).numpy().tolist() == [[6, 0], [0, 12]]
+        assert ted.jacobian(function)(x).numpy().tolist() == [3, 12]
+        rows = ted.cuda.asarray(np.stack([A, V]))
+        assert ted.vmap(function)(rows).numpy().tolist() == [9, 1.125]
+
+
+def test_functions_and_what_is_compiled_show_their_options() -> None:
+    assert str(ted.function(cubes, CHIP, deterministic=False).options) == (
+        "cuda:sm_90a,tf32, not deterministic"
+    )
+    row = CPUS["sse2"]
+    assert str(CompileOptions(row)) == "cpu (sse2), deterministic"
+    assert str(CompileOptions(row.native())) == "cpu (sse2, native), deterministic"
+    x = ted.placeholder((2,), name="x")
+    assert ted.compile([x], x + 1.0).options == compile_options()
+    assert ted.compile([x], x + 1.0, target="cuda:sm_80").options == CompileOptions("sm_80")
+    assert ted.function(cubes).compiled(A).options == Function(cubes).options == compile_options()
+
+
+def test_the_old_name_of_what_a_jacobian_is_of_still_works() -> None:
+    with pytest.warns(DeprecationWarning, match="jacobian: what has derivatives"):
+        made = ted.jacobian(target=cubes)
+    assert made(A).tolist() == [3, 12]
