@@ -22,7 +22,10 @@ CC ?= cc
 SHELL := /bin/sh
 BIN := $(VENV)/bin
 RUN := $(BIN)/python
-NATIVE := pyproject.toml CMakeLists.txt $(wildcard runtime/*.c runtime/*/*.[ch] runtime/*/*/*.h)
+NATIVE := pyproject.toml ptx-emulator/pyproject.toml CMakeLists.txt $(wildcard runtime/*.c runtime/*/*.[ch] runtime/*/*/*.h)
+# What an extra needs that is no package of an index: pip takes no relative paths in extras.
+BESIDE_test := --editable ./ptx-emulator
+BESIDE_bench := $(BESIDE_test)
 HASH := $(shell cat $(NATIVE) | cksum | cut -d ' ' -f 1)
 FAST := -m "not slow"
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -48,7 +51,7 @@ prerequisites:
 $(VENV)/.installed-%-$(HASH): | prerequisites
 	@echo "ted: installing into $(VENV) (extra '$*'); this happens once"
 	@$(RUN) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
-	$(RUN) -m pip install --quiet --editable '.[$*]'
+	$(RUN) -m pip install --quiet --editable '.[$*]' $(BESIDE_$*)
 	@rm -f $(VENV)/.installed-$*-*
 	@touch $@
 

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from timing import environment
 
 import ted
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 
 LIMIT = 1.0  # seconds of mma.sync at 256, in lockstep
 CASES = (

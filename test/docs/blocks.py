@@ -48,7 +48,8 @@ class Block:
 
 def documents() -> list[Path]:
     """The texts for people."""
-    return [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+    folders = (ROOT, ROOT / "docs", ROOT / "ptx-emulator")
+    return [page for folder in folders for page in sorted(folder.glob("*.md"))]
 
 
 def sources() -> list[Path]:

@@ -27,7 +27,9 @@ def tracked_files() -> list[Path]:
     )  # fmt: skip
     names = done.stdout.splitlines()
     if done.returncode != 0:
-        folders = ("python", "dialects", "tools", "runtime", "test", "examples", "docs")
+        folders = (
+            "python", "dialects", "tools", "runtime", "test", "examples", "docs", "ptx-emulator",
+        )  # fmt: skip
         names = [str(p.relative_to(ROOT)) for f in folders for p in (ROOT / f).rglob("*.*")]
     return [ROOT / name for name in names if (ROOT / name).is_file()]
 

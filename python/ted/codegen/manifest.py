@@ -3,7 +3,7 @@
 Before: a module of GPU kernels and its host function      After: a `Manifest`
 
 Nothing on the host is compiled. Whoever has a manifest can run it: the driver layer in
-`ted.runtime.cuda`, the PTX interpreter in `ted.testing.ptx`, or a saved bundle on a machine that
+`ted.runtime.cuda`, the PTX interpreter in `ptx_emulator`, or a saved bundle on a machine that
 has neither MLIR nor ted. So this module needs the standard library only.
 
 Tensors are dense, row-major, of static shape; bool is one byte an element. Offsets are in bytes.

@@ -3,7 +3,7 @@
 Before: `f(x)` says "no CUDA driver"      After: with ted.testing.emulated_gpu(): f(x) computes
 
 What runs is the whole way of a call: arrays, streams, pool, launches, graphs, error flags; only the
-driver and the device are emulated. It is slow and exact: see `ted.testing.ptx` for what it finds.
+driver and the device are emulated. It is slow and exact: see `ptx_emulator` for what it finds.
 """
 
 from __future__ import annotations
@@ -19,11 +19,16 @@ from ted.codegen.nvptx.targets import static_shared_bytes
 from ted.errors import CompileError, ExecutionError
 from ted.runtime.cuda.driver import using
 from ted.testing.emulated_driver import EmulatedDriver
-from ted.testing.ptx.device import SLOT, Allocation, Device
-from ted.testing.ptx.launching import launch
-from ted.testing.ptx.parsing import parse
-from ted.testing.ptx.syntax import Module
-from ted.testing.ptx.tensor_maps import TensorMap
+from ted.testing.emulator import (
+    SLOT,
+    Allocation,
+    Device,
+    Module,
+    TensorMap,
+    errors_of_ted,
+    launch,
+    parse,
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,7 @@ class _Loaded:
 
 
 class PtxMachine:
-    """Memory and kernels of the interpreter; `options` are those of `ted.testing.ptx.launch`."""
+    """Memory and kernels of the interpreter; `options` are those of `ptx_emulator.launch`."""
 
     def __init__(self, **options: Any) -> None:
         self.device = Device()
@@ -70,7 +75,8 @@ class PtxMachine:
     def load(self, ptx: str) -> _Loaded:
         """Parse PTX; ValueError with what is wrong."""
         try:
-            return _Loaded(parse(ptx), static_shared_bytes(ptx))
+            with errors_of_ted():
+                return _Loaded(parse(ptx), static_shared_bytes(ptx))
         except CompileError as error:
             raise ValueError(str(error)) from error
 
@@ -86,10 +92,11 @@ class PtxMachine:
         shared: int, arguments: list[bytes],
     ) -> None:  # fmt: skip
         """Run a kernel; raises the fault that it has."""
-        launch(
-            module.module, grid, block, arguments, device=self.device, name=name,
-            dynamic_shared=shared, **self.options,
-        )  # fmt: skip
+        with errors_of_ted():
+            launch(
+                module.module, grid, block, arguments, device=self.device, name=name,
+                dynamic_shared=shared, **self.options,
+            )  # fmt: skip
 
     def tensor_map(
         self, address: int, item_bytes: int, dims: tuple[int, ...], strides: tuple[int, ...],
@@ -98,7 +105,8 @@ class PtxMachine:
         """The bytes that stand for a tensor map; raises for what the driver would refuse."""
         width = (0, 32, 64, 128)[swizzle]
         made = TensorMap(address, item_bytes, dims, strides, box, element_strides, width)
-        return made.encoded()
+        with errors_of_ted():
+            return made.encoded()
 
     def _find(self, address: int, size: int) -> tuple[Allocation, int]:
         number = (address >> SLOT) - 1
@@ -121,7 +129,7 @@ class PtxMachine:
 def emulated_gpu(chip: str = "sm_90a", **options: Any) -> Iterator[EmulatedDriver]:
     """Within the block, this machine has a GPU: the interpreter of PTX behind an emulated driver.
 
-    `options` are those of `ted.testing.ptx.launch`: `order`, `late_async`, `seed`, `check_races`.
+    `options` are those of `ptx_emulator.launch`: `order`, `late_async`, `seed`, `check_races`.
     """
     number = int(chip.removeprefix("sm_").rstrip("af"))
     library = EmulatedDriver(PtxMachine(**options), capability=divmod(number, 10))

@@ -14,7 +14,7 @@ from ted.codegen.manifest_rules import validate
 from ted.frontend.systems import system_of
 from ted.ir.equations import System
 from ted.ir.to_ops import to_module
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 
 Array = np.ndarray[Any, Any]
 

@@ -11,7 +11,7 @@ import pytest
 
 import ted
 from ted.errors import ExecutionError
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 
 RNG = np.random.default_rng(17)
 INDICES = RNG.integers(0, 6, 40)

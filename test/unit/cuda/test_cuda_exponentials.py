@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import ted
-from ted.testing.ptx import float_arithmetic
+from ptx_emulator import float_arithmetic
 from unit.cuda.cuda_programs import manifest_of, run
 
 # Function -> its arguments; units in the last place that it may be wrong by where the instructions

@@ -12,7 +12,7 @@ from sweeps import swept
 from ted import nn
 from ted.codegen.manifest import Manifest
 from ted.lowering.gpu import row_sums
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 from unit.cuda.cuda_programs import dtype_of, manifest_of
 
 SOFTMAXES = ("softmax", "log_softmax")

@@ -15,7 +15,7 @@ from ted.errors import CompileError
 from ted.schedules.gpu_templates.contraction import TEMPLATES, _options
 from ted.schedules.gpu_templates.problem import as_gemm
 from ted.schedules.gpu_templates.schedule import Plan
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 from unit.cuda_templates.programs import matmul
 
 RNG = np.random.default_rng(3)

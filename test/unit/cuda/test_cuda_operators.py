@@ -14,7 +14,7 @@ from numeric.operators import OPERATORS
 from numeric.test_operators import BY_NAME, program
 from ted.codegen.manifest import Manifest
 from ted.ir.equations import System, Tensor
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 from ted.testing.tracing import interpreted
 from unit.cuda.cuda_programs import dtype_of, manifest_of_system
 

@@ -12,7 +12,7 @@ from ted import nn
 from ted.api.cuda_functions import CudaFunction
 from ted.codegen.manifest import Copy, Launch, Loop, walk
 from ted.ir.equations import System
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 from ted.testing.tracing import interpreted, nodes
 from unit.cuda.cuda_programs import manifest_of, manifest_of_system
 from unit.recurrence_programs import by_data

@@ -7,7 +7,7 @@ import pytest
 
 import ted
 from ted import nn
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 from unit.cuda.cuda_programs import dtype_of, manifest_of
 
 RNG = np.random.default_rng(5)

@@ -11,7 +11,7 @@ import pytest
 
 import ted
 from ted.errors import CompileError
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 
 MMA = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
 RNG = np.random.default_rng(12)

@@ -12,7 +12,7 @@ import pytest
 
 import ted
 from sweeps import swept
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 from unit.cuda.cuda_programs import manifest_of
 
 RNG = np.random.default_rng(31)

@@ -14,7 +14,7 @@ import ted
 from sweeps import swept
 from ted.errors import ExecutionError
 from ted.lowering.gpu import private_copies, update_chains
-from ted.testing.ptx.programs import run_manifest
+from ted.testing.ptx_programs import run_manifest
 
 RNG = np.random.default_rng(29)
 COMBINE = {"add": np.add, "max": np.maximum, "min": np.minimum}

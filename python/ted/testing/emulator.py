@@ -1,0 +1,41 @@
+"""The package `ptx-emulator` as ted uses it: names, and its errors as errors of ted's.
+
+Importing this says what to install where it is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from ted.errors import CompileError, ExecutionError
+
+try:
+    from ptx_emulator.device import SLOT, Allocation, Device
+    from ptx_emulator.errors import InvalidPtx, PtxError
+    from ptx_emulator.forms import Array
+    from ptx_emulator.launching import Statistics, launch
+    from ptx_emulator.parsing import parse
+    from ptx_emulator.syntax import Module
+    from ptx_emulator.tensor_maps import SWIZZLES, TensorMap
+except ModuleNotFoundError as error:
+    raise ExecutionError(
+        f"emulated_gpu: needs the package ptx-emulator, got no module {error.name!r}; install it "
+        "with: pip install ./ptx-emulator, in a checkout of ted"
+    ) from error
+
+__all__ = [
+    "SLOT", "SWIZZLES", "Allocation", "Array", "Device", "Module", "Statistics", "TensorMap",
+    "errors_of_ted", "launch", "parse",
+]  # fmt: skip
+
+
+@contextmanager
+def errors_of_ted() -> Iterator[None]:
+    """What the emulator finds wrong, as a CompileError or ExecutionError; the cause is its own."""
+    try:
+        yield
+    except InvalidPtx as error:
+        raise CompileError(str(error)) from error
+    except PtxError as error:
+        raise ExecutionError(str(error)) from error
