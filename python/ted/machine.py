@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ted.errors import ScheduleError
+from ted.errors import CompileError, ScheduleError
 
 DEFAULT = "avx2"
 
@@ -72,3 +72,57 @@ def named_cpu(name: str) -> Cpu:
     if name not in CPUS:
         raise ScheduleError(f"cpu: must be one of {', '.join(CPUS)}, got '{name}'")
     return CPUS[name]
+
+
+# Of every GPU of NVIDIA's since sm_75. Source: CUDA C++ Programming Guide, compute capabilities.
+WARP = 32  # threads
+ACCESS_BYTES = 16  # of the longest load or store of a thread, which are aligned to it
+SECTOR_BYTES = 32  # that memory moves at once
+STATIC_SHARED_BYTES = 48 << 10  # that a kernel may declare; more must be dynamic
+MOST_THREADS = 1024  # of a block
+GPU_REGISTERS = 65536  # of 32 bits, of a multiprocessor
+MULTIPROCESSORS = 108  # of a chip that was not looked up: those of sm_80
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """An architecture of NVIDIA's GPUs.
+
+    `ptx` is the version to emit (80 is 8.0), the least that has the instructions we emit: a driver
+    reads no newer one than its own, and 9.0 (CUDA 13.0) is the newest that may be asked for.
+    `shared_bytes` of shared memory may a block ask for. `multiprocessors` has the largest chip of
+    the architecture.
+    """
+
+    name: str
+    ptx: int
+    shared_bytes: int
+    multiprocessors: int = MULTIPROCESSORS
+
+
+GPUS = {
+    gpu.name: gpu
+    for gpu in (
+        Gpu("sm_75", 80, 64 << 10),
+        Gpu("sm_80", 80, 163 << 10, 108),
+        Gpu("sm_86", 80, 99 << 10, 84),
+        Gpu("sm_87", 80, 163 << 10),
+        Gpu("sm_89", 80, 99 << 10, 128),
+        Gpu("sm_90", 80, 227 << 10, 132),
+        Gpu("sm_90a", 80, 227 << 10, 132),
+        Gpu("sm_100", 86, 227 << 10),
+        Gpu("sm_100a", 86, 227 << 10),
+        Gpu("sm_120", 87, 99 << 10),
+        Gpu("sm_120a", 87, 99 << 10),
+    )
+}
+
+
+def named_gpu(name: str) -> Gpu:
+    """The row of an architecture.
+
+    Raises: CompileError when no row has the name.
+    """
+    if name not in GPUS:
+        raise CompileError(f"cuda: the target must be one of {', '.join(GPUS)}, got {name!r}")
+    return GPUS[name]

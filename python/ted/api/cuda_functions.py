@@ -24,6 +24,7 @@ from ted.errors import CompileError
 from ted.forking import cached_property
 from ted.ir.equations import System, topological
 from ted.ir.to_ops import to_module
+from ted.machine import Gpu
 from ted.mlir import ir
 from ted.runtime.cuda.arguments import is_torch
 from ted.runtime.cuda.arrays import DeviceArray
@@ -52,10 +53,10 @@ class CudaFunction:
         donated: Mapping[int, int],
         options: CompileOptions,
     ) -> None:
-        assert isinstance(options.machine, str), "a program for a GPU"
+        assert isinstance(options.machine, Gpu), "a program for a GPU"
         self.system = system
         self.options = options
-        self.chip = options.machine
+        self.chip = options.machine.name
         self._single = single
         self._programs: dict[Context, Program] = {}
         self._latest: Program | None = None

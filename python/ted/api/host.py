@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from ted.errors import ScheduleError
-from ted.machine import CPUS, Cpu
+from ted.machine import CPUS, GPUS, Cpu
 
 CHOICE = "TED_CPU"
 WITHOUT_GPU = "sm_80"
@@ -51,17 +51,16 @@ def host_gpu() -> str:
 
     Where there is no device, the oldest one with all that kernels use.
     """
-    from ted.codegen.nvptx.targets import TARGETS  # loaded by those who use GPUs
-    from ted.runtime.cuda.contexts import context_of
+    from ted.runtime.cuda.contexts import context_of  # loaded by those who use GPUs
     from ted.runtime.cuda.driver import is_available
 
     if not is_available():
         return WITHOUT_GPU
     context = context_of()
-    if context.chip in TARGETS:
+    if context.chip in GPUS:
         return context.chip
     has = 10 * context.capability[0] + context.capability[1]
-    numbers = [int(name[3:]) for name in TARGETS if name[3:].isdigit()]
+    numbers = [int(name[3:]) for name in GPUS if name[3:].isdigit()]
     return f"sm_{max((n for n in numbers if n <= has), default=80)}"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from ted.api.host import host_cpu, host_gpu
 from ted.errors import CompileError
-from ted.machine import Cpu
+from ted.machine import GPUS, Cpu, Gpu
 
 PRECISIONS = ("fast_math", "tf32")
 TF32_SINCE = 80  # sm_80
@@ -21,12 +21,12 @@ TF32_SINCE = 80  # sm_80
 class CompileOptions:
     """The machine that code is for, and what code may do there.
 
-    `machine` is a row of `ted.machine.CPUS`, or the name of a GPU's architecture. Without
-    `deterministic`, sums at indices that are data may be in any order on a GPU. `fast_math` is for
-    functions of scalars on a GPU, `tf32` for factors of contractions in float32 there.
+    `machine` is a row of `ted.machine`, of `CPUS` or of `GPUS`. Without `deterministic`, sums at
+    indices that are data may be in any order on a GPU. `fast_math` is for functions of scalars on a
+    GPU, `tf32` for factors of contractions in float32 there.
     """
 
-    machine: Cpu | str
+    machine: Cpu | Gpu
     deterministic: bool = True
     fast_math: bool = False
     tf32: bool = False
@@ -36,7 +36,7 @@ class CompileOptions:
         """As `target=` takes it: `cpu`, or `cuda:sm_80,tf32`."""
         if isinstance(self.machine, Cpu):
             return "cpu"
-        return ",".join([f"cuda:{self.machine}", *(p for p in PRECISIONS if getattr(self, p))])
+        return ",".join([f"cuda:{self.machine.name}", *(p for p in PRECISIONS if getattr(self, p))])
 
     def __str__(self) -> str:
         if isinstance(self.machine, Cpu):
@@ -76,7 +76,6 @@ def options_for(
 
 
 def _on_gpu(text: str) -> CompileOptions:
-    from ted.codegen.nvptx.targets import TARGETS  # loaded by those who use GPUs
 
     device, *precisions = text.split(",") if isinstance(text, str) else [""]
     kind, colon, chip = device.partition(":")
@@ -84,19 +83,19 @@ def _on_gpu(text: str) -> CompileOptions:
     if kind != "cuda" or (colon and not chip) or not is_known:
         after = " and ".join(f"',{name}'" for name in PRECISIONS)
         raise CompileError(
-            f"compile: a target is 'cpu', 'cuda', or 'cuda:' with one of {', '.join(TARGETS)} "
+            f"compile: a target is 'cpu', 'cuda', or 'cuda:' with one of {', '.join(GPUS)} "
             f"(and {after} after it), got {text!r}"
         )
-    if chip and chip not in TARGETS:
+    if chip and chip not in GPUS:
         way = "; arrays say on which device a program runs" if chip.isdigit() else ""
-        raise CompileError(f"compile: a chip is one of {', '.join(TARGETS)}, got {chip!r}{way}")
+        raise CompileError(f"compile: a chip is one of {', '.join(GPUS)}, got {chip!r}{way}")
     chosen = chip or host_gpu()
     if "tf32" in precisions and _number(chosen) < TF32_SINCE:
         raise CompileError(
             f"compile: tf32 needs the tensor cores of sm_{TF32_SINCE} or later, got {text!r} for "
             f"{chosen}; leave it out"
         )
-    return CompileOptions(chosen, **dict.fromkeys(precisions, True))
+    return CompileOptions(GPUS[chosen], **dict.fromkeys(precisions, True))
 
 
 def _number(chip: str) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ted.codegen.manifest import Manifest
-from ted.codegen.nvptx.targets import static_shared_bytes, target
+from ted.codegen.nvptx.shared_memory import static_shared_bytes
 from ted.errors import CompileError
+from ted.machine import named_gpu
 
 
 def check_shared_memory(manifest: Manifest) -> None:
@@ -12,7 +13,7 @@ def check_shared_memory(manifest: Manifest) -> None:
 
     Raises: CompileError for an unknown target, or naming the kernel that needs too much.
     """
-    most = target(manifest.target).shared
+    most = named_gpu(manifest.target).shared_bytes
     declared = static_shared_bytes(manifest.ptx)
     for kernel in manifest.kernels:
         needed = declared.get(kernel.name, 0) + kernel.dynamic_shared_bytes

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ted.codegen.nvptx.targets import static_shared_bytes
+from ted.codegen.nvptx.shared_memory import static_shared_bytes
 from ted.errors import CompileError, ExecutionError
 from ted.runtime.cuda.driver import using
 from ted.testing.emulated_driver import EmulatedDriver

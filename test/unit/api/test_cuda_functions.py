@@ -13,6 +13,7 @@ from ted.api.cuda_functions import CudaFunction
 from ted.api.options import CompileOptions, compile_options
 from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError, ExecutionError
+from ted.machine import GPUS
 from ted.runtime.cuda.loading import load
 from unit.runtime.python_machine import device, without_driver
 
@@ -101,7 +102,7 @@ def test_a_chip_that_nobody_knows_is_refused() -> None:
 
 def test_the_chip_is_that_of_the_machine_or_sm_80(monkeypatch) -> None:
     monkeypatch.setattr("ted.runtime.cuda.driver.is_available", lambda: False)
-    assert compile_options("cuda").machine == "sm_80"
+    assert compile_options("cuda").machine.name == "sm_80"
     monkeypatch.undo()
     for capability, chip in (
         ((8, 0), "sm_80"),
@@ -110,13 +111,13 @@ def test_the_chip_is_that_of_the_machine_or_sm_80(monkeypatch) -> None:
         ((10, 3), "sm_100"),
     ):
         with device(capability=capability):
-            assert compile_options("cuda").machine == chip
+            assert compile_options("cuda").machine.name == chip
 
 
 def test_fast_math_is_an_option_of_the_target() -> None:
-    assert compile_options("cuda:sm_80,fast_math") == CompileOptions("sm_80", fast_math=True)
+    assert compile_options("cuda:sm_80,fast_math") == CompileOptions(GPUS["sm_80"], fast_math=True)
     both = compile_options("cuda:sm_80,tf32,fast_math")
-    assert both == CompileOptions("sm_80", fast_math=True, tf32=True)
+    assert both == CompileOptions(GPUS["sm_80"], fast_math=True, tf32=True)
     assert both.target == "cuda:sm_80,fast_math,tf32"
     quotient = lambda **options: ted.compile([X], X / (X + 1.5), **options).ptx  # noqa: E731
     assert "div.rn.f32" in quotient(target="cuda:sm_80")

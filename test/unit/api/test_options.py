@@ -13,10 +13,10 @@ from ted.api import Function
 from ted.api.host import host_cpu
 from ted.api.options import CompileOptions, compile_options
 from ted.errors import CompileError
-from ted.machine import CPUS
+from ted.machine import CPUS, GPUS
 
 CHIP = "cuda:sm_90a,tf32"
-ON_CHIP = CompileOptions("sm_90a", deterministic=False, tf32=True)
+ON_CHIP = CompileOptions(GPUS["sm_90a"], deterministic=False, tf32=True)
 MADE: dict[str, Callable[..., Any]] = {
     "function": ted.function,
     "grad": ted.grad,
@@ -48,7 +48,7 @@ def test_options_that_are_given_go_first(name: str) -> None:
     assert make(cubes, target=CHIP, deterministic=False).options == ON_CHIP
     assert make(cubes).options == make(of_chip, target="cpu", deterministic=True).options
     assert make(of_chip, target="cpu").options == CompileOptions(host_cpu(), False)
-    assert make(of_chip, deterministic=True).options == CompileOptions("sm_90a", tf32=True)
+    assert make(of_chip, deterministic=True).options == CompileOptions(GPUS["sm_90a"], tf32=True)
     with pytest.raises(CompileError, match="a target is 'cpu'"):
         make(cubes, target="gpu")
     with pytest.raises(CompileError, match="deterministic is True or False, got 1"):
@@ -87,7 +87,7 @@ def test_functions_and_what_is_compiled_show_their_options() -> None:
     assert str(CompileOptions(row.native())) == "cpu (sse2, native), deterministic"
     x = ted.placeholder((2,), name="x")
     assert ted.compile([x], x + 1.0).options == compile_options()
-    assert ted.compile([x], x + 1.0, target="cuda:sm_80").options == CompileOptions("sm_80")
+    assert ted.compile([x], x + 1.0, target="cuda:sm_80").options == CompileOptions(GPUS["sm_80"])
     assert ted.function(cubes).compiled(A).options == Function(cubes).options == compile_options()
 
 

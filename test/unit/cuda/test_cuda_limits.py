@@ -10,8 +10,9 @@ import pytest
 
 import ted
 from ted.codegen.manifest_limits import check_shared_memory
-from ted.codegen.nvptx.targets import STATIC_SHARED, TARGETS, static_shared_bytes, target
+from ted.codegen.nvptx.shared_memory import static_shared_bytes
 from ted.errors import CompileError
+from ted.machine import GPUS, STATIC_SHARED_BYTES, named_gpu
 from ted.schedules.gpu_templates.contraction import TEMPLATES, _options
 from ted.schedules.gpu_templates.problem import as_gemm
 from ted.schedules.gpu_templates.schedule import Plan
@@ -34,7 +35,7 @@ def most_shared(function: Any) -> int:
     return max(declared.get(k.name, 0) + k.dynamic_shared_bytes for k in kernels)
 
 
-@pytest.mark.parametrize("chip", TARGETS)
+@pytest.mark.parametrize("chip", GPUS)
 def test_a_block_may_have_what_its_chip_has_and_no_byte_more(chip: str) -> None:
     x = ted.placeholder((8, 16), name="x")
     function: Any = ted.compile([x], x * 2.0, name="double", target=f"cuda:{chip}")
@@ -46,7 +47,7 @@ def test_a_block_may_have_what_its_chip_has_and_no_byte_more(chip: str) -> None:
         check_shared_memory(replace(function.manifest, kernels=(above,)))
 
 
-@pytest.mark.parametrize("chip", TARGETS)
+@pytest.mark.parametrize("chip", GPUS)
 def test_every_tile_of_a_template_fits_into_the_chips_that_may_take_it(chip: str) -> None:
     seen = 0
     for element in ("f64", "f32", "f16", "bf16", "i32", "i64"):
@@ -59,7 +60,7 @@ def test_every_tile_of_a_template_fits_into_the_chips_that_may_take_it(chip: str
                     for tiling, _ in option.choices:
                         plan = Plan(option.template, chip, gemm, tiling, 1, option.tf32)
                         needed = TEMPLATES[option.template].shared_bytes(plan)
-                        assert needed <= target(chip).shared, plan
+                        assert needed <= named_gpu(chip).shared_bytes, plan
                         seen = max(seen, needed)
     assert seen > 0
 
@@ -81,7 +82,7 @@ def test_tiles_of_many_transposed_inputs_fit_beside_each_other(dtype: str, count
         result = result + (k + 1) * ted.transpose(x)
     function: Any = ted.compile([*inputs, total], [result], target="cuda:sm_75")
     assert len(function.manifest.kernels) == 1
-    assert STATIC_SHARED // 2 < most_shared(function) <= STATIC_SHARED
+    assert STATIC_SHARED_BYTES // 2 < most_shared(function) <= STATIC_SHARED_BYTES
     arrays = [RNG.integers(-9, 9, s.shape).astype(dtype) for s in function.manifest.inputs]
     (found,) = run_manifest(function.manifest, arrays, order="random", seed=5)
     want = arrays[-1] + sum((k + 1) * a.T for k, a in enumerate(arrays[:-1]))
@@ -95,7 +96,7 @@ def test_rows_of_many_temporaries_fit(length: int) -> None:
     for x in inputs[1:]:
         product = product * ted.nn.softmax(x) + ted.nn.layer_norm(product)
     function: Any = ted.compile(inputs, [product, ted.nn.softmax(product)], target="cuda:sm_75")
-    assert most_shared(function) <= STATIC_SHARED
+    assert most_shared(function) <= STATIC_SHARED_BYTES
 
 
 def test_totals_of_many_rows_take_turns_in_shared_memory() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+import ptx_emulator as ptx
 from ted.codegen.nvptx import compile_to_ptx
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.mlir import PassManager, ir, make_context
@@ -19,7 +20,6 @@ from ted.schedules.gpu_templates.problem import Bound, Operand, Problem, as_gemm
 from ted.schedules.gpu_templates.schedule import Plan, Tiling
 from ted.schedules.gpu_templates.tensor_maps import TensorMap
 from ted.schedules.strided_contraction import Dim
-from ted.testing import ptx
 
 LOWER = """builtin.module(gpu.module(canonicalize, cse), convert-nvgpu-to-nvvm,
   gpu.module(expand-strided-metadata, lower-affine,

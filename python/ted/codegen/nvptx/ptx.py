@@ -14,8 +14,9 @@ from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child
 from ted.codegen.llvm.literals import rewrite_literals
 from ted.codegen.llvm.request import Request, compile_cached, refusal
 from ted.codegen.nvptx import toolkit
-from ted.codegen.nvptx.targets import STATIC_SHARED, static_shared_bytes, target
+from ted.codegen.nvptx.shared_memory import static_shared_bytes
 from ted.errors import CompileError
+from ted.machine import STATIC_SHARED_BYTES, named_gpu
 
 TRIPLE = "nvptx64-nvidia-cuda"
 EXACT = ("-nvvm-reflect-add=__CUDA_PREC_SQRT=1",)
@@ -40,7 +41,7 @@ def compile_to_ptx(
     does not finish in `timeout` seconds, for a function that nothing defines, and for more than 48
     KiB of static shared memory.
     """
-    version = target(chip).ptx
+    version = named_gpu(chip).ptx
     kernels = kernel_names(llvm_text)
     if not kernels:
         raise CompileError("cuda: a module must define a kernel, got no function 'ptx_kernel'")
@@ -87,10 +88,11 @@ def _check_defined(what: str, ptx: str) -> None:
 
 def _check_shared(chip: str, ptx: str) -> None:
     for kernel, size in static_shared_bytes(ptx).items():
-        if size > STATIC_SHARED:
+        if size > STATIC_SHARED_BYTES:
             raise CompileError(
-                f"cuda: kernel {kernel!r} for {chip}: a kernel may declare at most {STATIC_SHARED} "
-                f"bytes of shared memory, got {size}; use dynamic shared memory or smaller tiles"
+                f"cuda: kernel {kernel!r} for {chip}: a kernel may declare at most "
+                f"{STATIC_SHARED_BYTES} bytes of shared memory, got {size}; use dynamic shared "
+                "memory or smaller tiles"
             )
 
 

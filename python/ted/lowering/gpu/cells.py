@@ -23,15 +23,14 @@ from ted.lowering.gpu.pieces import Piece, Pieces
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.reductions import totals_at
 from ted.lowering.gpu.regions import Side
-from ted.lowering.gpu.teams import WARP, Team
+from ted.lowering.gpu.teams import Team
 from ted.lowering.scalars import conditional
+from ted.machine import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
 from ted.mlir import arith, ir, memref, vector
 from ted.schedules.emit import constant
 
-LINE = 16  # bytes of the longest vector
 MOST_ELEMENTS = 32  # of a cell along the last dim
 MOST_CLASSES = 64  # residues of the other dims
-SHARED_BYTES = 48 << 10  # that every chip has without asking
 _PLACE_BYTES = 4
 _BITS = 8  # of the smallest element of a vector
 Test = ir.Value | None  # None: always
@@ -40,7 +39,7 @@ Test = ir.Value | None  # None: always
 def fits_cells(group: Pieces) -> bool:
     """Whether a thread can take whole cells."""
     *outer, last = group.cells
-    fits = WARP * _bytes_of_cell(group) <= SHARED_BYTES
+    fits = WARP * _bytes_of_cell(group) <= STATIC_SHARED_BYTES
     return group.is_chain and fits and last <= MOST_ELEMENTS and prod(outer) <= MOST_CLASSES
 
 
@@ -50,8 +49,8 @@ def map_cells(group: Pieces) -> None:
     counts = [-(-e // c) for e, c in zip(group.shape, group.cells, strict=True)]
     items = prod(outer) * prod(counts)
     is_direct = last == 1 or _are_vectors(group)
-    threads = min(THREADS, -(-items // WARP) * WARP)
-    while not is_direct and threads > WARP and threads * _bytes_of_cell(group) > SHARED_BYTES:
+    threads, size = min(THREADS, -(-items // WARP) * WARP), _bytes_of_cell(group)
+    while not is_direct and threads > WARP and threads * size > STATIC_SHARED_BYTES:
         threads //= 2
     blocks = -(-items // threads)
     with launch(blocks, threads) as kernel:
@@ -78,7 +77,7 @@ def _are_vectors(group: Pieces) -> bool:
     sizes = [last * byte_width(_element(m)) for m in group.memories]
     is_even = group.is_covering and group.shape[-1] % last == 0 and last & (last - 1) == 0
     return is_even and all(
-        size <= LINE and prod(group.shape) * size >= LINE * last for size in sizes
+        size <= ACCESS_BYTES and prod(group.shape) * size >= ACCESS_BYTES * last for size in sizes
     )
 
 

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from ted.lowering.gpu.accesses import byte_width
+from ted.machine import ACCESS_BYTES
 from ted.mlir import arith, ir, memref
 from ted.schedules.emit import constant
 from ted.schedules.linalg_contraction import element_strides
 from ted.schedules.memory_roots import VIEWS, root
 from ted.schedules.walking import defining
 
-ALIGNMENT = 16  # bytes, of every array
 DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 
@@ -37,7 +37,7 @@ class Line:
     def alignment(self) -> int:
         """Bytes to a multiple of which the pointer of a kernel points."""
         steps = [factor * byte_width(self.element) for _, factor in self.terms]
-        return gcd(ALIGNMENT, *steps)
+        return gcd(ACCESS_BYTES, *steps)
 
     def pointer(self) -> ir.Value:
         """The line as a memref of one dim, from where its terms say."""

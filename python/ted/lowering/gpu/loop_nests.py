@@ -19,11 +19,11 @@ from ted.lowering.gpu.nest_points import Counter, candidates, chain_of, copied_n
 from ted.lowering.gpu.owners import keep_to_part, parts_of, write_at_data
 from ted.lowering.gpu.points import below, delinearized, plus
 from ted.lowering.gpu.private_copies import map_copies, plan_of
-from ted.lowering.gpu.teams import WARP
 from ted.lowering.gpu.total_scans import map_running_total
 from ted.lowering.gpu.update_chains import has_chains, map_chains
 from ted.lowering.gpu.updates import updates_of
 from ted.lowering.loops import PARALLEL
+from ted.machine import WARP
 from ted.mlir import ir
 from ted.schedules.walking import is_inside
 from ted.schedules.walking import operations as found_inside

@@ -19,9 +19,9 @@ from ted.lowering.gpu.lines import Line, line_of
 from ted.lowering.gpu.maps import THREADS, linear_thread, run_points
 from ted.lowering.gpu.points import below, delinearized
 from ted.lowering.gpu.starts import structured
-from ted.lowering.gpu.teams import WARP
 from ted.lowering.gpu.total_scans import map_running_total
 from ted.lowering.loops import PARALLEL
+from ted.machine import WARP
 from ted.mlir import ir, scf
 from ted.schedules.emit import constant
 from ted.schedules.linalg_contraction import element_strides

@@ -22,9 +22,10 @@ from ted.lowering.gpu.combining import Combiner, combiner_of
 from ted.lowering.gpu.launching import Launch, launch, only_if
 from ted.lowering.gpu.points import below, delinearized, linearized, plus, times
 from ted.lowering.gpu.reductions import map_reduction
-from ted.lowering.gpu.teams import WARP, Team
+from ted.lowering.gpu.teams import Team
 from ted.lowering.gpu.updates import Updates, make_update
 from ted.lowering.gpu.warp_turns import in_turns
+from ted.machine import WARP
 from ted.mlir import arith, ir, linalg, memref, scf
 from ted.schedules.emit import constant
 from ted.schedules.walking import defining

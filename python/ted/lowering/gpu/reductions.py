@@ -19,8 +19,9 @@ from ted.lowering.gpu.maps import THREADS, linear_thread
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.runs import lanes_along, loads_of_run, moved
 from ted.lowering.gpu.strided_loops import strided_loop
-from ted.lowering.gpu.teams import WARP, Team, joined_in_warp
+from ted.lowering.gpu.teams import Team, joined_in_warp
 from ted.lowering.scalars import conditional
+from ted.machine import WARP
 from ted.mlir import arith, ir, memref
 from ted.schedules.emit import carried_loop, constant
 

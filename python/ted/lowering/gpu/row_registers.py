@@ -17,7 +17,7 @@ from math import prod
 from ted.lowering.gpu.bodies import Operand, Work
 from ted.lowering.gpu.combining import combiners
 from ted.lowering.gpu.runs import lanes_along
-from ted.lowering.gpu.teams import WARP
+from ted.machine import WARP
 from ted.mlir import ir, memref
 from ted.schedules.memory_roots import root
 

@@ -7,10 +7,9 @@ from math import prod
 
 from ted.lowering.gpu.bodies import Work, work_of
 from ted.lowering.gpu.starts import structured
-from ted.lowering.gpu.teams import WARP
+from ted.machine import MOST_THREADS, WARP
 from ted.mlir import ir
 
-MOST_THREADS = 1024
 POINTS_OF_A_THREAD = 8
 WARPS = 8  # rows of a block, where a warp is enough for one
 

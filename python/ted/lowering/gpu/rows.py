@@ -24,7 +24,8 @@ from ted.lowering.gpu.row_registers import TEAM_POINTS, Registers, preferred_lan
 from ted.lowering.gpu.row_teams import operations_of, team_of, works_of
 from ted.lowering.gpu.starts import known_starts, structured
 from ted.lowering.gpu.strided_loops import strided_loop
-from ted.lowering.gpu.teams import WARP, Team
+from ted.lowering.gpu.teams import Team
+from ted.machine import WARP
 from ted.mlir import arith, ir, memref, scf
 from ted.schedules.emit import constant
 from ted.schedules.memory_roots import VIEWS, root, touched

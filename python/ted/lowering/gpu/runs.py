@@ -15,10 +15,9 @@ from ted.lowering.gpu.accesses import byte_width, start_of, steps_along
 from ted.lowering.gpu.bodies import Operand, Values, Work
 from ted.lowering.gpu.lines import line_of
 from ted.lowering.gpu.points import plus
+from ted.machine import ACCESS_BYTES
 from ted.mlir import ir, vector
 from ted.schedules.linalg_contraction import element_strides
-
-BYTES = 16
 
 
 def lanes_along(work: Work, dim: int) -> int:
@@ -26,10 +25,10 @@ def lanes_along(work: Work, dim: int) -> int:
     runs = [o for o in (*work.inputs, *work.outputs) if _moves_by_one(work, o, dim)]
     if not runs:
         return 1
-    lanes = BYTES // min(byte_width(o.element) for o in runs)
+    lanes = ACCESS_BYTES // min(byte_width(o.element) for o in runs)
     while lanes > 1 and work.extents[dim] % lanes:
         lanes //= 2
-    most = BYTES // max(byte_width(o.element) for o in runs)
+    most = ACCESS_BYTES // max(byte_width(o.element) for o in runs)
     return min(lanes, max(most, 4))
 
 
@@ -92,7 +91,7 @@ def _width(work: Work, operand: Operand, dim: int, lanes: int) -> int:
     """Elements of a vector of this operand: it must lie side by side, and be aligned."""
     if not _moves_by_one(work, operand, dim):
         return 1
-    width = min(lanes, BYTES // byte_width(operand.element))
+    width = min(lanes, ACCESS_BYTES // byte_width(operand.element))
     while width > 1 and not _is_aligned(work, operand, dim, width):
         width //= 2
     return width
@@ -119,7 +118,7 @@ def _is_aligned(work: Work, operand: Operand, dim: int, width: int) -> bool:
     line = line_of(operand.value)
     if line is None or operand.amap is None:
         return False
-    if line.size * byte_width(operand.element) < BYTES:  # smaller arrays may start anywhere
+    if line.size * byte_width(operand.element) < ACCESS_BYTES:  # smaller arrays may start anywhere
         return False
     starts = [line.offset, start_of(operand), *(factor for _, factor in line.terms)]
     return all(n % width == 0 for n in (*steps, *starts))

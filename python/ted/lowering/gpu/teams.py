@@ -14,13 +14,12 @@ from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.combining import Combiner
 from ted.lowering.gpu.launching import Launch, only_if
 from ted.lowering.gpu.points import below, plus, times
+from ted.machine import ACCESS_BYTES, WARP
 from ted.mlir import arith, gpu, ir, memref, nvvm
 from ted.schedules.emit import constant
 from ted.schedules.linalg_contraction import element_strides
 
-WARP = 32
 SHARED = "#gpu.address_space<workgroup>"
-LINE = 16  # bytes
 OWN_MEETINGS = 8  # those of a kernel that have memory of their own
 Values = list[ir.Value]
 
@@ -107,7 +106,7 @@ class Team:
         """Memory that the team shares; to be written and waited for before use."""
         space = _shared_space()
         # Whole lines of 16 bytes, since the code generator reads what is aligned as a whole.
-        size, line = prod(shape), max(1, LINE // byte_width(element))
+        size, line = prod(shape), max(1, ACCESS_BYTES // byte_width(element))
         padded = -(-size // line) * line
         flat = self._part(ir.MemRefType.get([padded], element, memory_space=space))
         if padded > size:

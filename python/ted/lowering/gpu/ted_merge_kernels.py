@@ -16,10 +16,9 @@ from dataclasses import dataclass
 from ted.lowering.gpu.accesses import byte_width
 from ted.lowering.gpu.contractions import MODULE, kernel_module
 from ted.lowering.gpu.ted_settle_donations import donated_pairs
+from ted.machine import ACCESS_BYTES
 from ted.mlir import ir
 from ted.schedules.walking import functions, operations
-
-ALIGNMENT = 16
 
 
 @dataclass(frozen=True)
@@ -95,7 +94,7 @@ def _marks(kind: ir.Type, may_be_shared: bool) -> ir.Attribute:
         return ir.DictAttr.get({})
     width = byte_width(kind.element_type)
     # LLVM fills loads up to what is aligned: never beyond the last byte of what is in memory.
-    aligned = max(math.gcd(ALIGNMENT, math.prod(kind.shape) * width), width)
+    aligned = max(math.gcd(ACCESS_BYTES, math.prod(kind.shape) * width), width)
     number = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), aligned)
     marks: dict[str, ir.Attribute] = {"llvm.align": number}
     if not may_be_shared:

@@ -22,8 +22,9 @@ from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.reductions import is_zero
 from ted.lowering.gpu.running_totals import RunningTotal, running_total_of
 from ted.lowering.gpu.stretches import Stretches
-from ted.lowering.gpu.teams import WARP, Team, shuffled
+from ted.lowering.gpu.teams import Team, shuffled
 from ted.lowering.scalars import conditional
+from ted.machine import WARP
 from ted.mlir import arith, gpu, ir, memref
 from ted.schedules.emit import carried_loop, constant
 

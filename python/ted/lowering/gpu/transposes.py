@@ -18,6 +18,7 @@ from ted.lowering.gpu.bodies import Operand, Values, Work
 from ted.lowering.gpu.launching import Launch, launch, only_if
 from ted.lowering.gpu.points import below, delinearized, plus, times
 from ted.lowering.gpu.teams import Team
+from ted.machine import SECTOR_BYTES, STATIC_SHARED_BYTES
 from ted.mlir import arith, ir, memref
 
 TILE = 32
@@ -25,8 +26,6 @@ POINTS = TILE * TILE  # of any tile
 THREADS = 256
 LEAST = 16  # shorter dims fill too little of a square tile
 LONGEST = 256  # side of a tile
-SECTOR = 32  # bytes that memory moves at once
-SHARED_BYTES = 48 << 10  # what a kernel may declare on every chip
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ def _helps(work: Work, operand: Operand, across: int) -> bool:
     ways = [(operand, across, rank - 1), *((o, rank - 1, across) for o in work.outputs)]
     return all(
         work.extents[along] >= LEAST
-        or work.extents[along] * byte_width(o.element) >= SECTOR
+        or work.extents[along] * byte_width(o.element) >= SECTOR_BYTES
         or steps_along(o, next_one, rank) == work.extents[along]
         for o, along, next_one in ways
     )
@@ -90,7 +89,7 @@ def _row(down: int, right: int) -> int:
 def _fitting(work: Work, across: int, inputs: Sequence[int]) -> tuple[int, ...]:
     """The first inputs whose tiles fit beside each other; others are read a row apart."""
     down, right = _sides(work, across)
-    chosen, room = [], SHARED_BYTES
+    chosen, room = [], STATIC_SHARED_BYTES
     for k in inputs:
         size = right * _row(down, right) * byte_width(work.inputs[k].element)
         if size <= room:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
+from ted.machine import GPUS, MULTIPROCESSORS
 from ted.schedules.gpu_templates.problem import Gemm
 from ted.schedules.gpu_templates.schedule import Plan, Tiling
 
@@ -63,8 +64,6 @@ WGMMA: Choices = (
 MMA_BESIDE_WGMMA = 0.6
 # What wgmma reaches when threads copy what it reads.
 GATHER_BESIDE_BOXES = 0.9
-MULTIPROCESSORS = {"sm_80": 108, "sm_86": 84, "sm_89": 128, "sm_90": 132, "sm_90a": 132}
-OTHER_CHIPS = 108
 # Products per element of C below which a split is not worth its second kernel.
 LEAST_SPLIT_DEPTH = 256
 MOST_SPLITS = 32
@@ -78,7 +77,7 @@ SUM_COST = 32
 
 def processors(chip: str) -> int:
     """Multiprocessors of a chip's largest form."""
-    return MULTIPROCESSORS.get(chip, OTHER_CHIPS)
+    return GPUS[chip].multiprocessors if chip in GPUS else MULTIPROCESSORS
 
 
 @dataclass(frozen=True)

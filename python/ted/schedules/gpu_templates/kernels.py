@@ -11,16 +11,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from ted.machine import ACCESS_BYTES, GPU_REGISTERS
 from ted.mlir import arith, gpu, ir, memref, scf, vector
 from ted.schedules import ring
 from ted.schedules.gpu_templates.numbers import Condition, Number, choose, constant, index, total
 from ted.schedules.gpu_templates.problem import Operand
 
 SHARED = "#gpu.address_space<workgroup>"
-GENERIC_ALIGNMENT = 16
 # On the way to LLVM it reaches the branch back to the loop's header by this very name.
 STAYS_LOOP = "#llvm.loop_annotation<unroll = <disable = true>>"
-REGISTERS = 65536
 # Says which arguments are tensor maps, passed by value, to who translates the kernel to LLVM.
 TENSOR_MAPS = "ted.tensor_maps"
 MAP_ALIGNMENT = 64
@@ -52,14 +51,14 @@ class Memory:
 
     def load(self, position: Number, width: int = 1) -> ir.Value:
         """Read `width` neighbouring elements as a vector."""
-        alignment = min(width * self.bytes, GENERIC_ALIGNMENT)
+        alignment = min(width * self.bytes, ACCESS_BYTES)
         kind = ir.VectorType.get([width], self.element)
         return vector.LoadOp(kind, self.value, [index(position)], alignment=alignment).result
 
     def store(self, run: ir.Value, position: Number) -> None:
         """Write a vector to neighbouring elements."""
         width = ir.VectorType(run.type).shape[0]
-        alignment = min(width * self.bytes, GENERIC_ALIGNMENT)
+        alignment = min(width * self.bytes, ACCESS_BYTES)
         vector.StoreOp(run, self.value, [index(position)], alignment=alignment)
 
 
@@ -128,7 +127,7 @@ def kernel(
             known_block_size=[threads, 1, 1],
         )
         attributes = function.operation.attributes
-        blocks = max(1, REGISTERS // (threads * registers))
+        blocks = max(1, GPU_REGISTERS // (threads * registers))
         i32 = ir.IntegerType.get_signless(32)
         attributes["nvvm.minctasm"] = ir.IntegerAttr.get(i32, blocks)
         maps = [place for place, kind in enumerate(types) if not isinstance(kind, ir.MemRefType)]
@@ -143,9 +142,7 @@ def kernel(
 def _argument_attributes(kind: ir.Type) -> ir.DictAttr:
     if not isinstance(kind, ir.MemRefType):
         return ir.DictAttr.get({"llvm.align": _i64(MAP_ALIGNMENT)})
-    return ir.DictAttr.get(
-        {"llvm.noalias": ir.UnitAttr.get(), "llvm.align": _i64(GENERIC_ALIGNMENT)}
-    )
+    return ir.DictAttr.get({"llvm.noalias": ir.UnitAttr.get(), "llvm.align": _i64(ACCESS_BYTES)})
 
 
 def _argument(value: ir.Value) -> Any:
