@@ -31,6 +31,19 @@ class CompileOptions:
     fast_math: bool = False
     tf32: bool = False
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.deterministic, bool):
+            raise CompileError(
+                f"compile: deterministic is True or False, got {self.deterministic!r}"
+            )
+        if self.tf32 and isinstance(self.machine, Gpu) and _number(self.machine) < TF32_SINCE:
+            raise CompileError(
+                f"compile: tf32 needs the tensor cores of sm_{TF32_SINCE} or later, got "
+                f"{self.target!r}; leave it out"
+            )
+        if isinstance(self.machine, Cpu) and (self.tf32 or self.fast_math):
+            raise CompileError("compile: fast_math and tf32 are options of GPUs, got a CPU")
+
     @property
     def target(self) -> str:
         """As `target=` takes it: `cpu`, or `cuda:sm_80,tf32`."""
@@ -52,8 +65,6 @@ def compile_options(target: str = "cpu", *, deterministic: bool = True) -> Compi
     Raises: CompileError for a text of another form, a chip that is not known, or one without what
     an option asks for; ScheduleError when `TED_CPU` names a row that the host cannot execute.
     """
-    if not isinstance(deterministic, bool):
-        raise CompileError(f"compile: deterministic is True or False, got {deterministic!r}")
     if target == "cpu":
         return CompileOptions(host_cpu(), deterministic)
     return replace(_on_gpu(target), deterministic=deterministic)
@@ -65,18 +76,13 @@ def options_for(
     """What is made of `fn` is compiled as is asked for, else as `fn` is, else for this machine."""
     known = getattr(fn, "options", None)
     mine = known if isinstance(known, CompileOptions) else compile_options()
-    if deterministic is None:
-        deterministic = mine.deterministic
-    if target is None:
-        target = mine.target
-    if target == mine.target:
-        compile_options(deterministic=deterministic)  # is one of them
-        return replace(mine, deterministic=deterministic)
-    return compile_options(target, deterministic=deterministic)
+    base = mine if target is None or target == mine.target else compile_options(target)
+    return replace(
+        base, deterministic=mine.deterministic if deterministic is None else deterministic
+    )
 
 
 def _on_gpu(text: str) -> CompileOptions:
-
     device, *precisions = text.split(",") if isinstance(text, str) else [""]
     kind, colon, chip = device.partition(":")
     is_known = len(set(precisions) & set(PRECISIONS)) == len(precisions)
@@ -89,14 +95,8 @@ def _on_gpu(text: str) -> CompileOptions:
     if chip and chip not in GPUS:
         way = "; arrays say on which device a program runs" if chip.isdigit() else ""
         raise CompileError(f"compile: a chip is one of {', '.join(GPUS)}, got {chip!r}{way}")
-    chosen = chip or host_gpu()
-    if "tf32" in precisions and _number(chosen) < TF32_SINCE:
-        raise CompileError(
-            f"compile: tf32 needs the tensor cores of sm_{TF32_SINCE} or later, got {text!r} for "
-            f"{chosen}; leave it out"
-        )
-    return CompileOptions(GPUS[chosen], **dict.fromkeys(precisions, True))
+    return CompileOptions(GPUS[chip or host_gpu()], **dict.fromkeys(precisions, True))
 
 
-def _number(chip: str) -> int:
-    return int("".join(digit for digit in chip if digit.isdigit()))
+def _number(gpu: Gpu) -> int:
+    return int("".join(digit for digit in gpu.name if digit.isdigit()))

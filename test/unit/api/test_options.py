@@ -95,3 +95,10 @@ def test_the_old_name_of_what_a_jacobian_is_of_still_works() -> None:
     with pytest.warns(DeprecationWarning, match="jacobian: what has derivatives"):
         made = ted.jacobian(target=cubes)
     assert made(A).tolist() == [3, 12]
+
+
+def test_options_that_contradict_each_other_are_refused() -> None:
+    with pytest.raises(CompileError, match="options of GPUs, got a CPU"):
+        CompileOptions(CPUS["avx2"], fast_math=True)
+    with pytest.raises(CompileError, match=r"tf32 needs .* sm_80 or later, got 'cuda:sm_75,tf32'"):
+        compile_options("cuda:sm_75,tf32")
