@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ted.codegen.manifest import ITEM_SIZES
+from ted.machine import STATIC_SHARED_BYTES
 from ted.runtime.cuda import host_memory
 from ted.runtime.cuda.prototypes import (
     CAPABILITY_MAJOR,
@@ -27,8 +28,6 @@ from ted.runtime.cuda.prototypes import (
     TENSOR_MAP_TYPES,
 )
 from ted.testing.emulated_streams import INVALID_VALUE, NOT_FOUND, EmulatedStreams
-
-_UNASKED_SHARED = 48 * 1024
 
 
 class Machine(Protocol):
@@ -83,7 +82,7 @@ class _Function:
     name: str
     sizes: Sequence[int]
     shared: int
-    most_dynamic: int = _UNASKED_SHARED
+    most_dynamic: int = STATIC_SHARED_BYTES
 
 
 class EmulatedDriver(EmulatedStreams):

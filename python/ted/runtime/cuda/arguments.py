@@ -18,13 +18,13 @@ import numpy as np
 
 from ted.codegen.manifest import ITEM_SIZES, ArraySpec
 from ted.errors import ExecutionError
+from ted.machine import ACCESS_BYTES
 from ted.runtime.cuda import dlpack
 from ted.runtime.cuda.arrays import DeviceArray, element_type_of, empty
 from ted.runtime.cuda.contexts import Context
 from ted.runtime.cuda.streams import LEGACY_DEFAULT, chosen_stream, stream_handle
 
 UNORDERED = -1  # in place of a stream, for DLPack: the consumer has seen to the order
-ALIGNMENT = 16  # of vector accesses and tensor maps
 _TYPESTR = {np.dtype(name).str: name for name in ITEM_SIZES if name != "bfloat16"}
 _FORMATS = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "int32": "i",
             "int8": "b", "bool": "?"}  # fmt: skip
@@ -117,7 +117,7 @@ def check(view: View, spec: ArraySpec, what: str, ordinal: int) -> None:
 
 def alignment(spec: ArraySpec) -> int:
     """The alignment that kernels rely on: 16 bytes, less only for arrays that are smaller."""
-    return ALIGNMENT if spec.nbytes >= ALIGNMENT else ITEM_SIZES[spec.dtype]
+    return ACCESS_BYTES if spec.nbytes >= ACCESS_BYTES else ITEM_SIZES[spec.dtype]
 
 
 def number(value: float, spec: ArraySpec, what: str, context: Context, stream: int) -> DeviceArray:

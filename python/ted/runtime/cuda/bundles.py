@@ -26,6 +26,7 @@ PACKAGE = "ted_bundle"
 _FILES = (
     "errors.py",
     "forking.py",
+    "machine.py",
     "codegen/__init__.py",
     "codegen/manifest.py",
     "codegen/manifest_json.py",

@@ -11,6 +11,7 @@ from typing import Any
 from ted.codegen.manifest import Kernel, Manifest
 from ted.codegen.manifest_rules import compute_capability
 from ted.errors import ExecutionError
+from ted.machine import STATIC_SHARED_BYTES
 from ted.runtime.cuda.contexts import Context, when_gone
 from ted.runtime.cuda.driver import DriverError
 from ted.runtime.cuda.prototypes import (
@@ -23,7 +24,6 @@ from ted.runtime.cuda.prototypes import (
 )
 
 _LOG_BYTES = 16384
-_UNASKED_SHARED_BYTES = 48 * 1024  # what a kernel may use without an attribute that asks for more
 
 
 def load_functions(context: Context, manifest: Manifest, owner: Any) -> dict[str, int]:
@@ -99,7 +99,7 @@ def _function(context: Context, manifest: Manifest, module: int, kernel: Kernel)
             f"{manifest.name}: too much shared memory: a block on {context.name} has at most "
             f"{context.shared_bytes} bytes, kernel {kernel.name} needs {fixed + dynamic}"
         )
-    if fixed + dynamic > _UNASKED_SHARED_BYTES:
+    if fixed + dynamic > STATIC_SHARED_BYTES:
         driver.cuFuncSetAttribute(function, FUNCTION_MAX_DYNAMIC_SHARED, dynamic)
     return function
 
