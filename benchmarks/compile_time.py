@@ -36,10 +36,11 @@ def once(batch: int) -> dict[str, float]:
     from digits import model
 
     from ted import dialects
+    from ted.api.host import host_cpu
     from ted.codegen.jit import compile_module
     from ted.frontend.functions import trace
     from ted.ir.to_ops import system_to_module
-    from ted.lowering.pipelines import CPU_STAGES, run_pipeline
+    from ted.lowering.pipelines import cpu_stages, run_pipeline
     from ted.mlir import ir
     from ted.runtime.library import library_path
 
@@ -53,9 +54,10 @@ def once(batch: int) -> dict[str, float]:
     with dialects.make_context(), ir.Location.unknown():
         module = system_to_module(traced.system())
         mark("ted ops")
-        names = [stage.name for stage in CPU_STAGES]
+        stages = cpu_stages(host_cpu())
+        names = [stage.name for stage in stages]
         for before, name in zip([None, *names], names, strict=False):
-            run_pipeline(module, until=name, after=before)
+            run_pipeline(module, until=name, after=before, stages=stages)
             mark(f"stage {name}")
         compile_module(module, (library_path(),)).address("step")
         mark("machine code")

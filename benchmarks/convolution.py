@@ -21,7 +21,7 @@ from timing import rounds
 
 import ted
 from ted import nn
-from ted.schedules.vector_target import host_target
+from ted.api.host import host_cpu
 
 SHAPES = "8x56x56x64x64,64x8x8x16x32,64x8x8x1x16,16x28x28x128x128,16x14x14x256x256"
 WINDOW = (3, 3)
@@ -123,7 +123,7 @@ def main() -> None:
     torch.set_num_threads(1)
     capability = torch.backends.cpu.get_cpu_capability()
     print(f"baseline: torch {torch.__version__} with oneDNN, {capability}, 1 thread")
-    print(f"ted: vector target {host_target().name}, 1 thread, median of {arguments.rounds} rounds")
+    print(f"ted: CPU row {host_cpu().name}, 1 thread, median of {arguments.rounds} rounds")
     for shape in arguments.shapes.split(","):
         n, h, w, ci, co = (int(size) for size in shape.split("x"))
         for line in measure(Case(n, h, w, ci, co), arguments.rounds):

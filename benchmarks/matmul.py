@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 
-from ted.schedules.vector_target import host_target
+from ted.api.host import host_cpu
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
-if host_target().name == "avx512":
+if host_cpu().name == "avx512":
     os.environ["OPENBLAS_CORETYPE"] = "SkylakeX"
 
 import argparse
@@ -29,7 +29,7 @@ from timing import rounds
 
 from ted.codegen.jit import compile_module
 from ted.dialects import make_context
-from ted.lowering.pipelines import run_pipeline
+from ted.lowering.pipelines import cpu_stages, run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
 
@@ -85,7 +85,7 @@ def compiled(case: Case, arrays: Sequence[np.ndarray]) -> tuple[Callable[[], Non
     began = time.thread_time()
     with make_context() as context:
         context.enable_multithreading(False)
-        module = run_pipeline(ir.Module.parse(source(case), context))
+        module = run_pipeline(ir.Module.parse(source(case), context), stages=cpu_stages(host_cpu()))
         code = compile_module(module, (library_path(),))
     seconds = time.thread_time() - began
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address())
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--forms", default="nn,tn,nt,tt", help=f"of {', '.join(FORMS)}")
     arguments = parser.parse_args()
     print(baseline())
-    print(f"ted: vector target {host_target().name}, 1 thread, median of {arguments.rounds} rounds")
+    print(f"ted: CPU row {host_cpu().name}, 1 thread, median of {arguments.rounds} rounds")
     for shape in arguments.shapes.split(","):
         m, n, k = (int(size) for size in shape.split("x"))
         for form in arguments.forms.split(","):

@@ -81,7 +81,6 @@ SECTOR_BYTES = 32  # that memory moves at once
 STATIC_SHARED_BYTES = 48 << 10  # that a kernel may declare; more must be dynamic
 MOST_THREADS = 1024  # of a block
 GPU_REGISTERS = 65536  # of 32 bits, of a multiprocessor
-MULTIPROCESSORS = 108  # of a chip that was not looked up: those of sm_80
 
 
 @dataclass(frozen=True)
@@ -90,14 +89,20 @@ class Gpu:
 
     `ptx` is the version to emit (80 is 8.0), the least that has the instructions we emit: a driver
     reads no newer one than its own, and 9.0 (CUDA 13.0) is the newest that may be asked for.
-    `shared_bytes` of shared memory may a block ask for. `multiprocessors` has the largest chip of
-    the architecture.
+    `shared_bytes` of shared memory may a block ask for. So many `multiprocessors` has the largest
+    chip that is sold of the architecture, None where that was not looked up.
     """
 
     name: str
     ptx: int
     shared_bytes: int
-    multiprocessors: int = MULTIPROCESSORS
+    multiprocessors: int | None = None
+
+    @property
+    def capability(self) -> tuple[int, int]:
+        """The compute capability: (9, 0) of sm_90a."""
+        major, minor = divmod(int(self.name.removeprefix("sm_").rstrip("af")), 10)
+        return major, minor
 
 
 GPUS = {

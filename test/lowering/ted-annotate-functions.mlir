@@ -1,6 +1,7 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{cpu=avx512})' | filecheck %s
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{cpu=sse2})' | filecheck %s --check-prefix=SSE2
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions)' | filecheck %s --check-prefix=HOST
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions)' | filecheck %s --check-prefix=DEFAULT
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{cpu=avx512 native=true})' | filecheck %s --check-prefix=NATIVE
 
 // CHECK: llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> (!llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef})
 llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> !llvm.ptr
@@ -11,7 +12,8 @@ llvm.func @other(i64) -> !llvm.ptr
 // Whole registers, although LLVM tunes for half of them on the CPU of the row.
 // CHECK: llvm.func @main() attributes {no_inline, prefer_vector_width = "512", target_cpu = "x86-64", target_features = #llvm.target_features<["+avx2", "+fma", "+f16c", "+avx512f", "+avx512bw", "+avx512dq", "+avx512vl"]>, tune_cpu = "skylake-avx512"}
 // SSE2: llvm.func @main() attributes {no_inline, prefer_vector_width = "128", target_cpu = "x86-64", target_features = #llvm.target_features<["+sse2"]>, tune_cpu = "x86-64"}
-// HOST: llvm.func @main() attributes {no_inline, prefer_vector_width = "{{[0-9]+}}"
+// DEFAULT: llvm.func @main() attributes {no_inline, prefer_vector_width = "256", target_cpu = "x86-64", target_features = #llvm.target_features<["+avx2", "+fma", "+f16c"]>, tune_cpu = "haswell"}
+// NATIVE: llvm.func @main() attributes {no_inline, prefer_vector_width = "512"} {
 llvm.func @main() {
   llvm.return
 }

@@ -26,8 +26,8 @@ TESTS: dict[str, tuple[str, ...]] = {
     "api": tuple(f"test/unit/api/test_{name}.py" for name in (
         "custom", "differentiating", "function_calls", "functions", "lifting", "modes", "overrides",
         "residuals", "symbolic", "user_derivatives", "vectorising", "scanning", "recomputing",
-        "compiling", "cuda_functions", "head_prefixes", "rounding_scales", "donation",
-        "misuse")),
+        "compiling", "host", "options", "cuda_functions", "head_prefixes", "rounding_scales",
+        "donation", "misuse")),
     "lowering": ("test/lowering", *(f"test/unit/lowering/test_{name}.py" for name in (
         "cells", "clocks", "contraction_forms", "decided", "equation_forms", "expand_math",
         "half_casts", "kept_slices", "loop_order", "loops", "memory_origins", "narrow_floats",

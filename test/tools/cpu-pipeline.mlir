@@ -6,6 +6,8 @@
 // RUN: ted-opt %s --ted-cpu-pipeline --mlir-print-ir-after=ted-bufferize 2>&1 >%t.ignored | filecheck %s --check-prefix=ONE
 // RUN: not ted-opt %s --ted-cpu-pipeline=until=nowhere 2>&1 | filecheck %s --check-prefix=STAGE
 // RUN: not ted-opt %s --ted-cpu-pipeline=to=loops 2>&1 | filecheck %s --check-prefix=OPTION
+// RUN: ted-opt %s --ted-cpu-pipeline=cpu=sse2 | filecheck %s --check-prefix=SSE2
+// RUN: not ted-opt %s --ted-cpu-pipeline=cpu=zen 2>&1 | filecheck %s --check-prefix=ROW
 // RUN: ted-opt --list-passes | filecheck %s --check-prefix=LIST
 
 // LINALG: linalg.generic
@@ -16,7 +18,9 @@
 // ONE: IR Dump After ted-bufferize
 // ONE-NOT: IR Dump After
 // STAGE: error: pipeline: stages are ted, linalg, {{.*}}, got 'nowhere'
-// OPTION: error: ted-cpu-pipeline: options are until, after, got 'to'
+// OPTION: error: ted-cpu-pipeline: options are until, after, cpu, got 'to'
+// SSE2: target_features = #llvm.target_features<["+sse2"]>
+// ROW: error: cpu: must be one of avx512, avx2, sse2, neon, got 'zen'
 // LIST: ted-cpu-pipeline
 func.func @main(%A: tensor<64xf32>) -> tensor<64xf32> {
   %init = tensor.empty() : tensor<64xf32>

@@ -14,7 +14,7 @@ from ted.api.compiling import Compilation, compile_system
 from ted.api.differentiating import differentiate
 from ted.api.lifting import lift
 from ted.api.options import CompileOptions, options_for
-from ted.errors import DerivativeError
+from ted.errors import CompileError, DerivativeError
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
     Signature,
@@ -34,6 +34,11 @@ class Function:
 
     def __init__(self, fn: Callable[..., Any], options: CompileOptions | None = None) -> None:
         check_callable(fn, "function")
+        if options is not None and not isinstance(options, CompileOptions):
+            raise CompileError(
+                f"function: options are CompileOptions, got {options!r}; write "
+                "ted.function(fn, target)"
+            )
         functools.update_wrapper(self, fn)
         self._fn = fn
         self.options = options or options_for(fn)

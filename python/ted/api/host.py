@@ -59,9 +59,9 @@ def host_gpu() -> str:
     context = context_of()
     if context.chip in GPUS:
         return context.chip
-    has = 10 * context.capability[0] + context.capability[1]
-    numbers = [int(name[3:]) for name in GPUS if name[3:].isdigit()]
-    return f"sm_{max((n for n in numbers if n <= has), default=80)}"
+    runs = [row for row in GPUS.values() if row.capability <= context.capability]
+    general = [row.name for row in runs if row.name[-1].isdigit()]
+    return general[-1] if general else WITHOUT_GPU
 
 
 def _x86_flags() -> frozenset[str]:

@@ -148,6 +148,11 @@ def jacobian(
     """
     of, target = _renamed(of, target)
     if isinstance(of, Tensor):
+        if target is not None or deterministic is not None:
+            raise DerivativeError(
+                "jacobian: of a tensor, it is a tensor, which has no target, got "
+                f"target={target!r} and deterministic={deterministic!r}; give them to ted.compile"
+            )
         several = isinstance(wrt, (tuple, list))
         found = _jacobians(of, list(wrt) if several else [wrt])
         return found if several else found[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ted.api.host import host_cpu, host_gpu
@@ -14,7 +15,7 @@ from ted.errors import CompileError
 from ted.machine import GPUS, Cpu, Gpu
 
 PRECISIONS = ("fast_math", "tf32")
-TF32_SINCE = 80  # sm_80
+TF32_SINCE = (8, 0)  # sm_80
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,18 @@ class CompileOptions:
     tf32: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.deterministic, bool):
+        if not isinstance(self.machine, Cpu | Gpu):
             raise CompileError(
-                f"compile: deterministic is True or False, got {self.deterministic!r}"
+                f"compile: a machine is a row of ted.machine, got {self.machine!r}; "
+                "compile_options(target) finds it"
             )
-        if self.tf32 and isinstance(self.machine, Gpu) and _number(self.machine) < TF32_SINCE:
+        for name in ("deterministic", *PRECISIONS):
+            if not isinstance(getattr(self, name), bool):
+                got = getattr(self, name)
+                raise CompileError(f"compile: {name} is True or False, got {got!r}")
+        if self.tf32 and isinstance(self.machine, Gpu) and self.machine.capability < TF32_SINCE:
             raise CompileError(
-                f"compile: tf32 needs the tensor cores of sm_{TF32_SINCE} or later, got "
+                "compile: tf32 needs the tensor cores of sm_80 or later, got "
                 f"{self.target!r}; leave it out"
             )
         if isinstance(self.machine, Cpu) and (self.tf32 or self.fast_math):
@@ -74,8 +80,11 @@ def options_for(
     fn: Callable[..., Any], target: str | None = None, deterministic: bool | None = None
 ) -> CompileOptions:
     """What is made of `fn` is compiled as is asked for, else as `fn` is, else for this machine."""
-    known = getattr(fn, "options", None)
-    mine = known if isinstance(known, CompileOptions) else compile_options()
+    while isinstance(fn, partial):
+        fn = fn.func
+    mine = getattr(fn, "options", None)
+    if not isinstance(mine, CompileOptions):
+        mine = compile_options("cpu" if target is None else target)
     base = mine if target is None or target == mine.target else compile_options(target)
     return replace(
         base, deterministic=mine.deterministic if deterministic is None else deterministic
@@ -96,7 +105,3 @@ def _on_gpu(text: str) -> CompileOptions:
         way = "; arrays say on which device a program runs" if chip.isdigit() else ""
         raise CompileError(f"compile: a chip is one of {', '.join(GPUS)}, got {chip!r}{way}")
     return CompileOptions(GPUS[chip or host_gpu()], **dict.fromkeys(precisions, True))
-
-
-def _number(gpu: Gpu) -> int:
-    return int("".join(digit for digit in gpu.name if digit.isdigit()))

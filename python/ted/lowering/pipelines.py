@@ -172,6 +172,8 @@ def with_options(stages: Sequence[Stage], given: Mapping[str, Sequence[str]]) ->
         options = given.get(step.passes, ())
         return replace(step, passes=f"{step.passes}{{{' '.join(options)}}}") if options else step
 
+    known = {step.passes for stage in stages for step in stage.steps}
+    assert known.issuperset(given), "each pass with options is a step of its own"
     return tuple(replace(s, steps=tuple(map(told, s.steps))) for s in stages)
 
 

@@ -13,19 +13,19 @@ _EXPORTS = {
     "check_associative": "ted.testing.associativity",
     "check_grads": "ted.testing.gradients",
     "check_vjp": "ted.testing.pairs",
-    "emulated_gpu": "ted.testing.ptx_machine",
+    "emulated_gpu": "ted.testing.emulated_machine",
     "equivalent": "ted.testing.equivalence",
     "interpret": "ted.testing.interpreter",
 }
 
 if TYPE_CHECKING:
     from ted.testing.associativity import check_associative as check_associative
+    from ted.testing.emulated_machine import emulated_gpu as emulated_gpu
     from ted.testing.equivalence import equivalent as equivalent
     from ted.testing.gradients import check_grads as check_grads
     from ted.testing.interpreter import Counts as Counts
     from ted.testing.interpreter import interpret as interpret
     from ted.testing.pairs import check_vjp as check_vjp
-    from ted.testing.ptx_machine import emulated_gpu as emulated_gpu
 
 __all__ = [
     "Counts", "check_associative", "check_grads", "check_vjp", "emulated_gpu", "equivalent",

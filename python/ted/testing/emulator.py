@@ -14,7 +14,7 @@ try:
     from ptx_emulator.device import SLOT, Allocation, Device
     from ptx_emulator.errors import InvalidPtx, PtxError
     from ptx_emulator.forms import Array
-    from ptx_emulator.launching import Statistics, launch
+    from ptx_emulator.launching import ORDERS, Statistics, launch
     from ptx_emulator.parsing import parse
     from ptx_emulator.syntax import Module
     from ptx_emulator.tensor_maps import SWIZZLES, TensorMap
@@ -25,9 +25,21 @@ except ModuleNotFoundError as error:
     ) from error
 
 __all__ = [
-    "SLOT", "SWIZZLES", "Allocation", "Array", "Device", "Module", "Statistics", "TensorMap",
-    "errors_of_ted", "launch", "parse",
+    "ORDERS", "SLOT", "SWIZZLES", "Allocation", "Array", "Device", "InvalidPtx", "Module",
+    "Statistics", "TensorMap", "errors_of_ted", "launch", "parse",
 ]  # fmt: skip
+
+
+class EmulatedTextError(CompileError):
+    """PTX that the emulator cannot run; the message has the line of PTX."""
+
+    is_of_a_call = False
+
+
+class EmulatedFault(ExecutionError):
+    """What the emulator finds wrong; the message has the line of PTX."""
+
+    is_of_a_call = False
 
 
 @contextmanager
@@ -36,6 +48,6 @@ def errors_of_ted() -> Iterator[None]:
     try:
         yield
     except InvalidPtx as error:
-        raise CompileError(str(error)) from error
+        raise EmulatedTextError(str(error)) from error
     except PtxError as error:
-        raise ExecutionError(str(error)) from error
+        raise EmulatedFault(str(error)) from error

@@ -8,21 +8,19 @@ driver and the device are emulated. It is slow and exact: see `ptx_emulator` for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ted.codegen.nvptx.shared_memory import static_shared_bytes
-from ted.errors import CompileError, ExecutionError
-from ted.runtime.cuda.driver import using
-from ted.testing.emulated_driver import EmulatedDriver
+from ted.errors import ExecutionError
 from ted.testing.emulator import (
     SLOT,
     Allocation,
     Device,
+    InvalidPtx,
     Module,
     TensorMap,
     errors_of_ted,
@@ -75,9 +73,8 @@ class PtxMachine:
     def load(self, ptx: str) -> _Loaded:
         """Parse PTX; ValueError with what is wrong."""
         try:
-            with errors_of_ted():
-                return _Loaded(parse(ptx), static_shared_bytes(ptx))
-        except CompileError as error:
+            return _Loaded(parse(ptx), static_shared_bytes(ptx))
+        except InvalidPtx as error:
             raise ValueError(str(error)) from error
 
     def kernel(self, module: _Loaded, name: str) -> tuple[Sequence[int], int]:
@@ -123,15 +120,3 @@ class PtxMachine:
         allocation, offset = self._find(address, size)
         start = allocation.start + offset
         return slice(start, start + size)
-
-
-@contextmanager
-def emulated_gpu(chip: str = "sm_90a", **options: Any) -> Iterator[EmulatedDriver]:
-    """Within the block, this machine has a GPU: the interpreter of PTX behind an emulated driver.
-
-    `options` are those of `ptx_emulator.launch`: `order`, `late_async`, `seed`, `check_races`.
-    """
-    number = int(chip.removeprefix("sm_").rstrip("af"))
-    library = EmulatedDriver(PtxMachine(**options), capability=divmod(number, 10))
-    with using(library):
-        yield library

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -12,7 +13,7 @@ import ted
 from ted.api import Function
 from ted.api.host import host_cpu
 from ted.api.options import CompileOptions, compile_options
-from ted.errors import CompileError
+from ted.errors import CompileError, DerivativeError
 from ted.machine import CPUS, GPUS
 
 CHIP = "cuda:sm_90a,tf32"
@@ -37,7 +38,8 @@ def cubes(x: Any) -> Any:
 def test_what_is_made_of_a_function_has_its_options(name: str) -> None:
     of_chip = ted.function(cubes, CHIP, deterministic=False)
     assert of_chip.options == ON_CHIP
-    for wrapped in (of_chip, ted.checkpoint(of_chip), ted.custom_vjp(of_chip)):
+    bound = functools.partial(functools.partial(of_chip))
+    for wrapped in (of_chip, ted.checkpoint(of_chip), ted.custom_vjp(of_chip), bound):
         assert MADE[name](wrapped).options == ON_CHIP
     assert MADE[name](MADE[name](of_chip)).options == ON_CHIP
 
@@ -102,3 +104,24 @@ def test_options_that_contradict_each_other_are_refused() -> None:
         CompileOptions(CPUS["avx2"], fast_math=True)
     with pytest.raises(CompileError, match=r"tf32 needs .* sm_80 or later, got 'cuda:sm_75,tf32'"):
         compile_options("cuda:sm_75,tf32")
+
+
+def test_options_of_other_kinds_are_refused() -> None:
+    with pytest.raises(CompileError, match=r"a machine is a row of ted.machine, got 'sm_80'"):
+        CompileOptions("sm_80")  # type: ignore[arg-type]
+    with pytest.raises(CompileError, match="tf32 is True or False, got 'no'"):
+        CompileOptions(GPUS["sm_80"], tf32="no")  # type: ignore[arg-type]
+    with pytest.raises(CompileError, match=r"got 'cuda:sm_80'; write ted.function\(fn, target\)"):
+        Function(cubes, "cuda:sm_80")  # type: ignore[arg-type]
+    x = ted.placeholder((2,), name="x")
+    with pytest.raises(DerivativeError, match=r"has no target, got target='cuda'.* ted.compile"):
+        ted.jacobian(x * x, x, target="cuda")
+
+
+def test_pullbacks_run_where_the_function_does() -> None:
+    with ted.testing.emulated_gpu("sm_80"):
+        x = ted.cuda.asarray(A)
+        value, pullback = ted.vjp(ted.function(cubes, "cuda:sm_80"), x)
+        assert isinstance(value, ted.cuda.DeviceArray)
+        (gradient,) = pullback(ted.cuda.asarray(np.ones((), "float32")))
+        assert gradient.numpy().tolist() == [3, 12]

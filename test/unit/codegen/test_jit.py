@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 import ted
+from ted.api.host import host_cpu
 from ted.codegen.jit import Compiled, compile_module
 from ted.dialects import make_context
-from ted.lowering.pipelines import run_pipeline
+from ted.lowering.pipelines import cpu_stages, run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
 from unit.lowering.equation_text import compute, fill, module_text, tensor_type
@@ -22,7 +23,9 @@ def compiled(operation: str) -> Compiled:
     )  # fmt: skip
     text = module_text([("A", VECTOR)], body, [("y", VECTOR)])
     with make_context(), ir.Location.unknown():
-        return compile_module(run_pipeline(ir.Module.parse(text)), (library_path(),))
+        return compile_module(
+            run_pipeline(ir.Module.parse(text), stages=cpu_stages(host_cpu())), (library_path(),)
+        )
 
 
 def test_equal_modules_are_compiled_once() -> None:

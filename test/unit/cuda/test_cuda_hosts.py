@@ -37,7 +37,8 @@ def text_on(cpu: str, monkeypatch: pytest.MonkeyPatch, name: str) -> str:
         question.cache_clear()
     assert host.host_cpu().name == cpu
     inputs, outputs = transposed_rows() if name == "transposed_rows" else operator(name)
-    return ted.compile(inputs, outputs, target="cuda:sm_80").ir("llvm")
+    function = ted.compile(inputs, outputs, target="cuda:sm_80")
+    return function.ir("llvm") + function.ptx
 
 
 @pytest.mark.parametrize("name", ["transposed_rows", *FAST])

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import ml_dtypes
 import numpy as np
 
+from ted.api.host import host_cpu
 from ted.codegen.jit import compile_module
 from ted.dialects import make_context
-from ted.lowering.pipelines import run_pipeline
+from ted.lowering.pipelines import cpu_stages, run_pipeline
 from ted.mlir import ir
 from ted.runtime.library import library_path
 
@@ -98,7 +99,8 @@ def evaluate(
     """
     with make_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
-        compiled = compile_module(run_pipeline(module, after=after), (library_path(),))
+        run_pipeline(module, after=after, stages=cpu_stages(host_cpu()))
+        compiled = compile_module(module, (library_path(),))
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)]
     packed = (ctypes.c_void_p * len(pointers))(*[ctypes.addressof(p) for p in pointers])
     ctypes.CFUNCTYPE(None, ctypes.c_void_p)(compiled.address())(packed)

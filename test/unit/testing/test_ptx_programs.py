@@ -173,6 +173,29 @@ def test_without_the_package_an_error_says_what_to_install(monkeypatch: pytest.M
     monkeypatch.setitem(sys.modules, "ptx_emulator.device", None)
     monkeypatch.delitem(sys.modules, "ted.testing.emulator")
     monkeypatch.delitem(sys.modules, "ted.testing.ptx_machine", raising=False)
+    assert callable(ted.testing.emulated_gpu)
     way = r"needs the package ptx-emulator, got .*; install it with: pip install ./ptx-emulator"
     with pytest.raises(ExecutionError, match=way), ted.testing.emulated_gpu():
         pass
+
+
+def test_a_machine_that_nobody_knows_is_refused() -> None:
+    with (
+        pytest.raises(CompileError, match=r"must be one of sm_75, .*, got 'sm_85'"),
+        ted.testing.emulated_gpu("sm_85"),
+    ):
+        pass
+    with (
+        pytest.raises(ExecutionError, match=r"order is one of .*, got 'sideways'"),
+        ted.testing.emulated_gpu(order="sideways"),
+    ):
+        pass
+    with ted.testing.emulated_gpu("sm_86") as library:
+        assert (library.capability, library.shared_bytes) == ((8, 6), 99 << 10)
+
+
+def test_a_fault_has_the_line_of_ptx_and_no_other() -> None:
+    with pytest.raises(ExecutionError) as caught:
+        run_manifest(program(steps=program().steps[1:]), [X])
+    assert str(caught.value) == str(caught.value.__cause__)
+    assert "test_ptx_programs" not in str(caught.value)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
-from ted.machine import GPUS, MULTIPROCESSORS
+from ted.machine import GPUS
 from ted.schedules.gpu_templates.problem import Gemm
 from ted.schedules.gpu_templates.schedule import Plan, Tiling
 
@@ -64,6 +64,7 @@ WGMMA: Choices = (
 MMA_BESIDE_WGMMA = 0.6
 # What wgmma reaches when threads copy what it reads.
 GATHER_BESIDE_BOXES = 0.9
+OTHER_CHIPS = 108  # multiprocessors
 # Products per element of C below which a split is not worth its second kernel.
 LEAST_SPLIT_DEPTH = 256
 MOST_SPLITS = 32
@@ -77,7 +78,8 @@ SUM_COST = 32
 
 def processors(chip: str) -> int:
     """Multiprocessors of a chip's largest form."""
-    return GPUS[chip].multiprocessors if chip in GPUS else MULTIPROCESSORS
+    row = GPUS.get(chip)
+    return OTHER_CHIPS if row is None else row.multiprocessors or OTHER_CHIPS
 
 
 @dataclass(frozen=True)
