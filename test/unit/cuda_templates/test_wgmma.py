@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from ted.errors import ExecutionError
+from ptx_emulator.errors import PtxError
+from ted.machine import GPUS
 from ted.schedules.gpu_templates import choices
 from ted.schedules.gpu_templates.problem import Problem, as_gemm
 from ted.schedules.gpu_templates.schedule import Plan, Tiling
@@ -55,7 +56,8 @@ def test_partial_sums_are_added_in_a_second_kernel() -> None:
 
 
 def test_blocks_take_tile_after_tile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(choices.MULTIPROCESSORS, "sm_90a", 2)
+    small = dataclasses.replace(GPUS["sm_90a"], multiprocessors=2)
+    monkeypatch.setitem(GPUS, "sm_90a", small)
     tiling = dataclasses.replace(SMALL, stages=2)  # fewer than steps: stages are used again
     found = matmul((136, 72, 136), "bf16", "b")
     chosen = hopper(found, tiling)
@@ -117,5 +119,5 @@ def test_a_planted_mistake_is_found(pattern: str, replacement: str) -> None:
     text, count = re.subn(pattern, replacement, kernels.text)
     assert count
     broken = Kernels(kernels.plan, kernels.launches, text, kernels.ir)
-    with pytest.raises(ExecutionError):
+    with pytest.raises(PtxError):
         run(broken, arrays(found), order="random", budget=20_000)

@@ -7,7 +7,8 @@ import re
 
 import pytest
 
-from ted.errors import ExecutionError
+from ptx_emulator.errors import PtxError
+from ted.machine import GPUS
 from ted.schedules.gpu_templates import choices
 from ted.schedules.gpu_templates.problem import Problem
 from ted.schedules.gpu_templates.schedule import Plan, Tiling
@@ -56,7 +57,8 @@ def test_steps_behind_the_end_are_zeros() -> None:
 
 
 def test_blocks_take_tile_after_tile(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(choices.MULTIPROCESSORS, "sm_90a", 2)
+    small = dataclasses.replace(GPUS["sm_90a"], multiprocessors=2)
+    monkeypatch.setitem(GPUS, "sm_90a", small)
     found = matmul((136, 72, 3 * 64), "bf16", "b")
     chosen = gathered(found, dataclasses.replace(SMALL, stages=4))
     assert build(chosen).launches[0].grid == (2, 1, 1)
@@ -82,5 +84,5 @@ def test_a_planted_mistake_is_found(pattern: str) -> None:
     text, count = re.subn(pattern, "", kernels.text)
     assert count
     broken = Kernels(kernels.plan, kernels.launches, text, kernels.ir)
-    with pytest.raises(ExecutionError):
+    with pytest.raises(PtxError):
         run(broken, arrays(found), order="random")
