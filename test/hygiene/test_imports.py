@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
+import importlib.util
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+# What no test imports: their users would find a name that is gone.
+FOLDERS = ("benchmarks", "examples")
+SCRIPTS = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
 def test_packages_keep_the_import_contracts() -> None:
@@ -27,3 +37,17 @@ def test_importing_ted_loads_nothing_heavy() -> None:
     )
     heavy = {"numpy", "torch_mlir", "islpy", "ml_dtypes", "torch", "jax"}
     assert heavy.isdisjoint(done.stdout.split())
+
+
+def named_of_ted(path: Path) -> Iterator[tuple[str, str]]:
+    """The modules of ted that a file names, each with what it takes of them."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "ted":
+            yield from ((node.module or "", alias.name) for alias in node.names)
+
+
+@pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_scripts_import_what_is_there(path: Path) -> None:
+    for module, name in named_of_ted(path):
+        found = importlib.import_module(module)
+        assert hasattr(found, name) or importlib.util.find_spec(f"{module}.{name}"), (module, name)
