@@ -67,3 +67,26 @@ def test_one_element_is_added_at_data_to_another_result(swapped: bool, target: s
         found = f(*arrays) if target == "cpu" else f(*map(ted.cuda.asarray, arrays))
         values = [(r if target == "cpu" else r.numpy()).tolist() for r in found]
     assert values == ([[4, 10], [4, 9]] if swapped else [[4, 9], [4, 10]])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+@pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
+def test_memory_of_a_result_in_which_another_chain_was_computed(swapped: bool, target: str) -> None:
+    x, places = ted.placeholder((2, 1), name="x"), ted.placeholder((2,), "int32", name="places")
+    values = ted.placeholder((2, 2), name="values")
+    wide = ted.concatenate([x, x, x], 1)
+    dropped = ted.index_add(wide, 1, places, values, mode="drop")
+    checked = ted.index_add(wide, 1, places % 15, values, mode="check")
+    results = [checked, ted.transpose(dropped, (1, 0))]
+    f: Any = ted.compile([x, places, values], results[::-1] if swapped else results, target=target)
+    arrays = (
+        np.array([[2], [-3]], "f4"), np.array([1, 2], "i4"), np.array([[1, 2], [3, 4]], "f4")
+    )  # fmt: skip
+    if target == "cpu":
+        found = f(*arrays)
+    else:
+        with ted.testing.emulated_gpu("sm_80"):
+            found = [r.numpy() for r in f(*map(ted.cuda.asarray, arrays))]
+    first, second = found[::-1] if swapped else found
+    np.testing.assert_array_equal(first, [[2, 3, 4], [-3, 0, 1]])
+    np.testing.assert_array_equal(second, np.transpose(first))

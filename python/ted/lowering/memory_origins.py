@@ -5,9 +5,9 @@ reach each read are collected, in the order of execution, loops until nothing ch
 `tensor_origins` says which operations must and may have written it: a write of any other one
 means that memory was read as one value after it was written as another.
 
-Memory is known by where it is allocated; a write to a part of it does not undo others. That is
-exact enough: one-shot bufferization reuses memory only along a chain of destinations, and all of
-a chain may be in its last value.
+Memory is known by where it is allocated; only a copy into all of it undoes other writes. That is
+exact enough: one-shot bufferization reuses memory along a chain of destinations, and all of a chain
+may be in its last value; a result whose memory another chain was computed in is copied there whole.
 """
 
 from __future__ import annotations
@@ -176,7 +176,11 @@ def _copy(op: ir.Operation, flow: _Flow) -> None:
     expected = flow.expecting(op)
     if expected is not None and expected.name == "bufferization.materialize_in_destination":
         flow.read(op, 0, op.operands[0])
-    flow.write(op.operands[1], flow.reaching(op.operands[0]))
+    target, writers = op.operands[1], flow.reaching(op.operands[0])
+    if flow.roots_of(target) == {target}:
+        flow.written[target] = writers  # all of it: nothing that was there is left
+    else:
+        flow.write(target, writers)
 
 
 def _allocate(op: ir.Operation, flow: _Flow) -> None:
