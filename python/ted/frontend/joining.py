@@ -146,7 +146,7 @@ def _check_source(mode: str, extent: Extent, low: int, high: int, k: int) -> Non
     widest = max(low, high)
     if widest and not extent >= 1:
         fail(f"pad: mode {mode} needs an element to repeat, got extent 0 in dim {k}")
-    if mode == "reflect" and widest >= extent:
+    if mode == "reflect" and widest and widest >= extent:
         fail(f"pad: reflect takes widths below the extent, got {widest} in dim {k} of {extent}")
 
 

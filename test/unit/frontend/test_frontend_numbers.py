@@ -240,3 +240,9 @@ def test_a_guarded_nested_reduction_stays_in_bounds():
 
     want = np.concatenate([[0.0], 2 * x[:-1].sum(1)])
     np.testing.assert_allclose(evaluate(shifted, x), want, rtol=1e-14)
+
+
+def test_a_dim_without_elements_is_reflected_by_nothing() -> None:
+    x = ted.placeholder((0, 3), name="x")
+    found = ted.compile([x], ted.pad(x, [(0, 0), (2, 1)], "reflect"))(np.zeros((0, 3), "f4"))
+    assert found.shape == np.pad(np.zeros((0, 3)), [(0, 0), (2, 1)], "reflect").shape == (0, 6)
