@@ -53,9 +53,8 @@ class BoundFunction:
                 f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {len(arrays)}"
             )
         taken: dict[int, int] = {}
-        if out is None:
+        if out is None and self._donated:
             taken = {k: n for k, n in self._donated.items() if not is_number(arrays[n])}
-        if taken:
             out = [arrays[taken[k]] if k in taken else None for k in range(len(self.outputs))]
         if out is not None:
             return self._call_into(arrays, out, taken)

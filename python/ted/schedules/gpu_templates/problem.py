@@ -16,7 +16,6 @@ from ted.machine import ACCESS_BYTES, WARP
 from ted.schedules.strided_contraction import Dim, classify, swap_inputs
 
 ELEMENT_BYTES = {"f64": 8, "f32": 4, "f16": 2, "bf16": 2, "i64": 8, "i32": 4, "i8": 1}
-# What one thread moves at once.
 # Orders of the reduction dims that are compared: more dims than that keep the order of A.
 MOST_ORDERED = 4
 
