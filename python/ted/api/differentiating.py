@@ -53,9 +53,7 @@ class DifferentiationResult(Sequence[Tensor]):
         """The inputs on which no output depends: their gradients are zeros."""
         reached = set(topological([o.node for o in self.outputs]))
         pairs = zip(self.inputs, self.found.gradients, strict=True)
-        return tuple(
-            x for x, g in pairs if x.node not in reached or (not g.equations and g.fill == 0)
-        )
+        return tuple(x for x, g in pairs if x.node not in reached or g.is_zero)
 
     def __repr__(self) -> str:
         pairs = zip(self.inputs, self.found.gradients, strict=True)

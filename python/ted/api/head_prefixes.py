@@ -86,13 +86,7 @@ def _for_all(nodes: Sequence[Node], heads: Heads) -> list[Node]:
         # The heads of the last step are those that were given: their values are what is asked for.
         wider = [replace(h, shape=h.shape[k:]) for h in heads.given] if k else heads.given
         given = {old: Batched(new, 0) for old, new in zip(current, wider, strict=True)}
-        pairs = zip(shown, batched(shown, given, heads.prefix[k]), strict=True)
-        shown = [_leading(old, new, heads.prefix[k]) for old, new in pairs]
+        made = batched(shown, given, heads.prefix[k])
+        shown = [leading(new, heads.prefix[k]).node for new in made]
         current = wider
     return shown
-
-
-def _leading(single: Node, found: Batched, extent: Extent) -> Node:
-    if found.axis is None and not single.equations and single.fill is not None:
-        return replace(single, shape=(extent, *single.shape))  # zeros stay zeros
-    return leading(found, extent).node

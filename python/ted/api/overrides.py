@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from ted.autodiff.vjp import Override
 from ted.domain.sizes import Extent
@@ -59,12 +60,16 @@ def _batched_override(
 
 def _placed(result: Batched, place: Batched, extent: Extent) -> Tensor:
     """An adjoint of a batch in the form of its dependency."""
+    if result.tensor.is_zero:
+        return wrap(replace(result.tensor, shape=place.tensor.shape))
     full = leading(result, extent)
     return sum_over(full, 0) if place.axis is None else move_axis(full, 0, place.axis)
 
 
 def leading(value: Batched, extent: Extent) -> Tensor:
-    """A batched tensor with the batch dim in front; a shared one repeated."""
+    """A batched tensor with the batch dim in front; a shared one repeated; zeros stay zeros."""
+    if value.axis is None and value.tensor.is_zero:
+        return wrap(replace(value.tensor, shape=(extent, *value.tensor.shape)))
     tensor = wrap(value.tensor)
     if value.axis is not None:
         return move_axis(tensor, value.axis, 0)

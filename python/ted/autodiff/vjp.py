@@ -154,7 +154,7 @@ def _pulled_back(
                 f"{adjoint.dtype}{list(adjoint.shape)} for {dependency.dtype} {dependency}",
                 tensor.location,
             )
-        if dependency in sweep.active:
+        if dependency in sweep.active and not adjoint.is_zero:  # 0 * a slope of inf is NaN
             yield dependency, copy_of(adjoint)
 
 

@@ -82,6 +82,11 @@ class Tensor:
         return self.fill is None and not self.equations
 
     @property
+    def is_zero(self) -> bool:
+        """Whether nothing is ever written to zeros."""
+        return self.fill == 0 and not self.equations
+
+    @property
     def static_shape(self) -> tuple[int, ...]:
         """The shape where no size is symbolic.
 

@@ -78,6 +78,40 @@ def test_checkpoints_after_each_other_share_what_they_capture(inner: Callable[..
     assert [float(g) for g in found] == [9 + 4 * 81, 12 + 16 * 27]
 
 
+def ramp(part: Callable[..., Any], x: Tensor, z: Tensor) -> Tensor:
+    return part(lambda x, z: (x * x, z * z))(x, z)[1]
+
+
+def condition(part: Callable[..., Any], x: Tensor, z: Tensor) -> Tensor:
+    return part(lambda x, z: ted.where(x > 0, z * z, z))(x, z)
+
+
+def carries(part: Callable[..., Any], x: Tensor, z: Tensor) -> Tensor:
+    """The states of the first carry have slopes that overflow; the results are of the other."""
+    cut = {"checkpoint": True} if part is ted.checkpoint else {}
+    return ted.scan(lambda c, s: (ted.exp2(c), s * s), x, ted.stack([z] * 8), **cut)[1]
+
+
+@pytest.mark.parametrize("order", [1, 2])
+@pytest.mark.parametrize("case", [ramp, condition, carries])
+def test_what_a_result_does_not_depend_on_is_not_differentiated(case: Any, order: int) -> None:
+    """A cotangent of nothing, times the slope of infinity above the checkpoint, would be NaN."""
+
+    def gradients(part: Callable[..., Any]) -> list[np.ndarray]:
+        def loss(u: Tensor, z: Tensor) -> Tensor:
+            return ted.sum(case(part, ted.sqrt(u), z))
+
+        def again(u: Tensor, z: Tensor) -> Tensor:
+            return ted.sum(ted.grad(loss, 1)(u, z) ** 2)
+
+        found = ted.grad(loss if order == 1 else again, (0, 1))
+        return list(found(np.array([0.0, 1e4]), np.array([3.0, 4.0])))
+
+    du, dz = gradients(ted.checkpoint)
+    np.testing.assert_array_equal(du, [0.0, 0.0])
+    np.testing.assert_array_equal(dz, gradients(lambda f: f)[1])
+
+
 def test_a_checkpointed_function_runs_on_arrays() -> None:
     f = ted.checkpoint(lambda x: {"double": x * 2, "square": x * x})
     found = f(np.arange(3, dtype="f4"))
