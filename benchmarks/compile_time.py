@@ -38,9 +38,10 @@ def once(batch: int) -> dict[str, float]:
     from ted import dialects
     from ted.api.host import host_cpu
     from ted.codegen.jit import compile_module
+    from ted.cpu.pipeline import cpu_stages
     from ted.frontend.functions import trace
+    from ted.ir.pipelines import run_stages
     from ted.ir.to_ops import system_to_module
-    from ted.lowering.pipelines import cpu_stages, run_pipeline
     from ted.mlir import ir
     from ted.runtime.library import library_path
 
@@ -57,7 +58,7 @@ def once(batch: int) -> dict[str, float]:
         stages = cpu_stages(host_cpu())
         names = [stage.name for stage in stages]
         for before, name in zip([None, *names], names, strict=False):
-            run_pipeline(module, until=name, after=before, stages=stages)
+            run_stages(module, stages, name, before)
             mark(f"stage {name}")
         compile_module(module, (library_path(),)).address("step")
         mark("machine code")

@@ -28,8 +28,9 @@ import numpy as np
 from timing import rounds
 
 from ted.codegen.jit import compile_module
+from ted.cpu.pipeline import cpu_stages
 from ted.dialects import make_context
-from ted.lowering.pipelines import cpu_stages, run_pipeline
+from ted.ir.pipelines import run_stages
 from ted.mlir import ir
 from ted.runtime.library import library_path
 
@@ -85,7 +86,7 @@ def compiled(case: Case, arrays: Sequence[np.ndarray]) -> tuple[Callable[[], Non
     began = time.thread_time()
     with make_context() as context:
         context.enable_multithreading(False)
-        module = run_pipeline(ir.Module.parse(source(case), context), stages=cpu_stages(host_cpu()))
+        module = run_stages(ir.Module.parse(source(case), context), cpu_stages(host_cpu()))
         code = compile_module(module, (library_path(),))
     seconds = time.thread_time() - began
     function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address())

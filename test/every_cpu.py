@@ -27,10 +27,11 @@ PARTS = (
     "test/unit/api/test_compiled_recurrences.py",
     "test/unit/api/test_function_calls.py",
     "test/unit/codegen/test_assembly.py",
-    "test/unit/lowering/test_expand_math.py",
-    "test/unit/lowering/test_half_casts.py",
-    "test/unit/lowering/test_narrow_floats.py",
-    "test/unit/schedules",
+    "test/unit/math/test_expand_math.py",
+    "test/unit/math/test_half_casts.py",
+    "test/unit/math/test_narrow_floats.py",
+    "test/unit/cpu",
+    "test/unit/linalg/test_strided_contractions.py",
 )
 
 

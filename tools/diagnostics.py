@@ -49,7 +49,7 @@ class Diagnostics:
         return True
 
     def _add(self, diagnostic: ir.Diagnostic) -> None:
-        from ted.ir.locations import source_location
+        from ted.mlir.locations import source_location
 
         kind = str(diagnostic.severity).rpartition(".")[2].lower()
         place = source_location(diagnostic.location)

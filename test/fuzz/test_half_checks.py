@@ -6,8 +6,8 @@ import pytest
 
 from fuzz.judges import answer
 from fuzz.test_campaign import clean
-from ted.lowering import half_casts
-from ted.lowering.numbers_ir import Num
+from ted.math import half_casts
+from ted.math.arithmetic import Num
 
 BLOCK = 30
 
@@ -26,5 +26,5 @@ def test_a_wrong_rounding_is_found(monkeypatch: pytest.MonkeyPatch):
     def far(x: Num) -> Num:
         return half_casts.to_bf16_bits(x) + 8
 
-    monkeypatch.setattr("ted.lowering.ted_expand_half_casts.to_bf16_bits", far)
+    monkeypatch.setattr("ted.math.ted_expand_half_casts.to_bf16_bits", far)
     assert any(answer(("half", seed, True)).kind == "wrong" for seed in range(20, 24))

@@ -1,10 +1,10 @@
 // Passes after bufferization are not run on tensors: they would misunderstand what they see.
 // RUN: not ted-opt %s --ted-map-to-gpu 2>&1 | filecheck %s --check-prefix=MAP
-// RUN: not ted-opt %s --ted-merge-points 2>&1 | filecheck %s --check-prefix=MERGE
+// RUN: not ted-opt %s --ted-fuse-siblings 2>&1 | filecheck %s --check-prefix=MERGE
 // RUN: ted-opt %s --ted-order-loops --mlir-print-local-scope | filecheck %s
 
 // MAP: error: ted-map-to-gpu: works on memory, after ted-bufferize, got tensor<8xf64>
-// MERGE: error: ted-merge-points: works on memory, after ted-bufferize, got tensor<8xf64>
+// MERGE: error: ted-fuse-siblings: works on memory, after ted-bufferize, got tensor<8xf64>
 func.func @square(%x: tensor<8xf64>) -> tensor<8xf64> {
   %e = tensor.empty() : tensor<8xf64>
   %0 = "ted.compute"(%x, %e) ({
@@ -34,5 +34,5 @@ func.func @transposed(%a: memref<4x5xf32>, %b: memref<5x4xf32>) {
   func.return
 }
 
-// RUN: not ted-opt %S/../lowering/functions-of-other-forms.mlir --ted-map-to-gpu 2>&1 | filecheck %s --check-prefix=VALUE
+// RUN: not ted-opt %S/../linalg/functions-of-other-forms.mlir --ted-map-to-gpu 2>&1 | filecheck %s --check-prefix=VALUE
 // VALUE: error: ted-map-to-gpu: what is computed must go to memory, got math.exp, whose result func.return uses

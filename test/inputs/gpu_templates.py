@@ -8,11 +8,11 @@ from pathlib import Path
 
 from ted.codegen.nvptx import compile_to_ptx
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
-from ted.lowering.gpu.wide_products import contraction_of
+from ted.gpu.templates.contraction import emit, plan
+from ted.gpu.templates.problem import Operand, Problem
+from ted.gpu.templates.schedule import Plan
+from ted.gpu.wide_products import contraction_of
 from ted.mlir import PassManager, ir, make_context
-from ted.schedules.gpu_templates.contraction import emit, plan
-from ted.schedules.gpu_templates.problem import Operand, Problem
-from ted.schedules.gpu_templates.schedule import Plan
 
 LOWER = (
     "builtin.module(convert-nvgpu-to-nvvm,gpu.module(expand-strided-metadata,lower-affine,"

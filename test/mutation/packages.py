@@ -28,13 +28,9 @@ TESTS: dict[str, tuple[str, ...]] = {
         "residuals", "symbolic", "user_derivatives", "vectorising", "scanning", "recomputing",
         "compiling", "host", "options", "cuda_functions", "head_prefixes", "rounding_scales",
         "donation", "misuse")),
-    "lowering": ("test/lowering", *(f"test/unit/lowering/test_{name}.py" for name in (
-        "cells", "clocks", "contraction_forms", "decided", "equation_forms", "expand_math",
-        "half_casts", "kept_slices", "loop_order", "loops", "memory_origins", "narrow_floats",
-        "padding", "parts", "programs", "scan_times", "tensor_origins", "wide_totals",
-        "zero_bodies"))),
+    "linalg": ("test/linalg", "test/unit/linalg"),
+    "math": ("test/math", "test/unit/math"),
 }  # fmt: skip
-_OF_THE_GPU = ("gpu_pipelines",)  # the modules of `lowering/gpu` lie in a folder of their own
 
 
 def sources(package: str) -> dict[str, Path]:
@@ -43,7 +39,7 @@ def sources(package: str) -> dict[str, Path]:
     return {
         f"ted.{package}.{path.stem}": path
         for path in sorted(folder.glob("*.py"))
-        if path.stem not in ("__init__", *_OF_THE_GPU)
+        if path.stem != "__init__"
     }
 
 

@@ -14,6 +14,7 @@ from ted.api.options import CompileOptions, compile_options
 from ted.api.symbolic import SymbolicFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
+from ted.cpu.pipeline import CPU_STAGES, cpu_stages
 from ted.errors import CompileError
 from ted.forking import cached_property
 from ted.frontend.systems import system_of, tensors_of
@@ -25,11 +26,11 @@ from ted.ir.equations import (
     whole,
 )
 from ted.ir.equations import Tensor as Node
+from ted.ir.pipelines import run_stages, stage_text
 from ted.ir.saved_values import with_saved_values
 from ted.ir.scalar import load
 from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
-from ted.lowering.pipelines import CPU_STAGES, cpu_stages, run_pipeline, stage_text
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.runtime.buffers import ArgSpec
@@ -172,7 +173,7 @@ class CompiledFunction:
     @cached_property
     def _code(self) -> Compiled:
         with dialects.session():
-            lowered = run_pipeline(ir.Module.parse(self._source), stages=self._stages)
+            lowered = run_stages(ir.Module.parse(self._source), self._stages)
             return compile_module(lowered, (library_path(),))
 
     @property
@@ -193,7 +194,7 @@ class CompiledFunction:
         if stage == "asm":
             return disassemble(self._code.object_code())
         with dialects.session():
-            return stage_text(ir.Module.parse(self._source), stage, self._stages)
+            return stage_text(ir.Module.parse(self._source), self._stages, stage)
 
 
 def _symbol(name: str) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ted import dialects
+from ted.api.cuda_compiling import STAGES, compile_module, cuda_stage_text, note_donations
 from ted.api.options import CompileOptions, compile_options
 from ted.api.rounding_scales import rounding_scales
-from ted.codegen.cuda import STAGES, compile_module, cuda_stage_text, note_donations
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS, validate

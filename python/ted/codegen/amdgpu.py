@@ -18,7 +18,7 @@ from ted.codegen.nvptx.translate import gpu_modules, mlir_gpu_module_to_llvm_tex
 from ted.errors import CompileError, PassFailed
 from ted.ir import pass_driver
 from ted.mlir import ir
-from ted.schedules.walking import operations
+from ted.mlir.queries import operations
 
 TRIPLE = "amdgcn-amd-amdhsa"
 TARGETS = (

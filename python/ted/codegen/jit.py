@@ -13,7 +13,7 @@ import weakref
 from dataclasses import dataclass
 
 from ted.errors import CompileError
-from ted.lowering.data_reads import indexed_accesses
+from ted.linalg.data_reads import indexed_accesses
 from ted.mlir import ExecutionEngine, ir, keep_loop_order
 
 LEVEL = 2

@@ -9,9 +9,9 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.arithmetic import constant
 from ted.frontend.axes import Axis
-from ted.frontend.closing import close_map, close_reduction
+from ted.frontend.closing_expressions import close_map, close_reduction
+from ted.frontend.lazy_reductions import ReductionScalar
 from ted.frontend.locations import fail
-from ted.frontend.pending import ReductionScalar
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import DIM_NAMES, Tensor, read, tracing, wrap
 from ted.ir import equations

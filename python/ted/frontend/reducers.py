@@ -19,9 +19,9 @@ from ted.domain.sizes import Size
 from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
 from ted.frontend.callbacks import called
-from ted.frontend.closing import close_reduction
+from ted.frontend.closing_expressions import close_reduction
+from ted.frontend.lazy_reductions import Reduction, ReductionScalar, pending_reads
 from ted.frontend.locations import fail, here
-from ted.frontend.pending import Reduction, ReductionScalar, pending_reads
 from ted.frontend.reductions import condition_of, is_reduce_axis, reduce_axes
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import Tensor, broadcast_read, parallel_axes, read, tracing, wrap

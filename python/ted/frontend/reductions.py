@@ -14,10 +14,10 @@ from typing import Any
 from ted.frontend import arithmetic, checks, elementwise
 from ted.frontend.axes import Axis
 from ted.frontend.checks import dtype_of, flag
-from ted.frontend.closing import split_condition
+from ted.frontend.closing_expressions import split_condition
 from ted.frontend.compute import compute
+from ted.frontend.lazy_reductions import Reduction, ReductionScalar
 from ted.frontend.locations import fail, here
-from ted.frontend.pending import Reduction, ReductionScalar
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import Tensor, broadcast_read, read
 from ted.ir import scalar

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, SupportsIndex
 from ted.domain.sizes import Extent
 from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
-from ted.frontend.closing import close_map
+from ted.frontend.closing_expressions import close_map
 from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.unevaluated import Unevaluated, refuse, wrong_operand

@@ -29,11 +29,11 @@ from ted.ir.equations import (
     whole,
 )
 from ted.ir.from_body import read_body
-from ted.ir.locations import source_location, user_name
 from ted.ir.scalar import Number
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import symbols_of_function
 from ted.mlir import defining_op, ir, scalar_value
+from ted.mlir.locations import source_location, user_name
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 

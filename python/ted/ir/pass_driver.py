@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from ted.errors import PassFailed, TedError
-from ted.ir.locations import source_location
-from ted.ir.passes import PASSES, PIPELINES, Pass, is_ours, make_pass, named_pipeline
+from ted.ir.passes import PASSES, PIPELINES, Pass, current_name, is_ours, make_pass, named_pipeline
 from ted.ir.pipeline_text import Element, parse_options, parse_pipeline
 from ted.mlir import PassManager, ir
+from ted.mlir.locations import source_location
 
 _OUR_ANCHORS = ("builtin.module", "func.func", "any")
 
@@ -100,7 +100,7 @@ def _expanded(tree: Element) -> Element:
             text = named_pipeline(child.name, parse_options(child.options))
             children.extend(_expanded(parse_pipeline(text)).children or ())
         else:
-            children.append(child)
+            children.append(replace(child, name=current_name(child.name)))
     return Element(tree.name, children=tuple(children))
 
 

@@ -8,6 +8,7 @@ importing this module loads no pass.
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from importlib.util import find_spec
@@ -72,109 +73,114 @@ PASSES: dict[str, Row] = {
         "ted.transforms", "say which equations scatter, and the exact operation counts"
     ),
     "ted-schedule-contractions": Row(
-        "ted.schedules", "find contractions on tensors and claim them for the vector route"
+        "ted.cpu", "find contractions on tensors and claim them for the vector route"
     ),
     "ted-vectorize-contractions": Row(
-        "ted.schedules", "turn claimed contractions on memrefs into loops around register tiles"
+        "ted.cpu", "turn claimed contractions on memrefs into loops around register tiles"
     ),
     "ted-tile-transposes": Row(
-        "ted.schedules", "turn reads across rows into square tiles transposed in registers"
+        "ted.cpu", "turn reads across rows into square tiles transposed in registers"
     ),
-    "ted-fuse-rows": Row("ted.schedules", "put operations over the same rows into one loop"),
+    "ted-fuse-rows": Row("ted.linalg", "put operations over the same rows into one loop"),
     "ted-fuse-columns": Row(
-        "ted.schedules", "let sums over rows advance inside the loop that makes the rows"
+        "ted.cpu", "let sums over rows advance inside the loop that makes the rows"
     ),
     "ted-shrink-row-buffers": Row(
-        "ted.schedules", "keep one row of a buffer that a loop uses row by row"
+        "ted.cpu", "keep one row of a buffer that a loop uses row by row"
     ),
-    "ted-check-sizes": Row("ted.lowering", "refuse tensors larger than what can be addressed"),
+    "ted-check-sizes": Row("ted.linalg", "refuse tensors larger than what can be addressed"),
     "ted-sink-recomputed": Row(
-        "ted.lowering", "move recomputed equations into the steps that read them"
+        "ted.linalg", "move recomputed equations into the steps that read them"
     ),
-    "convert-ted-to-linalg": Row("ted.lowering", "lower equations to linalg and scf on tensors"),
+    "convert-ted-to-linalg": Row("ted.linalg", "lower equations to linalg and scf on tensors"),
     "ted-pass-destinations": Row(
-        "ted.lowering", "write function results into memory that the caller provides"
+        "ted.linalg", "write function results into memory that the caller provides"
     ),
-    "ted-bufferize": Row("ted.lowering", "give tensors memory, and prove that values stay apart"),
-    "ted-promote-buffers": Row("ted.lowering", "keep small buffers on the stack, within a budget"),
-    "ted-convert-copies": Row("ted.lowering", "turn memref.copy into linalg.copy"),
-    "ted-drop-unit-steps": Row("ted.lowering", "step by one in views over one element"),
+    "ted-bufferize": Row("ted.linalg", "give tensors memory, and prove that values stay apart"),
+    "ted-promote-buffers": Row("ted.cpu", "keep small buffers on the stack, within a budget"),
+    "ted-convert-copies": Row("ted.cpu", "turn memref.copy into linalg.copy"),
+    "ted-drop-unit-steps": Row("ted.cpu", "step by one in views over one element"),
     "ted-unroll-small-loops": Row(
-        "ted.lowering", "turn innermost loops of few trips into straight-line code"
+        "ted.cpu", "turn innermost loops of few trips into straight-line code"
     ),
-    "ted-expand-math": Row("ted.lowering", "turn math operations into polynomials in arith"),
+    "ted-expand-math": Row("ted.math", "turn math operations into polynomials in arith"),
     "ted-expand-half-casts": Row(
-        "ted.lowering", "turn conversions of 16-bit floats into integer arithmetic"
+        "ted.math", "turn conversions of 16-bit floats into integer arithmetic"
     ),
     "ted-store-halves-as-bits": Row(
-        "ted.lowering", "move 16-bit floats as integers, which every processor has"
+        "ted.math", "move 16-bit floats as integers, which every processor has"
     ),
     "ted-store-bools-as-bytes": Row(
-        "ted.lowering", "let bools occupy bytes in memory, so that their loops vectorise"
+        "ted.cpu", "let bools occupy bytes in memory, so that their loops vectorise"
     ),
     "ted-annotate-functions": Row(
-        "ted.lowering", "tell LLVM which CPU functions are for, and that new memory is fresh"
+        "ted.cpu", "tell LLVM which CPU functions are for, and that new memory is fresh"
     ),
-    "ted-annotate-latches": Row("ted.lowering", "tell LLVM which loops to vectorise"),
-    "ted-check-lowered": Row("ted.lowering", "fail if anything but LLVM operations is left"),
-    "ted-map-to-gpu": Row(
-        "ted.lowering.gpu", "turn work on memrefs into GPU kernels", on_memory=True
-    ),
+    "ted-annotate-latches": Row("ted.cpu", "tell LLVM which loops to vectorise"),
+    "ted-check-lowered": Row("ted.cpu", "fail if anything but LLVM operations is left"),
+    "ted-map-to-gpu": Row("ted.gpu", "turn work on memrefs into GPU kernels", on_memory=True),
     "ted-mark-contractions": Row(
-        "ted.lowering.gpu", "find contractions on tensors and claim them for their kernels"
+        "ted.gpu", "find contractions on tensors and claim them for their kernels"
     ),
-    "ted-order-loops": Row("ted.lowering.gpu", "run the loops of maps in the order of the result"),
-    "ted-mask-boxes": Row(
-        "ted.lowering.gpu", "turn equations over parts of boxes into boxes with masks"
-    ),
-    "ted-join-rows": Row("ted.lowering.gpu", "put loops over the same rows into one"),
-    "ted-delay-column-sums": Row(
-        "ted.lowering.gpu", "move sums over rows behind the loops over these rows"
-    ),
-    "ted-merge-points": Row(
-        "ted.lowering.gpu", "compute over the same points in one operation", on_memory=True
+    "ted-order-loops": Row("ted.gpu", "run the loops of maps in the order of the result"),
+    "ted-mask-boxes": Row("ted.gpu", "turn equations over parts of boxes into boxes with masks"),
+    "ted-fuse-row-loops": Row("ted.gpu", "put loops over the same rows into one"),
+    "ted-sink-column-sums": Row("ted.gpu", "move sums over rows behind the loops over these rows"),
+    "ted-fuse-siblings": Row(
+        "ted.gpu", "compute over the same points in one operation", on_memory=True
     ),
     "ted-forward-copies": Row(
-        "ted.lowering.gpu",
+        "ted.gpu",
         "let contractions read what their padded or reversed factors copy",
         on_memory=True,
     ),
-    "ted-expand-finishes": Row(
-        "ted.lowering.gpu",
+    "ted-expand-epilogues": Row(
+        "ted.gpu",
         "work on totals in the dims in which contractions sum them",
         on_memory=True,
     ),
-    "ted-split-totals": Row(
-        "ted.lowering.gpu", "start and finish each part of a total by itself", on_memory=True
+    "ted-split-accumulators": Row(
+        "ted.gpu", "start and finish each part of a total by itself", on_memory=True
     ),
-    "ted-settle-donations": Row(
-        "ted.lowering.gpu",
+    "ted-resolve-donations": Row(
+        "ted.gpu",
         "let results that may be in an input's memory not overwrite what is read",
         on_memory=True,
     ),
     "ted-record-index-errors": Row(
-        "ted.lowering.gpu", "record bad indices in memory that the host looks at"
+        "ted.gpu", "record bad indices in memory that the host looks at"
     ),
     "ted-expand-gpu-math": Row(
-        "ted.lowering.gpu", "compute exponentials by the GPU's unit for powers of two"
+        "ted.gpu", "compute exponentials by the GPU's unit for powers of two"
     ),
-    "ted-lower-gpu-math": Row("ted.lowering.gpu", "turn math operations into LLVM intrinsics"),
+    "ted-lower-gpu-math": Row("ted.gpu", "turn math operations into LLVM intrinsics"),
     "ted-lower-warps-to-rocdl": Row(
-        "ted.lowering.gpu", "turn waits and votes of warps into what AMD GPUs have"
+        "ted.gpu", "turn waits and votes of warps into what AMD GPUs have"
     ),
-    "ted-merge-kernels": Row("ted.lowering.gpu", "put all kernels of a program into one module"),
+    "ted-merge-kernels": Row("ted.gpu", "put all kernels of a program into one module"),
+}
+
+
+# What passes were called in the release before: such a name works, with a warning.
+RENAMED: dict[str, str] = {
+    "ted-delay-column-sums": "ted-sink-column-sums",
+    "ted-expand-finishes": "ted-expand-epilogues",
+    "ted-join-rows": "ted-fuse-row-loops",
+    "ted-merge-points": "ted-fuse-siblings",
+    "ted-settle-donations": "ted-resolve-donations",
+    "ted-split-totals": "ted-split-accumulators",
 }
 
 
 # Pipelines with a name: functions from options to pipeline text, which is put in their place.
 PIPELINES: dict[str, Row] = {
     "ted-cpu-pipeline": Row(
-        "ted.lowering.pipelines:cpu_pipeline_text",
+        "ted.cpu.pipeline:cpu_pipeline_text",
         "the stages from equations to LLVM; until=STAGE and after=STAGE choose a part, cpu=ROW the "
         "CPU",
     ),
     "ted-cuda-pipeline": Row(
-        "ted.lowering.gpu_pipelines:gpu_pipeline_text",
+        "ted.gpu.pipeline:gpu_pipeline_text",
         "the stages from equations to kernels in LLVM; until=STAGE and after=STAGE choose a part, "
         "deterministic=false allows atomic operations",
     ),
@@ -201,6 +207,14 @@ def target(name: str) -> tuple[str, str]:
     """The module and the class of a pass, by the rule that names them."""
     module = f"{PASSES[name].package}.{name.replace('-', '_')}"
     return module, "".join(word.capitalize() for word in name.split("-"))
+
+
+def current_name(name: str) -> str:
+    """What a pass is called now."""
+    if name not in RENAMED:
+        return name
+    warnings.warn(f"{name}: is now called {RENAMED[name]}", FutureWarning, stacklevel=2)
+    return RENAMED[name]
 
 
 def available() -> Iterator[tuple[str, Row]]:

@@ -31,7 +31,6 @@ from ted.ir.accesses import (
 from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
 from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
-from ted.ir.locations import mlir_location, with_dim_names
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import Expr, dim, is_trusted
@@ -41,6 +40,7 @@ from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import Symbols
 from ted.ir.tensor_order import tensor_order
 from ted.mlir import func, ir, linalg
+from ted.mlir.locations import mlir_location, with_dim_names
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 _SCATTER = ("add", "max", "min")

@@ -17,9 +17,9 @@ from ted.domain.sizes import Extent
 from ted.errors import SourceLocation
 from ted.forking import cached_property
 from ted.ir.affine_attributes import aff_from_mlir, constraints_from_mlir, set_from_mlir
-from ted.ir.locations import dim_names, source_location, user_name
 from ted.ir.symbols import NONE, Symbols, symbols_of_function
 from ted.mlir import ir
+from ted.mlir.locations import dim_names, source_location, user_name
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ted.autodiff.vjp import Override, copy_of
 from ted.errors import SourceLocation, VerifyError
 from ted.ir.equations import System, Tensor
 from ted.ir.from_ops import from_function
-from ted.ir.locations import source_location
 from ted.mlir import ir
+from ted.mlir.locations import source_location
 from ted.transforms.overrides import mark, substituted
 from ted.transforms.recomputation import mark_recomputed
 

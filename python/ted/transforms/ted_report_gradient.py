@@ -21,8 +21,8 @@ from ted.domain.collisions import are_writes_disjoint
 from ted.domain.counting import count
 from ted.errors import PassFailed
 from ted.ir import from_ops
-from ted.ir.locations import user_name
 from ted.mlir import ir
+from ted.mlir.locations import user_name
 from ted.transforms.compute_sets import ComputeSets, to_isl
 from ted.transforms.demanded_points import demanded_points
 from ted.transforms.gradient_report import EquationReport, GradientReport

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from ted.errors import VerifyError
 from ted.ir.from_ops import from_function, functions
-from ted.ir.locations import source_location
 from ted.ir.rewriting import replace_function
 from ted.ir.specialising import specialise
 from ted.ir.symbols import ATTRIBUTE, Symbols, symbols_of_function
 from ted.mlir import ir
+from ted.mlir.locations import source_location
 
 
 @dataclass(frozen=True)

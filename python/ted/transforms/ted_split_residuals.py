@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from ted.errors import PassFailed, VerifyError
 from ted.ir.equations import System
 from ted.ir.from_ops import from_function, functions
-from ted.ir.locations import source_location
 from ted.ir.rewriting import has_equations
 from ted.ir.to_ops import build_function, function_type
 from ted.mlir import func, ir
+from ted.mlir.locations import source_location
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 from ted.transforms.ted_differentiate import REQUEST
 

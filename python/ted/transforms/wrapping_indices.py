@@ -14,12 +14,12 @@ from typing import Any
 from ted.domain import intervals, parameters, sets
 from ted.domain.budget import bounded
 from ted.domain.intervals import Interval
-from ted.ir.affine_ranges import ranges_within
 from ted.ir.dtypes import BY_MLIR
 from ted.ir.equations import Tensor
 from ted.ir.from_body import read_body
 from ted.ir.index_ranges import WAY_OUT, overflow
 from ted.mlir import ir
+from ted.mlir.affine_ranges import ranges_within
 from ted.transforms.compute_sets import ComputeSets, name_of
 
 _NO_ARITHMETIC = frozenset({"ted.index", "ted.load", "ted.size", "arith.constant"})

@@ -86,12 +86,13 @@ def test_the_program_of_all_sizes_is_shown_and_runs_in_the_interpreter() -> None
 
 
 def test_lowering_asks_for_numbers_first() -> None:
-    from ted.lowering.pipelines import run_pipeline
+    from ted.cpu.pipeline import CPU_STAGES
+    from ted.ir.pipelines import run_stages
 
     x, w, y = _scaled()
     text = ted.compile([x, w], y).ir()
     with dialects.session(), pytest.raises((CompileError, PassFailed), match="specialise-sizes"):
-        run_pipeline(ir.Module.parse(text))
+        run_stages(ir.Module.parse(text), CPU_STAGES)
 
 
 def test_reports_count_for_given_sizes() -> None:

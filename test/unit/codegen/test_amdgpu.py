@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 import ted
+from ted.api.cuda_compiling import cuda_stage_text
 from ted.codegen.amdgpu import (
     amdgpu_assembly,
     compile_to_amdgpu_object,
     gpu_module_to_rocdl_text,
 )
-from ted.codegen.cuda import cuda_stage_text
 from ted.dialects import make_context
 from ted.errors import CompileError
 from ted.mlir import ir

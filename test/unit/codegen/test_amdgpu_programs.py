@@ -13,12 +13,12 @@ import pytest
 
 import ted
 from ted import nn
+from ted.api.cuda_compiling import cuda_stage_text
 from ted.codegen.amdgpu import (
     amdgpu_assembly,
     compile_to_amdgpu_object,
     gpu_module_to_rocdl_text,
 )
-from ted.codegen.cuda import cuda_stage_text
 from ted.mlir import ir
 
 CHIPS = ("gfx90a", "gfx942", "gfx1100")

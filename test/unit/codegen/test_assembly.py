@@ -10,11 +10,12 @@ import ted
 from ted.api.host import executable_cpus, host_cpu
 from ted.codegen.assembly import disassemble, innermost_loops, scalar_loops
 from ted.codegen.jit import compile_module
+from ted.cpu.pipeline import cpu_stages
 from ted.dialects import make_context
-from ted.lowering.pipelines import cpu_stages, run_pipeline
+from ted.ir.pipelines import run_stages
 from ted.mlir import ir
 from ted.runtime.library import library_path
-from unit.lowering.equation_text import compute, fill, module_text, tensor_type
+from unit.linalg.equation_text import compute, fill, module_text, tensor_type
 
 NESTED = """
 0000000000000000 <f>:
@@ -91,7 +92,7 @@ def test_innermost_loops_use_the_whole_registers_of_a_row(name, cpu):
     source, body, result = PROGRAMS[name]
     text = module_text([("A", tensor_type(source))], body, [("y", tensor_type(result))])
     with make_context(), ir.Location.unknown():
-        module = run_pipeline(ir.Module.parse(text), stages=cpu_stages(cpu))
+        module = run_stages(ir.Module.parse(text), cpu_stages(cpu))
         compiled = compile_module(module, (library_path(),))
     assembly = disassemble(compiled.object_code())
     assert scalar_loops(assembly) == []

@@ -7,11 +7,12 @@ import numpy as np
 import ted
 from ted.api.host import host_cpu
 from ted.codegen.jit import Compiled, compile_module
+from ted.cpu.pipeline import cpu_stages
 from ted.dialects import make_context
-from ted.lowering.pipelines import cpu_stages, run_pipeline
+from ted.ir.pipelines import run_stages
 from ted.mlir import ir
 from ted.runtime.library import library_path
-from unit.lowering.equation_text import compute, fill, module_text, tensor_type
+from unit.linalg.equation_text import compute, fill, module_text, tensor_type
 
 VECTOR = tensor_type((7,))
 
@@ -24,7 +25,7 @@ def compiled(operation: str) -> Compiled:
     text = module_text([("A", VECTOR)], body, [("y", VECTOR)])
     with make_context(), ir.Location.unknown():
         return compile_module(
-            run_pipeline(ir.Module.parse(text), stages=cpu_stages(host_cpu())), (library_path(),)
+            run_stages(ir.Module.parse(text), cpu_stages(host_cpu())), (library_path(),)
         )
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from ted.dialects import session
 from ted.domain.intervals import UNKNOWN, Interval
-from ted.ir.affine_ranges import ranges_within
 from ted.mlir import ir
+from ted.mlir.affine_ranges import ranges_within
 
 DIMS: list[Interval] = [(0, 5), (-3, 4)]
 

@@ -10,8 +10,8 @@ import pytest
 
 import ted
 from ted.errors import PassFailed
+from ted.ir import pipelines
 from ted.ir.kept_files import keep
-from ted.lowering import pipelines
 
 
 @pytest.fixture(autouse=True)

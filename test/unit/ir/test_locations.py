@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ted.dialects import make_context
 from ted.errors import SourceLocation
-from ted.ir.locations import dim_names, mlir_location, source_location, user_name, with_dim_names
 from ted.mlir import ir
+from ted.mlir.locations import dim_names, mlir_location, source_location, user_name, with_dim_names
 
 PLACE = SourceLocation("model.py", 41, 3)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ted.api.host import host_cpu
-from ted.lowering.ted_expand_half_casts import TedExpandHalfCasts
+from ted.math.ted_expand_half_casts import TedExpandHalfCasts
 from ted.mlir import ExecutionEngine, PassManager, ir
 from ted.runtime.library import library_path
 

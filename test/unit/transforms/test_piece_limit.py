@@ -12,7 +12,7 @@ from ted.frontend.tensors import Tensor
 from ted.ir.from_ops import from_module
 from ted.testing import Counts
 from ted.testing.tracing import interpreted
-from unit.lowering.loop_trips import trips_and_points
+from unit.cpu.loop_trips import trips_and_points
 
 
 def p(name: str, *shape: int) -> Tensor:

@@ -1,0 +1,150 @@
+"""A module of equations -> a CUDA program: lower, translate to PTX, read the host's side.
+
+Before: a module of ted ops      After: a `Manifest`: PTX, and what the host does, as data
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from ted.codegen.manifest import ArraySpec, Check, Manifest
+from ted.codegen.nvptx import compile_to_ptx, start_compiler
+from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
+from ted.errors import CompileError
+from ted.gpu.host_program import HostProgram, read_host_function
+from ted.gpu.pipeline import GPU_STAGES, gpu_stages
+from ted.gpu.ted_record_index_errors import CHECKS
+from ted.gpu.ted_resolve_donations import DONATED
+from ted.ir.pipelines import run_stages, stage_text
+from ted.mlir import ir
+from ted.mlir.queries import functions
+
+CHIP = "sm_80"
+STAGES = (*(stage.name for stage in GPU_STAGES), "ptx")
+_DTYPES = {
+    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
+    "i64": "int64", "i32": "int32", "i8": "int8", "i1": "bool",
+}  # fmt: skip
+
+
+def compile_module(
+    module: ir.Module,
+    chip: str = CHIP,
+    *,
+    name: str | None = None,
+    inputs: Sequence[str] | None = None,
+    outputs: Sequence[str] | None = None,
+    donated: Mapping[int, int] | None = None,
+    fast_math: bool = False,
+    deterministic: bool = True,
+    tf32: bool = False,
+) -> Manifest:
+    """Compile a module of one function of ted ops, which is lowered in place, for one chip.
+
+    `name` is the program's name in messages (default: the function's), `inputs` and `outputs` name
+    the arrays (default: their locations' names, else numbers). `donated` says for positions of
+    results which input's memory they take over. Without `deterministic`, updates at
+    data may be atomic, in any order; with `tf32` factors of contractions in float32 are rounded.
+    Raises: CompileError, PassFailed, VerifyError.
+    """
+    start_compiler(fast_math=fast_math)
+    function = next(iter(functions(module)))
+    symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
+    takes, gives = _specs(function, inputs, outputs)
+    note_donations(module, donated or {})
+    run_stages(module, gpu_stages(chip, deterministic, tf32=tf32))
+    host = _host(module, symbol, len(takes))
+    ptx = _ptx(module, chip, fast_math) if host.kernels else ""
+    taken = {source: k for k, source in (donated or {}).items()}
+    return Manifest(
+        name=name or symbol,
+        target=chip,
+        ptx=ptx,
+        inputs=tuple(replace(s, donated_to=taken.get(k)) for k, s in enumerate(takes)),
+        outputs=tuple(gives),
+        kernels=tuple(host.kernels.values()),
+        steps=tuple(host.steps),
+        buffers=tuple(host.buffers),
+        constants=tuple(host.constants),
+        checks=_checks(module),
+    )
+
+
+def cuda_stage_text(
+    module: ir.Module,
+    stage: str,
+    chip: str = CHIP,
+    *,
+    deterministic: bool = True,
+    tf32: bool = False,
+) -> str:
+    """The program at the end of a stage of STAGES; the module itself is left alone.
+
+    Raises: CompileError for an unknown stage.
+    """
+    if stage not in STAGES:
+        raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
+    if stage != "ptx":
+        return stage_text(module, gpu_stages(chip, deterministic, tf32=tf32), stage)
+    copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
+    return compile_module(copy, chip, deterministic=deterministic, tf32=tf32).ptx
+
+
+def note_donations(module: ir.Module, donated: Mapping[int, int]) -> None:
+    """Say in a program of ted ops which input's memory a result may take over, by positions."""
+    function = next(iter(functions(module)))
+    inputs = len(function.entry_block.arguments)
+    if donated:
+        rows = [
+            ir.DenseI64ArrayAttr.get([source, inputs + result], function.context)
+            for result, source in donated.items()
+        ]
+        function.operation.attributes[DONATED] = ir.ArrayAttr.get(rows, function.context)
+
+
+def _host(module: ir.Module, symbol: str, inputs: int) -> HostProgram:
+    for function in functions(module):
+        if ir.StringAttr(function.operation.attributes["sym_name"]).value == symbol:
+            return read_host_function(function, inputs)
+    raise CompileError(f"cuda: a module must define {symbol!r}")
+
+
+def _ptx(module: ir.Module, chip: str, fast_math: bool) -> str:
+    return compile_to_ptx(mlir_gpu_module_to_llvm_text(module), chip, fast_math=fast_math)
+
+
+def _specs(
+    function: ir.OpView, inputs: Sequence[str] | None, outputs: Sequence[str] | None
+) -> tuple[list[ArraySpec], list[ArraySpec]]:
+    kind = ir.FunctionType(ir.TypeAttr(function.operation.attributes["function_type"]).value)
+    block = function.operation.regions[0].blocks[0]
+    names = inputs or [_name(a, f"input{k}") for k, a in enumerate(block.arguments)]
+    results = block.operations[-1].operands
+    given = outputs or [_name(v, f"output{k}") for k, v in enumerate(results)]
+    return (
+        [_spec(t, n) for t, n in zip(kind.inputs, names, strict=True)],
+        [_spec(t, n) for t, n in zip(kind.results, given, strict=True)],
+    )
+
+
+def _spec(kind: ir.Type, name: str) -> ArraySpec:
+    shaped = ir.RankedTensorType(kind)
+    return ArraySpec(name, tuple(shaped.shape), _DTYPES[str(shaped.element_type)])
+
+
+def _name(value: ir.Value, otherwise: str) -> str:
+    found = getattr(value.location, "name_str", None)
+    return found if isinstance(found, str) and found else otherwise
+
+
+def _checks(module: ir.Module) -> tuple[Check, ...]:
+    attributes = module.operation.attributes
+    if CHECKS not in attributes:
+        return ()
+    found = []
+    for row in ir.ArrayAttr(attributes[CHECKS]):
+        tensor, dim, extent, place = ir.ArrayAttr(row)
+        name, at = ir.StringAttr(tensor).value, ir.StringAttr(place).value
+        found.append(Check(name, ir.IntegerAttr(dim).value, ir.IntegerAttr(extent).value, place=at))
+    return tuple(found)

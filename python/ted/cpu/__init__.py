@@ -1,0 +1,1 @@
+"""Programs on buffers -> the LLVM dialect for CPUs: contractions, rows, annotations, pipeline."""

@@ -1,0 +1,233 @@
+"""Choose the register tile, the packing and the loop order of a contraction by counting cycles.
+
+The model is one row of numbers for any recent vector CPU: two vector loads and two fused
+multiply-adds per cycle, latency four. Only the ranking of candidates has to be right. Candidates
+are all (which input is B, which column dim fills the lanes, which row dim fills the tile, tile
+shape); every quantity is a static integer, so the choice is deterministic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from math import ceil, prod
+
+from ted.linalg.strided_contractions import Contraction, Dim, classify, swap_inputs
+from ted.machine import Cpu
+
+NO_DIM = Dim(1, 0, 0, 0)
+# Summed products that one visit of an output tile handles; longer reductions are cut.
+REDUCTION_BLOCK = 1152
+# Cycles to pack one element of B, by how it is read; rows must be many enough to pay for it.
+PACK_CYCLES = {"none": 0.0, "copy": 0.2, "transpose": 0.5, "gather": 1.5}
+MIN_ROWS_FOR_RELAYOUT = 4
+# From this distance between the rows of B (bytes), pages and cache sets run out before bytes do.
+FAR_APART_BYTES = 512
+MIN_ROWS_FOR_COPY = 48
+FAR_ROWS_OF_A_BYTES = 4096
+MIN_COLUMNS_FOR_COPY = 512
+# More registers of B per row save no loads and make panels outgrow the caches; but few rows need
+# them to hide the latency.
+MOST_VECTORS = 4
+# What a load costs beside arithmetic that hides it: not all come from the first cache.
+LOAD_CYCLES = 0.05
+# What a block of rows of A may fill of the second cache.
+BLOCK_BYTES = 1 << 19
+# Cycles to read and write one register of C; more where each row of the tile is on its own page.
+OUTPUT_CYCLES, FAR_OUTPUT_CYCLES, FAR_ROWS_BYTES = 2.0, 8.0, 2048
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything `ted-vectorize-contractions` needs: loop order is the order of the fields."""
+
+    swapped: bool
+    batch: tuple[Dim, ...]
+    reduction_blocks: tuple[Dim, ...]
+    row_blocks: int
+    pack_a: str
+    columns: tuple[Dim, ...]
+    lane_dim: Dim
+    pack_b: str
+    rows: tuple[Dim, ...]
+    row_dim: Dim
+    reduction: tuple[Dim, ...]
+    last_block: int
+    tile_rows: int
+    tile_vectors: int
+    lanes: int
+    cycles: float
+
+    @property
+    def single_block(self) -> bool:
+        """Whether each output tile is visited once, so that it can start at zero."""
+        return not self.reduction_blocks
+
+
+def plan_contraction(dims: tuple[Dim, ...], element_bytes: int, cpu: Cpu) -> Plan | None:
+    """The cheapest plan, or None when scalar loops and the loop vectoriser do as well.
+
+    None for: no column dim (a dot product, an element-wise product), or an operand that has to be
+    laid out anew for fewer than `MIN_ROWS_FOR_RELAYOUT` uses (a matrix times one vector).
+    """
+    candidates = [
+        plan
+        for swapped in (False, True)
+        for plan in _plans(dims, swapped=swapped, element_bytes=element_bytes, cpu=cpu)
+    ]
+    return min(candidates, key=lambda plan: plan.cycles, default=None)
+
+
+def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu) -> Iterator[Plan]:
+    contraction = classify(swap_inputs(dims) if swapped else dims)
+    if not contraction.reduction:
+        return
+    blocks, inner, last_block = cut_reduction(contraction.reduction, REDUCTION_BLOCK)
+    lanes = cpu.lanes(element_bytes)
+    for lane_dim, row_dim in product(contraction.columns, contraction.rows or (NO_DIM,)):
+        pack = _packing(contraction, lane_dim, element_bytes)
+        if pack in ("transpose", "gather") and contraction.row_count < MIN_ROWS_FOR_RELAYOUT:
+            continue
+        far = row_dim.c * element_bytes >= FAR_ROWS_BYTES
+        tile_rows, tile_vectors, tile_cycles = _best_tile(
+            (row_dim.extent, lane_dim.extent),
+            (lanes, cpu.registers),
+            (contraction.reduction_count, FAR_OUTPUT_CYCLES if far else OUTPUT_CYCLES),
+        )
+        yield Plan(
+            swapped=swapped,
+            batch=contraction.batch,
+            reduction_blocks=blocks,
+            row_blocks=_row_blocks(contraction, row_dim, inner, tile_rows, element_bytes),
+            pack_a=_row_packing(contraction, row_dim, element_bytes),
+            columns=tuple(dim for dim in contraction.columns if dim is not lane_dim),
+            lane_dim=lane_dim,
+            pack_b=pack,
+            rows=tuple(dim for dim in contraction.rows if dim is not row_dim),
+            row_dim=row_dim,
+            reduction=inner,
+            last_block=last_block,
+            tile_rows=tile_rows,
+            tile_vectors=tile_vectors,
+            lanes=lanes,
+            cycles=_cycles(contraction, lane_dim, row_dim, pack, tile_cycles, len(blocks)),
+        )
+
+
+def cut_reduction(
+    dims: tuple[Dim, ...], limit: int
+) -> tuple[tuple[Dim, ...], tuple[Dim, ...], int]:
+    """Split reduction dims into block loops outside the tile and at most `limit` steps inside.
+
+    The cut falls inside one dim: its blocks are of equal size (a multiple of 4 where that leaves
+    several), the last one shorter. Returns the block dims, the inner dims and the extent of the
+    last block, 0 if equal.
+    """
+    total = prod(dim.extent for dim in dims)
+    if total <= 2 * limit:
+        return (), dims, 0
+    inner: list[Dim] = []
+    steps = 1
+    rest = list(dims)
+    while rest and steps * rest[-1].extent <= limit:
+        inner.insert(0, rest.pop())
+        steps *= inner[0].extent
+    if not rest or limit // steps < 2:
+        return tuple(rest), tuple(inner), 0
+    dim = rest.pop()
+    count = ceil(dim.extent / (limit // steps))
+    size = ceil(dim.extent / count)
+    rounded = ceil(size / 4) * 4
+    size = size if dim.extent % size == 0 or rounded >= dim.extent else rounded
+    blocks = Dim(ceil(dim.extent / size), dim.a * size, dim.b * size, 0, True)
+    inner.insert(0, Dim(size, dim.a, dim.b, 0, True))
+    outer = (*rest, blocks) if blocks.extent > 1 else tuple(rest)
+    return outer, tuple(inner), dim.extent % size
+
+
+def _packing(contraction: Contraction, lane_dim: Dim, element_bytes: int) -> str:
+    """How B gets its lanes next to each other: 'none', 'copy', 'transpose' or 'gather'."""
+    if lane_dim.b == 1:
+        far = contraction.reduction[-1].b * element_bytes >= FAR_APART_BYTES
+        used_often = contraction.row_count >= MIN_ROWS_FOR_COPY
+        return "copy" if far and used_often else "none"
+    if contraction.reduction[-1].b == 1 and contraction.reduction[-1].extent >= 4:
+        return "transpose"
+    return "gather"
+
+
+def _row_blocks(
+    contraction: Contraction,
+    row_dim: Dim,
+    reduction: tuple[Dim, ...],
+    tile_rows: int,
+    element_bytes: int,
+) -> int:
+    """Into how many blocks rows are cut so that those of A stay in the second cache."""
+    steps = prod(dim.extent for dim in reduction)
+    fitting = BLOCK_BYTES // (steps * tile_rows * element_bytes)
+    tiles = row_dim.extent // tile_rows
+    alone = len(contraction.rows) == 1 and len(contraction.columns) == 1
+    if not alone or tiles <= 2 * fitting or not fitting:
+        return 1
+    blocks = ceil(tiles / fitting)
+    return ceil(tiles / ceil(tiles / blocks))
+
+
+def _row_packing(contraction: Contraction, row_dim: Dim, element_bytes: int) -> str:
+    """How A is packed: only where the tile reads from many pages at once, for many columns."""
+    inner = contraction.reduction[-1]
+    far = max(row_dim.a, inner.a) * element_bytes >= FAR_ROWS_OF_A_BYTES
+    if not far or len(contraction.rows) != 1 or contraction.column_count < MIN_COLUMNS_FOR_COPY:
+        return "none"
+    if row_dim.a == 1:
+        return "copy"
+    return "transpose" if inner.a == 1 else "none"
+
+
+def _best_tile(
+    extents: tuple[int, int], registers: tuple[int, int], work: tuple[int, float]
+) -> tuple[int, int, float]:
+    """Tile (rows, vectors) with the fewest cycles for all outputs of (rows, columns).
+
+    `registers` is (lanes, count); `work` is (products per output, cycles per output register).
+    """
+    rows, vectors = extents[0], ceil(extents[1] / registers[0])
+    best = (1, 1, float("inf"))
+    widest = MOST_VECTORS if rows >= MOST_VECTORS else 2 * MOST_VECTORS
+    for tile_vectors in range(1, min(vectors, widest) + 1):
+        most_rows = min(rows, (registers[1] - 1 - tile_vectors) // tile_vectors)
+        for tile_rows in range(1, most_rows + 1):
+            cycles = sum(
+                row_tiles * vector_tiles * _tile_cycles(height, width, *work)
+                for row_tiles, height in split(rows, tile_rows)
+                for vector_tiles, width in split(vectors, tile_vectors)
+            )
+            if cycles < best[2] * 0.999:
+                best = (tile_rows, tile_vectors, cycles)
+    return best
+
+
+def split(extent: int, size: int) -> tuple[tuple[int, int], ...]:
+    """(how many, how big): the full tiles of an extent, then its smaller last one, if any."""
+    parts = ((extent // size, size), (1, extent % size))
+    return tuple((count, part) for count, part in parts if count and part)
+
+
+def _tile_cycles(rows: int, vectors: int, steps: int, per_output: float) -> float:
+    """Per step: multiply-adds, loads, or latency; per tile: read, write and start the outputs."""
+    loads = rows + vectors
+    per_step = max(rows * vectors / 2, loads / 2, 4.0) + 0.25 + LOAD_CYCLES * loads
+    return steps * per_step + per_output * rows * vectors + 10
+
+
+def _cycles(
+    contraction: Contraction, lane_dim: Dim, row_dim: Dim, pack: str, tile: float, blocks: int
+) -> float:
+    batch = prod(dim.extent for dim in contraction.batch)
+    rows, columns = contraction.row_count, contraction.column_count
+    outer = rows // row_dim.extent * columns // lane_dim.extent
+    packing = PACK_CYCLES[pack] * columns * contraction.reduction_count
+    scattered = 0.0 if lane_dim.c == 1 else 4.0 * rows * columns * (1 + blocks)
+    return batch * (outer * tile + packing + scattered)

@@ -1,0 +1,132 @@
+"""The pipeline of CPUs: from equations to the LLVM dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
+from ted.linalg.pipeline import CLEAN, DESTINATIONS, EQUATIONS, LINALG
+from ted.machine import DEFAULT, Cpu, named_cpu
+
+HALVES_IN_F32 = (
+    "arith-emulate-unsupported-floats{source-types=bf16,f16 target-type=f32},"
+    "func.func(math-extend-to-supported-types{target-type=f32})"
+)
+
+CPU_STAGES: tuple[Stage, ...] = (
+    EQUATIONS,
+    LINALG,
+    Stage(
+        "scheduled",
+        (
+            DESTINATIONS,
+            CLEAN,
+            Step("ted-schedule-contractions", "before anything else fuses or tiles what it claims"),
+            Step("ted-fuse-rows", "on tensors, where fusing needs no proof about memory"),
+        ),
+    ),
+    Stage(
+        "buffers",
+        (
+            Step("ted-bufferize", "after fusion: tensors are values, memory is not"),
+            Step(
+                "func.func(scf-forall-to-for),canonicalize,cse",
+                "one thread; and a buffer on the stack must not be made inside a parallel loop",
+            ),
+            Step("ted-fuse-columns", "on memrefs: a parallel loop on tensors carries no total"),
+            Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
+            Step("func.func(buffer-hoisting,buffer-loop-hoisting)", "one for all iterations"),
+            Step("ted-promote-buffers", "before deallocation, after loops are serial"),
+            Step(
+                "canonicalize,cse,fold-memref-alias-ops,canonicalize,cse",
+                "views fold into loads",
+            ),
+            Step(
+                "buffer-deallocation-pipeline",
+                "last: promotion to the stack does nothing after it",
+            ),
+            Step("canonicalize,cse", "drops deallocation flags"),
+            Step(
+                "func.func(optimize-allocation-liveness)",
+                "deallocations move up behind the last use: the peak is what is alive at once",
+            ),
+        ),
+    ),
+    Stage(
+        "loops",
+        (
+            Step(
+                "ted-vectorize-contractions",
+                "layouts are known now; before generics become loops",
+            ),
+            Step("ted-tile-transposes", "on memrefs: a tile on the stack has no tensor"),
+            Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
+            Step(
+                "func.func(convert-linalg-to-loops),canonicalize,cse",
+                "LLVM vectorises the loops",
+            ),
+            Step(
+                "ted-unroll-small-loops",
+                "LLVM vectorises innermost loops only, so these must be long",
+            ),
+            Step(HALVES_IN_F32, "what equations do not make, but IR of others"),
+            Step("ted-expand-math", "on scalars: as a call, exp would keep its loop scalar"),
+            Step("loop-invariant-code-motion", "addresses and guards of outer dims leave the loop"),
+        ),
+    ),
+    Stage(
+        "llvm",
+        (
+            Step("func.func(convert-vector-to-scf{full-unroll=true},lower-affine)", "needs scf"),
+            Step("ted-drop-unit-steps", "before views are expanded, when only elements are used"),
+            Step(
+                "expand-strided-metadata,lower-affine,convert-scf-to-cf,canonicalize,cse",
+                "views",
+            ),
+            Step("ted-expand-half-casts", "after foldings, which join casts"),
+            Step("convert-math-to-llvm,convert-math-to-libm", "before vectors: no vector libm"),
+            Step("convert-vector-to-llvm{reassociate-fp-reductions=1}", "after math"),
+            Step("finalize-memref-to-llvm{use-aligned-alloc=1 use-generic-functions=1}", "counted"),
+            Step("convert-arith-to-llvm", "after vectors and memrefs, which make arithmetic"),
+            Step(
+                "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}",
+                "static shapes: pointers",
+            ),
+            Step("convert-cf-to-llvm,convert-index-to-llvm,convert-ub-to-llvm", "the rest"),
+            Step("reconcile-unrealized-casts,canonicalize,cse", "after every conversion"),
+            Step("ted-store-halves-as-bits", "on LLVM values, whatever moves them"),
+            Step("ted-store-bools-as-bytes", "on LLVM loads: a memref of i1 has no bytes"),
+            Step("ted-annotate-functions", "on LLVM functions: the allocator appears with them"),
+            Step("ted-annotate-latches", "on the LLVM branches: nothing earlier survives"),
+            Step("ted-check-lowered", "last: translation would end the process"),
+        ),
+    ),
+)
+
+
+# The passes that decide by the registers and instructions of the CPU.
+_OF_CPU = (
+    "ted-schedule-contractions",
+    "ted-fuse-rows",
+    "ted-vectorize-contractions",
+    "ted-tile-transposes",
+    "ted-expand-half-casts",
+)
+_ANNOTATING = "ted-annotate-functions"
+
+
+def cpu_stages(cpu: Cpu) -> tuple[Stage, ...]:
+    """The stages for one CPU; native code takes all instructions of the machine that compiles."""
+    given: dict[str, Sequence[str]] = {name: [f"cpu={cpu.name}"] for name in _OF_CPU}
+    given[_ANNOTATING] = [f"cpu={cpu.name}", *(["native=true"] if cpu.is_native else [])]
+    return with_options(CPU_STAGES, given)
+
+
+def cpu_pipeline_text(
+    until: str | None = None, after: str | None = None, cpu: str = DEFAULT
+) -> str:
+    """The pipeline of a row of CPUs from the end of stage `after` to the end of `until`.
+
+    Raises: PassFailed for an unknown stage, ScheduleError for an unknown row.
+    """
+    return pipeline_text(cpu_stages(named_cpu(cpu)), until, after)

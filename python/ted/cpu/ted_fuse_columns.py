@@ -1,0 +1,166 @@
+"""`ted-fuse-columns`: sums over rows -> into the loop that makes the rows.
+
+Before: a loop over rows that computes `dx[i, :]`, then `linalg.generic` for `db[j] += dy[i, j]`.
+After: the sums advance by one row at the end of each iteration, while the row is in the first
+cache.
+
+On memrefs, since a parallel loop on tensors cannot carry a running total. It is legal because the
+loop touches what the sum reads only at its own row, nothing between touches the total, and views
+that are made behind the loop move in front of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.linalg.transposes import indexing_maps, loop_extents
+from ted.mlir import ir, memref
+from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.queries import constant_of, defining, functions, is_inside, position
+
+
+@dataclass(frozen=True)
+class TedFuseColumns:
+    """Move each column reduction into the nearest loop over the same rows before it."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite the top level of every function."""
+        for function in functions(module):
+            _fuse_block(function.entry_block)
+
+
+def _fuse_block(block: ir.Block) -> None:
+    for op in [op.operation for op in block.operations]:
+        if not is_column_reduction(op):
+            continue
+        operations = [other.operation for other in block.operations]
+        loop = _row_loop(op, operations[: operations.index(op)])
+        if loop is not None:
+            _move_into(op, loop)
+
+
+def is_column_reduction(op: ir.Operation) -> bool:
+    """A sum over the outermost loop only, whose operands use that loop as their first subscript."""
+    if op.name != "linalg.generic" or op.results or "ted.contraction" in op.attributes:
+        return False
+    kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
+    if len(kinds) < 2 or "reduction" not in kinds[0] or any("parallel" not in k for k in kinds[1:]):
+        return False
+    if any(o.operation.name == "linalg.index" for o in op.regions[0].blocks[0].operations):
+        return False
+    maps = indexing_maps(op)
+    plain = all(isinstance(e, ir.AffineDimExpr) for m in maps for e in m.results)
+    return plain and any(_is_by_row(m) for m in maps) and all(_rows_first(m) for m in maps)
+
+
+def _is_by_row(amap: ir.AffineMap) -> bool:
+    return any(position(e) == 0 for e in amap.results)
+
+
+def _rows_first(amap: ir.AffineMap) -> bool:
+    return all(position(e) != 0 for e in list(amap.results)[1:])
+
+
+def _row_loop(op: ir.Operation, before: list[ir.Operation]) -> ir.Operation | None:
+    """The nearest loop over the rows of `op` into which it may move."""
+    operands = list(op.operands)[: len(op.operands) - 1]
+    inputs = {root(v) for v in operands}
+    total = root(op.operands[len(op.operands) - 1])
+    rows = loop_extents(op, indexing_maps(op))[0]
+    for other in reversed(before):
+        if other.name in VIEWS or not len(other.operands):
+            continue
+        reads, writes = touched(other)
+        if other.name == "scf.for" and _trips(other) == rows:
+            shared = inputs & (reads | writes)
+            fits = total not in reads | writes and _only_own_row(other, shared)
+            return other if fits and _names(other, inputs & writes) <= {*operands} else None
+        if writes & inputs or (total in reads | writes and not _is_start(other, op)):
+            return None
+    return None
+
+
+def _is_start(other: ir.Operation, op: ir.Operation) -> bool:
+    """Whether the operation fills the total of `op`: it then moves in front of the loop."""
+    return other.name == "linalg.fill" and other.operands[1] == op.operands[len(op.operands) - 1]
+
+
+def _trips(loop: ir.Operation) -> int:
+    """How often a loop from 0 by 1 runs; 0 for any other loop."""
+    lower, upper, step = (constant_of(v) for v in list(loop.operands)[:3])
+    return upper or 0 if (lower, step) == (0, 1) else 0
+
+
+def _only_own_row(loop: ir.Operation, memory: set[ir.Value]) -> bool:
+    """Whether the loop touches the memory by slices of one row, that of the iteration."""
+    row = loop.regions[0].blocks[0].arguments[0]
+    return all(_is_row_slice(op, row) for op, _ in _entries(loop, memory))
+
+
+def _names(loop: ir.Operation, memory: set[ir.Value]) -> set[ir.Value]:
+    """The memrefs by which the loop knows the memory: their rows need not be those of others."""
+    return {value for _, value in _entries(loop, memory)}
+
+
+def _entries(loop: ir.Operation, memory: set[ir.Value]) -> list[tuple[ir.Operation, ir.Value]]:
+    """Where operations in the loop use a memref of the memory that is made outside."""
+    found = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for value in op.operands:
+            owner = defining(value)
+            is_outer = owner is None or not is_inside(owner, loop)
+            if is_outer and root(value) in memory:
+                found.append((op, value))
+        return ir.WalkResult.ADVANCE
+
+    loop.walk(visit)
+    return found
+
+
+def _is_row_slice(op: ir.Operation, row: ir.Value) -> bool:
+    if op.name != "memref.subview":
+        return False
+    offsets = ir.DenseI64ArrayAttr(op.attributes["static_offsets"])
+    sizes = ir.DenseI64ArrayAttr(op.attributes["static_sizes"])
+    is_dynamic = offsets[0] == ir.ShapedType.get_dynamic_stride_or_offset()
+    return is_dynamic and sizes[0] == 1 and op.operands[1] == row
+
+
+def _move_into(op: ir.Operation, loop: ir.Operation) -> None:
+    total = op.operands[len(op.operands) - 1]
+    for use in list(total.uses):
+        other = use.owner.operation
+        if _is_start(other, op) and loop.is_before_in_block(other):
+            _hoist(total, loop)
+            other.move_before(loop)
+    for operand in op.operands:
+        _hoist(operand, loop)
+    block = loop.regions[0].blocks[0]
+    with ir.InsertionPoint(block.operations[len(block.operations) - 1]), op.location:
+        row = block.arguments[0]
+        operands = [
+            _row(v, row) if _is_by_row(m) else v
+            for v, m in zip(op.operands, indexing_maps(op), strict=True)
+        ]
+        clone = op.clone().operation
+        for k, operand in enumerate(operands):
+            clone.operands[k] = operand
+    op.erase()
+
+
+def _hoist(value: ir.Value, loop: ir.Operation) -> None:
+    """Move what makes a memref in front of the loop."""
+    owner = defining(value)
+    if owner is None:
+        return
+    for operand in owner.operands:
+        _hoist(operand, loop)
+    if owner.block == loop.block and loop.is_before_in_block(owner):
+        owner.move_before(loop)
+
+
+def _row(value: ir.Value, row: ir.Value) -> ir.Value:
+    shape = list(ir.MemRefType(value.type).shape)
+    rest = [0] * (len(shape) - 1)
+    return memref.subview(value, [row, *rest], [1, *shape[1:]], [1] * len(shape))

@@ -1,0 +1,57 @@
+"""`ted-schedule-contractions`: find contractions on tensors and claim them for the vector route.
+
+Before: named matrix products and convolutions, and generics that sum products of anything.
+After: `linalg.generic {ted.contraction}` with a body `out + a * b` for each that
+`plan_contraction` has a plan for; element-wise work in its factors stands before it as maps. Other
+ops are not touched. What has the mark must be left alone until `ted-vectorize-contractions`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.cpu.contraction_plan import plan_contraction
+from ted.linalg.contraction_factors import split_factors
+from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
+from ted.linalg.generalizing import generalize, generics
+from ted.linalg.initial_values import number_starts
+from ted.machine import DEFAULT, Cpu, named_cpu
+from ted.mlir import ir
+from ted.mlir.semiring import FASTMATH, FLOAT_OPERATIONS
+
+
+@dataclass(frozen=True)
+class TedScheduleContractions:
+    """The pass. `cpu` is a row of `ted.machine.CPUS`."""
+
+    cpu: str = DEFAULT
+
+    def run(self, module: ir.Module) -> None:
+        """Mark every contraction that has a plan."""
+        cpu = named_cpu(self.cpu)
+        with module.context, ir.Location.unknown(module.context):
+            generalize(module)
+            for op in generics(module.operation):
+                contraction = split_factors(op) or op
+                if _has_plan(contraction, cpu):
+                    contraction.attributes[MARK] = ir.UnitAttr.get()
+                elif recognise(contraction) is not None:
+                    _allow_reassociation(contraction)
+        number_starts(module)  # those of the factors too, before the next CSE
+
+
+def _allow_reassociation(op: ir.Operation) -> None:
+    """Let the loop vectoriser sum in lanes what stays a scalar loop, a matrix times a vector."""
+    for inner in op.regions[0].blocks[0].operations:
+        if inner.operation.name in FLOAT_OPERATIONS:
+            inner.operation.attributes["fastmath"] = ir.Attribute.parse(FASTMATH)
+
+
+def _has_plan(op: ir.Operation, cpu: Cpu) -> bool:
+    """Whether the op gets a plan when its operands are dense; layouts are known only later."""
+    contraction = recognise(op)
+    strided = contraction.strided() if contraction else None
+    if contraction is None or strided is None:
+        return False
+    element_bytes = ELEMENT_BYTES[str(contraction.element)]
+    return plan_contraction(strided[0], element_bytes, cpu) is not None

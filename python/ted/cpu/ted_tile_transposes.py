@@ -1,0 +1,174 @@
+"""`ted-tile-transposes`: reads across rows -> square tiles turned round in registers.
+
+Before: `linalg.generic` on memrefs that reads `%A[j, i]` for `%C[i, j]`.
+After: loops over square tiles; in each, `lanes` vectors of A are loaded, transposed by
+`vector.shuffle` and stored to a tile on the stack, which the same generic reads along its rows.
+What is left at the two edges stays a generic on views.
+
+Each cache line of A is then used whole while it is in the cache. log2(lanes) rounds of two-input
+shuffles transpose a tile. (Source: J. Eklundh, A fast computer method for matrix transposing, IEEE
+Transactions on Computers 1972.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.linalg.transposes import (
+    TransposedRead,
+    indexing_maps,
+    lanes,
+    loop_extents,
+    transposed_reads,
+)
+from ted.machine import DEFAULT, named_cpu
+from ted.mlir import ir, memref, vector
+from ted.mlir.building import Index, add, constant, loop
+from ted.mlir.queries import operations, position
+
+
+@dataclass(frozen=True)
+class TedTileTransposes:
+    """The pass. `cpu` is a row of `ted.machine.CPUS`."""
+
+    cpu: str = DEFAULT
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every element-wise generic on memrefs that has a transposed read."""
+        cpu = named_cpu(self.cpu)
+        for op in operations(module.operation, "linalg.generic"):
+            if not isinstance(op.operands[0].type, ir.MemRefType):
+                continue
+            reads = transposed_reads(op, cpu)
+            if reads and all(_has_unit_stride(op.operands[r.operand]) for r in reads):
+                size = max(lanes(op.operands[r.operand], cpu) for r in reads)
+                reads = [r for r in reads if r.along == reads[0].along]
+                with ir.InsertionPoint(op), op.location:
+                    _Tiling(op, reads, size).emit()
+                op.erase()
+
+
+def _has_unit_stride(value: ir.Value) -> bool:
+    return ir.MemRefType(value.type).get_strides_and_offset()[0][-1] == 1
+
+
+class _Tiling:
+    """The rewrite of one generic; loop `rows` and the innermost loop are cut into tiles."""
+
+    def __init__(self, op: ir.Operation, reads: list[TransposedRead], size: int) -> None:
+        self.op = op
+        self.size = size
+        self.turned = {r.operand for r in reads}
+        self.maps = indexing_maps(op)
+        self.extents = loop_extents(op, self.maps)
+        self.rows, self.columns = reads[0].along, len(self.extents) - 1
+
+    def emit(self) -> None:
+        """The tiles, then what is left below them and beside them."""
+        rows, columns = self.extents[self.rows], self.extents[self.columns]
+        whole_rows, whole_columns = rows - rows % self.size, columns - columns % self.size
+        tiles = {k: self._tile(k) for k in self.turned}
+        self._loops(list(range(len(self.extents))), {}, whole_rows, whole_columns, tiles)
+        zero: list[Index] = [0] * len(self.extents)
+        self._rest({self.rows: (whole_rows, rows)}, zero)
+        self._rest({self.rows: (0, whole_rows), self.columns: (whole_columns, columns)}, zero)
+
+    def _tile(self, operand: int) -> ir.Value:
+        kind = ir.ShapedType(self.op.operands[operand].type).element_type
+        tile = ir.MemRefType.get([self.size, self.size], kind)
+        block = self.op.block
+        while block.owner.operation.name != "func.func":
+            block = block.owner.operation.block
+        with ir.InsertionPoint.at_block_begin(block):
+            alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+            return memref.AllocaOp(tile, [], [], alignment=alignment).result
+
+    def _loops(
+        self,
+        dims: list[int],
+        at: dict[int, Index],
+        whole_rows: int,
+        whole_columns: int,
+        tiles: dict[int, ir.Value],
+    ) -> None:
+        if not dims:
+            self._one_tile([at[d] for d in range(len(self.extents))], tiles)
+            return
+        dim, *rest = dims
+        ends = {self.rows: whole_rows, self.columns: whole_columns}
+        end, step = (ends[dim], self.size) if dim in ends else (self.extents[dim], 1)
+        loop(0, end, step, lambda i: self._loops(rest, {**at, dim: i}, whole_rows, whole_columns,
+                                                 tiles))  # fmt: skip
+
+    def _one_tile(self, at: list[Index], tiles: dict[int, ir.Value]) -> None:
+        for operand, tile in tiles.items():
+            self._turn(operand, at, tile)
+        sizes = [self.size if d in (self.rows, self.columns) else 1 for d in range(len(at))]
+        self._clone(at, sizes, tiles)
+
+    def _turn(self, operand: int, at: list[Index], tile: ir.Value) -> None:
+        """Load the operand's tile along its rows, transpose, store to `tile`."""
+        source = self.op.operands[operand]
+        kind = ir.VectorType.get([self.size], ir.ShapedType(source.type).element_type)
+        lines = []
+        for column in range(self.size):
+            where = [
+                constant(add(at[position(e)], column if position(e) == self.columns else 0))
+                for e in self.maps[operand].results
+            ]
+            lines.append(vector.LoadOp(kind, source, where).result)
+        for row, line in enumerate(transposed(lines)):
+            vector.StoreOp(line, tile, [constant(row), constant(0)])
+
+    def _rest(self, bounds: dict[int, tuple[int, int]], at: list[Index]) -> None:
+        """The generic on a rectangle that no tile covers."""
+        starts, sizes = list(at), list(self.extents)
+        for dim, (start, end) in bounds.items():
+            starts[dim], sizes[dim] = start, end - start
+        if min(sizes) > 0:
+            self._clone(starts, sizes, {})
+
+    def _clone(self, at: list[Index], sizes: list[int], tiles: dict[int, ir.Value]) -> None:
+        """The generic on a rectangle of its loops, some operands replaced by tiles."""
+        operands, maps = list(self.op.operands), list(self.maps)
+        for k, value in enumerate(operands):
+            if k in tiles:
+                operands[k] = tiles[k]
+                dims = [ir.AffineExpr.get_dim(d) for d in (self.rows, self.columns)]
+                maps[k] = ir.AffineMap.get(len(self.extents), 0, dims)
+            else:
+                along = [position(e) for e in self.maps[k].results]
+                operands[k] = _view(value, [at[d] for d in along], [sizes[d] for d in along])
+        clone = self.op.clone().operation
+        for k, operand in enumerate(operands):
+            clone.operands[k] = operand
+        attributes = [ir.AffineMapAttr.get(m) for m in maps]
+        clone.attributes["indexing_maps"] = ir.ArrayAttr.get(attributes)
+
+
+def _view(value: ir.Value, offsets: list[Index], sizes: list[int]) -> ir.Value:
+    if not offsets:
+        return value
+    return memref.subview(value, offsets, sizes, [1] * len(sizes))
+
+
+def transposed(lines: list[ir.Value]) -> list[ir.Value]:
+    """The columns of a square of vectors, by rounds that exchange halves of growing width."""
+    width = 1
+    while width < len(lines):
+        result = list(lines)
+        lanes_ = range(len(lines))
+        low = [k if not k & width else len(lines) + k - width for k in lanes_]
+        high = [k + width if not k & width else len(lines) + k for k in lanes_]
+        for k in lanes_:
+            if not k & width:
+                pair = lines[k], lines[k + width]
+                result[k] = _shuffle(*pair, low)
+                result[k + width] = _shuffle(*pair, high)
+        lines = result
+        width *= 2
+    return lines
+
+
+def _shuffle(a: ir.Value, b: ir.Value, mask: list[int]) -> ir.Value:
+    return vector.ShuffleOp(a, b, ir.DenseI64ArrayAttr.get(mask)).result

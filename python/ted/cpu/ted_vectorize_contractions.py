@@ -1,0 +1,142 @@
+"""`ted-vectorize-contractions`: marked contractions on memrefs -> loops around register tiles.
+
+Before: `linalg.generic {ted.contraction} ins(%A, %B : memref, memref) outs(%C : memref)`.
+After: scf loops over batches, reduction blocks, panels of B (packed when that pays), rows; inside,
+`vector.fma` on accumulators in registers (microkernel.py). Contractions without a plan
+(`plan_contraction` says which) stay as they are, for scalar loops and the loop vectoriser.
+
+It runs on memrefs and not on tensors because the plan depends on where elements lie: only after
+bufferization is it known that a destination is a strided slice of something else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.cpu.contraction_loops import ContractionLoops, Scratch
+from ted.cpu.contraction_plan import Plan, plan_contraction
+from ted.cpu.microkernel import Pointer
+from ted.linalg.contractions import (
+    ELEMENT_BYTES,
+    MARK,
+    LinalgContraction,
+    producer,
+    recognise,
+)
+from ted.machine import DEFAULT, named_cpu
+from ted.mlir import ir, memref
+from ted.mlir.queries import is_zero
+
+_PARALLEL = ("scf.forall", "scf.parallel", "omp.parallel")
+_VIEWS = {
+    "memref.subview",
+    "memref.cast",
+    "memref.reinterpret_cast",
+    "memref.expand_shape",
+    "memref.collapse_shape",
+}
+
+
+@dataclass(frozen=True)
+class TedVectorizeContractions:
+    """The pass. `cpu` is a row of `ted.machine.CPUS`."""
+
+    cpu: str = DEFAULT
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every marked contraction that has a plan."""
+        cpu = named_cpu(self.cpu)
+        for op in _marked(module.operation):
+            contraction = recognise(op)
+            strided = contraction.strided() if contraction else None
+            if contraction is None or strided is None:
+                continue
+            element_bytes = ELEMENT_BYTES[str(contraction.element)]
+            plan = plan_contraction(strided[0], element_bytes, cpu)
+            if plan is not None:
+                with ir.InsertionPoint(op), op.location:
+                    _rewrite(op, contraction, plan, strided[1])
+
+
+def _marked(root: ir.Operation) -> list[ir.Operation]:
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "linalg.generic" and MARK in op.attributes:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    return found
+
+
+def _rewrite(
+    op: ir.Operation, contraction: LinalgContraction, plan: Plan, offsets: tuple[int, ...]
+) -> None:
+    fill = _fill_before(op) if plan.single_block and contraction.writes_all else None
+    a, b, c = (
+        _flat(value).advance(offset)
+        for value, offset in zip(contraction.values, offsets, strict=True)
+    )
+    if plan.swapped:
+        a, b = b, a
+    scratch = Scratch(contraction.element, _entry_block(op))
+    ContractionLoops(plan, contraction.element, scratch, fill is not None).emit(a, b, c)
+    scratch.free()
+    op.erase()
+    if fill is not None:
+        fill.erase()
+
+
+def _flat(value: ir.Value) -> Pointer:
+    """The memref as one row of elements, so that positions are plain sums of strides."""
+    kind = ir.MemRefType(value.type)
+    strides, offset = kind.get_strides_and_offset()
+    size = 1 + sum((n - 1) * s for n, s in zip(kind.shape, strides, strict=True))
+    dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
+    offsets: list[ir.Value] = []
+    if offset == dynamic:
+        offsets = [memref.ExtractStridedMetadataOp(value).results[1]]
+    layout = ir.StridedLayoutAttr.get(offset, [1])
+    flat = ir.MemRefType.get([size], kind.element_type, layout, kind.memory_space)
+    row = memref.ReinterpretCastOp(flat, value, offsets, [], [], [offset], [size], [1])
+    return Pointer(row.result)
+
+
+def _entry_block(op: ir.Operation) -> ir.Block | None:
+    """First block of the function, for buffers on the stack; None where threads would share it."""
+    parent = op.parent
+    while parent is not None and parent.operation.name != "func.func":
+        if parent.operation.name in _PARALLEL:
+            return None
+        parent = parent.operation.parent
+    return None if parent is None else parent.operation.regions[0].blocks[0]
+
+
+def _fill_before(op: ir.Operation) -> ir.Operation | None:
+    """The `linalg.fill` with zero of the op's output, if nothing in between touches that memory.
+
+    Different allocations and arguments do not overlap: results are never written over inputs.
+    """
+    output = op.operands[len(op.operands) - 1]
+    root = _root(output)
+    siblings = [sibling.operation for sibling in op.block.operations]
+    for other in reversed(siblings[: siblings.index(op)]):
+        if other.name == "linalg.fill" and other.operands[1] == output:
+            return other if is_zero(other.operands[0]) else None
+        if other.name in _VIEWS or other.name.startswith("arith."):
+            continue
+        if len(other.regions) and not other.name.startswith("linalg."):
+            return None
+        if not other.name.startswith(("linalg.", "memref.")) or root in map(_root, other.operands):
+            return None
+    return None
+
+
+def _root(value: ir.Value) -> ir.Value:
+    """The allocation or argument that a view looks at."""
+    owner = producer(value)
+    while owner is not None and owner.name in _VIEWS:
+        value = owner.operands[0]
+        owner = producer(value)
+    return value

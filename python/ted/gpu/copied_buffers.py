@@ -1,0 +1,124 @@
+"""Buffers that only hold, elsewhere or in another order, what other memory holds.
+
+A padding is a fill with zero and a copy into the inner part; a reversal is a generic that loads
+one element per point. Both are views of what they copy.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.gpu.padded_views import View, plain_layout
+from ted.linalg.contractions import indexing_maps, row_of
+from ted.mlir import ir
+from ted.mlir.queries import constant_of, defining, is_zero
+
+_NUMBERS = ("linalg.index", "affine.apply", "arith.constant")
+
+
+@dataclass(frozen=True)
+class Copied:
+    """What a buffer is a view of, who writes it in order, and its other users."""
+
+    view: View
+    writers: tuple[ir.Operation, ...]
+    readers: tuple[ir.Operation, ...]
+
+
+def copied(alloc: ir.Operation) -> Copied | None:
+    """The buffer as a view of other memory; None if it is none."""
+    buffer = alloc.results[0]
+    users = {use.owner.operation for use in buffer.uses}
+    fills = [op for op in users if op.name == "linalg.fill"]
+    parts = [op for op in users if op.name == "memref.subview"]
+    gathers = [op for op in users if op.name == "linalg.generic" and _is_gather(op, buffer)]
+    if len(fills) == len(parts) == 1 and not gathers:
+        found = _padding(fills[0], parts[0])
+    elif len(gathers) == 1 and not fills and not parts:
+        found = _gathered(gathers[0], buffer)
+    else:
+        return None
+    if found is None:
+        return None
+    view, writers = found
+    if any(op.block != alloc.block for op in (*users, *writers)):
+        return None
+    return Copied(view, writers, tuple(users - set(writers) - set(parts)))
+
+
+def _padding(
+    fill: ir.Operation, part: ir.Operation
+) -> tuple[View, tuple[ir.Operation, ...]] | None:
+    """The fill with zero and the copy into a part of the buffer."""
+    users = [use.owner.operation for use in part.results[0].uses]
+    if len(users) != 1 or users[0].name != "memref.copy" or not is_zero(fill.operands[0]):
+        return None
+    copy = users[0]
+    buffer, source = part.operands[0], copy.operands[0]
+    layout = plain_layout(source)
+    lists = (
+        tuple(ir.DenseI64ArrayAttr(part.attributes[f"static_{name}"]))
+        for name in ("offsets", "sizes", "strides")
+    )
+    low, inner, strides = lists
+    dynamic = ir.ShapedType.get_dynamic_size()
+    kinds = (ir.MemRefType(source.type), ir.MemRefType(copy.operands[1].type))
+    if layout is None or copy.operands[1] != part.results[0] or len(part.operands) != 1:
+        return None
+    if any(s != 1 for s in strides) or dynamic in inner or list(kinds[0].shape) != list(inner):
+        return None
+    if kinds[1].rank != len(inner) or kinds[0].element_type != kinds[1].element_type:
+        return None
+    offset, steps = layout
+    sizes = tuple(ir.MemRefType(buffer.type).shape)
+    return View(source, offset, sizes, tuple(steps), low, inner), (fill, copy)
+
+
+def _is_gather(op: ir.Operation, buffer: ir.Value) -> bool:
+    """Whether a generic, of no inputs, writes each element of the buffer in order."""
+    block = op.regions[0].blocks[0]
+    return (
+        list(op.operands) == [buffer]
+        and indexing_maps(op)[0] == ir.AffineMap.get_identity(ir.MemRefType(buffer.type).rank)
+        and not list(block.arguments[0].uses)
+    )
+
+
+def _gathered(op: ir.Operation, buffer: ir.Value) -> tuple[View, tuple[ir.Operation, ...]] | None:
+    """One load per point, at indices that are linear in the point's."""
+    *steps, end = [o.operation for o in op.regions[0].blocks[0].operations]
+    load = defining(end.operands[0])
+    numbers = [o for o in steps if o != load]
+    if load is None or load.name != "memref.load" or load.block != end.block:
+        return None
+    source, *places = load.operands
+    layout, shape = plain_layout(source), tuple(ir.MemRefType(buffer.type).shape)
+    forms = [_form(place, len(shape)) for place in places]
+    known = [form for form in forms if form is not None]
+    if layout is None or len(known) != len(forms) or any(o.name not in _NUMBERS for o in numbers):
+        return None
+    offset, strides = layout
+    total = [
+        sum(form[k] * s for form, s in zip(known, strides, strict=True))
+        for k in range(len(shape) + 1)
+    ]
+    return View(
+        source, offset + total[-1], shape, tuple(total[:-1]), (0,) * len(shape), shape
+    ), (op,)  # fmt: skip
+
+
+def _form(value: ir.Value, rank: int) -> list[int] | None:
+    """Coefficients of the point's indices, then a constant; None if it is not linear in them."""
+    form = [0] * (rank + 1)
+    number, op = constant_of(value), defining(value)
+    if number is not None:
+        form[-1] = number
+        return form
+    if op is None or op.name not in _NUMBERS:
+        return None
+    if op.name == "linalg.index":
+        form[ir.IntegerAttr(op.attributes["dim"]).value] = 1
+        return form
+    parts = [_form(operand, rank) for operand in op.operands]
+    map_ = ir.AffineMapAttr(op.attributes["map"]).value
+    return row_of(map_.results[0], parts, map_.n_dims, rank + 1)

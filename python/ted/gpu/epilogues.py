@@ -1,0 +1,206 @@
+"""Element-wise work on the result of a contraction -> what its kernel does before it stores.
+
+Before: a contraction into `%t`, then `linalg.generic ins(%t, %bias) outs(%y)`, the only reader of
+`%t`.
+After: one kernel, whose sums become elements of `%y` in registers; `%t` is never in memory.
+
+Short bodies only: each is in the kernel once per sum of a thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ted.gpu.flat_views import Line, line_of
+from ted.gpu.ted_resolve_donations import taking_over
+from ted.gpu.templates.problem import Epilogue, Operand
+from ted.linalg.contractions import (
+    LinalgContraction,
+    LinearMap,
+    element_strides,
+    indexing_maps,
+    linear_map,
+    reductions,
+)
+from ted.linalg.strided_contractions import Dim
+from ted.mlir import func, ir
+from ted.mlir.aliasing import root, touched
+from ted.mlir.queries import defining
+
+MOST_OPERATIONS = 12
+
+
+@dataclass(frozen=True)
+class Finishing:
+    """The consumer of a contraction's result, and the problem's part that it becomes.
+
+    `lines` are of C and of the inputs of the epilogue.
+    """
+
+    consumer: ir.Operation
+    temporary: ir.Operation
+    dims: tuple[Dim, ...]
+    operands: tuple[Operand, ...]
+    lines: tuple[Line, ...]
+    body: str
+    steps: tuple[tuple[int, ...], ...]
+
+    @property
+    def epilogue(self) -> Epilogue:
+        """What the kernel does with its sums."""
+        return Epilogue(self.body, self.operands[1:], self.steps)
+
+
+def finishing_of(
+    op: ir.Operation, found: LinalgContraction, later: Sequence[ir.Operation]
+) -> Finishing | None:
+    """The element-wise operation that alone reads a contraction's result; None if there is none."""
+    consumer = _only_reader(op, found.values[2], later)
+    strided = found.strided()
+    if consumer is None or strided is None or not found.writes_all:
+        return None
+    temporary = defining(found.values[2])
+    places = _dims_of_consumer(consumer, found)
+    body = None if places is None else _body(consumer, found.values[2])
+    if places is None or body is None or temporary is None:
+        return None
+    inputs = [k for k in range(len(consumer.operands) - 1) if _is_read(consumer, k)]
+    inputs = [k for k in inputs if consumer.operands[k] != found.values[2]]
+    sides = [_side(consumer, k, places, len(found.extents)) for k in (-1, *inputs)]
+    known = [side for side in sides if side is not None]
+    if len(known) != len(sides):
+        return None
+    if _may_overwrite(op, consumer):
+        return None
+    c, *steps = (step for step, _, _ in known)
+    dims = tuple(
+        Dim(d.extent, d.a, d.b, step, d.reduction) for d, step in zip(strided[0], c, strict=True)
+    )
+    operands, lines = tuple(side[1] for side in known), tuple(side[2] for side in known)
+    return Finishing(consumer, temporary, dims, operands, lines, body, tuple(steps))
+
+
+def _may_overwrite(op: ir.Operation, consumer: ir.Operation) -> bool:
+    """Whether the consumer's result may be, at the caller's wish, memory that the kernel reads."""
+    read = {root(v) for o in (op, consumer) for v in list(o.operands)[:-1]}
+    return root(consumer.operands[-1]) in taking_over(read, op)
+
+
+def _only_reader(
+    op: ir.Operation, result: ir.Value, later: Sequence[ir.Operation]
+) -> ir.Operation | None:
+    """The one operation behind a contraction that uses its result, if it may take its place."""
+    owner = defining(result)
+    if owner is None or owner.name != "memref.alloc":
+        return None
+    users = {use.owner.operation for use in result.uses}
+    others = [o for o in users if o != op and o.name != "linalg.fill"]
+    if len(others) != 1 or others[0] not in later or others[0].name != "linalg.generic":
+        return None
+    if len(users) != 3:  # the fill that the sums start from, and no other
+        return None
+    consumer = others[0]
+    factors = {root(v) for v in op.operands if isinstance(v.type, ir.MemRefType) and v != result}
+    factors |= taking_over(factors, op)
+    between = later[: later.index(consumer)]
+    if any(factors & touched(o)[1] for o in (*between, consumer) if o.name != "memref.alloc"):
+        return None
+    once = sum(value == result for value in consumer.operands) == 1
+    return consumer if once and _is_element_wise(consumer) else None
+
+
+def _is_element_wise(op: ir.Operation) -> bool:
+    """One result, no sums, and no reading of what lies where the result goes."""
+    target = root(op.operands[-1])
+    block = op.regions[0].blocks[0]
+    return (
+        len(block.operations[-1].operands) == 1
+        and not any(reductions(op))
+        and not list(block.arguments[-1].uses)
+        and all(root(value) != target for value in list(op.operands)[:-1])
+    )
+
+
+def _dims_of_consumer(consumer: ir.Operation, found: LinalgContraction) -> list[int] | None:
+    """For each dim of the consumer the dim of the contraction that it is."""
+    number = list(consumer.operands).index(found.values[2])
+    map_ = indexing_maps(consumer)[number]
+    if not map_.is_permutation:
+        return None
+    places = [0] * map_.n_dims
+    for expr, row in zip(map_.results, found.maps[2].coefficients, strict=True):
+        places[ir.AffineDimExpr(expr).position] = row.index(1)
+    return places
+
+
+def _side(
+    consumer: ir.Operation, number: int, places: list[int], dims: int
+) -> tuple[tuple[int, ...], Operand, Line] | None:
+    """Strides per dim of the contraction, and the operand, of one operand of the consumer."""
+    value, linear = list(consumer.operands)[number], linear_map(indexing_maps(consumer)[number])
+    strides = element_strides(value.type) if isinstance(value.type, ir.MemRefType) else None
+    line = line_of(value) if strides is not None else None
+    if linear is None or strides is None or line is None:
+        return None
+    steps = [0] * dims
+    for own, place in enumerate(places):
+        steps[place] = sum(
+            row[own] * s for row, s in zip(linear.coefficients, strides, strict=True)
+        )
+    offset = line.offset + _start(linear, strides)
+    operand = Operand(str(line.element), line.size, offset, line.alignment)
+    return tuple(steps), operand, line
+
+
+def _start(linear: LinearMap, strides: list[int]) -> int:
+    return sum(x * s for x, s in zip(linear.offsets, strides, strict=True))
+
+
+def _is_read(op: ir.Operation, number: int) -> bool:
+    return bool(list(op.regions[0].blocks[0].arguments[number].uses))
+
+
+def _body(consumer: ir.Operation, result: ir.Value) -> str | None:
+    """The body as a function of a sum and of the inputs that it reads; None if it is too long."""
+    block = consumer.regions[0].blocks[0]
+    *steps, end = [op.operation for op in block.operations]
+    if len(steps) > MOST_OPERATIONS or not all(op.name.startswith("arith.") for op in steps):
+        return None
+    number = list(consumer.operands).index(result)
+    others = [k for k in range(len(consumer.operands) - 1) if k != number and _is_read(consumer, k)]
+    arguments = [block.arguments[k] for k in (number, *others)]
+    if not all(_is_known(v, block) for op in (*steps, end) for v in op.operands):
+        return None
+    module = ir.Module.create(ir.Location.unknown(consumer.context))
+    with ir.InsertionPoint(module.body), ir.Location.unknown(consumer.context):
+        types = [value.type for value in arguments]
+        function = func.FuncOp("epilogue", (types, [end.operands[0].type]))
+        entry = function.add_entry_block()
+        known: dict[ir.Value, ir.Value] = dict(zip(arguments, entry.arguments, strict=True))
+        with ir.InsertionPoint(entry):
+            for op in steps:
+                operands = [_copied(value, known) for value in op.operands]
+                copy = op.clone()
+                for k, operand in enumerate(operands):
+                    copy.operation.operands[k] = operand
+                known.update(zip(op.results, copy.operation.results, strict=True))
+            func.ReturnOp([_copied(end.operands[0], known)])
+    return str(module)
+
+
+def _is_known(value: ir.Value, block: ir.Block) -> bool:
+    """Whether a value is of the body, or a constant."""
+    owner = defining(value)
+    if owner is None:
+        return value.owner == block
+    return owner.block == block or owner.name == "arith.constant"
+
+
+def _copied(value: ir.Value, known: dict[ir.Value, ir.Value]) -> ir.Value:
+    """The copy of a value; constants from outside are copied when they are met."""
+    if value not in known:
+        owner = defining(value)
+        assert owner is not None, "what is not of the body is a constant"
+        known[value] = owner.clone().operation.results[0]
+    return known[value]

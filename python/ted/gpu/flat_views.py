@@ -1,0 +1,124 @@
+"""All memory behind a view as one line of elements, and where the view starts in it.
+
+Before: `%v = memref.subview %m[%t, 0] [1, 64] [1, 1]` of `memref<16x64xf32>`
+After: the 1024 elements of `%m`, from element `64 * %t`
+
+A start that is known is a number for the kernel; one that counts a loop of the host moves the
+pointer that the kernel gets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import gcd, prod
+
+from ted.gpu.accesses import byte_width
+from ted.linalg.contractions import element_strides
+from ted.machine import ACCESS_BYTES
+from ted.mlir import arith, ir, memref
+from ted.mlir.aliasing import VIEWS, root
+from ted.mlir.building import constant
+from ted.mlir.queries import defining
+
+DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
+
+
+@dataclass(frozen=True)
+class Line:
+    """Memory of `size` elements; the view starts at `offset` + the sum of value * factor."""
+
+    value: ir.Value
+    element: ir.Type
+    size: int
+    offset: int = 0
+    terms: tuple[tuple[ir.Value, int], ...] = ()
+
+    @property
+    def alignment(self) -> int:
+        """Bytes to a multiple of which the pointer of a kernel points."""
+        steps = [factor * byte_width(self.element) for _, factor in self.terms]
+        return gcd(ACCESS_BYTES, *steps)
+
+    def pointer(self) -> ir.Value:
+        """The line as a memref of one dim, from where its terms say."""
+        flat = self._flat()
+        if not self.terms:
+            return flat
+        at = constant(0)
+        for value, factor in self.terms:
+            scaled = value if factor == 1 else arith.MulIOp(value, constant(factor)).result
+            at = arith.AddIOp(at, scaled).result
+        view = memref.subview(flat, [at], [self.size], [1])
+        return memref.CastOp(ir.MemRefType.get([self.size], self.element), view).result
+
+    def _flat(self) -> ir.Value:
+        kind = ir.MemRefType(self.value.type)
+        line = ir.MemRefType.get([prod(kind.shape)], kind.element_type)
+        if len(kind.shape) == 1:
+            return self.value
+        if not kind.shape:
+            return memref.ExpandShapeOp(line, self.value, [], [], [1]).result
+        return memref.CollapseShapeOp(line, self.value, [list(range(len(kind.shape)))]).result
+
+
+def line_of(value: ir.Value) -> Line | None:
+    """The line behind a view; None where strides are not known."""
+    kind = ir.MemRefType(value.type)
+    strides, offset = kind.get_strides_and_offset()
+    whole = root(value)
+    owner = ir.MemRefType(whole.type)
+    if DYNAMIC in strides or element_strides(owner) is None:
+        return None
+    line = Line(whole, kind.element_type, prod(owner.shape))
+    if offset != DYNAMIC:
+        return replace(line, offset=offset)
+    return _moved(line, value, _span(kind))
+
+
+def is_dense(value: ir.Value) -> bool:
+    """Whether the elements of a view lie side by side, in order, at a place that the host knows."""
+    kind = ir.MemRefType(value.type)
+    dense = element_strides(ir.MemRefType.get(kind.shape, kind.element_type))
+    strides = kind.get_strides_and_offset()[0]
+    sides = zip(kind.shape, strides, dense or [], strict=True)
+    return line_of(value) is not None and all(e == 1 or s == d for e, s, d in sides)
+
+
+def _span(kind: ir.MemRefType) -> int:
+    """Elements from the first to the last one of a view."""
+    strides = kind.get_strides_and_offset()[0]
+    return 1 + sum((e - 1) * s for e, s in zip(kind.shape, strides, strict=True))
+
+
+def _moved(line: Line, value: ir.Value, span: int) -> Line | None:
+    """The line from the start of a view that moves; it ends where the view does."""
+    constant_part, terms = 0, []
+    while value != line.value:
+        op = defining(value)
+        if op is None or op.name not in VIEWS or op.name == "memref.reinterpret_cast":
+            return None
+        if op.name == "memref.subview":
+            found = view_start(op)
+            if found is None:
+                return None
+            constant_part += found[0]
+            terms += found[1]
+        value = op.operands[0]
+    return replace(line, size=span + constant_part, offset=constant_part, terms=tuple(terms))
+
+
+def view_start(op: ir.Operation) -> tuple[int, list[tuple[ir.Value, int]]] | None:
+    """Where a subview starts in its source, in elements: a number and multiples of values."""
+    strides = element_strides(op.operands[0].type)
+    if strides is None:
+        return None
+    dynamic = list(op.operands)[1:]
+    total, terms = 0, []
+    for offset, stride in zip(
+        ir.DenseI64ArrayAttr(op.attributes["static_offsets"]), strides, strict=True
+    ):
+        if offset == DYNAMIC:
+            terms.append((dynamic.pop(0), stride))
+        else:
+            total += offset * stride
+    return total, terms

@@ -1,0 +1,109 @@
+"""Affine constraints as conditions in the body of an equation, and back.
+
+Before: `i - j >= 0` and a value      After: `arith.select` on `arith.cmpi sge` of two `ted.index`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+from ted.linalg.subdomain import Constraint
+from ted.mlir import arith, ir
+from ted.mlir.affine_forms import linear
+from ted.mlir.queries import defining, is_zero
+from ted.mlir.scalars import constant, index
+
+Form = tuple[tuple[int, ...], int]  # factors of the dims and a number, together >= 0
+
+
+def dims_of(rank: int) -> list[ir.Value]:
+    """The values of all dims."""
+    i64, kind = ir.IntegerType.get_signless(64), ir.IndexType.get()
+    return [
+        ir.Operation.create(
+            "ted.index", results=[kind], attributes={"dim": ir.IntegerAttr.get(i64, k)}
+        ).results[0]
+        for k in range(rank)
+    ]
+
+
+def value_where(
+    constraints: Sequence[Constraint], value: ir.Value, otherwise: float, dims: Sequence[ir.Value]
+) -> ir.Value:
+    """The value where all constraints hold."""
+    tests = [_holds(c, dims) for c in constraints]
+    test = reduce(_both, tests)
+    return arith.SelectOp(test, value, constant(value.type, otherwise)).result
+
+
+def _holds(constraint: Constraint, dims: Sequence[ir.Value]) -> ir.Value:
+    """`expr >= 0`, with what is subtracted on the other side."""
+    form = linear(constraint.expr, len(dims))
+    assert form is not None, "only linear constraints become masks"
+    factors, rest = form
+    left = _sum([max(f, 0) for f in factors], max(rest, 0), dims)
+    right = _sum([max(-f, 0) for f in factors], max(-rest, 0), dims)
+    return arith.CmpIOp(arith.CmpIPredicate.sge, left, right).result
+
+
+def _sum(factors: Sequence[int], rest: int, dims: Sequence[ir.Value]) -> ir.Value:
+    terms = [
+        d if f == 1 else arith.MulIOp(d, index(f)).result
+        for f, d in zip(factors, dims, strict=True)
+        if f
+    ]
+    terms += [index(rest)] if rest or not terms else []
+    return reduce(_added, terms)
+
+
+def _both(left: ir.Value, right: ir.Value) -> ir.Value:
+    return arith.AndIOp(left, right).result
+
+
+def _added(left: ir.Value, right: ir.Value) -> ir.Value:
+    return arith.AddIOp(left, right).result
+
+
+# ---- reading conditions --------------------------------------------------------------------------
+
+
+def forms_of(constraints: Sequence[Constraint], rank: int) -> tuple[Form, ...]:
+    """The constraints, which are linear, as numbers."""
+    forms = [linear(c.expr, rank) for c in constraints]
+    return tuple(f for f in forms if f is not None)
+
+
+def zero_unless(value: ir.Value, rank: int) -> list[Form]:
+    """Conditions, as far as they are known, without any of which a value of a body is 0."""
+    op = defining(value)
+    if op is None or op.name != "arith.select" or not is_zero(op.operands[2]):
+        return []
+    return _conditions(op.operands[0], rank)
+
+
+_COMPARISONS = {2: (-1, 1, -1), 3: (-1, 1, 0), 4: (1, -1, -1), 5: (1, -1, 0)}  # slt sle sgt sge
+
+
+def _conditions(test: ir.Value, rank: int) -> list[Form]:
+    op = defining(test)
+    if op is not None and op.name == "arith.andi":
+        return [f for operand in op.operands for f in _conditions(operand, rank)]
+    if op is None or op.name != "arith.cmpi":
+        return []
+    signs = _COMPARISONS.get(ir.IntegerAttr(op.attributes["predicate"]).value)
+    dims = [_dim(operand) for operand in op.operands]
+    if signs is None or None in dims:
+        return []
+    left, right, rest = signs
+    factors = [0] * rank
+    for dim, sign in zip(dims, (left, right), strict=True):
+        factors[dim or 0] += sign
+    return [(tuple(factors), rest)]
+
+
+def _dim(value: ir.Value) -> int | None:
+    op = defining(value)
+    if op is None or op.name != "ted.index":
+        return None
+    return ir.IntegerAttr(op.attributes["dim"]).value

@@ -1,0 +1,117 @@
+"""The pipeline of CUDA: the stages of the CPU as far as linalg, then kernels.
+
+Before: equations      After: a host function that only launches, and a module of kernels in the
+LLVM dialect. `ted.gpu.host_program` reads the first, `ted.codegen.nvptx` translates the second.
+"""
+
+from __future__ import annotations
+
+from ted.errors import PassFailed
+from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
+from ted.linalg.pipeline import CLEAN, DESTINATIONS, EQUATIONS, LINALG
+
+GPU_STAGES: tuple[Stage, ...] = (
+    EQUATIONS,
+    Stage(
+        "linalg",
+        (
+            Step("ted-mask-boxes", "on equations, whose domains are known; loops would be serial"),
+            *LINALG.steps,
+        ),
+    ),
+    Stage(
+        "scheduled",
+        (
+            DESTINATIONS,
+            CLEAN,
+            Step("ted-order-loops", "first: what follows looks for dims in order"),
+            Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
+            Step("ted-sink-column-sums", "they would stand between operations over the same rows"),
+            Step(
+                "ted-fuse-rows{maps=false cpu=avx512}",
+                "on tensors: a loop over rows is a kernel, on every host the same",
+            ),
+        ),
+    ),
+    Stage(
+        "buffers",
+        (
+            Step("ted-bufferize", "after fusion: tensors are values, memory is not"),
+            Step("canonicalize,cse,canonicalize", "views of views"),
+            Step(
+                "ted-fuse-row-loops",
+                "on memrefs: the transform dialect fuses what leads to one root",
+            ),
+        ),
+    ),
+    Stage(
+        "gpu",
+        (
+            Step("ted-forward-copies", "before any copy is merged with other work"),
+            Step("ted-expand-epilogues", "before other work over the same points joins"),
+            Step(
+                "ted-fuse-siblings", "on memrefs: the transform dialect fuses single results only"
+            ),
+            Step("ted-resolve-donations", "on whole operations, whose reads and writes are known"),
+            Step("ted-record-index-errors", "before kernels: the flag becomes their parameter"),
+            Step("ted-split-accumulators", "behind what would merge the fills of parts"),
+            Step("ted-map-to-gpu", "on memrefs: only here is it known where elements lie"),
+            Step("gpu-kernel-outlining", "what a kernel uses becomes its parameters"),
+            Step("gpu.module(canonicalize,cse)", "after outlining: constants stay in kernels"),
+            Step("ted-merge-kernels", "one module, so that there is one PTX"),
+        ),
+    ),
+    Stage(
+        "nvvm",
+        (
+            Step("ted-expand-gpu-math", "before what expands them for any processor"),
+            Step("ted-expand-math", "on scalars: no device library is needed for these"),
+            Step("ted-lower-gpu-math", "the others would be calls of a device library"),
+            Step("convert-nvgpu-to-nvvm", "instructions of the templates of contractions"),
+            Step("ted-drop-unit-steps", "as on CPUs"),
+            Step("gpu.module(expand-strided-metadata,lower-affine,convert-scf-to-cf)", "views"),
+            Step("gpu.module(convert-vector-to-llvm)", "after loops"),
+            Step("gpu.module(convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=1})", "kernels"),
+            Step("gpu.module(reconcile-unrealized-casts,canonicalize,cse)", "after conversions"),
+        ),
+    ),
+    Stage(
+        "llvm",
+        (
+            Step(
+                "convert-nvvm-to-llvm,gpu.module(reconcile-unrealized-casts)",
+                "instructions without an intrinsic become inline PTX",
+            ),
+        ),
+    ),
+)
+
+
+_FORWARDING, _MAPPING = "ted-forward-copies", "ted-map-to-gpu"
+
+
+def gpu_stages(
+    chip: str = "", deterministic: bool = True, *, tf32: bool = False
+) -> tuple[Stage, ...]:
+    """The stages for one chip, which chooses the kernels of contractions.
+
+    Writes at data may be atomic where they need not be `deterministic`; with `tf32` products of f32
+    may round their factors.
+    """
+    options = [f"chip={chip}"] if chip else []
+    options += ["tf32=true"] if tf32 else []
+    of_mapping = [*options, *([] if deterministic else ["deterministic=false"])]
+    given = {_FORWARDING: options, _MAPPING: of_mapping}
+    return with_options(GPU_STAGES, given)
+
+
+def gpu_pipeline_text(
+    until: str | None = None, after: str | None = None, deterministic: str = "true"
+) -> str:
+    """The pipeline from the end of stage `after` to the end of `until`.
+
+    Raises: PassFailed for an unknown stage, or an option that is neither true nor false.
+    """
+    if deterministic not in ("true", "false"):
+        raise PassFailed(f"pipeline: deterministic is true or false, got '{deterministic}'")
+    return pipeline_text(gpu_stages(deterministic=deterministic == "true"), until, after)

@@ -1,0 +1,175 @@
+"""Recurrences whose points do not meet -> one kernel, a thread for each point, time inside it.
+
+Before: `scf.for %t { h[t, :] = h[t - 1, :] + x[t, :] }`, a launch for each step
+After: a thread for each j, in which the loop over time runs over `h[t, j]`
+
+A running sum is like that, or a linear recurrence: every operation of a step has the same points,
+and what the loop writes is only met at the thread's own point, at any time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd, prod
+
+from ted.gpu.bodies import Operand, Work, work_of
+from ted.gpu.dead_fills import structured
+from ted.gpu.flat_views import Line, line_of
+from ted.gpu.index_ranges import range_of
+from ted.gpu.launching import launch, only_if
+from ted.gpu.maps import THREADS, linear_thread, run_points
+from ted.gpu.points import below, delinearized
+from ted.gpu.scan_kernels import map_running_total
+from ted.linalg.contractions import element_strides
+from ted.linalg.loops import PARALLEL
+from ted.machine import WARP
+from ted.mlir import ir, scf
+from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.building import constant
+from ted.mlir.queries import constant_of, copied_with, operations
+
+_PURE = ("arith.", "affine.")
+
+
+def is_point_loop(op: ir.Operation) -> bool:
+    """Whether a loop of the host can run inside the threads of one kernel."""
+    if op.name != "scf.for" or len(op.results) or None in map(constant_of, list(op.operands)[:3]):
+        return False
+    works: list[Work] = []
+    for inner in _body(op):
+        if inner.name in (*VIEWS, "memref.alloc") or inner.name.startswith(_PURE):
+            continue
+        work = work_of(inner) if structured(inner) else None
+        if work is None or work.reductions or _loads_inside(inner):
+            return False
+        works.append(work)
+    if not works or any(_points(w) != _points(works[0]) for w in works):
+        return False
+    written = touched(op)[1]
+    met = [
+        o for w in works for o in (*w.inputs, *w.outputs)
+        if o.amap is not None and root(o.value) in written
+    ]  # fmt: skip
+    return all(_is_own_point(o) for o in met) and all(
+        _are_apart([o for o in met if root(o.value) == memory]) for memory in written
+    )
+
+
+def _body(op: ir.Operation) -> list[ir.Operation]:
+    return [o.operation for o in op.regions[0].blocks[0].operations][:-1]
+
+
+def _points(work: Work) -> list[int]:
+    """The box of points, without dims of one point."""
+    return [e for e in work.extents if e != 1]
+
+
+def _loads_inside(op: ir.Operation) -> bool:
+    return bool(operations(op, "memref.load", "memref.store", "scf.for"))
+
+
+def _is_own_point(operand: Operand) -> bool:
+    amap = operand.amap
+    return amap is not None and amap == ir.AffineMap.get_identity(amap.n_dims)
+
+
+def _are_apart(views: list[Operand]) -> bool:
+    """Whether two points never meet the same element, each at any time, through these views."""
+    lines = [line_of(o.value) for o in views]
+    known = [line for line in lines if line is not None]
+    steps = [_steps_of(o.value) for o in views]
+    first = steps[0]
+    if len(known) < len(lines) or first is None or any(s != first for s in steps):
+        return False
+    moving = [s for s, _ in first]
+    span = sum(s * (e - 1) for s, e in first) + 1
+    step = gcd(*(line.offset - known[0].offset for line in known), *_factors(known))
+    if step == 0 or step >= span:  # slices are the same or lie behind each other
+        return True
+    bounds = [_bounds(line) for line in known]
+    ends = [b for b in bounds if b is not None]
+    if len(ends) < len(bounds):
+        return False
+    # Slices lie inside each other: they move by less than their points are apart.
+    return max(high for _, high in ends) - min(low for low, _ in ends) < min(moving, default=1)
+
+
+def _steps_of(view: ir.Value) -> list[tuple[int, int]] | None:
+    """Stride and extent of each dim of more than one element."""
+    strides, shape = element_strides(view.type), ir.MemRefType(view.type).shape
+    return None if strides is None else [
+        (s, e) for s, e in zip(strides, shape, strict=True) if e != 1
+    ]  # fmt: skip
+
+
+def _factors(lines: list[Line]) -> list[int]:
+    return [factor for line in lines for _, factor in line.terms]
+
+
+def _bounds(line: Line) -> tuple[int, int] | None:
+    low = high = line.offset
+    for value, factor in line.terms:
+        found = range_of(value)
+        if found is None:
+            return None
+        ends = sorted(factor * end for end in found)
+        low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def map_point_loop(op: ir.Operation) -> None:
+    """Build the kernel at the insertion point; the loop's buffers move in front of it."""
+    buffers = operations(op, "memref.alloc")
+    for buffer in buffers:
+        buffer.move_before(op)
+    extents = next(_points(w) for w in map(work_of, _body(op)) if w is not None)
+    nest = _nest(op, extents)
+    is_total = map_running_total([nest], [b.results[0] for b in buffers])
+    nest.erase()
+    if is_total:
+        return
+    total = prod(extents)
+    threads = min(THREADS, max(WARP, -(-total // WARP) * WARP))
+    blocks = -(-total // threads)
+    with launch(blocks, threads) as kernel:
+        point = linear_thread(kernel)
+        with only_if(None if total == blocks * threads else below(point, total)):
+            dims = delinearized(point, extents)
+            start, stop, step = (constant(constant_of(v) or 0) for v in list(op.operands)[:3])
+            loop = scf.ForOp(start, stop, step)
+            with ir.InsertionPoint(loop.body):
+                _steps(op, loop.induction_variable, dims)
+                scf.YieldOp([])
+
+
+def _nest(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
+    """The loop as one over scalars, with parallel loops over the points inside."""
+    start, stop, step = list(op.operands)[:3]
+    loop = scf.ForOp(start, stop, step)
+
+    def over(dims: list[ir.Value]) -> None:
+        if len(dims) == len(extents):
+            _steps(op, loop.induction_variable, dims)
+            return
+        inner = scf.ForOp(constant(0), constant(extents[len(dims)]), constant(1))
+        inner.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        with ir.InsertionPoint(inner.body):
+            over([*dims, inner.induction_variable])
+            scf.YieldOp([])
+
+    with ir.InsertionPoint(loop.body):
+        over([])
+        scf.YieldOp([])
+    return loop.operation
+
+
+def _steps(op: ir.Operation, time: ir.Value, dims: list[ir.Value]) -> None:
+    known: dict[ir.Value, ir.Value] = {op.regions[0].blocks[0].arguments[0]: time}
+    for inner in _body(op):
+        copy = copied_with(inner, known)
+        work = work_of(copy)
+        if work is None:
+            continue
+        place = iter(dims)
+        run_points(work, [next(place) if e != 1 else constant(0) for e in work.extents])
+        copy.erase()

@@ -1,0 +1,264 @@
+"""Sums over rows -> into the loop over these rows, by groups of rows.
+
+Before: `scf.forall (%i) in (4096)` that makes `%dx[%i, ..]`, then `%dw[j] += dy[i, j] * x[i, j]`
+After: `scf.forall (%g) in (512)` around `scf.for` over the 8 rows of a group; each row adds to the
+totals of its group, which stay with the threads, and `%dw[j] += part[g, j]` follows
+
+What the sums read is then read once, and made for one row at a time. Groups are as many as keep a
+large GPU busy, and of so many rows that their totals are few beside the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ted.gpu.accesses import byte_width
+from ted.gpu.row_groups import team_of, works_of
+from ted.gpu.row_loops import RowLoop, row_loop
+from ted.linalg.contractions import MARK
+from ted.linalg.transposes import indexing_maps, loop_extents
+from ted.mlir import arith, ir, linalg, memref, scf
+from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.building import constant
+from ted.mlir.queries import defining
+
+LEAST_ROWS = 6  # of a group: its totals are written once and read once for all of them
+LEAST_GROUPS = 512  # several blocks for each multiprocessor of a large GPU
+# What is on its way to and from memory at one time, so that waiting for it does not matter.
+POINTS_AT_ONCE = 5 << 17
+MOST_THREADS_AT_ONCE = 1 << 18
+MOST_BYTES = 1 << 11  # an element for each thread: with more, threads have too few registers
+WORTH_POINTS = 1 << 22  # a smaller tensor is still in the cache when sums read it again
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Rows of a group, groups, and totals of a group: of the one at work, and of all."""
+
+    loop: RowLoop
+    rows: int
+    groups: int
+    totals: list[tuple[ir.Value, ir.Value]]
+
+
+def take_sums(op: ir.Operation) -> _Group | None:
+    """Put the later sums over the rows of a loop into it, as far as it is worth it.
+
+    The loop is right only after `split_rows`: all its iterations add to the same totals.
+    """
+    loop = row_loop(op)
+    if loop is None:
+        return None
+    _, threads = team_of(loop.operations, prod(loop.extents))
+    rows, groups = _sizes(loop, threads)
+    found = [s for s in _later(op) if _is_sum_of_rows(s, loop)] if rows else []
+    found = [s for s in found if threads * _width(s) <= MOST_BYTES]
+    totals = [_taken(s, loop, groups) for s in found if _is_ready(s, loop)]
+    return _Group(loop, rows, groups, totals) if totals else None
+
+
+def _sizes(loop: RowLoop, threads: int) -> tuple[int, int]:
+    """Rows of a group and the number of groups; no rows where it is not worth it."""
+    count, works = prod(loop.extents), works_of(loop.operations)
+    points = max((prod(w.extents) for w in works.values()), default=1)
+    at_once = min(POINTS_AT_ONCE // points, MOST_THREADS_AT_ONCE // threads)
+    rows = max(LEAST_ROWS, -(-count // max(LEAST_GROUPS, at_once)))
+    groups = -(-count // rows)
+    is_worth = groups >= LEAST_GROUPS and count * points >= WORTH_POINTS
+    return (rows, groups) if is_worth else (0, 0)
+
+
+def _width(op: ir.Operation) -> int:
+    return byte_width(ir.MemRefType(op.operands[len(op.operands) - 1].type).element_type)
+
+
+def _later(op: ir.Operation) -> list[ir.Operation]:
+    operations = [o.operation for o in op.block.operations]
+    return operations[operations.index(op) + 1 :]
+
+
+def _is_sum_of_rows(op: ir.Operation, loop: RowLoop) -> bool:
+    """Whether the leading dims of an operation are the rows, and it sums over them alone."""
+    if op.name != "linalg.generic" or MARK in op.attributes or len(op.operands) < 2:
+        return False
+    kinds = ["reduction" in str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
+    rank, maps = len(loop.extents), indexing_maps(op)
+    if kinds != [True] * rank + [False] * (len(kinds) - rank) or len(kinds) == rank:
+        return False
+    if not all(isinstance(e, ir.AffineDimExpr) for m in maps for e in m.results):
+        return False
+    *inputs, output = [[ir.AffineDimExpr(e).position for e in m.results] for m in maps]
+    count = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[1]
+    rows = list(range(rank))
+    fits = all(p[:rank] == rows or min(p, default=rank) >= rank for p in inputs)
+    is_one = count == 1 and output == list(range(rank, len(kinds)))
+    is_memory = all(isinstance(v.type, ir.MemRefType) for v in op.operands)
+    if not (fits and is_one and is_memory and any(p[:rank] == rows for p in inputs)):
+        return False
+    return loop_extents(op, maps)[:rank] == list(loop.extents) and _is_sum(op)
+
+
+def _is_sum(op: ir.Operation) -> bool:
+    block = op.regions[0].blocks[0]
+    if any(o.operation.name == "linalg.index" for o in block.operations):
+        return False
+    total = block.arguments[len(block.arguments) - 1]
+    last = defining(block.operations[-1].operation.operands[0])
+    if last is None or last.name not in ("arith.addf", "arith.subf"):
+        return False
+    return last.operands[0] == total and len(list(total.uses)) == 1
+
+
+def _is_ready(op: ir.Operation, loop: RowLoop) -> bool:
+    """Whether all that a sum reads is there when the loop is, and rows that it makes are rows."""
+    inputs = [op.operands[k] for k in range(len(op.operands) - 1)]
+    _, made = touched(loop.op)
+    for value, amap in zip(inputs, indexing_maps(op), strict=False):
+        is_row = _is_by_row(amap, len(loop.extents))
+        source = value
+        if root(value) in made:
+            source = loop.source_of_rows(root(value)) if is_row else None
+        owner = defining(value)
+        is_known = owner is None or owner.block != op.block or owner.is_before_in_block(loop.op)
+        if source != value or not is_known:
+            return False
+    read = {root(v) for v in inputs}
+    for other in _later(loop.op):
+        if other == op:
+            break
+        if other.name not in VIEWS and read & touched(other)[1]:
+            return False
+    return True
+
+
+def _taken(op: ir.Operation, loop: RowLoop, groups: int) -> tuple[ir.Value, ir.Value]:
+    """Add the row of an iteration to totals, and sum over those of all groups afterwards."""
+    rank, maps = len(loop.extents), indexing_maps(op)
+    last = len(op.operands) - 1
+    kind = ir.MemRefType(op.operands[last].type)
+    with ir.InsertionPoint(loop.op), op.location:
+        shape = [1, *kind.shape]
+        total = memref.AllocOp(ir.MemRefType.get(shape, kind.element_type), [], []).result
+        whole = ir.MemRefType.get([groups, *kind.shape], kind.element_type)
+        parts = memref.AllocOp(whole, [], []).result
+    end = loop.block.operations[-1].operation
+    with ir.InsertionPoint(end), op.location:
+        clone = op.clone().operation
+        for k in range(last):
+            clone.operands[k] = _row(op.operands[k], maps[k], loop)
+        clone.operands[last] = total
+    dims = [ir.AffineExpr.get_dim(k) for k in (0, *range(rank, maps[0].n_dims))]
+    maps[last] = ir.AffineMap.get(maps[0].n_dims, 0, dims)
+    clone.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
+    clone.attributes["iterator_types"] = ir.ArrayAttr.get([parallel] * maps[0].n_dims)
+    _sum_parts(op, parts)
+    return total, parts
+
+
+def _is_by_row(amap: ir.AffineMap, rank: int) -> bool:
+    positions = [ir.AffineDimExpr(e).position for e in amap.results]
+    return positions[:rank] == list(range(rank))
+
+
+def _row(value: ir.Value, amap: ir.AffineMap, loop: RowLoop) -> ir.Value:
+    """The row of an iteration, by the view of it that the loop has already if it has one."""
+    rank = len(loop.extents)
+    if not _is_by_row(amap, rank):
+        return value
+    shape = list(ir.MemRefType(value.type).shape)
+    offsets = [*loop.counters, *[0] * (len(shape) - rank)]
+    sizes = [*[1] * rank, *shape[rank:]]
+    made = memref.subview(value, offsets, sizes, [1] * len(shape))
+    for op in loop.operations:
+        same = op.name == "memref.subview" and op != made.owner.operation
+        if same and list(op.operands) == list(made.owner.operation.operands) \
+                and op.results[0].type == made.type:  # fmt: skip
+            made.owner.operation.erase()
+            return op.results[0]
+    return made
+
+
+# ---- groups --------------------------------------------------------------------------------------
+
+
+def split_rows(group: _Group) -> None:
+    """Let an iteration do the rows of a group one after the other, from totals of zero."""
+    op = group.loop.op
+    with op.location:
+        made = ir.Operation.parse(f"scf.forall (%g) in ({group.groups}) {{}}")
+        ir.InsertionPoint(op).insert(made)
+        block = made.regions[0].blocks[0]
+        number = block.arguments[0]
+        with ir.InsertionPoint(block.operations[-1]):
+            own = [_zeros(total) for total, _ in group.totals]
+            _rows_of(group, number)
+            for (_, parts), mine in zip(group.totals, own, strict=True):
+                shape = list(ir.MemRefType(mine.type).shape)
+                rest = [0] * (len(shape) - 1)
+                part = memref.subview(parts, [number, *rest], shape, [1] * len(shape))
+                memref.CopyOp(mine, part)
+    for (total, _), mine in zip(group.totals, own, strict=True):
+        total.replace_all_uses_with(mine)
+        made_first = defining(total)
+        assert made_first is not None, "totals are allocated"
+        made_first.erase()
+    op.erase()
+
+
+def _zeros(like: ir.Value) -> ir.Value:
+    made = memref.AllocOp(ir.MemRefType(like.type), [], []).result
+    zero = arith.ConstantOp(ir.MemRefType(like.type).element_type, 0.0).result
+    linalg.fill(zero, outs=[made])
+    return made
+
+
+def _rows_of(group: _Group, number: ir.Value) -> None:
+    """The loop over the rows of a group; the last group may have fewer."""
+    loop, count = group.loop, prod(group.loop.extents)
+    first = arith.MulIOp(number, constant(group.rows)).result
+    rows = constant(group.rows)
+    if count % group.rows:
+        left = arith.SubIOp(constant(count), first).result
+        rows = arith.MinUIOp(rows, left).result
+    made = scf.ForOp(constant(0), rows, constant(1))
+    with ir.InsertionPoint(made.body):
+        row = arith.AddIOp(first, made.induction_variable).result
+        counters = _counters(row, loop.extents)
+        scf.YieldOp([])
+    end = made.body.operations[-1].operation
+    for old, new in zip(loop.counters, counters, strict=True):
+        old.replace_all_uses_with(new)
+    for op in loop.operations:
+        op.move_before(end)
+
+
+def _counters(number: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
+    found = []
+    for extent in reversed(extents[1:]):
+        found.append(arith.RemUIOp(number, constant(extent)).result)
+        number = arith.DivUIOp(number, constant(extent)).result
+    return [number, *reversed(found)]
+
+
+def _sum_parts(op: ir.Operation, parts: ir.Value) -> None:
+    """The sum over rows becomes one over the totals of groups."""
+    output = op.operands[len(op.operands) - 1]
+    rank = len(ir.MemRefType(output.type).shape)
+    every = ir.AffineMap.get_identity(rank + 1)
+    kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineExpr.get_dim(k + 1) for k in range(rank)])
+    kinds = ["reduction", *["parallel"] * rank]
+    with ir.InsertionPoint(op), op.location:
+        made = linalg.GenericOp(
+            [], [parts], [output],
+            ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in (every, kept)]),
+            ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
+        )  # fmt: skip
+        kind = ir.MemRefType(output.type).element_type
+        block = made.regions[0].blocks.append(kind, kind, arg_locs=[op.location] * 2)
+        with ir.InsertionPoint(block):
+            part, total = block.arguments
+            linalg.YieldOp([arith.AddFOp(total, part).result])
+    op.erase()

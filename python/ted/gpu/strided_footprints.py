@@ -1,0 +1,96 @@
+"""Which elements of memory the points of a box meet, whatever the views and dims they go through.
+
+Before: a view of memory, and a map from the points of a box
+After: a `Place`: the first element, and the steps from a point to the next ones. Boxes of (32, 64)
+and of (2048) points have the same numbers for the same elements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from ted.gpu.accesses import FAR, start_of, steps_along
+from ted.gpu.bodies import Operand
+from ted.gpu.flat_views import line_of
+from ted.mlir import ir
+
+Sides = tuple[tuple[int, int], ...]  # extent and step, the slowest first, no two of which are one
+
+
+@dataclass(frozen=True)
+class Place:
+    """Elements `start` + the sum of value * factor over `terms`, and along the sides from there."""
+
+    memory: ir.Value
+    start: int
+    terms: tuple[tuple[ir.Value, int], ...]
+    sides: Sides
+
+    @property
+    def size(self) -> int:
+        """Number of points."""
+        return prod(extent for extent, _ in self.sides)
+
+    def keeps_apart(self, other: Place) -> bool:
+        """Whether two different points of one box never meet an element, each at its place.
+
+        The memory of both may be the same, even where it has two names.
+        """
+        if (self.terms, self.sides) != (other.terms, other.sides) or not _is_spread(self.sides):
+            return False
+        return self.start == other.start or self.is_beside(other)
+
+    def is_beside(self, other: Place) -> bool:
+        """Whether the elements of both, if in one memory, are surely other ones."""
+        steps = [step for _, step in self.sides]
+        if self.terms != other.terms or steps != [step for _, step in other.sides]:
+            return False
+        pairs = zip(self.sides, other.sides, strict=True)
+        both = [(mine, others, step) for (mine, step), (others, _) in pairs]
+        spread = _is_spread(tuple((max(mine, others), step) for mine, others, step in both))
+        both.sort(key=lambda side: -abs(side[2]))
+        return spread and not _is_reached(other.start - self.start, both)
+
+
+def _is_spread(sides: Sides) -> bool:
+    """Whether no two points meet one element: a step goes further than all smaller ones reach."""
+    reach = 0
+    for step, extent in sorted((abs(step), extent) for extent, step in sides):
+        if step <= reach:
+            return False
+        reach += step * (extent - 1)
+    return True
+
+
+def _is_reached(distance: int, sides: list[tuple[int, int, int]]) -> bool:
+    """Whether steps forward, below the first extents, and back, below the second, get there."""
+    if not sides:
+        return distance == 0
+    (forward, back, step), *rest = sides
+    near = {distance // step, -(-distance // step)}
+    return any(-back < k < forward and _is_reached(distance - k * step, rest) for k in near)
+
+
+def place_of(operand: Operand, extents: tuple[int, ...]) -> Place | None:
+    """Where the points of a box meet the memory of an operand; None if no steps say it."""
+    line = line_of(operand.value) if operand.amap is not None else None
+    if line is None:
+        return None
+    rank = len(extents)
+    steps = [steps_along(operand, dim, rank) for dim in range(rank)]
+    if any(step >= FAR for step in steps):
+        return None
+    sides = _joined([(e, s) for e, s in zip(extents, steps, strict=True) if e != 1])
+    return Place(line.value, line.offset + start_of(operand), line.terms, sides)
+
+
+def _joined(sides: list[tuple[int, int]]) -> Sides:
+    """Sides that go on where the next one ends are one with it."""
+    found: list[tuple[int, int]] = []
+    for extent, step in reversed(sides):
+        if found and step == found[-1][0] * found[-1][1]:
+            extent, step = extent * found[-1][0], found[-1][1]
+            found.pop()
+        found.append((extent, step))
+    return tuple(reversed(found))

@@ -1,0 +1,127 @@
+"""Element-wise work on a total that is summed in more dims -> the same work over these dims.
+
+Before: a contraction into `memref.expand_shape %t [[0], [1, 2]]`, the groups of a convolution, and
+`linalg.generic` over two dims that reads `%t`
+After: the generic over three dims, which reads what the contraction writes, so that its kernel does
+the work
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ted.linalg.contractions import MARK, indexing_maps, reductions
+from ted.mlir import ir, memref
+from ted.mlir.queries import functions, operations
+
+Groups = list[list[int]]
+
+
+@dataclass(frozen=True)
+class TedExpandEpilogues:
+    """Expand what alone reads an expanded total of a contraction."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function."""
+        with module.context, ir.Location.unknown(module.context):
+            for function in functions(module):
+                for op in operations(function, "memref.expand_shape"):
+                    consumer = _consumer(op)
+                    if consumer is not None:
+                        _expand(op, consumer)
+
+
+def _consumer(op: ir.Operation) -> ir.Operation | None:
+    """The element-wise operation that alone reads the total."""
+    owner = op.operands[0].owner
+    if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
+        return None
+    inner = {use.owner.operation for use in op.results[0].uses}
+    users = {use.owner.operation for use in op.operands[0].uses} - {op}
+    sums = {o for o in inner if MARK in o.attributes}
+    if len(users) != 1 or len(sums) != 1 or {o.name for o in inner - sums} - {"linalg.fill"}:
+        return None
+    consumer = users.pop()
+    is_generic = consumer.name == "linalg.generic" and consumer.block == op.block
+    return consumer if is_generic and _can_expand(consumer, op.operands[0]) else None
+
+
+def _can_expand(op: ir.Operation, total: ir.Value) -> bool:
+    """Whether each operand is indexed by dims, and laid out plainly."""
+    operands, maps = list(op.operands), indexing_maps(op)
+    if operands.count(total) != 1 or operands[-1] == total or any(reductions(op)):
+        return False
+    steps = [o.operation for o in op.regions[0].blocks[0].operations][:-1]
+    kinds = [v.type for v in operands]
+    return (
+        maps[operands.index(total)].is_permutation
+        and all(isinstance(e, ir.AffineDimExpr) for map_ in maps for e in map_.results)
+        and all(isinstance(k, ir.MemRefType) and k.layout == _plain(k) for k in kinds)
+        and all(step.name.startswith("arith.") for step in steps)
+    )
+
+
+def _plain(kind: ir.MemRefType) -> ir.Attribute:
+    return ir.MemRefType.get(kind.shape, kind.element_type).layout
+
+
+def _expand(op: ir.Operation, consumer: ir.Operation) -> None:
+    total, expanded = op.operands[0], op.results[0]
+    shape = list(ir.MemRefType(expanded.type).shape)
+    groups = [
+        [ir.IntegerAttr(n).value for n in ir.ArrayAttr(group)]
+        for group in ir.ArrayAttr(op.attributes["reassociation"])
+    ]
+    maps = indexing_maps(consumer)
+    own = maps[list(consumer.operands).index(total)]
+    sizes: list[list[int]] = [[]] * own.n_dims
+    for expr, group in zip(own.results, groups, strict=True):
+        sizes[ir.AffineDimExpr(expr).position] = [shape[n] for n in group]
+    places = _numbered(sizes)
+    with ir.InsertionPoint(consumer), consumer.location:
+        operands = [
+            expanded if value == total else _expanded(value, map_, sizes)
+            for value, map_ in zip(consumer.operands, maps, strict=True)
+        ]
+    rank = sum(map(len, sizes))
+    results = [
+        [ir.AffineExpr.get_dim(k) for e in map_.results for k in places[_position(e)]]
+        for map_ in maps
+    ]
+    made = [ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, own)) for own in results]
+    consumer.attributes["indexing_maps"] = ir.ArrayAttr.get(made)
+    kind = ir.ArrayAttr(consumer.attributes["iterator_types"])[0]
+    consumer.attributes["iterator_types"] = ir.ArrayAttr.get([kind] * rank)
+    for k, operand in enumerate(operands):
+        consumer.operands[k] = operand
+    with ir.InsertionPoint(op), op.location:
+        new = memref.AllocOp(ir.MemRefType(expanded.type), [], []).result
+    expanded.replace_all_uses_with(new)
+    op.erase()
+    owner = total.owner
+    assert not isinstance(owner, ir.Block), "the total is a buffer"
+    owner.operation.erase()
+
+
+def _position(expr: ir.AffineExpr) -> int:
+    return ir.AffineDimExpr(expr).position
+
+
+def _numbered(sizes: Sequence[Sequence[int]]) -> Groups:
+    """The numbers of the dims of groups that stand one behind the other."""
+    found, count = list[list[int]](), 0
+    for group in sizes:
+        found.append(list(range(count, count + len(group))))
+        count += len(group)
+    return found
+
+
+def _expanded(value: ir.Value, map_: ir.AffineMap, sizes: Sequence[list[int]]) -> ir.Value:
+    """An operand with the dims of the consumer's dims."""
+    own = [sizes[_position(expr)] for expr in map_.results]
+    if all(len(group) == 1 for group in own):
+        return value
+    shape = [n for group in own for n in group]
+    kind = ir.MemRefType.get(shape, ir.MemRefType(value.type).element_type)
+    return memref.ExpandShapeOp(kind, value, _numbered(own), [], shape).result

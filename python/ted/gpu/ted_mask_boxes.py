@@ -1,0 +1,299 @@
+"""`ted-mask-boxes`: equations over a part of a box -> over the box, with masks.
+
+Before: `s[i, j] += q[i, r] * k[j, r]` for j <= i, a triangle of scalar loops
+After: `t[i, j] += q[i, r] * k[j, r]` over the box, a matrix product, and
+`s[i, j] = t[i, j] if j <= i else 0`, which joins whatever reads it
+
+Threads of a warp wait for the longest of them, so a box of which a good part is wanted costs no
+more than the part, and boxes are what rows, reductions and tensor cores take. Nothing is read that
+is not there. Where the mask is about a factor of a product, the factor is 0 elsewhere, as it is
+outside of its tensor: the other factor should be finite there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from math import inf, prod
+
+from ted.dialects.ted import ComputeOp
+from ted.dialects.ted.attributes import everywhere
+from ted.domain.budget import BudgetExhausted, total_budget
+from ted.domain.counting import count_points
+from ted.gpu.mask_conditions import Form, dims_of, forms_of, value_where, zero_unless
+from ted.linalg.contraction_forms import factor_about, is_contraction
+from ted.linalg.domain_forms import points
+from ted.linalg.generics import filled
+from ted.linalg.subdomain import Constraint, Read, Subdomain, from_compute
+from ted.mlir import ir, tensor
+from ted.mlir.affine_forms import dims_used, linear, value_range
+from ted.mlir.queries import defining, functions, is_zero
+from ted.mlir.scalars import constant, element_type, is_float, shape_of
+
+GROWTH = 3  # a box may have this many times the points that are wanted
+_NEUTRAL = {"add": 0.0, "mul": 1.0, "max": -inf, "min": inf}
+Constraints = Sequence[Constraint]
+
+
+@dataclass(frozen=True)
+class TedMaskBoxes:
+    """Rewrite every equation whose domain or guards couple dims, if its box is in all tensors."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite the top level of every function; steps of recurrences have their own forms."""
+        for function in functions(module):
+            masks = _Masks()
+            for op in [o.operation for o in function.entry_block.operations]:
+                if op.name == "ted.compute" and _is_simple(op):
+                    subdomain = from_compute(op)
+                    if _is_worth_masking(subdomain):
+                        with ir.InsertionPoint(op), op.location:
+                            masks.rewrite(op, subdomain)
+                    if not subdomain.is_empty:
+                        masks.note(op, subdomain.rank)
+
+
+# ---- which equations -----------------------------------------------------------------------------
+
+
+def _is_simple(op: ir.Operation) -> bool:
+    """Whether one result of floats is written at its own point, from affine reads."""
+    if len(op.results) != 1 or not isinstance(op.attributes["extents"], ir.DenseI64ArrayAttr):
+        return False
+    if any(inner.operation.name == "ted.load" for inner in op.regions[0].blocks[0].operations):
+        return False
+    kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterators"])]
+    places = _places(list(ir.AffineMapAttr(op.attributes["write"]).value.results))
+    parallel = [k for k, kind in enumerate(kinds) if "parallel" in kind]
+    is_own = places is not None and list(places) == parallel == list(range(len(parallel)))
+    return is_own and is_float(element_type(op.results[0]))
+
+
+def _places(subscripts: Sequence[ir.AffineExpr]) -> dict[int, int] | None:
+    """Which subscript each dim is, if all others are numbers and none is used twice."""
+    dims = [e.position for e in subscripts if isinstance(e, ir.AffineDimExpr)]
+    numbers = [e for e in subscripts if isinstance(e, ir.AffineConstantExpr)]
+    if len(set(dims)) + len(numbers) < len(subscripts):
+        return None
+    return {e.position: k for k, e in enumerate(subscripts) if isinstance(e, ir.AffineDimExpr)}
+
+
+def _moved(
+    constraints: Constraints, subscripts: Sequence[ir.AffineExpr], rank: int
+) -> list[Constraint]:
+    """Constraints on dims as constraints on the subscripts that are these dims."""
+    dims: list[ir.AffineExpr] = [ir.AffineExpr.get_constant(0)] * rank
+    for dim, place in (_places(subscripts) or {}).items():
+        dims[dim] = ir.AffineExpr.get_dim(place)
+    onto = ir.AffineMap.get(len(subscripts), 0, dims)
+    return [Constraint(c.expr.compose(onto)) for c in constraints]
+
+
+def _is_worth_masking(subdomain: Subdomain) -> bool:
+    constraints = [
+        *subdomain.domain,
+        *(c for r in subdomain.reads if r is not None for c in r.guard),
+    ]
+    if subdomain.is_empty or not any(len(dims_used(c.expr)) > 1 for c in constraints):
+        return False
+    if any(c.is_equality or linear(c.expr, subdomain.rank) is None for c in constraints):
+        return False
+    if not all(_is_inside(r, subdomain.extents) for r in subdomain.reads):
+        return False
+    if is_contraction(subdomain):
+        is_guarded = any(r is not None and r.guard for r in subdomain.reads)
+        dense = all(factor_about(c, subdomain) is not None for c in subdomain.domain)
+        if is_guarded or dense:
+            return False
+    return not subdomain.domain or (_otherwise(subdomain) is not None and _is_dense(subdomain))
+
+
+def _is_inside(read: Read | None, extents: tuple[int, ...]) -> bool:
+    """Whether all that the box reads is there."""
+    if read is None:
+        return False
+    ranges = [value_range(e, extents) for e in read.subscripts]
+    shape = shape_of(read.tensor)
+    return all(low >= 0 and high < n for (low, high), n in zip(ranges, shape, strict=True))
+
+
+def _is_dense(subdomain: Subdomain) -> bool:
+    try:
+        with total_budget():
+            wanted = count_points(points(subdomain.extents, subdomain.domain))
+    except BudgetExhausted:
+        return False
+    return prod(subdomain.extents) <= GROWTH * wanted
+
+
+def _otherwise(subdomain: Subdomain) -> float | None:
+    """What a point outside of the domain may give, so that nothing changes."""
+    if subdomain.combiner != "set":
+        return _NEUTRAL.get(subdomain.combiner)
+    whole = prod(shape_of(subdomain.inits[0])) == prod(subdomain.extents)
+    return _start(subdomain.inits[0]) if whole else None
+
+
+def _start(init: ir.Value) -> float | None:
+    """The number with which a tensor is filled."""
+    fill = defining(init)
+    number = None if fill is None or fill.name != "linalg.fill" else defining(fill.operands[0])
+    if number is None or number.name != "arith.constant":
+        return None
+    return ir.FloatAttr(number.attributes["value"]).value
+
+
+# ---- masks ---------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Masks:
+    copies: dict[tuple[ir.Value, tuple[Form, ...]], ir.Value] = field(default_factory=dict)
+    zeros: dict[ir.Value, set[Form]] = field(default_factory=dict)  # 0 where one does not hold
+
+    def note(self, op: ir.Operation, rank: int) -> None:
+        """Note where a result is 0."""
+        combiner = ir.StringAttr(op.attributes["combiner"]).value
+        extents = tuple(ir.DenseI64ArrayAttr(op.attributes["extents"]))
+        write = ir.AffineMapAttr(op.attributes["write"]).value
+        if write != ir.AffineMap.get_identity(rank) or extents != shape_of(op.results[0]):
+            return
+        starts = _start(op.operands[len(op.operands) - 1]) == 0
+        is_whole = op.attributes["domain"] == ir.IntegerSetAttr.get(everywhere(rank))
+        if (combiner in ("set", "add") and starts) or (combiner == "set" and is_whole):
+            end = op.regions[0].blocks[0].operations[-1].operation
+            result: ir.Value = op.results[0]
+            known = self.zeros.setdefault(result, set())
+            known.update(zero_unless(end.operands[0], rank))
+
+    def rewrite(self, op: ir.Operation, subdomain: Subdomain) -> None:
+        """Put masks in the place of domain and guards."""
+        is_guarded = any(r is not None and r.guard for r in subdomain.reads)
+        owners = None if is_guarded else _owners(subdomain)
+        if owners is not None:
+            self._product(op, subdomain, owners)
+        else:
+            _mask_body(op, subdomain)
+        _free(op, subdomain.rank)
+
+    def _product(self, op: ir.Operation, subdomain: Subdomain, owners: Sequence[int]) -> None:
+        """Masks of factors in front of a sum of products; a mask of results behind it."""
+        pairs = list(zip(subdomain.domain, owners, strict=True))
+        for k in {k for k in owners if k != _RESULT}:
+            read = subdomain.reads[k]
+            if read is not None:
+                found = [c for c, owner in pairs if owner == k]
+                op.operands[k] = self._factor(read, found, subdomain.rank)
+        behind = [c for c, owner in pairs if owner == _RESULT]
+        if behind:
+            self._results(op, _moved(behind, subdomain.write, subdomain.rank))
+
+    def _factor(self, read: Read, constraints: Constraints, rank: int) -> ir.Value:
+        """The tensor where the constraints hold, else 0."""
+        moved = _moved(constraints, read.subscripts, rank)
+        forms = forms_of(moved, len(read.subscripts))
+        if set(forms) <= self.zeros.get(read.tensor, set()):
+            return read.tensor
+        key = (read.tensor, forms)
+        if key not in self.copies:
+            self.copies[key] = _masked(read.tensor, _empty(read.tensor), moved, "set")
+        return self.copies[key]
+
+    def _results(self, op: ir.Operation, constraints: Constraints) -> None:
+        """Sum into zeros, then take the sums where the constraints hold."""
+        last = len(op.operands) - 1
+        init, result = op.operands[last], op.results[0]
+        start, uses = defining(init), list(result.uses)
+        is_whole = start is not None and start.name == "linalg.fill" and is_zero(start.operands[0])
+        if not is_whole:
+            op.operands[last] = filled(_empty(init), constant(element_type(init), 0))
+        with ir.InsertionPoint.after(op):
+            into, combiner = (_empty(init), "set") if is_whole else (init, "add")
+            masked: ir.Value = _masked(result, into, constraints, combiner)
+        if is_whole:
+            self.zeros[masked] = set(forms_of(constraints, len(shape_of(masked))))
+        _redirect(uses, masked)
+
+
+_RESULT = -1
+
+
+def _owners(subdomain: Subdomain) -> list[int] | None:
+    """For each constraint of a sum of products, the factor that it is about, or _RESULT.
+
+    None where one is about neither, or the sum is of another form.
+    """
+    factors = _factors(subdomain.body.operations[-1].operands[0])
+    if subdomain.combiner != "add" or not subdomain.reduction_dims or len(factors) < 2:
+        return None
+    arguments: list[ir.Value] = list(subdomain.body.arguments)
+    direct = [arguments.index(f) for f in factors if f in arguments]
+    found: list[int] = []
+    for constraint in subdomain.domain:
+        dims = dims_used(constraint.expr)
+        fitting = [k for k in direct if dims <= _dims_of(subdomain.reads[k])]
+        if dims <= set(subdomain.parallel_dims):
+            found.append(_RESULT)
+        elif fitting:
+            found.append(fitting[0])
+        else:
+            return None
+    return found
+
+
+def _factors(value: ir.Value) -> list[ir.Value]:
+    """What a value is the product of, up to its sign and roundings."""
+    op = defining(value)
+    if op is None or op.name not in ("arith.mulf", "arith.negf", "arith.extf", "arith.truncf"):
+        return [value]
+    return [f for operand in op.operands for f in _factors(operand)]
+
+
+def _dims_of(read: Read | None) -> set[int]:
+    return set() if read is None else set(_places(read.subscripts) or ())
+
+
+def _mask_body(op: ir.Operation, subdomain: Subdomain) -> None:
+    """Zeros where a guard fails, and what changes nothing where the domain ends."""
+    block = op.regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_begin(block):
+        dims = dims_of(subdomain.rank)
+        for argument, read in zip(block.arguments, subdomain.reads, strict=True):
+            if read is not None and read.guard:
+                uses = list(argument.uses)
+                _redirect(uses, value_where(read.guard, argument, 0.0, dims))
+    otherwise = _otherwise(subdomain) if subdomain.domain else None
+    if otherwise is None:
+        return
+    end = block.operations[-1].operation
+    with ir.InsertionPoint(end):
+        dims = dims_of(subdomain.rank)
+        end.operands[0] = value_where(subdomain.domain, end.operands[0], otherwise, dims)
+
+
+def _masked(source: ir.Value, init: ir.Value, constraints: Constraints, combiner: str) -> ir.Value:
+    shape = shape_of(source)
+    here = ir.AffineMap.get_identity(len(shape))
+    made: ir.Operation = ComputeOp.build(
+        [source], [init], extents=list(shape), reads=[here], write=here, combiner=combiner,
+        body=lambda value: [value_where(constraints, value, 0.0, dims_of(len(shape)))],
+    )  # fmt: skip
+    result: ir.Value = made.operation.results[0]
+    return result
+
+
+def _empty(like: ir.Value) -> ir.Value:
+    return tensor.EmptyOp(list(shape_of(like)), element_type(like)).result
+
+
+def _redirect(uses: Sequence[ir.OpOperand], value: ir.Value) -> None:
+    for use in uses:
+        use.owner.operation.operands[use.operand_number] = value
+
+
+def _free(op: ir.Operation, rank: int) -> None:
+    """Drop domain and guards."""
+    free = ir.IntegerSetAttr.get(everywhere(rank))
+    op.attributes["domain"] = free
+    guards = ir.ArrayAttr(op.attributes["guards"])
+    op.attributes["guards"] = ir.ArrayAttr.get([free for _ in guards])

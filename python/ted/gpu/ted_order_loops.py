@@ -1,0 +1,54 @@
+"""`ted-order-loops`: loops of maps in the order of the result's dims.
+
+Before: `linalg.generic` with loops (j, i) of `%y[i, j]`, since a CPU likes no short innermost loop
+After: loops (i, j): rows are dims that come first, and neighbouring threads write side by side
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.linalg.transposes import indexing_maps
+from ted.mlir import ir
+from ted.mlir.affine_forms import substitute
+from ted.mlir.queries import functions, operations
+
+
+@dataclass(frozen=True)
+class TedOrderLoops:
+    """Interchange the loops of every map whose results are all written in one other order."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function."""
+        for function in functions(module):
+            for op in operations(function.operation, "linalg.generic"):
+                places = _places(op)
+                if places != sorted(places):
+                    _interchange(op, places)
+
+
+def _places(op: ir.Operation) -> list[int]:
+    """Where in the result each loop stands; empty where there is no single answer."""
+    kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
+    if any("parallel" not in k for k in kinds) or not len(op.results):
+        return []  # without results it works on memory, and its order was chosen before
+    first, *others = indexing_maps(op)[len(op.operands) - len(op.results) :]
+    if not first.is_permutation or any(m != first for m in others):
+        return []
+    order = [ir.AffineDimExpr(e).position for e in first.results]
+    return [order.index(loop) for loop in range(len(order))]
+
+
+def _interchange(op: ir.Operation, places: list[int]) -> None:
+    """Loop k becomes loop places[k]."""
+    rank = len(places)
+    dims: list[ir.AffineExpr] = [ir.AffineExpr.get_dim(p) for p in places]
+    maps = [
+        ir.AffineMap.get(rank, 0, [substitute(dims, e) for e in m.results])
+        for m in indexing_maps(op)
+    ]
+    op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    i64 = ir.IntegerType.get_signless(64)
+    for index in operations(op, "linalg.index"):
+        loop = ir.IntegerAttr(index.attributes["dim"]).value
+        index.attributes["dim"] = ir.IntegerAttr.get(i64, places[loop])

@@ -1,0 +1,197 @@
+"""Totals that are summed in parts -> parts that each start from zero, and end on their own.
+
+Before: a fill of `%t`; contractions into disjoint strided parts of it, the residue classes of the
+gradient of a strided convolution; then perhaps element-wise work on all of `%t`
+After: a fill of each part before its contraction, where it costs nothing, and of `%t` only if the
+parts leave something out; each part is a buffer with element-wise work of its own, which its kernel
+does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ted.gpu.contractions import LEAST_PRODUCTS
+from ted.gpu.epilogues import MOST_OPERATIONS
+from ted.gpu.strided_boxes import Side
+from ted.gpu.ted_resolve_donations import taking_over
+from ted.gpu.wide_products import contraction_of
+from ted.linalg.contractions import MARK, indexing_maps, reductions
+from ted.mlir import ir, memref
+from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.queries import defining, functions, operations
+
+DYNAMIC = ir.ShapedType.get_dynamic_size()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A contraction with the part of the total that it writes."""
+
+    op: ir.Operation
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def target(self) -> ir.Value:
+        """What the contraction writes."""
+        return self.op.operands[-1]
+
+    @property
+    def sides(self) -> list[Side]:
+        """The places along each dim of the total."""
+        parts = zip(self.offsets, self.strides, self.sizes, strict=True)
+        return [Side(offset, stride, size) for offset, stride, size in parts]
+
+    def is_beside(self, other: Part) -> bool:
+        """Whether the parts share no element."""
+        return not all(a.meets(b) for a, b in zip(self.sides, other.sides, strict=True))
+
+
+@dataclass(frozen=True)
+class TedSplitAccumulators:
+    """Start and finish each part of a total by itself."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function."""
+        with module.context, ir.Location.unknown(module.context):
+            for function in functions(module):
+                for fill in operations(function, "linalg.fill"):
+                    parts = _parts(fill)
+                    if parts:
+                        _split(fill, parts)
+
+
+def _parts(fill: ir.Operation) -> list[Part]:
+    """The contractions that next touch the filled memory, if they write disjoint parts of it."""
+    total = fill.operands[1]
+    if root(total) != total or isinstance(fill.operands[0].type, ir.MemRefType):
+        return []
+    parts: list[Part] = []
+    for op in _behind(fill):
+        if op.name in VIEWS or total not in set.union(*touched(op)):
+            continue
+        part = _part(op, total)
+        if part is None:
+            break
+        if not all(part.is_beside(other) for other in parts):
+            return []
+        parts.append(part)
+    return parts
+
+
+def _behind(op: ir.Operation) -> list[ir.Operation]:
+    ops = [o.operation for o in op.block.operations]
+    return ops[ops.index(op) + 1 :]
+
+
+def _part(op: ir.Operation, total: ir.Value) -> Part | None:
+    """An operation as a sum into a part of a total, which it does not read otherwise."""
+    found = contraction_of(op) if op.name == "linalg.generic" else None
+    if found is None or not found.writes_all or root(op.operands[-1]) != total:
+        return None
+    view = defining(op.operands[-1])
+    if view is None or view.name != "memref.subview" or len(view.operands) != 1:
+        return None
+    factors = [v for v in list(op.operands)[:-1] if isinstance(v.type, ir.MemRefType)]
+    if any(root(v) == total for v in factors) or view.operands[0] != total:
+        return None
+    # Small sums and slices of a point are no kernels of templates, and keep their common start.
+    if ir.MemRefType(total.type).rank != ir.MemRefType(op.operands[-1].type).rank:
+        return None
+    if MARK not in op.attributes or not _is_large(op):
+        return None
+    lists = (view.attributes[f"static_{name}"] for name in ("offsets", "sizes", "strides"))
+    part = Part(op, *(tuple(ir.DenseI64ArrayAttr(a)) for a in lists))
+    return None if DYNAMIC in (*part.offsets, *part.sizes, *part.strides) else part
+
+
+def _split(fill: ir.Operation, parts: Sequence[Part]) -> None:
+    total = fill.operands[1]
+    left = prod(ir.MemRefType(total.type).shape) - sum(prod(part.sizes) for part in parts)
+    consumer = _consumer(fill, parts) if left == 0 else None
+    unused = [] if consumer is None else [*(defining(p.target) for p in parts), defining(total)]
+    if consumer is not None:
+        for part in parts:
+            _finish(part, consumer, total)
+        consumer.erase()
+    for part in parts:
+        with ir.InsertionPoint(part.op), part.op.location:
+            fill.clone().operation.operands[1] = part.target
+    if left == 0:
+        fill.erase()
+    for op in unused:
+        assert op is not None, "views and buffers are made by operations"
+        op.erase()
+
+
+def _consumer(fill: ir.Operation, parts: Sequence[Part]) -> ir.Operation | None:
+    """The element-wise operation that alone reads a total, if kernels of the parts can do it."""
+    total = fill.operands[1]
+    owner = defining(total)
+    if owner is None or owner.name != "memref.alloc":
+        return None
+    views = {defining(part.target) for part in parts}
+    users = {use.owner.operation for use in total.uses} - views - {fill}
+    if len(users) != 1 or any(len(list(part.target.uses)) != 1 for part in parts):
+        return None
+    consumer = users.pop()
+    if consumer.name != "linalg.generic" or consumer.block != fill.block:
+        return None
+    read = {root(v) for o in (consumer, *(p.op for p in parts)) for v in list(o.operands)[:-1]}
+    if root(consumer.operands[-1]) in taking_over(read, consumer):  # no kernel of a part may do it
+        return None
+    return consumer if _is_element_wise(consumer, total) else None
+
+
+def _is_large(op: ir.Operation) -> bool:
+    found = contraction_of(op)
+    return found is not None and prod(found.extents) >= LEAST_PRODUCTS
+
+
+def _is_element_wise(op: ir.Operation, total: ir.Value) -> bool:
+    """Whether an operation can be cut like the total that it reads once."""
+    *steps, end = [o.operation for o in op.regions[0].blocks[0].operations]
+    operands = list(op.operands)
+    if operands.count(total) != 1 or operands[-1] == total or any(reductions(op)):
+        return False
+    maps = indexing_maps(op)
+    dims = all(isinstance(e, ir.AffineDimExpr) for map_ in maps for e in map_.results)
+    return (
+        dims
+        and maps[operands.index(total)].is_permutation
+        and len(end.operands) == 1
+        and len(steps) <= MOST_OPERATIONS
+        and all(step.name.startswith("arith.") for step in steps)
+    )
+
+
+def _finish(part: Part, consumer: ir.Operation, total: ir.Value) -> None:
+    """Give a part a buffer of its own, and the consumer's work on it."""
+    kind = ir.MemRefType(total.type)
+    with ir.InsertionPoint(part.op), part.op.location:
+        made = memref.AllocOp(ir.MemRefType.get(part.sizes, kind.element_type), [], []).result
+    part.op.operands[len(part.op.operands) - 1] = made
+    maps = indexing_maps(consumer)
+    own = maps[list(consumer.operands).index(total)]
+    places = [ir.AffineDimExpr(e).position for e in own.results]
+    with ir.InsertionPoint(consumer), consumer.location:
+        operands = [
+            made if operand == total else _cut(operand, map_, part, places)
+            for operand, map_ in zip(consumer.operands, maps, strict=True)
+        ]
+        copy = consumer.clone().operation
+    for k, operand in enumerate(operands):
+        copy.operands[k] = operand
+
+
+def _cut(value: ir.Value, map_: ir.AffineMap, part: Part, places: Sequence[int]) -> ir.Value:
+    """What an operand of the consumer is for the points of a part; `places` are its dims' dims."""
+    if not isinstance(value.type, ir.MemRefType):
+        return value
+    found = [places.index(ir.AffineDimExpr(e).position) for e in map_.results]
+    sides = (part.offsets, part.sizes, part.strides)
+    return memref.subview(value, *([side[k] for k in found] for side in sides))

@@ -1,0 +1,1 @@
+"""Equations -> `linalg` and loops on tensors, and tensors -> memory, for every target."""

@@ -1,0 +1,92 @@
+"""Parallel dims cut where constraints change their mind: each cell is simpler than the whole.
+
+A window at the border of an image: `i + r - 1 >= 0` couples a parallel dim with a reduction. On the
+interior, where it holds for every r, it is gone; at the border point i = 0 it says r >= 1, which is
+a smaller box. So a padded window becomes dense subdomains with constant bounds; borders of more
+than a few points stay one slab each, for loops with bounds that depend on i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+
+from ted.linalg.subdomain import Constraint, Subdomain
+from ted.mlir.affine_forms import linear
+
+THIN = 2  # borders of at most this many points are cut into points
+
+Interval = tuple[int, int]  # first point, number of points
+
+
+def cells_of(subdomain: Subdomain, most: int) -> list[Subdomain]:
+    """Disjoint parts that make up a subdomain; itself when there would be more than `most`."""
+    for thin in (THIN, 0):
+        cuts = [
+            _intervals(subdomain, dim, thin) if dim in subdomain.parallel_dims else [(0, extent)]
+            for dim, extent in enumerate(subdomain.extents)
+        ]
+        if prod(map(len, cuts)) <= most:
+            return list(_cells(subdomain, cuts))
+    return [subdomain]
+
+
+def _cells(subdomain: Subdomain, cuts: list[list[Interval]]) -> Iterator[Subdomain]:
+    if all(len(c) == 1 for c in cuts):
+        yield subdomain
+        return
+    for cell in product(*cuts):
+        part = subdomain.cut(tuple(low for low, _ in cell), tuple(size for _, size in cell))
+        if not part.is_empty:
+            yield part
+
+
+def _intervals(subdomain: Subdomain, dim: int, thin: int) -> list[Interval]:
+    extent = subdomain.extents[dim]
+    low, high = interior(subdomain, dim)
+    if 2 * (high - low + 1) < extent:  # mostly border: a triangle, or a tensor of a few points
+        return [(k, 1) for k in range(extent)] if extent <= 2 * thin else [(0, extent)]
+    return [*_border(0, low, thin), (low, high - low + 1),
+            *_border(high + 1, extent - high - 1, thin)]  # fmt: skip
+
+
+def _border(first: int, size: int, thin: int) -> list[Interval]:
+    if size <= thin:
+        return [(first + k, 1) for k in range(size)]
+    return [(first, size)]
+
+
+def interior(subdomain: Subdomain, dim: int) -> Interval:
+    """First and last value of the dim for which its constraints hold whatever the reductions."""
+    low, high = 0, subdomain.extents[dim] - 1
+    for constraint in _constraints(subdomain):
+        found = _about(constraint, subdomain, dim)
+        if found is None:
+            continue
+        factor, least = found  # factor * dim + least >= 0
+        if factor > 0:
+            low = max(low, -(least // factor))
+        else:
+            high = min(high, least // -factor)
+    return low, high
+
+
+def _constraints(subdomain: Subdomain) -> Iterator[Constraint]:
+    yield from subdomain.domain
+    for read in subdomain.reads:
+        if read is not None:
+            yield from read.guard
+
+
+def _about(constraint: Constraint, subdomain: Subdomain, dim: int) -> Interval | None:
+    """The factor of the dim and the least of the rest, when it is the only parallel dim in it."""
+    form = linear(constraint.expr, subdomain.rank)
+    if form is None or constraint.is_equality or not form[0][dim]:
+        return None
+    if any(form[0][d] for d in subdomain.parallel_dims if d != dim):
+        return None
+    least = form[1]
+    for d in subdomain.reduction_dims:
+        least += min(0, form[0][d] * (subdomain.extents[d] - 1))
+    return form[0][dim], least

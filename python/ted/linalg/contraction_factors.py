@@ -1,0 +1,244 @@
+"""Pull element-wise work out of a contraction: `out + f(a, ..) * g(b, ..)` -> `out + x * y`.
+
+Before: one generic whose body computes f and g at every point of rows x columns x reduction.
+After: `x = map f(a, ..)`, `y = map g(b, ..)` over the points that they depend on, and a contraction
+of x and y. So a producer that was inlined into the body (a relu before a dense layer, the
+derivative of one behind it, a scale) costs its own size and not the product of all extents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ted.linalg.contractions import (
+    added_value,
+    extents,
+    indexing_maps,
+    is_reduction,
+    linear_map,
+    producer,
+    recognise,
+    reductions,
+)
+from ted.mlir import ir, linalg, tensor
+from ted.mlir.semiring import MULTIPLICATIONS, add, multiply
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A product of body values that depend on the same dims; `inputs` are operand numbers."""
+
+    values: tuple[ir.Value, ...]
+    inputs: frozenset[int]
+    dims: frozenset[int]
+
+    def times(self, other: Factor) -> Factor:
+        """Both products as one."""
+        return Factor(
+            self.values + other.values, self.inputs | other.inputs, self.dims | other.dims
+        )
+
+
+def split_factors(op: ir.Operation) -> ir.Operation | None:
+    """Rewrite the op as maps and a plain contraction and return that; None: left as it is."""
+    factors = two_factors(op)
+    found = extents(op) if factors else None
+    if factors is None or found is None:
+        return None
+    # A factor that depends on every dim is computed at every point anyway: nothing is saved.
+    if any(len(factor.dims) == len(found) for factor in factors):
+        return None
+    largest = max(prod(ir.ShapedType(value.type).shape) for value in op.operands)
+    spaces = [_space(op, factor, found) for factor in factors]
+    if any(prod(shape) > largest for shape, _ in spaces):
+        return None
+    if not _have_extents([*(map_ for _, map_ in spaces), indexing_maps(op)[-1]]):
+        return None
+    with ir.InsertionPoint(op), op.location:
+        operands = [
+            _materialised(op, factor, shape, map_)
+            for factor, (shape, map_) in zip(factors, spaces, strict=True)
+        ]
+        contraction = _contract(op, operands, [map_ for _, map_ in spaces])
+    op.results[0].replace_all_uses_with(contraction.results[0])
+    op.erase()
+    return contraction
+
+
+def _have_extents(maps: Sequence[ir.AffineMap]) -> bool:
+    """Whether every loop reads its extent off an operand without the inputs that are dropped."""
+    alone = {e.position for m in maps for e in m.results if isinstance(e, ir.AffineDimExpr)}
+    return len(alone) == maps[0].n_dims
+
+
+def two_factors(op: ir.Operation) -> tuple[Factor, Factor] | None:
+    """The two factors of a body that is not a plain contraction already; None if not two."""
+    if not is_reduction(op) or recognise(op) is not None:
+        return None
+    block = op.regions[0].blocks[0]
+    total = added_value(block)
+    maps = [linear_map(map_) for map_ in indexing_maps(op)]
+    if total is None or any(map_ is None for map_ in maps):
+        return None
+    linear = [map_ for map_ in maps if map_ is not None]
+    groups: dict[frozenset[int], Factor] = {}
+    for value in _product_leaves(total):
+        inputs = _inputs(value, block)
+        if inputs is None:
+            return None
+        dims = frozenset[int]().union(*(linear[k].dims for k in inputs))
+        factor = Factor((value,), inputs, dims)
+        groups[dims] = groups[dims].times(factor) if dims in groups else factor
+    return _merged(sorted(groups.values(), key=lambda factor: len(factor.dims)))
+
+
+def _merged(factors: list[Factor]) -> tuple[Factor, Factor] | None:
+    """Give each smaller factor to one that depends on all its dims until two are left."""
+    while len(factors) > 2:
+        small = factors.pop(0)
+        place = next((k for k, f in enumerate(factors) if small.dims <= f.dims), None)
+        if place is None:
+            return None
+        factors[place] = factors[place].times(small)
+    return (factors[0], factors[1]) if len(factors) == 2 else None
+
+
+def _product_leaves(value: ir.Value) -> list[ir.Value]:
+    owner = producer(value)
+    if owner is not None and owner.name in MULTIPLICATIONS:
+        return [leaf for operand in owner.operands for leaf in _product_leaves(operand)]
+    return [value]
+
+
+def _inputs(value: ir.Value, block: ir.Block) -> frozenset[int] | None:
+    """Operand numbers that a body value is computed from; None if from the point's own index."""
+    if isinstance(value, ir.BlockArgument):
+        return frozenset([value.arg_number]) if value.owner == block else frozenset()
+    op = producer(value)
+    assert op is not None, "what is no block argument has a producer"
+    if op.block != block:
+        return frozenset()
+    if op.name == "linalg.index" or len(op.regions) or not op.name.startswith(("arith.", "math.")):
+        return None
+    parts = [_inputs(operand, block) for operand in op.operands]
+    if any(part is None for part in parts):
+        return None
+    return frozenset[int]().union(*(part for part in parts if part is not None))
+
+
+def _space(
+    op: ir.Operation, factor: Factor, found: tuple[int, ...]
+) -> tuple[tuple[int, ...], ir.AffineMap]:
+    """Shape of the factor as a tensor and its map.
+
+    Inputs that are all read at one place keep their own shape, so a window is not copied per
+    point; otherwise the factor is stored for each value of the dims that it depends on.
+    """
+    maps = indexing_maps(op)
+    own = [(tuple(ir.ShapedType(op.operands[k].type).shape), maps[k]) for k in factor.inputs]
+    if own and all(place == own[0] for place in own):
+        return own[0]
+    dims = sorted(factor.dims)
+    exprs = [ir.AffineExpr.get_dim(dim) for dim in dims]
+    return tuple(found[dim] for dim in dims), ir.AffineMap.get(len(found), 0, exprs)
+
+
+def _materialised(
+    op: ir.Operation, factor: Factor, shape: tuple[int, ...], map_: ir.AffineMap
+) -> ir.Value:
+    """The factor as a tensor: the operand itself, or a generic that computes it."""
+    block = op.regions[0].blocks[0]
+    only = factor.values[0]
+    if len(factor.values) == 1 and isinstance(only, ir.BlockArgument):
+        return op.operands[only.arg_number]
+    inputs = sorted(factor.inputs)
+    maps = [_local_map(indexing_maps(op)[k], map_, len(shape)) for k in inputs]
+    empty = tensor.EmptyOp(list(shape), only.type).result
+    identity = ir.AffineMap.get_identity(len(shape))
+    generic = _generic(
+        [op.operands[k] for k in inputs], empty, [*maps, identity], ["parallel"] * len(shape)
+    )
+    own = list(generic.regions[0].blocks[0].arguments)
+    arguments = {block.arguments[k]: own[place] for place, k in enumerate(inputs)}
+    with ir.InsertionPoint(generic.regions[0].blocks[0]):
+        copies = _copy_values(block, factor.values, arguments)
+        linalg.YieldOp([_product(copies)])
+    return generic.results[0]
+
+
+def _local_map(map_: ir.AffineMap, space: ir.AffineMap, rank: int) -> ir.AffineMap:
+    """An input's map over the factor's own dims."""
+    if map_ == space:
+        return ir.AffineMap.get_identity(rank)
+    place = {ir.AffineDimExpr(expr).position: k for k, expr in enumerate(space.results)}
+    linear = linear_map(map_)
+    assert linear is not None, "factors are made of linear reads"
+    exprs = []
+    for row, offset in zip(linear.coefficients, linear.offsets, strict=True):
+        expr = ir.AffineExpr.get_constant(offset)
+        for dim, step in enumerate(row):
+            if step:
+                expr = expr + ir.AffineExpr.get_dim(place[dim]) * step
+        exprs.append(expr)
+    return ir.AffineMap.get(rank, 0, exprs)
+
+
+def _copy_values(
+    block: ir.Block, values: Sequence[ir.Value], known: dict[ir.Value, ir.Value]
+) -> list[ir.Value]:
+    """Clone what the values need of the block, in its order."""
+    needed: set[ir.Value] = set()
+
+    def mark(value: ir.Value) -> None:
+        owner = producer(value)
+        if owner is not None and owner.block == block:
+            needed.update(owner.results)
+            for operand in owner.operands:
+                mark(operand)
+
+    for value in values:
+        mark(value)
+    for op in block.operations:
+        if not len(op.operation.results) or op.operation.results[0] not in needed:
+            continue
+        clone = op.operation.clone()
+        for k, operand in enumerate(op.operation.operands):
+            clone.operation.operands[k] = known.get(operand, operand)
+        known.update(zip(op.operation.results, clone.operation.results, strict=True))
+    return [known.get(value, value) for value in values]
+
+
+def _product(values: Sequence[ir.Value]) -> ir.Value:
+    result = values[0]
+    for value in values[1:]:
+        result = multiply(result, value)
+    return result
+
+
+def _contract(
+    op: ir.Operation, operands: Sequence[ir.Value], maps: Sequence[ir.AffineMap]
+) -> ir.Operation:
+    """The plain contraction of the two factors into the op's output."""
+    kinds = ["reduction" if reduction else "parallel" for reduction in reductions(op)]
+    contraction = _generic(operands, op.operands[-1], [*maps, indexing_maps(op)[-1]], kinds)
+    a, b, out = contraction.regions[0].blocks[0].arguments
+    with ir.InsertionPoint(contraction.regions[0].blocks[0]):
+        linalg.YieldOp([add(out, multiply(a, b))])
+    return contraction
+
+
+def _generic(
+    inputs: Sequence[ir.Value], out: ir.Value, maps: Sequence[ir.AffineMap], kinds: Sequence[str]
+) -> ir.Operation:
+    op = linalg.GenericOp(
+        [out.type],
+        list(inputs),
+        [out],
+        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
+        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
+    )
+    scalars = [ir.ShapedType(value.type).element_type for value in (*inputs, out)]
+    op.regions[0].blocks.append(*scalars, arg_locs=[op.location] * len(scalars))
+    return op.operation

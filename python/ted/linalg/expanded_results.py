@@ -1,0 +1,81 @@
+"""Writes at mixed-radix positions -> the same writes into a result of more dims.
+
+Before: `C[i, 32 * j + k] = ...` with k < 32 into `tensor<8x128>`.
+After: `C'[i, j, k] = ...` into `tensor.expand_shape` of it, `tensor<8x4x32>`, then collapsed.
+
+Flattening, pixel shuffles and the gradients of pools write like this. Both reshapes are views, and
+the subdomain becomes an operation on a box instead of a loop nest that computes addresses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ted.linalg.subdomain import Subdomain
+from ted.mlir import ir, tensor
+from ted.mlir.affine_forms import linear, single_dim
+from ted.mlir.scalars import element_type, shape_of
+
+Values = list[ir.Value]
+Digit = tuple[ir.AffineExpr, int]  # a subscript and the extent of its dim
+
+
+def expanded(subdomain: Subdomain) -> tuple[Subdomain, Callable[[Values], Values]]:
+    """The subdomain on expanded results, and what gives its results their shape back."""
+    shape = shape_of(subdomain.inits[0])
+    if subdomain.writes_at_data:
+        return subdomain, lambda results: results
+    digits = [_digits(e, n, subdomain) for e, n in zip(subdomain.write, shape, strict=True)]
+    found = [d for d in digits if d is not None]
+    if len(found) < len(digits) or all(len(d) == 1 for d in found):
+        return subdomain, lambda results: results
+    groups = _groups(found)
+    inner = replace(
+        subdomain,
+        write=tuple(e for group in found for e, _ in group),
+        inits=tuple(_expand(i, groups, [n for g in found for _, n in g]) for i in subdomain.inits),
+    )
+    return inner, lambda results: [
+        tensor.CollapseShapeOp(i.type, r, groups).result
+        for r, i in zip(results, subdomain.inits, strict=True)
+    ]
+
+
+def _digits(expr: ir.AffineExpr, extent: int, subdomain: Subdomain) -> list[Digit] | None:
+    """The digits of a write position, most significant first.
+
+    A position along one dim is a digit by itself; any other must be a sum over dims whose strides
+    and extents fit together to fill the result dim.
+    """
+    if single_dim(expr, subdomain.rank) is not None:
+        return [(expr, extent)]
+    form = linear(expr, subdomain.rank)
+    if form is None or form[1]:
+        return None
+    dims = sorted((d for d, c in enumerate(form[0]) if c), key=lambda d: -form[0][d])
+    size = 1
+    for dim in reversed(dims):
+        if form[0][dim] != size:
+            return None
+        size *= subdomain.extents[dim]
+    if size != extent:
+        return None
+    return [(ir.AffineExpr.get_dim(d), subdomain.extents[d]) for d in dims]
+
+
+def _expand(value: ir.Value, groups: ir.ArrayAttr, shape: Sequence[int]) -> ir.Value:
+    kind = ir.RankedTensorType.get(list(shape), element_type(value))
+    return tensor.ExpandShapeOp(kind, value, groups, [], list(shape)).result
+
+
+def _groups(digits: Sequence[Sequence[Digit]]) -> ir.ArrayAttr:
+    """Which dims of the expanded result make each dim of the old one."""
+    i64 = ir.IntegerType.get_signless(64)
+    ends = [sum(len(d) for d in digits[: k + 1]) for k in range(len(digits))]
+    return ir.ArrayAttr.get(
+        [
+            ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in range(end - len(group), end)])
+            for group, end in zip(digits, ends, strict=True)
+        ]
+    )

@@ -1,0 +1,115 @@
+"""A subdomain with guards or a domain -> disjoint ones, on which guards are decided.
+
+Before: one subdomain, `guard(read) = (i - 1 >= 0)`.  After: a subdomain on i >= 1 that reads freely
+and one on i == 0 whose read is 0.  A part that is a box becomes a subdomain over that box; any
+other part keeps its set, and becomes a loop nest with exact bounds.  When this needs too many
+parts, the subdomain stays whole and its guards are tested at each point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ted.domain import sets
+from ted.domain.budget import BudgetExhausted, total_budget
+from ted.linalg.constraint_splitting import cells_of
+from ted.linalg.dead_bodies import is_zero_without
+from ted.linalg.domain_forms import points
+from ted.linalg.subdomain import Constraint, Subdomain
+
+MOST_PARTS = 24
+
+
+@dataclass(frozen=True)
+class Part:
+    """A subdomain, and its points when they are not the whole box."""
+
+    subdomain: Subdomain
+    points: Any = None
+
+
+def parts_of(subdomain: Subdomain) -> list[Part]:
+    """Split the subdomain; the order of the parts does not matter, they are disjoint."""
+    found = [p for cell in cells_of(subdomain, MOST_PARTS) for p in _parts_of_cell(cell)]
+    return found if len(found) <= MOST_PARTS else _parts_of_cell(subdomain)
+
+
+def _parts_of_cell(subdomain: Subdomain) -> list[Part]:
+    guards = list(dict.fromkeys(r.guard for r in subdomain.reads if r is not None and r.guard))
+    if is_zero_without(subdomain):
+        return []
+    if not guards and not subdomain.domain:
+        return [Part(subdomain)]
+    if subdomain.writes_at_data:
+        return (
+            [Part(subdomain, points(subdomain.extents, subdomain.domain))]
+            if subdomain.domain
+            else [Part(subdomain)]
+        )
+    try:
+        with total_budget():
+            found = [p for q, s in _decided(subdomain, guards) for p in _boxes(q, s)]
+    except BudgetExhausted:
+        return _whole(subdomain)
+    if len(found) > MOST_PARTS:
+        return _whole(subdomain)
+    if len(found) <= 1:
+        return found
+    return [Part(replace(part.subdomain, unordered=True), part.points) for part in found]
+
+
+def _whole(subdomain: Subdomain) -> list[Part]:
+    """The subdomain with its guards tested at each point."""
+    where = points(subdomain.extents, subdomain.domain)
+    return [] if where.is_empty() else [Part(subdomain, where)]
+
+
+def _decided(
+    subdomain: Subdomain, guards: list[tuple[Constraint, ...]]
+) -> Iterator[tuple[Subdomain, Any]]:
+    """Split the points by each guard in turn; reads outside their guard become None."""
+    states = [(subdomain, points(subdomain.extents, subdomain.domain))]
+    for guard in guards:
+        inside = points(subdomain.extents, guard)
+        split = []
+        for part, where in states:
+            split.append((_with_guard(part, guard, holds=True), where.intersect(inside)))
+            split.append((_with_guard(part, guard, holds=False), where.subtract(inside)))
+        states = [(p, s) for p, s in split if not s.is_empty()]
+    for part, where in states:
+        if not is_zero_without(part):
+            yield part, where
+
+
+def _with_guard(subdomain: Subdomain, guard: tuple[Constraint, ...], *, holds: bool) -> Subdomain:
+    reads = [
+        (replace(r, guard=()) if holds else None) if r is not None and r.guard == guard else r
+        for r in subdomain.reads
+    ]
+    return replace(subdomain, reads=tuple(reads))
+
+
+def _boxes(subdomain: Subdomain, where: Any) -> Iterator[Part]:
+    """Disjoint parts of the set of points, each cut to its bounding box."""
+    whole = where.coalesce()
+    parts = [whole] if whole.n_basic_set() == 1 else [
+        type(whole).from_basic_set(b) for b in sets.disjoint_parts(whole)
+    ]  # fmt: skip
+    for part in parts:
+        ranges = sets.dim_ranges(part)
+        assert ranges is not None, "a subdomain has a bounded box"
+        lower = tuple(low for low, _ in ranges)
+        extents = tuple(high - low + 1 for low, high in ranges)
+        free = replace(subdomain, domain=())
+        if sets.bounding_box(ranges).is_subset(part):
+            yield Part(free.cut(lower, extents))
+            continue
+        shifted = [sets.dim_aff(subdomain.rank, k).add_constant_val(_value(part, low))
+                   for k, low in enumerate(lower)]  # fmt: skip
+        yield Part(free.cut(lower, extents), sets.preimage(part, subdomain.rank, shifted))
+
+
+def _value(part: Any, number: int) -> Any:
+    return sets.constant_aff(0, number).get_constant_val()

@@ -1,0 +1,62 @@
+"""Fills and empty tensors with several users -> one for each user.
+
+Two running results that start from one value would have to be copied apart by bufferization;
+upstream CSE merges equal ones again, so each carries a number of its own, which keeps them
+different.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ted.mlir import ir
+from ted.mlir.queries import operations
+
+NUMBER = "ted.buffer"
+_STARTS = ("linalg.fill", "tensor.empty")
+
+
+def _starts(module: ir.Module, name: str) -> list[ir.Operation]:
+    """The operations of one kind; a fill of memory has no result."""
+    return [op for op in operations(module.operation, name) if len(op.results)]
+
+
+def unshare_starts(module: ir.Module) -> None:
+    """Give each use of a fill or an empty tensor its own operation, where the shared one is."""
+    # Fills first: their copies are new users of empty tensors.
+    for name in _STARTS:
+        for op in _starts(module, name):
+            _one_for_each(op, list(op.results[0].uses), at_users=False)
+
+
+def split_starts(module: ir.Module) -> None:
+    """Give each operation and loop that starts in an empty tensor one of its own, before itself.
+
+    Values without anything in common would take turns in its memory.
+    """
+    for empty in _starts(module, "tensor.empty"):
+        users = [u for u in empty.results[0].uses if u.owner.name.startswith(("linalg.", "scf."))]
+        _one_for_each(empty, users, at_users=True)
+    number_starts(module)
+
+
+def _one_for_each(op: ir.Operation, uses: Sequence[ir.OpOperand], *, at_users: bool) -> None:
+    """Give all uses but one a copy of their own: before the user, in its loop, or before `op`."""
+    for use in uses[1:]:
+        user = use.owner.operation
+        copy = op.clone(ir.InsertionPoint(user if at_users else op))
+        user.operands[use.operand_number] = copy.operation.results[0]
+
+
+def number_starts(module: ir.Module) -> None:
+    """Make every empty tensor different from every other, in the eyes of CSE."""
+    for number, op in enumerate(operations(module.operation, "tensor.empty")):
+        op.attributes[NUMBER] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), number)
+
+
+def drop_unused_starts(module: ir.Module) -> None:
+    """Erase fills and empty tensors that nothing uses any more."""
+    for name in _STARTS:
+        for op in _starts(module, name):
+            if not list(op.results[0].uses):
+                op.erase()

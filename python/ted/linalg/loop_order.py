@@ -1,0 +1,75 @@
+"""The order of loops: which dim runs innermost, and what runs around it.
+
+Innermost goes a dim along which the written element and most reads are contiguous or fixed; a
+parallel one if it is as good as a reduction.  Around it: parallel dims in the order of the result,
+then reductions, so that a running total stays in a register or in the first cache. Reductions over
+a small window go inside even the innermost dim: they are unrolled there, and the total of a window
+then never leaves its register.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ted.linalg.subdomain import Subdomain
+from ted.mlir import ir
+from ted.mlir.affine_forms import dims_used, element_strides, linear
+from ted.mlir.scalars import shape_of
+
+STRIDED = 8  # cost of an access that jumps along the dim, in contiguous ones
+SHORT = 4  # a loop of fewer points is unrolled, whatever is in it
+WINDOW = 16  # most points of a window that is unrolled inside the innermost loop
+
+
+def loop_order(subdomain: Subdomain, *, windows: bool = True) -> list[int]:
+    """Dims from the outermost to the innermost.
+
+    `windows`: small reductions may go innermost, because their bounds are constants.
+    """
+    if not subdomain.rank:
+        return []
+    parallel = sorted(subdomain.parallel_dims, key=lambda d: _place_in_result(subdomain, d))
+    reductions = subdomain.reduction_dims
+    if subdomain.combiner in ("argmax", "argmin"):
+        reductions = reductions[-1:]  # the first of equals wins, so their order stays
+    candidates = [*reductions, *parallel]
+    inner = min(candidates, key=lambda d: (_cost(subdomain, d), -candidates.index(d)))
+    around = [d for d in (*parallel, *subdomain.reduction_dims) if d != inner]
+    window = _window(subdomain) if windows and inner in parallel else []
+    return [d for d in around if d not in window] + [inner, *window]
+
+
+def _window(subdomain: Subdomain) -> list[int]:
+    """The reductions, when they are few points altogether."""
+    extents = [subdomain.extents[d] for d in subdomain.reduction_dims]
+    return (
+        subdomain.reduction_dims if prod(extents) <= WINDOW and max(extents, default=0) <= 8 else []
+    )
+
+
+def _place_in_result(subdomain: Subdomain, dim: int) -> int:
+    uses = [k for k, e in enumerate(subdomain.write) if dim in dims_used(e)]
+    return uses[0] if uses else len(subdomain.write)
+
+
+def _cost(subdomain: Subdomain, dim: int) -> int:
+    reads = sum(
+        _price(r.subscripts, r.tensor, dim, subdomain.rank)
+        for r in subdomain.reads
+        if r is not None
+    )
+    short = 64 * STRIDED if subdomain.extents[dim] < SHORT else 0
+    return reads + 2 * _price(subdomain.write, subdomain.inits[0], dim, subdomain.rank) + short
+
+
+def _price(subscripts: tuple[ir.AffineExpr, ...], source: ir.Value, dim: int, rank: int) -> int:
+    """The cost of an access when the dim advances; of a jump where that depends on the point."""
+    step = 0
+    for expr, stride in zip(subscripts, element_strides(shape_of(source)), strict=True):
+        form = linear(expr, rank)
+        if form is not None:
+            step += form[0][dim] * stride
+        elif dim in dims_used(expr):
+            return STRIDED
+    distance = abs(step)
+    return STRIDED if distance > 1 else distance

@@ -1,0 +1,261 @@
+"""A subdomain over any set of points -> loops on tensors with exact bounds.
+
+Before: a subdomain on a triangle, with divisions in its subscripts, or with a write at data.
+After: `scf.for` from `affine.max` to `affine.min`, `tensor.extract` and `tensor.insert` carried
+through the loops (bufferization makes them loads and stores in place). Trailing reduction loops
+carry the total as a scalar.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ted.domain.loops import LoopBounds, LoopNest, loop_nests
+from ted.linalg.bodies import emit_body, read_value
+from ted.linalg.combiners import combine
+from ted.linalg.data_reads import guarded
+from ted.linalg.domain_forms import all_hold, constraints_from, from_plain
+from ted.linalg.domain_forms import points as box_points
+from ted.linalg.loop_order import loop_order
+from ted.linalg.subdomain import Constraint, Subdomain
+from ted.linalg.wide_accumulators import in_wide_totals
+from ted.mlir import affine, ir, scf, tensor
+from ted.mlir.affine_forms import dims_used, single_dim, symbols_used
+from ted.mlir.scalars import (
+    affine_value,
+    conditional,
+    element_type,
+    index,
+    narrowed,
+)
+
+Values = list[ir.Value]
+# Attribute of a loop whose iterations touch different elements of the results.
+PARALLEL = "ted.parallel"
+
+
+def emit_loops(subdomain: Subdomain, where: Any, results: Values) -> Values:
+    """Apply the subdomain at the points `where` (None: its whole box); returns the new results."""
+    order = loop_order(subdomain, windows=where is None)
+    where = box_points(subdomain.extents) if where is None else where
+    order, nests = _bounded_nests(subdomain, where, order)
+    subdomain = replace(subdomain, unordered=subdomain.unordered or len(nests) > 1)
+
+    def emit(totals: Values) -> Values:
+        for nest in nests:
+            totals = _Nest(subdomain, nest, order).emit(totals)
+        return totals
+
+    return in_wide_totals(subdomain, results, emit)
+
+
+def _bounded_nests(
+    subdomain: Subdomain, where: Any, order: list[int]
+) -> tuple[list[int], tuple[LoopNest, ...]]:
+    """The nests in this order; with reductions innermost if only so no guard remains in them."""
+    nests = loop_nests(where, order)
+    if subdomain.reduction_dims and any(nest.guard for nest in nests):
+        inner = [*(d for d in order if d in subdomain.parallel_dims), *subdomain.reduction_dims]
+        bounded = loop_nests(where, inner)
+        if not any(nest.guard for nest in bounded):
+            return inner, bounded
+    return order, nests
+
+
+def emit_loops_at(subdomain: Subdomain, where: Any, fixed: int, value: ir.Value) -> Values:
+    """Apply the subdomain at the points `where` at which dim `fixed` has a value known here.
+
+    Reads of a result are made from its latest state: the subdomain is a step of a recurrence, which
+    reads nothing that the step itself writes, and one state is all that memory has to hold.
+    """
+    order = [fixed, *(d for d in loop_order(subdomain, windows=False) if d != fixed)]
+    nests = loop_nests(where, order)
+    subdomain = replace(subdomain, unordered=subdomain.unordered or len(nests) > 1)
+
+    def emit(totals: Values) -> Values:
+        for nest in nests:
+            totals = _at(subdomain, nest, order, value, totals)
+        return totals
+
+    return in_wide_totals(subdomain, list(subdomain.inits), emit)
+
+
+def _at(
+    subdomain: Subdomain, nest: LoopNest, order: list[int], value: ir.Value, results: Values
+) -> Values:
+    """The inner loops of a nest, run where its outermost one would reach the value."""
+    outermost, *inner = nest.loops
+    left = replace(nest, loops=tuple(inner))
+    body = _Nest(
+        subdomain, left, order[1:], {outermost.dim: value}, {t: t for t in subdomain.inits}
+    )
+    begin = max(bound.const for bound in outermost.lower)
+    end = min(bound.const for bound in outermost.upper)
+    if begin <= 0 and end >= subdomain.extents[outermost.dim]:
+        return body.emit(results)
+    d = ir.AffineExpr.get_dim(0)
+    reached = all_hold([Constraint(d - begin), Constraint(d * -1 + (end - 1))], [value])
+    types = [r.type for r in results]
+    return conditional(reached, types, lambda: body.emit(results), lambda: results)
+
+
+@dataclass
+class _Nest:
+    subdomain: Subdomain
+    nest: LoopNest
+    order: list[int]
+    dims: dict[int, ir.Value] = field(default_factory=dict)
+    latest: dict[ir.Value, ir.Value] = field(default_factory=dict)  # states of results
+
+    def emit(self, results: Values) -> Values:
+        if self.subdomain.writes_at_data:
+            return self._loops(list(self.nest.loops), results, self._write_at_data)
+        trailing = self._trailing_reductions()
+        outer = self.nest.loops[: len(self.order) - trailing]
+        return self._loops(list(outer), results, self._element)
+
+    def _trailing_reductions(self) -> int:
+        """How many innermost loops leave the written element alone."""
+        moving = dims_used(*self.subdomain.write)
+        count = 0
+        for dim in reversed(self.order):
+            if dim in moving or self.subdomain.iterators[dim] != "reduction":
+                break
+            count += 1
+        return count
+
+    def _loops(
+        self, loops: list[LoopBounds], carried: Values, leaf: Callable[[Values], Values]
+    ) -> Values:
+        """The loops around `leaf`, which maps carried values to new ones."""
+        if not loops:
+            return leaf(carried)
+        bounds, *inner = loops
+        lower = self._bound(bounds.lower, affine.AffineMaxOp)
+        upper = self._bound(bounds.upper, affine.AffineMinOp)
+        loop = scf.ForOp(lower, upper, index(1), carried)
+        if self._is_race_free(bounds.dim):
+            loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        with ir.InsertionPoint(loop.body):
+            self.dims[bounds.dim] = loop.induction_variable
+            scf.YieldOp(self._loops(inner, list(loop.inner_iter_args), leaf))
+        return list(loop.results)
+
+    def _is_race_free(self, dim: int) -> bool:
+        """Whether points that differ in this dim write different elements, whatever the others.
+
+        True of all parallel dims of a write in gather form; of a dim that is a subscript by itself.
+        """
+        subdomain = self.subdomain
+        if subdomain.iterators[dim] != "parallel":
+            return False
+        moving = dims_used(*subdomain.write)
+        if not subdomain.writes_at_data and moving <= set(subdomain.parallel_dims):
+            return True
+        alone = [single_dim(e, subdomain.rank) for e in subdomain.write if not symbols_used(e)]
+        return any(form is not None and form[0] == dim for form in alone)
+
+    def _bound(self, values: Sequence[Any], operation: Any) -> ir.Value:
+        exprs = [from_plain(v) for v in values]
+        known = sorted(self.dims)
+        place = {d: k for k, d in enumerate(known)}
+        moved = [
+            e.compose(ir.AffineMap.get(len(known), 0, [
+                ir.AffineExpr.get_dim(place.get(d, 0)) for d in range(self.subdomain.rank)
+            ]))
+            for e in exprs
+        ]  # fmt: skip
+        dims = [self.dims[d] for d in known]
+        if len(moved) == 1:
+            return affine_value(moved[0].maybe_downcast(), dims)
+        amap = ir.AffineMap.get(len(known), 0, moved)
+        return operation(amap, dims).result
+
+    def _points(self) -> Values:
+        return [self.dims[d] for d in range(self.subdomain.rank)]
+
+    def _arguments(self, dims: Values) -> Values:
+        reads = [
+            r if r is None else replace(r, tensor=self.latest.get(r.tensor, r.tensor))
+            for r in self.subdomain.reads
+        ]
+        return [
+            read_value(r, a.type, dims)
+            for r, a in zip(reads, self.subdomain.body.arguments, strict=True)
+        ]
+
+    def _follow(self, results: Values) -> None:
+        """From here on these are the latest states of the results."""
+        if self.latest:
+            self.latest = dict(zip(self.subdomain.inits, results, strict=True))
+
+    def _element(self, results: Values) -> Values:
+        """One element of each result: start from its value, run the reductions, put it back."""
+        subdomain = self.subdomain
+        self._follow(results)
+        rest = [loop for loop in self.nest.loops if loop.dim not in self.dims]
+        # Subscripts of the write use the dims of the outer loops only.
+        unknown = next(iter(self.dims.values()), None)
+        known = [self.dims.get(d, unknown) for d in range(subdomain.rank)]
+        place = [affine_value(e, [v for v in known if v is not None]) for e in subdomain.write]
+        kinds = [element_type(r) for r in results]
+
+        def update() -> Values:
+            totals: Values = results
+            if subdomain.combiner != "set":
+                totals = [tensor.ExtractOp(r, place).result for r in results]
+            totals = self._loops(rest, totals, self._point)
+            return [
+                tensor.InsertOp(narrowed(t, kind), r, place).result
+                for t, kind, r in zip(totals, kinds, results, strict=True)
+            ]
+
+        # A guard without reductions inside decides whether the element is written at all.
+        if self._guard() and not rest:
+            inside = all_hold(self._guard(), self._points())
+            types = [r.type for r in results]
+            return conditional(inside, types, update, lambda: results)
+        return update()
+
+    def _guard(self) -> tuple[Constraint, ...]:
+        return constraints_from(self.nest.guard)
+
+    def _point(self, totals: Values) -> Values:
+        """Combine the body at one point into the totals."""
+        subdomain, dims = self.subdomain, self._points()
+
+        def update() -> Values:
+            values, _ = emit_body(subdomain, self._arguments(dims), dims, self.latest)
+            if subdomain.combiner == "set":
+                return values
+            return combine(subdomain.combiner, totals, values, unordered=subdomain.unordered)
+
+        if self._guard() and subdomain.reduction_dims and self._trailing_reductions():
+            inside = all_hold(self._guard(), dims)
+            return conditional(inside, [t.type for t in totals], update, lambda: totals)
+        return update()
+
+    def _write_at_data(self, results: Values) -> Values:
+        """A write whose subscripts the body computes."""
+        subdomain, dims = self.subdomain, self._points()
+        self._follow(results)
+
+        def update() -> Values:
+            values, symbols = emit_body(subdomain, self._arguments(dims), dims, self.latest)
+            place = [affine_value(e, dims, symbols) for e in subdomain.write]
+
+            def put(at: Values) -> Values:
+                old: Values = [tensor.ExtractOp(r, at).result for r in results]
+                new = combine(subdomain.combiner, old, values, unordered=subdomain.unordered)
+                return [tensor.InsertOp(n, r, at).result
+                        for n, r in zip(new, results, strict=True)]  # fmt: skip
+
+            types = [r.type for r in results]
+            return guarded(None, results[0], place, subdomain.mode, types, put, lambda: results)
+
+        if not self._guard():
+            return update()
+        inside = all_hold(self._guard(), dims)
+        return conditional(inside, [r.type for r in results], update, lambda: results)

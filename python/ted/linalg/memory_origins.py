@@ -1,0 +1,263 @@
+"""Proof that memory holds, wherever it is read, what was read before there was memory.
+
+Before bufferization each operation gets a number, kept in its location. Afterwards the writes that
+reach each read are collected, in the order of execution, loops until nothing changes. Of a read,
+`tensor_origins` says which operations must and may have written it: a write of any other one
+means that memory was read as one value after it was written as another.
+
+Memory is known by where it is allocated; only a copy into all of it undoes other writes. That is
+exact enough: one-shot bufferization reuses memory along a chain of destinations, and all of a chain
+may be in its last value; a result whose memory another chain was computed in is copied there whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from ted.errors import PassFailed
+from ted.linalg.tensor_origins import Origins, TensorOrigins, uses_operand
+from ted.mlir import func, ir
+from ted.mlir.locations import source_location
+from ted.mlir.queries import count_inputs, terminator
+
+Roots = frozenset[ir.Value]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the operands of an operation hold, and its name and place."""
+
+    operands: tuple[Origins, ...]
+    name: str
+    place: ir.Location
+
+    def __str__(self) -> str:
+        return f"{self.name} ({source_location(self.place) or 'no place'})"
+
+
+def number_operations(known: TensorOrigins) -> dict[int, Expected]:
+    """Write the number of each operation into its location; what each expects to read."""
+    expected = {}
+    for op, number in known.numbers.items():
+        operands = tuple(known.of(value) for value in op.operands)
+        expected[number] = Expected(operands, op.name, op.location)
+        op.location = ir.Location.name(f"{_PREFIX}{number}", op.location)
+    return expected
+
+
+def forget_numbers(root: ir.Operation) -> None:
+    """Give operations their locations back."""
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if _number(op) is not None:
+            op.location = ir.NameLoc(op.location).child_loc
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+
+
+_PREFIX = "ted.number "
+
+
+def _number(op: ir.Operation) -> int | None:
+    place = op.location
+    if not isinstance(place, ir.NameLoc) or not place.name_str.startswith(_PREFIX):
+        return None
+    return int(place.name_str.removeprefix(_PREFIX))
+
+
+def check_memory(function: func.FuncOp, expected: dict[int, Expected]) -> None:
+    """Compare what reaches each read of a bufferized function with what is expected.
+
+    Raises: PassFailed naming the read and the write that should not be, or should be there.
+    """
+    flow = _Flow(expected)
+    while True:
+        before = dict(flow.entries), dict(flow.roots)
+        flow.written.clear()
+        flow.visit(function.entry_block)
+        if (flow.entries, flow.roots) == before:
+            break
+    flow.is_final = True
+    flow.written.clear()
+    flow.visit(function.entry_block)
+
+
+@dataclass
+class _Flow:
+    """The writes that reach a point of the program, for each subdomain of memory."""
+
+    expected: dict[int, Expected]
+    written: dict[ir.Value, int] = field(default_factory=dict)
+    entries: dict[tuple[ir.Operation, ir.Value], int] = field(default_factory=dict)
+    roots: dict[ir.Value, Roots] = field(default_factory=dict)
+    is_final: bool = False
+
+    def visit(self, block: ir.Block) -> None:
+        for view in block.operations:
+            self.step(view.operation)
+
+    def step(self, op: ir.Operation) -> None:
+        if op.name.startswith("linalg.") and len(op.regions):
+            _linalg(op, self)
+            return
+        rule = _RULES.get(op.name)
+        if rule is not None:
+            rule(op, self)
+        elif any(map(_is_memory, (*op.operands, *op.results))):
+            place = source_location(op.location)
+            raise PassFailed(f"ted-bufferize: {op.name} must be an operation known here", place)
+
+    def roots_of(self, value: ir.Value) -> Roots:
+        return self.roots.get(value, frozenset((value,)))
+
+    def reaching(self, value: ir.Value) -> int:
+        found = 0
+        for root in self.roots_of(value):
+            found |= self.written.get(root, 0)
+        return found
+
+    def write(self, value: ir.Value, writers: int) -> None:
+        for root in self.roots_of(value):
+            self.written[root] = self.written.get(root, 0) | writers
+
+    def read(self, op: ir.Operation, operand: int, value: ir.Value) -> None:
+        if not self.is_final:
+            return
+        expected = self.expecting(op)
+        if expected is None:
+            raise PassFailed(f"ted-bufferize: memory must be read as a tensor, got {op.name}")
+        self.compare(expected, operand, self.reaching(value))
+
+    def expecting(self, op: ir.Operation) -> Expected | None:
+        number = _number(op)
+        return None if number is None else self.expected[number]
+
+    def compare(self, expected: Expected, operand: int, found: int) -> None:
+        origins = expected.operands[operand]
+        for wrong, rule in (
+            (found & ~origins.may, "was written as another value before, by"),
+            (origins.must & ~found, "must be written before, by"),
+        ):
+            if wrong:
+                other = self.expected[wrong.bit_length() - 1]
+                raise PassFailed(
+                    f"ted-bufferize: the memory of operand {operand} of {expected.name} {rule} "
+                    f"{other}",
+                    source_location(expected.place),
+                )
+
+
+# ---- rules: what an operation does to memory -----------------------------------------------------
+
+
+def _linalg(op: ir.Operation, flow: _Flow) -> None:
+    for k, value in enumerate(op.operands):
+        if _is_memory(value) and uses_operand(op, k):
+            flow.read(op, k, value)
+    flow.visit(op.regions[0].blocks[0])
+    number = _number(op)
+    for value in list(op.operands)[count_inputs(op) :]:
+        flow.write(value, 0 if number is None else 1 << number)
+
+
+def _load(op: ir.Operation, flow: _Flow) -> None:
+    flow.read(op, 0, op.operands[0])
+
+
+def _store(op: ir.Operation, flow: _Flow) -> None:
+    number = _number(op)
+    flow.write(op.operands[1], 0 if number is None else 1 << number)
+
+
+def _copy(op: ir.Operation, flow: _Flow) -> None:
+    """A copy carries what it finds to who reads it; into memory that is no tensor, that is all."""
+    expected = flow.expecting(op)
+    if expected is not None and expected.name == "bufferization.materialize_in_destination":
+        flow.read(op, 0, op.operands[0])
+    target, writers = op.operands[1], flow.reaching(op.operands[0])
+    if flow.roots_of(target) == {target}:
+        flow.written[target] = writers  # all of it: nothing that was there is left
+    else:
+        flow.write(target, writers)
+
+
+def _allocate(op: ir.Operation, flow: _Flow) -> None:
+    flow.written[op.results[0]] = 0
+
+
+def _view(op: ir.Operation, flow: _Flow) -> None:
+    flow.roots[op.results[0]] = flow.roots_of(op.operands[0])
+
+
+def _nothing(op: ir.Operation, flow: _Flow) -> None:
+    pass
+
+
+def _return(op: ir.Operation, flow: _Flow) -> None:
+    for k, value in enumerate(op.operands):
+        if _is_memory(value):
+            flow.read(op, k, value)
+
+
+def _if(op: ir.Operation, flow: _Flow) -> None:
+    before = dict(flow.written)
+    after = dict(before)
+    for region in op.regions:
+        flow.written = dict(before)
+        for block in region.blocks:
+            flow.visit(block)
+            _bind(flow, op.results, terminator(block).operands)
+        for root, writers in flow.written.items():
+            after[root] = after.get(root, 0) | writers
+    flow.written = after
+
+
+def _loop(op: ir.Operation, flow: _Flow) -> None:
+    """A loop starts from what was written before it, or by the turn before."""
+    body = op.regions[0].blocks[0]
+    carried = list(op.operands)[len(op.operands) - len(op.results) :]
+    arguments = list(body.arguments)[len(body.arguments) - len(op.results) :]
+    _bind(flow, arguments, carried)
+    for root in flow.written | {v: 0 for (o, v) in flow.entries if o == op}:
+        flow.written[root] = flow.written.get(root, 0) | flow.entries.get((op, root), 0)
+    before = dict(flow.written)
+    flow.visit(body)
+    ends = terminator(body).operands if op.results else ()
+    _bind(flow, arguments, ends)
+    _bind(flow, op.results, carried)
+    _bind(flow, op.results, ends)
+    for root, writers in flow.written.items():
+        flow.entries[op, root] = flow.entries.get((op, root), 0) | writers
+    flow.written = before  # in the end that is what every turn finds
+
+
+def _bind(flow: _Flow, names: Iterable[ir.Value], values: Iterable[ir.Value]) -> None:
+    for name, value in zip(names, values, strict=True):
+        if _is_memory(name):
+            flow.roots[name] = flow.roots.get(name, frozenset()) | flow.roots_of(value)
+
+
+_RULES: dict[str, Callable[[ir.Operation, _Flow], None]] = {
+    "func.return": _return,
+    "memref.alloc": _allocate,
+    "memref.cast": _view,
+    "memref.collapse_shape": _view,
+    "memref.copy": _copy,
+    "memref.dim": _nothing,
+    "memref.expand_shape": _view,
+    "memref.get_global": _nothing,
+    "memref.load": _load,
+    "memref.reinterpret_cast": _view,
+    "memref.store": _store,
+    "memref.subview": _view,
+    "scf.for": _loop,
+    "scf.forall": _loop,
+    "scf.if": _if,
+    "scf.yield": _nothing,
+}
+
+
+def _is_memory(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.MemRefType)

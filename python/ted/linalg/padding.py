@@ -1,0 +1,130 @@
+"""Reads of contractions that indexing maps cannot express -> tensors of their own.
+
+A guard that says only that a read lies inside its tensor becomes one zero-filled copy; a read that
+runs backwards, divides or takes remainders becomes one copy in the order of its dims. Equal copies
+are shared by all subdomains of a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from math import prod
+
+from ted.linalg.bodies import read_value
+from ted.linalg.generics import build_generic, filled, linalg_indices
+from ted.linalg.slices import Operand, extract_slice, insert_slice
+from ted.linalg.subdomain import Constraint, Read
+from ted.mlir import ir, tensor
+from ted.mlir.affine_forms import dims_used, linear, substitute, value_range
+from ted.mlir.scalars import constant, element_type, shape_of
+
+LARGEST_GROWTH = 4  # a copy may have this many times the elements of its source
+
+
+@dataclass
+class Paddings:
+    """The copies made so far in one block, by what they are a copy of."""
+
+    made: dict[object, ir.Value] = field(default_factory=dict)
+
+    def padded(self, read: Read, extents: tuple[int, ...]) -> Read | None:
+        """The read without its guard, from a zero-filled copy; None if the guard says more."""
+        windows = subscript_windows(read, read.guard, extents)
+        if windows is None:
+            return None
+        hulls = [value_range(e, extents) for e in read.subscripts]
+        key = (read.tensor, tuple(windows), tuple(hulls))
+        if key not in self.made:
+            self.made[key] = _zero_filled(read.tensor, windows, hulls)
+        moved = [e - low for e, (low, _) in zip(read.subscripts, hulls, strict=True)]
+        rank = len(extents)
+        place = [ir.AffineExpr.get_dim(k) for k in range(rank)]
+        return Read(self.made[key], tuple(substitute(place, e) for e in moved))
+
+    def gathered(self, read: Read, extents: tuple[int, ...]) -> Read | None:
+        """The read as a tensor over just the dims that it uses; None if that is too large."""
+        used = sorted(dims_used(*read.subscripts, *(c.expr for c in read.guard)))
+        shape = [extents[d] for d in used]
+        if prod(shape) > LARGEST_GROWTH * max(1, prod(shape_of(read.tensor))):
+            return None
+        key = (read.tensor, str(read.subscripts), str(read.guard), tuple(shape))
+        if key not in self.made:
+            self.made[key] = _gather(read, used, len(extents), shape)
+        return Read(self.made[key], tuple(ir.AffineExpr.get_dim(d) for d in used))
+
+
+def subscript_windows(
+    read: Read, guard: tuple[Constraint, ...], extents: tuple[int, ...]
+) -> list[tuple[int, int]] | None:
+    """Per tensor dim, the range of subscripts that the constraints allow; None if they say more.
+
+    The ranges are also inside the tensor, since a guard never lets a read leave it.
+    """
+    rank = len(extents)
+    windows = [(0, extent - 1) for extent in shape_of(read.tensor)]
+    for constraint in guard:
+        found = [
+            (k, window)
+            for k, e in enumerate(read.subscripts)
+            if (window := _window(constraint, e, rank)) is not None
+        ]
+        if not found:
+            return None
+        for k, (low, high) in found:
+            windows[k] = (max(windows[k][0], low), min(windows[k][1], high))
+    return windows
+
+
+def _window(constraint: Constraint, subscript: ir.AffineExpr, rank: int) -> tuple[int, int] | None:
+    """The values of the subscript that satisfy the constraint, if it is about nothing else."""
+    form, wanted = linear(subscript, rank), linear(constraint.expr, rank)
+    if form is None or wanted is None or not any(form[0]) or constraint.is_equality:
+        return None
+    pivot = next(k for k, c in enumerate(form[0]) if c)
+    # A constraint may be shorter than the subscript: i - 1 >= 0 of 2 * i - 2 >= 0.
+    ratio = Fraction(wanted[0][pivot], form[0][pivot])
+    factor, times = ratio.numerator, ratio.denominator
+    if factor == 0 or any(times * w != factor * c for w, c in zip(wanted[0], form[0], strict=True)):
+        return None
+    # factor * subscript + offset >= 0
+    offset = times * wanted[1] - factor * form[1]
+    infinite = 1 << 62
+    if factor > 0:
+        return -(offset // factor), infinite
+    return -infinite, offset // -factor
+
+
+def _zero_filled(
+    source: ir.Value, windows: list[tuple[int, int]], hulls: list[tuple[int, int]]
+) -> ir.Value:
+    kind = element_type(source)
+    sizes = [high - low + 1 for low, high in hulls]
+    empty = tensor.EmptyOp(sizes, kind).result
+    zeros = filled(empty, constant(kind, 0))
+    lows = [max(w[0], h[0]) for w, h in zip(windows, hulls, strict=True)]
+    highs = [min(w[1], h[1]) for w, h in zip(windows, hulls, strict=True)]
+    inner = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
+    if min(inner, default=1) <= 0:
+        return zeros
+    ones = [1] * len(inner)
+    part = extract_slice(source, lows, inner, ones)
+    offsets = [low - h[0] for low, h in zip(lows, hulls, strict=True)]
+    return insert_slice(part, zeros, offsets, inner, ones)
+
+
+def _gather(read: Read, used: list[int], rank: int, shape: list[int]) -> ir.Value:
+    place = [ir.AffineExpr.get_dim(used.index(d) if d in used else 0) for d in range(rank)]
+    own = replace(
+        read,
+        subscripts=tuple(substitute(place, e) for e in read.subscripts),
+        guard=tuple(replace(c, expr=substitute(place, c.expr)) for c in read.guard),
+    )
+    kind = element_type(read.tensor)
+    empty = tensor.EmptyOp(shape, kind).result
+    dims = tuple(ir.AffineExpr.get_dim(k) for k in range(len(shape)))
+    order = range(len(shape))
+    return build_generic(
+        [], [Operand(empty, dims)], order, ["parallel"] * len(shape),
+        lambda _: [read_value(own, kind, linalg_indices(len(shape), order))],
+    )[0]  # fmt: skip

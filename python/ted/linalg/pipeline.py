@@ -1,0 +1,28 @@
+"""The stages that every target begins with: equations, and linalg on tensors."""
+
+from __future__ import annotations
+
+from ted.ir.pipelines import Stage, Step
+
+EQUATIONS = Stage(
+    "ted",
+    (
+        Step("ted-check-sizes", "first: no later step should compute with absurd extents"),
+        Step("ted-check-bounds", "every later step may rely on reads inside tensors"),
+        Step("inline,symbol-dce", "later steps work inside one function"),
+        Step("ted-simplify", "dead and equal equations before anything is decided by uses"),
+        Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
+        Step("ted-split-dims", "after fusion, which brings divisions to where they are needed"),
+        Step("ted-sink-recomputed", "on ops: in equations it would be no part of a recurrence"),
+    ),
+)
+LINALG = Stage(
+    "linalg",
+    (Step("convert-ted-to-linalg", "tiling and bufferization know linalg, not ted"),),
+)
+
+DESTINATIONS = Step(
+    "ted-pass-destinations",
+    "before any CSE, which would merge the starts of two results",
+)
+CLEAN = Step("func.func(canonicalize,cse)", "equal slices and paddings become one")

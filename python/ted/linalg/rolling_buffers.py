@@ -1,0 +1,103 @@
+"""The slices of a window as a tensor: an empty one, and room in it for the slice of a step."""
+
+from __future__ import annotations
+
+from ted.linalg.generics import filled
+from ted.linalg.scan_steps import StaticTime, Time
+from ted.linalg.slices import extract_slice, insert_slice
+from ted.linalg.storage_folding import Window
+from ted.mlir import bufferization, ir, tensor
+from ted.mlir.queries import defining
+from ted.mlir.scalars import element_type, shape_of
+
+
+def no_slices(window: Window, history: ir.Value) -> ir.Value:
+    """A window before the first step."""
+    return tensor.EmptyOp(_shape(window, history, window.size), element_type(history)).result
+
+
+def next_slice(window: Window, state: ir.Value | None, init: ir.Value, time: Time) -> ir.Value:
+    """The window when its history is begun in a step: the newest slice is that of `init`.
+
+    `state` is the window after the step before, None if nothing of it is carried. A single slice
+    is memory of the step alone, to be copied at its end: until then the old one may be read.
+    """
+    if state is None or window.size == 1:
+        start = _start(window, init, time)
+        return no_slices(window, init) if start is None else start
+    for source, target in window.moves():
+        state = _put(window, _get(window, state, source), state, target)
+    start = _start(window, init, time)
+    return state if start is None else _put(window, start, state, window.newest)
+
+
+def in_place(window: Window, final: ir.Value, state: ir.Value) -> ir.Value:
+    """The window after a step of a loop, in the memory of the one before it.
+
+    By then nothing reads the old one any more, except a slice that was only copied from it: such a
+    copy may become one with its source, and is made again.
+    """
+    if window.size > 1:
+        return final
+    if _is_copied(final):
+        final = bufferization.AllocTensorOp(final.type, [], copy=final).result
+    result = bufferization.MaterializeInDestinationOp(final.type, final, state).result
+    assert result is not None, "into a tensor, which the operation gives back"
+    return result
+
+
+def _is_copied(value: ir.Value) -> bool:
+    """Whether a value may be that of another tensor: made by nothing, or by a copy."""
+    op = defining(value)
+    if op is None:
+        return True
+    if op.name in ("tensor.expand_shape", "tensor.collapse_shape"):
+        return _is_copied(op.operands[0])
+    if op.name.startswith("tensor."):
+        return True
+    if op.name != "linalg.generic":
+        return False
+    body = op.regions[0].blocks[0]
+    return defining(body.operations[len(body.operations) - 1].operands[0]) is None
+
+
+def _start(window: Window, init: ir.Value, time: Time) -> ir.Value | None:
+    """The slice that a history starts from at a time; None if it is anything."""
+    owner = defining(init)
+    if owner is not None and owner.name == "tensor.empty":
+        return None
+    if owner is not None and owner.name == "linalg.fill":
+        empty = tensor.EmptyOp(_shape(window, init, 1), element_type(init)).result
+        return filled(empty, owner.operands[0])
+    shape = list(shape_of(init))
+    sizes, offsets = _shape(window, init, 1), [0] * len(shape)
+    if isinstance(time, StaticTime):
+        offsets[window.axis] = time.time
+        return extract_slice(init, offsets, sizes, [1] * len(shape))
+    offsets[window.axis] = ir.ShapedType.get_dynamic_stride_or_offset()
+    kind = ir.RankedTensorType.get(sizes, element_type(init))
+    return tensor.ExtractSliceOp(
+        kind, init, [time.now], [], [], offsets, sizes, [1] * len(shape)
+    ).result
+
+
+def _get(window: Window, state: ir.Value, place: int) -> ir.Value:
+    offsets, sizes = _geometry(window, state, place)
+    return extract_slice(state, offsets, sizes, [1] * len(sizes))
+
+
+def _put(window: Window, part: ir.Value, state: ir.Value, place: int) -> ir.Value:
+    offsets, sizes = _geometry(window, state, place)
+    return insert_slice(part, state, offsets, sizes, [1] * len(sizes))
+
+
+def _geometry(window: Window, state: ir.Value, place: int) -> tuple[list[int], list[int]]:
+    offsets = [0] * len(shape_of(state))
+    offsets[window.axis] = place
+    return offsets, _shape(window, state, 1)
+
+
+def _shape(window: Window, history: ir.Value, slices: int) -> list[int]:
+    shape = list(shape_of(history))
+    shape[window.axis] = slices
+    return shape

@@ -1,0 +1,101 @@
+"""What a `ted.scan` says: its histories, and the equations of a step in their order.
+
+Operand, block argument, yielded value and result k are states of history k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ted.forking import cached_property
+from ted.linalg.subdomain import Subdomain, from_compute
+from ted.linalg.timestamps import Timestamp, with_timestamp
+from ted.mlir import ir
+
+
+@dataclass(frozen=True)
+class StepEquation:
+    """An equation of a step: which history it writes, and which its operands are (or None).
+
+    The first equation of a history begins it: from there on its newest slice is that of this step.
+    """
+
+    op: ir.Operation
+    subdomain: Subdomain
+    timestamp: Timestamp | None  # also None where there is no point
+    target: int
+    sources: tuple[int | None, ...]
+    begins: bool
+    begun: frozenset[int]
+
+    def on(self, copy: ir.Operation) -> StepEquation:
+        """The same equation with the operands of a copy of its op."""
+        subdomain = from_compute(copy)
+        if self.timestamp is not None:
+            subdomain, _ = with_timestamp(subdomain, self.timestamp.axis)
+        return replace(self, subdomain=subdomain)
+
+
+class ScanBody:
+    """The attributes and equations of one `ted.scan`."""
+
+    def __init__(self, op: ir.Operation) -> None:
+        self.op = op
+        self.inits = list(op.operands)
+        self.times = list(ir.DenseI64ArrayAttr(op.attributes["times"]))
+        self.steps = ir.IntegerAttr(op.attributes["steps"]).value
+        self.reverse = ir.BoolAttr(op.attributes["reverse"]).value
+        self.block = op.regions[0].blocks[0]
+        *self.inner, self.end = [view.operation for view in self.block.operations]
+
+    @cached_property
+    def history(self) -> dict[ir.Value, int]:
+        """The history that each value of the body is a state of."""
+        found = {argument: k for k, argument in enumerate(self.block.arguments)}
+        for op in self.inner:
+            for init, result in _chained(op):
+                if init in found:
+                    found[result] = found[init]
+        return found
+
+    @cached_property
+    def equations(self) -> dict[ir.Operation, StepEquation]:
+        """The equations of a step, in order."""
+        found: dict[ir.Operation, StepEquation] = {}
+        begun: set[int] = set()
+        for op in self.inner:
+            if op.name != "ted.compute":
+                continue
+            target = next(self.history[r] for r in op.results if r in self.history)
+            begins, subdomain, timestamp = target not in begun, from_compute(op), None
+            if not subdomain.is_empty:
+                subdomain, timestamp = with_timestamp(subdomain, self.times[target])
+            begun.add(target)
+            sources = tuple(self.history.get(v) for v in op.operands)
+            found[op] = StepEquation(
+                op, subdomain, timestamp, target, sources, begins, frozenset(begun)
+            )
+        return found
+
+    @cached_property
+    def indivisible(self) -> set[int]:
+        """Histories that are no windows: read at data, without equations or of two results."""
+        found = set(range(len(self.inits))) - {e.target for e in self.equations.values()}
+        found |= {e.target for op, e in self.equations.items() if len(op.results) > 1}
+        for value, k in self.history.items():
+            owners = [use.owner.operation for use in value.uses]
+            if any(owner not in self.equations and owner != self.end for owner in owners):
+                found.add(k)
+        return found
+
+    def state(self, history: int) -> ir.Value:
+        """The value that stands for a history before a step."""
+        return self.block.arguments[history]
+
+
+def _chained(op: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:
+    """Each init of an equation with its result."""
+    if op.name != "ted.compute":
+        return []
+    results = list(op.results)
+    return list(zip(list(op.operands)[-len(results) :], results, strict=True))

@@ -1,0 +1,133 @@
+"""`ted.scan` on tensors -> loops over time whose body is one step of the recurrence.
+
+Before: `"ted.scan"(%init) ({ ... %h1 = "ted.compute"(%h0, ...) ... })`
+After: an `scf.for` over each stretch of time in which every guard on the time alone is decided; the
+histories, or the slices of them that are wanted (`windows.py`), are carried, and an equation of one
+step is a subdomain without its time dim (`steps.py`), so that contractions, rows and maps of a step
+take the same roads as outside of a recurrence.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from ted.linalg.rolling_buffers import in_place, next_slice, no_slices
+from ted.linalg.scan_bodies import ScanBody, StepEquation
+from ted.linalg.scan_steps import DynamicTime, StaticTime, Time, emit_at, emit_step
+from ted.linalg.storage_folding import find_windows, on_windows, read_from_window
+from ted.mlir import arith, ir, scf
+from ted.mlir.queries import use_known
+from ted.mlir.scalars import index
+
+Values = list[ir.Value]
+
+
+def lower_scan(op: ir.Operation) -> Values:
+    """Emit the recurrence at the insertion point; returns the final histories."""
+    scan = _Scan(op)
+    states = scan.starts()
+    stretches = scan.stretches()
+    for begin, end in reversed(stretches) if scan.body.reverse else stretches:
+        states = scan.emit(begin, end, states)
+    for k, window in scan.windows.items():
+        read_from_window(op.results[k], window)
+    final = dict(zip(scan.carried, states, strict=True))
+    return [final.get(k, init) for k, init in enumerate(scan.body.inits)]
+
+
+class _Scan:
+    def __init__(self, op: ir.Operation) -> None:
+        self.body = ScanBody(op)
+        self.windows = find_windows(self.body)
+        local = {k for k, window in self.windows.items() if not window.is_carried}
+        self.carried = [k for k in range(len(self.body.inits)) if k not in local]
+
+    def starts(self) -> Values:
+        """What the histories that are carried from step to step start from."""
+        inits = self.body.inits
+        return [
+            no_slices(self.windows[k], inits[k]) if k in self.windows else inits[k]
+            for k in self.carried
+        ]
+
+    def stretches(self) -> list[tuple[int, int]]:
+        """Stretches of time in which every condition on the time alone has one answer.
+
+        When the time of some equation is no form of one dim, every step is a stretch of its own.
+        """
+        cuts = {0, self.body.steps}
+        for equation in self.body.equations.values():
+            if equation.subdomain.is_empty:
+                continue
+            if equation.timestamp is None:
+                return [(t, t + 1) for t in range(self.body.steps)]
+            cuts |= equation.timestamp.cuts(equation.subdomain)
+        ordered = sorted(c for c in cuts if 0 <= c <= self.body.steps)
+        return list(pairwise(ordered))
+
+    # ------------------------------------------------------------------ emission
+
+    def emit(self, begin: int, end: int, states: Values) -> Values:
+        """The steps from `begin` to before `end`: as a loop, or one by itself."""
+        if end - begin == 1:
+            return self._step(states, StaticTime(begin))
+        loop = scf.ForOp(index(0), index(end - begin), index(1), states)
+        with ir.InsertionPoint(loop.body):
+            count = loop.induction_variable
+            if self.body.reverse:
+                count = arith.SubIOp(index(end - begin - 1), count).result
+            now = arith.AddIOp(count, index(begin)).result
+            time = DynamicTime(begin, end, count, now)
+            scf.YieldOp(self._step(list(loop.inner_iter_args), time))
+        return list(loop.results)
+
+    def _step(self, states: Values, time: Time) -> Values:
+        """One step: every equation in order, on the latest states."""
+        places = [self.body.state(k) for k in self.carried]
+        known: dict[ir.Value, ir.Value] = dict(zip(places, states, strict=True))
+        for op in self.body.inner:
+            equation = self.body.equations.get(op)
+            if equation is not None and equation.begins:
+                self._begin(equation.target, time, known)
+            copy = op.clone().operation
+            use_known(copy, known)
+            if equation is None:
+                known.update(zip(op.results, copy.results, strict=True))
+                continue
+            with op.location:
+                results = self._equation(equation.on(copy), time)
+            known.update(zip(op.results, results, strict=True))
+            known.update(self._latest(op, results))
+            copy.erase()
+        finals = [known[self.body.end.operands[k]] for k in self.carried]
+        if isinstance(time, StaticTime):
+            return finals
+        return [
+            in_place(self.windows[k], final, state) if k in self.windows else final
+            for k, final, state in zip(self.carried, finals, states, strict=True)
+        ]
+
+    def _begin(self, history: int, time: Time, known: dict[ir.Value, ir.Value]) -> None:
+        """Make room for the slice of this step, if only some slices are kept."""
+        if history in self.windows:
+            place, init = self.body.state(history), self.body.inits[history]
+            known[place] = next_slice(self.windows[history], known.get(place), init, time)
+
+    def _latest(self, op: ir.Operation, results: Values) -> dict[ir.Value, ir.Value]:
+        """What stands for histories after an equation, so that one buffer holds all states.
+
+        The step changes nothing at the earlier times at which the block arguments are read.
+        """
+        history = self.body.history
+        pairs = zip(op.results, results, strict=True)
+        return {self.body.state(history[r]): v for r, v in pairs if r in history}
+
+    def _equation(self, equation: StepEquation, time: Time) -> Values:
+        subdomain, timestamp = equation.subdomain, equation.timestamp
+        if subdomain.is_empty:
+            return list(subdomain.inits)
+        if timestamp is None:
+            return emit_at(subdomain, self.body.times[equation.target], time)
+        subdomain = on_windows(equation, self.body, self.windows)
+        used = [bool(list(r.uses)) for r in equation.op.results]
+        return emit_step(subdomain, timestamp, time, used, equation.target in self.windows)

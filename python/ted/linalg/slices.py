@@ -1,0 +1,130 @@
+"""Slices of tensors that an access touches: reads of the exact hull, the written part of a result.
+
+`linalg` infers loop extents from operand shapes, so every operand is cut to what its map reaches
+and the map then starts at zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ted.linalg.subdomain import Read, Subdomain
+from ted.mlir import ir, tensor
+from ted.mlir.affine_forms import down, linear, single_dim, value_range
+from ted.mlir.scalars import element_type, shape_of
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A tensor and the indexing-map results with which a `linalg` operation reads it."""
+
+    value: ir.Value
+    subscripts: tuple[ir.AffineExpr, ...]
+
+
+def is_plain(read: Read | None, rank: int) -> bool:
+    """Whether indexing maps can express the read: unguarded, linear, no dim counted backwards."""
+    if read is None or read.guard:
+        return False
+    forms = [linear(e, rank) for e in read.subscripts]
+    return all(form is not None and min(form[0], default=0) >= 0 for form in forms)
+
+
+def read_hull(read: Read, extents: tuple[int, ...]) -> Operand:
+    """Cut the tensor of a plain read to the hull; a strided single dim becomes a stride."""
+    offsets, sizes, strides, subscripts = [], [], [], []
+    for expr in read.subscripts:
+        low, high = value_range(expr, extents)
+        alone = single_dim(expr, len(extents))
+        offsets.append(low)
+        if alone is None:
+            strides.append(1)
+            sizes.append(high - low + 1)
+            subscripts.append(down(expr - low))
+            continue
+        dim, factor, _ = alone
+        strides.append(max(factor, 1))
+        sizes.append(extents[dim] if dim >= 0 else 1)
+        subscripts.append(ir.AffineExpr.get_dim(dim) if dim >= 0 else ir.AffineExpr.get_constant(0))
+    # Dims of size one that no loop moves along are dropped, so that maps stay projections.
+    kept = [k for k, e in enumerate(subscripts) if not isinstance(e, ir.AffineConstantExpr)]
+    value = extract_slice(read.tensor, offsets, sizes, strides, kept)
+    return Operand(value, tuple(subscripts[k] for k in kept))
+
+
+def extract_slice(
+    source: ir.Value,
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    kept: Sequence[int] | None = None,
+) -> ir.Value:
+    """A static slice with only the `kept` dims; the tensor itself when that is all of it."""
+    kept = range(len(sizes)) if kept is None else kept
+    if len(kept) == len(sizes) and tuple(sizes) == shape_of(source):
+        return source
+    kind = ir.RankedTensorType.get([sizes[k] for k in kept], element_type(source))
+    return tensor.ExtractSliceOp(
+        kind, source, [], [], [], list(offsets), list(sizes), list(strides)
+    ).result
+
+
+def insert_slice(
+    part: ir.Value,
+    into: ir.Value,
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    strides: Sequence[int],
+) -> ir.Value:
+    """The inverse of `extract_slice`."""
+    if part.type == into.type:
+        return part
+    return tensor.InsertSliceOp(
+        part, into, [], [], [], list(offsets), list(sizes), list(strides)
+    ).result
+
+
+@dataclass(frozen=True)
+class WrittenSlice:
+    """The strided rectangle of a result that a subdomain writes; `dims[k]` moves along dim k."""
+
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+    dims: tuple[int, ...]  # -1: a constant subscript
+
+    @property
+    def kept(self) -> list[int]:
+        """The dims of the result that the slice has."""
+        return [k for k, dim in enumerate(self.dims) if dim >= 0]
+
+    @property
+    def subscripts(self) -> list[ir.AffineExpr]:
+        """Indexing-map results of the slice."""
+        return [ir.AffineExpr.get_dim(dim) for dim in self.dims if dim >= 0]
+
+    def of(self, result: ir.Value) -> ir.Value:
+        """The slice of a result."""
+        return extract_slice(result, self.offsets, self.sizes, self.strides, self.kept)
+
+    def back_into(self, part: ir.Value, result: ir.Value) -> ir.Value:
+        """The result with the slice replaced."""
+        return insert_slice(part, result, self.offsets, self.sizes, self.strides)
+
+
+def written_slice(subdomain: Subdomain) -> WrittenSlice | None:
+    """The written rectangle, when each parallel dim moves along exactly one result dim."""
+    alone = [single_dim(e, subdomain.rank) for e in subdomain.write]
+    if subdomain.writes_at_data or any(a is None or a[1] < 0 for a in alone):
+        return None
+    dims = [a[0] for a in alone if a is not None]
+    moving = [d for d in dims if d >= 0]
+    if sorted(moving) != subdomain.parallel_dims:
+        return None
+    return WrittenSlice(
+        offsets=tuple(a[2] for a in alone if a is not None),
+        sizes=tuple(subdomain.extents[d] if d >= 0 else 1 for d in dims),
+        strides=tuple(max(a[1], 1) for a in alone if a is not None),
+        dims=tuple(dims),
+    )

@@ -1,0 +1,159 @@
+"""Which slices of a recurrence's histories are kept: the last few, where nothing reads others.
+
+Before: `%h: tensor<1000x128xf64>`, of which steps read times t and t-1, and the program time 999
+After: a window: `tensor<1x128xf64>`, or of as many slices as are wanted at once
+
+The slices of a window move by one place before a step writes its history, so that each stands at a
+place that is known: no index depends on the time.  What a step reads before it writes needs no
+place beside the new slice, and what only the step itself reads is not carried to the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from ted.linalg.scan_bodies import ScanBody, StepEquation
+from ted.linalg.subdomain import Read, Subdomain, from_compute
+from ted.mlir import ir
+from ted.mlir.affine_forms import down, linear, value_range
+
+MOST = 4  # slices of a window: each is copied in every step
+
+
+@dataclass(frozen=True)
+class Window:
+    """The last `size` slices of a history along dim `axis`, in the order of their times."""
+
+    axis: int
+    size: int
+    is_carried: bool
+    steps: int
+    reverse: bool
+
+    @property
+    def newest(self) -> int:
+        """The place of the slice that a step writes."""
+        return 0 if self.reverse else self.size - 1
+
+    @property
+    def first_time(self) -> int:
+        """The time of place 0 after the last step."""
+        return 0 if self.reverse else self.steps - self.size
+
+    def place(self, steps_ago: int) -> int:
+        """Where the slice stands that was written some steps ago."""
+        return self.newest + (steps_ago if self.reverse else -steps_ago)
+
+    def moves(self) -> Iterator[tuple[int, int]]:
+        """From where to where slices go, one after the other, to make room for a new one."""
+        for steps_ago in reversed(range(self.size - 1)):
+            yield self.place(steps_ago), self.place(steps_ago + 1)
+
+
+@dataclass
+class Wanted:
+    """How many slices of a history are wanted at once, and whether one outlives its step."""
+
+    slices: int = 1
+    outlives: bool = False
+
+    def add(self, slices: int, outlives: bool) -> None:
+        """Some read wants the last `slices`."""
+        self.slices = max(self.slices, slices)
+        self.outlives |= outlives
+
+
+def find_windows(body: ScanBody) -> dict[int, Window]:
+    """The windows of the histories of which little enough is read."""
+    equations = list(body.equations.values())
+    if any(e.timestamp is None and not e.subdomain.is_empty for e in equations):
+        return {}
+    wanted = {k: Wanted() for k in range(len(body.inits))}
+    for equation in equations:
+        for k, slices, outlives in _inside(equation, body):
+            wanted[k].add(slices, outlives)
+    for k, result in enumerate(body.op.results):
+        for slices in _outside(result, body.times[k], body):
+            wanted[k].add(slices, True)
+    return {
+        k: Window(body.times[k], w.slices, w.outlives, body.steps, body.reverse)
+        for k, w in wanted.items()
+        if k not in body.indivisible and w.slices <= MOST and w.slices < body.steps
+    }
+
+
+def _inside(equation: StepEquation, body: ScanBody) -> Iterator[tuple[int, int, bool]]:
+    """Histories that an equation reads: how many slices that needs, and whether of other steps."""
+    for read, source in _history_reads(equation):
+        ago = _steps_ago(equation, read, source, body)
+        if ago is None or ago < (source not in equation.begun):
+            yield source, body.steps, True  # the latter in a guard that never holds
+        else:
+            yield source, ago + (source in equation.begun), ago > 0
+
+
+def _outside(result: ir.Value, axis: int, body: ScanBody) -> Iterator[int]:
+    """How many of the last slices each use after the last step wants."""
+    for use in result.uses:
+        op, position = use.owner.operation, use.operand_number
+        if op.name != "ted.compute" or position >= len(ir.ArrayAttr(op.attributes["reads"])):
+            yield body.steps
+            continue
+        subdomain = from_compute(op)
+        read = None if subdomain.is_empty else subdomain.reads[position]
+        if read is not None:
+            low, high = value_range(read.subscripts[axis], subdomain.extents)
+            yield high + 1 if body.reverse else body.steps - low
+
+
+def _history_reads(equation: StepEquation) -> Iterator[tuple[Read, int]]:
+    for read, source in zip(equation.subdomain.reads, equation.sources, strict=False):
+        if read is not None and source is not None:
+            yield read, source
+
+
+def _steps_ago(equation: StepEquation, read: Read, source: int, body: ScanBody) -> int | None:
+    """How many steps before its own an equation reads a history; None if that varies."""
+    now, then = (
+        equation.subdomain.write[body.times[equation.target]],
+        read.subscripts[body.times[source]],
+    )
+    form = linear(down(now - then), equation.subdomain.rank)
+    if form is None or any(form[0]):
+        return None
+    return -form[1] if body.reverse else form[1]
+
+
+def on_windows(equation: StepEquation, body: ScanBody, windows: Mapping[int, Window]) -> Subdomain:
+    """The subdomain with places in windows as subscripts, where histories have any."""
+
+    def moved(read: Read | None, source: int | None) -> Read | None:
+        if read is None or source is None or source not in windows:
+            return read
+        ago = _steps_ago(equation, read, source, body)
+        assert ago is not None, "windows are of histories that are read at known distances"
+        place = windows[source].place(ago if source in equation.begun else ago - 1)
+        return replace(read, subscripts=_put(read.subscripts, windows[source].axis, place))
+
+    subdomain, target = equation.subdomain, windows.get(equation.target)
+    reads = tuple(moved(r, s) for r, s in zip(subdomain.reads, equation.sources, strict=False))
+    write = subdomain.write if target is None else _put(subdomain.write, target.axis, target.newest)
+    return replace(subdomain, reads=reads, write=write)
+
+
+def _put(subscripts: tuple[ir.AffineExpr, ...], at: int, value: int) -> tuple[ir.AffineExpr, ...]:
+    return (*subscripts[:at], ir.AffineExpr.get_constant(value), *subscripts[at + 1 :])
+
+
+def read_from_window(result: ir.Value, window: Window) -> None:
+    """Let the equations that read a history after the last step read its window instead."""
+    for use in result.uses:
+        op, position = use.owner.operation, use.operand_number
+        maps = list(ir.ArrayAttr(op.attributes["reads"]))
+        old = ir.AffineMapAttr(maps[position]).value
+        exprs = list(old.results)
+        exprs[window.axis] = exprs[window.axis] - window.first_time
+        new = ir.AffineMap.get(old.n_dims, old.n_symbols, exprs)
+        maps[position] = ir.AffineMapAttr.get(new)
+        op.attributes["reads"] = ir.ArrayAttr.get(maps)

@@ -1,0 +1,91 @@
+"""`ted-fuse-rows`: operations over the same rows -> one loop over rows around all of them.
+
+Before: a row maximum, an exponential, a row sum and a division, each over the whole matrix.
+After: `scf.forall (%i)` with the four on one row, so that a row stays in the first cache. Results
+of inner members that are wanted outside are written in place.
+
+The transform dialect tiles and fuses; which operations belong together is decided by
+`row_groups.py`. Producers are fused one at a time, nearest consumer first, with CSE after each:
+otherwise a producer with several uses is fused once and left outside as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.linalg.initial_values import split_starts
+from ted.linalg.row_groups import RowGroup, is_map, rank, row_groups
+from ted.machine import DEFAULT, named_cpu
+from ted.mlir import interpreter, ir
+from ted.mlir.queries import functions
+
+_MARK = "ted.row"
+_ANY = "!transform.any_op"
+
+
+@dataclass(frozen=True)
+class TedFuseRows:
+    """Fuse every group of two or more operations.
+
+    Without `maps`, not those that only compute values over the same points. `cpu` is a row of
+    `ted.machine.CPUS`.
+    """
+
+    maps: bool = True
+    cpu: str = DEFAULT
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite the module."""
+        cpu = named_cpu(self.cpu)
+        groups = [
+            group
+            for function in functions(module)
+            for group in row_groups(function.entry_block, cpu)
+            if self.maps or not is_map(group)
+        ]
+        # All before the first is fused: CSE leaves operations alone that have marks of their own.
+        scripts = [_mark(group, number) for number, group in enumerate(groups, start=1)]
+        del groups
+        for text in scripts:
+            script = ir.Module.parse(text)
+            sequence = script.body.operations[0].operation
+            interpreter.apply_named_sequence(module.operation, sequence, script.operation)
+        split_starts(module)  # a producer that stays outside starts where its copy inside does
+
+
+def _mark(group: RowGroup, number: int) -> str:
+    """Mark the members of a group, and write the script that fuses what has these marks."""
+    marks = [f"{_MARK}_{number}_{k}" for k in range(len(group.members))]
+    for op, mark in zip(group.members, marks, strict=True):
+        op.attributes[mark] = ir.UnitAttr.get()
+    sizes = [1] * group.depth + [0] * (rank(group.members[0]) - group.depth)
+    return _script(marks, sizes)
+
+
+def _script(marks: list[str], sizes: list[int]) -> str:
+    root, *producers = marks
+    lines = [
+        _match("functions", 'ops{["func.func"]}'),
+        _match("root", f"attributes{{{root}}}"),
+        f"%tiled, %loop0 = transform.structured.tile_using_forall %root tile_sizes {sizes}"
+        f" : ({_ANY}) -> ({_ANY}, {_ANY})",
+        f"transform.apply_cse to %functions : {_ANY}",
+    ]
+    for k, mark in enumerate(producers):
+        lines += [
+            _match(f"producer{k}", f"attributes{{{mark}}}"),
+            f"%fused{k}, %loop{k + 1} = transform.structured.fuse_into_containing_op %producer{k}"
+            f" into %loop{k} : ({_ANY}, {_ANY}) -> ({_ANY}, {_ANY})",
+            f"transform.apply_cse to %functions : {_ANY}",
+        ]
+    body = "\n".join(lines)
+    return f"""module attributes {{transform.with_named_sequence}} {{
+      transform.named_sequence @fuse(%module: {_ANY}) {{
+        {body}
+        transform.yield
+      }}
+    }}"""
+
+
+def _match(name: str, what: str) -> str:
+    return f"%{name} = transform.structured.match {what} in %module : ({_ANY}) -> {_ANY}"

@@ -1,0 +1,106 @@
+"""Dims of extent one -> no dims: of tensors by reshapes, of iterations by their only value.
+
+Before: a subdomain that reads `%mean[i, 0] : tensor<64x1xf32>`.
+After: a subdomain that reads `%m[i] : tensor<64xf32>`, where %mean is `tensor.expand_shape %m`.
+
+Reshapes of reshapes cancel, so a chain of equations works on short shapes throughout; tiling,
+fusing and matching need no case for constant subscripts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ted.linalg.generics import filled
+from ted.linalg.subdomain import Read, Subdomain
+from ted.mlir import ir, tensor
+from ted.mlir.queries import defining
+from ted.mlir.scalars import element_type, shape_of
+
+Values = list[ir.Value]
+
+
+def squeezed(subdomain: Subdomain) -> tuple[Subdomain, Callable[[Values], Values]]:
+    """The subdomain on tensors without unit dims, and what gives its results their shape back."""
+    reads = tuple(r and _squeezed_read(r) for r in subdomain.reads)
+    subdomain = without_unit_iterations(replace(subdomain, reads=reads))
+    if subdomain.writes_at_data or not any(1 in shape_of(i) for i in subdomain.inits):
+        return subdomain, lambda results: results
+    shape = shape_of(subdomain.inits[0])
+    write = tuple(e for e, extent in zip(subdomain.write, shape, strict=True) if extent != 1)
+    inits = tuple(_squeezed_init(i) for i in subdomain.inits)
+    return replace(subdomain, write=write, inits=inits), lambda results: [
+        expand(r, i.type) for r, i in zip(results, subdomain.inits, strict=True)
+    ]
+
+
+def without_unit_iterations(subdomain: Subdomain) -> Subdomain:
+    """Replace iteration dims of extent one by 0."""
+    kept = [k for k, extent in enumerate(subdomain.extents) if extent != 1]
+    if len(kept) == subdomain.rank:
+        return subdomain
+    exprs = [
+        ir.AffineExpr.get_dim(kept.index(k)) if k in kept else ir.AffineExpr.get_constant(0)
+        for k in range(subdomain.rank)
+    ]
+    short = subdomain.substituted(exprs, tuple(subdomain.extents[k] for k in kept))
+    return replace(short, iterators=tuple(subdomain.iterators[k] for k in kept))
+
+
+def _squeezed_read(read: Read) -> Read:
+    shape = shape_of(read.tensor)
+    if 1 not in shape:
+        return read
+    kept = tuple(e for e, extent in zip(read.subscripts, shape, strict=True) if extent != 1)
+    return replace(read, tensor=collapse(read.tensor), subscripts=kept)
+
+
+def _squeezed_init(init: ir.Value) -> ir.Value:
+    owner = defining(init)
+    shape = [extent for extent in shape_of(init) if extent != 1]
+    if owner is not None and owner.name == "tensor.empty":
+        return tensor.EmptyOp(shape, element_type(init)).result
+    if owner is not None and owner.name == "linalg.fill":
+        empty = tensor.EmptyOp(shape, element_type(init)).result
+        return filled(empty, owner.operands[0])
+    return collapse(init)
+
+
+def collapse(value: ir.Value) -> ir.Value:
+    """The tensor without its unit dims."""
+    shape = shape_of(value)
+    short = [extent for extent in shape if extent != 1]
+    if len(short) == len(shape):
+        return value
+    owner = defining(value)
+    if owner is not None and owner.name == "tensor.expand_shape":
+        source = owner.operands[0]
+        if list(shape_of(source)) == short:
+            return source
+    kind = ir.RankedTensorType.get(short, element_type(value))
+    return tensor.CollapseShapeOp(kind, value, _groups(shape)).result
+
+
+def expand(value: ir.Value, kind: ir.Type) -> ir.Value:
+    """The inverse of `collapse`."""
+    shape = list(ir.ShapedType(kind).shape)
+    return tensor.ExpandShapeOp(kind, value, _groups(shape), [], shape).result
+
+
+def _groups(shape: Sequence[int]) -> ir.ArrayAttr:
+    """Each long dim with the unit dims after it; unit dims in front belong to the first."""
+    groups: list[list[int]] = []
+    waiting: list[int] = []
+    for k, extent in enumerate(shape):
+        if extent == 1 and not groups:
+            waiting.append(k)
+        elif extent == 1:
+            groups[-1].append(k)
+        else:
+            groups.append([*waiting, k])
+            waiting = []
+    i64 = ir.IntegerType.get_signless(64)
+    return ir.ArrayAttr.get(
+        [ir.ArrayAttr.get([ir.IntegerAttr.get(i64, k) for k in group]) for group in groups]
+    )

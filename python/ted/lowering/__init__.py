@@ -1,1 +1,0 @@
-"""From `ted.compute` on tensors to the LLVM dialect, one pass per file; see `pipelines.py`."""

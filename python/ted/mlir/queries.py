@@ -1,0 +1,108 @@
+"""Typed ways into IR: functions with a body, operations by name, what makes a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from ted.errors import PassFailed
+from ted.mlir import func, ir
+from ted.mlir.locations import source_location
+
+
+def functions(module: ir.Module) -> Iterator[func.FuncOp]:
+    """The functions of a module that have a body.
+
+    Raises: PassFailed for one with branches, as passes see no control flow but loops.
+    """
+    for op in module.body.operations:
+        if isinstance(op, func.FuncOp) and not op.is_external:
+            blocks = len(list(op.body.blocks))
+            if blocks > 1:
+                raise PassFailed(
+                    f"function: must have one block, with loops and no branches, got {blocks} "
+                    f"blocks in @{op.name.value}",
+                    source_location(op.location),
+                )
+            yield op
+
+
+def operations(root: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
+    """The operations of these names inside `root`, in the order of the text."""
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name in names:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.operation.walk(visit)
+    return found
+
+
+def defining(value: ir.Value) -> ir.Operation | None:
+    """The operation that makes a value; None for an argument."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def terminator(block: ir.Block) -> ir.Operation:
+    """The last operation of a block."""
+    return block.operations[len(block.operations) - 1].operation
+
+
+def constant_of(value: ir.Value) -> int | None:
+    """The number of an integer constant, or None."""
+    op = defining(value)
+    if op is None or op.name not in ("arith.constant", "llvm.mlir.constant"):
+        return None
+    attribute = op.attributes["value"]
+    return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def is_zero(value: ir.Value) -> bool:
+    """Whether a scalar is the constant zero."""
+    op = defining(value)
+    if op is None or op.name != "arith.constant":
+        return False
+    attribute = op.attributes["value"]
+    number = attribute.value if isinstance(attribute, ir.FloatAttr) else constant_of(value)
+    return number == 0
+
+
+def use_known(op: ir.Operation, known: Mapping[ir.Value, ir.Value]) -> None:
+    """Let an operation, and all inside it, use known values in place of its operands."""
+    for k, operand in enumerate(op.operands):
+        if operand in known:
+            op.operands[k] = known[operand]
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                use_known(inner.operation, known)
+
+
+def copied_with(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """A copy here, which uses known values; its results become known for those of the operation."""
+    copy = op.clone().operation
+    use_known(copy, known)
+    known.update(zip(op.results, copy.results, strict=True))
+    return copy
+
+
+def count_inputs(op: ir.Operation) -> int:
+    """The number of operands that an operation of linalg only reads, the first ones."""
+    return ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
+
+
+def position(expr: ir.AffineExpr) -> int:
+    """The dim that an affine dim expression is."""
+    return ir.AffineDimExpr(expr).position
+
+
+def is_inside(op: ir.Operation, outer: ir.Operation) -> bool:
+    """Whether an operation stands in a region of another, at any depth."""
+    parent = op.parent
+    while parent is not None:
+        if parent.operation == outer:
+            return True
+        parent = parent.operation.parent
+    return False

@@ -1,1 +1,0 @@
-"""Schedules: how loops are cut, ordered and turned into vector code, per class of operation."""

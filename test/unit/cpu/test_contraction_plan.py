@@ -1,0 +1,89 @@
+"""What the cost rule chooses, and what every choice must satisfy."""
+
+from __future__ import annotations
+
+from math import prod
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from ted.cpu.contraction_plan import Plan, cut_reduction, plan_contraction, split
+from ted.linalg.strided_contractions import Dim
+from ted.machine import CPUS
+
+sizes = st.integers(1, 700)
+
+
+def matmul(m: int, n: int, k: int, *, b_transposed: bool = False) -> tuple[Dim, ...]:
+    b_n, b_k = (k, 1) if b_transposed else (1, n)
+    return (Dim(m, k, 0, n), Dim(n, 0, b_n, 1), Dim(k, 1, b_k, 0, reduction=True))
+
+
+def planned(dims: tuple[Dim, ...], element_bytes: int = 4, cpu: str = "avx512") -> Plan:
+    plan = plan_contraction(dims, element_bytes, CPUS[cpu])
+    assert plan is not None
+    return plan
+
+
+@pytest.mark.parametrize("cpu", CPUS)
+@pytest.mark.parametrize("element_bytes", [4, 8])
+@given(m=sizes, n=st.integers(2, 700), k=st.integers(2, 700))
+def test_accumulators_and_operands_fit_the_registers(
+    cpu: str, element_bytes: int, m: int, n: int, k: int
+) -> None:
+    plan = plan_contraction(matmul(m, n, k), element_bytes, CPUS[cpu])
+    if plan is not None:
+        used = plan.tile_rows * plan.tile_vectors + plan.tile_vectors + 1
+        assert used <= CPUS[cpu].registers
+
+
+def test_a_large_product_uses_most_registers() -> None:
+    plan = planned(matmul(512, 512, 512))
+    assert plan.tile_rows * plan.tile_vectors >= 24
+
+
+def test_rows_of_b_that_lie_far_apart_are_copied_together() -> None:
+    assert planned(matmul(512, 512, 512)).pack_b == "copy"
+    assert planned(matmul(64, 64, 256)).pack_b == "none"
+
+
+def test_a_transposed_input_is_transposed_while_packing() -> None:
+    assert planned(matmul(64, 64, 64, b_transposed=True)).pack_b == "transpose"
+
+
+def test_lanes_run_along_the_destination_whichever_input_that_is() -> None:
+    dims = (Dim(64, 1, 0, 1), Dim(32, 0, 1, 64), Dim(16, 64, 32, 0, reduction=True))
+    plan = planned(dims)
+    assert plan.lane_dim.c == 1
+    assert plan.swapped
+
+
+def test_a_matrix_times_one_vector_has_no_plan() -> None:
+    dims = (Dim(64, 32, 0, 1), Dim(32, 1, 1, 0, reduction=True))
+    assert plan_contraction(dims, 4, CPUS["avx512"]) is None
+
+
+def test_an_elementwise_product_has_no_plan() -> None:
+    dims = (Dim(64, 1, 1, 1), Dim(8, 64, 64, 0, reduction=True))
+    assert plan_contraction(dims, 4, CPUS["avx512"]) is None
+
+
+@example([2, 3, 171])
+@given(st.lists(st.integers(2, 3000), min_size=1, max_size=4))
+def test_blocks_of_a_reduction_cover_it_exactly(extents: list[int]) -> None:
+    dims = tuple(Dim(extent, 1, 1, 0, True) for extent in extents)
+    blocks, inner, last = cut_reduction(dims, 512)
+    total = prod(dim.extent for dim in (*blocks, *inner))
+    if last:
+        assert 0 < last < inner[0].extent
+        rest = prod(dim.extent for dim in (*blocks[:-1], *inner[1:]))
+        total -= rest * (inner[0].extent - last)
+    assert total == prod(extents)
+    assert inner
+
+
+def test_split_gives_full_tiles_and_the_rest() -> None:
+    assert split(20, 8) == ((2, 8), (1, 4))
+    assert split(16, 8) == ((2, 8),)
+    assert split(3, 8) == ((1, 3),)

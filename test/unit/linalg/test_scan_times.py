@@ -1,0 +1,90 @@
+"""Times of equations in a recurrence: the code for them does not grow with the number of steps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted import dialects, nn
+from ted.cpu.pipeline import CPU_STAGES
+from ted.frontend.systems import system_of
+from ted.ir.pipelines import stage_text
+from ted.ir.to_ops import to_module
+from ted.testing.tracing import interpreted
+
+RNG = np.random.default_rng(3)
+
+
+def last_of_scan(x):
+    return ted.scan(lambda h, row: (ted.sin(h) * row, None), x[0], x)[0]
+
+
+def one_state(x):
+    return ted.cumprod(x, 0)[len(x) - 2]
+
+
+def few_states(x):
+    y = ted.cumprod(x, 0)
+    return y[1] * y[4] + y[len(x) - 1]
+
+
+def every_second(x):
+    return ted.cumprod(x, 0)[::2]
+
+
+def every_third_backwards(x):
+    return ted.cumprod(x, 0, reverse=True)[::-3]
+
+
+def backwards(x):
+    return ted.cumprod(x, 0)[::-1]
+
+
+def in_pairs(x):
+    return ted.recurrence(
+        x.shape,
+        lambda h, t, i: ted.where(
+            t > 0, h[t - 1, i] * ted.where(t % 2 == 0, x[t, i], 0.5), x[t, i]
+        ),
+        "float64",
+    )
+
+
+def recurrent(x):
+    return nn.rnn(ted.reshape(x, (-1, 1, 3)), ted.eye(3, dtype="float64"), x[:3])[len(x) - 1]
+
+
+CASES = [
+    last_of_scan, one_state, few_states, every_second, every_third_backwards, backwards, in_pairs,
+    recurrent,
+]  # fmt: skip
+
+
+def program(function, steps):
+    x = ted.placeholder((steps, 3), "float64", name="x")
+    result = function(x)
+    head = ted.placeholder(result.shape, "float64", name="head")
+    return [x, head], [result, *ted.differentiate(result, [x], head)]
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("steps", [7, 40])
+def test_values_and_gradients_are_those_of_the_interpreter(function, steps) -> None:
+    inputs, outputs = program(function, steps)
+    arrays = [RNG.normal(size=i.shape) / 4 + 1 for i in inputs]
+    found = ted.compile(inputs, outputs)(*arrays)
+    wanted = interpreted(inputs, outputs)(*arrays)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
+def test_the_code_is_as_long_for_any_number_of_steps(function) -> None:
+    few, many = (_linalg(*program(function, steps)) for steps in (43, 403))
+    assert few.count("\n") == many.count("\n")
+
+
+def _linalg(inputs, outputs):
+    with dialects.session():
+        return stage_text(to_module(system_of(inputs, outputs)), CPU_STAGES, "linalg")
