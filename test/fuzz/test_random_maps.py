@@ -20,7 +20,7 @@ from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate
 
 BLOCK = 20
-FAST_BLOCKS, SLOW_BLOCKS = 10, 100
+FAST_BLOCKS, SLOW_BLOCKS = 10, 60
 
 
 def gradient(contraction: Contraction) -> tuple[Tensor, tuple[Tensor, ...]]:

@@ -13,7 +13,7 @@ from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate
 
 BLOCK = 10
-FAST_BLOCKS, SLOW_BLOCKS = 7, 60
+FAST_BLOCKS, SLOW_BLOCKS = 7, 40
 
 
 def blocks(first: int, last: int) -> list[range]:

@@ -17,7 +17,7 @@ from ted.testing.random_programs import random_program
 from ted.testing.validation import Validator
 
 BLOCK = 10
-FAST_BLOCKS, SLOW_BLOCKS = 4, 60
+FAST_BLOCKS, SLOW_BLOCKS = 1, 16
 # Each pass meets what the others leave, in two orders.
 ROADS = (
     "ted-scatter-to-gather,ted-simplify,ted-fuse-pointwise,ted-split-dims,ted-inline-pointwise",
