@@ -70,7 +70,8 @@ def _decided(
     subdomain: Subdomain, guards: list[tuple[Constraint, ...]]
 ) -> Iterator[tuple[Subdomain, Any]]:
     """Split the points by each guard in turn; reads outside their guard become None."""
-    states = [(subdomain, points(subdomain.extents, subdomain.domain))]
+    whole = points(subdomain.extents, subdomain.domain)
+    states = [] if whole.is_empty() else [(subdomain, whole)]
     for guard in guards:
         inside = points(subdomain.extents, guard)
         split = []

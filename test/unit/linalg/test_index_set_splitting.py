@@ -111,6 +111,13 @@ def test_a_domain_is_scanned_by_its_own_bounds() -> None:
     assert together([part]) == updates(triangle)
 
 
+@pytest.mark.parametrize("guards", [(), ("i - 1 >= 0",)])
+def test_a_domain_without_a_point_has_no_parts(guards: tuple[str, ...]) -> None:
+    """There are rational points, which isl does not look behind by itself."""
+    domain = "2 * i + 17 * j - 3 == 0"
+    assert parts_of(equation(SUM, *guards, domain=domain)) == []
+
+
 def test_conditions_that_make_too_many_parts_are_tested_at_each_point() -> None:
     guards = ["(i + j) mod 2 == 0", "(i + 2 * j) mod 3 == 0", "(2 * i + j) mod 5 - 2 >= 0",
               "(i + 3 * j) mod 7 - 3 >= 0", "i - j >= 0"]  # fmt: skip
