@@ -8,7 +8,7 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from ted.api import CompiledFunction
-from ted.api.compiling import STAGES
+from ted.api.cpu_functions import STAGES
 from ted.errors import CompileError
 
 SIZE, MARGIN = (800, 480), 50

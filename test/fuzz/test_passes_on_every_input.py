@@ -18,7 +18,7 @@ from ted.tools import ted_opt
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("number", "name"), enumerate(name for name, _ in available()))
+@pytest.mark.parametrize(("number", "name"), list(enumerate(name for name, _ in available())))
 def test_a_pass_gives_a_result_or_a_message(number: int, name: str, tmp_path: Path) -> None:
     preload()
     path, wrong = tmp_path / "in.mlir", []

@@ -10,7 +10,8 @@ import pytest
 
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Equation, System, Tensor, recurrent_tensors
-from ted.ir.scalar import Expr, add, apply, compare, const, dim, index, land, load, mul, select, sub
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, apply, compare, const, dim, index, land, load, mul, select, sub
 from ted.testing.tracing import interpreted, module_of
 from ted.transforms import gradient
 from ted.transforms.ted_check_bounds import violations

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from ted.ir.equations import System, Tensor, whole
-from ted.ir.scalar import Expr, add, dim, index, load, mul
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, dim, index, load, mul
 from ted.testing.random_programs import random_program
 from ted.testing.tracing import interpreted
 from ted.transforms.copies import compose_copies

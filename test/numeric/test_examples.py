@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ted.api.compiling import STAGES
+from ted.api.cpu_functions import STAGES
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

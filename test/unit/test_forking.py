@@ -60,11 +60,11 @@ def run(script: str, timeout: float = 100) -> None:
 @pytest.mark.parametrize(
     ("module", "name", "use"),
     [
-        ("ted.api.compiling", "run_pipeline", ""),  # holds the session and `_code`
-        ("ted.api.compiling", "compile_module", ""),
+        ("ted.api.cpu_functions", "run_stages", ""),  # holds the session and `_code`
+        ("ted.api.cpu_functions", "compile_module", ""),
         ("ted.ir.pass_driver", "_run_ours", ""),
         ("ted.ir.pass_driver", "_run_upstream", ""),
-        ("ted.api.compiling", "stage_text", ".ir('loops')"),
+        ("ted.api.cpu_functions", "stage_text", ".ir('loops')"),
     ],
 )
 def test_a_child_compiles_although_a_thread_was_compiling(module: str, name: str, use: str) -> None:

@@ -7,7 +7,8 @@ the other transformations of functions, `scanning` makes loops of them; `custom`
 """
 
 from ted.api.checkpointing import checkpoint
-from ted.api.compiling import CompiledFunction, compile, module
+from ted.api.compiling import compile, module
+from ted.api.cpu_functions import CompiledFunction
 from ted.api.custom import custom_vjp
 from ted.api.differentiating import DifferentiationResult, differentiate
 from ted.api.functions import Function, function, grad, value_and_grad, vjp

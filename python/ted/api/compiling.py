@@ -10,13 +10,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
 from ted import dialects
+from ted.api.cpu_functions import CompiledFunction
 from ted.api.options import CompileOptions, compile_options
 from ted.api.symbolic import SymbolicFunction
-from ted.codegen.assembly import disassemble
-from ted.codegen.jit import Compiled, compile_module
-from ted.cpu.pipeline import CPU_STAGES, cpu_stages
 from ted.errors import CompileError
-from ted.forking import cached_property
 from ted.frontend.systems import system_of, tensors_of
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import (
@@ -26,23 +23,18 @@ from ted.ir.equations import (
     whole,
 )
 from ted.ir.equations import Tensor as Node
-from ted.ir.pipelines import run_stages, stage_text
 from ted.ir.saved_values import with_saved_values
 from ted.ir.scalar import load
 from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
 from ted.machine import Cpu
 from ted.mlir import ir
-from ted.runtime.buffers import ArgSpec
-from ted.runtime.calls import bind
-from ted.runtime.library import library_path
 
 if TYPE_CHECKING:
     from ted.api.cuda_functions import CudaFunction
 
 # What `compile` returns; "CudaFunction" is loaded when it is needed.
-Compilation = Union["CompiledFunction", "CudaFunction"]
-STAGES = (*(stage.name for stage in CPU_STAGES), "asm")
+Compilation = Union[CompiledFunction, "CudaFunction"]
 
 
 def compile(
@@ -131,77 +123,6 @@ def _copy(node: Node) -> Node:
     return Node(node.name, node.shape, node.dtype, None, (copy,), node.location)
 
 
-class CompiledFunction:
-    """A program compiled for one target: call it with arrays, look at its IR.
-
-    `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
-    `out=` gives arrays to fill, an entry that is None leaves the array to the function.
-    """
-
-    def __init__(
-        self,
-        system: System,
-        single: bool,
-        donated: Mapping[int, int],
-        options: CompileOptions,
-    ) -> None:
-        assert isinstance(options.machine, Cpu), "a program for a CPU"
-        self.system = system
-        self.options = options
-        self._single = single
-        self._stages = cpu_stages(options.machine)
-        symbol = _symbol(system.name)
-        self._source = _module_text(replace(system, name=symbol))
-        self._call = bind(
-            self._code.address(symbol),
-            [_spec(t) for t in system.inputs],
-            [_spec(t) for t in system.outputs],
-            name=system.name,
-            accesses=dict(enumerate(self._code.indexed)),
-            donated=donated,
-            owner=self._code,
-        )
-
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """Run on one array per input.
-
-        Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
-        """
-        results = self._call(*arrays, out=out)
-        return results[0] if self._single else results
-
-    @cached_property
-    def _code(self) -> Compiled:
-        with dialects.session():
-            lowered = run_stages(ir.Module.parse(self._source), self._stages)
-            return compile_module(lowered, (library_path(),))
-
-    @property
-    def peak_bytes(self) -> int:
-        """Bytes of results and temporary buffers that the latest call held at most at once.
-
-        Small buffers in the frame of the call, at most 256 KiB in all, are not counted.
-        """
-        return self._call.peak_bytes
-
-    def ir(self, stage: str = "ted") -> str:
-        """The program at the end of a stage: one of ted.api.compiling.STAGES.
-
-        Raises: CompileError for an unknown stage.
-        """
-        if stage not in STAGES:
-            raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
-        if stage == "asm":
-            return disassemble(self._code.object_code())
-        with dialects.session():
-            return stage_text(ir.Module.parse(self._source), self._stages, stage)
-
-
-def _symbol(name: str) -> str:
-    """A name that no library has: a function `sin` would be what its own `math.sin` calls."""
-    return name if name == "main" else f"ted.{name}"
-
-
 def module(program: Any, *arguments: Any) -> ir.Module:
     """The MLIR module of ted ops of a function traced on arguments, or of outputs.
 
@@ -216,12 +137,3 @@ def module(program: Any, *arguments: Any) -> ir.Module:
         system = system_of([wrap(n) for n in nodes if n.is_input], outputs)
     with dialects.session():
         return to_module(with_saved_values(system))
-
-
-def _module_text(system: System) -> str:
-    with dialects.session():
-        return str(to_module(system).operation.get_asm(enable_debug_info=True))
-
-
-def _spec(tensor: Node) -> ArgSpec:
-    return ArgSpec(tensor.name, tensor.dtype.name, tensor.static_shape)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ted import dialects
+from ted.api.cpu_functions import CompiledFunction
 from ted.api.cuda_compiling import STAGES, compile_module, cuda_stage_text, note_donations
 from ted.api.options import CompileOptions, compile_options
 from ted.api.rounding_scales import rounding_scales
@@ -162,8 +163,6 @@ class CudaFunction:
 
     @cached_property
     def _on_cpu(self) -> Any:
-        from ted.api.compiling import CompiledFunction  # which takes this module for its targets
-
         return CompiledFunction(self.system, False, {}, compile_options())
 
 

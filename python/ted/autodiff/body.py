@@ -14,21 +14,9 @@ from functools import reduce
 from ted.autodiff.rules import contributions, under
 from ted.errors import SourceLocation
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import choices
-from ted.ir.scalar import (
-    FALSE,
-    TRUE,
-    Expr,
-    add,
-    const,
-    is_const,
-    land,
-    lnot,
-    lor,
-    mul,
-    postorder,
-    select,
-)
+from ted.ir.scalar import FALSE, TRUE, add, const, is_const, land, lnot, lor, mul, select
 
 _Adjoint = dict[Expr, Expr]  # condition -> value
 

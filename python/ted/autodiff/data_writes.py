@@ -17,19 +17,9 @@ from ted.domain.budget import bounded
 from ted.domain.sizes import Extent
 from ted.ir.affine import condition_set
 from ted.ir.equations import Equation
+from ted.ir.expressions import Expr
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import (
-    TRUE,
-    Expr,
-    compare,
-    dim,
-    index,
-    is_trusted,
-    land,
-    reads_data,
-    select,
-    unchecked,
-)  # fmt: skip
+from ted.ir.scalar import TRUE, compare, dim, index, is_trusted, land, reads_data, select, unchecked
 from ted.ir.unknowns import value_where
 
 

@@ -25,17 +25,8 @@ from ted.autodiff.vjp import (
 )  # fmt: skip
 from ted.errors import DerivativeError, SourceLocation
 from ted.ir.equations import Equation, System, Tensor, is_recurrence
-from ted.ir.scalar import (
-    Expr,
-    add,
-    const,
-    load,
-    mul,
-    postorder,
-    replace_nodes,
-    select,
-    weight,
-)  # fmt: skip
+from ted.ir.expressions import Expr, postorder
+from ted.ir.scalar import add, const, load, mul, replace_nodes, select, weight
 
 Transpose = Callable[[Tensor, Override, Sequence["Tensor | None"]], "Tensor | None"]
 

@@ -13,20 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
+from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import implied_of_indices, path_conditions
-from ted.ir.scalar import (
-    TRUE,
-    Expr,
-    const,
-    is_const,
-    land,
-    loads,
-    postorder,
-    reads_data,
-    rebuild,
-    rewrite,
-    select,
-)  # fmt: skip
+from ted.ir.scalar import TRUE, const, is_const, land, loads, reads_data, rebuild, rewrite, select
 
 # What these make of a value that is not used is not used either, in derivatives neither.
 _HARMLESS = frozenset(

@@ -20,23 +20,22 @@ from ted.domain.sizes import surely_at_most
 from ted.ir.affine import where_possible
 from ted.ir.affine_attributes import expr_to_aff
 from ted.ir.equations import Equation, Tensor
+from ted.ir.expressions import Expr, postorder
 from ted.ir.operations import OPERATIONS
 from ted.ir.paths import implied_of_indices, path_conditions
 from ted.ir.remarks import remark
 from ted.ir.scalar import (
-    Expr,
     dim,
     dims_used,
     index,
     land,
     load,
     loads,
-    postorder,
     reads_data,
     rebuild,
     substitute,
     weight,
-)  # fmt: skip
+)
 
 SLACK = 1.4  # recomputing this much more than the shared evaluation is cheaper than storing
 SEPARATE_BOUND = 3  # but adjoints that share parts cost at most so many times the body

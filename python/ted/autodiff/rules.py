@@ -14,9 +14,9 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 from ted.errors import DerivativeError, SourceLocation
+from ted.ir.expressions import Expr
 from ted.ir.scalar import (
     TRUE,
-    Expr,
     add,
     apply,
     cast,
@@ -29,7 +29,7 @@ from ted.ir.scalar import (
     mul,
     neg,
     sub,
-)  # fmt: skip
+)
 
 Contribution: TypeAlias = tuple[int, Expr, Expr]
 Rule: TypeAlias = Callable[[Expr, Expr], "list[Contribution]"]

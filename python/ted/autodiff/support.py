@@ -16,7 +16,8 @@ from ted.domain.budget import BudgetExhausted, bounded
 from ted.domain.sizes import is_symbolic
 from ted.ir.affine import NotAffine, condition_bounds, piecewise
 from ted.ir.equations import Equation, Tensor
-from ted.ir.scalar import Expr, is_const, postorder
+from ted.ir.expressions import Expr, postorder
+from ted.ir.scalar import is_const
 
 _KEEPS_ZERO = {"neg", "tanh", "sin", "sinh", "asin", "atan", "asinh", "sqrt", "cast", "abs", "erf",
                "expm1", "log1p", "floor", "ceil", "round", "trunc", "stop_gradient", "cbrt",

@@ -33,17 +33,8 @@ from ted.ir.equations import (
     operands,
     whole,
 )
-from ted.ir.scalar import (
-    Expr,
-    cast,
-    dims_used,
-    is_linear,
-    load,
-    replace_nodes,
-    rewrite,
-    select,
-    weight,
-)  # fmt: skip
+from ted.ir.expressions import Expr
+from ted.ir.scalar import cast, dims_used, is_linear, load, replace_nodes, rewrite, select, weight
 
 DIFFERENTIABLE = ("set", "add", "max", "min")
 

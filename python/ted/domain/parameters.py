@@ -20,8 +20,17 @@ import islpy as isl
 
 from ted.domain import affine, conversion, sets
 from ted.domain.affine import Aff, Floor
-from ted.domain.size_factors import Factor, Monomial, Quotient, Symbol
-from ted.domain.sizes import LARGEST, Extent, Size, is_symbolic, surely_at_most
+from ted.domain.size_factors import Symbol
+from ted.domain.sizes import (
+    LARGEST,
+    Extent,
+    Factor,
+    Monomial,
+    Quotient,
+    Size,
+    is_symbolic,
+    surely_at_most,
+)
 
 _monomials: dict[str, Monomial] = {}
 

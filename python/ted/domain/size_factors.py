@@ -5,10 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
-
-if TYPE_CHECKING:
-    from ted.domain.sizes import Size
+from typing import Protocol, TypeAlias
 
 LONGEST = 2**63
 """No size is this large: what the machine counts with."""
@@ -44,26 +41,43 @@ class Symbol:
         return self.name
 
 
-@dataclass(frozen=True)
-class Quotient:
-    """`inner // divisor`, rounded down; the divisor is at least 2."""
+class Terms(Protocol):
+    """What `ted.domain.sizes.Size` is: a sum of products of factors, and a constant."""
 
-    inner: Size
-    divisor: int
+    @property
+    def terms(self) -> tuple[tuple[Coefficient, AnyMonomial], ...]:
+        """The products, each with its coefficient."""
+        ...
 
-    def __str__(self) -> str:
-        return f"{_atom(self.inner)}//{self.divisor}"
+    @property
+    def const(self) -> int:
+        """The constant."""
+        ...
 
 
-Factor: TypeAlias = "Symbol | Quotient"
-Monomial: TypeAlias = "tuple[Factor, ...]"
+class Floor(Protocol):
+    """What `ted.domain.sizes.Quotient` is: `inner // divisor`."""
+
+    @property
+    def inner(self) -> Terms:
+        """What is divided."""
+        ...
+
+    @property
+    def divisor(self) -> int:
+        """At least 2."""
+        ...
+
+
+AnyFactor: TypeAlias = "Symbol | Floor"
+AnyMonomial: TypeAlias = "tuple[AnyFactor, ...]"
 Coefficient: TypeAlias = "int | Fraction"
 
 
 # ---- terms ---------------------------------------------------------------------------------------
 
 
-def step_of(coefficient: Coefficient, monomial: Monomial) -> int:
+def step_of(coefficient: Coefficient, monomial: AnyMonomial) -> int:
     """What a term is certainly a multiple of."""
     return int(coefficient * multiple_of(monomial))
 
@@ -74,12 +88,12 @@ def ratio_of(coefficient: Coefficient, divisor: int) -> Coefficient:
     return ratio.numerator if ratio.denominator == 1 else ratio
 
 
-def multiple_of(monomial: Monomial) -> int:
+def multiple_of(monomial: AnyMonomial) -> int:
     """What a product of factors is certainly a multiple of."""
     return math.prod(f.multiple_of for f in monomial if isinstance(f, Symbol))
 
 
-def order_of(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
+def order_of(monomial: AnyMonomial) -> tuple[int, tuple[str, ...]]:
     """Where a product of factors stands in a sum: long products first, then by name."""
     return (-len(monomial), tuple(map(str, monomial)))
 
@@ -87,7 +101,7 @@ def order_of(monomial: Monomial) -> tuple[int, tuple[str, ...]]:
 # ---- texts ---------------------------------------------------------------------------------------
 
 
-def text_of(terms: tuple[tuple[Coefficient, Monomial], ...], const: int) -> str:
+def text_of(terms: tuple[tuple[Coefficient, AnyMonomial], ...], const: int) -> str:
     """A sum of terms as Python has it."""
     text = ""
     for coefficient, monomial in terms:
@@ -99,15 +113,10 @@ def text_of(terms: tuple[tuple[Coefficient, Monomial], ...], const: int) -> str:
     return text
 
 
-def _term_text(coefficient: Fraction, monomial: Monomial) -> str:
+def _term_text(coefficient: Fraction, monomial: AnyMonomial) -> str:
     alone = len(monomial) == 1 and coefficient == 1
     name = "*".join(str(f) if alone or isinstance(f, Symbol) else f"({f})" for f in monomial)
     if coefficient.denominator > 1:
         name = f"{name}//{coefficient.denominator}"
         return name if coefficient.numerator == 1 else f"{coefficient.numerator}*({name})"
     return name if coefficient == 1 else f"{coefficient}*{name}"
-
-
-def _atom(value: Size) -> str:
-    alone = len(value.terms) == 1 and not value.const and value.terms[0][0] == 1
-    return str(value) if alone and len(value.terms[0][1]) == 1 else f"({value})"

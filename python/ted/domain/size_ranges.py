@@ -6,18 +6,15 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
-from ted.domain.size_factors import Factor, Symbol
-
-if TYPE_CHECKING:
-    from ted.domain.sizes import Extent, Size
+from ted.domain.size_factors import AnyFactor, Symbol, Terms
 
 Bound: TypeAlias = "int | float"
 """An exact integer, or an infinity."""
 
 
-def range_of(size: Size) -> tuple[Bound, Bound]:
+def range_of(size: Terms) -> tuple[Bound, Bound]:
     """A lower and an upper bound over all values of the sizes; possibly infinite."""
     lows: list[Fraction | None] = []  # None for an end without bound
     highs: list[Fraction | None] = []
@@ -51,7 +48,7 @@ class _Unknown:
 _Polynomial: TypeAlias = "dict[tuple[_Unknown, ...], Fraction]"
 
 
-def _expanded(extent: Extent) -> _Polynomial:
+def _expanded(extent: int | Terms) -> _Polynomial:
     """An extent over unknowns that are not negative: `n - 1` is `n'` where n is at least 1.
 
     A quotient is `(inner - rest) / divisor`, so that terms cancel across floors.
@@ -68,7 +65,7 @@ def _expanded(extent: Extent) -> _Polynomial:
     return total
 
 
-def _expanded_factor(factor: Factor) -> _Polynomial:
+def _expanded_factor(factor: AnyFactor) -> _Polynomial:
     if isinstance(factor, Symbol):
         least = Fraction(factor.least_unit * factor.multiple_of)
         excess = _Unknown(factor.name, None)

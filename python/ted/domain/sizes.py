@@ -16,7 +16,7 @@ from fractions import Fraction
 from typing import Any, NoReturn, TypeAlias
 
 from ted.domain import size_factors as factors
-from ted.domain.size_factors import Coefficient, Factor, Monomial, Quotient, Symbol
+from ted.domain.size_factors import Coefficient, Symbol
 from ted.domain.size_ranges import Bound, range_of
 from ted.errors import DomainError, user_location
 from ted.forking import cached_property
@@ -27,6 +27,9 @@ LARGEST = 2**40
 """Where every dim has to be bounded, a size counts as this large."""
 GROWING = 2**20
 """There, an extent from here on is taken for one that grows with the sizes."""
+
+Factor: TypeAlias = "Symbol | Quotient"
+Monomial: TypeAlias = "tuple[Factor, ...]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -336,6 +339,22 @@ def _factor_value(factor: Factor, values: Mapping[str, int]) -> int:
 
 
 _DIVISION = "the divisor must be a positive integer"
+
+
+@dataclass(frozen=True)
+class Quotient:
+    """`inner // divisor`, rounded down; the divisor is at least 2."""
+
+    inner: Size
+    divisor: int
+
+    def __str__(self) -> str:
+        return f"{_atom(self.inner)}//{self.divisor}"
+
+
+def _atom(value: Size) -> str:
+    alone = len(value.terms) == 1 and not value.const and value.terms[0][0] == 1
+    return str(value) if alone and len(value.terms[0][1]) == 1 else f"({value})"
 
 
 def _operand(size: Size, sign: str, other: Any) -> Extent | None:

@@ -3,6 +3,7 @@
 `ted` publishes these names; inside the package import them from the module that defines them.
 """
 
+from ted.frontend import methods as methods
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.contraction import einsum, matmul

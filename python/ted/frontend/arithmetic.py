@@ -15,8 +15,9 @@ from ted.domain.sizes import Size
 from ted.frontend.locations import fail
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType, promote
+from ted.ir.expressions import Expr
 from ted.ir.operations import OPERATIONS
-from ted.ir.scalar import Expr, is_const
+from ted.ir.scalar import is_const
 
 Number: TypeAlias = "int | float | bool"
 Operand: TypeAlias = "Expr | int | float | bool"

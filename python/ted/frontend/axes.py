@@ -59,7 +59,7 @@ class _Names(Sequence[str]):
         return f"d{number}" if axis is None else axis.name
 
 
-NAMES = _Names()
+Scalar.dim_names = _Names()
 
 
 def reduce_axis(extent: Any, name: str | None = None) -> Axis:

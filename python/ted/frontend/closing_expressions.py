@@ -19,22 +19,21 @@ from ted.ir import affine
 from ted.ir.dtypes import BOOL, INT64
 from ted.ir.equations import Equation, Tensor, identity
 from ted.ir.exact_indices import exact_indices
+from ted.ir.expressions import Expr, postorder
 from ted.ir.index_ranges import overflow
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
     FALSE,
     TRUE,
-    Expr,
     cast,
     dim,
     dims_used,
     land,
     lnot,
     lor,
-    postorder,
     replace_tensors,
     rewrite,
-)  # fmt: skip
+)
 
 
 def close_map(name: str, axes: Sequence[Axis], body: Expr) -> Tensor:

@@ -16,7 +16,8 @@ from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import DIM_NAMES, Tensor, read, tracing, wrap
 from ted.ir import equations
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
-from ted.ir.scalar import Expr, cast
+from ted.ir.expressions import Expr
+from ted.ir.scalar import cast
 
 
 def compute(

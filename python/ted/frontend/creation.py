@@ -13,7 +13,7 @@ from ted.frontend.locations import fail, here
 from ted.frontend.scalars import operand
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir import equations
-from ted.ir.scalar import Expr
+from ted.ir.expressions import Expr
 
 
 def full(

@@ -17,7 +17,8 @@ from ted.frontend.locations import fail, here
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir import equations
 from ted.ir.dtypes import DType, promote
-from ted.ir.scalar import Expr, add, cast, dim, index, load
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, cast, dim, index, load
 
 
 def _piece(x: Tensor, dtype: DType, write: Sequence[Expr]) -> equations.Equation:

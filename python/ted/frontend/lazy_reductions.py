@@ -15,7 +15,8 @@ from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
 from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Tensor
-from ted.ir.scalar import TRUE, Expr, cast, dim, dims_used, load, postorder
+from ted.ir.expressions import Expr, postorder
+from ted.ir.scalar import TRUE, cast, dim, dims_used, load
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,6 +28,7 @@ from ted.ir.affine import piecewise
 from ted.ir.dtypes import promote
 from ted.ir.equations import Equation, components, is_recurrence
 from ted.ir.equations import Tensor as Node
+from ted.ir.expressions import Expr
 from ted.ir.recurrences import (
     history_reads,
     points_where,
@@ -36,7 +37,7 @@ from ted.ir.recurrences import (
     step_order,
     times,
 )  # fmt: skip
-from ted.ir.scalar import Expr, reads_data
+from ted.ir.scalar import reads_data
 
 
 def recurrence(

@@ -27,7 +27,8 @@ from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import Tensor, broadcast_read, parallel_axes, read, tracing, wrap
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator, promote
-from ted.ir.scalar import TRUE, Expr, cast, dim, index
+from ted.ir.expressions import Expr
+from ted.ir.scalar import TRUE, cast, dim, index
 
 
 def reducer(combine: Callable[..., Any], identity: Any = None, name: str = "reduce") -> Reducer:

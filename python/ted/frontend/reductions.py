@@ -23,7 +23,8 @@ from ted.frontend.tensors import Tensor, broadcast_read, read
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator
 from ted.ir.equations import identity
-from ted.ir.scalar import TRUE, Expr, cast
+from ted.ir.expressions import Expr
+from ted.ir.scalar import TRUE, cast
 
 _COMBINERS = {
     "sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "max", "all": "min",

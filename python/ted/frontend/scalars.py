@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from ted.domain.sizes import Size
 from ted.errors import FrontendError
@@ -12,8 +12,8 @@ from ted.frontend.checks import dtype_of
 from ted.frontend.locations import here
 from ted.frontend.unevaluated import Unevaluated, refuse, wrong_operand
 from ted.ir.dtypes import DType
-from ted.ir.printing import format_expr
-from ted.ir.scalar import Expr, cast, index
+from ted.ir.expressions import Expr, format_expr
+from ted.ir.scalar import cast, index
 
 _COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 
@@ -50,6 +50,7 @@ class Scalar(Unevaluated):
     """One value of an index lambda: a number, an index or a condition."""
 
     __slots__ = ("__weakref__", "_expr")
+    dim_names: ClassVar[Sequence[str]] = ()  # by number; `ted.frontend.axes` gives those of axes
 
     def __init__(self, expr: Expr | None) -> None:
         self._expr = expr
@@ -109,9 +110,7 @@ class Scalar(Unevaluated):
         return Scalar(cast(self.expr, dtype_of(dtype, "astype")))
 
     def __repr__(self) -> str:
-        from ted.frontend.axes import NAMES
-
-        return f"Scalar({format_expr(self.expr, NAMES)}: {self.dtype})"
+        return f"Scalar({format_expr(self.expr, self.dim_names)}: {self.dtype})"
 
 
 def operand(value: Any) -> Any:

@@ -26,7 +26,8 @@ from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir import equations, scalar
 from ted.ir.dtypes import BOOL, INDEX, INT64, DType, accumulator, promote
-from ted.ir.scalar import TRUE, Expr, dim, load
+from ted.ir.expressions import Expr
+from ted.ir.scalar import TRUE, dim, load
 
 COMBINERS = ("add", "max", "min")
 

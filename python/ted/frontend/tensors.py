@@ -21,9 +21,13 @@ from ted.frontend.scalars import Scalar, operand
 from ted.frontend.unevaluated import Unevaluated, refuse, wrong_operand
 from ted.ir import equations
 from ted.ir.dtypes import DType
-from ted.ir.scalar import INDEX, Expr, cast, dim, dims_used, index, load
+from ted.ir.expressions import Expr
+from ted.ir.scalar import INDEX, cast, dim, dims_used, index, load
 
 DIM_NAMES = "ijklmnopqstuvwxyz"
+REDUCTIONS = ("sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin")
+# What methods lead to, by name: functions of modules that need tensors; `methods.py` gives them.
+functions: dict[str, Callable[..., Any]] = {}
 
 
 def _operator(function: Callable[..., Expr], what: str, swap: bool = False) -> Any:
@@ -89,9 +93,7 @@ class Tensor(Unevaluated):
         items = subscripts if isinstance(subscripts, tuple) else (subscripts,)
         if any(map(_holds_scalar, items)) or self._is_element(items):
             return read(self, items)
-        from ted.frontend.slicing import subscript
-
-        return subscript(self, items)
+        return functions["subscript"](self, items)
 
     def _is_element(self, items: tuple[Any, ...]) -> bool:
         """Inside an index lambda a full set of numbers (or scalars in tensors) reads an element."""
@@ -163,14 +165,10 @@ class Tensor(Unevaluated):
         return pointwise(lambda x: ~x, "not", self)
 
     def __matmul__(self, other: Any) -> Tensor:
-        from ted.frontend.contraction import matmul
-
-        return matmul(self, other)
+        return functions["matmul"](self, other)
 
     def __rmatmul__(self, other: Any) -> Tensor:
-        from ted.frontend.contraction import matmul
-
-        return matmul(other, self)
+        return functions["matmul"](other, self)
 
     # ------------------------------------------------------------ methods
 
@@ -183,22 +181,16 @@ class Tensor(Unevaluated):
 
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in row-major order under another shape; one extent may be -1."""
-        from ted.frontend.layout import reshape
-
-        return reshape(self, shape[0] if len(shape) == 1 else shape)
+        return functions["reshape"](self, shape[0] if len(shape) == 1 else shape)
 
     def flatten(self, start: int = 0) -> Tensor:
         """The dims from `start` on joined into one."""
-        from ted.frontend.layout import flatten
-
-        return flatten(self, start)
+        return functions["flatten"](self, start)
 
     def transpose(self, *axes: Any) -> Tensor:
         """The dims in another order, reversed by default."""
-        from ted.frontend.layout import transpose
-
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return transpose(self, order or None)
+        return functions["transpose"](self, order or None)
 
     def __repr__(self) -> str:
         return f"Tensor({self.name}: {self.dtype}{list(self.shape)})"
@@ -206,18 +198,16 @@ class Tensor(Unevaluated):
 
 def _reduction_method(name: str) -> Callable[..., Tensor]:
     def method(self: Tensor, axis: Any = None, **options: Any) -> Tensor:
-        from ted.frontend import reductions
-
         if "out" in options:  # as numpy's functions call it
             refuse("array", self, f"write ted.{name} for np.{name}")
-        return getattr(reductions, name)(self, axis, **options)
+        return functions[name](self, axis, **options)
 
     method.__name__ = name
     method.__doc__ = f"`ted.{name}` over the dims in `axis`, all by default."
     return method
 
 
-for _name in ("sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin"):
+for _name in REDUCTIONS:
     setattr(Tensor, _name, _reduction_method(_name))
 
 

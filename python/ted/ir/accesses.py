@@ -21,10 +21,11 @@ from ted.domain.budget import BudgetExhausted, bounded
 from ted.ir.affine import NotAffine, condition_set, piecewise, single_piece, where_possible
 from ted.ir.affine_attributes import NEVER, expr_to_aff
 from ted.ir.equations import Equation
+from ted.ir.expressions import Expr
 from ted.ir.graphs import finished
 from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.predicate_cycles import without_cycles
-from ted.ir.scalar import TRUE, Expr, is_const, is_trusted, land, loads, rewrite
+from ted.ir.scalar import TRUE, is_const, is_trusted, land, loads, rewrite
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,8 @@ from ted.domain.budget import bounded
 from ted.domain.conversion import from_isl
 from ted.errors import DomainError
 from ted.ir.dtypes import INDEX
+from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import (
-    Expr,
     add,
     apply,
     as_extent,
@@ -27,11 +27,10 @@ from ted.ir.scalar import (
     is_const,
     mul,
     neg,
-    postorder,
     rebuild,
     rewrite,
     sub,
-)  # fmt: skip
+)
 
 
 class NotAffine(DomainError):

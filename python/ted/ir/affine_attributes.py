@@ -10,7 +10,8 @@ from ted.domain.affine import Aff, Constraint, Floor
 from ted.domain.sizes import Symbol
 from ted.errors import VerifyError
 from ted.ir.affine import aff_to_expr
-from ted.ir.scalar import TRUE, Expr, apply, compare, index, land
+from ted.ir.expressions import Expr
+from ted.ir.scalar import TRUE, apply, compare, index, land
 from ted.ir.symbols import NONE, Symbols
 from ted.mlir import ir
 

@@ -24,10 +24,9 @@ from ted.domain.sizes import Extent, Symbol, numbers
 from ted.errors import SourceLocation
 from ted.forking import cached_property
 from ted.ir.dtypes import DType
+from ted.ir.expressions import Expr, Number
 from ted.ir.graphs import circles, finished
 from ted.ir.scalar import (
-    Expr,
-    Number,
     add,
     dim,
     dims_used,
@@ -37,7 +36,7 @@ from ted.ir.scalar import (
     reads_data,
     replace_tensors,
     substitute,
-)  # fmt: skip
+)
 
 COMBINERS = ("set", "add", "mul", "max", "min", "argmax", "argmin")
 

@@ -23,20 +23,9 @@ from ted.domain import intervals
 from ted.domain.intervals import Interval
 from ted.domain.sizes import Extent
 from ted.ir.dtypes import DType
+from ted.ir.expressions import Expr, postorder
 from ted.ir.index_ranges import ranges
-from ted.ir.scalar import (
-    Expr,
-    apply,
-    compare,
-    floordiv,
-    index,
-    mul,
-    neg,
-    postorder,
-    rebuild,
-    rewrite,
-    select,
-)  # fmt: skip
+from ted.ir.scalar import apply, compare, floordiv, index, mul, neg, rebuild, rewrite, select
 
 _ON_INTEGERS = {"add", "sub", "mul", "neg", "abs", "floordiv", "mod", "minimum", "maximum"}
 

@@ -20,8 +20,9 @@ from ted.ir.affine import is_affine, where_possible
 from ted.ir.affine_attributes import conjunction_to_expr, constraints_from_mlir, mlir_to_expr
 from ted.ir.dtypes import BY_MLIR
 from ted.ir.equations import Tensor, identity
+from ted.ir.expressions import Expr
 from ted.ir.paths import conjuncts, path_conditions
-from ted.ir.scalar import TRUE, Expr
+from ted.ir.scalar import TRUE
 from ted.ir.spelling import CAST_OPS, COMPARISONS, OPERATION_OF
 from ted.ir.symbols import NONE, Symbols
 from ted.mlir import defining_op, ir, scalar_value

@@ -28,8 +28,8 @@ from ted.ir.equations import (
     identity_dims,
     whole,
 )
+from ted.ir.expressions import Number
 from ted.ir.from_body import read_body
-from ted.ir.scalar import Number
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import symbols_of_function
 from ted.mlir import defining_op, ir, scalar_value

@@ -14,9 +14,9 @@ from ted.domain.budget import bounded
 from ted.domain.intervals import UNKNOWN, Interval
 from ted.domain.sizes import Extent
 from ted.ir.affine import where_possible
+from ted.ir.expressions import Expr, format_expr, postorder
 from ted.ir.paths import path_conditions
-from ted.ir.printing import format_expr
-from ted.ir.scalar import Expr, as_extent, postorder
+from ted.ir.scalar import as_extent
 
 WAY_OUT = 'cast before it grows: ted.cast(i, "float64"), or to "int64", which wraps'
 _NARROW = 'take a wider type, or cast to "int64" on the way, which wraps'

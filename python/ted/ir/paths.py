@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ted.ir.scalar import FALSE, TRUE, Expr, land, lnot, lor, postorder, reads_data
+from ted.ir.expressions import Expr, postorder
+from ted.ir.scalar import FALSE, TRUE, land, lnot, lor, reads_data
 
 MAX_TERMS = 8  # of a wider disjunction only what all its terms say is kept, which is safe
 

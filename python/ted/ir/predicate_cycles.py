@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
+from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import conjuncts
-from ted.ir.scalar import TRUE, Expr, land, loads, postorder, reads_data
+from ted.ir.scalar import TRUE, land, loads, reads_data
 
 
 def without_cycles(predicates: Mapping[Expr, Expr]) -> dict[Expr, Expr]:

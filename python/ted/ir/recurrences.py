@@ -16,8 +16,9 @@ from ted.domain.sizes import Extent
 from ted.errors import VerifyError
 from ted.ir.affine import condition_set, is_affine, where_possible
 from ted.ir.equations import Equation, Tensor, components, is_recurrence, reads
+from ted.ir.expressions import Expr
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import Expr, compare, dim, dims_used, index, land
+from ted.ir.scalar import compare, dim, dims_used, index, land
 from ted.ir.unknowns import value_where
 
 

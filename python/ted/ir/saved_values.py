@@ -15,8 +15,9 @@ from dataclasses import replace
 from ted.domain import sets
 from ted.domain.sizes import Extent
 from ted.ir.equations import Equation, System, Tensor, reads, recurrent_tensors, replace_operands
+from ted.ir.expressions import Expr
 from ted.ir.operations import OPERATIONS
-from ted.ir.scalar import Expr, dim, index, load, rebuild, rewrite, substitute
+from ted.ir.scalar import dim, index, load, rebuild, rewrite, substitute
 
 _Table = dict[tuple[Expr, tuple[Extent, ...]], Tensor]
 

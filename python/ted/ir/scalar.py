@@ -8,51 +8,31 @@ The constructors simplify only what is exact for every value (NaN and infinities
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, Protocol, TypeVar
 
 from ted.domain.sizes import Extent, Quotient, Symbol, symbolic
 from ted.ir.dtypes import BOOL, INDEX, DType
+from ted.ir.expressions import Expr, Number, interned, postorder
 from ted.ir.operations import OPERATIONS
 
-if TYPE_CHECKING:
-    from ted.ir.equations import Tensor
 
-Number: TypeAlias = "int | float | bool"
+class Readable(Protocol):
+    """What an expression can read: `ted.ir.equations.Tensor`."""
 
+    @property
+    def dtype(self) -> DType:
+        """The type of its elements."""
+        ...
 
-class Expr:
-    """A node: `op`, argument nodes, an attribute (value, position, tensor) and its type."""
-
-    __slots__ = ("__weakref__", "args", "attr", "dtype", "op")
-    op: str
-    args: tuple[Expr, ...]
-    attr: Any
-    dtype: DType
-
-    def __repr__(self) -> str:
-        from ted.ir.printing import format_expr
-
-        return format_expr(self)
+    @property
+    def shape(self) -> tuple[Extent, ...]:
+        """Its extents."""
+        ...
 
 
-_interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
-
-
-def _node(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
-    # By identity: a key that held what its node holds would keep a node that leads back to itself.
-    own = id(attr) if op == "load" else repr(attr) if op == "const" else attr
-    key = (op, tuple(map(id, args)), own, dtype)
-    found = _interned.get(key)
-    if found is not None:
-        return found
-    node = Expr()
-    node.op, node.args, node.attr, node.dtype = op, args, attr, dtype
-    _interned[key] = node
-    return node
-
+AnyReadable = TypeVar("AnyReadable", bound=Readable)
 
 # ------------------------------------------------------------------ leaves
 
@@ -60,7 +40,7 @@ def _node(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
 def const(value: Number, dtype: DType) -> Expr:
     """The constant `value` of type `dtype`."""
     value = {"float": float, "int": int, "index": int, "bool": bool}[dtype.kind](value)
-    return _node("const", (), value, dtype)
+    return interned("const", (), value, dtype)
 
 
 def index(value: Extent) -> Expr:
@@ -90,19 +70,19 @@ def _factor(factor: Symbol | Quotient) -> Expr:
 
 def size(symbol: Symbol) -> Expr:
     """The value of a symbolic size."""
-    return _node("size", (), symbol, INDEX)
+    return interned("size", (), symbol, INDEX)
 
 
 def dim(position: int) -> Expr:
     """The value of iteration dim `position` of the surrounding equation."""
-    return _node("dim", (), position, INDEX)
+    return interned("dim", (), position, INDEX)
 
 
-def load(tensor: Tensor, indices: Sequence[Expr]) -> Expr:
+def load(tensor: Readable, indices: Sequence[Expr]) -> Expr:
     """The element of `tensor` at `indices` (one per dim, of type index)."""
     assert len(indices) == len(tensor.shape), f"{tensor}: rank {len(tensor.shape)}, got {indices}"
     assert all(i.dtype.is_index for i in indices), f"{tensor}: non-index subscript in {indices}"
-    return _node("load", tuple(indices), tensor, tensor.dtype)
+    return interned("load", tuple(indices), tensor, tensor.dtype)
 
 
 TRUE = const(True, BOOL)
@@ -147,7 +127,7 @@ def _typed(name: str, *args: Expr) -> Expr:
     assert len(args) == row.arity, f"{name}: {row.arity} arguments, got {len(args)}"
     assert len({a.dtype for a in values}) == 1, f"{name}: one type, got {[a.dtype for a in values]}"
     assert values[0].dtype.kind in row.kinds, f"{name}: not defined on {values[0].dtype}"
-    return _node(name, args, None, BOOL if row.rule in ("compare", "logic") else values[0].dtype)
+    return interned(name, args, None, BOOL if row.rule in ("compare", "logic") else values[0].dtype)
 
 
 def apply(name: str, *args: Expr) -> Expr:
@@ -296,7 +276,7 @@ def cast(a: Expr, dtype: DType) -> Expr:
         return a
     if is_const(a) and (dtype.is_float or not a.dtype.is_float):
         return const(a.attr, dtype)
-    return _node("cast", (a,), None, dtype)
+    return interned("cast", (a,), None, dtype)
 
 
 def extremum(name: str, a: Expr, b: Expr) -> Expr:
@@ -338,22 +318,6 @@ _SIMPLIFY: dict[str, Callable[..., Expr]] = {
 # ------------------------------------------------------------------ walks
 
 
-def postorder(*roots: Expr) -> list[Expr]:
-    """Every node below the roots once, arguments before their users."""
-    seen: set[int] = set()
-    order: list[Expr] = []
-    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((a, False) for a in reversed(node.args))
-    return order
-
-
 def loads(*roots: Expr) -> list[Expr]:
     """The distinct reads below the roots, in first-use order, those inside subscripts included."""
     return [n for n in postorder(*roots) if n.op == "load"]
@@ -386,7 +350,9 @@ def substitute(roots: Sequence[Expr], dims: Sequence[Expr]) -> list[Expr]:
     return rewrite(roots, lambda n, _: dims[n.attr] if n.op == "dim" else None)
 
 
-def replace_tensors(roots: Sequence[Expr], mapping: dict[Tensor, Tensor]) -> list[Expr]:
+def replace_tensors(
+    roots: Sequence[Expr], mapping: Mapping[AnyReadable, AnyReadable]
+) -> list[Expr]:
     """Read `mapping[t]` instead of `t`."""
 
     def swap(node: Expr, args: tuple[Expr, ...]) -> Expr | None:

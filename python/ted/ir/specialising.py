@@ -15,8 +15,9 @@ from ted.domain.size_factors import LONGEST, Symbol
 from ted.domain.sizes import Extent
 from ted.errors import DomainError, user_location
 from ted.ir.equations import Equation, System, Tensor, components
+from ted.ir.expressions import Expr, postorder
 from ted.ir.index_ranges import overflow
-from ted.ir.scalar import Expr, index, load, postorder, rewrite
+from ted.ir.scalar import index, load, rewrite
 
 
 def sizes_of(system: System) -> tuple[Symbol, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType
-from ted.ir.scalar import Expr
+from ted.ir.expressions import Expr
 from ted.mlir import ir
 
 # Operation -> (op on floats, op on integers and indices, op on bools); None where there is none.

@@ -31,9 +31,10 @@ from ted.ir.accesses import (
 from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
 from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
+from ted.ir.expressions import Expr
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
-from ted.ir.scalar import Expr, dim, is_trusted
+from ted.ir.scalar import dim, is_trusted
 from ted.ir.specialising import sizes_of
 from ted.ir.spelling import constant, mlir_type, spell
 from ted.ir.symbols import ATTRIBUTE as SIZES

@@ -15,18 +15,8 @@ from typing import Any
 from ted.domain import sets
 from ted.ir.affine import where_possible
 from ted.ir.dtypes import INDEX, INT64
-from ted.ir.scalar import (
-    Expr,
-    apply,
-    compare,
-    dim,
-    index,
-    is_const,
-    land,
-    lnot,
-    lor,
-    select,
-)  # fmt: skip
+from ted.ir.expressions import Expr
+from ted.ir.scalar import apply, compare, dim, index, is_const, land, lnot, lor, select
 
 _SAME = ("minimum", "maximum")  # of integers, they wrap nothing
 _OF_INDICES = ("add", "sub", "neg", "abs")

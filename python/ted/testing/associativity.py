@@ -17,7 +17,8 @@ from ted.frontend.compute import compute
 from ted.frontend.reducers import Reducer
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, placeholder
-from ted.ir.scalar import Expr, const
+from ted.ir.expressions import Expr
+from ted.ir.scalar import const
 from ted.testing.tracing import interpreted
 
 Array: TypeAlias = "np.ndarray[Any, Any]"

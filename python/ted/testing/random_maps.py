@@ -11,7 +11,8 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from ted.ir.scalar import TRUE, Expr, add, apply, compare, dim, index, land, mul
+from ted.ir.expressions import Expr
+from ted.ir.scalar import TRUE, add, apply, compare, dim, index, land, mul
 
 Point = Sequence[int]
 

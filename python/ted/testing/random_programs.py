@@ -18,7 +18,8 @@ from ted.domain import sets
 from ted.ir.affine import condition_set
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Equation, System, Tensor
-from ted.ir.scalar import Expr, apply, compare, const, dim, index, land, load, mul, select
+from ted.ir.expressions import Expr
+from ted.ir.scalar import apply, compare, const, dim, index, land, load, mul, select
 from ted.testing.random_maps import (
     EVERYWHERE,
     Condition,

@@ -14,7 +14,8 @@ from dataclasses import dataclass, replace
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent
 from ted.ir.equations import Equation, Tensor, components, operands
-from ted.ir.scalar import Expr, dim, load, rewrite
+from ted.ir.expressions import Expr
+from ted.ir.scalar import dim, load, rewrite
 
 
 @dataclass(frozen=True)

@@ -27,16 +27,8 @@ from ted.ir.equations import (
     reorder_dims,
     rewrite_system,
 )
-from ted.ir.scalar import (
-    Expr,
-    Number,
-    index,
-    is_const,
-    is_linear,
-    reads_data,
-    rewrite,
-    substitute,
-)
+from ted.ir.expressions import Expr, Number
+from ted.ir.scalar import index, is_const, is_linear, reads_data, rewrite, substitute
 
 
 def compose_copies(

@@ -32,8 +32,9 @@ from ted.ir.equations import (
     recurrent_tensors,
     rewrite_system,
 )
+from ted.ir.expressions import Expr
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import Expr, add, dim, index, load, rewrite, sub, substitute
+from ted.ir.scalar import add, dim, index, load, rewrite, sub, substitute
 
 
 @dataclass(frozen=True)

@@ -33,22 +33,21 @@ from ted.ir.equations import (
     rewrite_system,
     whole,
 )  # fmt: skip
+from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import slope_conditions
 from ted.ir.scalar import (
     FALSE,
     TRUE,
-    Expr,
     add,
     const,
     dim,
     dims_used,
     is_const,
     load,
-    postorder,
     reads_data,
     select,
     substitute,
-)  # fmt: skip
+)
 from ted.transforms.ted_inline_pointwise import UNBOUNDED
 
 Use = tuple[Equation, Expr, Expr]  # an equation, a read in its body, and the condition of the read

@@ -20,7 +20,8 @@ from ted.ir.equations import (
     rewrite_system,
     whole,
 )
-from ted.ir.scalar import TRUE, Expr, compare, const, land, load, rewrite, select
+from ted.ir.expressions import Expr
+from ted.ir.scalar import TRUE, compare, const, land, load, rewrite, select
 from ted.transforms.ted_scatter_to_gather import gather_forms
 from ted.transforms.ted_simplify import simplify
 

@@ -27,7 +27,8 @@ from ted.ir.equations import (
     topological,
     whole,
 )  # fmt: skip
-from ted.ir.scalar import const, load, postorder, select
+from ted.ir.expressions import postorder
+from ted.ir.scalar import const, load, select
 from ted.transforms.gradient import differentiate
 from ted.transforms.overrides import carry, mark, override_of, substituted
 from ted.transforms.ted_inline_pointwise import UNBOUNDED

@@ -16,7 +16,8 @@ from dataclasses import replace
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent, is_symbolic
 from ted.ir.equations import Equation
-from ted.ir.scalar import Expr, add, dim, dims_used, floordiv, index, mod, mul, substitute
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, dim, dims_used, floordiv, index, mod, mul, substitute
 
 
 def by_targets(equation: Equation, shape: Sequence[Extent]) -> Equation | None:

@@ -18,10 +18,9 @@ from ted.errors import SourceLocation
 from ted.ir.affine import piecewise
 from ted.ir.dtypes import BY_MLIR
 from ted.ir.equations import Equation, Tensor
+from ted.ir.expressions import Expr, format_expr
 from ted.ir.from_body import read_body
-from ted.ir.printing import format_expr
 from ted.ir.recurrences import history_reads, points_where, times
-from ted.ir.scalar import Expr
 from ted.mlir import ir
 from ted.transforms.compute_sets import ComputeSets, name_of, symbols_around
 

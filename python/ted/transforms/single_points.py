@@ -11,7 +11,8 @@ from dataclasses import replace
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent
 from ted.ir.equations import Equation, System, Tensor, identity, recurrent_tensors, rewrite_system
-from ted.ir.scalar import Expr, const, dim, index, is_const, substitute
+from ted.ir.expressions import Expr
+from ted.ir.scalar import const, dim, index, is_const, substitute
 
 _NUMBERED = ("argmax", "argmin")  # the result is the number of a point, not its value
 

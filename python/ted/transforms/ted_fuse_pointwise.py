@@ -24,8 +24,9 @@ from ted.ir.equations import (
     recurrent_tensors,
     rewrite_system,
 )  # fmt: skip
+from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import rewrite_functions
-from ted.ir.scalar import Expr, loads, postorder, rebuild, rewrite, substitute, weight
+from ted.ir.scalar import loads, rebuild, rewrite, substitute, weight
 from ted.mlir import ir
 
 EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free

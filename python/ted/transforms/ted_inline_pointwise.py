@@ -17,9 +17,10 @@ from dataclasses import dataclass, replace
 
 from ted.domain.sizes import Extent, surely_at_most
 from ted.ir.equations import Equation, System, Tensor, reads_itself, rewrite_system
+from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import path_conditions
 from ted.ir.rewriting import rewrite_functions
-from ted.ir.scalar import TRUE, Expr, loads, postorder, reads_data, rebuild, rewrite, substitute
+from ted.ir.scalar import TRUE, loads, reads_data, rebuild, rewrite, substitute
 from ted.mlir import ir
 
 EVALUATIONS = 2  # a producer is evaluated at most this often for each of its elements

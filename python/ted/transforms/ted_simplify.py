@@ -26,8 +26,9 @@ from ted.ir.equations import (
     recurrent_tensors,
     rewrite_system,
 )  # fmt: skip
+from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import rewrite_functions
-from ted.ir.scalar import Expr, add, const, dim, is_const, postorder, rewrite
+from ted.ir.scalar import add, const, dim, is_const, rewrite
 from ted.mlir import ir
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand

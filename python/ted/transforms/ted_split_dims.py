@@ -17,8 +17,9 @@ from ted.domain.affine import dim as dim_aff
 from ted.domain.sizes import surely_at_most
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, single_piece
 from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrite_system
+from ted.ir.expressions import postorder
 from ted.ir.rewriting import rewrite_functions
-from ted.ir.scalar import dim, dims_used, is_const, postorder, substitute
+from ted.ir.scalar import dim, dims_used, is_const, substitute
 from ted.mlir import ir
 
 MAX_ROUNDS = 8

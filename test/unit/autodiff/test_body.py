@@ -9,8 +9,8 @@ import pytest
 from ted.autodiff.body import read_adjoints
 from ted.ir.dtypes import FLOAT64, INT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import (
-    Expr,
     add,
     apply,
     cast,
@@ -21,7 +21,6 @@ from ted.ir.scalar import (
     lnot,
     load,
     mul,
-    postorder,
     select,
     sub,
 )

@@ -11,7 +11,8 @@ from ted.domain import parameters
 from ted.domain.sizes import Extent
 from ted.ir.dtypes import FLOAT64, INT64
 from ted.ir.equations import Equation, System, Tensor, topological
-from ted.ir.scalar import Expr, add, compare, dim, floordiv, index, load, mul
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, compare, dim, floordiv, index, load, mul
 from ted.ir.specialising import specialise
 from unit.autodiff.systems import defined, gradients, tangent, values
 from unit.transforms.recurrences import equation, given

@@ -16,8 +16,8 @@ from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import FLOAT64, INDEX, INT64
 from ted.ir.equations import Equation
 from ted.ir.equations import Tensor as Node
+from ted.ir.expressions import Expr
 from ted.ir.scalar import (
-    Expr,
     apply,
     cast,
     compare,

@@ -10,7 +10,8 @@ from ted.autodiff.combiners import expand_combiners
 from ted.autodiff.extrema import cotangent_of_points, taken_points
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, topological
-from ted.ir.scalar import TRUE, Expr, compare, dim, index, load, loads, mod, mul
+from ted.ir.expressions import Expr
+from ted.ir.scalar import TRUE, compare, dim, index, load, loads, mod, mul
 from unit.autodiff.systems import defined, gradients, tangent
 from unit.transforms.recurrences import equation, given
 

@@ -15,10 +15,10 @@ from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import FLOAT32, FLOAT64, INDEX, INT64
 from ted.ir.equations import Tensor as Node
+from ted.ir.expressions import Expr
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import (
     TRUE,
-    Expr,
     add,
     apply,
     cast,
@@ -35,7 +35,7 @@ from ted.ir.scalar import (
     neg,
     select,
     sub,
-)  # fmt: skip
+)
 from ted.testing import check_grads, interpret
 
 Join = Callable[[Scalar, Scalar], Scalar]

@@ -11,8 +11,8 @@ from ted.autodiff.vjp import vjp
 from ted.domain import sets
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, topological
+from ted.ir.expressions import Expr
 from ted.ir.scalar import (
-    Expr,
     add,
     apply,
     compare,
@@ -26,7 +26,7 @@ from ted.ir.scalar import (
     select,
     sub,
     weight,
-)  # fmt: skip
+)
 from unit.autodiff.systems import defined, gradients
 from unit.transforms.recurrences import before, equation, given, history
 

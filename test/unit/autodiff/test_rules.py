@@ -11,8 +11,9 @@ from ted.autodiff.rules import RULES, contributions, under
 from ted.errors import DerivativeError
 from ted.ir.dtypes import FLOAT32, FLOAT64, INT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr, postorder
 from ted.ir.operations import OPERATIONS
-from ted.ir.scalar import Expr, apply, cast, compare, const, load, mul, postorder, select
+from ted.ir.scalar import apply, cast, compare, const, load, mul, select
 
 X = Tensor("x", (), FLOAT64)
 Y = Tensor("y", (), FLOAT64)

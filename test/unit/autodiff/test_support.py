@@ -13,8 +13,9 @@ from ted.domain.size_factors import Symbol
 from ted.domain.sizes import symbolic
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Tensor, whole
+from ted.ir.expressions import Expr
 from ted.ir.operations import OPERATIONS
-from ted.ir.scalar import Expr, add, apply, compare, const, dim, div, index, load, mul, select, sub
+from ted.ir.scalar import add, apply, compare, const, dim, div, index, load, mul, select, sub
 from unit.autodiff.systems import defined, gradients
 from unit.autodiff.test_rules import FUNCTIONS
 from unit.domain.random_maps import enumerate_set

@@ -12,20 +12,8 @@ from ted.autodiff.vjp import Override, active_tensors, vjp
 from ted.errors import DerivativeError
 from ted.ir.dtypes import BFLOAT16, FLOAT32, FLOAT64, INDEX, INT64
 from ted.ir.equations import System, Tensor, operands, topological
-from ted.ir.scalar import (
-    Expr,
-    add,
-    apply,
-    cast,
-    compare,
-    const,
-    dim,
-    index,
-    load,
-    loads,
-    mul,
-    select,
-)
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, apply, cast, compare, const, dim, index, load, loads, mul, select
 from unit.autodiff.systems import defined, gradients
 from unit.transforms.recurrences import cumprod, equation, given
 

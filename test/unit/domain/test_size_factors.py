@@ -4,16 +4,8 @@ from fractions import Fraction
 
 import pytest
 
-from ted.domain.size_factors import (
-    LONGEST,
-    Quotient,
-    Symbol,
-    multiple_of,
-    order_of,
-    ratio_of,
-    step_of,
-)
-from ted.domain.sizes import Size, symbolic
+from ted.domain.size_factors import LONGEST, Symbol, multiple_of, order_of, ratio_of, step_of
+from ted.domain.sizes import Quotient, Size, symbolic
 
 N, E = Symbol("n"), Symbol("e", 5, 4)
 

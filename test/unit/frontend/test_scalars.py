@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ted
-from ted.ir.printing import format_expr
+from ted.ir.expressions import format_expr
 
 
 def dtype(function, *dtypes) -> str:

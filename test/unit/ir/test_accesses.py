@@ -7,10 +7,10 @@ import pytest
 from ted.ir.accesses import AffineRead, DataRead, affine_subscripts, conjunction, plan_accesses
 from ted.ir.dtypes import FLOAT64, INDEX, INT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr
 from ted.ir.paths import conjuncts
 from ted.ir.scalar import (
     TRUE,
-    Expr,
     add,
     apply,
     cast,
@@ -25,7 +25,7 @@ from ted.ir.scalar import (
     select,
     sub,
     unchecked,
-)  # fmt: skip
+)
 from unit.domain.random_maps import enumerate_set
 from unit.transforms.recurrences import equation
 

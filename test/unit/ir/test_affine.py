@@ -23,10 +23,10 @@ from ted.ir.affine import (
 from ted.ir.affine_attributes import expr_to_aff
 from ted.ir.dtypes import FLOAT64, INDEX, INT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr
 from ted.ir.scalar import (
     FALSE,
     TRUE,
-    Expr,
     add,
     apply,
     cast,
@@ -44,7 +44,7 @@ from ted.ir.scalar import (
     neg,
     select,
     sub,
-)  # fmt: skip
+)
 from unit.domain.random_maps import enumerate_set
 from unit.ir.scalar_values import value
 

@@ -8,10 +8,10 @@ from ted.domain import sets
 from ted.ir.affine import NotAffine, condition_bounds, condition_set
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr
 from ted.ir.paths import MAX_TERMS, common, conjuncts, implied_of_indices, path_conditions
 from ted.ir.scalar import (
     TRUE,
-    Expr,
     add,
     compare,
     const,
@@ -23,7 +23,7 @@ from ted.ir.scalar import (
     lor,
     reads_data,
     select,
-)  # fmt: skip
+)
 
 BOX = sets.box((10,))
 ZERO = const(0, FLOAT64)

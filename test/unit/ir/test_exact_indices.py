@@ -10,7 +10,8 @@ import ted
 from ted.ir.affine_attributes import expr_to_aff
 from ted.ir.dtypes import BY_NAME, INDEX, INT8, INT32, INT64, DType
 from ted.ir.exact_indices import exact_indices
-from ted.ir.scalar import Expr, add, apply, cast, const, dim, div, index, mul, neg, sub
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, apply, cast, const, dim, div, index, mul, neg, sub
 
 TYPES = {
     "float16": np.float16, "bfloat16": ml_dtypes.bfloat16, "float32": np.float32,

@@ -8,23 +8,9 @@ from ted.domain import sets
 from ted.domain.intervals import UNKNOWN
 from ted.ir.dtypes import FLOAT64, INDEX, INT8, INT32, INT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr, postorder
 from ted.ir.index_ranges import WAY_OUT, overflow, ranges
-from ted.ir.scalar import (
-    Expr,
-    add,
-    apply,
-    cast,
-    compare,
-    const,
-    dim,
-    index,
-    load,
-    mul,
-    neg,
-    postorder,
-    select,
-    sub,
-)  # fmt: skip
+from ted.ir.scalar import add, apply, cast, compare, const, dim, index, load, mul, neg, select, sub
 
 ROW, COLUMN = dim(0), dim(1)
 EXTENTS = (10, 4)

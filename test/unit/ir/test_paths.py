@@ -8,6 +8,7 @@ import pytest
 
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr
 from ted.ir.paths import (
     MAX_TERMS,
     choices,
@@ -20,7 +21,6 @@ from ted.ir.paths import (
 from ted.ir.scalar import (
     FALSE,
     TRUE,
-    Expr,
     add,
     apply,
     compare,
@@ -33,7 +33,7 @@ from ted.ir.scalar import (
     lor,
     mul,
     select,
-)  # fmt: skip
+)
 from unit.ir.scalar_values import value
 
 i = dim(0)

@@ -2,8 +2,9 @@
 
 from ted.ir.dtypes import FLOAT64, INT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr
 from ted.ir.predicate_cycles import without, without_cycles
-from ted.ir.scalar import INDEX, TRUE, Expr, cast, compare, const, dim, land, load, lor
+from ted.ir.scalar import INDEX, TRUE, cast, compare, const, dim, land, load, lor
 
 TABLE = Tensor("table", (9,), INT64)
 VALUES = Tensor("values", (9,), FLOAT64)

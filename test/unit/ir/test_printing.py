@@ -10,7 +10,8 @@ from ted.ir.dtypes import (
 from ted.ir.equations import (
     System,
 )  # fmt: skip
-from ted.ir.printing import format_equation, format_expr, format_system
+from ted.ir.expressions import format_expr
+from ted.ir.printing import format_equation, format_system
 from ted.ir.scalar import (
     add,
     apply,

@@ -7,8 +7,9 @@ from dataclasses import replace
 from ted.domain import sets
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, whole
+from ted.ir.expressions import Expr
 from ted.ir.saved_values import with_saved_values
-from ted.ir.scalar import Expr, add, apply, dim, load, mul
+from ted.ir.scalar import add, apply, dim, load, mul
 
 A, B = Tensor("a", (6, 4), FLOAT64), Tensor("b", (6,), FLOAT64)
 ROW, COLUMN = dim(0), dim(1)

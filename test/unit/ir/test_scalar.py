@@ -9,10 +9,10 @@ import pytest
 import ted
 from ted.ir.dtypes import BOOL, FLOAT32, FLOAT64, INDEX, INT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import (
     FALSE,
     TRUE,
-    Expr,
     add,
     apply,
     as_extent,
@@ -36,7 +36,6 @@ from ted.ir.scalar import (
     mul,
     neg,
     number,
-    postorder,
     reads_data,
     rebuild,
     replace_nodes,
@@ -47,7 +46,7 @@ from ted.ir.scalar import (
     substitute,
     unchecked,
     weight,
-)  # fmt: skip
+)
 from unit.ir.scalar_values import OPERATIONS, value
 
 i, j = dim(0), dim(1)

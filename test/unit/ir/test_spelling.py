@@ -8,9 +8,10 @@ from ted.domain import sets
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, ELEMENT_TYPES, INDEX, INT64, DType
 from ted.ir.equations import Equation, System, Tensor
+from ted.ir.expressions import Expr
 from ted.ir.from_ops import from_module
 from ted.ir.operations import OPERATIONS
-from ted.ir.scalar import Expr, cast, dim, load
+from ted.ir.scalar import cast, dim, load
 from ted.ir.to_ops import to_module
 
 TYPES = (*ELEMENT_TYPES, INDEX)

@@ -10,9 +10,9 @@ import pytest
 from ted.dialects import session
 from ted.ir.dtypes import FLOAT64, INDEX, INT64
 from ted.ir.equations import System, Tensor
+from ted.ir.expressions import Expr
 from ted.ir.from_ops import from_module
 from ted.ir.scalar import (
-    Expr,
     add,
     apply,
     cast,
@@ -29,7 +29,7 @@ from ted.ir.scalar import (
     select,
     sub,
     unchecked,
-)  # fmt: skip
+)
 from ted.ir.to_ops import system_to_module
 from unit.autodiff.systems import defined, values
 from unit.transforms.recurrences import cumsum, equation, given

@@ -9,9 +9,9 @@ import pytest
 from ted.domain import sets
 from ted.ir.dtypes import FLOAT64, INDEX, INT8, INT64
 from ted.ir.equations import Tensor
+from ted.ir.expressions import Expr
 from ted.ir.scalar import (
     TRUE,
-    Expr,
     add,
     apply,
     cast,
@@ -30,7 +30,7 @@ from ted.ir.scalar import (
     select,
     sub,
     unchecked,
-)  # fmt: skip
+)
 from ted.ir.unknowns import value_where
 from unit.domain.random_maps import enumerate_set
 from unit.ir.scalar_values import value

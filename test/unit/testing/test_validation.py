@@ -14,10 +14,11 @@ from ted.dialects import make_context
 from ted.errors import PassFailed
 from ted.frontend.tensors import Tensor
 from ted.ir.equations import System, rewrite_system
+from ted.ir.expressions import Expr
 from ted.ir.pass_driver import run_pipeline
 from ted.ir.passes import PASSES
 from ted.ir.rewriting import rewrite_functions
-from ted.ir.scalar import Expr, add, dim, index, load, loads, mul, neg, replace_nodes
+from ted.ir.scalar import add, dim, index, load, loads, mul, neg, replace_nodes
 from ted.mlir import ir, text_of
 from ted.testing.prime_field import INFINITY, Element, element_of, formal, hashed
 from ted.testing.validation import Validator

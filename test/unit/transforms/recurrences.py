@@ -15,8 +15,8 @@ from ted.domain import sets
 from ted.ir.affine import condition_set
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Equation, Tensor
+from ted.ir.expressions import Expr
 from ted.ir.scalar import (
-    Expr,
     add,
     apply,
     compare,
@@ -30,7 +30,7 @@ from ted.ir.scalar import (
     mul,
     select,
     sub,
-)  # fmt: skip
+)
 
 Array = np.ndarray[Any, Any]
 i, j, k, r = (dim(n) for n in range(4))

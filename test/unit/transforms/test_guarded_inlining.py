@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, operands
-from ted.ir.scalar import Expr, apply, compare, const, dim, load, mul, select
+from ted.ir.expressions import Expr
+from ted.ir.scalar import apply, compare, const, dim, load, mul, select
 from ted.transforms.guarded_inlining import inline_guarded_producers
 from unit.autodiff.systems import defined
 from unit.transforms.recurrences import equation, given

@@ -7,7 +7,8 @@ from dataclasses import replace
 from ted.autodiff.vjp import Override
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Tensor, topological
-from ted.ir.scalar import Expr, apply, dim, load, mul
+from ted.ir.expressions import Expr
+from ted.ir.scalar import apply, dim, load, mul
 from ted.transforms.overrides import carry, mark, moved, override_of, substituted
 from unit.autodiff.systems import defined
 from unit.transforms.recurrences import equation, given

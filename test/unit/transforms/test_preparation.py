@@ -10,7 +10,8 @@ from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, rewrite_system, topological
-from ted.ir.scalar import Expr, add, apply, compare, const, dim, load, mul, select
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, apply, compare, const, dim, load, mul, select
 from ted.transforms.preparation import no_overrides, prepare
 from unit.autodiff.systems import defined
 from unit.transforms.recurrences import equation, given

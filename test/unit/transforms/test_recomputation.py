@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ted.ir.dtypes import BOOL, FLOAT64
 from ted.ir.equations import Tensor, topological
-from ted.ir.scalar import Expr, apply, dim, load, mul, postorder
+from ted.ir.expressions import Expr, postorder
+from ted.ir.scalar import apply, dim, load, mul
 from ted.transforms.overrides import override_of
 from ted.transforms.recomputation import mark_recomputed
 from unit.autodiff.systems import defined

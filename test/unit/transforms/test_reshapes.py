@@ -11,7 +11,8 @@ from ted.domain import parameters
 from ted.domain.sizes import Extent
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import Equation, Tensor
-from ted.ir.scalar import Expr, add, const, dim, floordiv, index, load, mod, mul, substitute
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, const, dim, floordiv, index, load, mod, mul, substitute
 from ted.transforms.reshapes import by_targets, ravelled, unravelled
 
 n, m = ted.size("n"), ted.size("m")

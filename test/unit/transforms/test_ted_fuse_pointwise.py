@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, whole
-from ted.ir.scalar import Expr, add, apply, dim, load, mul, weight
+from ted.ir.expressions import Expr
+from ted.ir.scalar import add, apply, dim, load, mul, weight
 from ted.transforms.ted_fuse_pointwise import fuse_pointwise
 
 HERE = [dim(0)]

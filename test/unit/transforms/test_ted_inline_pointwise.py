@@ -6,7 +6,8 @@ import pytest
 
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, operands
-from ted.ir.scalar import Expr, apply, compare, const, dim, index, load, mul, select
+from ted.ir.expressions import Expr
+from ted.ir.scalar import apply, compare, const, dim, index, load, mul, select
 from ted.transforms.ted_inline_pointwise import has_unbounded_slope, inline_pointwise
 from unit.autodiff.systems import defined
 from unit.transforms.recurrences import cumsum, equation, given

@@ -6,8 +6,9 @@ import pytest
 
 from ted.ir.dtypes import INDEX, INT64
 from ted.ir.equations import System, Tensor
+from ted.ir.expressions import Expr
 from ted.ir.remarks import collected
-from ted.ir.scalar import Expr, add, cast, dim, floordiv, index, load, mod, mul, sub
+from ted.ir.scalar import add, cast, dim, floordiv, index, load, mod, mul, sub
 from ted.transforms import ted_scatter_to_gather as passes
 from ted.transforms.gradient import preparation
 from ted.transforms.guarded_inlining import inline_guarded_producers

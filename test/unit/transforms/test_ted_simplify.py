@@ -11,8 +11,8 @@ import pytest
 import ted
 from ted.ir.dtypes import FLOAT32, FLOAT64, INDEX, INT64
 from ted.ir.equations import Equation, System, Tensor
+from ted.ir.expressions import Expr
 from ted.ir.scalar import (
-    Expr,
     add,
     apply,
     cast,
@@ -26,7 +26,7 @@ from ted.ir.scalar import (
     mul,
     replace_tensors,
     select,
-)  # fmt: skip
+)
 from ted.transforms.ted_simplify import copied_tensor, simplify, tensor_key, tidy_equations
 from unit.autodiff.systems import defined, values
 from unit.transforms.recurrences import cumsum, equation, given

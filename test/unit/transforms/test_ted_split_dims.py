@@ -8,7 +8,8 @@ import pytest
 
 from ted.ir.dtypes import INT64
 from ted.ir.equations import Equation, System, Tensor
-from ted.ir.scalar import Expr, add, compare, dim, floordiv, index, load, mod, mul, postorder, sub
+from ted.ir.expressions import Expr, postorder
+from ted.ir.scalar import add, compare, dim, floordiv, index, load, mod, mul, sub
 from ted.transforms.ted_split_dims import split_dims
 from unit.autodiff.systems import defined, values
 from unit.transforms.recurrences import equation, given

@@ -1,0 +1,108 @@
+"""Programs compiled for CPUs: machine code in this process, and what there is to see of it.
+
+Before: ted.compile([x], [y])      After: a `CompiledFunction`: f(x), f.ir("loops")
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from ted import dialects
+from ted.api.options import CompileOptions
+from ted.codegen.assembly import disassemble
+from ted.codegen.jit import Compiled, compile_module
+from ted.cpu.pipeline import CPU_STAGES, cpu_stages
+from ted.errors import CompileError
+from ted.forking import cached_property
+from ted.ir.equations import System, Tensor
+from ted.ir.pipelines import run_stages, stage_text
+from ted.ir.to_ops import to_module
+from ted.machine import Cpu
+from ted.mlir import ir
+from ted.runtime.buffers import ArgSpec
+from ted.runtime.calls import bind
+from ted.runtime.library import library_path
+
+STAGES = (*(stage.name for stage in CPU_STAGES), "asm")
+
+
+class CompiledFunction:
+    """A program compiled for one target: call it with arrays, look at its IR.
+
+    `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
+    `out=` gives arrays to fill, an entry that is None leaves the array to the function.
+    """
+
+    def __init__(
+        self,
+        system: System,
+        single: bool,
+        donated: Mapping[int, int],
+        options: CompileOptions,
+    ) -> None:
+        assert isinstance(options.machine, Cpu), "a program for a CPU"
+        self.system = system
+        self.options = options
+        self._single = single
+        self._stages = cpu_stages(options.machine)
+        symbol = _symbol(system.name)
+        self._source = _module_text(replace(system, name=symbol))
+        self._call = bind(
+            self._code.address(symbol),
+            [_spec(t) for t in system.inputs],
+            [_spec(t) for t in system.outputs],
+            name=system.name,
+            accesses=dict(enumerate(self._code.indexed)),
+            donated=donated,
+            owner=self._code,
+        )
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Run on one array per input.
+
+        Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
+        """
+        results = self._call(*arrays, out=out)
+        return results[0] if self._single else results
+
+    @cached_property
+    def _code(self) -> Compiled:
+        with dialects.session():
+            lowered = run_stages(ir.Module.parse(self._source), self._stages)
+            return compile_module(lowered, (library_path(),))
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of results and temporary buffers that the latest call held at most at once.
+
+        Small buffers in the frame of the call, at most 256 KiB in all, are not counted.
+        """
+        return self._call.peak_bytes
+
+    def ir(self, stage: str = "ted") -> str:
+        """The program at the end of a stage: one of ted.api.cpu_functions.STAGES.
+
+        Raises: CompileError for an unknown stage.
+        """
+        if stage not in STAGES:
+            raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
+        if stage == "asm":
+            return disassemble(self._code.object_code())
+        with dialects.session():
+            return stage_text(ir.Module.parse(self._source), self._stages, stage)
+
+
+def _symbol(name: str) -> str:
+    """A name that no library has: a function `sin` would be what its own `math.sin` calls."""
+    return name if name == "main" else f"ted.{name}"
+
+
+def _module_text(system: System) -> str:
+    with dialects.session():
+        return str(to_module(system).operation.get_asm(enable_debug_info=True))
+
+
+def _spec(tensor: Tensor) -> ArgSpec:
+    return ArgSpec(tensor.name, tensor.dtype.name, tensor.static_shape)

@@ -1,0 +1,13 @@
+"""What methods of tensors lead to: `x @ y` to `ted.matmul(x, y)`, `x.sum()` to `ted.sum(x)`."""
+
+from __future__ import annotations
+
+from ted.frontend import reductions, tensors
+from ted.frontend.contraction import matmul
+from ted.frontend.layout import flatten, reshape, transpose
+from ted.frontend.slicing import subscript
+
+tensors.functions.update(
+    matmul=matmul, reshape=reshape, flatten=flatten, transpose=transpose, subscript=subscript
+)
+tensors.functions.update({name: getattr(reductions, name) for name in tensors.REDUCTIONS})

@@ -1,0 +1,107 @@
+"""The nodes of scalar expressions: interned, walked and written down.
+
+Equal expressions are one object, so `is` decides equality.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from ted.ir.dtypes import DType
+
+Number: TypeAlias = "int | float | bool"
+
+
+class Expr:
+    """A node: `op`, argument nodes, an attribute (value, position, tensor) and its type."""
+
+    __slots__ = ("__weakref__", "args", "attr", "dtype", "op")
+    op: str
+    args: tuple[Expr, ...]
+    attr: Any
+    dtype: DType
+
+    def __repr__(self) -> str:
+        return format_expr(self)
+
+
+_interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
+
+
+def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
+    """The one node of this kind.  Its constructors are in `ted.ir.scalar`."""
+    # By identity: a key that held what its node holds would keep a node that leads back to itself.
+    own = id(attr) if op == "load" else repr(attr) if op == "const" else attr
+    key = (op, tuple(map(id, args)), own, dtype)
+    found = _interned.get(key)
+    if found is not None:
+        return found
+    node = Expr()
+    node.op, node.args, node.attr, node.dtype = op, args, attr, dtype
+    _interned[key] = node
+    return node
+
+
+def postorder(*roots: Expr) -> list[Expr]:
+    """Every node below the roots once, arguments before their users."""
+    seen: set[int] = set()
+    order: list[Expr] = []
+    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    while stack:
+        node, expanded = stack.pop()
+        if expanded:
+            order.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((a, False) for a in reversed(node.args))
+    return order
+
+
+# ------------------------------------------------------------------ text
+
+_INFIX = {
+    "or": (" or ", 1), "and": (" and ", 2), "lt": (" < ", 4), "le": (" <= ", 4), "eq": (" == ", 4),
+    "ne": (" != ", 4), "add": (" + ", 5), "sub": (" - ", 5), "mul": ("*", 6), "div": ("/", 6),
+    "floordiv": ("//", 6), "mod": (" % ", 6),
+}  # fmt: skip
+_LONGEST = 250  # nodes of a sub-expression that is written out; shared ones count each time
+
+
+def format_expr(e: Expr, names: Sequence[str] = ()) -> str:
+    """One scalar expression; dim k is `names[k]`, or `d<k>` when no name is given.
+
+    Operands beyond a length that anybody reads are `...`: written out, what is shared in the
+    expression would be there once for each way to it.
+    """
+    sizes: dict[Expr, int] = {}
+    for node in postorder(e):
+        sizes[node] = 1 + sum(sizes[a] for a in node.args)
+    return _written(e, names, 0, frozenset(n for n in sizes if sizes[n] > _LONGEST and n is not e))
+
+
+def _written(e: Expr, names: Sequence[str], outer: int, long: frozenset[Expr]) -> str:
+    def write(a: Expr, level: int = 0) -> str:
+        return _written(a, names, level, long)
+
+    if e in long:
+        return "..."
+    if e.op == "const":
+        return f"{e.attr:g}" if e.dtype.is_float else str(e.attr)
+    if e.op == "size":
+        return e.attr.name
+    if e.op == "dim":
+        return str(names[e.attr]) if e.attr < len(names) else f"d{e.attr}"
+    if e.op == "load":
+        return f"{e.attr.name}[{', '.join(write(a) for a in e.args)}]"
+    if e.op in _INFIX:
+        sign, level = _INFIX[e.op]
+        left, right = write(e.args[0], level), write(e.args[1], level + 1)
+        return f"({left}{sign}{right})" if level < outer else f"{left}{sign}{right}"
+    if e.op == "neg":
+        text = f"-{write(e.args[0], 7)}"
+        return f"({text})" if outer > 5 else text
+    name = {"select": "where", "cast": e.dtype.name}.get(e.op, e.op)
+    return f"{name}({', '.join(write(a) for a in e.args)})"
