@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from ted.errors import CompileError, ScheduleError
 
 DEFAULT = "avx2"
+DEFAULT_GPU = "sm_80"
 
 
 @dataclass(frozen=True)

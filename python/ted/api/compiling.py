@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Union
 
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
-from ted.api.options import CompileOptions, compile_options
+from ted.api.options import compile_options
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError
 from ted.frontend.systems import system_of, tensors_of
@@ -29,6 +29,7 @@ from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
 from ted.machine import Cpu
 from ted.mlir import ir
+from ted.options import CompileOptions
 
 if TYPE_CHECKING:
     from ted.api.cuda_functions import CudaFunction

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import Any
 
 from ted import dialects
-from ted.api.options import CompileOptions
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
 from ted.cpu.pipeline import CPU_STAGES, cpu_stages
@@ -21,6 +20,7 @@ from ted.ir.pipelines import run_stages, stage_text
 from ted.ir.to_ops import to_module
 from ted.machine import Cpu
 from ted.mlir import ir
+from ted.options import CompileOptions
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import bind
 from ted.runtime.library import library_path

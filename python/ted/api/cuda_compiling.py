@@ -19,8 +19,8 @@ from ted.gpu.ted_resolve_donations import DONATED
 from ted.ir.pipelines import run_stages, stage_text
 from ted.mlir import ir
 from ted.mlir.queries import functions
+from ted.options import CompileOptions
 
-CHIP = "sm_80"
 STAGES = (*(stage.name for stage in GPU_STAGES), "ptx")
 _DTYPES = {
     "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
@@ -30,36 +30,32 @@ _DTYPES = {
 
 def compile_module(
     module: ir.Module,
-    chip: str = CHIP,
+    options: CompileOptions,
     *,
     name: str | None = None,
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     donated: Mapping[int, int] | None = None,
-    fast_math: bool = False,
-    deterministic: bool = True,
-    tf32: bool = False,
 ) -> Manifest:
-    """Compile a module of one function of ted ops, which is lowered in place, for one chip.
+    """Compile a module of one function of ted ops, which is lowered in place, for a GPU.
 
     `name` is the program's name in messages (default: the function's), `inputs` and `outputs` name
     the arrays (default: their locations' names, else numbers). `donated` says for positions of
-    results which input's memory they take over. Without `deterministic`, updates at
-    data may be atomic, in any order; with `tf32` factors of contractions in float32 are rounded.
+    results which input's memory they take over.
     Raises: CompileError, PassFailed, VerifyError.
     """
-    start_compiler(fast_math=fast_math)
+    start_compiler(fast_math=options.fast_math)
     function = next(iter(functions(module)))
     symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
     takes, gives = _specs(function, inputs, outputs)
     note_donations(module, donated or {})
-    run_stages(module, gpu_stages(chip, deterministic, tf32=tf32))
+    run_stages(module, gpu_stages(options))
     host = _host(module, symbol, len(takes))
-    ptx = _ptx(module, chip, fast_math) if host.kernels else ""
+    ptx = _ptx(module, options) if host.kernels else ""
     taken = {source: k for k, source in (donated or {}).items()}
     return Manifest(
         name=name or symbol,
-        target=chip,
+        target=options.machine.name,
         ptx=ptx,
         inputs=tuple(replace(s, donated_to=taken.get(k)) for k, s in enumerate(takes)),
         outputs=tuple(gives),
@@ -71,14 +67,7 @@ def compile_module(
     )
 
 
-def cuda_stage_text(
-    module: ir.Module,
-    stage: str,
-    chip: str = CHIP,
-    *,
-    deterministic: bool = True,
-    tf32: bool = False,
-) -> str:
+def cuda_stage_text(module: ir.Module, options: CompileOptions, stage: str) -> str:
     """The program at the end of a stage of STAGES; the module itself is left alone.
 
     Raises: CompileError for an unknown stage.
@@ -86,9 +75,9 @@ def cuda_stage_text(
     if stage not in STAGES:
         raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
     if stage != "ptx":
-        return stage_text(module, gpu_stages(chip, deterministic, tf32=tf32), stage)
+        return stage_text(module, gpu_stages(options), stage)
     copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
-    return compile_module(copy, chip, deterministic=deterministic, tf32=tf32).ptx
+    return compile_module(copy, options).ptx
 
 
 def note_donations(module: ir.Module, donated: Mapping[int, int]) -> None:
@@ -110,8 +99,10 @@ def _host(module: ir.Module, symbol: str, inputs: int) -> HostProgram:
     raise CompileError(f"cuda: a module must define {symbol!r}")
 
 
-def _ptx(module: ir.Module, chip: str, fast_math: bool) -> str:
-    return compile_to_ptx(mlir_gpu_module_to_llvm_text(module), chip, fast_math=fast_math)
+def _ptx(module: ir.Module, options: CompileOptions) -> str:
+    return compile_to_ptx(
+        mlir_gpu_module_to_llvm_text(module), options.machine.name, fast_math=options.fast_math
+    )
 
 
 def _specs(

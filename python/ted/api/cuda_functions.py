@@ -15,7 +15,7 @@ import numpy as np
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.cuda_compiling import STAGES, compile_module, cuda_stage_text, note_donations
-from ted.api.options import CompileOptions, compile_options
+from ted.api.options import compile_options
 from ted.api.rounding_scales import rounding_scales
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
@@ -27,6 +27,7 @@ from ted.ir.equations import System, topological
 from ted.ir.to_ops import to_module
 from ted.machine import Gpu
 from ted.mlir import ir
+from ted.options import CompileOptions
 from ted.runtime.cuda.arguments import is_torch
 from ted.runtime.cuda.arrays import DeviceArray
 from ted.runtime.cuda.bundles import save_bundle
@@ -68,14 +69,11 @@ class CudaFunction:
             self._source = str(module.operation.get_asm(enable_debug_info=True))
             self.manifest: Manifest = compile_module(
                 module,
-                self.chip,
+                options,
                 name=system.name,
                 inputs=[t.name for t in system.inputs],
                 outputs=[t.name for t in system.outputs],
                 donated=donated,
-                fast_math=options.fast_math,
-                deterministic=options.deterministic,
-                tf32=options.tf32,
             )
         validate(self.manifest)
         check_shared_memory(self.manifest)
@@ -135,13 +133,7 @@ class CudaFunction:
             return self.ptx
         with dialects.session():
             module = ir.Module.parse(self._source)
-            return cuda_stage_text(
-                module,
-                stage,
-                self.chip,
-                deterministic=self.options.deterministic,
-                tf32=self.options.tf32,
-            )
+            return cuda_stage_text(module, self.options, stage)
 
     def save(
         self, path: str | Path, *samples: Sequence[Any], tolerance: float | None = None

@@ -13,7 +13,7 @@ from typing import Any
 from ted.api.compiling import Compilation, compile_system
 from ted.api.differentiating import differentiate
 from ted.api.lifting import lift
-from ted.api.options import CompileOptions, options_for
+from ted.api.options import options_for
 from ted.errors import CompileError, DerivativeError
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
@@ -27,6 +27,7 @@ from ted.frontend.functions import (
 )  # fmt: skip
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten, unflatten
+from ted.options import CompileOptions
 
 
 class Function:

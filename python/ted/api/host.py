@@ -12,10 +12,9 @@ from functools import cache
 from pathlib import Path
 
 from ted.errors import ScheduleError
-from ted.machine import CPUS, GPUS, Cpu
+from ted.machine import CPUS, DEFAULT_GPU, GPUS, Cpu
 
 CHOICE = "TED_CPU"
-WITHOUT_GPU = "sm_80"
 
 
 @cache
@@ -55,13 +54,13 @@ def host_gpu() -> str:
     from ted.runtime.cuda.driver import is_available
 
     if not is_available():
-        return WITHOUT_GPU
+        return DEFAULT_GPU
     context = context_of()
     if context.chip in GPUS:
         return context.chip
     runs = [row for row in GPUS.values() if row.capability <= context.capability]
     general = [row.name for row in runs if row.name[-1].isdigit()]
-    return general[-1] if general else WITHOUT_GPU
+    return general[-1] if general else DEFAULT_GPU
 
 
 def _x86_flags() -> frozenset[str]:

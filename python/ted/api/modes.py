@@ -14,7 +14,7 @@ from typing import Any
 from ted.api.differentiating import differentiate
 from ted.api.functions import Function, argument, grad, positions_of
 from ted.api.lifting import lift
-from ted.api.options import CompileOptions, options_for
+from ted.api.options import options_for
 from ted.api.overrides import batched
 from ted.errors import DerivativeError
 from ted.frontend.callbacks import check_callable
@@ -23,6 +23,7 @@ from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
 from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
+from ted.options import CompileOptions
 from ted.transforms.batching import Batched
 from ted.transforms.gradient import push_forward
 from ted.transforms.one_hot_heads import with_one_hot

@@ -13,7 +13,7 @@ from typing import Any
 
 from ted.api.compiling import Compilation, compile_system
 from ted.api.differentiating import differentiate
-from ted.api.options import CompileOptions, compile_options
+from ted.api.options import compile_options
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import DerivativeError
 from ted.frontend.locations import fail
@@ -22,6 +22,7 @@ from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
 from ted.ir.specialising import sizes_of
+from ted.options import CompileOptions
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 
 

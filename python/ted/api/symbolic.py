@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ted import dialects
-from ted.api.options import CompileOptions
 from ted.domain.sizes import Size, Symbol
 from ted.errors import CompileError, DomainError, ExecutionError
 from ted.ir.equations import System, Tensor
 from ted.ir.specialising import checked_values, sizes_of, specialise
 from ted.ir.to_ops import to_module
+from ted.options import CompileOptions
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from ted.errors import PassFailed
 from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
 from ted.linalg.pipeline import CLEAN, DESTINATIONS, EQUATIONS, LINALG
+from ted.machine import DEFAULT_GPU, GPUS
+from ted.options import CompileOptions
 
 GPU_STAGES: tuple[Stage, ...] = (
     EQUATIONS,
@@ -90,19 +92,11 @@ GPU_STAGES: tuple[Stage, ...] = (
 _FORWARDING, _MAPPING = "ted-forward-copies", "ted-map-to-gpu"
 
 
-def gpu_stages(
-    chip: str = "", deterministic: bool = True, *, tf32: bool = False
-) -> tuple[Stage, ...]:
-    """The stages for one chip, which chooses the kernels of contractions.
-
-    Writes at data may be atomic where they need not be `deterministic`; with `tf32` products of f32
-    may round their factors.
-    """
-    options = [f"chip={chip}"] if chip else []
-    options += ["tf32=true"] if tf32 else []
-    of_mapping = [*options, *([] if deterministic else ["deterministic=false"])]
-    given = {_FORWARDING: options, _MAPPING: of_mapping}
-    return with_options(GPU_STAGES, given)
+def gpu_stages(options: CompileOptions) -> tuple[Stage, ...]:
+    """The stages for a GPU, which chooses the kernels of contractions."""
+    given = [f"chip={options.machine.name}", *(["tf32=true"] if options.tf32 else [])]
+    of_mapping = [*given, *([] if options.deterministic else ["deterministic=false"])]
+    return with_options(GPU_STAGES, {_FORWARDING: given, _MAPPING: of_mapping})
 
 
 def gpu_pipeline_text(
@@ -114,4 +108,5 @@ def gpu_pipeline_text(
     """
     if deterministic not in ("true", "false"):
         raise PassFailed(f"pipeline: deterministic is true or false, got '{deterministic}'")
-    return pipeline_text(gpu_stages(deterministic=deterministic == "true"), until, after)
+    options = CompileOptions(GPUS[DEFAULT_GPU], deterministic == "true")
+    return pipeline_text(gpu_stages(options), until, after)

@@ -19,6 +19,7 @@ from ted.gpu.copied_buffers import Copied, copied
 from ted.gpu.ted_resolve_donations import donated_pairs
 from ted.gpu.templates.schedule import Plan
 from ted.linalg.contractions import MARK
+from ted.machine import DEFAULT_GPU
 from ted.mlir import func, ir
 from ted.mlir.aliasing import VIEWS, root, touched
 from ted.mlir.queries import functions, is_zero, operations
@@ -28,7 +29,7 @@ from ted.mlir.queries import functions, is_zero, operations
 class TedForwardCopies:
     """Forward what is copied to the contractions of a chip that alone read the copy."""
 
-    chip: str = "sm_80"
+    chip: str = DEFAULT_GPU
     tf32: bool = False
 
     def run(self, module: ir.Module) -> None:

@@ -29,6 +29,7 @@ from ted.gpu.point_loops import is_point_loop, map_point_loop
 from ted.gpu.reductions import map_reduction
 from ted.gpu.rows import map_rows
 from ted.gpu.transposes import map_turned, turn_of
+from ted.machine import DEFAULT_GPU
 from ted.mlir import arith, ir
 from ted.mlir.aliasing import VIEWS
 from ted.mlir.locations import source_location
@@ -49,7 +50,7 @@ class TedMapToGpu:
     With `tf32` contractions of f32 round their factors to tf32, for tensor cores.
     """
 
-    chip: str = "sm_80"
+    chip: str = DEFAULT_GPU
     deterministic: bool = True
     tf32: bool = False
 

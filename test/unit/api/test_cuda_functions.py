@@ -10,10 +10,11 @@ import pytest
 
 import ted
 from ted.api.cuda_functions import CudaFunction
-from ted.api.options import CompileOptions, compile_options
+from ted.api.options import compile_options
 from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError, ExecutionError
 from ted.machine import GPUS
+from ted.options import CompileOptions
 from ted.runtime.cuda.loading import load
 from unit.runtime.python_machine import device, without_driver
 

@@ -12,9 +12,10 @@ import pytest
 import ted
 from ted.api import Function
 from ted.api.host import host_cpu
-from ted.api.options import CompileOptions, compile_options
+from ted.api.options import compile_options
 from ted.errors import CompileError, DerivativeError
 from ted.machine import CPUS, GPUS
+from ted.options import CompileOptions
 
 CHIP = "cuda:sm_90a,tf32"
 ON_CHIP = CompileOptions(GPUS["sm_90a"], deterministic=False, tf32=True)

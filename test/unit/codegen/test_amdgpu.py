@@ -20,7 +20,9 @@ from ted.codegen.amdgpu import (
 )
 from ted.dialects import make_context
 from ted.errors import CompileError
+from ted.machine import DEFAULT_GPU, GPUS
 from ted.mlir import ir
+from ted.options import CompileOptions
 from unit.codegen.nvptx.gpu_kernels import SCALE
 
 WORKGROUP = "#gpu.address_space<workgroup>"
@@ -110,7 +112,7 @@ def layer_gradients() -> list[ted.Tensor]:
 def test_a_program_s_kernels_become_one_object(program: Callable[[], list[ted.Tensor]]) -> None:
     module = ted.module(program())
     with module.context, ir.Location.unknown():
-        kernels = ir.Module.parse(cuda_stage_text(module, "gpu"))
+        kernels = ir.Module.parse(cuda_stage_text(module, CompileOptions(GPUS[DEFAULT_GPU]), "gpu"))
         text = gpu_module_to_rocdl_text(kernels)
     names = re.findall(r"^define amdgpu_kernel void @(\w+)\(", text, re.MULTILINE)
     assert names

@@ -19,10 +19,12 @@ from ted.codegen.amdgpu import (
     compile_to_amdgpu_object,
     gpu_module_to_rocdl_text,
 )
+from ted.machine import GPUS
 from ted.mlir import ir
+from ted.options import CompileOptions
 
 CHIPS = ("gfx90a", "gfx942", "gfx1100")
-WITHOUT_TENSOR_CORES = "sm_75"
+WITHOUT_TENSOR_CORES = GPUS["sm_75"]
 FLOATS = ("float32", "float64", "float16", "bfloat16")
 # For the name of a case: a function, and the shapes of its arguments with their types.
 Case = tuple[Callable[..., Any], tuple[Any, ...]]
@@ -75,7 +77,7 @@ def kernels_of(case: str) -> ir.Module:
         outputs = [outputs[0], *ted.differentiate(outputs[0], known, head)]
     module = ted.module(outputs)
     with module.context, ir.Location.unknown():
-        return ir.Module.parse(cuda_stage_text(module, "gpu", WITHOUT_TENSOR_CORES))
+        return ir.Module.parse(cuda_stage_text(module, CompileOptions(WITHOUT_TENSOR_CORES), "gpu"))
 
 
 def placeholder(number: int, shape: tuple[Any, ...]) -> ted.Tensor:

@@ -14,6 +14,8 @@ from ted.codegen.manifest_rules import validate
 from ted.frontend.systems import system_of
 from ted.ir.equations import System
 from ted.ir.to_ops import to_module
+from ted.machine import GPUS
+from ted.options import CompileOptions
 from ted.testing.ptx_programs import run_manifest
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +29,7 @@ def manifest_of(inputs: Sequence[Any], outputs: Sequence[Any], chip: str = "sm_8
 def manifest_of_system(system: System, chip: str = "sm_80") -> Manifest:
     """The CUDA program of a system; it keeps the rules of manifests."""
     with dialects.session():
-        manifest = compile_module(to_module(system), chip)
+        manifest = compile_module(to_module(system), CompileOptions(GPUS[chip]))
     validate(manifest)
     return manifest
 

@@ -1,0 +1,58 @@
+"""What a function is compiled for: one value, made at the API, that transformations carry on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.errors import CompileError
+from ted.machine import Cpu, Gpu
+
+PRECISIONS = ("fast_math", "tf32")
+TF32_SINCE = (8, 0)  # sm_80
+
+
+@dataclass(frozen=True)
+class CompileOptions:
+    """The machine that code is for, and what code may do there.
+
+    `machine` is a row of `ted.machine`, of `CPUS` or of `GPUS`. Without `deterministic`, sums at
+    indices that are data may be in any order on a GPU. `fast_math` is for functions of scalars on a
+    GPU, `tf32` for factors of contractions in float32 there.
+    """
+
+    machine: Cpu | Gpu
+    deterministic: bool = True
+    fast_math: bool = False
+    tf32: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.machine, Cpu | Gpu):
+            raise CompileError(
+                f"compile: a machine is a row of ted.machine, got {self.machine!r}; "
+                "compile_options(target) finds it"
+            )
+        for name in ("deterministic", *PRECISIONS):
+            if not isinstance(getattr(self, name), bool):
+                got = getattr(self, name)
+                raise CompileError(f"compile: {name} is True or False, got {got!r}")
+        if self.tf32 and isinstance(self.machine, Gpu) and self.machine.capability < TF32_SINCE:
+            raise CompileError(
+                "compile: tf32 needs the tensor cores of sm_80 or later, got "
+                f"{self.target!r}; leave it out"
+            )
+        if isinstance(self.machine, Cpu) and (self.tf32 or self.fast_math):
+            raise CompileError("compile: fast_math and tf32 are options of GPUs, got a CPU")
+
+    @property
+    def target(self) -> str:
+        """As `target=` takes it: `cpu`, or `cuda:sm_80,tf32`."""
+        if isinstance(self.machine, Cpu):
+            return "cpu"
+        return ",".join([f"cuda:{self.machine.name}", *(p for p in PRECISIONS if getattr(self, p))])
+
+    def __str__(self) -> str:
+        if isinstance(self.machine, Cpu):
+            machine = f"cpu ({self.machine.name}{', native' * self.machine.is_native})"
+        else:
+            machine = self.target
+        return f"{machine}, {'' if self.deterministic else 'not '}deterministic"
