@@ -67,3 +67,10 @@ def test_files_that_a_document_names_exist(path: Path) -> None:
     named = [(path.parent, link) for link in LINK.findall(text)]
     named += [(ROOT, name) for name in FILE.findall(text)]
     assert [name for folder, name in named if not (folder / name).exists()] == []
+
+
+@pytest.mark.parametrize("path", documents(), ids=lambda p: p.name)
+def test_modules_that_a_document_names_exist(path: Path) -> None:
+    homes = (ROOT, ROOT / "python/ted", ROOT / "test")
+    named = re.findall(r"`(\w+(?:/\w+)*/\w+\.py)`", path.read_text())
+    assert [name for name in named if not any((home / name).exists() for home in homes)] == []
