@@ -83,6 +83,14 @@ STATIC_SHARED_BYTES = 48 << 10  # that a kernel may declare; more must be dynami
 MOST_THREADS = 1024  # of a block
 GPU_REGISTERS = 65536  # of 32 bits, of a multiprocessor
 
+# What keeps a large GPU busy (H100: 132 multiprocessors of 2048 threads). Kernels are cut by these
+# for every GPU alike, since the order of a sum depends on how it is cut.
+FULL_THREADS = 1 << 18  # all that it holds at once
+FULL_WARPS = 1 << 12  # half of them, in warps that work together
+BUSY_THREADS = 1 << 14  # each with work of its own for long: some for every scheduler
+BUSY_BLOCKS = 512  # several for each multiprocessor
+SHARED_BUDGET = 32 << 10  # bytes of a block, so that more than one block fits
+
 
 @dataclass(frozen=True)
 class Gpu:

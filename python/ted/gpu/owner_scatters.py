@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from ted.gpu.dead_fills import STRUCTURED
 from ted.gpu.points import times
 from ted.gpu.ted_record_index_errors import error_flag
+from ted.machine import BUSY_THREADS
 from ted.mlir import arith, ir, scf
 from ted.mlir.aliasing import root
 from ted.mlir.building import constant
 from ted.mlir.queries import defining, operations
 
-BUSY = 1 << 14  # threads, those of other dims included
 MOST_PARTS = 256
 
 
@@ -116,7 +116,7 @@ def has_memory_of_its_own(nest: Sequence[ir.Operation]) -> bool:
 
 def parts_of(write: Write, threads: int) -> int:
     """Into how many parts the result is cut, where other dims have so many threads already."""
-    return max(1, min(write.extent, MOST_PARTS, BUSY // max(threads, 1)))
+    return max(1, min(write.extent, MOST_PARTS, BUSY_THREADS // max(threads, 1)))
 
 
 def keep_to_part(write: Write, part: ir.Value, parts: int) -> None:

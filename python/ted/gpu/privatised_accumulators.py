@@ -25,15 +25,13 @@ from ted.gpu.points import below, delinearized, linearized, plus, times
 from ted.gpu.reductions import map_reduction
 from ted.gpu.updates import Updates, make_update
 from ted.gpu.warp_conflicts import in_turns
-from ted.machine import WARP
+from ted.machine import FULL_WARPS, SHARED_BUDGET, WARP
 from ted.mlir import arith, ir, linalg, memref, scf
 from ted.mlir.building import constant
 from ted.mlir.queries import defining
 
-SHARED_BYTES = 32 << 10  # copies of a block
 MOST_PARTS = 16  # of a copy that does not fit: each looks at every update
 MOST_WARPS = 8  # of a block
-BUSY = 1 << 12  # warps
 WORKSPACE = 32 << 20  # bytes of all copies, unless twice the result is more
 AT_ONCE = 4  # updates whose values are read before the first of them is made
 
@@ -73,7 +71,7 @@ def plan_of(updates: Updates) -> Plan | None:
         return None
     last = len(updates.shape) - 1
     is_wide = last in updates.column_dims and updates.shape[last] >= WARP
-    room = SHARED_BYTES // (byte_width(updates.kind) * (WARP if is_wide else 1))
+    room = SHARED_BUDGET // (byte_width(updates.kind) * (WARP if is_wide else 1))
     parts = -(-bins // room)
     if parts > MOST_PARTS or not updates.width:
         return None
@@ -84,7 +82,9 @@ def plan_of(updates: Updates) -> Plan | None:
         if is_wide else updates.width  # fmt: skip
     size = prod(updates.shape) * byte_width(updates.kind)
     segments = min(
-        -(-BUSY // (parts * columns * warps)), count // (warps * least), max(2, WORKSPACE // size)
+        -(-FULL_WARPS // (parts * columns * warps)),
+        count // (warps * least),
+        max(2, WORKSPACE // size),
     )
     run = -(-count // (max(1, segments) * warps))
     return Plan(combiner, is_wide, parts, tile, warps, -(-count // (run * warps)), run)

@@ -20,15 +20,13 @@ from ted.gpu.maps import THREADS, linear_thread
 from ted.gpu.points import below, delinearized, plus, times
 from ted.gpu.strided_loops import strided_loop
 from ted.gpu.vector_runs import lanes_along, loads_of_run, moved
-from ted.machine import WARP
+from ted.machine import FULL_THREADS, WARP
 from ted.mlir import arith, ir, memref
 from ted.mlir.building import carried_loop, constant
 from ted.mlir.scalars import conditional
 
 SHORT_ROW = 16  # points that one thread takes even if its neighbours then read far apart
 LONG_ROW = 1024  # points from which a block works on one result
-# Threads that fill a large GPU; fewer results than that are split into chunks.
-BUSY = 1 << 18
 RUN_POINTS = 4  # of a lane: from here on it loads vectors
 LEAST_CHUNK = 32  # points of a chunk for each thread of its team
 
@@ -85,17 +83,17 @@ def choose(work: Work) -> Plan:
     results = prod(work.extents[d] for d in work.outer)
     points = prod(work.extents[d] for d in work.reductions)
     is_by_columns = results > 1 and _is_by_columns(work)
-    if points <= SHORT_ROW or (is_by_columns and results >= BUSY):
+    if points <= SHORT_ROW or (is_by_columns and results >= FULL_THREADS):
         return Plan()
     if is_by_columns:
         columns = min(WARP, 1 << (results - 1).bit_length())
         team, groups = THREADS // columns, -(-results // columns)
-        chunks = min(BUSY // (groups * THREADS), points // (team * LEAST_CHUNK))
+        chunks = min(FULL_THREADS // (groups * THREADS), points // (team * LEAST_CHUNK))
         return Plan(team, max(1, chunks), columns)
     team = WARP if points < LONG_ROW else THREADS
     while team > points:
         team //= 2
-    chunks = min(BUSY // (results * team), points // (team * LEAST_CHUNK))
+    chunks = min(FULL_THREADS // (results * team), points // (team * LEAST_CHUNK))
     return Plan(team, max(1, chunks))
 
 

@@ -19,13 +19,13 @@ from ted.gpu.row_groups import team_of, works_of
 from ted.gpu.row_loops import RowLoop, row_loop
 from ted.linalg.contractions import MARK
 from ted.linalg.transposes import indexing_maps, loop_extents
+from ted.machine import BUSY_BLOCKS
 from ted.mlir import arith, ir, linalg, memref, scf
 from ted.mlir.aliasing import VIEWS, root, touched
 from ted.mlir.building import constant
 from ted.mlir.queries import defining
 
 LEAST_ROWS = 6  # of a group: its totals are written once and read once for all of them
-LEAST_GROUPS = 512  # several blocks for each multiprocessor of a large GPU
 # What is on its way to and from memory at one time, so that waiting for it does not matter.
 POINTS_AT_ONCE = 5 << 17
 MOST_THREADS_AT_ONCE = 1 << 18
@@ -64,9 +64,9 @@ def _sizes(loop: RowLoop, threads: int) -> tuple[int, int]:
     count, works = prod(loop.extents), works_of(loop.operations)
     points = max((prod(w.extents) for w in works.values()), default=1)
     at_once = min(POINTS_AT_ONCE // points, MOST_THREADS_AT_ONCE // threads)
-    rows = max(LEAST_ROWS, -(-count // max(LEAST_GROUPS, at_once)))
+    rows = max(LEAST_ROWS, -(-count // max(BUSY_BLOCKS, at_once)))
     groups = -(-count // rows)
-    is_worth = groups >= LEAST_GROUPS and count * points >= WORTH_POINTS
+    is_worth = groups >= BUSY_BLOCKS and count * points >= WORTH_POINTS
     return (rows, groups) if is_worth else (0, 0)
 
 

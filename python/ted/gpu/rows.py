@@ -25,13 +25,11 @@ from ted.gpu.reductions import Sum, one_result, result_of_team, team_results, wh
 from ted.gpu.row_groups import operations_of, team_of, works_of
 from ted.gpu.row_registers import TEAM_POINTS, Registers, preferred_lanes, registers_of
 from ted.gpu.strided_loops import strided_loop
-from ted.machine import WARP
+from ted.machine import SHARED_BUDGET, WARP
 from ted.mlir import arith, ir, memref, scf
 from ted.mlir.aliasing import VIEWS, root, touched
 from ted.mlir.building import constant
 from ted.mlir.queries import use_known
-
-SHARED_BYTES = 32 << 10  # temporaries beyond go to a buffer with a part for each row
 
 
 def map_rows(op: ir.Operation) -> None:
@@ -55,7 +53,7 @@ def map_rows(op: ir.Operation) -> None:
 
 def _places(temporaries: list[ir.Operation], rows: int, parts: int) -> dict[ir.Operation, ir.Value]:
     """Buffers, with a part per row, for the temporaries that do not fit into shared memory."""
-    left, found = SHARED_BYTES // parts, {}
+    left, found = SHARED_BUDGET // parts, {}  # beyond: a buffer with a part for each row
     for op in sorted(temporaries, key=_bytes):
         if _bytes(op) <= left:
             left -= _bytes(op)

@@ -23,14 +23,12 @@ from ted.gpu.points import below, delinearized, plus, times
 from ted.gpu.prefix_scans import RunningTotal, running_total_of
 from ted.gpu.reductions import is_zero
 from ted.gpu.segment_summaries import Stretches
-from ted.machine import WARP
+from ted.machine import BUSY_BLOCKS, BUSY_THREADS, WARP
 from ted.mlir import arith, gpu, ir, memref
 from ted.mlir.building import carried_loop, constant
 from ted.mlir.scalars import conditional
 
 LEAST = 64  # steps; fewer are made by one thread
-ENOUGH = 1 << 14  # points that keep a device busy, with a thread each
-BLOCKS = 1 << 9  # that keep a device busy
 AT_ONCE = 4  # neighbouring times of a thread
 LEAST_CHUNK = 32  # times of a thread that has a chunk alone
 Values = list[ir.Value]
@@ -53,16 +51,18 @@ def plan_of(total: RunningTotal) -> Plan | None:
         return None
     across = min((abs(total.layout.step(c.value)) for c in total.points), default=0)
     along = abs(total.layout.step(total.time.value))
-    if along > 1 and points >= ENOUGH:
+    if along > 1 and points >= BUSY_THREADS:
         return None
     if along > 1 and across == 1 and points >= WARP:
-        chunks = min(THREADS, -(-ENOUGH // points), steps // LEAST_CHUNK)
+        chunks = min(THREADS, -(-BUSY_THREADS // points), steps // LEAST_CHUNK)
         return _cut(1, chunks, steps, 1) if chunks > 1 else None
     threads = WARP
     while threads < THREADS and threads * AT_ONCE < steps:
         threads *= 2
     tile = threads * AT_ONCE
-    return _cut(threads, max(1, min(THREADS, BLOCKS // points, steps // (4 * tile))), steps, tile)
+    return _cut(
+        threads, max(1, min(THREADS, BUSY_BLOCKS // points, steps // (4 * tile))), steps, tile
+    )
 
 
 def _cut(threads: int, chunks: int, steps: int, tile: int) -> Plan:

@@ -116,7 +116,7 @@ GROUPS = [(21, 64), (20, 2, 64), (7, 5, 31), (30, 300), (41, 8), (14, 1024)]
 @pytest.fixture
 def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums join the loops over their rows, in groups, however few rows there are."""
-    for name, value in (("LEAST_ROWS", 4), ("LEAST_GROUPS", 3), ("POINTS_AT_ONCE", 1)):
+    for name, value in (("LEAST_ROWS", 4), ("BUSY_BLOCKS", 3), ("POINTS_AT_ONCE", 1)):
         monkeypatch.setattr(row_sums, name, value)
     monkeypatch.setattr(row_sums, "WORTH_POINTS", 1)
 

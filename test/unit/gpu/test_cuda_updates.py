@@ -108,7 +108,7 @@ def test_chains_add_in_the_order_of_the_program(columns: tuple[int, ...], monkey
 
 @pytest.mark.parametrize(("bins", "columns"), [(90, ()), (21, (40,))])
 def test_copies_that_do_not_fit_are_cut(bins: int, columns: Any, monkeypatch: Any) -> None:
-    monkeypatch.setattr(privatised_accumulators, "SHARED_BYTES", 1024 if columns else 128)
+    monkeypatch.setattr(privatised_accumulators, "SHARED_BUDGET", 1024 if columns else 128)
     index, x = ted.placeholder((500,), "int64"), ted.placeholder((500, *columns))
     i, a = indices(500, bins), RNG.integers(-9, 9, (500, *columns)).astype(np.float32)
     want = np.zeros((bins, *columns))
