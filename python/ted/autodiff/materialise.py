@@ -28,6 +28,7 @@ from ted.ir.scalar import (
     dim,
     dims_used,
     index,
+    is_work,
     land,
     load,
     loads,
@@ -192,7 +193,7 @@ def _shared_nodes(own: _Sharing, roots: Sequence[Expr]) -> set[Expr]:
 
 
 def _is_work(node: Expr) -> bool:
-    return _is_value(node) and node.op in OPERATIONS and weight(node) > 0
+    return _is_value(node) and node.op in OPERATIONS and is_work(node)
 
 
 def _is_value(node: Expr) -> bool:

@@ -66,12 +66,14 @@ def condition_bounds(condition: Expr, domain: isl.Set) -> tuple[isl.Set, isl.Set
     Parts that depend on data may hold anywhere. The sets may reach beyond the domain.
     """
     translator, unknown = _Translator(domain), (domain, domain.subtract(domain))
+    if not condition.tests:
+        return unknown
     known: dict[Expr, tuple[isl.Set, isl.Set]] = {}
     for node in _logical_parts(condition):  # what several parts share is looked at once
         parts = [known[a] for a in node.args] if node.op in _LOGIC else []
-        exact = None if parts else translator.condition_if_affine(node)
+        exact = None if parts or node.reads else translator.condition_if_affine(node)
         known[node] = unknown if exact is None else (exact, exact)
-        if parts:
+        if any(part is not unknown for part in parts):
             over, under = (_LOGIC[node.op](*sets) for sets in zip(*parts, strict=True))
             if all(a is b for a, b in parts):
                 known[node] = over, over

@@ -17,15 +17,20 @@ Number: TypeAlias = "int | float | bool"
 class Expr:
     """A node: `op`, argument nodes, an attribute (value, position, tensor) and its type."""
 
-    __slots__ = ("__weakref__", "args", "attr", "dtype", "op")
+    __slots__ = ("__weakref__", "args", "attr", "dims", "dtype", "op", "reads", "tests")
     op: str
     args: tuple[Expr, ...]
     attr: Any
     dtype: DType
+    dims: frozenset[int]  # positions of dims below, subscripts included
+    reads: bool  # whether a value of a tensor is read below
+    tests: bool  # whether a condition has, under and, or and not, a part on indices alone
 
     def __repr__(self) -> str:
         return format_expr(self)
 
+
+LOGIC = ("and", "or", "not")
 
 _interned: weakref.WeakValueDictionary[tuple[Any, ...], Expr] = weakref.WeakValueDictionary()
 
@@ -40,6 +45,9 @@ def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
         return found
     node = Expr()
     node.op, node.args, node.attr, node.dtype = op, args, attr, dtype
+    node.dims = frozenset({attr} if op == "dim" else ()).union(*(a.dims for a in args))
+    node.reads = op == "load" or any(a.reads for a in args)
+    node.tests = any(a.tests for a in args) if op in LOGIC else not node.reads
     _interned[key] = node
     return node
 

@@ -128,11 +128,10 @@ def conjuncts(condition: Expr) -> list[Expr]:
 
 def implied_of_indices(condition: Expr) -> Expr:
     """The strongest condition on indices alone that holds wherever `condition` does."""
+    if not condition.tests:
+        return TRUE
     known: dict[Expr, tuple[Expr, Expr]] = {}  # what a part implies, and what implies it
-    data: set[Expr] = set()
     for node in postorder(condition):
-        if node.op == "load" or any(a in data for a in node.args):
-            data.add(node)
         if node.op == "not":
             above, below = known[node.args[0]]
             known[node] = lnot(below), lnot(above)
@@ -141,5 +140,5 @@ def implied_of_indices(condition: Expr) -> Expr:
             above, below = zip(*(known[a] for a in node.args), strict=True)
             known[node] = join(*above), join(*below)
         else:
-            known[node] = (TRUE, FALSE) if node in data else (node, node)
+            known[node] = (TRUE, FALSE) if node.reads else (node, node)
     return known[condition][0]

@@ -380,7 +380,7 @@ def replace_nodes(root: Expr, mapping: dict[Expr, Expr]) -> Expr:
 
 def dims_used(*roots: Expr) -> set[int]:
     """Positions of the dims that the roots mention, subscripts included."""
-    return {n.attr for n in postorder(*roots) if n.op == "dim"}
+    return set().union(*(r.dims for r in roots))
 
 
 def is_linear(e: Expr) -> bool:
@@ -396,7 +396,7 @@ _SUMS = ("add", "sub", "neg")
 
 def reads_data(*roots: Expr) -> bool:
     """Whether a value of a tensor is read anywhere below the roots."""
-    return any(n.op == "load" for n in postorder(*roots))
+    return any(r.reads for r in roots)
 
 
 def iter_weighted(*roots: Expr) -> Iterator[tuple[Expr, int]]:
@@ -404,14 +404,21 @@ def iter_weighted(*roots: Expr) -> Iterator[tuple[Expr, int]]:
 
     Free: index arithmetic (also inside subscripts), comparisons of indices and logic on them.
     """
-    data: dict[int, bool] = {}
     for node in postorder(*roots):
-        data[id(node)] = node.op == "load" or any(data[id(a)] for a in node.args)
-        if node.op not in OPERATIONS or node.dtype.is_index:
-            continue
-        if node.dtype.kind == "bool" and not data[id(node)]:
-            continue
-        yield node, OPERATIONS[node.op].weight
+        if _is_counted(node):
+            yield node, OPERATIONS[node.op].weight
+
+
+def _is_counted(node: Expr) -> bool:
+    if node.op not in OPERATIONS or node.dtype.is_index:
+        return False
+    return node.dtype.kind != "bool" or node.reads
+
+
+def is_work(node: Expr) -> bool:
+    """Whether an evaluation costs anything."""
+    own = OPERATIONS[node.op].weight if _is_counted(node) else 0
+    return own > 0 or weight(node) > 0
 
 
 def weight(*roots: Expr) -> int:
