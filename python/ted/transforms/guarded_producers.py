@@ -135,14 +135,23 @@ def usage_masks(
     """Which elements have a slope at all: for each tensor that is always read under conditions,
     some on data, a mask without equations, and its equations.
     """
-    found: dict[Tensor, tuple[Tensor, tuple[Equation, ...]]] = {}
+    return {t: mask for t, mask in usage(tensors, consumers).items() if mask is not None}
+
+
+def usage(
+    tensors: Collection[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
+) -> dict[Tensor, tuple[Tensor, tuple[Equation, ...]] | None]:
+    """The usage masks of tensors, and None for each that has a slope everywhere, whatever data."""
+    found: dict[Tensor, tuple[Tensor, tuple[Equation, ...]] | None] = {}
     equations = {t: t.equations for t in consumers}
     conditions = functools.cache(slope_conditions)  # what reads many tensors is looked at once
     for tensor in [t for t in reversed(list(consumers)) if t in tensors]:
         # Consumers came first: they pass their masks on.
         readers = [e for c in consumers[tensor] if c.dtype.is_float for e in equations[c]]
         uses = _uses(tensor, readers, conditions)
-        if uses:
+        if uses is None:
+            found[tensor] = None
+        elif uses:
             name = f"{tensor.name}_is_used"
             mask = Tensor(name, tensor.shape, BOOL, 0, (), tensor.location)
             found[tensor] = mask, _definition(uses)
@@ -183,16 +192,28 @@ def _uses(
     tensor: Tensor,
     readers: Sequence[Equation],
     conditions: Callable[[Expr], Mapping[Expr, Expr]],
-) -> list[Use]:
-    """The reads of a tensor; none where one is always made, or where no data decides about any."""
+) -> list[Use] | None:
+    """The reads of a tensor; none where no data decides about any, or one is always made.
+
+    None, no list, where that one reads every element.
+    """
     found: list[Use] = []
     for equation in readers:
         known = conditions(equation.body)
         wanted = [(r, c) for r, c in known.items() if r.op == "load" and r.attr is tensor]
-        if any(condition is TRUE for _, condition in wanted):
-            return []
+        always = [read for read, condition in wanted if condition is TRUE]
+        if always:
+            return None if any(_reads_all(equation, read) for read in always) else []
         found += [(equation, r, condition) for r, condition in wanted if condition is not FALSE]
     return found if any(reads_data(condition) for *_, condition in found) else []
+
+
+def _reads_all(equation: Equation, read: Expr) -> bool:
+    """Whether a read meets every element of its tensor, as far as its dims alone tell."""
+    dims = [a.attr for a in read.args if a.op == "dim"]
+    extents = [equation.extents[d] for d in dims]
+    is_direct = len(set(dims)) == len(read.args) and extents == list(read.attr.shape)
+    return is_direct and equation.is_box
 
 
 def _masked(equation: Equation, mask: Tensor) -> Equation:

@@ -43,3 +43,14 @@ def test_a_producer_of_several_readers_is_masked_instead() -> None:
     assert ROOT not in operands(alone)
     both = System((X, W), (y, guarded(ROOT, "z")))
     assert all(ROOT in operands(t) for t in inline_guarded_producers(both)[0].outputs)
+
+
+def test_a_producer_that_always_has_a_slope_is_not_copied() -> None:
+    """Its derivative is what it is through the other reader, whatever the condition says."""
+    y, z = guarded(ROOT), pointwise("z", apply("sin", at(ROOT)))
+    system = inline_guarded_producers(System((X, W), (y, z)))[0]
+    assert all(ROOT in operands(t) for t in system.outputs)
+    # What reads a part of it only leaves the other elements to the condition.
+    part = defined("z", (2,), equation((2,), load(ROOT, [i])))
+    system = inline_guarded_producers(System((X, W), (y, part)))[0]
+    assert ROOT not in operands(system.outputs[0])
