@@ -176,7 +176,7 @@ class Reducer:
 
     def _is_costly(self, value: Expr) -> bool:
         """Whether a value is better kept than computed in place of each of its reads."""
-        return bool(pending_reads(value)) or (not self.single and scalar.weight(value) > 0)
+        return bool(pending_reads(value)) or (not self.single and scalar.is_work(value))
 
     def _once(self, value: Expr) -> ReductionScalar:
         made = Reduction(self.name, "set", value, (), location=here())

@@ -66,14 +66,12 @@ def condition_bounds(condition: Expr, domain: isl.Set) -> tuple[isl.Set, isl.Set
     Parts that depend on data may hold anywhere. The sets may reach beyond the domain.
     """
     translator, unknown = _Translator(domain), (domain, domain.subtract(domain))
-    if not condition.tests:
-        return unknown
     known: dict[Expr, tuple[isl.Set, isl.Set]] = {}
     for node in _logical_parts(condition):  # what several parts share is looked at once
-        parts = [known[a] for a in node.args] if node.op in _LOGIC else []
-        exact = None if parts or node.reads else translator.condition_if_affine(node)
+        parts = [known[a] for a in node.args] if node.op in _LOGIC and node.tests else []
+        exact = translator.condition_if_affine(node) if node.tests and not parts else None
         known[node] = unknown if exact is None else (exact, exact)
-        if any(part is not unknown for part in parts):
+        if parts:
             over, under = (_LOGIC[node.op](*sets) for sets in zip(*parts, strict=True))
             if all(a is b for a, b in parts):
                 known[node] = over, over
@@ -91,12 +89,15 @@ _LOGIC: dict[str, Callable[..., isl.Set]] = {
 
 
 def _logical_parts(condition: Expr) -> list[Expr]:
-    """What a condition combines by and, or and not: each part once, before its users."""
+    """What a condition combines by and, or and not: each part once, before its users.
+
+    What has no part on indices alone is one part.
+    """
     order: dict[Expr, None] = {}
     stack = [(condition, False)]
     while stack:
         node, expanded = stack.pop()
-        if expanded or node.op not in _LOGIC:
+        if expanded or node.op not in _LOGIC or not node.tests:
             order.setdefault(node)
         elif node not in order:
             stack.append((node, True))
@@ -184,7 +185,9 @@ class _Translator:
         return self.conditions[e]
 
     def _condition(self, e: Expr) -> isl.Set | None:
-        """A condition whose parts are known."""
+        """A condition whose parts are known; None where it depends on data."""
+        if not e.tests:
+            return None
         if e.op == "const":
             universe = isl.Set.universe(self.space)
             return universe if e.attr else isl.Set.empty(self.space)
