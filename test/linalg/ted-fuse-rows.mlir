@@ -165,3 +165,29 @@ func.func @producer_that_calls(%a: tensor<64x128xf32>, %n: tensor<64xi64>) -> te
   } -> tensor<64xf32>
   return %q : tensor<64xf32>
 }
+
+// A loop over rows gives each of its results a start of its own, and takes in the maker of one.
+// CHECK-LABEL: func.func @one_start_of_two
+// CHECK: %[[START:.*]] = linalg.generic
+// CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[START]], %{{.*}} = %[[START]])
+func.func @one_start_of_two(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>) {
+  %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%y : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.tanh %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %a = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %u = arith.addf %o, %e : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %r = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %u = arith.mulf %o, %e : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  return %a, %r : tensor<8x32xf32>, tensor<8x32xf32>
+}

@@ -94,6 +94,8 @@ def _grow(root: ir.Operation, table: _Block, taken: set[ir.Operation]) -> RowGro
         # The transform dialect gives a loop the first result of an inner member only.
         if op in taken or len(op.results) > 1 or not is_row_operation(op, 1, table.cpu):
             continue
+        if _starts_several(op, members):
+            continue
         common = _common_depth(op, members, root, table, depth)
         if common:
             members.append(op)
@@ -101,6 +103,22 @@ def _grow(root: ir.Operation, table: _Block, taken: set[ir.Operation]) -> RowGro
     # Something must be left inside the loop over rows.
     inner = min(rank(m) for m in members if m.name != "linalg.fill")
     return RowGroup(members, max(1, min(depth, max(rank(root), inner) - 1)))
+
+
+def _starts_several(op: ir.Operation, members: list[ir.Operation]) -> bool:
+    """Whether several members go on from the value of an operation.
+
+    The loop has a start for the result of each, and the transform dialect fuses into one only.
+    """
+    if op.name == "linalg.fill":  # each has a fill of its own
+        return False
+    uses = [use for result in op.results for use in result.uses]
+    return sum(use.owner.operation in members and _is_start(use) for use in uses) > 1
+
+
+def _is_start(use: ir.OpOperand) -> bool:
+    op = use.owner.operation
+    return use.operand_number >= len(op.operands) - len(op.results)
 
 
 def _common_depth(
