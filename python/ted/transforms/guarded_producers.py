@@ -19,10 +19,15 @@ import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
+import islpy as isl
+
 from ted.autodiff.data_writes import guarded_writes
 from ted.autodiff.vjp import Override
-from ted.domain import sets
-from ted.ir.affine import where_possible
+from ted.domain import parameters, sets
+from ted.domain.bounds import image
+from ted.domain.budget import BudgetExhausted, bounded
+from ted.domain.sizes import Extent
+from ted.ir.affine import NotAffine, piecewise, where_possible
 from ted.ir.dtypes import BOOL
 from ted.ir.equations import (
     Equation,
@@ -193,19 +198,38 @@ def _uses(
     readers: Sequence[Equation],
     conditions: Callable[[Expr], Mapping[Expr, Expr]],
 ) -> list[Use] | None:
-    """The reads of a tensor; none where no data decides about any, or one is always made.
+    """The reads of a tensor; none where no data decides about any.
 
-    None, no list, where that one reads every element.
+    None, no list, where those that are always made read every element.
     """
     found: list[Use] = []
     for equation in readers:
         known = conditions(equation.body)
         wanted = [(r, c) for r, c in known.items() if r.op == "load" and r.attr is tensor]
-        always = [read for read, condition in wanted if condition is TRUE]
-        if always:
-            return None if any(_reads_all(equation, read) for read in always) else []
         found += [(equation, r, condition) for r, condition in wanted if condition is not FALSE]
+    always = [(equation, read) for equation, read, condition in found if condition is TRUE]
+    if always and _cover(always, tensor.shape):
+        return None
     return found if any(reads_data(condition) for *_, condition in found) else []
+
+
+def _cover(reads: Sequence[tuple[Equation, Expr]], shape: Sequence[Extent]) -> bool:
+    """Whether reads meet every element of their tensor, as far as affine subscripts tell."""
+    if any(_reads_all(equation, read) for equation, read in reads):
+        return True
+    met = [_elements(equation, read) for equation, read in reads]
+    missing = parameters.box(shape)
+    for elements in met:
+        missing = missing if elements is None else missing.subtract(elements)
+    return bool(bounded(missing.is_empty))
+
+
+def _elements(equation: Equation, read: Expr) -> isl.Set | None:
+    """Which elements a read meets; None where data or too much work are between."""
+    try:
+        return image(equation.domain, [piecewise(a, equation.domain) for a in read.args])
+    except (NotAffine, BudgetExhausted):
+        return None
 
 
 def _reads_all(equation: Equation, read: Expr) -> bool:

@@ -55,6 +55,11 @@ def two_consumers() -> Tensor:
     return ted.where(b > 3, root * a, 0.0) + ted.where(column(x > 0), ted.exp(root), 1.0)
 
 
+def part_that_is_always_used() -> Tensor:
+    root = ted.sqrt(x)
+    return ted.where(b > 0, column(root) * a, 0.0) + column(ted.pad(ted.sin(root[1:3]), (1, 1)))
+
+
 def contraction() -> Tensor:
     return ted.where(b > 0, column(ted.sqrt(x)) * (b @ p("w", M, M)), 0.0)
 
@@ -145,7 +150,7 @@ REDUCTIONS = [
     root_of_rows, root_used_under_another_condition, chain_of_producers, sum_of_quotients,
     two_consumers, contraction, contraction_of_a_root, product_of_matrices, concatenation,
     stack_of_rows, padding, condition_on_itself,
-    maximum_of_roots,
+    maximum_of_roots, part_that_is_always_used,
 ]  # fmt: skip
 
 
@@ -316,3 +321,10 @@ def test_outputs_and_producers_of_bounded_slope_have_no_mask() -> None:
     root = ted.sqrt(x)
     assert "sqrt" not in masked(root, ted.where(b > 0, column(root) * a, 0.0))
     assert "sqrt" in masked(ted.where(b > 0, column(root) * a, 0.0))
+
+
+def test_reads_that_cover_a_tensor_together_always_have_a_slope() -> None:
+    root = ted.sqrt(x)
+    guarded = ted.where(b > 0, column(root) * a, 0.0)
+    assert "sqrt" not in masked(guarded, root[:2] * 3.0, root[2:] * 3.0)
+    assert "sqrt" in masked(guarded, root[:2] * 3.0, root[3:] * 3.0)
