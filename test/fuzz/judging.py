@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+import ml_dtypes
 import numpy as np
 
 from fuzz.answers import Answer, Useless, answers, heads_of
@@ -30,6 +32,8 @@ def judge(case: Case) -> Outcome:
     except Exception as error:
         return failure_of(error)
     outcome = compared(case, found, wanted)
+    if outcome.label == "value" and is_rounding(case, found, wanted):
+        return Outcome("rounding", values={"epsilons": _worst(found, wanted)})
     return outcome if outcome.failed or not case.relation else related(case, heads, found, wanted)
 
 
@@ -66,3 +70,40 @@ def close(got: Array, want: Answer) -> bool:
         return bool(np.array_equal(got, want.value))
     distance = np.abs(got.astype(np.float64) - want.value)
     return bool((distance <= want.room).all())
+
+
+WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
+SPREAD = 16.0  # how much rounding varies with the data, which are rounded to each type, too
+
+
+def is_rounding(case: Case, found: Sequence[Array], wanted: Sequence[Answer]) -> bool:
+    """Whether results are off by about as many epsilons in a wider type.
+
+    So are those that a program computes from differences of large numbers, and torch by another
+    formula. A mistake is off by as much in every type, or in one type alone.
+    """
+    inputs = [replace(i, dtype=WIDER.get(i.dtype, i.dtype)) for i in case.program.inputs]
+    wide = replace(case, program=replace(case.program, inputs=tuple(inputs)), relation="")
+    whole = [(g, w) for g, w in zip(found, wanted, strict=True) if g.dtype.kind in "biu"]
+    off = _worst(found, wanted)
+    if case.exact or wide == replace(case, relation="") or not off:
+        return False
+    if not all(close(*pair) for pair in whole):
+        return False
+    try:
+        heads = heads_of(wide)
+        expected = answers(wide, heads)
+        again = compile_and_call(wide, traced(wide, heads))
+    except Exception:
+        return False
+    return off / SPREAD < _worst(again, expected) < off * SPREAD
+
+
+def _worst(found: Sequence[Array], wanted: Sequence[Answer]) -> float:
+    """How many epsilons of its type the worst float is off by."""
+    parts = [
+        float(np.abs(got.astype(np.float64) - want.value).max()) / ml_dtypes.finfo(got.dtype).eps
+        for got, want in zip(found, wanted, strict=True)
+        if got.dtype.kind not in "biu" and got.size
+    ]
+    return float(np.max(parts, initial=0.0))

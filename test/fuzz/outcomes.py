@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Outcome:
-    """`ok`, `useless`, `declined`, `wrong` or `error`; who waits for a child adds `died`, `hung`.
+    """`ok`, `useless`, `declined`, `rounding`, `wrong`, `error`; who waits adds `died`, `hung`.
 
+    `rounding` is further off than a result may be, but by as much in every type in its epsilons.
     `label` is what failures of one class have in common; `detail` is for people.
     """
 
@@ -24,7 +25,7 @@ class Outcome:
     @property
     def failed(self) -> bool:
         """Whether it is a finding."""
-        return self.kind not in ("ok", "useless", "declined")
+        return self.kind not in ("ok", "useless", "declined", "rounding")
 
     @property
     def failure(self) -> tuple[str, str]:

@@ -49,6 +49,25 @@ def test_a_wrong_derivative_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert judge(replace(case, wanted=(("d1", 0),))).kind == "wrong"
 
 
+LARGE = "{x} * {y} + 1000.0 * {x} - 1000.0 * {x}"  # rounds at a thousand times its value
+SINGLE = replace(PROGRAM, inputs=(replace(MATRIX, dtype="float32", whole=False),))
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"), [(LARGE, "rounding"), ("{x} * {y} + 0.125", "wrong"), ("{x} * {y}", "ok")]
+)
+def test_rounding_is_told_from_mistakes(
+    text: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, "mul", text)
+    assert judge(Case(SINGLE, (("value", 1),), exact=False)).kind == kind
+
+
+def test_a_mistake_in_one_type_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, "mul", "{x} * {y} + (0.125 if {x}.dtype.name == 'float32' else 0.0)")
+    assert judge(Case(SINGLE, (("value", 1),), exact=False)).kind == "wrong"
+
+
 def test_a_wrong_type_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "sum", "ted.cast(ted.sum({x}, {axis}), 'float32')")
     assert judge(Case(PROGRAM, (("value", 1),), exact=True)).label == "type"
