@@ -141,7 +141,11 @@ class Num:
 
     def copysign(self, sign: Num) -> Num:
         """This magnitude with the sign of another number."""
-        return Num(math.CopySignOp(self.value, sign.value).result)
+        if self._is32:
+            return Num(math.CopySignOp(self.value, sign.value).result)
+        # LLVM would round the sign from f64 to f16, by a function, where f16 is stored in the end.
+        size = self.abs()
+        return sign.copysign_bit().where(-size, size)
 
     def least(self, other: Number) -> Num:
         """At most `other`; NaN stays NaN, in one instruction."""

@@ -92,3 +92,23 @@ def test_integers_are_converted_through_float32(kind: str, row: str):
     assert_same_bits(converted(values, "int32", kind, row), expected)
     back = converted(expected[:5], kind, "int64", row)
     np.testing.assert_array_equal(back, expected[:5].astype(np.float64).astype(np.int64))
+
+
+ODD = {
+    "asinh": (ted.asinh, np.arcsinh), "atanh": (ted.atanh, np.arctanh),
+    "fmod": (lambda x: ted.fmod(x, ted.cast(0.75, x.dtype)), lambda x: np.fmod(x, 0.75)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("row", ROWS)
+@pytest.mark.parametrize("name", ODD)
+def test_signs_of_what_is_computed_in_float64_need_no_function(name: str, row: str):
+    """LLVM called one to round the sign, where it was that of a select."""
+    function, exact = ODD[name]
+    x = ted.placeholder((7,), "float16", name="x")
+    root = ted.where(x > 0.1, ted.sqrt(ted.where(x > 0.1, x, 1.0)), 0.0)
+    values = np.linspace(-0.9, 0.9, 7).astype(np.float16)
+    with vectors_of(row):
+        got = ted.compile([x], function(root))(values)
+    expected = exact(np.sqrt(np.where(values > 0.1, values, 0).astype(np.float64)))
+    np.testing.assert_allclose(got, expected, rtol=1e-3)
