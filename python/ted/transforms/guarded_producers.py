@@ -24,7 +24,7 @@ import islpy as isl
 from ted.autodiff.data_writes import guarded_writes
 from ted.autodiff.vjp import Override
 from ted.domain import parameters, sets
-from ted.domain.bounds import image
+from ted.domain.bounds import image, writing
 from ted.domain.budget import BudgetExhausted, bounded
 from ted.domain.sizes import Extent
 from ted.ir.affine import NotAffine, piecewise, where_possible
@@ -137,8 +137,8 @@ def guarded_overrides(
 def usage_masks(
     tensors: Collection[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
 ) -> dict[Tensor, tuple[Tensor, tuple[Equation, ...]]]:
-    """Which elements have a slope at all: for each tensor that is always read under conditions,
-    some on data, a mask without equations, and its equations.
+    """Which elements have a slope at all: for each tensor of which data decide about some element,
+    a mask without equations, and its equations.
     """
     return {t: mask for t, mask in usage(tensors, consumers).items() if mask is not None}
 
@@ -146,21 +146,25 @@ def usage_masks(
 def usage(
     tensors: Collection[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
 ) -> dict[Tensor, tuple[Tensor, tuple[Equation, ...]] | None]:
-    """The usage masks of tensors, and None for each that has a slope everywhere, whatever data."""
+    """The usage masks of tensors, and None for each of which every element is always used."""
     found: dict[Tensor, tuple[Tensor, tuple[Equation, ...]] | None] = {}
     equations = {t: t.equations for t in consumers}
     conditions = functools.cache(slope_conditions)  # what reads many tensors is looked at once
     for tensor in [t for t in reversed(list(consumers)) if t in tensors]:
-        # Consumers came first: they pass their masks on.
+        # Consumers came first: their equations are left where they have a slope themselves.
         readers = [e for c in consumers[tensor] if c.dtype.is_float for e in equations[c]]
         uses = _uses(tensor, readers, conditions)
-        if uses is None:
+        if not uses:
+            equations[tensor] = ()
+        elif _cover(uses, tensor.shape):
             found[tensor] = None
-        elif uses:
+        elif any(reads_data(condition) for *_, condition in uses):
             name = f"{tensor.name}_is_used"
             mask = Tensor(name, tensor.shape, BOOL, 0, (), tensor.location)
             found[tensor] = mask, _definition(uses)
             equations[tensor] = tuple(_masked(e, mask) for e in tensor.equations)
+        else:
+            equations[tensor] = _used_part(tensor, uses)
     return found
 
 
@@ -197,43 +201,58 @@ def _uses(
     tensor: Tensor,
     readers: Sequence[Equation],
     conditions: Callable[[Expr], Mapping[Expr, Expr]],
-) -> list[Use] | None:
-    """The reads of a tensor; none where no data decides about any.
-
-    None, no list, where those that are always made read every element.
-    """
-    found: list[Use] = []
-    for equation in readers:
-        known = conditions(equation.body)
-        wanted = [(r, c) for r, c in known.items() if r.op == "load" and r.attr is tensor]
-        found += [(equation, r, condition) for r, condition in wanted if condition is not FALSE]
-    always = [(equation, read) for equation, read, condition in found if condition is TRUE]
-    if always and _cover(always, tensor.shape):
-        return None
-    return found if any(reads_data(condition) for *_, condition in found) else []
+) -> list[Use]:
+    """The reads of a tensor that have a slope anywhere."""
+    return [
+        (equation, read, condition)
+        for equation in readers
+        for read, condition in conditions(equation.body).items()
+        if read.op == "load" and read.attr is tensor and condition is not FALSE
+    ]
 
 
-def _cover(reads: Sequence[tuple[Equation, Expr]], shape: Sequence[Extent]) -> bool:
-    """Whether reads meet every element of their tensor, as far as affine subscripts tell."""
-    if any(_reads_all(equation, read) for equation, read in reads):
+def _cover(uses: Sequence[Use], shape: Sequence[Extent]) -> bool:
+    """Whether the reads that are always made meet every element, as far as sets tell."""
+    always = [use for use in uses if use[2] is TRUE]
+    if any(_reads_all(equation, read) for equation, read, _ in always):
         return True
-    met = [_elements(equation, read) for equation, read in reads]
-    missing = parameters.box(shape)
-    for elements in met:
-        missing = missing if elements is None else missing.subtract(elements)
-    return bool(bounded(missing.is_empty))
+    met = [part for part in map(_elements, always) if part is not None]
+    elements = parameters.box(shape)
+    return bool(met) and bool(bounded(lambda: elements.is_subset(_union(met))))
 
 
-def _elements(equation: Equation, read: Expr) -> isl.Set | None:
-    """Which elements a read meets; None where data or too much work are between."""
+def _union(parts: Sequence[isl.Set]) -> isl.Set:
+    return functools.reduce(lambda a, b: a.union(b), parts)
+
+
+def _elements(use: Use) -> isl.Set | None:
+    """Which elements a read may meet; None where data or too much work are between."""
+    equation, read, _ = _where_possible(use)
     try:
         return image(equation.domain, [piecewise(a, equation.domain) for a in read.args])
     except (NotAffine, BudgetExhausted):
         return None
 
 
+def _used_part(tensor: Tensor, uses: Sequence[Use]) -> tuple[Equation, ...]:
+    """The equations where they make what is read; all of them where sets do not tell."""
+    parts = [_elements(use) for use in uses]
+    known = [part for part in parts if part is not None]
+    if len(known) < len(parts) or tensor.time is not None:
+        return tensor.equations
+    return tuple(_making(e, _union(known)) for e in tensor.equations)
+
+
+def _making(equation: Equation, part: isl.Set) -> Equation:
+    try:
+        written = [piecewise(w, equation.domain) for w in equation.write]
+        return replace(equation, domain=writing(equation.domain, written, part))
+    except (NotAffine, BudgetExhausted):
+        return equation
+
+
 def _reads_all(equation: Equation, read: Expr) -> bool:
-    """Whether a read meets every element of its tensor, as far as its dims alone tell."""
+    """Whether a read meets every element, told by its dims alone: most do, and sets take time."""
     dims = [a.attr for a in read.args if a.op == "dim"]
     extents = [equation.extents[d] for d in dims]
     is_direct = len(set(dims)) == len(read.args) and extents == list(read.attr.shape)

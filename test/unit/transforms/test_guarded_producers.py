@@ -60,6 +60,21 @@ def part_that_is_always_used() -> Tensor:
     return ted.where(b > 0, column(root) * a, 0.0) + column(ted.pad(ted.sin(root[1:3]), (1, 1)))
 
 
+def part_of_what_is_made_of_it() -> Tensor:
+    root = ted.sqrt(x)
+    return ted.where(b > 0, column(root) * a, 0.0) + column(ted.pad(ted.sin(root)[1:3], (1, 1)))
+
+
+def condition_on_what_is_made_of_it() -> Tensor:
+    norm = ted.sqrt(ted.sum(column(ted.maximum(x, 0.0)) * ted.abs(a), axis=1))
+    return ted.where(column(norm - 1.0 > 0.0), column(norm) * a, 0.0)
+
+
+def reader_without_a_slope() -> Tensor:
+    root = ted.sqrt(x)
+    return ted.where(b > 0, column(root) * a, 0.0) + column(ted.stop_gradient(root * 2.0) > 0.5) * a
+
+
 def contraction() -> Tensor:
     return ted.where(b > 0, column(ted.sqrt(x)) * (b @ p("w", M, M)), 0.0)
 
@@ -150,7 +165,8 @@ REDUCTIONS = [
     root_of_rows, root_used_under_another_condition, chain_of_producers, sum_of_quotients,
     two_consumers, contraction, contraction_of_a_root, product_of_matrices, concatenation,
     stack_of_rows, padding, condition_on_itself,
-    maximum_of_roots, part_that_is_always_used,
+    maximum_of_roots, part_that_is_always_used, part_of_what_is_made_of_it,
+    condition_on_what_is_made_of_it, reader_without_a_slope,
 ]  # fmt: skip
 
 
