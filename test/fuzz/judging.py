@@ -33,7 +33,9 @@ def judge(case: Case) -> Outcome:
         return failure_of(error)
     outcome = compared(case, found, wanted)
     if outcome.label == "value" and is_rounding(case, found, wanted):
-        return Outcome("rounding", values={"epsilons": _worst(found, wanted)})
+        pairs = zip(found, wanted, strict=True)
+        worst = max(epsilons(*pair) for pair in pairs if not _is_whole(pair[0]))
+        return Outcome("rounding", values={"epsilons": worst})
     return outcome if outcome.failed or not case.relation else related(case, heads, found, wanted)
 
 
@@ -52,21 +54,22 @@ def related(case: Case, heads: Heads, found: list[Array], wanted: list[Answer]) 
 
 
 def compared(case: Case, found: Sequence[Array], wanted: Sequence[Answer]) -> Outcome:
-    """Whether every result is what it should be, in type, shape and value."""
-    for name, got, want in zip(case.wanted, found, wanted, strict=True):
-        label = f"{name[0]} {name[1]}"
+    """Whether every result is what it should be, in type and shape, then in value."""
+    results = list(zip(case.wanted, found, wanted, strict=True))
+    for name, got, want in results:
         if got.dtype.name != want.dtype or got.shape != want.value.shape:
-            has = f"{got.dtype.name}{got.shape}"
-            return Outcome("wrong", "type", f"{label}: {has} for {want.dtype}{want.value.shape}")
+            has = f"{name[0]} {name[1]}: {got.dtype.name}{got.shape}"
+            return Outcome("wrong", "type", f"{has} for {want.dtype}{want.value.shape}")
+    for name, got, want in results:
         if not close(got, want):
-            detail = f"{label}: {got.tolist()}\nfor {want.value.tolist()}\nroom {want.room}"
-            return Outcome("wrong", "value", detail[:1500])
+            detail = f"{name[0]} {name[1]}: {got.tolist()}\nfor {want.value.tolist()}\n"
+            return Outcome("wrong", "value", f"{detail}room {want.room}"[:1500])
     return Outcome("ok")
 
 
 def close(got: Array, want: Answer) -> bool:
     """Whether an array is within its room; without room -0 is 0 still."""
-    if got.dtype.kind in "biu":
+    if _is_whole(got):
         return bool(np.array_equal(got, want.value))
     distance = np.abs(got.astype(np.float64) - want.value)
     return bool((distance <= want.room).all())
@@ -77,18 +80,15 @@ SPREAD = 16.0  # how much rounding varies with the data, which are rounded to ea
 
 
 def is_rounding(case: Case, found: Sequence[Array], wanted: Sequence[Answer]) -> bool:
-    """Whether results are off by about as many epsilons in a wider type.
+    """Whether what is off is off by about as many epsilons in a wider type, each result.
 
     So are those that a program computes from differences of large numbers, and torch by another
     formula. A mistake is off by as much in every type, or in one type alone.
     """
     inputs = [replace(i, dtype=WIDER.get(i.dtype, i.dtype)) for i in case.program.inputs]
     wide = replace(case, program=replace(case.program, inputs=tuple(inputs)), relation="")
-    whole = [(g, w) for g, w in zip(found, wanted, strict=True) if g.dtype.kind in "biu"]
-    off = _worst(found, wanted)
-    if case.exact or wide == replace(case, relation="") or not off:
-        return False
-    if not all(close(*pair) for pair in whole):
+    off = [k for k, pair in enumerate(zip(found, wanted, strict=True)) if not close(*pair)]
+    if case.exact or wide.program == case.program or any(_is_whole(found[k]) for k in off):
         return False
     try:
         heads = heads_of(wide)
@@ -96,14 +96,15 @@ def is_rounding(case: Case, found: Sequence[Array], wanted: Sequence[Answer]) ->
         again = compile_and_call(wide, traced(wide, heads))
     except Exception:
         return False
-    return off / SPREAD < _worst(again, expected) < off * SPREAD
+    ratios = [epsilons(again[k], expected[k]) / epsilons(found[k], wanted[k]) for k in off]
+    return all(1 / SPREAD < ratio < SPREAD for ratio in ratios)
 
 
-def _worst(found: Sequence[Array], wanted: Sequence[Answer]) -> float:
-    """How many epsilons of its type the worst float is off by."""
-    parts = [
-        float(np.abs(got.astype(np.float64) - want.value).max()) / ml_dtypes.finfo(got.dtype).eps
-        for got, want in zip(found, wanted, strict=True)
-        if got.dtype.kind not in "biu" and got.size
-    ]
-    return float(np.max(parts, initial=0.0))
+def _is_whole(array: Array) -> bool:
+    return array.dtype.kind in "biu"
+
+
+def epsilons(got: Array, want: Answer) -> float:
+    """By how many epsilons of its type the worst element is off."""
+    distance = np.abs(got.astype(np.float64) - want.value)
+    return float(distance.max(initial=0.0)) / float(ml_dtypes.finfo(got.dtype).eps)

@@ -63,6 +63,12 @@ def test_rounding_is_told_from_mistakes(
     assert judge(Case(SINGLE, (("value", 1),), exact=False)).kind == kind
 
 
+def test_rounding_does_not_hide_a_wrong_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, "mul", LARGE)
+    broken(monkeypatch, "sum", "ted.cast(ted.sum({x}, {axis}), 'float64')")
+    assert judge(Case(SINGLE, (("value", 0), ("value", 1)), exact=False)).label == "type"
+
+
 def test_a_mistake_in_one_type_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "mul", "{x} * {y} + (0.125 if {x}.dtype.name == 'float32' else 0.0)")
     assert judge(Case(SINGLE, (("value", 1),), exact=False)).kind == "wrong"

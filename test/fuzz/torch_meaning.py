@@ -201,6 +201,13 @@ def rnn(x: Any, w: Any, h: Any, reverse: bool) -> Any:
     return found.flip(0) if reverse else found
 
 
+def batch_norm(x: Any, axis: int) -> Any:
+    """Of `torch.nn.functional.batch_norm` torch 2.13 has a wrong third derivative."""
+    others = [d for d in range(x.ndim) if d != axis % x.ndim]
+    centred = x - x.mean(others, True)
+    return centred * torch.rsqrt(centred.square().mean(others, True) + 0.1)
+
+
 def attention(q: Any, k: Any, v: Any, causal: bool) -> Any:
     """Scaled dot products; the last query sees every key."""
     scores = q @ k.mT / q.shape[-1] ** 0.5
@@ -226,6 +233,6 @@ def pad_mode(x: Any, width: int, mode: str) -> Any:
 
 _FUNCTIONS = (
     grid, compute, total, at, first, maximum, minimum, flip_some, take, index_add, cumulative,
-    product, running_products, affine, scan, recurrent, lower_factor, rnn, attention, pad_mode,
-    lgamma,
+    product, running_products, affine, scan, recurrent, lower_factor, rnn, batch_norm, attention,
+    pad_mode, lgamma,
 )  # fmt: skip

@@ -93,8 +93,7 @@ ROWS: tuple[Row, ...] = (
     row("rms_norm", along, "ted.nn.rms_norm({x}, axis={axis}, eps=0.1)",
         "{x} * torch.rsqrt({x}.square().mean({axis}, True) + 0.1)"),
     row("batch_norm", along_one_of_many, "ted.nn.batch_norm({x}, axis={axis}, eps=0.1)",
-        "F.batch_norm({x}.movedim({axis}, 1), None, None, training=True, eps=0.1)"
-        ".movedim(1, {axis})"),
+        "batch_norm({x}, {axis})"),
     row("group_norm", grouped, "ted.nn.group_norm({x}, {groups}, axis=1, eps=0.1)",
         "F.group_norm({x}, {groups}, eps=0.1)"),
     row("max_pool", picture,
