@@ -191,3 +191,24 @@ func.func @one_start_of_two(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> (tens
   } -> tensor<8x32xf32>
   return %a, %r : tensor<8x32xf32>, tensor<8x32xf32>
 }
+
+// CHECK-LABEL: func.func @one_fill_of_two
+// CHECK: %[[START:.*]] = linalg.fill
+// CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[START]], %{{.*}} = %[[START]])
+func.func @one_fill_of_two(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>) {
+  %c = arith.constant 1.0 : f32
+  %p = linalg.fill ins(%c : f32) outs(%y : tensor<8x32xf32>) -> tensor<8x32xf32>
+  %a = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %u = arith.addf %o, %e : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %r = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %u = arith.mulf %o, %e : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  return %a, %r : tensor<8x32xf32>, tensor<8x32xf32>
+}

@@ -108,10 +108,8 @@ def _grow(root: ir.Operation, table: _Block, taken: set[ir.Operation]) -> RowGro
 def _starts_several(op: ir.Operation, members: list[ir.Operation]) -> bool:
     """Whether several members go on from the value of an operation.
 
-    The loop has a start for the result of each, and the transform dialect fuses into one only.
+    The loop has a start for each result that leaves it, and the transform dialect fuses into one.
     """
-    if op.name == "linalg.fill":  # each has a fill of its own
-        return False
     uses = [use for result in op.results for use in result.uses]
     return sum(use.owner.operation in members and _is_start(use) for use in uses) > 1
 
