@@ -94,13 +94,17 @@ def _box_of(tensor: Tensor, elements: Any | None) -> _Box | None:
         ranges = required(sets.dim_ranges, elements)
         if ranges is None or ranges == [(0, extent - 1) for extent in tensor.static_shape]:
             return None
-        points = tuple(_writing(e, sets.bounding_box(ranges)) for e in tensor.equations)
+        points = tuple(points_writing(e, sets.bounding_box(ranges)) for e in tensor.equations)
     except (BudgetExhausted, NotAffine):
         return None
     return _Box(tuple(ranges), points)
 
 
-def _writing(equation: Equation, part: Any) -> Any:
+def points_writing(equation: Equation, part: Any) -> Any:
+    """The points of an equation that write some elements of its tensor.
+
+    Raises: NotAffine, BudgetExhausted.
+    """
     write = [piecewise(w, equation.domain) for w in equation.write]
     return bounds.writing(equation.domain, write, part)
 
@@ -111,13 +115,17 @@ def _note_reads(equation: Equation, points: Any, read: dict[Tensor, Any]) -> Non
     for one in reads(equation):
         if one.attr.is_input or (one.attr in read and read[one.attr] is None):
             continue
-        elements = _elements(one, conditions[one], points)
+        elements = elements_read(one, conditions[one], points)
         if one.attr in read and elements is not None:
             elements = read[one.attr].union(elements).coalesce()
         read[one.attr] = elements
 
 
-def _elements(read: Expr, condition: Expr, points: Any) -> Any | None:
+def elements_read(read: Expr, condition: Expr, points: Any) -> Any | None:
+    """The elements that a read may meet at some points, where its condition may hold.
+
+    None where data or too much work are between.
+    """
     try:
         made = where_possible(condition, points)
         return bounds.image(made, [piecewise(a, made) for a in read.args])

@@ -18,16 +18,14 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-
-import islpy as isl
+from typing import Any
 
 from ted.autodiff.data_writes import guarded_writes
 from ted.autodiff.vjp import Override
 from ted.domain import parameters, sets
-from ted.domain.bounds import image, writing
 from ted.domain.budget import BudgetExhausted, bounded
 from ted.domain.sizes import Extent
-from ted.ir.affine import NotAffine, piecewise, where_possible
+from ted.ir.affine import NotAffine, where_possible
 from ted.ir.dtypes import BOOL
 from ted.ir.equations import (
     Equation,
@@ -53,6 +51,7 @@ from ted.ir.scalar import (
     select,
     substitute,
 )
+from ted.transforms.demanded_boxes import elements_read, points_writing
 from ted.transforms.ted_inline_pointwise import UNBOUNDED
 
 Use = tuple[Equation, Expr, Expr]  # an equation, a read in its body, and the condition of the read
@@ -221,17 +220,13 @@ def _cover(uses: Sequence[Use], shape: Sequence[Extent]) -> bool:
     return bool(met) and bool(bounded(lambda: elements.is_subset(_union(met))))
 
 
-def _union(parts: Sequence[isl.Set]) -> isl.Set:
+def _elements(use: Use) -> Any | None:
+    equation, read, condition = use
+    return elements_read(read, condition, equation.domain)
+
+
+def _union(parts: Sequence[Any]) -> Any:
     return functools.reduce(lambda a, b: a.union(b), parts)
-
-
-def _elements(use: Use) -> isl.Set | None:
-    """Which elements a read may meet; None where data or too much work are between."""
-    equation, read, _ = _where_possible(use)
-    try:
-        return image(equation.domain, [piecewise(a, equation.domain) for a in read.args])
-    except (NotAffine, BudgetExhausted):
-        return None
 
 
 def _used_part(tensor: Tensor, uses: Sequence[Use]) -> tuple[Equation, ...]:
@@ -243,10 +238,9 @@ def _used_part(tensor: Tensor, uses: Sequence[Use]) -> tuple[Equation, ...]:
     return tuple(_making(e, _union(known)) for e in tensor.equations)
 
 
-def _making(equation: Equation, part: isl.Set) -> Equation:
+def _making(equation: Equation, part: Any) -> Equation:
     try:
-        written = [piecewise(w, equation.domain) for w in equation.write]
-        return replace(equation, domain=writing(equation.domain, written, part))
+        return replace(equation, domain=points_writing(equation, part))
     except (NotAffine, BudgetExhausted):
         return equation
 
