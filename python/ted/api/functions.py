@@ -189,7 +189,16 @@ def vjp(
         return lifted.lowered(tuple(found))
 
     pullback = Function(pullback_of, options_for(fn, target, deterministic))
-    return result, lambda cotangent: pullback(*primals, cotangent)
+
+    def pulled_back(*cotangents: Any) -> Any:
+        if len(cotangents) != 1:
+            raise DerivativeError(
+                f"vjp: the pullback takes one argument, of the nest of the result, got "
+                f"{len(cotangents)}; cotangents of several results go in one tuple"
+            )
+        return pullback(*primals, *cotangents)
+
+    return result, pulled_back
 
 
 def positions_of(argnums: Any, what: str) -> tuple[int, ...]:

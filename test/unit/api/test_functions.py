@@ -48,6 +48,8 @@ def test_cotangents_have_the_nest_of_the_result() -> None:
     assert (dx.tolist(), dy.tolist()) == ([3, 10], [1, 10])
     with pytest.raises(DerivativeError, match="vjp: one cotangent per result, got 1 for 2"):
         ted.vjp(lambda x: (x, x), X)[1](X)
+    with pytest.raises(DerivativeError, match="cotangents of several results go in one tuple"):
+        ted.vjp(lambda x: (x, x), X)[1](X, X)
 
 
 @pytest.mark.parametrize(
