@@ -74,7 +74,7 @@ def check_memory(function: func.FuncOp, expected: dict[int, Expected]) -> None:
     """
     flow = _Flow(expected)
     while True:
-        before = dict(flow.entries), dict(flow.roots)
+        before = {op: dict(found) for op, found in flow.entries.items()}, dict(flow.roots)
         flow.written.clear()
         flow.visit(function.entry_block)
         if (flow.entries, flow.roots) == before:
@@ -90,7 +90,7 @@ class _Flow:
 
     expected: dict[int, Expected]
     written: dict[ir.Value, int] = field(default_factory=dict)
-    entries: dict[tuple[ir.Operation, ir.Value], int] = field(default_factory=dict)
+    entries: dict[ir.Operation, dict[ir.Value, int]] = field(default_factory=dict)
     roots: dict[ir.Value, Roots] = field(default_factory=dict)
     is_final: bool = False
 
@@ -220,8 +220,9 @@ def _loop(op: ir.Operation, flow: _Flow) -> None:
     carried = list(op.operands)[len(op.operands) - len(op.results) :]
     arguments = list(body.arguments)[len(body.arguments) - len(op.results) :]
     _bind(flow, arguments, carried)
-    for root in flow.written | {v: 0 for (o, v) in flow.entries if o == op}:
-        flow.written[root] = flow.written.get(root, 0) | flow.entries.get((op, root), 0)
+    entries = flow.entries.setdefault(op, {})
+    for root, writers in entries.items():
+        flow.written[root] = flow.written.get(root, 0) | writers
     before = dict(flow.written)
     flow.visit(body)
     ends = terminator(body).operands if op.results else ()
@@ -229,7 +230,7 @@ def _loop(op: ir.Operation, flow: _Flow) -> None:
     _bind(flow, op.results, carried)
     _bind(flow, op.results, ends)
     for root, writers in flow.written.items():
-        flow.entries[op, root] = flow.entries.get((op, root), 0) | writers
+        entries[root] = entries.get(root, 0) | writers
     flow.written = before  # in the end that is what every turn finds
 
 
