@@ -19,6 +19,7 @@ from ted.errors import DomainError
 from ted.ir.dtypes import INDEX
 from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import (
+    TRUE,
     add,
     apply,
     as_extent,
@@ -69,7 +70,7 @@ def condition_bounds(condition: Expr, domain: isl.Set) -> tuple[isl.Set, isl.Set
     known: dict[Expr, tuple[isl.Set, isl.Set]] = {}
     for node in _logical_parts(condition):  # what several parts share is looked at once
         parts = [known[a] for a in node.args] if node.op in _LOGIC and node.tests else []
-        exact = translator.condition_if_affine(node) if node.tests and not parts else None
+        exact = None if parts else translator.condition_if_affine(node)
         known[node] = unknown if exact is None else (exact, exact)
         if parts:
             over, under = (_LOGIC[node.op](*sets) for sets in zip(*parts, strict=True))
@@ -108,6 +109,11 @@ def _logical_parts(condition: Expr) -> list[Expr]:
 def where_possible(condition: Expr, domain: isl.Set) -> isl.Set:
     """The points of the domain where a condition may hold: what depends on data counts as true."""
     return domain.intersect(condition_bounds(condition, domain)[0])
+
+
+def where_certain(condition: Expr, domain: isl.Set) -> isl.Set:
+    """The points of the domain where a condition holds, whatever the data are."""
+    return domain if condition is TRUE else domain.intersect(condition_bounds(condition, domain)[1])
 
 
 class _Translator:

@@ -109,6 +109,14 @@ def points_writing(equation: Equation, part: Any) -> Any:
     return bounds.writing(equation.domain, write, part)
 
 
+def written_elements(equation: Equation) -> Any:
+    """The elements that an equation writes.
+
+    Raises: NotAffine, BudgetExhausted.
+    """
+    return bounds.image(equation.domain, [piecewise(w, equation.domain) for w in equation.write])
+
+
 def _note_reads(equation: Equation, points: Any, read: dict[Tensor, Any]) -> None:
     """Add what an equation reads at some points."""
     conditions = path_conditions(equation.body, *equation.write)

@@ -9,8 +9,8 @@ everywhere, through another consumer: the condition of one keeps nothing from it
 from __future__ import annotations
 
 from ted.ir.equations import System, Tensor, reads
-from ted.transforms.guarded_producers import usage
 from ted.transforms.ted_inline_pointwise import has_unbounded_slope, inline_pointwise
+from ted.transforms.used_elements import usage
 
 
 def inline_guarded_producers(system: System) -> tuple[System, dict[Tensor, Tensor]]:

@@ -27,7 +27,7 @@ from ted.ir.equations import Equation, Tensor, components, is_recurrence
 from ted.ir.expressions import Expr
 from ted.ir.paths import slope_conditions
 from ted.ir.scalar import FALSE, TRUE, dims_used, reads_data
-from ted.transforms.demanded_boxes import elements_read, points_writing
+from ted.transforms.demanded_boxes import elements_read, points_writing, written_elements
 from ted.transforms.usage_masks import (
     Mask,
     Use,
@@ -83,25 +83,25 @@ class _Readers:
             if read.op == "load" and read.attr is tensor and condition is not FALSE
         ]
 
-    def cover(self, uses: Sequence[Use], shape: Sequence[Extent]) -> bool:
-        """Whether the reads that are always made meet every element, as far as sets tell."""
+    def cover(self, uses: Sequence[Use], tensor: Tensor) -> bool:
+        """Whether the reads that are always made meet every element that is written at all."""
         if any(condition is TRUE and _reads_all(e, read) for e, read, condition in uses):
             return True
         met = [part for use in uses if (part := self._elements_at_least(use)) is not None]
-        elements = parameters.box(shape)
-        return bool(met) and bool(bounded(lambda: elements.is_subset(_union(met))))
+        written = _written(self.equations[tensor], tensor.shape)
+        return bool(met) and bool(bounded(lambda: written.is_subset(_union(met))))
 
     def keep_used(self, tensor: Tensor, uses: Sequence[Use]) -> None:
         """Leave the equations where they make what is read; all of them where sets do not tell."""
         parts = [self._elements(use) for use in uses]
         known = [part for part in parts if part is not None]
-        if len(known) == len(parts):
+        if known and len(known) == len(parts):
             used = _union(known)
-            self.equations[tensor] = tuple(_making(e, used) for e in tensor.equations)
+            self.equations[tensor] = tuple(_making(e, used) for e in self.equations[tensor])
 
     def mask(self, tensor: Tensor, mask: Mask) -> None:
         """Leave the equations where a mask says so."""
-        self.equations[tensor] = tuple(mask.applied(e) for e in tensor.equations)
+        self.equations[tensor] = tuple(mask.applied(e) for e in self.equations[tensor])
 
 
 def _tensor_usage(tensor: Tensor, readers: _Readers) -> dict[Tensor, Mask | None]:
@@ -109,7 +109,7 @@ def _tensor_usage(tensor: Tensor, readers: _Readers) -> dict[Tensor, Mask | None
     uses = readers.uses(tensor)
     if not uses:
         readers.equations[tensor] = ()
-    elif readers.cover(uses, tensor.shape):
+    elif readers.cover(uses, tensor):
         return {tensor: None}
     elif any(reads_data(condition) for *_, condition in uses):
         mask = mask_of(tensor, dims_that_matter(tensor, uses, lambda _: set()))
@@ -123,9 +123,14 @@ def _tensor_usage(tensor: Tensor, readers: _Readers) -> dict[Tensor, Mask | None
 
 def _recurrence_usage(group: Sequence[Tensor], readers: _Readers) -> dict[Tensor, Mask | None]:
     """What to know of tensors that read each other, those left out being used everywhere."""
-    uses = {t: readers.uses(t) for t in group}
-    always = _always_used(uses, readers)
-    dims = _dims_that_matter({t: uses[t] for t in group if t not in always})
+    uses, always = _always_used(group, readers)
+    if len(always) < len(group):
+        # Of a triangle of which nobody reads the rest, the rest needs no mask.
+        for tensor in group:
+            readers.keep_used(tensor, readers.uses(tensor))
+        uses, always = _always_used(group, readers)
+    own = {e: t for t in group for e in readers.equations[t]}
+    dims = _dims_that_matter({t: uses[t] for t in group if t not in always}, own)
     masks = {t: mask_of(t, kept) for t, kept in dims.items()}
     for tensor, mask in masks.items():
         readers.mask(tensor, mask)
@@ -135,32 +140,34 @@ def _recurrence_usage(group: Sequence[Tensor], readers: _Readers) -> dict[Tensor
     return dict.fromkeys(always) | masks
 
 
-def _always_used(uses: Mapping[Tensor, Sequence[Use]], readers: _Readers) -> set[Tensor]:
-    """The tensors of a recurrence of which every element is always used.
+def _always_used(
+    group: Sequence[Tensor], readers: _Readers
+) -> tuple[dict[Tensor, list[Use]], set[Tensor]]:
+    """The reads of the tensors of a recurrence, and those of which each element is always used.
 
     If each element is, or is read by a later one of them, then each is used: from the last on.
     """
-    own = {e: t for t in uses for e in t.equations}
+    uses = {t: readers.uses(t) for t in group}
+    own = {e: t for t in group for e in readers.equations[t]}
     found, left = set(uses), set[Tensor]()
     while left != found:
         left = found
         still = {None, *left}
         found = {
-            t
-            for t in left
-            if readers.cover([u for u in uses[t] if own.get(u[0]) in still], t.shape)
+            t for t in left if readers.cover([u for u in uses[t] if own.get(u[0]) in still], t)
         }
-    return left
+    return uses, left
 
 
-def _dims_that_matter(uses: Mapping[Tensor, Sequence[Use]]) -> dict[Tensor, set[int]]:
+def _dims_that_matter(
+    uses: Mapping[Tensor, Sequence[Use]], own: Mapping[Equation, Tensor]
+) -> dict[Tensor, set[int]]:
     """The dims of the masks of a recurrence: time, and what its other masks are about."""
-    own = {e: t for t in uses for e in t.equations}
     dims = {t: {t.time} for t in uses if t.time is not None}
 
     def asked(equation: Equation) -> set[int]:
         tensor = own.get(equation)
-        return dims_used(*(equation.write[d] for d in dims[tensor])) if tensor else set()
+        return dims_used(*(equation.write[d] for d in dims[tensor])) if tensor in dims else set()
 
     while True:
         more = {t: kept | dims_that_matter(t, uses[t], asked) for t, kept in dims.items()}
@@ -196,6 +203,15 @@ def _elements_at_least(use: Use) -> Any | None:
     equation, read, condition = use
     points = bounded(where_certain, condition, equation.domain)
     return None if points is None else elements_read(read, TRUE, points)
+
+
+def _written(equations: Sequence[Equation], shape: Sequence[Extent]) -> Any:
+    """The elements that equations write; all where that is not known."""
+    box = parameters.box(shape)
+    try:
+        return _union([written_elements(e) for e in equations] or [box])
+    except (NotAffine, BudgetExhausted):
+        return box
 
 
 def _union(parts: Sequence[Any]) -> Any:

@@ -26,7 +26,12 @@ def p(name: str, *shape: Any) -> Tensor:
 
 
 x, a, b = p("x", N), p("a", N, M), p("b", N, M)
-VALUES = {"x": X, "a": A, "b": B}
+ordered = ted.concatenate([x[1:3], x[:1], x[3:]])  # what has a slope comes first
+TIMES, BACK = p("times", N), p("back", N)
+VALUES = {
+    "x": X, "a": A, "b": B,
+    "times": np.array([1.0, 0.0, 3.0, 1.0]), "back": np.array([0.0, 0.0, 1.0, 0.0]),
+}  # fmt: skip
 
 
 def column(t: Tensor) -> Tensor:
@@ -160,7 +165,66 @@ def scan_read_later() -> Tensor:
     return ted.recurrence([(N,), (N,)], [root, history], "float64")[1]
 
 
-RECURRENCES = [scan_of_hoisted, scan_of_products, scan_of_its_carry, scan_read_later]
+def sums_along_rows() -> Tensor:
+    return ted.where(b > 0, ted.cumsum(column(ted.sqrt(x)) * a, 1), 0.0)
+
+
+def products_along_rows() -> Tensor:
+    return ted.where(b > 0, ted.cumprod(column(ted.log(x)) * 0.2 + 0.1 * a, 1), 0.0)
+
+
+def sums_up_to_a_time() -> Tensor:
+    """Data decide from which step on nobody reads the sums."""
+    return ted.where(ordered > 0, ted.cumsum(ted.sqrt(ordered), 0), 0.0)
+
+
+def sums_at_times_that_are_data() -> Tensor:
+    sums = ted.cumsum(ted.sqrt(ordered), 0)
+    return ted.where(TIMES < 2, sums[ted.cast(TIMES, "int64")], 0.0)
+
+
+def sums_up_to_a_fixed_time() -> Tensor:
+    return ted.cumsum(ted.sqrt(ordered), 0)[:2]
+
+
+def scan_used_at_its_end() -> Tensor:
+    def step(carry: Tensor, row: Tensor) -> tuple[Tensor, Tensor]:
+        carry = carry @ p("w", M, M) + column(ted.sqrt(x)) * row
+        return carry, carry
+
+    last = ted.scan(step, ted.zeros((N, M), "float64"), p("rows", 3, M))[0]
+    return ted.where(column(x > 0), last, 0.0)
+
+
+def scan_of_two_carries() -> Tensor:
+    """The first carry is read by the second one only, in the same step."""
+
+    def step(carry: tuple[Tensor, Tensor], row: Tensor) -> tuple[tuple[Tensor, Tensor], Tensor]:
+        cell, hidden = carry
+        cell = cell * 0.5 + ted.sqrt(x) * row
+        hidden = ted.tanh(cell) * ted.log(x) + 0.1 * hidden
+        return (cell, hidden), hidden
+
+    zeros = ted.zeros((N,), "float64")
+    return ted.where(column(x > 0), ted.scan(step, (zeros, zeros), a.T)[1].T, 0.0)
+
+
+def recurrence_at_times_that_are_data() -> Tensor:
+    """Which steps are used is known to those that look back."""
+
+    def history(h: ted.Scalar, t: ted.Scalar) -> ted.Scalar:
+        when = ted.cast(BACK[t], "int64")
+        return ted.sqrt(ordered[t]) + ted.where((when >= 0) & (when < t), h[when], 0.0)
+
+    return ted.where(ordered > 0, ted.recurrence((N,), history, "float64"), 0.0)
+
+
+RECURRENCES = [
+    scan_of_hoisted, scan_of_products, scan_of_its_carry, scan_read_later, sums_along_rows,
+    products_along_rows, sums_up_to_a_time, sums_at_times_that_are_data, sums_up_to_a_fixed_time,
+    scan_used_at_its_end, scan_of_two_carries,
+    recurrence_at_times_that_are_data,
+]  # fmt: skip
 REDUCTIONS = [
     root_of_rows, root_used_under_another_condition, chain_of_producers, sum_of_quotients,
     two_consumers, contraction, contraction_of_a_root, product_of_matrices, concatenation,

@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import ted
+from ted.domain import parameters
 from ted.ir.dtypes import INDEX, INT64
 from ted.ir.equations import System, Tensor
 from ted.ir.expressions import Expr
@@ -44,6 +46,7 @@ def usage_of(
     masks = {t: m for t, m in found.items() if m is not None}
     for mask in masks.values():
         mask.tensor.equations = mask.equations
+        assert all(e.domain.is_subset(parameters.box(e.extents)) for e in mask.equations)
     results = values(inputs, [m.tensor for m in masks.values()], data)
     seen = {t: (m.dims, v.tolist()) for (t, m), v in zip(masks.items(), results, strict=True)}
     return [seen.get(t) for t in tensors]
@@ -77,16 +80,39 @@ def test_a_product_of_matrices_has_a_mask_of_its_rows() -> None:
     assert usage_of([s, c], y, data=[[0, 1, 1, 0]]) == [rows, rows]
 
 
-def test_what_is_read_in_part_has_a_mask_along_that_dim() -> None:
-    s = defined("s", (N,), equation((N,), load(a, [i])))
-    scalar = given("b", 1)
-    zero = index(0)
-    part = equation((N - 1,), where(scalar, load(s, [add(i, index(1))]), zero))
-    y = defined("y", (N,), part)
-    is_used = [False, True, True, True]
-    assert usage_of([s], y, inputs=[scalar], data=[[1]]) == [((0,), is_used)]
-    whole = defined("y", (N,), equation((N,), where(scalar, load(s, [i]), zero)))
-    assert usage_of([s], whole, inputs=[scalar], data=[[1]]) == [((), True)]
+flag = given("flag", 1)
+
+
+@pytest.mark.parametrize(
+    ("at", "dims", "is_used"),
+    [
+        ([i, j], (1,), [True, True, True, False]),
+        ([i, add(j, index(1))], (1,), [False, True, True, True]),
+        ([i, index(2)], (1,), [False, False, True, False]),
+        ([index(2), j], (0, 1), [[k == 2 and n < 3 for n in range(N)] for k in range(N)]),
+    ],
+)
+def test_what_is_read_in_part_has_a_mask_along_that_dim(
+    at: list[Expr], dims: tuple[int, ...], is_used: list[Any]
+) -> None:
+    s = defined("s", (N, N), equation((N, N), load(x, [i, j])))
+    part = equation((N, N - 1), where(flag, load(s, at), index(0)))
+    y = defined("y", (N, N), part)
+    assert usage_of([s], y, inputs=[flag], data=[[1]]) == [(dims, is_used)]
+
+
+def test_what_is_read_whole_under_one_condition_has_a_mask_without_dims() -> None:
+    s = defined("s", (N, N), equation((N, N), load(x, [i, j])))
+    y = defined("y", (N, N), equation((N, N), where(flag, load(s, [j, i]), index(0))))
+    assert usage_of([s], y, inputs=[flag], data=[[1]]) == [((), True)]
+    assert usage_of([s], y, inputs=[flag], data=[[0]]) == [((), False)]
+
+
+def test_a_diagonal_has_a_mask_along_both_dims() -> None:
+    s = defined("s", (N, N), equation((N, N), load(x, [i, j])))
+    y = defined("y", (N,), equation((N,), where(flag, load(s, [i, i]), index(0))))
+    diagonal = [[k == n for n in range(N)] for k in range(N)]
+    assert usage_of([s], y, inputs=[flag], data=[[1]]) == [((0, 1), diagonal)]
 
 
 def test_a_triangle_is_not_read_alike_along_its_dims() -> None:
@@ -136,6 +162,14 @@ def test_a_recurrence_read_at_its_end_has_no_mask(at: Expr) -> None:
     assert found == {s: None, c: None}
 
 
+def test_a_triangle_of_which_nobody_reads_the_rest_has_no_mask() -> None:
+    lower = ted.cholesky(ted.placeholder((N, N), "float64"))
+    system = System((), ((lower * lower).node,))
+    group = [t for t in system.tensors() if t.time is not None]
+    assert len(group) > 2
+    assert usage(group, system.consumers()) == dict.fromkeys(group)
+
+
 def test_steps_after_the_last_one_that_is_read_are_not_used() -> None:
     s = defined("s", (N,), equation((N,), load(a, [i])))
     c = running(s)
@@ -145,11 +179,10 @@ def test_steps_after_the_last_one_that_is_read_are_not_used() -> None:
 
 
 def test_tensors_of_one_step_use_each_other() -> None:
-    s = defined("s", (N,), equation((N,), load(a, [i])))
-    c, h = running(s), history("h", N)
-    past = select(after_start(i), mul(load(h, [before(i)]), load(c, [before(i)])), ZERO)
-    c.equations = (equation((N,), add(past, load(s, [i]))),)
-    h.equations = (equation((N,), mul(load(c, [i]), load(s, [i]))),)
+    c, h = history("c", N), history("h", N)
+    past = select(after_start(i), load(h, [before(i)]), ZERO)
+    c.equations = (equation((N,), add(past, load(a, [i]))),)
+    h.equations = (equation((N,), mul(load(c, [i]), load(a, [i]))),)
     body = add(where(b, load(h, [i]), i), where(d, load(c, [i]), i))
     y = defined("y", (N,), equation((N,), body))
     for data, of_c, of_h in [
@@ -165,8 +198,12 @@ def test_steps_read_at_times_that_are_data() -> None:
     c = running(a)
     read = load(c, [cast(load(n, [i]), INDEX)])
     y = defined("y", (N,), equation((N,), where(b, read, i)))
-    found = usage_of([c], y, inputs=[b, n], data=[[1, 0, 1, 0], [0, 3, 1, 3]])
-    assert found == [((0,), [True, True, False, False])]
+    for times, is_used in [
+        ([0, 3, 1, 3], [True, True, False, False]),
+        ([0, 1, 3, 1], [True, True, True, True]),
+    ]:
+        found = usage_of([c], y, inputs=[b, n], data=[[1, 0, 1, 0], times])
+        assert found == [((0,), is_used)]
 
 
 def test_a_network_has_a_mask_of_steps_and_rows() -> None:
@@ -174,7 +211,9 @@ def test_a_network_has_a_mask_of_steps_and_rows() -> None:
     h = network.output
     (a,) = [t for e in h.equations for t in e.sources]
     m = given("m", 3, 2)
-    y = defined("y", h.shape, equation(h.shape, where(m, load(h, [i, j, dim(2)]), i, j)))
+    y = defined(
+        "y", h.static_shape, equation(h.static_shape, where(m, load(h, [i, j, dim(2)]), i, j))
+    )
     data = [[[1, 0], [1, 0], [0, 0]]]
     steps = ((0, 1), [[True, False], [True, False], [False, False]])
     assert usage_of([a, h], y, inputs=[m], data=data) == [steps, steps]
