@@ -13,7 +13,7 @@ from fuzz.cases import Case
 from fuzz.compiled import compile_and_call, traced
 from fuzz.outcomes import Outcome, failure_of
 from fuzz.programs import Array
-from fuzz.relations import RELATIONS, Heads, same
+from fuzz.relations import RELATIONS, Heads, distances, same
 
 
 def judge(case: Case) -> Outcome:
@@ -71,8 +71,7 @@ def close(got: Array, want: Answer) -> bool:
     """Whether an array is within its room; without room -0 is 0 still."""
     if _is_whole(got):
         return bool(np.array_equal(got, want.value))
-    distance = np.abs(got.astype(np.float64) - want.value)
-    return bool((distance <= want.room).all())
+    return bool((distances(got, want.value) <= want.room).all())
 
 
 WIDER = {"float16": "float32", "bfloat16": "float32", "float32": "float64"}
@@ -106,5 +105,6 @@ def _is_whole(array: Array) -> bool:
 
 def epsilons(got: Array, want: Answer) -> float:
     """By how many epsilons of its type the worst element is off."""
-    distance = np.abs(got.astype(np.float64) - want.value)
-    return float(distance.max(initial=0.0)) / float(ml_dtypes.finfo(got.dtype).eps)
+    return float(distances(got, want.value).max(initial=0.0)) / float(
+        ml_dtypes.finfo(got.dtype).eps
+    )

@@ -95,5 +95,9 @@ def same(case: Case, first: Array, second: Array, room: float) -> bool:
         return False
     if case.exact or first.dtype.kind in "biu":
         return bool(np.array_equal(first, second))
-    distance = np.abs(first.astype(np.float64) - second.astype(np.float64))
-    return bool((distance <= 2 * room).all())
+    return bool((distances(first, second) <= 2 * room).all())
+
+
+def distances(one: Array, other: Array) -> Array:
+    """How far numbers are from each other, element by element."""
+    return np.abs(one.astype(np.float64) - other.astype(np.float64))

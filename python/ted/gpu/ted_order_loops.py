@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ted.linalg.transposes import indexing_maps
 from ted.mlir import ir
 from ted.mlir.affine_forms import substitute
-from ted.mlir.queries import functions, operations
+from ted.mlir.queries import count_inputs, functions, operations
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def _places(op: ir.Operation) -> list[int]:
     kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
     if any("parallel" not in k for k in kinds) or not len(op.results):
         return []  # without results it works on memory, and its order was chosen before
-    first, *others = indexing_maps(op)[len(op.operands) - len(op.results) :]
+    first, *others = indexing_maps(op)[count_inputs(op) :]
     if not first.is_permutation or any(m != first for m in others):
         return []
     order = [ir.AffineDimExpr(e).position for e in first.results]

@@ -13,7 +13,7 @@ from ted.linalg.contractions import extents, reductions
 from ted.linalg.transposes import indexing_maps, transposed_reads
 from ted.machine import Cpu
 from ted.mlir import ir
-from ted.mlir.queries import is_inside
+from ted.mlir.queries import count_inputs, is_inside
 
 CONTRACTION = "ted.contraction"  # claimed by the vector route
 
@@ -116,7 +116,7 @@ def _starts_several(op: ir.Operation, members: list[ir.Operation]) -> bool:
 
 def _is_start(use: ir.OpOperand) -> bool:
     op = use.owner.operation
-    return use.operand_number >= len(op.operands) - len(op.results)
+    return use.operand_number >= count_inputs(op)
 
 
 def _common_depth(
@@ -163,7 +163,7 @@ def _leading_parallel(op: ir.Operation) -> int:
         return rank(op)
     kinds = ["parallel" in str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
     count = kinds.index(False) if False in kinds else len(kinds)
-    outs = indexing_maps(op)[len(op.operands) - len(op.results) :]
+    outs = indexing_maps(op)[count_inputs(op) :]
     return min([count, *(_prefix(m) for m in outs)])
 
 
