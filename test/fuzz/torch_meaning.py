@@ -180,6 +180,16 @@ def recurrent(x: Any, y: Any, back: int, shift: int) -> Any:
     return torch.stack([made[t] for t in range(steps)])
 
 
+def recurrent_at_data(x: Any, times: Any, shift: int, reverse: bool) -> Any:
+    """h[t, i] = h[times[t], i + shift] + x[t, i] where the time is past and x[t, i] > 0."""
+    made: dict[int, Any] = {}
+    for t in reversed(range(len(x))) if reverse else range(len(x)):
+        before = made.get(int(times[t]))
+        read = x[t] * 0 if before is None else before.roll(-shift, 0)
+        made[t] = torch.where((x[t] > 0) & (before is not None), read, 2) + x[t]
+    return torch.stack([made[t] for t in range(len(x))])
+
+
 def lower_factor(a: Any) -> Any:
     """Cholesky's factor, with gradients of the elements of the lower triangle alone."""
     lower = a.tril()
@@ -233,6 +243,6 @@ def pad_mode(x: Any, width: int, mode: str) -> Any:
 
 _FUNCTIONS = (
     grid, compute, total, at, first, maximum, minimum, flip_some, take, index_add, cumulative,
-    product, running_products, affine, scan, recurrent, lower_factor, rnn, batch_norm, attention,
-    pad_mode, lgamma,
+    product, running_products, affine, scan, recurrent, recurrent_at_data, lower_factor, rnn, batch_norm,
+    attention, pad_mode, lgamma,
 )  # fmt: skip

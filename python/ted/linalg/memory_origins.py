@@ -40,7 +40,7 @@ def number_operations(known: TensorOrigins) -> dict[int, Expected]:
     """Write the number of each operation into its location; what each expects to read."""
     expected = {}
     for op, number in known.numbers.items():
-        operands = tuple(known.of(value) for value in op.operands)
+        operands = tuple(known.expected(value) for value in op.operands)
         expected[number] = Expected(operands, op.name, op.location)
         op.location = ir.Location.name(f"{_PREFIX}{number}", op.location)
     return expected

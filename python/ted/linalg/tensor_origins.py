@@ -19,7 +19,7 @@ from typing import NamedTuple
 from ted.errors import PassFailed
 from ted.mlir import func, ir
 from ted.mlir.locations import source_location
-from ted.mlir.queries import count_inputs, terminator
+from ted.mlir.queries import count_inputs, defining, terminator
 
 
 class Origins(NamedTuple):
@@ -37,6 +37,9 @@ class Origins(NamedTuple):
         return Origins(self.must & other.must, self.may | other.may)
 
 
+ANYTHING = Origins(0, -1)
+
+
 @dataclass
 class TensorOrigins:
     """The numbered operations of a function, and the origins of every tensor in it."""
@@ -47,6 +50,14 @@ class TensorOrigins:
     def of(self, value: ir.Value) -> Origins:
         """The origins of a tensor; none, of what the function is given."""
         return self.values.get(value, Origins())
+
+    def expected(self, value: ir.Value) -> Origins:
+        """What a read of a tensor may find: anything, where nothing has been written yet.
+
+        Such a read is behind a condition on data that never holds, as in the first step of a
+        recurrence that looks back at data.
+        """
+        return ANYTHING if _is_undefined(value) else self.of(value)
 
     def _set(self, value: ir.Value, origins: Origins) -> bool:
         changed = self.values.get(value) != origins
@@ -207,6 +218,13 @@ def _operations(block: ir.Block) -> Iterator[ir.Operation]:
         for region in view.operation.regions:
             for inner in region.blocks:
                 yield from _operations(inner)
+
+
+def _is_undefined(value: ir.Value) -> bool:
+    """Whether a tensor is a part of one that has no elements yet."""
+    while (op := defining(value)) is not None and _RULES.get(op.name) is _same:
+        value = op.operands[0]
+    return op is not None and op.name == "tensor.empty"
 
 
 def _is_tensor(value: ir.Value) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fuzz.pool import Pool
+from fuzz.pool import Pool, type_name
+from fuzz.programs import INTEGERS
 from fuzz.rows.row import Drawn, Row, row
 
 
@@ -19,6 +20,16 @@ def history(pool: Pool) -> Drawn:
             "reverse": reverse, "shift": pool.integer(0, max(width - 1, 0)), "n": max(width, 1),
         },
     )  # fmt: skip
+
+
+def looking_back(pool: Pool) -> Drawn:
+    """A matrix whose rows are times, and for each the time that a step looks back at."""
+    x = pool.pick(lambda v: v.is_floating_point() and v.ndim == 2 and 0 < v.shape[0] <= 9)
+    steps, width = pool.shape(x)
+    times = pool.pick(lambda v: type_name(v) in INTEGERS and tuple(v.shape) == (steps,))
+    reverse, shift = pool.chance(0.4), pool.integer(0, max(width - 1, 0))
+    fields = {"reverse": reverse, "before": ">" if reverse else "<", "shift": shift}
+    return Drawn((x, times), {"steps": steps, "width": width, "n": max(width, 1), **fields})
 
 
 def systems(pool: Pool) -> Drawn:
@@ -53,6 +64,11 @@ ROWS: tuple[Row, ...] = (
         "ted.recurrence({shape}, lambda h, t, i: ted.where({first}, h[t + {back}, (i + {shift}) "
         "% {n}] * {x}[t, i] + {y}[t, i], {y}[t, i]), {x}.dtype, reverse={reverse})",
         "recurrent({x}, {y}, {back}, {shift})", True, weight=2),
+    row("recurrence_at_data", looking_back,
+        "ted.recurrence(({steps}, {width}), lambda h, t, i: ted.where(({y}[t] % {steps} {before} t)"
+        " & ({x}[t, i] > 0), h[{y}[t] % {steps}, (i + {shift}) % {n}], 2) + {x}[t, i], "
+        "{x}.dtype, reverse={reverse})",
+        "recurrent_at_data({x}, {y} % {steps}, {shift}, {reverse})", True, "{x}", weight=2),
     row("solve_triangular", systems,
         "ted.solve_triangular(0.2 * {x} + 2 * ted.eye({n}, {x}.dtype), {y}, {lower}, {transpose})",
         "torch.linalg.solve_triangular(torch.{side}(0.2 * {x} + 2 * torch.eye({n}, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import ted
@@ -63,6 +64,32 @@ def test_memory_that_is_claimed_twice_is_refused(name: str) -> None:
                 _claim_results_twice(function)
         with pytest.raises(PassFailed, match="was written as another value before"):
             pass_driver.run_pipeline(module, "builtin.module(ted-bufferize)")
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_first_step_may_look_back_at_what_is_not_there(reverse: bool) -> None:
+    """Its read is behind a condition on data that does not hold: whatever is there is not used."""
+    back, x = ted.placeholder((4,), "int64"), ted.placeholder((4, 3), "float64")
+
+    def step(h: ted.Scalar, t: ted.Scalar, i: ted.Scalar) -> ted.Scalar:
+        before, is_later = (t + 1, t < 3) if reverse else (t - 1, t > 0)
+        is_past = (back[t] > t) if reverse else (back[t] < t)
+        looked = ted.where(is_past & (i > 0) & (x[t, i] > 0), h[back[t], i - 1], 0.5)
+        return ted.where(is_later, h[before, i], 0.25) + looked
+
+    h = ted.recurrence((4, 3), step, "float64", reverse=reverse)
+    times, values = np.array([1, 0, 3, 2] if reverse else [1, 0, 1, 2]), np.ones((4, 3))
+    values[2, 1] = -1.0
+    expected = np.zeros((4, 3))
+    for t in range(3, -1, -1) if reverse else range(4):
+        is_past = times[t] > t if reverse else times[t] < t
+        for i in range(3):
+            is_first = t == (3 if reverse else 0)
+            expected[t, i] = 0.25 if is_first else expected[t + 1 if reverse else t - 1, i]
+            is_read = is_past and i > 0 and values[t, i] > 0
+            expected[t, i] += expected[times[t], i - 1] if is_read else 0.5
+    (found,) = ted.compile([back, x], [2.0 * h])(times, values)
+    np.testing.assert_allclose(found, 2.0 * expected)
 
 
 def test_locations_are_what_they_were() -> None:

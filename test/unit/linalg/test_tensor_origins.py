@@ -6,7 +6,7 @@ import pytest
 
 from ted.dialects import make_context
 from ted.errors import PassFailed
-from ted.linalg.tensor_origins import tensor_origins
+from ted.linalg.tensor_origins import ANYTHING, Origins, tensor_origins
 from ted.mlir import ir
 from ted.mlir.queries import functions
 
@@ -31,6 +31,16 @@ ADD_TO = """%{0} = linalg.generic {{
     %s = arith.addf %e, %e : f32
     linalg.yield %s : f32
   }} -> tensor<4xf32>"""
+
+
+def expected(body: str) -> Origins:
+    """What a read of the returned tensor may find."""
+    with make_context():
+        module = ir.Module.parse(HEAD.format(body=body, size=4))
+        (function,) = functions(module)
+        block = function.entry_block
+        end = block.operations[len(block.operations) - 1].operation
+        return tensor_origins(function).expected(end.operands[0])
 
 
 def origins(body: str, size: int = 4) -> tuple[list[str], list[str]]:
@@ -121,6 +131,16 @@ def origins(body: str, size: int = 4) -> tuple[list[str], list[str]]:
 )
 def test_a_value_holds_what_wrote_it(body: str, must: list[str], may: list[str]) -> None:
     assert origins(body) == (must, may)
+
+
+def test_a_read_of_what_nobody_wrote_may_find_anything() -> None:
+    """Also of a slice of it; not what has been written in part, nor what a function is given."""
+    empty = "%p = tensor.empty() : tensor<8xf32>\n"
+    part = f"%r = tensor.extract_slice %p{SLICES}"
+    assert expected(empty + part) == ANYTHING
+    assert expected(f"%r = tensor.extract_slice %z{SLICES}") == Origins()
+    filled = f"%q = tensor.empty() : tensor<8xf32>\n{FILL.format('p', 'q', 8)}\n"
+    assert expected(filled + part) == Origins(2, 2)
 
 
 def test_a_slice_of_all_leaves_nothing_of_what_was_there() -> None:
