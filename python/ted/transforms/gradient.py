@@ -14,7 +14,11 @@ from ted.ir.equations import System, Tensor, topological
 from ted.ir.remarks import Remark, collected, remark
 from ted.transforms.copies import compose_copies
 from ted.transforms.guarded_inlining import inline_guarded_producers
-from ted.transforms.guarded_producers import guarded_overrides, mask_guarded_producers
+from ted.transforms.guarded_producers import (
+    guarded_overrides,
+    mask_guarded_producers,
+    narrow_recurrences,
+)
 from ted.transforms.preparation import Overrides, Stage, no_overrides, prepare
 from ted.transforms.single_points import map_single_points
 from ted.transforms.summands import Summands, Sweep
@@ -25,11 +29,12 @@ from ted.transforms.ted_split_dims import split_dims
 
 def preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
     """The stages before a reverse sweep; tensors that are cut off can have any values."""
+    parts = partial(narrow_recurrences, opaque=cut)
     masks = partial(mask_guarded_producers, opaque=cut)
     # Maps first: an extremum of one point asks for no argument. Guards while producers are still
     # pointwise, and masks for what cannot be inlined; divisions before anything asks isl; combiners
     # last, since a product tree introduces reads that need no further preparation.
-    return map_single_points, inline_guarded_producers, masks, split_dims, expand_combiners
+    return map_single_points, inline_guarded_producers, parts, masks, split_dims, expand_combiners
 
 
 def forward_preparation(cut: Collection[Tensor]) -> Sequence[Stage]:

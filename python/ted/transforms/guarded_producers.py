@@ -5,7 +5,8 @@ After:  u[i] max= 0 < b[i, j] over all j      (is s[i] used?)
         s[i] = where(u[i], sqrt(x[i]), 0)     y as before
 
 `s` is what it was wherever it is read, and its derivative is 0, not 0 * inf, where nothing reads
-it.  A sum of products gets no condition at each of its points: it reads masked copies instead.
+it (`used_elements.py`).  A sum of products gets no condition at each of its points: it reads masked
+copies instead.
 
 This is a stage of differentiation, done to the copy that the sweep works on: the values that
 adjoints read are those of the program itself, and no masked producer is ever evaluated.  Masks
@@ -33,10 +34,37 @@ from ted.ir.expressions import postorder
 from ted.ir.scalar import const, load, select
 from ted.transforms.ted_inline_pointwise import UNBOUNDED
 from ted.transforms.usage_masks import Mask
-from ted.transforms.used_elements import usage_masks
+from ted.transforms.used_elements import narrowed, usage_masks
 
 # An adjoint that is 0 goes through these as it is, whatever the values are.
 LINEAR = frozenset({"load", "const", "add", "sub", "neg", "cast", "select", "stop_gradient"})
+
+
+def narrow_recurrences(
+    system: System, opaque: Collection[Tensor] = ()
+) -> tuple[System, dict[Tensor, Tensor]]:
+    """Leave out of recurrences what nobody reads; also old tensor -> new tensor.
+
+    Only where there can be a slope of infinity: else an adjoint of 0 is no harm.
+    """
+    consumers = system.consumers()
+    parts = narrowed(_wanted(system, consumers, opaque)[1], consumers)
+
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
+        kept = parts.get(tensor, tensor.equations)
+        pairs = zip(equations, tensor.equations, kept, strict=True)
+        return tuple(e if k is old else replace(e, domain=k.domain) for e, old, k in pairs)
+
+    return rewrite_system(system, visit) if parts else (system, {t: t for t in consumers})
+
+
+def _wanted(
+    system: System, consumers: Mapping[Tensor, Sequence[Tensor]], opaque: Collection[Tensor]
+) -> tuple[list[Tensor], list[Tensor]]:
+    """The tensors that can have a slope of infinity, and those that they reach."""
+    fixed = {*system.inputs, *system.outputs}
+    steep = [t for t in consumers if t in opaque or _operations(t) & UNBOUNDED]
+    return steep, [t for t in _reached(steep, consumers) if t not in fixed]
 
 
 def mask_guarded_producers(
@@ -47,9 +75,7 @@ def mask_guarded_producers(
     `opaque` are tensors without equations that may have one, too.
     """
     consumers = system.consumers()
-    fixed = {*system.inputs, *system.outputs}
-    steep = [t for t in consumers if t in opaque or _operations(t) & UNBOUNDED]
-    wanted = [t for t in _reached(steep, consumers) if t not in fixed]
+    steep, wanted = _wanted(system, consumers, opaque)
     definitions = usage_masks(wanted, consumers)
     bent = [t for t in definitions if not _is_linear(t)]
     sums = [t for t in bent if t.time is None and _is_sum_of_products(t)]

@@ -49,12 +49,12 @@ class Mask:
 
 
 def mask_of(tensor: Tensor, dims: Collection[int]) -> Mask:
-    """A mask over some dims, in a recurrence the other way round, without equations yet."""
+    """A mask over some dims, along time the other way round, without equations yet."""
     kept = tuple(sorted(dims))
     shape = tuple(tensor.shape[d] for d in kept)
-    time = kept.index(tensor.time) if tensor.time in kept else None
-    name = f"{tensor.name}_is_used"
-    mask = Tensor(name, shape, BOOL, 0, (), tensor.location, time, not tensor.reverse)
+    mask = Tensor(f"{tensor.name}_is_used", shape, BOOL, 0, (), tensor.location)
+    if tensor.time in kept:
+        mask.time, mask.reverse = kept.index(tensor.time), not tensor.reverse
     return Mask(mask, kept)
 
 
@@ -63,7 +63,8 @@ def dims_that_matter(
 ) -> set[int]:
     """The dims of a tensor along which what is used may differ.
 
-    `asked` are dims of an equation on which it depends whether the equation is used.
+    `asked` are dims of an equation on which it depends whether the equation is used.  A mask with
+    fewer dims says of more elements that they are used, never of less.
     """
     rank = len(tensor.shape)
     return {k for use in uses for k in range(rank) if not _runs_through(use, k, asked(use[0]))}

@@ -42,23 +42,32 @@ from ted.transforms.usage_masks import (
 def usage_masks(
     tensors: Collection[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
 ) -> dict[Tensor, Mask]:
-    """For each tensor of which data decide whether some element has a slope, its mask."""
+    """The masks of tensors of which somebody uses a part only that data, or steps, decide."""
     return {t: mask for t, mask in usage(tensors, consumers).items() if mask is not None}
 
 
 def usage(
     tensors: Collection[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
 ) -> dict[Tensor, Mask | None]:
-    """The usage masks of tensors, and None for each of which every element is always used."""
+    """The usage masks of tensors, and None for each of which every element is always used.
+
+    A tensor that is in no recurrence and of which no data decide is left out: its adjoint is known
+    to be 0 elsewhere.
+    """
     found: dict[Tensor, Mask | None] = {}
     readers = _Readers(consumers)
-    for group in reversed(components(list(consumers))):  # consumers first
+    for group in _groups(consumers):
         asked = [t for t in reversed(group) if t in tensors]
         if is_recurrence(group):
             found |= _recurrence_usage(asked, readers)
         elif asked:
             found |= _tensor_usage(asked[0], readers)
     return found
+
+
+def _groups(consumers: Mapping[Tensor, Sequence[Tensor]]) -> list[list[Tensor]]:
+    """The tensors in groups that read each other, consumers first."""
+    return components(list(consumers))[::-1]
 
 
 class _Readers:
@@ -121,15 +130,29 @@ def _tensor_usage(tensor: Tensor, readers: _Readers) -> dict[Tensor, Mask | None
     return {}
 
 
+def narrowed(
+    tensors: Collection[Tensor], consumers: Mapping[Tensor, Sequence[Tensor]]
+) -> dict[Tensor, tuple[Equation, ...]]:
+    """The equations of some recurrences where they make what is read, if that is less.
+
+    Of a triangle of which nobody reads the rest, the rest needs no mask then.
+    """
+    readers = _Readers(consumers)
+    for group in _groups(consumers):
+        asked = [t for t in reversed(group) if t in tensors]
+        if is_recurrence(group) and len(_always_used(asked, readers)[1]) < len(asked):
+            for tensor in asked:
+                readers.keep_used(tensor, readers.uses(tensor))
+    return {t: e for t, e in readers.equations.items() if e is not t.equations}
+
+
 def _recurrence_usage(group: Sequence[Tensor], readers: _Readers) -> dict[Tensor, Mask | None]:
-    """What to know of tensors that read each other, those left out being used everywhere."""
+    """What to know of tensors that read each other.
+
+    Of their recurrence, those that nobody asks for are used everywhere, like what is outside.
+    """
     uses, always = _always_used(group, readers)
-    if len(always) < len(group):
-        # Of a triangle of which nobody reads the rest, the rest needs no mask.
-        for tensor in group:
-            readers.keep_used(tensor, readers.uses(tensor))
-        uses, always = _always_used(group, readers)
-    own = {e: t for t in group for e in readers.equations[t]}
+    own = {e: t for t in group for e in t.equations}
     dims = _dims_that_matter({t: uses[t] for t in group if t not in always}, own)
     masks = {t: mask_of(t, kept) for t, kept in dims.items()}
     for tensor, mask in masks.items():
@@ -142,21 +165,22 @@ def _recurrence_usage(group: Sequence[Tensor], readers: _Readers) -> dict[Tensor
 
 def _always_used(
     group: Sequence[Tensor], readers: _Readers
-) -> tuple[dict[Tensor, list[Use]], set[Tensor]]:
+) -> tuple[dict[Tensor, list[Use]], list[Tensor]]:
     """The reads of the tensors of a recurrence, and those of which each element is always used.
 
     If each element is, or is read by a later one of them, then each is used: from the last on.
     """
     uses = {t: readers.uses(t) for t in group}
-    own = {e: t for t in group for e in readers.equations[t]}
-    found, left = set(uses), set[Tensor]()
-    while left != found:
-        left = found
-        still = {None, *left}
-        found = {
-            t for t in left if readers.cover([u for u in uses[t] if own.get(u[0]) in still], t)
-        }
-    return uses, left
+    own = {e: t for t in group for e in t.equations}
+    always = list(group)
+    while True:
+        sure = {None, *always}
+        found = [
+            t for t in always if readers.cover([u for u in uses[t] if own.get(u[0]) in sure], t)
+        ]
+        if found == always:
+            return uses, always
+        always = found
 
 
 def _dims_that_matter(

@@ -12,8 +12,9 @@ from ted.domain import parameters
 from ted.ir.dtypes import INDEX, INT64
 from ted.ir.equations import System, Tensor
 from ted.ir.expressions import Expr
-from ted.ir.scalar import add, cast, compare, dim, index, load, mul, select
-from ted.transforms.used_elements import usage
+from ted.ir.scalar import add, cast, compare, dim, index, land, load, mul, select
+from ted.transforms.guarded_producers import narrow_recurrences
+from ted.transforms.used_elements import usage, usage_masks
 from unit.autodiff.systems import defined, values
 from unit.transforms.recurrences import (
     ZERO,
@@ -165,9 +166,13 @@ def test_a_recurrence_read_at_its_end_has_no_mask(at: Expr) -> None:
 def test_a_triangle_of_which_nobody_reads_the_rest_has_no_mask() -> None:
     lower = ted.cholesky(ted.placeholder((N, N), "float64"))
     system = System((), ((lower * lower).node,))
-    group = [t for t in system.tensors() if t.time is not None]
-    assert len(group) > 2
-    assert usage(group, system.consumers()) == dict.fromkeys(group)
+    assert len(masks_of_recurrences(system)) == 2
+    assert not masks_of_recurrences(narrow_recurrences(system)[0])
+
+
+def masks_of_recurrences(system: System) -> list[Tensor]:
+    consumers = system.consumers()
+    return list(usage_masks([t for t in consumers if t.time is not None], consumers))
 
 
 def test_steps_after_the_last_one_that_is_read_are_not_used() -> None:
@@ -204,6 +209,24 @@ def test_steps_read_at_times_that_are_data() -> None:
     ]:
         found = usage_of([c], y, inputs=[b, n], data=[[1, 0, 1, 0], times])
         assert found == [((0,), is_used)]
+
+
+@pytest.mark.parametrize(("reverse", "times"), [(False, [9, 9, 0, 9]), (True, [9, 3, 9, 9])])
+def test_steps_that_other_steps_read_at_times_that_are_data(
+    reverse: bool, times: list[int]
+) -> None:
+    """The one step that is wanted looks back two steps, past one that nobody uses."""
+    n, c = Tensor("n", (N,), INT64), history("c", N, reverse=reverse)
+    when = cast(load(n, [i]), INDEX)
+    earlier = compare("lt", i, when) if reverse else compare("lt", when, i)
+    inside = land(compare("le", index(0), when), compare("lt", when, index(N)))
+    past = select(land(inside, earlier), load(c, [when]), ZERO)
+    c.equations = (equation((N,), add(load(a, [i]), past)),)
+    y = defined("y", (N,), equation((N,), where(b, load(c, [i]), i)))
+    wanted = 1 if reverse else 2
+    data = [[int(k == wanted) for k in range(N)], times]
+    is_used = [k in (wanted, times[wanted]) for k in range(N)]
+    assert usage_of([c], y, inputs=[b, n], data=data) == [((0,), is_used)]
 
 
 def test_a_network_has_a_mask_of_steps_and_rows() -> None:
