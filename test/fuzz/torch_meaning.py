@@ -243,6 +243,6 @@ def pad_mode(x: Any, width: int, mode: str) -> Any:
 
 _FUNCTIONS = (
     grid, compute, total, at, first, maximum, minimum, flip_some, take, index_add, cumulative,
-    product, running_products, affine, scan, recurrent, recurrent_at_data, lower_factor, rnn, batch_norm,
-    attention, pad_mode, lgamma,
+    product, running_products, affine, scan, recurrent, recurrent_at_data, lower_factor, rnn,
+    batch_norm, attention, pad_mode, lgamma,
 )  # fmt: skip
