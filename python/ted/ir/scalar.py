@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any, Protocol, TypeVar
 
 from ted.domain.sizes import Extent, Quotient, Symbol, symbolic
-from ted.ir.dtypes import BOOL, INDEX, DType
+from ted.ir.dtypes import BOOL, INDEX, INT64, DType
 from ted.ir.expressions import Expr, Number, interned, postorder
 from ted.ir.operations import OPERATIONS
 
@@ -227,7 +227,17 @@ def compare(name: str, a: Expr, b: Expr) -> Expr:
     """The comparison `name` (lt, le, eq, ne) as a bool."""
     if is_const(a) and is_const(b):
         return const(_COMPARE[name](a.attr, b.attr), BOOL)
-    return _typed(name, a, b)
+    indices = _as_index(a), _as_index(b)
+    return _typed(name, *(indices if None not in indices else (a, b)))
+
+
+def _as_index(e: Expr) -> Expr | None:
+    """The index that an integer of 64 bits is, which holds every index; None for data."""
+    if e.dtype != INT64 or e.op not in ("cast", "const"):
+        return None
+    if is_const(e):
+        return index(e.attr)
+    return e.args[0] if e.args[0].dtype.is_index else None
 
 
 def land(a: Expr, b: Expr) -> Expr:

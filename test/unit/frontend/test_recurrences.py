@@ -120,6 +120,22 @@ def test_tensors_that_read_each_other() -> None:
     check_grads(function, (x,), order=2)
 
 
+@pytest.mark.parametrize("divisor", [1, 3])
+def test_a_time_of_data_that_is_known_is_compared_as_an_index(divisor) -> None:
+    def function(x, times):
+        return ted.recurrence(
+            (3,),
+            lambda h, t: ted.where(
+                (times[t] % divisor < t) & (x[t] > 0), h[times[t] % divisor], 2.0
+            ) + x[t],
+            "float64",
+        )  # fmt: skip
+
+    wanted = [1.0, 2.0, 4.0 if divisor == 1 else 5.0]
+    found = run(function, np.array([-1.0, 1.0, 3.0]), np.array([2, 0, 1]))
+    np.testing.assert_allclose(found, wanted)
+
+
 def test_whole_tensor_operators_on_a_history_follow_its_time() -> None:
     def function(x):
         return ted.recurrence(

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 import ted
-from ted.ir.dtypes import BOOL, FLOAT32, FLOAT64, INDEX, INT64
+from ted.ir.dtypes import BOOL, FLOAT32, FLOAT64, INDEX, INT32, INT64
 from ted.ir.equations import Tensor
 from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import (
@@ -170,6 +170,18 @@ def test_types_are_checked() -> None:
         load(X, [x])
     assert compare("lt", x, y).dtype == BOOL
     assert select(P, x, y).dtype == FLOAT64
+
+
+@pytest.mark.parametrize("name", ["lt", "le", "eq", "ne"])
+def test_integers_of_64_bits_that_are_indices_compare_as_indices(name: str) -> None:
+    wide, five = cast(i, INT64), const(5, INT64)
+    assert compare(name, wide, five) is compare(name, i, index(5))
+    assert compare(name, five, wide) is compare(name, index(5), i)
+    assert compare(name, wide, cast(j, INT64)) is compare(name, i, j)
+    n = load(N, [i])
+    assert compare(name, n, wide).args == (n, wide)
+    assert compare(name, cast(i, INT32), const(5, INT32)).args[0].dtype == INT32  # it may wrap
+    assert compare(name, cast(x, INT64), five).args[1] is five
 
 
 def test_indices_of_sizes_are_extents_again() -> None:
