@@ -227,8 +227,8 @@ def compare(name: str, a: Expr, b: Expr) -> Expr:
     """The comparison `name` (lt, le, eq, ne) as a bool."""
     if is_const(a) and is_const(b):
         return const(_COMPARE[name](a.attr, b.attr), BOOL)
-    indices = _as_index(a), _as_index(b)
-    return _typed(name, *(indices if None not in indices else (a, b)))
+    one, other = _as_index(a), _as_index(b)
+    return _typed(name, a, b) if one is None or other is None else _typed(name, one, other)
 
 
 def _as_index(e: Expr) -> Expr | None:
