@@ -12,6 +12,7 @@ from ted.codegen.manifest import ArraySpec, Check, Manifest
 from ted.codegen.nvptx import compile_to_ptx, start_compiler
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError
+from ted.gpu.explaining import explained
 from ted.gpu.host_program import HostProgram, read_host_function
 from ted.gpu.pipeline import GPU_STAGES, gpu_stages
 from ted.gpu.ted_record_index_errors import CHECKS
@@ -78,6 +79,11 @@ def cuda_stage_text(module: ir.Module, options: CompileOptions, stage: str) -> s
         return stage_text(module, gpu_stages(options), stage)
     copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
     return compile_module(copy, options).ptx
+
+
+def explained_stages(module: ir.Module, options: CompileOptions) -> str:
+    """The strategies of the kernels of a program of ted ops."""
+    return explained(run_stages(module, gpu_stages(options), "work"), options)
 
 
 def note_donations(module: ir.Module, donated: Mapping[int, int]) -> None:

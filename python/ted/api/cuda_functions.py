@@ -14,7 +14,13 @@ import numpy as np
 
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
-from ted.api.cuda_compiling import STAGES, compile_module, cuda_stage_text, note_donations
+from ted.api.cuda_compiling import (
+    STAGES,
+    compile_module,
+    cuda_stage_text,
+    explained_stages,
+    note_donations,
+)
 from ted.api.options import compile_options
 from ted.api.rounding_scales import rounding_scales
 from ted.codegen.manifest import Manifest
@@ -134,6 +140,15 @@ class CudaFunction:
         with dialects.session():
             module = ir.Module.parse(self._source)
             return cuda_stage_text(module, self.options, stage)
+
+    def explain(self) -> str:
+        """What becomes of everything that computes, a paragraph each.
+
+        The user's tensor and line, the row of `ted.gpu.strategies` with its parameters, and the
+        rows before it with the reason for which they are not taken.
+        """
+        with dialects.session():
+            return explained_stages(ir.Module.parse(self._source), self.options)
 
     def save(
         self, path: str | Path, *samples: Sequence[Any], tolerance: float | None = None

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-from ted.errors import CompileError
 from ted.gpu.epilogues import Finishing, finishing_of
 from ted.gpu.flat_views import Line, line_of
-from ted.gpu.padded_views import bounds_of, is_padded, shift_of
+from ted.gpu.padded_views import bounds_of, shift_of
 from ted.gpu.templates.contraction import emit, plan
 from ted.gpu.templates.kernels import Launch
 from ted.gpu.templates.problem import Operand, Problem
@@ -35,6 +34,25 @@ MODULE = "kernels"  # where the kernels of a program are
 LEAST_PRODUCTS = 1 << 16
 
 
+NO_CONTRACTION = "no claimed contraction of strided memory"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The template of a contraction and its tiles, `splits` of the sum, and what it works on."""
+
+    template: str
+    rows: int
+    columns: int
+    depth: int
+    stages: int
+    splits: int
+    problem: Problem
+    chosen: Plan
+    lines: dict[str, Line]
+    finishing: Finishing | None = None
+
+
 @dataclass
 class Contractions:
     """The contractions of a module for one chip; equal ones share their kernels."""
@@ -42,31 +60,29 @@ class Contractions:
     module: ir.Module
     chip: str
     tf32: bool = False  # whether factors in f32 may be rounded
-    made: dict[Problem, list[Launch] | None] = field(default_factory=dict)
-    plans: dict[Problem, Plan] = field(default_factory=dict)
+    made: dict[Problem, list[Launch]] = field(default_factory=dict)
+    plans: dict[Problem, Plan | str] = field(default_factory=dict)
 
-    def launch(self, op: ir.Operation, start: ir.Value | None) -> bool:
-        """Launch the kernels of a contraction at the insertion point; False if there are none.
+    def match(self, op: ir.Operation, start: ir.Value | None) -> Planned | str:
+        """The kernel of a contraction; or why none.
 
         `start`: what the result holds before, if that is known and was not written.
         """
-        found, launched = self._read(op, start), False
-        if found is not None:
-            contraction, dims, operands, lines = found
-            problem = Problem(
-                dims, *operands, accumulator=str(contraction.element), accumulate=start is None,
-                bounds=bounds_of(contraction),
-            )  # fmt: skip
-            launched = self._launch(problem, dict(zip("abc", lines, strict=True)))
-        if not launched and any(map(is_padded, op.operands)):
-            raise CompileError(f"gpu: only templates read a padding that is no memory, got {op}")
-        return launched
+        found = self._read(op, start)
+        if found is None:
+            return NO_CONTRACTION
+        contraction, dims, operands, lines = found
+        problem = Problem(
+            dims, *operands, accumulator=str(contraction.element), accumulate=start is None,
+            bounds=bounds_of(contraction),
+        )  # fmt: skip
+        return self._planned(problem, dict(zip("abc", lines, strict=True)))
 
     def planned(self, op: ir.Operation) -> Plan | str:
         """The kernel that a claimed contraction will have, but for its epilogue; or why none."""
         found = self._read(op, None)
         if found is None:
-            return "not a contraction of strided memory"
+            return NO_CONTRACTION
         contraction, dims, operands, _ = found
         bounds = bounds_of(contraction)
         return self._plan(
@@ -76,24 +92,25 @@ class Contractions:
     def _plan(self, problem: Problem) -> Plan | str:
         if prod(d.extent for d in problem.dims) < LEAST_PRODUCTS:
             return "few products"
-        return plan(problem, self.chip, tf32=self.tf32, tensor_maps=True)
+        if problem not in self.plans:
+            self.plans[problem] = plan(problem, self.chip, tf32=self.tf32, tensor_maps=True)
+        return self.plans[problem]
 
     def claims(self, op: ir.Operation) -> bool:
         """Whether a contraction is left to a template, as far as its size says."""
         found = contraction_of(op) if MARK in op.attributes else None
         return found is not None and prod(found.extents) >= LEAST_PRODUCTS
 
-    def launch_finished(
+    def match_finished(
         self, op: ir.Operation, start: ir.Value | None, later: Sequence[ir.Operation]
-    ) -> Finishing | None:
-        """Launch a contraction with the element-wise work behind it, where that is.
-
-        None if there is no such work, or no kernel that does both.
-        """
+    ) -> Planned | str:
+        """The kernel of a contraction with the element-wise work behind it; or why none."""
         found = None if start is None else self._read(op, start)
-        finishing = None if found is None else finishing_of(op, found[0], later)
-        if found is None or finishing is None:
-            return None
+        if found is None:
+            return f"{NO_CONTRACTION}, or its result starts from something"
+        finishing = finishing_of(op, found[0], later)
+        if finishing is None:
+            return "no short element-wise work alone reads the result"
         contraction, _, operands, lines = found
         problem = Problem(
             finishing.dims, operands[0], operands[1], finishing.operands[0],
@@ -102,8 +119,19 @@ class Contractions:
         )  # fmt: skip
         memory = dict(zip("ab", lines, strict=False)) | {"c": finishing.lines[0]}
         memory |= {f"input {k}": line for k, line in enumerate(finishing.lines[1:])}
-        with ir.InsertionPoint(finishing.consumer), finishing.consumer.location:
-            return finishing if self._launch(problem, memory) else None
+        return self._planned(problem, memory, finishing)
+
+    def _planned(
+        self, problem: Problem, lines: dict[str, Line], finishing: Finishing | None = None
+    ) -> Planned | str:
+        chosen = self._plan(problem)
+        if isinstance(chosen, str):
+            return chosen
+        tiling = chosen.tiling
+        return Planned(
+            chosen.template, tiling.rows, tiling.columns, tiling.depth, tiling.stages,
+            chosen.splits, problem, chosen, lines, finishing,
+        )  # fmt: skip
 
     def _read(
         self, op: ir.Operation, start: ir.Value | None
@@ -126,25 +154,15 @@ class Contractions:
         ]
         return found, strided[0], operands, lines
 
-    def _launch(self, problem: Problem, lines: dict[str, Line]) -> bool:
-        launches = self._launches(problem)
-        if launches is None:
-            return False
-        self._call(launches, lines, self.plans[problem])
-        return True
-
-    def _launches(self, problem: Problem) -> list[Launch] | None:
+    def launch(self, planned: Planned) -> None:
+        """Launch the kernels of a contraction at the insertion point."""
+        problem = planned.problem
         if problem not in self.made:
-            chosen = self._plan(problem)
-            if isinstance(chosen, str):
-                self.made[problem] = None
-            else:
-                name = f"contraction_{len(self.plans)}"
-                self.plans[problem] = chosen
-                self.made[problem] = emit(chosen, kernel_module(self.module), name)
-        return self.made[problem]
+            name = f"contraction_{len(self.made)}"
+            self.made[problem] = emit(planned.chosen, kernel_module(self.module), name)
+        self._call(self.made[problem], planned.lines)
 
-    def _call(self, launches: list[Launch], lines: dict[str, Line], chosen: Plan) -> None:
+    def _call(self, launches: list[Launch], lines: dict[str, Line]) -> None:
         memory = {name: line.pointer() for name, line in lines.items()}
         for launch in launches:
             operands = []

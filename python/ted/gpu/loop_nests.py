@@ -10,18 +10,17 @@ at data may be atomic, every loop is parallel.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
+from ted.forking import cached_property
 from ted.gpu.atomics import make_atomic, update_at_data
 from ted.gpu.launching import launch, only_if
 from ted.gpu.maps import THREADS, linear_thread
 from ted.gpu.nest_points import Counter, candidates, chain_of, copied_nest, run_once
 from ted.gpu.owner_scatters import keep_to_part, parts_of, write_at_data
 from ted.gpu.points import below, delinearized, plus
-from ted.gpu.privatised_accumulators import map_copies, plan_of
-from ted.gpu.scan_kernels import map_running_total
-from ted.gpu.update_lists import has_chains, map_chains
-from ted.gpu.updates import updates_of
+from ted.gpu.updates import Updates, updates_of
 from ted.linalg.loops import PARALLEL
 from ted.machine import WARP
 from ted.mlir import ir
@@ -31,23 +30,41 @@ from ted.mlir.queries import operations as found_inside
 MOST_POINTS = 2**31 - 1  # of a kernel with atomic updates; loops further in are the thread's
 
 
-def map_loops(operations: Sequence[ir.Operation], *, deterministic: bool = True) -> None:
-    """Build the kernel of operations that stand one after the other, scalars and loops."""
-    _hoist_buffers(operations)
-    if map_running_total(operations):
-        return
-    counters = _parallel(operations)
-    every = [] if deterministic else _around_update(operations)
-    is_atomic = len(every) > len(counters)
-    updates = None if is_atomic else updates_of(operations)
-    plan = None if updates is None else plan_of(updates)
-    if updates is not None and plan is not None:
-        map_copies(updates, plan)
-        return
-    if updates is not None and has_chains(updates):
-        map_chains(updates)
-        return
-    _map_box(operations, every if is_atomic else counters, atomic=is_atomic)
+@dataclass(frozen=True)
+class Nest:
+    """Operations that stand one after the other, scalars and loops, as points of threads."""
+
+    operations: Sequence[ir.Operation]
+
+    @cached_property
+    def parallel(self) -> list[Counter]:
+        """The loops that become threads, outermost first: a chain, in a single loop nest."""
+        return chain_of(self.operations, is_marked=True)
+
+    @cached_property
+    def around_update(self) -> list[Counter]:
+        """The loops that become threads where the one update at data is atomic."""
+        return _around_update(self.operations)
+
+    @cached_property
+    def updates(self) -> Updates | None:
+        """What is updated at data, if that is all."""
+        return updates_of(self.operations)
+
+    @cached_property
+    def parts(self) -> int:
+        """Into how many parts owners cut what is written at data; 1 without such a write."""
+        is_shared = len(_loops_of(self.operations)) > len(self.parallel)
+        write = write_at_data(self.operations) if is_shared else None
+        return 1 if write is None else parts_of(write, prod(c.extent for c in self.parallel))
+
+
+def nest_of(operations: Sequence[ir.Operation]) -> Nest:
+    """The operations as a nest; the host makes the buffers of a kernel, so they move before it."""
+    for op in operations:
+        for buffer in found_inside(op, "memref.alloc"):
+            buffer.move_before(operations[0])
+    return Nest(operations)
 
 
 def _around_update(operations: Sequence[ir.Operation]) -> list[Counter]:
@@ -64,17 +81,13 @@ def _around_update(operations: Sequence[ir.Operation]) -> list[Counter]:
     return around
 
 
-def _map_box(
-    operations: Sequence[ir.Operation], counters: Sequence[Counter], *, atomic: bool = False
-) -> None:
+def map_box(nest: Nest, parts: int = 1, *, atomic: bool = False) -> None:
     """A thread for each point of the loops, times the owners of what is written at data."""
-    is_shared = not atomic and len(_loops_of(operations)) > len(counters)
-    write = write_at_data(operations) if is_shared else None
+    operations = nest.operations
+    counters = nest.around_update if atomic else nest.parallel
     # Neighbours do not write the same element, and read along rows, if they differ in these.
     order = sorted(counters, key=lambda c: PARALLEL in c.loop.attributes)
-    extents = [c.extent for c in order]
-    parts = parts_of(write, prod(extents)) if write is not None else 1
-    extents = [parts, *extents]
+    extents = [parts, *(c.extent for c in order)]
     total = prod(extents)
     threads = min(THREADS, max(WARP, -(-total // WARP) * WARP)) if total > 1 else 1
     blocks = -(-total // threads)
@@ -99,24 +112,12 @@ def _loops_of(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
     return [loop for op in operations for loop in found_inside(op, "scf.for")]
 
 
-def _parallel(operations: Sequence[ir.Operation]) -> list[Counter]:
-    """The loops that become threads, outermost first: a chain, in a single loop nest."""
-    return chain_of(operations, is_marked=True)
-
-
 def has_steps(loop: ir.Operation) -> bool:
     """Whether a loop, which is serial itself, has loops side by side that are parallel."""
     if PARALLEL in loop.attributes or len(loop.results):
         return False
-    return bool(_marked([loop])) and not _parallel([loop])
+    return bool(_marked([loop])) and not chain_of([loop], is_marked=True)
 
 
 def _marked(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
     return candidates(operations, is_marked=True)
-
-
-def _hoist_buffers(operations: Sequence[ir.Operation]) -> None:
-    """Buffers of a kernel are made by the host, before it."""
-    for op in operations:
-        for buffer in found_inside(op, "memref.alloc"):
-            buffer.move_before(operations[0])

@@ -20,10 +20,9 @@ MANY_POINTS = 1 << 14
 MOST_ELEMENTS = 64  # that a thread holds at once; from about there on the assembler spills
 
 
-def map_points(work: Work) -> None:
-    """Build the kernel of work without reductions."""
+def map_points(work: Work, lanes: int) -> None:
+    """Build the kernel of work without reductions, `lanes` neighbouring points a thread."""
     total = prod(work.extents)
-    lanes = _lanes(work) if total >= MANY_POINTS else 1
     items = total // lanes
     threads = THREADS if items >= THREADS else max(32, -(-items // 32) * 32)
     blocks = -(-items // threads)
@@ -33,8 +32,10 @@ def map_points(work: Work) -> None:
             run_points(work, delinearized(times(item, lanes), work.extents), lanes)
 
 
-def _lanes(work: Work) -> int:
+def lanes_of(work: Work) -> int:
     """Neighbouring points of a thread: what fills vectors, as long as registers hold them."""
+    if prod(work.extents) < MANY_POINTS:
+        return 1
     lanes = lanes_along(work, len(work.extents) - 1)
     operands = len(work.outputs) + sum(work.uses(k) for k in range(len(work.inputs)))
     while lanes > 1 and lanes * operands > MOST_ELEMENTS:

@@ -47,7 +47,7 @@ GPU_STAGES: tuple[Stage, ...] = (
         ),
     ),
     Stage(
-        "gpu",
+        "work",
         (
             Step("ted-forward-copies", "before any copy is merged with other work"),
             Step("ted-expand-epilogues", "before other work over the same points joins"),
@@ -57,6 +57,12 @@ GPU_STAGES: tuple[Stage, ...] = (
             Step("ted-resolve-donations", "on whole operations, whose reads and writes are known"),
             Step("ted-record-index-errors", "before kernels: the flag becomes their parameter"),
             Step("ted-split-accumulators", "behind what would merge the fills of parts"),
+        ),
+    ),
+    Stage(
+        "gpu",
+        (
+            Step("ted-choose-kernels", "every choice before any kernel, to be read and overruled"),
             Step("ted-map-to-gpu", "on memrefs: only here is it known where elements lie"),
             Step("gpu-kernel-outlining", "what a kernel uses becomes its parameters"),
             Step("gpu.module(canonicalize,cse)", "after outlining: constants stay in kernels"),
@@ -89,14 +95,15 @@ GPU_STAGES: tuple[Stage, ...] = (
 )
 
 
-_FORWARDING, _MAPPING = "ted-forward-copies", "ted-map-to-gpu"
+_FORWARDING = "ted-forward-copies"
+_MAPPING = ("ted-choose-kernels", "ted-map-to-gpu")
 
 
 def gpu_stages(options: CompileOptions) -> tuple[Stage, ...]:
     """The stages for a GPU, which chooses the kernels of contractions."""
     given = [f"chip={options.machine.name}", *(["tf32=true"] if options.tf32 else [])]
     of_mapping = [*given, *([] if options.deterministic else ["deterministic=false"])]
-    return with_options(GPU_STAGES, {_FORWARDING: given, _MAPPING: of_mapping})
+    return with_options(GPU_STAGES, {_FORWARDING: given, **dict.fromkeys(_MAPPING, of_mapping)})
 
 
 def gpu_pipeline_text(

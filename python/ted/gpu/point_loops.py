@@ -9,7 +9,7 @@ and what the loop writes is only met at the thread's own point, at any time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import gcd, prod
 
 from ted.gpu.bodies import Operand, Work, work_of
@@ -19,13 +19,15 @@ from ted.gpu.index_ranges import range_of
 from ted.gpu.launching import launch, only_if
 from ted.gpu.maps import THREADS, linear_thread, run_points
 from ted.gpu.points import below, delinearized
-from ted.gpu.scan_kernels import map_running_total
+from ted.gpu.prefix_scans import running_total_of
+from ted.gpu.scan_kernels import Plan, map_running_total
+from ted.gpu.scan_kernels import plan_of as plan_of_total
 from ted.linalg.contractions import element_strides
 from ted.linalg.loops import PARALLEL
 from ted.machine import WARP
 from ted.mlir import ir, scf
 from ted.mlir.aliasing import VIEWS, root, touched
-from ted.mlir.building import constant
+from ted.mlir.building import constant, scratch
 from ted.mlir.queries import constant_of, copied_with, operations
 
 _PURE = ("arith.", "affine.")
@@ -117,17 +119,27 @@ def _bounds(line: Line) -> tuple[int, int] | None:
     return low, high
 
 
-def map_point_loop(op: ir.Operation) -> None:
-    """Build the kernel at the insertion point; the loop's buffers move in front of it."""
-    buffers = operations(op, "memref.alloc")
-    for buffer in buffers:
-        buffer.move_before(op)
-    extents = next(_points(w) for w in map(work_of, _body(op)) if w is not None)
-    nest = _nest(op, extents)
-    is_total = map_running_total([nest], [b.results[0] for b in buffers])
+def plan_of(op: ir.Operation) -> Plan | None:
+    """How threads share the time of a point; None where the loop is no running total."""
+    with scratch():
+        buffers = _hoisted(op)
+        total = running_total_of([_nest(op, buffers)], list(buffers.values()))
+        return None if total is None else plan_of_total(total)
+
+
+def map_shared_time(op: ir.Operation, plan: Plan) -> None:
+    """Build the kernels of a running total at the insertion point."""
+    buffers = _hoisted(op)
+    nest = _nest(op, buffers)
+    total = running_total_of([nest], list(buffers.values()))
+    assert total is not None, "the plan is of a running total"
+    map_running_total(total, plan)
     nest.erase()
-    if is_total:
-        return
+
+
+def map_point_loop(op: ir.Operation) -> None:
+    """Build the kernel at the insertion point, the loop's buffers in front of it."""
+    buffers, extents = _hoisted(op), _extents(op)
     total = prod(extents)
     threads = min(THREADS, max(WARP, -(-total // WARP) * WARP))
     blocks = -(-total // threads)
@@ -138,18 +150,31 @@ def map_point_loop(op: ir.Operation) -> None:
             start, stop, step = (constant(constant_of(v) or 0) for v in list(op.operands)[:3])
             loop = scf.ForOp(start, stop, step)
             with ir.InsertionPoint(loop.body):
-                _steps(op, loop.induction_variable, dims)
+                _steps(op, loop.induction_variable, dims, buffers)
                 scf.YieldOp([])
 
 
-def _nest(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
+def _extents(op: ir.Operation) -> list[int]:
+    return next(_points(w) for w in map(work_of, _body(op)) if w is not None)
+
+
+def _hoisted(op: ir.Operation) -> dict[ir.Value, ir.Value]:
+    """Buffers here for those that a loop makes in each step."""
+    known: dict[ir.Value, ir.Value] = {}
+    for buffer in operations(op, "memref.alloc"):
+        copied_with(buffer, known)
+    return known
+
+
+def _nest(op: ir.Operation, buffers: Mapping[ir.Value, ir.Value]) -> ir.Operation:
     """The loop as one over scalars, with parallel loops over the points inside."""
+    extents = _extents(op)
     start, stop, step = list(op.operands)[:3]
     loop = scf.ForOp(start, stop, step)
 
     def over(dims: list[ir.Value]) -> None:
         if len(dims) == len(extents):
-            _steps(op, loop.induction_variable, dims)
+            _steps(op, loop.induction_variable, dims, buffers)
             return
         inner = scf.ForOp(constant(0), constant(extents[len(dims)]), constant(1))
         inner.operation.attributes[PARALLEL] = ir.UnitAttr.get()
@@ -163,9 +188,13 @@ def _nest(op: ir.Operation, extents: Sequence[int]) -> ir.Operation:
     return loop.operation
 
 
-def _steps(op: ir.Operation, time: ir.Value, dims: list[ir.Value]) -> None:
-    known: dict[ir.Value, ir.Value] = {op.regions[0].blocks[0].arguments[0]: time}
+def _steps(
+    op: ir.Operation, time: ir.Value, dims: list[ir.Value], buffers: Mapping[ir.Value, ir.Value]
+) -> None:
+    known = {op.regions[0].blocks[0].arguments[0]: time, **buffers}
     for inner in _body(op):
+        if inner.name == "memref.alloc":
+            continue
         copy = copied_with(inner, known)
         work = work_of(copy)
         if work is None:

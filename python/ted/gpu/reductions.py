@@ -57,14 +57,10 @@ class Sum:
     run: int = 1  # points that a step takes, from the given one on
 
 
-def map_reduction(work: Work) -> None:
-    """Build the kernels of a reduction."""
-    found = combiners(work)
-    if found is None:
-        one_thread_each(work)
-        return
-    plan = choose(work)
-    if plan.team == 1 and not plan.columns:
+def map_reduction(work: Work, plan: Plan | None = None) -> None:
+    """Build the kernels of a reduction, as `choose` says where no plan is given."""
+    plan, found = plan or choose(work), combiners(work)
+    if found is None or (plan.team == 1 and not plan.columns):
         one_thread_each(work)
         return
     whole = whole_sum(work, found)
@@ -80,16 +76,32 @@ def map_reduction(work: Work) -> None:
 
 def choose(work: Work) -> Plan:
     """How many threads and chunks; a function of shapes and layouts."""
-    results = prod(work.extents[d] for d in work.outer)
-    points = prod(work.extents[d] for d in work.reductions)
+    results, points = counts(work)
     is_by_columns = results > 1 and _is_by_columns(work)
     if points <= SHORT_ROW or (is_by_columns and results >= FULL_THREADS):
         return Plan()
-    if is_by_columns:
-        columns = min(WARP, 1 << (results - 1).bit_length())
-        team, groups = THREADS // columns, -(-results // columns)
-        chunks = min(FULL_THREADS // (groups * THREADS), points // (team * LEAST_CHUNK))
-        return Plan(team, max(1, chunks), columns)
+    return by_columns(work) if is_by_columns else by_teams(work)
+
+
+def counts(work: Work) -> tuple[int, int]:
+    """Results, and the points of each."""
+    dims = work.outer, work.reductions
+    results, points = (prod(work.extents[d] for d in part) for part in dims)
+    return results, points
+
+
+def by_columns(work: Work) -> Plan:
+    """Blocks for some neighbouring results each."""
+    results, points = counts(work)
+    columns = min(WARP, 1 << (results - 1).bit_length())
+    team, groups = THREADS // columns, -(-results // columns)
+    chunks = min(FULL_THREADS // (groups * THREADS), points // (team * LEAST_CHUNK))
+    return Plan(team, max(1, chunks), columns)
+
+
+def by_teams(work: Work) -> Plan:
+    """Lanes or a block for each result."""
+    results, points = counts(work)
     team = WARP if points < LONG_ROW else THREADS
     while team > points:
         team //= 2
@@ -196,7 +208,8 @@ def whole_sum(work: Work, found: Sequence[Combiner], run: int | None = None) -> 
 
 def _teams(whole: Sum, team: int) -> None:
     """A kernel with `team` threads on each result."""
-    threads = max(team, min(THREADS, -(-whole.results * team // WARP) * WARP))
+    many = min(THREADS, -(-whole.results * team // WARP) * WARP)
+    threads = team if team > WARP else max(team, many)
     blocks = -(-whole.results * team // threads)
     with launch(blocks, threads) as kernel:
         if team > WARP:

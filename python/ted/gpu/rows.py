@@ -32,12 +32,21 @@ from ted.mlir.building import constant
 from ted.mlir.queries import use_known
 
 
-def map_rows(op: ir.Operation) -> None:
-    """Build the kernel of an `scf.forall`, before it."""
-    extents = list(ir.DenseI64ArrayAttr(op.attributes["staticUpperBound"]))
+def rows_of(op: ir.Operation) -> list[int]:
+    """The extents of an `scf.forall`."""
+    return list(ir.DenseI64ArrayAttr(op.attributes["staticUpperBound"]))
+
+
+def plan_of(op: ir.Operation) -> tuple[int, int]:
+    """Teams of a block, each for a row, and threads of a team."""
+    return team_of(list(operations_of(op.regions[0].blocks[0])), prod(rows_of(op)))
+
+
+def map_rows(op: ir.Operation, parts: int, team_threads: int) -> None:
+    """Build the kernel of an `scf.forall`, before it; `parts` rows a block."""
+    extents = rows_of(op)
     block = op.regions[0].blocks[0]
     operations, rows = list(operations_of(block)), prod(extents)
-    parts, team_threads = team_of(operations, rows)
     works, threads = works_of(operations), parts * team_threads
     blocks = -(-rows // parts)
     temporaries = [o for o in operations if o.name == "memref.alloc"]

@@ -20,7 +20,7 @@ from ted.gpu.cooperative_groups import Team, shuffled
 from ted.gpu.launching import Launch, launch, only_if
 from ted.gpu.maps import THREADS, linear_thread
 from ted.gpu.points import below, delinearized, plus, times
-from ted.gpu.prefix_scans import RunningTotal, running_total_of
+from ted.gpu.prefix_scans import RunningTotal
 from ted.gpu.reductions import is_zero
 from ted.gpu.segment_summaries import Stretches
 from ted.machine import BUSY_BLOCKS, BUSY_THREADS, WARP
@@ -70,20 +70,8 @@ def _cut(threads: int, chunks: int, steps: int, tile: int) -> Plan:
     return Plan(threads, -(-steps // length), length)
 
 
-def map_running_total(nest: Sequence[ir.Operation], temporaries: Sequence[ir.Value] = ()) -> bool:
-    """Build the kernels of a nest at the insertion point, if it is a running total of that size.
-
-    Nothing but the nest uses the `temporaries`, and no step those of another.
-    """
-    total = running_total_of(nest, temporaries)
-    plan = None if total is None else plan_of(total)
-    if total is None or plan is None:
-        return False
-    _map(total, plan)
-    return True
-
-
-def _map(total: RunningTotal, plan: Plan) -> None:
+def map_running_total(total: RunningTotal, plan: Plan) -> None:
+    """Build the kernels at the insertion point."""
     memories: Values = []
     if plan.chunks > 1:
         points = prod(total.extents)

@@ -118,6 +118,9 @@ PASSES: dict[str, Row] = {
     ),
     "ted-annotate-latches": Row("ted.cpu", "tell LLVM which loops to vectorise"),
     "ted-check-lowered": Row("ted.cpu", "fail if anything but LLVM operations is left"),
+    "ted-choose-kernels": Row(
+        "ted.gpu", "write the strategy of each piece of work that becomes kernels", on_memory=True
+    ),
     "ted-map-to-gpu": Row("ted.gpu", "turn work on memrefs into GPU kernels", on_memory=True),
     "ted-mark-contractions": Row(
         "ted.gpu", "find contractions on tensors and claim them for their kernels"

@@ -6,7 +6,8 @@ the number of operations that Python makes (the largest part of a schedule's com
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from ted.mlir import arith, ir, scf
 
@@ -18,6 +19,18 @@ def constant(value: Index) -> ir.Value:
     if not isinstance(value, int):
         return value
     return arith.ConstantOp(ir.IndexType.get(), value).result
+
+
+@contextmanager
+def scratch() -> Iterator[None]:
+    """Build what is only looked at: it stands in no program, and is gone afterwards."""
+    aside = ir.Module.create(ir.Location.unknown())
+    try:
+        with ir.InsertionPoint(aside.body):
+            yield
+    finally:
+        for op in reversed([o.operation for o in aside.body.operations]):
+            op.erase()
 
 
 def add(left: Index, right: Index) -> Index:

@@ -1,0 +1,131 @@
+"""Rows of the table for loops: recurrences of points that do not meet, and nests over scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ted.gpu import point_loops, scan_kernels
+from ted.gpu.loop_nests import map_box
+from ted.gpu.owner_scatters import MOST_PARTS
+from ted.gpu.prefix_scans import running_total_of
+from ted.gpu.privatised_accumulators import map_copies
+from ted.gpu.privatised_accumulators import plan_of as copies_of
+from ted.gpu.scan_kernels import map_running_total
+from ted.gpu.sites import Site
+from ted.gpu.update_lists import LEAST, has_chains, map_chains
+from ted.mlir import ir
+from ted.mlir.strategies import Declined, Plain, Strategy
+
+_NO_TOTAL = "no running total of many steps, or a thread for each point is as good"
+
+
+def _shared_time(site: Site) -> Any:
+    if not point_loops.is_point_loop(site.op):
+        return Declined("no loop over time whose points do not meet")
+    found = point_loops.plan_of(site.op)
+    return found or Declined(_NO_TOTAL)
+
+
+def _point_loop(site: Site) -> Any:
+    found = point_loops.is_point_loop(site.op)
+    return Plain() if found else Declined("no loop over time whose points do not meet")
+
+
+@dataclass(frozen=True)
+class Owners:
+    """Parts of a result that threads own."""
+
+    parts: int
+
+
+def _running_total(site: Site) -> Any:
+    total = running_total_of(site.nest.operations)
+    found = None if total is None else scan_kernels.plan_of(total)
+    return found or Declined(_NO_TOTAL)
+
+
+def _emit_running_total(site: Site, plan: scan_kernels.Plan) -> None:
+    total = running_total_of(site.nest.operations)
+    assert total is not None, "the row matched"
+    map_running_total(total, plan)
+
+
+def _atomics(site: Site) -> Any:
+    if site.deterministic:
+        return Declined("the order of updates must not depend on chance")
+    nest = site.nest
+    found = len(nest.around_update) > len(nest.parallel)
+    return Plain() if found else Declined("no update at data that an atomic operation makes")
+
+
+def _copies(site: Site) -> Any:
+    updates = site.nest.updates
+    if updates is None:
+        return Declined("it does not only update elements at data")
+    found = copies_of(updates)
+    return found or Declined(
+        f"{updates.count} updates of {updates.bins} elements: copies cost more"
+    )
+
+
+def _emit_copies(site: Site, plan: Any) -> None:
+    assert site.nest.updates is not None, "the row matched"
+    map_copies(site.nest.updates, plan)
+
+
+def _chains(site: Site) -> Any:
+    updates = site.nest.updates
+    if updates is None:
+        return Declined("it does not only update elements at data")
+    reason = f"{updates.count} updates, from {LEAST} on whose elements are known before"
+    return Plain() if has_chains(updates) else Declined(reason)
+
+
+def _emit_chains(site: Site, _: Plain) -> None:
+    assert site.nest.updates is not None, "the row matched"
+    map_chains(site.nest.updates)
+
+
+def _owners(site: Site) -> Any:
+    parts = site.nest.parts
+    return Owners(parts) if parts > 1 else Declined("no write at data that threads can share")
+
+
+def _check_owners(site: Site, plan: Owners) -> str | None:
+    return None if 1 <= plan.parts <= MOST_PARTS else f"parts are 1 to {MOST_PARTS}"
+
+
+def _behind(emit: Callable[[Site, Any], None]) -> Callable[[Site, Any], None]:
+    """The kernel of a nest stands behind the views between its operations."""
+
+    def at_end(site: Site, plan: Any) -> None:
+        with ir.InsertionPoint(site.span[-1]), site.op.location:
+            emit(site, plan)
+
+    return at_end
+
+
+def _of_nest(site: Site, _: Any) -> list[ir.Operation]:
+    return site.group
+
+
+def _fixed(_: Site, plan: Any) -> str:
+    return "its numbers follow from the shapes"
+
+
+POINT_LOOPS = (
+    Strategy("shared_time", _shared_time, lambda s, p: point_loops.map_shared_time(s.op, p),
+             check=_fixed),
+    Strategy("point_loop", _point_loop, lambda s, _: point_loops.map_point_loop(s.op)),
+)  # fmt: skip
+NESTS = (
+    Strategy("running_total", _running_total, _behind(_emit_running_total), _of_nest, _fixed),
+    Strategy("atomics", _atomics, _behind(lambda s, _: map_box(s.nest, atomic=True)), _of_nest),
+    Strategy("copies", _copies, _behind(_emit_copies), _of_nest, _fixed),
+    Strategy("chains", _chains, _behind(_emit_chains), _of_nest),
+    Strategy("owners", _owners, _behind(lambda s, p: map_box(s.nest, p.parts)), _of_nest,
+             _check_owners),
+    Strategy("loop_points", lambda _: Plain(), _behind(lambda s, _: map_box(s.nest)), _of_nest),
+)  # fmt: skip

@@ -1,0 +1,170 @@
+"""The table of what becomes of work on memrefs: one row for each way to map it to a GPU.
+
+Rows stand in the order in which they are tried; the first that has a plan is taken. A row declines
+with the property that is missing. Where it could do the work all the same it says with which plan,
+so an operation that asks for the row by `ted.strategy` gets it.
+
+`decide` looks at all of a block before anything is built; `build` does what was decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ted.errors import PassFailed
+from ted.gpu.box_strategies import BOXES, FINISHED
+from ted.gpu.contractions import Contractions
+from ted.gpu.dead_fills import known_starts
+from ted.gpu.flat_views import is_dense
+from ted.gpu.host_conditions import open_condition
+from ted.gpu.loop_strategies import NESTS, POINT_LOOPS
+from ted.gpu.piece_strategies import PIECES
+from ted.gpu.sites import Site, is_around_kernels, is_of_the_host
+from ted.mlir import ir
+from ted.mlir.locations import source_location
+from ted.mlir.strategies import Choice, Declined, Plain, Strategy, asked_for, choose, forget
+
+OF_THE_HOST = ("host", "host_loop")  # rows without a kernel of their own
+_ENDS = ("func.return", "scf.yield")
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of a site."""
+
+    site: Site
+    choice: Choice
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What becomes of the operations that a loop or a condition of the host is around."""
+
+    blocks: list[list[Decision]]
+
+
+def decide(
+    block: ir.Block,
+    contractions: Contractions,
+    *,
+    deterministic: bool,
+    is_conditional: bool = False,
+) -> list[Decision]:
+    """The choice for every operation of a block that no other one stands for.
+
+    Raises: ScheduleError for a `ted.strategy` that does not fit.
+    """
+    left = [o.operation for o in block.operations if o.operation.name not in _ENDS]
+    starts, decisions = known_starts(left), list[Decision]()
+    # In the list all the same, since nothing may pass their kernels.
+    gone: set[ir.Operation] = set()
+    asking = {op for op in left if asked_for(op) is not None}
+    templates = None if is_conditional else contractions  # a template knows no condition
+    for k, op in enumerate(left):
+        if op in gone:
+            continue
+        site = Site(
+            op, left[k + 1 :], starts, gone | asking - {op}, contractions, templates,
+            deterministic, is_conditional,
+        )  # fmt: skip
+        choice = choose(TABLE, site)
+        gone.update(choice.row.removes(site, choice.plan))
+        decisions.append(Decision(site, choice))
+    return decisions
+
+
+def every(decisions: Sequence[Decision]) -> Iterator[Decision]:
+    """All decisions, those inside of loops and conditions of the host behind them."""
+    for decision in decisions:
+        yield decision
+        if isinstance(decision.choice.plan, Inside):
+            for block in decision.choice.plan.blocks:
+                yield from every(block)
+
+
+def build(decisions: Sequence[Decision]) -> None:
+    """Put the kernels in front of what computes, and drop that."""
+    done: set[ir.Operation] = set()
+    for site, choice in ((d.site, d.choice) for d in decisions):
+        forget(site.op)
+        with ir.InsertionPoint(site.op), site.op.location:
+            choice.row.emit(site, choice.plan)
+        done.update(choice.row.removes(site, choice.plan))
+    block = decisions[0].site.op.block if decisions else ()
+    for op in reversed([o.operation for o in block if o.operation in done]):
+        _check_is_unused(op)
+        op.erase()
+
+
+def _check_is_unused(op: ir.Operation) -> None:
+    """What a kernel computes is in memory: the host has no values of it."""
+    users = [use.owner.operation.name for result in op.results for use in result.uses]
+    if users:
+        raise PassFailed(
+            f"ted-map-to-gpu: what is computed must go to memory, got {op.name}, whose result "
+            f"{users[0]} uses",
+            source_location(op.location),
+        )
+
+
+# ---- what the host keeps -------------------------------------------------------------------------
+
+
+def _start(site: Site) -> Any:
+    is_start = site.op in site.starts.folded
+    return Plain() if is_start else Declined("no fill that the next kernel starts from")
+
+
+def _host_copy(site: Site) -> Any:
+    if site.op.name != "memref.copy" or not all(map(is_dense, site.op.operands)):
+        return Declined("no copy of dense memory")
+    return Declined("inside of a condition", Plain()) if site.is_conditional else Plain()
+
+
+def _copy_to_itself(site: Site, _: Plain) -> list[ir.Operation]:
+    return [site.op] if site.op.operands[0] == site.op.operands[1] else []
+
+
+def _host(site: Site) -> Any:
+    return Plain() if is_of_the_host(site.op) else Declined("it computes")
+
+
+def _host_loop(site: Site) -> Any:
+    if not is_around_kernels(site.op):
+        return Declined("no loop or condition around other kernels")
+    is_inner = site.is_conditional or site.op.name == "scf.if"
+    blocks = [b for region in site.op.regions for b in region.blocks]
+    return Inside([
+        decide(b, site.contractions, deterministic=site.deterministic, is_conditional=is_inner)
+        for b in blocks
+    ])  # fmt: skip
+
+
+def _build_inside(site: Site, plan: Inside) -> None:
+    for block in plan.blocks:
+        build(block)
+    if site.op.name == "scf.if":
+        open_condition(site.op)
+
+
+def _build_nothing(*_: Any) -> None:
+    pass
+
+
+def _stays(*_: Any) -> tuple[()]:
+    return ()
+
+
+TABLE = (
+    Strategy("start", _start, _build_nothing),
+    *PIECES,
+    Strategy("host_copy", _host_copy, _build_nothing, _copy_to_itself),
+    FINISHED,
+    *BOXES,
+    *POINT_LOOPS,
+    Strategy("host_loop", _host_loop, _build_inside, _stays),
+    Strategy("host", _host, _build_nothing, _stays),
+    *NESTS,
+)

@@ -1,0 +1,38 @@
+"""`ted-choose-kernels`: the row of the table of strategies that each operation gets, as attributes.
+
+Before: `linalg.generic {...}`
+After: `linalg.generic {ted.strategy = {name = "points", lanes = 4}}`
+
+Nothing is built: `ted-map-to-gpu` does what the attributes say. One that is there before stays.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.gpu.conditions import settle_conditions
+from ted.gpu.contractions import Contractions
+from ted.gpu.strategies import OF_THE_HOST, decide, every
+from ted.machine import DEFAULT_GPU
+from ted.mlir import ir
+from ted.mlir.queries import functions
+from ted.mlir.strategies import annotate
+
+
+@dataclass(frozen=True)
+class TedChooseKernels:
+    """Write `ted.strategy`; the options are those of `ted-map-to-gpu`."""
+
+    chip: str = DEFAULT_GPU
+    deterministic: bool = True
+    tf32: bool = False
+
+    def run(self, module: ir.Module) -> None:
+        """Annotate every function."""
+        contractions = Contractions(module, self.chip, self.tf32)
+        for function in functions(module):
+            settle_conditions(function)
+            block = function.entry_block
+            for decision in every(decide(block, contractions, deterministic=self.deterministic)):
+                if decision.choice.row.name not in OF_THE_HOST:
+                    annotate(decision.site.op, decision.choice)

@@ -1,0 +1,184 @@
+"""Tables of lowering strategies: the row that an operation gets, its plan, and why not another.
+
+Before: `linalg.generic {...}`
+After: `linalg.generic {ted.strategy = {name = "reduction_by_teams", team = 32}}`
+
+A row either has a plan for a site, which is an operation with what it needs to know of its
+surroundings, or declines with a reason. The first row with a plan is taken. An operation that
+carries the attribute gets the row of that name, with the parameters that are given, or an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any, Protocol
+
+from ted.errors import ScheduleError
+from ted.mlir import ir
+from ted.mlir.locations import source_location, user_name
+
+ATTRIBUTE = "ted.strategy"
+_NAME = "name"
+_PARAMETERS = (int, bool, str)  # the types of fields of a plan that are parameters
+
+
+class Site(Protocol):
+    """An operation and its surroundings, as the rows of one table see them."""
+
+    @property
+    def op(self) -> ir.Operation:
+        """The operation that carries the attribute."""
+        ...
+
+
+@dataclass(frozen=True)
+class Declined:
+    """Why a row is not taken; `plan` is what it would do all the same, where that is right."""
+
+    reason: str
+    plan: Any = None
+
+
+@dataclass(frozen=True)
+class Plain:
+    """The plan of a row that has nothing to choose."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """A row: `match` plans or declines, `emit` builds what a plan says, and nothing else.
+
+    `removes` says which operations the result stands for. `check` gives the rule that parameters
+    break which somebody has written.
+    """
+
+    name: str
+    match: Callable[[Any], Any]
+    emit: Callable[[Any, Any], None]
+    removes: Callable[[Any, Any], Sequence[ir.Operation]] = lambda site, _: (site.op,)
+    check: Callable[[Any, Any], str | None] = lambda *_: None
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a site gets, and the rows before it in the table with their reasons."""
+
+    row: Strategy
+    plan: Any
+    declined: tuple[tuple[str, str], ...] = ()
+
+
+def choose(table: Sequence[Strategy], site: Site) -> Choice:
+    """The row that the operation of a site asks for, or else the first that has a plan.
+
+    Raises: ScheduleError for an attribute that names no row, or one that does not fit.
+    """
+    asked = asked_for(site.op)
+    return first_match(table, site) if asked is None else _obeyed(table, site, asked)
+
+
+def first_match(table: Sequence[Strategy], site: Site) -> Choice:
+    """The first row that has a plan.
+
+    Raises: ScheduleError when all decline.
+    """
+    declined: list[tuple[str, str]] = []
+    for row in table:
+        found = row.match(site)
+        if not isinstance(found, Declined):
+            return Choice(row, found, tuple(declined))
+        declined.append((row.name, found.reason))
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in declined)
+    raise _error(site, f"a row of the table fits {site.op.name}, got {reasons}")
+
+
+def asked_for(op: ir.Operation) -> dict[str, Any] | None:
+    """The name and the parameters in the attribute of an operation; None without one.
+
+    Raises: ScheduleError for an attribute of another form.
+    """
+    if ATTRIBUTE not in op.attributes:
+        return None
+    attribute = op.attributes[ATTRIBUTE]
+    found = _values(attribute) if isinstance(attribute, ir.DictAttr) else {}
+    if not isinstance(found.get(_NAME), str):
+        raise ScheduleError(
+            f'{ATTRIBUTE}: is {{name = "..."}} with numbers, flags or words, got {attribute}',
+            source_location(op.location),
+        )
+    return found
+
+
+def annotate(op: ir.Operation, choice: Choice) -> None:
+    """Write the row and the parameters of its plan at the operation."""
+    known = {_NAME: choice.row.name, **parameters(choice.plan)}
+    with op.context:
+        op.attributes[ATTRIBUTE] = ir.DictAttr.get({k: _attribute(v) for k, v in known.items()})
+
+
+def forget(op: ir.Operation) -> None:
+    """Take the attribute away, so that copies of the operation ask for nothing."""
+    if ATTRIBUTE in op.attributes:
+        del op.attributes[ATTRIBUTE]
+
+
+def parameters(plan: Any) -> dict[str, int | bool | str]:
+    """The fields of a plan that are numbers, flags or words."""
+    values = {f.name: getattr(plan, f.name) for f in fields(plan)}
+    return {name: value for name, value in values.items() if isinstance(value, _PARAMETERS)}
+
+
+def _obeyed(table: Sequence[Strategy], site: Site, asked: Mapping[str, Any]) -> Choice:
+    rows = {row.name: row for row in table}
+    row = rows.get(asked[_NAME])
+    if row is None:
+        raise _error(site, f"name is one of {', '.join(rows)}, got {asked[_NAME]}")
+    plan = row.match(site)
+    if isinstance(plan, Declined):
+        if plan.plan is None:
+            raise _error(site, f"{row.name} fits its operation, got: {plan.reason}")
+        plan = plan.plan
+    return Choice(row, _with(row, site, plan, asked))
+
+
+def _with(row: Strategy, site: Site, plan: Any, asked: Mapping[str, Any]) -> Any:
+    """A plan with the parameters that are asked for."""
+    known, given = parameters(plan), {k: v for k, v in asked.items() if k != _NAME}
+    for name, value in given.items():
+        if type(value) is not type(known.get(name)):
+            rule = ", ".join(f"{k}: {type(v).__name__}" for k, v in known.items()) or "nothing"
+            raise _error(site, f"{row.name} takes {rule}, got {name} = {value!r}")
+    changed = {k: v for k, v in given.items() if v != known[k]}
+    if not changed:
+        return plan
+    plan = replace(plan, **changed)
+    broken = row.check(site, plan)
+    if broken is not None:
+        values = ", ".join(f"{k} = {v!r}" for k, v in changed.items())
+        raise _error(site, f"{row.name}: {broken}, got {values}")
+    return plan
+
+
+def _error(site: Site, rule: str) -> ScheduleError:
+    name = user_name(site.op.location) or site.op.name
+    way_out = f"take the attribute {ATTRIBUTE} away, or write another"
+    return ScheduleError(f"{name}: {rule}; {way_out}", source_location(site.op.location))
+
+
+def _attribute(value: int | bool | str) -> ir.Attribute:
+    if isinstance(value, bool):
+        return ir.BoolAttr.get(value)
+    if isinstance(value, str):
+        return ir.StringAttr.get(value)
+    return ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
+
+
+def _values(attribute: ir.DictAttr) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for k in range(len(attribute)):
+        named = attribute[k]
+        value = named.attr
+        known = isinstance(value, (ir.BoolAttr, ir.StringAttr, ir.IntegerAttr))
+        found[named.name] = value.value if known else str(value)
+    return found
