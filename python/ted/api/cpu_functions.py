@@ -13,6 +13,7 @@ from ted import dialects
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
 from ted.cpu.pipeline import CPU_STAGES, cpu_stages
+from ted.cpu.strategies import explained
 from ted.errors import CompileError
 from ted.forking import cached_property
 from ted.ir.equations import System, Tensor
@@ -46,6 +47,7 @@ class CompiledFunction:
         self.system = system
         self.options = options
         self._single = single
+        self._cpu = options.machine
         self._stages = cpu_stages(options.machine)
         symbol = _symbol(system.name)
         self._source = _module_text(replace(system, name=symbol))
@@ -92,6 +94,16 @@ class CompiledFunction:
             return disassemble(self._code.object_code())
         with dialects.session():
             return stage_text(ir.Module.parse(self._source), self._stages, stage)
+
+    def explain(self) -> str:
+        """What becomes of each operation on memory, a paragraph each.
+
+        The user's tensor and line, the row of `ted.cpu.strategies` with its parameters, and the
+        rows before it with the reason for which they are not taken.
+        """
+        with dialects.session():
+            module = run_stages(ir.Module.parse(self._source), self._stages, "buffers")
+            return explained(module, self._cpu)
 
 
 def _symbol(name: str) -> str:

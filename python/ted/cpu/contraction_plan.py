@@ -40,7 +40,7 @@ OUTPUT_CYCLES, FAR_OUTPUT_CYCLES, FAR_ROWS_BYTES = 2.0, 8.0, 2048
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything `ted-vectorize-contractions` needs: loop order is the order of the fields."""
+    """Everything that `register_tiles` needs: loop order is the order of the fields."""
 
     swapped: bool
     batch: tuple[Dim, ...]

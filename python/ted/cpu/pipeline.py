@@ -55,11 +55,8 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "loops",
         (
-            Step(
-                "ted-vectorize-contractions",
-                "layouts are known now; before generics become loops",
-            ),
-            Step("ted-tile-transposes", "on memrefs: a tile on the stack has no tensor"),
+            Step("ted-choose-loops", "layouts are known now; before anything is built, to be read"),
+            Step("ted-tile-loops", "on memrefs: a tile on the stack has no tensor"),
             Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
             Step(
                 "func.func(convert-linalg-to-loops),canonicalize,cse",
@@ -108,8 +105,8 @@ CPU_STAGES: tuple[Stage, ...] = (
 _OF_CPU = (
     "ted-schedule-contractions",
     "ted-fuse-rows",
-    "ted-vectorize-contractions",
-    "ted-tile-transposes",
+    "ted-choose-loops",
+    "ted-tile-loops",
     "ted-expand-half-casts",
 )
 _ANNOTATING = "ted-annotate-functions"

@@ -3,7 +3,7 @@
 Before: named matrix products and convolutions, and generics that sum products of anything.
 After: `linalg.generic {ted.contraction}` with a body `out + a * b` for each that
 `plan_contraction` has a plan for; element-wise work in its factors stands before it as maps. Other
-ops are not touched. What has the mark must be left alone until `ted-vectorize-contractions`.
+ops are not touched. What has the mark must be left alone until `ted-tile-loops`.
 """
 
 from __future__ import annotations

@@ -75,11 +75,9 @@ PASSES: dict[str, Row] = {
     "ted-schedule-contractions": Row(
         "ted.cpu", "find contractions on tensors and claim them for the vector route"
     ),
-    "ted-vectorize-contractions": Row(
-        "ted.cpu", "turn claimed contractions on memrefs into loops around register tiles"
-    ),
-    "ted-tile-transposes": Row(
-        "ted.cpu", "turn reads across rows into square tiles transposed in registers"
+    "ted-choose-loops": Row("ted.cpu", "write the strategy of each operation that becomes loops"),
+    "ted-tile-loops": Row(
+        "ted.cpu", "turn contractions and reads across rows into loops around tiles"
     ),
     "ted-fuse-rows": Row("ted.linalg", "put operations over the same rows into one loop"),
     "ted-fuse-columns": Row(
@@ -172,6 +170,8 @@ RENAMED: dict[str, str] = {
     "ted-merge-points": "ted-fuse-siblings",
     "ted-settle-donations": "ted-resolve-donations",
     "ted-split-totals": "ted-split-accumulators",
+    "ted-tile-transposes": "ted-tile-loops",
+    "ted-vectorize-contractions": "ted-tile-loops",
 }
 
 

@@ -10,7 +10,7 @@ carries the attribute gets the row of that name, with the parameters that are gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
@@ -115,6 +115,17 @@ def annotate(op: ir.Operation, choice: Choice) -> None:
     known = {_NAME: choice.row.name, **parameters(choice.plan)}
     with op.context:
         op.attributes[ATTRIBUTE] = ir.DictAttr.get({k: _attribute(v) for k, v in known.items()})
+
+
+def described(op: ir.Operation, choice: Choice) -> Iterator[str]:
+    """The user's tensor and line, the row with its parameters, and why none of the rows before."""
+    place, name = source_location(op.location), user_name(op.location)
+    where = "" if place is None else f" ({place})"
+    name = op.name if name is None else f"{name}, {op.name}"
+    values = [f"{k} = {v}" for k, v in parameters(choice.plan).items()]
+    yield f"{name}{where}: {', '.join([choice.row.name, *values])}"
+    for row, reason in choice.declined:
+        yield f"  not {row}: {reason}"
 
 
 def forget(op: ir.Operation) -> None:

@@ -1,4 +1,4 @@
-"""`ted-tile-transposes`: reads across rows -> square tiles turned round in registers.
+"""Reads across rows -> square tiles turned round in registers.
 
 Before: `linalg.generic` on memrefs that reads `%A[j, i]` for `%C[i, j]`.
 After: loops over square tiles; in each, `lanes` vectors of A are loaded, transposed by
@@ -12,6 +12,7 @@ Transactions on Computers 1972.)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.linalg.transposes import (
@@ -21,31 +22,35 @@ from ted.linalg.transposes import (
     loop_extents,
     transposed_reads,
 )
-from ted.machine import DEFAULT, named_cpu
+from ted.machine import Cpu
 from ted.mlir import ir, memref, vector
 from ted.mlir.building import Index, add, constant, loop
-from ted.mlir.queries import operations, position
+from ted.mlir.queries import position
 
 
 @dataclass(frozen=True)
-class TedTileTransposes:
-    """The pass. `cpu` is a row of `ted.machine.CPUS`."""
+class Plan:
+    """The side of a tile, and the loop along which the operands are contiguous that pass it."""
 
-    cpu: str = DEFAULT
+    size: int
+    along: int
+    reads: tuple[TransposedRead, ...]
 
-    def run(self, module: ir.Module) -> None:
-        """Rewrite every element-wise generic on memrefs that has a transposed read."""
-        cpu = named_cpu(self.cpu)
-        for op in operations(module.operation, "linalg.generic"):
-            if not isinstance(op.operands[0].type, ir.MemRefType):
-                continue
-            reads = transposed_reads(op, cpu)
-            if reads and all(_has_unit_stride(op.operands[r.operand]) for r in reads):
-                size = max(lanes(op.operands[r.operand], cpu) for r in reads)
-                reads = [r for r in reads if r.along == reads[0].along]
-                with ir.InsertionPoint(op), op.location:
-                    _Tiling(op, reads, size).emit()
-                op.erase()
+
+def plan_tiles(op: ir.Operation, cpu: Cpu) -> Plan | None:
+    """The tiles of an element-wise generic on memrefs; None without a transposed read."""
+    reads = transposed_reads(op, cpu)
+    if not reads or not all(_has_unit_stride(op.operands[r.operand]) for r in reads):
+        return None
+    size = max(lanes(op.operands[r.operand], cpu) for r in reads)
+    along = reads[0].along
+    return Plan(size, along, tuple(r for r in reads if r.along == along))
+
+
+def read_in_tiles(op: ir.Operation, plan: Plan) -> None:
+    """Replace a generic by loops over tiles, at the insertion point."""
+    _Tiling(op, plan.reads, plan.size).emit()
+    op.erase()
 
 
 def _has_unit_stride(value: ir.Value) -> bool:
@@ -55,7 +60,7 @@ def _has_unit_stride(value: ir.Value) -> bool:
 class _Tiling:
     """The rewrite of one generic; loop `rows` and the innermost loop are cut into tiles."""
 
-    def __init__(self, op: ir.Operation, reads: list[TransposedRead], size: int) -> None:
+    def __init__(self, op: ir.Operation, reads: Sequence[TransposedRead], size: int) -> None:
         self.op = op
         self.size = size
         self.turned = {r.operand for r in reads}

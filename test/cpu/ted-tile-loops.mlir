@@ -1,4 +1,4 @@
-// RUN: ted-opt --pass-pipeline='builtin.module(ted-vectorize-contractions{cpu=avx512},canonicalize,cse)' %s | filecheck %s
+// RUN: ted-opt --pass-pipeline='builtin.module(ted-tile-loops{cpu=avx512},canonicalize,cse)' %s | filecheck %s
 
 #ik = affine_map<(i, j, k) -> (i, k)>
 #kj = affine_map<(i, j, k) -> (k, j)>

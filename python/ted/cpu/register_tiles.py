@@ -1,29 +1,19 @@
-"""`ted-vectorize-contractions`: marked contractions on memrefs -> loops around register tiles.
+"""Contractions on memrefs -> loops around register tiles, as a plan says.
 
 Before: `linalg.generic {ted.contraction} ins(%A, %B : memref, memref) outs(%C : memref)`.
 After: scf loops over batches, reduction blocks, panels of B (packed when that pays), rows; inside,
-`vector.fma` on accumulators in registers (microkernel.py). Contractions without a plan
-(`plan_contraction` says which) stay as they are, for scalar loops and the loop vectoriser.
+`vector.fma` on accumulators in registers (microkernel.py).
 
-It runs on memrefs and not on tensors because the plan depends on where elements lie: only after
+It works on memrefs and not on tensors because the plan depends on where elements lie: only after
 bufferization is it known that a destination is a strided slice of something else.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from ted.cpu.contraction_loops import ContractionLoops, Scratch
-from ted.cpu.contraction_plan import Plan, plan_contraction
+from ted.cpu.contraction_plan import Plan
 from ted.cpu.microkernel import Pointer
-from ted.linalg.contractions import (
-    ELEMENT_BYTES,
-    MARK,
-    LinalgContraction,
-    producer,
-    recognise,
-)
-from ted.machine import DEFAULT, named_cpu
+from ted.linalg.contractions import LinalgContraction, producer
 from ted.mlir import ir, memref
 from ted.mlir.queries import is_zero
 
@@ -37,42 +27,10 @@ _VIEWS = {
 }
 
 
-@dataclass(frozen=True)
-class TedVectorizeContractions:
-    """The pass. `cpu` is a row of `ted.machine.CPUS`."""
-
-    cpu: str = DEFAULT
-
-    def run(self, module: ir.Module) -> None:
-        """Rewrite every marked contraction that has a plan."""
-        cpu = named_cpu(self.cpu)
-        for op in _marked(module.operation):
-            contraction = recognise(op)
-            strided = contraction.strided() if contraction else None
-            if contraction is None or strided is None:
-                continue
-            element_bytes = ELEMENT_BYTES[str(contraction.element)]
-            plan = plan_contraction(strided[0], element_bytes, cpu)
-            if plan is not None:
-                with ir.InsertionPoint(op), op.location:
-                    _rewrite(op, contraction, plan, strided[1])
-
-
-def _marked(root: ir.Operation) -> list[ir.Operation]:
-    found: list[ir.Operation] = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name == "linalg.generic" and MARK in op.attributes:
-            found.append(op)
-        return ir.WalkResult.ADVANCE
-
-    root.walk(visit)
-    return found
-
-
-def _rewrite(
+def multiply_in_tiles(
     op: ir.Operation, contraction: LinalgContraction, plan: Plan, offsets: tuple[int, ...]
 ) -> None:
+    """Replace a contraction by its loops, at the insertion point."""
     fill = _fill_before(op) if plan.single_block and contraction.writes_all else None
     a, b, c = (
         _flat(value).advance(offset)

@@ -1,4 +1,4 @@
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-tile-transposes{cpu=avx512})' | filecheck %s
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-tile-loops{cpu=avx512})' | filecheck %s
 
 #ij = affine_map<(i, j) -> (i, j)>
 #ji = affine_map<(i, j) -> (j, i)>
