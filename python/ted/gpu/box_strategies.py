@@ -30,7 +30,11 @@ def _finished_contraction(site: Site) -> Any:
         return Declined(_NO_TEMPLATES)
     first = site.start[0] if site.start else None
     found = site.templates.match_finished(site.op, first, site.later)
-    return Declined(found) if isinstance(found, str) else found
+    if isinstance(found, str):
+        return Declined(found)
+    assert found.finishing is not None, "what is behind it is a part of the plan"
+    is_taken = found.finishing.consumer in site.taken
+    return Declined("what reads the result asks for a kernel of its own") if is_taken else found
 
 
 def _with_consumer(site: Site, plan: Planned) -> tuple[ir.Operation, ...]:

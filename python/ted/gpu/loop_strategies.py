@@ -97,6 +97,12 @@ def _check_owners(site: Site, plan: Owners) -> str | None:
     return None if 1 <= plan.parts <= MOST_PARTS else f"parts are 1 to {MOST_PARTS}"
 
 
+def _loop_points(site: Site) -> Any:
+    if not site.group or site.op.name == "scf.forall":
+        return Declined("no scalars or loops over them")
+    return Plain()
+
+
 def _behind(emit: Callable[[Site, Any], None]) -> Callable[[Site, Any], None]:
     """The kernel of a nest stands behind the views between its operations."""
 
@@ -127,5 +133,5 @@ NESTS = (
     Strategy("chains", _chains, _behind(_emit_chains), _of_nest),
     Strategy("owners", _owners, _behind(lambda s, p: map_box(s.nest, p.parts)), _of_nest,
              _check_owners),
-    Strategy("loop_points", lambda _: Plain(), _behind(lambda s, _: map_box(s.nest)), _of_nest),
+    Strategy("loop_points", _loop_points, _behind(lambda s, _: map_box(s.nest)), _of_nest),
 )  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
+from ted.errors import ScheduleError
 from ted.forking import cached_property
 from ted.gpu.bodies import Work, work_of
 from ted.gpu.collapsing import collapsed
@@ -17,7 +18,9 @@ from ted.gpu.disjoint_stores import Pieces, pieces_from
 from ted.gpu.loop_nests import Nest, has_steps, nest_of
 from ted.mlir import ir
 from ted.mlir.aliasing import VIEWS
+from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import constant_of, defining, operations
+from ted.mlir.strategies import ATTRIBUTE, asked_for
 
 _HOST = ("memref.alloc", "memref.dealloc", "memref.get_global", "gpu.launch")
 
@@ -76,7 +79,17 @@ class Site:
 
     @cached_property
     def group(self) -> list[ir.Operation]:
-        """Those of the span that compute, and have no kernel yet."""
+        """Those of the span that compute, and have no kernel yet.
+
+        Raises: ScheduleError when another than the first asks for a strategy.
+        """
+        for op in self.span[1:]:
+            if asked_for(op) is not None and not is_of_the_host(op):
+                raise ScheduleError(
+                    f"{user_name(op.location) or op.name}: {ATTRIBUTE} stands at the first of the "
+                    f"operations that become one kernel, {self.op.name}, got it at {op.name}",
+                    source_location(op.location),
+                )
         return [o for o in self.span if o not in self.taken and not is_of_the_host(o)]
 
     @cached_property

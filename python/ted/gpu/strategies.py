@@ -120,7 +120,7 @@ def _start(site: Site) -> Any:
 def _host_copy(site: Site) -> Any:
     if site.op.name != "memref.copy" or not all(map(is_dense, site.op.operands)):
         return Declined("no copy of dense memory")
-    return Declined("inside of a condition", Plain()) if site.is_conditional else Plain()
+    return Declined("inside of a condition") if site.is_conditional else Plain()
 
 
 def _copy_to_itself(site: Site, _: Plain) -> list[ir.Operation]:

@@ -18,7 +18,7 @@ from ted.gpu.contractions import Contractions
 from ted.gpu.strategies import TABLE, Decision, decide, every
 from ted.ir.pass_driver import run_pipeline
 from ted.mlir import ir
-from ted.mlir.queries import functions
+from ted.mlir.queries import functions, operations
 from ted.testing.ptx_programs import run_manifest
 
 RNG = np.random.default_rng(5)
@@ -230,6 +230,60 @@ def test_what_cannot_be_is_refused(case: str, step: str) -> None:
         op.attributes["ted.strategy"] = ir.Attribute.parse(asked)
         with pytest.raises(ScheduleError, match=rule):
             run_pipeline(module, f"builtin.module({step})")
+
+
+def found_in(module: ir.Module, function: str, name: str) -> list[ir.Operation]:
+    """The operations of a name in a function."""
+    (body,) = [f for f in functions(module) if f.name.value == function]
+    return operations(body, name)
+
+
+def test_what_a_kernel_would_also_do_may_ask_for_its_own() -> None:
+    with make_context(), ir.Location.unknown():
+        module = programs()
+        consumer = found_in(module, "contraction_with_epilogue", "linalg.generic")[-1]
+        consumer.attributes["ted.strategy"] = ir.Attribute.parse('{name = "points"}')
+        second = found_in(module, "pieces_in_cells", "linalg.generic")[-1]
+        second.attributes["ted.strategy"] = ir.Attribute.parse('{name = "points"}')
+        named = [(f, d.choice.row.name) for f, d in decisions(module)]
+    rows = [(f, row) for f, row in named if row != "host"]
+    assert [r for f, r in rows if f == "contraction_with_epilogue"] == [
+        "start", "contraction", "points"
+    ]  # fmt: skip
+    assert [r for f, r in rows if f == "pieces_in_cells"] == ["points", "points"]
+
+
+SCALARS = """func.func @scalars(%a: memref<f32>, %b: memref<f32>) {
+  %x = memref.load %a[] : memref<f32>
+  %y = math.exp %x : f32
+  memref.store %y, %b[] {ted.strategy = {name = "loop_points"}} : memref<f32>
+  return
+}"""
+COPIED = """func.func @copied(%c: i1, %a: memref<4xf32>, %b: memref<4xf32>) {
+  scf.if %c {
+    memref.copy %a, %b {ted.strategy = {name = "host_copy"}} : memref<4xf32> to memref<4xf32>
+  }
+  return
+}"""
+MEMORY = """func.func @memory() {
+  %a = memref.alloc() {ted.strategy = {name = "loop_points"}} : memref<4xf32>
+  return
+}"""
+
+
+@pytest.mark.parametrize(
+    ("text", "rule"),
+    [
+        (SCALARS, "stands at the first of the operations .*, memref.load, got it at memref.store"),
+        (COPIED, "host_copy fits its operation, got: inside of a condition"),
+        (MEMORY, "loop_points fits its operation, got: no scalars or loops"),
+    ],
+)
+def test_what_is_part_of_another_thing_is_refused(text: str, rule: str) -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        with pytest.raises(ScheduleError, match=rule):
+            run_pipeline(module, PIPELINE)
 
 
 def test_the_user_reads_why() -> None:
