@@ -7,10 +7,11 @@ without bound is infinite: what is data, and a symbolic size.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from ted.domain.affine import Aff, Floor
+from ted.domain.linear import Form
 from ted.domain.size_ranges import Bound
 from ted.domain.sizes import Extent
 
@@ -117,6 +118,15 @@ OPERATIONS: dict[str, Callable[..., Interval]] = {
     "mod": mod, "minimum": minimum, "maximum": maximum, "select": select, "unchecked": hull,
 }  # fmt: skip
 """By the names of scalar operations."""
+
+
+def of_form(form: Form[Any], ranges: Sequence[Interval] | Mapping[Any, Interval]) -> Interval:
+    """The values of a linear form of terms that have these."""
+    found: Interval = (form.constant, form.constant)
+    of: Any = ranges  # a sequence is a mapping of its places
+    for term, factor in form.terms:
+        found = add(found, mul((factor, factor), of[term]))
+    return found
 
 
 def of_aff(value: Aff, dims: Sequence[Interval]) -> Interval:

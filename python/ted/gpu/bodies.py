@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ted.domain.linear import Form
 from ted.gpu.points import apply
+from ted.linalg.contractions import address_in
 from ted.mlir import ir, memref
 from ted.mlir.queries import copied_with, count_inputs
 
@@ -22,6 +24,12 @@ class Operand:
 
     value: ir.Value
     amap: ir.AffineMap | None
+
+    @property
+    def address(self) -> Form[int] | None:
+        """Where a point lies, from the start of the view, in elements; None if it is not linear."""
+        assert self.amap is not None, "a scalar is not in memory"
+        return address_in(self.value.type, self.amap)
 
     def place(self, dims: Sequence[ir.Value]) -> Values:
         """The subscripts at a point."""

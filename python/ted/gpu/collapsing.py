@@ -81,8 +81,8 @@ def _counts_both(expr: ir.AffineExpr, work: Work, dim: int) -> bool:
 
     Then it moves with their common number.
     """
-    form = linear(expr, len(work.extents))
-    return form is not None and form[0][dim] == form[0][dim + 1] * work.extents[dim + 1]
+    form = linear(expr)
+    return form is not None and form[dim] == form[dim + 1] * work.extents[dim + 1]
 
 
 def _merged(work: Work, dim: int) -> Work:

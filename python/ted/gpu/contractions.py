@@ -148,7 +148,10 @@ class Contractions:
             return None
         operands = [
             Operand(
-                str(line.element), line.size, line.offset + offset + shift_of(value), line.alignment
+                str(line.element),
+                line.size,
+                line.start.constant + offset + shift_of(value),
+                line.alignment,
             )
             for line, offset, value in zip(lines, strided[1], found.values, strict=True)
         ]

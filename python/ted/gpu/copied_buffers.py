@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.domain.linear import Form, dot, term
 from ted.gpu.padded_views import View, plain_layout
-from ted.linalg.contractions import indexing_maps, row_of
+from ted.linalg.contractions import indexing_maps
 from ted.mlir import ir
-from ted.mlir.queries import constant_of, defining, is_zero
+from ted.mlir.index_values import form_of
+from ted.mlir.queries import defining, is_zero
 
 _NUMBERS = ("linalg.index", "affine.apply", "arith.constant")
 
@@ -93,32 +95,19 @@ def _gathered(op: ir.Operation, buffer: ir.Value) -> tuple[View, tuple[ir.Operat
         return None
     source, *places = load.operands
     layout, shape = plain_layout(source), tuple(ir.MemRefType(buffer.type).shape)
-    forms = [_form(place, len(shape)) for place in places]
+    forms = [form_of(place, _dim) for place in places]
     known = [form for form in forms if form is not None]
     if layout is None or len(known) != len(forms) or any(o.name not in _NUMBERS for o in numbers):
         return None
     offset, strides = layout
-    total = [
-        sum(form[k] * s for form, s in zip(known, strides, strict=True))
-        for k in range(len(shape) + 1)
-    ]
-    return View(
-        source, offset + total[-1], shape, tuple(total[:-1]), (0,) * len(shape), shape
-    ), (op,)  # fmt: skip
+    place, rank = dot(known, strides) + offset, len(shape)
+    steps = tuple(place[dim] for dim in range(rank))
+    return View(source, place.constant, shape, steps, (0,) * rank, shape), (op,)
 
 
-def _form(value: ir.Value, rank: int) -> list[int] | None:
-    """Coefficients of the point's indices, then a constant; None if it is not linear in them."""
-    form = [0] * (rank + 1)
-    number, op = constant_of(value), defining(value)
-    if number is not None:
-        form[-1] = number
-        return form
-    if op is None or op.name not in _NUMBERS:
+def _dim(value: ir.Value) -> Form[int] | None:
+    """The dim of the point that a value is."""
+    op = defining(value)
+    if op is None or op.name != "linalg.index":
         return None
-    if op.name == "linalg.index":
-        form[ir.IntegerAttr(op.attributes["dim"]).value] = 1
-        return form
-    parts = [_form(operand, rank) for operand in op.operands]
-    map_ = ir.AffineMapAttr(op.attributes["map"]).value
-    return row_of(map_.results[0], parts, map_.n_dims, rank + 1)
+    return term(ir.IntegerAttr(op.attributes["dim"]).value)

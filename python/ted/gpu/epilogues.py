@@ -17,10 +17,8 @@ from ted.gpu.ted_resolve_donations import taking_over
 from ted.gpu.templates.problem import Epilogue, Operand
 from ted.linalg.contractions import (
     LinalgContraction,
-    LinearMap,
-    element_strides,
+    address_in,
     indexing_maps,
-    linear_map,
     reductions,
 )
 from ted.linalg.strided_contractions import Dim
@@ -129,8 +127,8 @@ def _dims_of_consumer(consumer: ir.Operation, found: LinalgContraction) -> list[
     if not map_.is_permutation:
         return None
     places = [0] * map_.n_dims
-    for expr, row in zip(map_.results, found.maps[2].coefficients, strict=True):
-        places[ir.AffineDimExpr(expr).position] = row.index(1)
+    for expr, form in zip(map_.results, found.maps[2], strict=True):
+        ((places[ir.AffineDimExpr(expr).position], _),) = form.terms
     return places
 
 
@@ -138,23 +136,17 @@ def _side(
     consumer: ir.Operation, number: int, places: list[int], dims: int
 ) -> tuple[tuple[int, ...], Operand, Line] | None:
     """Strides per dim of the contraction, and the operand, of one operand of the consumer."""
-    value, linear = list(consumer.operands)[number], linear_map(indexing_maps(consumer)[number])
-    strides = element_strides(value.type) if isinstance(value.type, ir.MemRefType) else None
-    line = line_of(value) if strides is not None else None
-    if linear is None or strides is None or line is None:
+    value, map_ = list(consumer.operands)[number], indexing_maps(consumer)[number]
+    address = address_in(value.type, map_) if isinstance(value.type, ir.MemRefType) else None
+    line = None if address is None else line_of(value)
+    if address is None or line is None:
         return None
     steps = [0] * dims
     for own, place in enumerate(places):
-        steps[place] = sum(
-            row[own] * s for row, s in zip(linear.coefficients, strides, strict=True)
-        )
-    offset = line.offset + _start(linear, strides)
+        steps[place] = address[own]
+    offset = line.start.constant + address.constant
     operand = Operand(str(line.element), line.size, offset, line.alignment)
     return tuple(steps), operand, line
-
-
-def _start(linear: LinearMap, strides: list[int]) -> int:
-    return sum(x * s for x, s in zip(linear.offsets, strides, strict=True))
 
 
 def _is_read(op: ir.Operation, number: int) -> bool:

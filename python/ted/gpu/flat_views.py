@@ -9,9 +9,10 @@ pointer that the kernel gets.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
+from ted.domain.linear import Form, dot, term
 from ted.gpu.accesses import byte_width
 from ted.linalg.contractions import element_strides
 from ted.machine import ACCESS_BYTES
@@ -25,27 +26,26 @@ DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 @dataclass(frozen=True)
 class Line:
-    """Memory of `size` elements; the view starts at `offset` + the sum of value * factor."""
+    """Memory of `size` elements, and the one at which the view starts."""
 
     value: ir.Value
     element: ir.Type
     size: int
-    offset: int = 0
-    terms: tuple[tuple[ir.Value, int], ...] = ()
+    start: Form[ir.Value] = field(default_factory=Form)
 
     @property
     def alignment(self) -> int:
         """Bytes to a multiple of which the pointer of a kernel points."""
-        steps = [factor * byte_width(self.element) for _, factor in self.terms]
+        steps = [factor * byte_width(self.element) for _, factor in self.start.terms]
         return gcd(ACCESS_BYTES, *steps)
 
     def pointer(self) -> ir.Value:
         """The line as a memref of one dim, from where its terms say."""
         flat = self._flat()
-        if not self.terms:
+        if not self.start.terms:
             return flat
         at = constant(0)
-        for value, factor in self.terms:
+        for value, factor in self.start.terms:
             scaled = value if factor == 1 else arith.MulIOp(value, constant(factor)).result
             at = arith.AddIOp(at, scaled).result
         view = memref.subview(flat, [at], [self.size], [1])
@@ -71,7 +71,7 @@ def line_of(value: ir.Value) -> Line | None:
         return None
     line = Line(whole, kind.element_type, prod(owner.shape))
     if offset != DYNAMIC:
-        return replace(line, offset=offset)
+        return replace(line, start=Form(offset))
     return _moved(line, value, _span(kind))
 
 
@@ -92,7 +92,7 @@ def _span(kind: ir.MemRefType) -> int:
 
 def _moved(line: Line, value: ir.Value, span: int) -> Line | None:
     """The line from the start of a view that moves; it ends where the view does."""
-    constant_part, terms = 0, []
+    start = Form[ir.Value]()
     while value != line.value:
         op = defining(value)
         if op is None or op.name not in VIEWS or op.name == "memref.reinterpret_cast":
@@ -101,24 +101,15 @@ def _moved(line: Line, value: ir.Value, span: int) -> Line | None:
             found = view_start(op)
             if found is None:
                 return None
-            constant_part += found[0]
-            terms += found[1]
+            start += found
         value = op.operands[0]
-    return replace(line, size=span + constant_part, offset=constant_part, terms=tuple(terms))
+    return replace(line, size=span + start.constant, start=start)
 
 
-def view_start(op: ir.Operation) -> tuple[int, list[tuple[ir.Value, int]]] | None:
-    """Where a subview starts in its source, in elements: a number and multiples of values."""
+def view_start(op: ir.Operation) -> Form[ir.Value] | None:
+    """Where a subview starts in its source, in elements."""
     strides = element_strides(op.operands[0].type)
-    if strides is None:
-        return None
-    dynamic = list(op.operands)[1:]
-    total, terms = 0, []
-    for offset, stride in zip(
-        ir.DenseI64ArrayAttr(op.attributes["static_offsets"]), strides, strict=True
-    ):
-        if offset == DYNAMIC:
-            terms.append((dynamic.pop(0), stride))
-        else:
-            total += offset * stride
-    return total, terms
+    dynamic = iter(list(op.operands)[1:])
+    offsets = ir.DenseI64ArrayAttr(op.attributes["static_offsets"])
+    places = [term(next(dynamic)) if o == DYNAMIC else Form[ir.Value](o) for o in offsets]
+    return None if strides is None else dot(places, strides)

@@ -32,12 +32,14 @@ from ted.codegen.manifest import (
     Step,
     TensorMap,
 )
+from ted.domain.linear import Form, term
 from ted.errors import CompileError
 from ted.gpu.accesses import byte_width
 from ted.gpu.flat_views import view_start
 from ted.gpu.tensor_map_values import CAST, tensor_map_of
 from ted.mlir import func, ir
 from ted.mlir.aliasing import VIEWS
+from ted.mlir.index_values import form_of
 from ted.mlir.queries import constant_of, defining
 
 ERRORS_ARGUMENT = "ted.errors"  # attribute of the argument that is the error flag
@@ -148,52 +150,43 @@ class _Reader:
         if isinstance(value.type, ir.MemRefType):
             return self._pointer(value)
         if isinstance(value.type, ir.IndexType):
-            return Scalar("i64", self._linear(value))
+            return Scalar("i64", _number(self._linear(value)))
         op = defining(value)
         found = tensor_map_of(op)
         if op is not None and found is not None:
-            pointer = self._pointer(op.operands[0])
-            start = Pointer(pointer.memory, _sum([pointer.offset, Linear(found.offset)]))
+            start = self._pointer(op.operands[0], found.offset)
             ones, name = (1,) * len(found.dims), _DTYPES[found.element]
             return TensorMap(start, name, found.dims, found.strides, found.box, ones, found.swizzle)
         raise CompileError(f"cuda: a kernel takes pointers and indices, got {value.type}")
 
-    def _pointer(self, value: ir.Value) -> Pointer:
+    def _pointer(self, value: ir.Value, further: int = 0) -> Pointer:
+        memory, offset = self._place(value)
+        return Pointer(memory, _number(offset + further))
+
+    def _place(self, value: ir.Value) -> tuple[Memory, Form[str]]:
+        """A piece of memory, and where in it a view starts, in bytes."""
         if value in self.memory:
-            return Pointer(self.memory[value])
+            return self.memory[value], Form()
         op = defining(value)
         if op is not None and op.name == "memref.get_global":
-            return Pointer(self._global(op))
+            return self._global(op), Form()
         if op is not None and op.name == "memref.subview":
-            found = view_start(op)
-            inner = self._pointer(op.operands[0])
-            if found is not None:
-                return Pointer(inner.memory, _sum([inner.offset, self._bytes_at(op, found)]))
+            start = view_start(op)
+            memory, offset = self._place(op.operands[0])
+            if start is not None:
+                width = byte_width(ir.MemRefType(op.results[0].type).element_type)
+                here = start.compose({value: self._linear(value) for value, _ in start.terms})
+                return memory, offset + here * width
         elif op is not None and op.name in VIEWS and op.name != "memref.reinterpret_cast":
-            return self._pointer(op.operands[0])
+            return self._place(op.operands[0])
         raise CompileError(f"cuda: a pointer is to memory of the program, got {value}")
 
-    def _bytes_at(self, op: ir.Operation, found: tuple[int, list[tuple[ir.Value, int]]]) -> Linear:
-        width = byte_width(ir.MemRefType(op.results[0].type).element_type)
-        parts = [_scaled(self._linear(v), factor * width) for v, factor in found[1]]
-        return _sum([Linear(found[0] * width), *parts])
-
-    def _linear(self, value: ir.Value) -> Linear:
+    def _linear(self, value: ir.Value) -> Form[str]:
         """A number as a linear expression of the counters of loops."""
-        if value in self.loops:
-            return Linear(0, ((self.loops[value], 1),))
-        known = constant_of(value)
-        if known is not None:
-            return Linear(known)
-        op = defining(value)
-        if op is not None and op.name in ("arith.addi", "arith.subi", "arith.muli"):
-            left, right = (self._linear(o) for o in op.operands)
-            if op.name != "arith.muli":
-                return _sum([left, right if op.name == "arith.addi" else _scaled(right, -1)])
-            if not left.terms or not right.terms:
-                by, of = (left, right) if not left.terms else (right, left)
-                return _scaled(of, by.constant)
-        raise CompileError(f"cuda: a number of the host is linear in counters, got {value}")
+        found = form_of(value, lambda v: term(self.loops[v]) if v in self.loops else None)
+        if found is None:
+            raise CompileError(f"cuda: a number of the host is linear in counters, got {value}")
+        return found
 
     # ---- memory ----------------------------------------------------------------------------------
 
@@ -239,16 +232,8 @@ class _Reader:
         ]
 
 
-def _sum(parts: Sequence[Linear]) -> Linear:
-    factors: dict[str, int] = {}
-    for name, factor in (term for part in parts for term in part.terms):
-        factors[name] = factors.get(name, 0) + factor
-    terms = tuple((name, factor) for name, factor in factors.items() if factor)
-    return Linear(sum(part.constant for part in parts), terms)
-
-
-def _scaled(part: Linear, factor: int) -> Linear:
-    return Linear(part.constant * factor, tuple((n, f * factor) for n, f in part.terms))
+def _number(form: Form[str]) -> Linear:
+    return Linear(form.constant, form.terms)
 
 
 def _gap(taken: Sequence[tuple[int, int]], size: int) -> int:

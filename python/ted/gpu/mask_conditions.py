@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
+from ted.domain.linear import Form, dot, term
 from ted.linalg.subdomain import Constraint
 from ted.mlir import arith, ir
 from ted.mlir.affine_forms import linear
 from ted.mlir.queries import defining, is_zero
 from ted.mlir.scalars import constant, index
-
-Form = tuple[tuple[int, ...], int]  # factors of the dims and a number, together >= 0
 
 
 def dims_of(rank: int) -> list[ir.Value]:
@@ -39,21 +38,20 @@ def value_where(
 
 def _holds(constraint: Constraint, dims: Sequence[ir.Value]) -> ir.Value:
     """`expr >= 0`, with what is subtracted on the other side."""
-    form = linear(constraint.expr, len(dims))
+    form = linear(constraint.expr)
     assert form is not None, "only linear constraints become masks"
-    factors, rest = form
-    left = _sum([max(f, 0) for f in factors], max(rest, 0), dims)
-    right = _sum([max(-f, 0) for f in factors], max(-rest, 0), dims)
+    left, right = (_sum(side, dims) for side in (form, form * -1))
     return arith.CmpIOp(arith.CmpIPredicate.sge, left, right).result
 
 
-def _sum(factors: Sequence[int], rest: int, dims: Sequence[ir.Value]) -> ir.Value:
+def _sum(form: Form[int], dims: Sequence[ir.Value]) -> ir.Value:
+    """What the form adds; what it subtracts is left out."""
     terms = [
-        d if f == 1 else arith.MulIOp(d, index(f)).result
-        for f, d in zip(factors, dims, strict=True)
-        if f
+        dims[d] if f == 1 else arith.MulIOp(dims[d], index(f)).result
+        for d, f in sorted(form.terms)
+        if f > 0
     ]
-    terms += [index(rest)] if rest or not terms else []
+    terms += [index(max(form.constant, 0))] if form.constant > 0 or not terms else []
     return reduce(_added, terms)
 
 
@@ -68,38 +66,34 @@ def _added(left: ir.Value, right: ir.Value) -> ir.Value:
 # ---- reading conditions --------------------------------------------------------------------------
 
 
-def forms_of(constraints: Sequence[Constraint], rank: int) -> tuple[Form, ...]:
-    """The constraints, which are linear, as numbers."""
-    forms = [linear(c.expr, rank) for c in constraints]
+def forms_of(constraints: Sequence[Constraint]) -> tuple[Form[int], ...]:
+    """The constraints, which are linear, as forms that are at least 0."""
+    forms = [linear(c.expr) for c in constraints]
     return tuple(f for f in forms if f is not None)
 
 
-def zero_unless(value: ir.Value, rank: int) -> list[Form]:
+def zero_unless(value: ir.Value) -> list[Form[int]]:
     """Conditions, as far as they are known, without any of which a value of a body is 0."""
     op = defining(value)
     if op is None or op.name != "arith.select" or not is_zero(op.operands[2]):
         return []
-    return _conditions(op.operands[0], rank)
+    return _conditions(op.operands[0])
 
 
 _COMPARISONS = {2: (-1, 1, -1), 3: (-1, 1, 0), 4: (1, -1, -1), 5: (1, -1, 0)}  # slt sle sgt sge
 
 
-def _conditions(test: ir.Value, rank: int) -> list[Form]:
+def _conditions(test: ir.Value) -> list[Form[int]]:
     op = defining(test)
     if op is not None and op.name == "arith.andi":
-        return [f for operand in op.operands for f in _conditions(operand, rank)]
+        return [f for operand in op.operands for f in _conditions(operand)]
     if op is None or op.name != "arith.cmpi":
         return []
     signs = _COMPARISONS.get(ir.IntegerAttr(op.attributes["predicate"]).value)
-    dims = [_dim(operand) for operand in op.operands]
-    if signs is None or None in dims:
+    dims = [term(dim) for operand in op.operands if (dim := _dim(operand)) is not None]
+    if signs is None or len(dims) < 2:
         return []
-    left, right, rest = signs
-    factors = [0] * rank
-    for dim, sign in zip(dims, (left, right), strict=True):
-        factors[dim or 0] += sign
-    return [(tuple(factors), rest)]
+    return [dot(dims, signs[:2]) + signs[2]]
 
 
 def _dim(value: ir.Value) -> int | None:

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from ted.errors import CompileError
 from ted.gpu.bodies import Work, work_of
 from ted.gpu.dead_fills import STRUCTURED
-from ted.gpu.index_ranges import Range, range_of
 from ted.gpu.reductions import one_result
 from ted.linalg.loops import PARALLEL
 from ted.mlir import arith, ir, scf
 from ted.mlir.building import constant
+from ted.mlir.index_values import Range, range_of
 from ted.mlir.queries import constant_of, copied_with, is_inside
 from ted.mlir.queries import operations as found_inside
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.domain.intervals import of_dim, of_form
 from ted.gpu.templates.problem import Bound
 from ted.linalg.contractions import LinalgContraction, element_strides
 from ted.mlir import ir
@@ -99,18 +100,13 @@ def _sides(value: ir.Value) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def _bounds(contraction: LinalgContraction, number: int, side: str) -> list[Bound]:
     """One bound for each dim of the view that the factor's indices may leave."""
     low, inner = _sides(contraction.values[number])
-    linear = contraction.maps[number]
+    box = [of_dim(extent) for extent in contraction.extents]
     found = []
-    for steps, start, before, extent in zip(
-        linear.coefficients, linear.offsets, low, inner, strict=True
-    ):
-        reach = [s * (e - 1) for s, e in zip(steps, contraction.extents, strict=True)]
-        first = start - before
-        if (
-            first + sum(min(r, 0) for r in reach) < 0
-            or first + sum(max(r, 0) for r in reach) >= extent
-        ):
-            found.append(Bound(side, first, extent, steps))
+    for form, before, extent in zip(contraction.maps[number], low, inner, strict=True):
+        least, most = of_form(form - before, box)
+        if least < 0 or most >= extent:
+            steps = tuple(form[dim] for dim in range(len(box)))
+            found.append(Bound(side, form.constant - before, extent, steps))
     return found
 
 

@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import gcd, prod
 
+from ted.domain import intervals
+from ted.domain.intervals import Interval
 from ted.gpu.bodies import Operand, Work, work_of
 from ted.gpu.dead_fills import structured
 from ted.gpu.flat_views import Line, line_of
-from ted.gpu.index_ranges import range_of
 from ted.gpu.launching import launch, only_if
 from ted.gpu.maps import THREADS, linear_thread, run_points
 from ted.gpu.points import below, delinearized
@@ -28,6 +29,7 @@ from ted.machine import WARP
 from ted.mlir import ir, scf
 from ted.mlir.aliasing import VIEWS, root, touched
 from ted.mlir.building import constant, scratch
+from ted.mlir.index_values import range_of
 from ted.mlir.queries import constant_of, copied_with, operations
 
 _PURE = ("arith.", "affine.")
@@ -85,7 +87,7 @@ def _are_apart(views: list[Operand]) -> bool:
         return False
     moving = [s for s, _ in first]
     span = sum(s * (e - 1) for s, e in first) + 1
-    step = gcd(*(line.offset - known[0].offset for line in known), *_factors(known))
+    step = gcd(*(line.start.constant - known[0].start.constant for line in known), *_factors(known))
     if step == 0 or step >= span:  # slices are the same or lie behind each other
         return True
     bounds = [_bounds(line) for line in known]
@@ -105,18 +107,13 @@ def _steps_of(view: ir.Value) -> list[tuple[int, int]] | None:
 
 
 def _factors(lines: list[Line]) -> list[int]:
-    return [factor for line in lines for _, factor in line.terms]
+    return [factor for line in lines for _, factor in line.start.terms]
 
 
-def _bounds(line: Line) -> tuple[int, int] | None:
-    low = high = line.offset
-    for value, factor in line.terms:
-        found = range_of(value)
-        if found is None:
-            return None
-        ends = sorted(factor * end for end in found)
-        low, high = low + ends[0], high + ends[1]
-    return low, high
+def _bounds(line: Line) -> Interval | None:
+    found = {value: range_of(value) for value, _ in line.start.terms}
+    known = {value: ends for value, ends in found.items() if ends is not None}
+    return None if len(known) < len(found) else intervals.of_form(line.start, known)
 
 
 def plan_of(op: ir.Operation) -> Plan | None:

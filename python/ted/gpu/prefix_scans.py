@@ -163,7 +163,7 @@ class RunningTotal:
 
     def _is_last(self, time: ir.Value) -> ir.Value | None:
         """Whether the total of this step stays; None: that of every step does."""
-        if self.address.step(self.time.value):
+        if self.address.place[self.time.value]:
             return None
         last = constant(self.time.range[1])
         return arith.CmpIOp(arith.CmpIPredicate.eq, time, last).result
@@ -279,7 +279,7 @@ class _Step:
         """The running total that a store keeps."""
         place = self.places[store]
         assert place is not None, "stores have known places"
-        earlier = replace(place, constant=place.constant - place.step(self.time.value))
+        earlier = replace(place, place=place.place - place.place[self.time.value])
         before = [
             op for op in self.loads if self.places[op] == earlier and op.results[0] not in known
         ]
@@ -300,8 +300,8 @@ class _Step:
         )  # fmt: skip
 
     def _layout(self, place: Address, kept: Sequence[ir.Operation]) -> Address:
-        moving = [p for s in kept if (p := self.places[s]) and p.step(self.time.value)]
-        return place if place.step(self.time.value) or not moving else moving[0]
+        moving = [p for s in kept if (p := self.places[s]) and p.place[self.time.value]]
+        return place if place.place[self.time.value] or not moving else moving[0]
 
     def _is_apart(
         self,
@@ -315,9 +315,9 @@ class _Step:
             place = self.places[other]
             assert place is not None, "stores have known places"
             again = [s for s in kept if s != other and root(s.operands[1]) == place.memory]
-            if again or (other != store and not place.step(self.time.value)):
+            if again or (other != store and not place.place[self.time.value]):
                 return False
-        own = {self.places[s] for s in kept if (p := self.places[s]) and p.step(self.time.value)}
+        own = {self.places[s] for s in kept if (p := self.places[s]) and p.place[self.time.value]}
         return all(
             load in before or load.results[0] in known or self.places[load] in own
             for load in self.loads

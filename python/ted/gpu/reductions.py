@@ -115,7 +115,7 @@ def _is_by_columns(work: Work) -> bool:
     operands = [o for o in work.inputs if o.amap is not None]
     score = 0
     for operand in operands:
-        right, down = (steps_along(operand, d, len(work.extents)) for d in (across, along))
+        right, down = (steps_along(operand, d) for d in (across, along))
         score += int(right in (0, 1)) - int(down in (0, 1))
     return score > 0 or (score == 0 and work.extents[across] >= WARP > work.extents[along])
 

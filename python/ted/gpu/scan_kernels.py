@@ -49,8 +49,8 @@ def plan_of(total: RunningTotal) -> Plan | None:
     steps, points = total.steps, prod(total.extents)
     if steps < LEAST or not points:
         return None
-    across = min((abs(total.layout.step(c.value)) for c in total.points), default=0)
-    along = abs(total.layout.step(total.time.value))
+    across = min((abs(total.layout.place[c.value]) for c in total.points), default=0)
+    along = abs(total.layout.place[total.time.value])
     if along > 1 and points >= BUSY_THREADS:
         return None
     if along > 1 and across == 1 and points >= WARP:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
-from ted.gpu.accesses import FAR, start_of, steps_along
 from ted.gpu.bodies import Operand
 from ted.gpu.flat_views import line_of
 from ted.linalg.contractions import element_strides
@@ -66,7 +65,8 @@ class Region:
 def region_of(operand: Operand, extents: tuple[int, ...]) -> Region | None:
     """Where the points of a box write, no two the same element; None where no region says it."""
     line = line_of(operand.value) if operand.amap is not None else None
-    if line is None or line.terms:
+    address = None if line is None else operand.address
+    if line is None or address is None or line.start.terms:
         return None
     kind = ir.MemRefType(line.value.type)
     strides = element_strides(kind)
@@ -76,15 +76,15 @@ def region_of(operand: Operand, extents: tuple[int, ...]) -> Region | None:
     if not long:
         return None
     sides = [Side(0)] * len(long)
-    rest = line.offset + start_of(operand)
+    rest = line.start.constant + address.constant
     for k, (_, stride) in enumerate(long):
         sides[k], rest = Side(rest // stride), rest % stride
     for dim, extent in enumerate(extents):
-        step = steps_along(operand, dim, len(extents))
+        step = address[dim]
         if extent == 1 or step == 0:
             continue
         k = next((k for k, (_, s) in enumerate(long) if step >= s and step % s == 0), None)
-        if step >= FAR or k is None or sides[k].dim is not None:
+        if k is None or sides[k].dim is not None:
             return None
         sides[k] = replace(sides[k], step=step // long[k][1], extent=extent, dim=dim)
     if any(not 0 <= side.last < e for side, (e, _) in zip(sides, long, strict=True)):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.accesses import FAR, start_of, steps_along
+from ted.domain.linear import Form
 from ted.gpu.bodies import Operand
 from ted.gpu.flat_views import line_of
 from ted.mlir import ir
@@ -20,11 +20,10 @@ Sides = tuple[tuple[int, int], ...]  # extent and step, the slowest first, no tw
 
 @dataclass(frozen=True)
 class Place:
-    """Elements `start` + the sum of value * factor over `terms`, and along the sides from there."""
+    """The element at `start`, and those along the sides from there."""
 
     memory: ir.Value
-    start: int
-    terms: tuple[tuple[ir.Value, int], ...]
+    start: Form[ir.Value]
     sides: Sides
 
     @property
@@ -37,20 +36,20 @@ class Place:
 
         The memory of both may be the same, even where it has two names.
         """
-        if (self.terms, self.sides) != (other.terms, other.sides) or not _is_spread(self.sides):
+        if self.sides != other.sides or not _is_spread(self.sides):
             return False
         return self.start == other.start or self.is_beside(other)
 
     def is_beside(self, other: Place) -> bool:
         """Whether the elements of both, if in one memory, are surely other ones."""
-        steps = [step for _, step in self.sides]
-        if self.terms != other.terms or steps != [step for _, step in other.sides]:
+        steps, distance = [step for _, step in self.sides], other.start - self.start
+        if distance.terms or steps != [step for _, step in other.sides]:
             return False
         pairs = zip(self.sides, other.sides, strict=True)
         both = [(mine, others, step) for (mine, step), (others, _) in pairs]
         spread = _is_spread(tuple((max(mine, others), step) for mine, others, step in both))
         both.sort(key=lambda side: -abs(side[2]))
-        return spread and not _is_reached(other.start - self.start, both)
+        return spread and not _is_reached(distance.constant, both)
 
 
 def _is_spread(sides: Sides) -> bool:
@@ -75,14 +74,11 @@ def _is_reached(distance: int, sides: list[tuple[int, int, int]]) -> bool:
 def place_of(operand: Operand, extents: tuple[int, ...]) -> Place | None:
     """Where the points of a box meet the memory of an operand; None if no steps say it."""
     line = line_of(operand.value) if operand.amap is not None else None
-    if line is None:
+    address = None if line is None else operand.address
+    if line is None or address is None:
         return None
-    rank = len(extents)
-    steps = [steps_along(operand, dim, rank) for dim in range(rank)]
-    if any(step >= FAR for step in steps):
-        return None
-    sides = _joined([(e, s) for e, s in zip(extents, steps, strict=True) if e != 1])
-    return Place(line.value, line.offset + start_of(operand), line.terms, sides)
+    sides = _joined([(e, address[dim]) for dim, e in enumerate(extents) if e != 1])
+    return Place(line.value, line.start + address.constant, sides)
 
 
 def _joined(sides: list[tuple[int, int]]) -> Sides:

@@ -20,13 +20,15 @@ from ted.dialects.ted import ComputeOp
 from ted.dialects.ted.attributes import everywhere
 from ted.domain.budget import BudgetExhausted, total_budget
 from ted.domain.counting import count_points
-from ted.gpu.mask_conditions import Form, dims_of, forms_of, value_where, zero_unless
+from ted.domain.linear import Form
+from ted.gpu.mask_conditions import dims_of, forms_of, value_where, zero_unless
 from ted.linalg.contraction_forms import factor_about, is_contraction
 from ted.linalg.domain_forms import points
 from ted.linalg.generics import filled
 from ted.linalg.subdomain import Constraint, Read, Subdomain, from_compute
 from ted.mlir import ir, tensor
-from ted.mlir.affine_forms import dims_used, linear, value_range
+from ted.mlir.affine_forms import dims_used, linear
+from ted.mlir.affine_ranges import value_range
 from ted.mlir.queries import defining, functions, is_zero
 from ted.mlir.scalars import constant, element_type, is_float, shape_of
 
@@ -96,7 +98,7 @@ def _is_worth_masking(subdomain: Subdomain) -> bool:
     ]
     if subdomain.is_empty or not any(len(dims_used(c.expr)) > 1 for c in constraints):
         return False
-    if any(c.is_equality or linear(c.expr, subdomain.rank) is None for c in constraints):
+    if any(c.is_equality or linear(c.expr) is None for c in constraints):
         return False
     if not all(_is_inside(r, subdomain.extents) for r in subdomain.reads):
         return False
@@ -148,8 +150,8 @@ def _start(init: ir.Value) -> float | None:
 
 @dataclass
 class _Masks:
-    copies: dict[tuple[ir.Value, tuple[Form, ...]], ir.Value] = field(default_factory=dict)
-    zeros: dict[ir.Value, set[Form]] = field(default_factory=dict)  # 0 where one does not hold
+    copies: dict[tuple[ir.Value, tuple[Form[int], ...]], ir.Value] = field(default_factory=dict)
+    zeros: dict[ir.Value, set[Form[int]]] = field(default_factory=dict)  # 0 where one does not hold
 
     def note(self, op: ir.Operation, rank: int) -> None:
         """Note where a result is 0."""
@@ -164,7 +166,7 @@ class _Masks:
             end = op.regions[0].blocks[0].operations[-1].operation
             result: ir.Value = op.results[0]
             known = self.zeros.setdefault(result, set())
-            known.update(zero_unless(end.operands[0], rank))
+            known.update(zero_unless(end.operands[0]))
 
     def rewrite(self, op: ir.Operation, subdomain: Subdomain) -> None:
         """Put masks in the place of domain and guards."""
@@ -191,7 +193,7 @@ class _Masks:
     def _factor(self, read: Read, constraints: Constraints, rank: int) -> ir.Value:
         """The tensor where the constraints hold, else 0."""
         moved = _moved(constraints, read.subscripts, rank)
-        forms = forms_of(moved, len(read.subscripts))
+        forms = forms_of(moved)
         if set(forms) <= self.zeros.get(read.tensor, set()):
             return read.tensor
         key = (read.tensor, forms)
@@ -211,7 +213,7 @@ class _Masks:
             into, combiner = (_empty(init), "set") if is_whole else (init, "add")
             masked: ir.Value = _masked(result, into, constraints, combiner)
         if is_whole:
-            self.zeros[masked] = set(forms_of(constraints, len(shape_of(masked))))
+            self.zeros[masked] = set(forms_of(constraints))
         _redirect(uses, masked)
 
 

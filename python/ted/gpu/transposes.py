@@ -42,7 +42,7 @@ def turn_of(work: Work) -> Turn | None:
     last = rank - 1
     if work.reductions or rank < 2 or work.extents[last] < 2:
         return None
-    if any(steps_along(o, last, rank) != 1 for o in work.outputs):
+    if any(steps_along(o, last) != 1 for o in work.outputs):
         return None
     found: dict[int, list[int]] = {}
     for k, operand in enumerate(work.inputs):
@@ -65,7 +65,7 @@ def _helps(work: Work, operand: Operand, across: int) -> bool:
     return all(
         work.extents[along] >= LEAST
         or work.extents[along] * byte_width(o.element) >= SECTOR_BYTES
-        or steps_along(o, next_one, rank) == work.extents[along]
+        or steps_along(o, next_one) == work.extents[along]
         for o, along, next_one in ways
     )
 
@@ -101,9 +101,9 @@ def _fitting(work: Work, across: int, inputs: Sequence[int]) -> tuple[int, ...]:
 def _contiguous(work: Work, operand: Operand) -> int | None:
     """The dim along which an operand lies side by side, if it jumps along the last one."""
     rank = len(work.extents)
-    if operand.amap is None or abs(steps_along(operand, rank - 1, rank)) <= 1:
+    if operand.amap is None or abs(steps_along(operand, rank - 1)) <= 1:
         return None
-    steps = [steps_along(operand, d, rank) for d in range(rank)]
+    steps = [steps_along(operand, d) for d in range(rank)]
     return steps.index(1) if 1 in steps else None
 
 

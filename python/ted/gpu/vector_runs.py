@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ted.gpu.accesses import byte_width, start_of, steps_along
+from ted.gpu.accesses import byte_width, steps_along
 from ted.gpu.bodies import Operand, Values, Work
 from ted.gpu.flat_views import line_of
 from ted.gpu.points import plus
@@ -106,19 +106,15 @@ def _moves_by_one(work: Work, operand: Operand, dim: int) -> bool:
         return False
     strides = element_strides(operand.value.type)
     is_dense = strides is not None and strides[-1] == 1
-    return is_dense and steps_along(operand, dim, len(work.extents)) == 1
+    return is_dense and steps_along(operand, dim) == 1
 
 
 def _is_aligned(work: Work, operand: Operand, dim: int, width: int) -> bool:
-    steps = [
-        steps_along(operand, d, len(work.extents))
-        for d in range(len(work.extents))
-        if d != dim and work.extents[d] > 1
-    ]
-    line = line_of(operand.value)
-    if line is None or operand.amap is None:
+    line, address = line_of(operand.value), operand.address
+    if line is None or address is None:
         return False
+    steps = [step for d, step in address.terms if d != dim and work.extents[d] > 1]
     if line.size * byte_width(operand.element) < ACCESS_BYTES:  # smaller arrays may start anywhere
         return False
-    starts = [line.offset, start_of(operand), *(factor for _, factor in line.terms)]
+    starts = [line.start.constant, address.constant, *(f for _, f in line.start.terms)]
     return all(n % width == 0 for n in (*steps, *starts))

@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from itertools import product
 from math import prod
 
+from ted.domain.intervals import of_dim, of_form
+from ted.domain.linear import term
 from ted.linalg.subdomain import Constraint, Subdomain
 from ted.mlir.affine_forms import linear
 
@@ -81,12 +83,10 @@ def _constraints(subdomain: Subdomain) -> Iterator[Constraint]:
 
 def _about(constraint: Constraint, subdomain: Subdomain, dim: int) -> Interval | None:
     """The factor of the dim and the least of the rest, when it is the only parallel dim in it."""
-    form = linear(constraint.expr, subdomain.rank)
-    if form is None or constraint.is_equality or not form[0][dim]:
+    form = linear(constraint.expr)
+    if form is None or constraint.is_equality or not form[dim]:
         return None
-    if any(form[0][d] for d in subdomain.parallel_dims if d != dim):
+    if form.dims.intersection(subdomain.parallel_dims) != {dim}:
         return None
-    least = form[1]
-    for d in subdomain.reduction_dims:
-        least += min(0, form[0][d] * (subdomain.extents[d] - 1))
-    return form[0][dim], least
+    rest = form - term(dim) * form[dim]
+    return form[dim], int(of_form(rest, [of_dim(e) for e in subdomain.extents])[0])

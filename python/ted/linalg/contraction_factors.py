@@ -23,6 +23,7 @@ from ted.linalg.contractions import (
     reductions,
 )
 from ted.mlir import ir, linalg, tensor
+from ted.mlir.affine_forms import substitute
 from ted.mlir.semiring import MULTIPLICATIONS, add, multiply
 
 
@@ -88,7 +89,7 @@ def two_factors(op: ir.Operation) -> tuple[Factor, Factor] | None:
         inputs = _inputs(value, block)
         if inputs is None:
             return None
-        dims = frozenset[int]().union(*(linear[k].dims for k in inputs))
+        dims = frozenset[int]().union(*(form.dims for k in inputs for form in linear[k]))
         factor = Factor((value,), inputs, dims)
         groups[dims] = groups[dims].times(factor) if dims in groups else factor
     return _merged(sorted(groups.values(), key=lambda factor: len(factor.dims)))
@@ -173,16 +174,8 @@ def _local_map(map_: ir.AffineMap, space: ir.AffineMap, rank: int) -> ir.AffineM
     if map_ == space:
         return ir.AffineMap.get_identity(rank)
     place = {ir.AffineDimExpr(expr).position: k for k, expr in enumerate(space.results)}
-    linear = linear_map(map_)
-    assert linear is not None, "factors are made of linear reads"
-    exprs = []
-    for row, offset in zip(linear.coefficients, linear.offsets, strict=True):
-        expr = ir.AffineExpr.get_constant(offset)
-        for dim, step in enumerate(row):
-            if step:
-                expr = expr + ir.AffineExpr.get_dim(place[dim]) * step
-        exprs.append(expr)
-    return ir.AffineMap.get(rank, 0, exprs)
+    own = [ir.AffineExpr.get_dim(place.get(dim, 0)) for dim in range(map_.n_dims)]
+    return ir.AffineMap.get(rank, 0, [substitute(own, expr) for expr in map_.results])
 
 
 def _copy_values(

@@ -84,10 +84,7 @@ def _domain_to_guards(subdomain: Subdomain) -> Subdomain | None:
 def factor_about(constraint: Constraint, subdomain: Subdomain) -> int | None:
     """The factor of which zeros around it can stand for a constraint; None for neither."""
     for k, read in enumerate(subdomain.reads):
-        if (
-            read is not None
-            and subscript_windows(read, (constraint,), subdomain.extents) is not None
-        ):
+        if read is not None and subscript_windows(read, (constraint,)) is not None:
             return k
     return None
 
@@ -95,15 +92,15 @@ def factor_about(constraint: Constraint, subdomain: Subdomain) -> int | None:
 def _turned_forwards(subdomain: Subdomain) -> Subdomain:
     """Flip each reduction dim along which more elements are read backwards than forwards."""
     for dim in subdomain.reduction_dims:
-        weight = sum(_direction(r, dim, subdomain.rank) for r in subdomain.reads if r is not None)
+        weight = sum(_direction(r, dim) for r in subdomain.reads if r is not None)
         if weight < 0:
             subdomain = subdomain.flipped(dim)
     return subdomain
 
 
-def _direction(read: Read, dim: int, rank: int) -> int:
-    forms = [linear(e, rank) for e in read.subscripts]
-    factors = [form[0][dim] for form in forms if form is not None and form[0][dim]]
+def _direction(read: Read, dim: int) -> int:
+    forms = [linear(e) for e in read.subscripts]
+    factors = [form[dim] for form in forms if form is not None and form[dim]]
     if not factors:
         return 0
     # A guarded read must be padded in memory order, an unguarded one can be copied turned round.
@@ -112,9 +109,9 @@ def _direction(read: Read, dim: int, rank: int) -> int:
 
 
 def _dense_read(read: Read, extents: tuple[int, ...], paddings: Paddings) -> Read | None:
-    if is_plain(read, len(extents)):
+    if is_plain(read):
         return read
-    if is_plain(replace(read, guard=()), len(extents)):
+    if is_plain(replace(read, guard=())):
         padded = paddings.padded(read, extents)
         if padded is not None:
             return padded

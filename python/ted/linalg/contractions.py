@@ -8,11 +8,12 @@ are the integers of `strided_contraction`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ted.domain.linear import Form, dot, term
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import ir
+from ted.mlir.affine_forms import linear
 from ted.mlir.semiring import ADDITIONS, MULTIPLICATIONS
 
 # Discardable attribute by which the step before bufferization claims an op for the vector route.
@@ -20,17 +21,7 @@ MARK = "ted.contraction"
 ELEMENT_BYTES = {"f32": 4, "f64": 8, "i32": 4, "i64": 8}
 
 
-@dataclass(frozen=True)
-class LinearMap:
-    """Row r of a map: `offset[r] + sum(coefficients[r][d] * d)`."""
-
-    coefficients: tuple[tuple[int, ...], ...]
-    offsets: tuple[int, ...]
-
-    @property
-    def dims(self) -> frozenset[int]:
-        """The dims that the map depends on."""
-        return frozenset(d for row in self.coefficients for d, step in enumerate(row) if step)
+LinearMap = tuple[Form[int], ...]  # one for each result of a map
 
 
 @dataclass(frozen=True)
@@ -46,22 +37,20 @@ class LinalgContraction:
     @property
     def writes_all(self) -> bool:
         """Whether every element of the output is a sum, so that none keeps what was there."""
-        rows, offsets = self.maps[2].coefficients, self.maps[2].offsets
-        single = all(sorted(row) == [0] * (len(row) - 1) + [1] for row in rows)
-        return single and not any(offsets) and len(set(rows)) == len(rows)
+        single = {term(dim) for dim in range(len(self.extents))}
+        return len(single.intersection(self.maps[2])) == len(self.maps[2])
 
     def strided(self) -> tuple[tuple[Dim, ...], tuple[int, ...]] | None:
         """Dims, and the constant offsets in A, B, C; None when a stride is dynamic."""
         layouts = [element_strides(value.type) for value in self.values]
         if any(layout is None for layout in layouts):
             return None
-        pairs = [(m, s) for m, s in zip(self.maps, layouts, strict=True) if s is not None]
-        offsets = tuple(_dot(linear.offsets, strides) for linear, strides in pairs)
+        places = [dot(m, s) for m, s in zip(self.maps, layouts, strict=True) if s is not None]
         dims = tuple(
-            Dim(extent, *(_column(m, d, s) for m, s in pairs), reduction=self.reductions[d])
+            Dim(extent, *(place[d] for place in places), reduction=self.reductions[d])
             for d, extent in enumerate(self.extents)
         )
-        return dims, offsets
+        return dims, tuple(place.constant for place in places)
 
 
 def recognise(op: ir.Operation) -> LinalgContraction | None:
@@ -134,14 +123,15 @@ def element_strides(type_: ir.Type) -> list[int] | None:
 
 
 def linear_map(map_: ir.AffineMap) -> LinearMap | None:
-    """The map as integers; None if it is not linear."""
-    dims = map_.n_dims
-    units = [[int(k == dim) for k in range(dims + 1)] for dim in range(dims)]
-    rows = [row_of(expr, units, dims, dims + 1) for expr in map_.results]
-    found = [row for row in rows if row is not None]
-    if len(found) != len(rows):
-        return None
-    return LinearMap(tuple(tuple(row[:-1]) for row in found), tuple(row[-1] for row in found))
+    """The map as forms; None if it is not linear."""
+    found = [form for expr in map_.results if (form := linear(expr)) is not None]
+    return tuple(found) if len(found) == len(map_.results) else None
+
+
+def address_in(type_: ir.Type, map_: ir.AffineMap) -> Form[int] | None:
+    """Where an element lies, from the first; None if it is not linear or strides are dynamic."""
+    strides, forms = element_strides(type_), linear_map(map_)
+    return None if strides is None or forms is None else dot(forms, strides)
 
 
 def producer(value: ir.Value) -> ir.Operation | None:
@@ -170,36 +160,3 @@ def _factors(block: ir.Block) -> tuple[int, int] | None:
     arguments: list[ir.Value] = list(block.arguments)
     left, right = (arguments.index(v) if v in arguments else -1 for v in product.operands)
     return None if -1 in (left, right) else (left, right)
-
-
-def row_of(
-    expr: ir.AffineExpr, parts: Sequence[list[int] | None], dims: int, width: int
-) -> list[int] | None:
-    """An affine expression of rows (`parts`: of the dims, then of the symbols) as such a row.
-
-    A row has `width` numbers: coefficients, then the constant. None where it is not linear.
-    """
-    if isinstance(expr, ir.AffineConstantExpr):
-        return [*[0] * (width - 1), expr.value]
-    if isinstance(expr, ir.AffineDimExpr):
-        return parts[expr.position]
-    if isinstance(expr, ir.AffineSymbolExpr):
-        return parts[dims + expr.position] if dims + expr.position < len(parts) else None
-    if not isinstance(expr, (ir.AffineAddExpr, ir.AffineMulExpr)):
-        return None
-    left, right = (row_of(side, parts, dims, width) for side in (expr.lhs, expr.rhs))
-    if left is None or right is None:
-        return None
-    if isinstance(expr, ir.AffineAddExpr):
-        return [x + y for x, y in zip(left, right, strict=True)]
-    if any(right[:-1]):  # canonical form has the constant on the right
-        return None
-    return [x * right[-1] for x in left]
-
-
-def _column(linear: LinearMap, dim: int, strides: list[int]) -> int:
-    return sum(row[dim] * step for row, step in zip(linear.coefficients, strides, strict=True))
-
-
-def _dot(left: tuple[int, ...], right: list[int]) -> int:
-    return sum(x * y for x, y in zip(left, right, strict=True))

@@ -48,15 +48,15 @@ def _digits(expr: ir.AffineExpr, extent: int, subdomain: Subdomain) -> list[Digi
     A position along one dim is a digit by itself; any other must be a sum over dims whose strides
     and extents fit together to fill the result dim.
     """
-    if single_dim(expr, subdomain.rank) is not None:
+    if single_dim(expr) is not None:
         return [(expr, extent)]
-    form = linear(expr, subdomain.rank)
-    if form is None or form[1]:
+    form = linear(expr)
+    if form is None or form.constant:
         return None
-    dims = sorted((d for d, c in enumerate(form[0]) if c), key=lambda d: -form[0][d])
+    dims = sorted(form.dims, key=lambda d: (-form[d], d))
     size = 1
     for dim in reversed(dims):
-        if form[0][dim] != size:
+        if form[dim] != size:
             return None
         size *= subdomain.extents[dim]
     if size != extent:

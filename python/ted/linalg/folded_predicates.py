@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import arith, ir
-from ted.mlir.affine_forms import value_range
+from ted.mlir.affine_ranges import value_range
+from ted.mlir.index_values import Range, range_of
 
-Range = tuple[int, int]
 _ANSWERS = {
     arith.CmpIPredicate.slt: lambda a, b: _order(a, b, strict=True),
     arith.CmpIPredicate.sle: lambda a, b: _order(a, b, strict=False),
@@ -25,7 +25,7 @@ _ANSWERS = {
 
 def decide_selects(subdomain: Subdomain) -> None:
     """Drop the selects of the subdomain's body, which is its own, that are decided on its box."""
-    ranges: dict[ir.Value, Range] = {}
+    ranges: dict[ir.Value, Range | None] = {}
     known: dict[ir.Value, bool] = {}
     for view in list(subdomain.body.operations):
         op = view.operation
@@ -36,36 +36,23 @@ def decide_selects(subdomain: Subdomain) -> None:
         answer = _answer(op, ranges, known)
         if answer is not None:
             known[op.results[0]] = answer
-        found = _range(op, ranges, subdomain)
-        if found is not None:
-            ranges[op.results[0]] = found
+        if op.name == "ted.index":
+            which = ir.IntegerAttr(op.attributes["dim"]).value
+            ranges[op.results[0]] = value_range(subdomain.coordinates[which], subdomain.extents)
     for view in reversed(list(subdomain.body.operations)[:-1]):
         if not list(view.operation.results[0].uses):
             view.operation.erase()
 
 
-def _range(op: ir.Operation, ranges: dict[ir.Value, Range], subdomain: Subdomain) -> Range | None:
-    """The least and the largest value of an index."""
-    if op.name == "ted.index":
-        which = ir.IntegerAttr(op.attributes["dim"]).value
-        return value_range(subdomain.coordinates[which], subdomain.extents)
-    if op.name == "arith.constant" and isinstance(op.results[0].type, ir.IndexType):
-        value = ir.IntegerAttr(op.attributes["value"]).value
-        return value, value
-    if op.name not in ("arith.addi", "arith.subi") or any(v not in ranges for v in op.operands):
-        return None
-    (low, high), (low2, high2) = (ranges[v] for v in op.operands)
-    return (low + low2, high + high2) if op.name == "arith.addi" else (low - high2, high - low2)
-
-
 def _answer(
-    op: ir.Operation, ranges: dict[ir.Value, Range], known: dict[ir.Value, bool]
+    op: ir.Operation, ranges: dict[ir.Value, Range | None], known: dict[ir.Value, bool]
 ) -> bool | None:
     """The one value of a condition."""
-    if op.name == "arith.cmpi" and all(v in ranges for v in op.operands):
+    if op.name == "arith.cmpi" and isinstance(op.operands[0].type, ir.IndexType):
+        left, right = (range_of(v, ranges) for v in op.operands)
         predicate = arith.CmpIPredicate(ir.IntegerAttr(op.attributes["predicate"]).value)
         rule = _ANSWERS.get(predicate)
-        return None if rule is None else rule(*(ranges[v] for v in op.operands))
+        return None if rule is None or left is None or right is None else rule(left, right)
     if op.name not in ("arith.andi", "arith.ori"):
         return None
     answers = [known.get(v) for v in op.operands]

@@ -58,7 +58,7 @@ def plain_reads(subdomain: Subdomain) -> dict[int, Operand]:
     return {
         k: read_hull(r, subdomain.extents)
         for k, r in enumerate(subdomain.reads)
-        if r is not None and is_plain(r, subdomain.rank)
+        if r is not None and is_plain(r)
     }
 
 

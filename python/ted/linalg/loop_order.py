@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from math import prod
 
+from ted.linalg.contractions import element_strides
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir
-from ted.mlir.affine_forms import dims_used, element_strides, linear
-from ted.mlir.scalars import shape_of
+from ted.mlir.affine_forms import dims_used, linear
 
 STRIDED = 8  # cost of an access that jumps along the dim, in contiguous ones
 SHORT = 4  # a loop of fewer points is unrolled, whatever is in it
@@ -53,22 +53,18 @@ def _place_in_result(subdomain: Subdomain, dim: int) -> int:
 
 
 def _cost(subdomain: Subdomain, dim: int) -> int:
-    reads = sum(
-        _price(r.subscripts, r.tensor, dim, subdomain.rank)
-        for r in subdomain.reads
-        if r is not None
-    )
+    reads = sum(_price(r.subscripts, r.tensor, dim) for r in subdomain.reads if r is not None)
     short = 64 * STRIDED if subdomain.extents[dim] < SHORT else 0
-    return reads + 2 * _price(subdomain.write, subdomain.inits[0], dim, subdomain.rank) + short
+    return reads + 2 * _price(subdomain.write, subdomain.inits[0], dim) + short
 
 
-def _price(subscripts: tuple[ir.AffineExpr, ...], source: ir.Value, dim: int, rank: int) -> int:
+def _price(subscripts: tuple[ir.AffineExpr, ...], source: ir.Value, dim: int) -> int:
     """The cost of an access when the dim advances; of a jump where that depends on the point."""
     step = 0
-    for expr, stride in zip(subscripts, element_strides(shape_of(source)), strict=True):
-        form = linear(expr, rank)
+    for expr, stride in zip(subscripts, element_strides(source.type) or (), strict=True):
+        form = linear(expr)
         if form is not None:
-            step += form[0][dim] * stride
+            step += form[dim] * stride
         elif dim in dims_used(expr):
             return STRIDED
     distance = abs(step)

@@ -154,7 +154,7 @@ class _Nest:
         moving = dims_used(*subdomain.write)
         if not subdomain.writes_at_data and moving <= set(subdomain.parallel_dims):
             return True
-        alone = [single_dim(e, subdomain.rank) for e in subdomain.write if not symbols_used(e)]
+        alone = [single_dim(e) for e in subdomain.write if not symbols_used(e)]
         return any(form is not None and form[0] == dim for form in alone)
 
     def _bound(self, values: Sequence[Any], operation: Any) -> ir.Value:

@@ -16,7 +16,8 @@ from ted.linalg.generics import build_generic, filled, linalg_indices
 from ted.linalg.slices import Operand, extract_slice, insert_slice
 from ted.linalg.subdomain import Constraint, Read
 from ted.mlir import ir, tensor
-from ted.mlir.affine_forms import dims_used, linear, substitute, value_range
+from ted.mlir.affine_forms import dims_used, linear, substitute
+from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import constant, element_type, shape_of
 
 LARGEST_GROWTH = 4  # a copy may have this many times the elements of its source
@@ -30,7 +31,7 @@ class Paddings:
 
     def padded(self, read: Read, extents: tuple[int, ...]) -> Read | None:
         """The read without its guard, from a zero-filled copy; None if the guard says more."""
-        windows = subscript_windows(read, read.guard, extents)
+        windows = subscript_windows(read, read.guard)
         if windows is None:
             return None
         hulls = [value_range(e, extents) for e in read.subscripts]
@@ -54,20 +55,17 @@ class Paddings:
         return Read(self.made[key], tuple(ir.AffineExpr.get_dim(d) for d in used))
 
 
-def subscript_windows(
-    read: Read, guard: tuple[Constraint, ...], extents: tuple[int, ...]
-) -> list[tuple[int, int]] | None:
+def subscript_windows(read: Read, guard: tuple[Constraint, ...]) -> list[tuple[int, int]] | None:
     """Per tensor dim, the range of subscripts that the constraints allow; None if they say more.
 
     The ranges are also inside the tensor, since a guard never lets a read leave it.
     """
-    rank = len(extents)
     windows = [(0, extent - 1) for extent in shape_of(read.tensor)]
     for constraint in guard:
         found = [
             (k, window)
             for k, e in enumerate(read.subscripts)
-            if (window := _window(constraint, e, rank)) is not None
+            if (window := _window(constraint, e)) is not None
         ]
         if not found:
             return None
@@ -76,19 +74,18 @@ def subscript_windows(
     return windows
 
 
-def _window(constraint: Constraint, subscript: ir.AffineExpr, rank: int) -> tuple[int, int] | None:
+def _window(constraint: Constraint, subscript: ir.AffineExpr) -> tuple[int, int] | None:
     """The values of the subscript that satisfy the constraint, if it is about nothing else."""
-    form, wanted = linear(subscript, rank), linear(constraint.expr, rank)
-    if form is None or wanted is None or not any(form[0]) or constraint.is_equality:
+    form, wanted = linear(subscript), linear(constraint.expr)
+    if form is None or wanted is None or not form.terms or constraint.is_equality:
         return None
-    pivot = next(k for k, c in enumerate(form[0]) if c)
+    pivot, step = form.terms[0]
     # A constraint may be shorter than the subscript: i - 1 >= 0 of 2 * i - 2 >= 0.
-    ratio = Fraction(wanted[0][pivot], form[0][pivot])
-    factor, times = ratio.numerator, ratio.denominator
-    if factor == 0 or any(times * w != factor * c for w, c in zip(wanted[0], form[0], strict=True)):
+    ratio = Fraction(wanted[pivot], step)
+    factor, rest = ratio.numerator, wanted * ratio.denominator - form * ratio.numerator
+    if factor == 0 or rest.terms:
         return None
-    # factor * subscript + offset >= 0
-    offset = times * wanted[1] - factor * form[1]
+    offset = rest.constant  # factor * subscript + offset >= 0
     infinite = 1 << 62
     if factor > 0:
         return -(offset // factor), infinite

@@ -146,7 +146,7 @@ def _sliced(
         ir.AffineExpr.get_dim(k if k < dim else k - 1) for k in range(subdomain.rank)
     ]
     rest[dim] = ir.AffineExpr.get_constant(0)
-    places = [_time_place(r, subdomain.rank, dim) for r in subdomain.reads]
+    places = [_time_place(r, dim) for r in subdomain.reads]
     if any(place is _MIXED for place in places):
         return None
     reads = [
@@ -186,20 +186,17 @@ def _counts_time(subdomain: Subdomain, dim: int) -> bool:
 _MIXED = (-1, 0)
 
 
-def _time_place(read: Read | None, rank: int, dim: int) -> tuple[int, int] | None:
+def _time_place(read: Read | None, dim: int) -> tuple[int, int] | None:
     """(subscript, shift) of the one subscript that is the time plus a shift; None for none."""
     if read is None:
         return None
     moving = [k for k, e in enumerate(read.subscripts) if dim in dims_used(e)]
     if not moving:
         return None
-    form = linear(read.subscripts[moving[0]], rank)
-    if len(moving) > 1 or form is None:
+    form = linear(read.subscripts[moving[0]])
+    if len(moving) > 1 or form is None or form.terms != ((dim, 1),):
         return _MIXED
-    others = [c for k, c in enumerate(form[0]) if k != dim]
-    if form[0][dim] != 1 or any(others):
-        return _MIXED
-    return moving[0], form[1]
+    return moving[0], form.constant
 
 
 def _sliced_read(read: Read | None, place: tuple[int, int] | None, count: ir.Value) -> Read | None:

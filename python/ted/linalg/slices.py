@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from ted.linalg.subdomain import Read, Subdomain
 from ted.mlir import ir, tensor
-from ted.mlir.affine_forms import down, linear, single_dim, value_range
+from ted.mlir.affine_forms import down, linear, single_dim
+from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import element_type, shape_of
 
 
@@ -23,12 +24,12 @@ class Operand:
     subscripts: tuple[ir.AffineExpr, ...]
 
 
-def is_plain(read: Read | None, rank: int) -> bool:
+def is_plain(read: Read | None) -> bool:
     """Whether indexing maps can express the read: unguarded, linear, no dim counted backwards."""
     if read is None or read.guard:
         return False
-    forms = [linear(e, rank) for e in read.subscripts]
-    return all(form is not None and min(form[0], default=0) >= 0 for form in forms)
+    forms = [linear(e) for e in read.subscripts]
+    return all(form is not None and all(f > 0 for _, f in form.terms) for form in forms)
 
 
 def read_hull(read: Read, extents: tuple[int, ...]) -> Operand:
@@ -36,7 +37,7 @@ def read_hull(read: Read, extents: tuple[int, ...]) -> Operand:
     offsets, sizes, strides, subscripts = [], [], [], []
     for expr in read.subscripts:
         low, high = value_range(expr, extents)
-        alone = single_dim(expr, len(extents))
+        alone = single_dim(expr)
         offsets.append(low)
         if alone is None:
             strides.append(1)
@@ -115,7 +116,7 @@ class WrittenSlice:
 
 def written_slice(subdomain: Subdomain) -> WrittenSlice | None:
     """The written rectangle, when each parallel dim moves along exactly one result dim."""
-    alone = [single_dim(e, subdomain.rank) for e in subdomain.write]
+    alone = [single_dim(e) for e in subdomain.write]
     if subdomain.writes_at_data or any(a is None or a[1] < 0 for a in alone):
         return None
     dims = [a[0] for a in alone if a is not None]

@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 from ted.linalg.scan_bodies import ScanBody, StepEquation
 from ted.linalg.subdomain import Read, Subdomain, from_compute
 from ted.mlir import ir
-from ted.mlir.affine_forms import down, linear, value_range
+from ted.mlir.affine_forms import down, linear
+from ted.mlir.affine_ranges import value_range
 
 MOST = 4  # slices of a window: each is copied in every step
 
@@ -119,10 +120,10 @@ def _steps_ago(equation: StepEquation, read: Read, source: int, body: ScanBody) 
         equation.subdomain.write[body.times[equation.target]],
         read.subscripts[body.times[source]],
     )
-    form = linear(down(now - then), equation.subdomain.rank)
-    if form is None or any(form[0]):
+    form = linear(down(now - then))
+    if form is None or form.terms:
         return None
-    return -form[1] if body.reverse else form[1]
+    return -form.constant if body.reverse else form.constant
 
 
 def on_windows(equation: StepEquation, body: ScanBody, windows: Mapping[int, Window]) -> Subdomain:

@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from ted.domain.linear import Form
 from ted.mlir import integer_set, ir
-from ted.mlir.affine_forms import down, linear, substitute, value_range
+from ted.mlir.affine_forms import down, linear, substitute
+from ted.mlir.affine_ranges import value_range
 
 Expr = ir.AffineExpr
 
@@ -171,7 +173,7 @@ def _row_major(extents: tuple[int, ...], iterators: tuple[str, ...]) -> Expr:
 def constraints_of(attribute: ir.Attribute) -> tuple[Constraint, ...]:
     """The constraints of an affine_set, without the trivial `0 == 0`."""
     found = [Constraint(down(c.expr), c.is_eq) for c in integer_set(attribute).constraints]
-    return tuple(c for c in found if linear(c.expr, 0) != ((), 0) or not c.is_equality)
+    return tuple(c for c in found if linear(c.expr) != Form() or not c.is_equality)
 
 
 def _moved(constraint: Constraint, exprs: Sequence[Expr]) -> Constraint:

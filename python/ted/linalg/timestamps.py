@@ -45,7 +45,7 @@ class Timestamp:
 
 def with_timestamp(subdomain: Subdomain, axis: int) -> tuple[Subdomain, Timestamp | None]:
     """The subdomain, its time dim running forwards, and its timestamp; None when it has none."""
-    form = single_dim(subdomain.write[axis], subdomain.rank)
+    form = single_dim(subdomain.write[axis])
     if form is None:
         return subdomain, None
     dim, factor, offset = form
@@ -59,7 +59,7 @@ def _turning_points(constraint: Constraint, subdomain: Subdomain, dim: int) -> s
     """Values of the time dim at which a condition on it alone changes its answer."""
     if dims_used(constraint.expr) != {dim}:
         return set()
-    form = single_dim(constraint.expr, subdomain.rank)
+    form = single_dim(constraint.expr)
     if form is None:
         # Of remainders: better tested in each step than each step a subdomain of code.
         return set(range(subdomain.extents[dim] + 1)) if subdomain.extents[dim] <= FEW else set()

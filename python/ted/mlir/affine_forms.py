@@ -1,39 +1,31 @@
-"""What an affine expression looks like to a lowering: coefficients, range over a box, a dim alone.
-
-Expressions with `floordiv`, `mod` or products of dims have no linear form (None); their range over
-a box is still bounded by interval arithmetic, which is exact when every dim occurs once.
-"""
+"""What an affine expression looks like to a lowering: its linear form, a dim alone, its dims."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ted.domain.linear import Form, term
 from ted.mlir import ir
-from ted.mlir.affine_ranges import RULES
+
+_LINEAR: dict[str, Callable[[Form[int], Form[int]], Form[int] | None]] = {
+    "AffineAddExpr": Form.__add__,
+    "AffineMulExpr": Form.times,
+}
 
 
-def linear(expr: ir.AffineExpr, rank: int) -> tuple[tuple[int, ...], int] | None:
-    """Coefficients of dims 0..rank-1 and the constant; None when not linear or with symbols."""
+def linear(expr: ir.AffineExpr, rank: int | None = None) -> Form[int] | None:
+    """The form in dims, and with a `rank` in symbols as the dims after so many; None without."""
     expr = down(expr)
     if isinstance(expr, ir.AffineConstantExpr):
-        return (0,) * rank, expr.value
+        return Form(expr.value)
     if isinstance(expr, ir.AffineDimExpr):
-        if expr.position >= rank:
-            return None
-        return tuple(int(k == expr.position) for k in range(rank)), 0
-    if isinstance(expr, ir.AffineAddExpr):
-        left, right = linear(expr.lhs, rank), linear(expr.rhs, rank)
-        if left is None or right is None:
-            return None
-        return tuple(a + b for a, b in zip(left[0], right[0], strict=True)), left[1] + right[1]
-    if isinstance(expr, ir.AffineMulExpr):
-        left, right = linear(expr.lhs, rank), linear(expr.rhs, rank)
-        if left is None or right is None or (any(left[0]) and any(right[0])):
-            return None
-        (coefficients, constant), factor = (left, right[1]) if any(left[0]) else (right, left[1])
-        return tuple(c * factor for c in coefficients), constant * factor
-    return None
+        return term(expr.position)
+    if isinstance(expr, ir.AffineSymbolExpr):
+        return None if rank is None else term(rank + expr.position)
+    rule = _LINEAR.get(type(expr).__name__)
+    left, right = (linear(e, rank) for e in operands_of(expr))
+    return None if rule is None or left is None or right is None else rule(left, right)
 
 
 def down(expr: ir.AffineExpr) -> ir.AffineExpr:
@@ -68,34 +60,9 @@ def dims_used(*exprs: ir.AffineExpr) -> set[int]:
     return {int(d) for expr in exprs for d in re.findall(r"\bd(\d+)", str(expr))}
 
 
-def value_range(expr: ir.AffineExpr, extents: tuple[int, ...]) -> tuple[int, int]:
-    """Least and largest value over the box 0 <= d < extents (bounds, if dims repeat)."""
-    form = linear(expr, len(extents))
-    if form is not None:
-        coefficients, constant = form
-        ends = [c * (e - 1) for c, e in zip(coefficients, extents, strict=True)]
-        return constant + sum(min(0, e) for e in ends), constant + sum(max(0, e) for e in ends)
-    expr = down(expr)
-    left, right = operands_of(expr)
-    rule = RULES[type(expr).__name__]
-    low, high = rule(value_range(left, extents), value_range(right, extents))
-    return int(low), int(high)
-
-
-def single_dim(expr: ir.AffineExpr, rank: int) -> tuple[int, int, int] | None:
+def single_dim(expr: ir.AffineExpr) -> tuple[int, int, int] | None:
     """(dim, factor, offset) of `factor * d + offset`; dim is -1 for a constant; None otherwise."""
-    form = linear(expr, rank)
-    if form is None:
+    form = linear(expr)
+    if form is None or len(form.terms) > 1:
         return None
-    used = [k for k, c in enumerate(form[0]) if c]
-    if len(used) > 1:
-        return None
-    return (used[0], form[0][used[0]], form[1]) if used else (-1, 0, form[1])
-
-
-def element_strides(shape: tuple[int, ...]) -> list[int]:
-    """Row-major strides of a shape, in elements."""
-    strides = [1] * len(shape)
-    for k in reversed(range(len(shape) - 1)):
-        strides[k] = strides[k + 1] * shape[k + 1]
-    return strides
+    return (*(*form.terms, (-1, 0))[0], form.constant)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ted import dialects
+from ted.domain.linear import Form
 from ted.gpu.bodies import work_of
 from ted.gpu.collapsing import collapsed, collapsed_extents
 from ted.gpu.strided_footprints import Place, place_of
@@ -23,13 +24,13 @@ def elements(place: Place) -> list[int]:
     ranges = [range(extent) for extent, _ in place.sides]
     steps = [step for _, step in place.sides]
     return [
-        place.start + sum(k * s for k, s in zip(point, steps, strict=True))
+        place.start.constant + sum(k * s for k, s in zip(point, steps, strict=True))
         for point in itertools.product(*ranges)
     ]
 
 
 def place(start: int, sides: list[tuple[int, int]]) -> Place:
-    return Place(None, start, (), tuple(sides))  # pyright: ignore[reportArgumentType]
+    return Place(None, Form(start), tuple(sides))  # pyright: ignore[reportArgumentType]
 
 
 @given(SIDES, st.integers(-12, 12))

@@ -71,9 +71,12 @@ def test_a_comparison_is_decided_where_no_value_is_against_it(predicate, operand
     [("arith.addi %i, %j", 7, False), ("arith.addi %i, %j", 11, None),
      ("arith.addi %i, %j", 12, True), ("arith.subi %j, %i", 1, False),
      ("arith.subi %j, %i", 2, None), ("arith.subi %j, %i", 6, True),
-     ("arith.muli %i, %j", 100, None)],
+     ("arith.muli %i, %j", 10, False), ("arith.muli %i, %j", 28, None),
+     ("arith.muli %i, %j", 29, True), ("arith.divsi %i, %j", 100, None)],
 )  # fmt: skip
-def test_sums_and_differences_have_ranges(of: str, limit: int, expected: bool | None) -> None:
+def test_sums_differences_and_products_have_ranges(
+    of: str, limit: int, expected: bool | None
+) -> None:
     found, _ = decided(
         f"%n = {of} : index\n%k = arith.constant {limit} : index\n"
         "%c = arith.cmpi slt, %n, %k : index"

@@ -10,7 +10,7 @@ import pytest
 from ted.dialects import session
 from ted.domain.intervals import UNKNOWN, Interval
 from ted.mlir import ir
-from ted.mlir.affine_ranges import ranges_within
+from ted.mlir.affine_ranges import ranges_within, value_range
 
 DIMS: list[Interval] = [(0, 5), (-3, 4)]
 
@@ -62,3 +62,14 @@ def test_symbols_are_without_bound() -> None:
     assert within("s") == [UNKNOWN]
     assert within("i + s")[-1] == UNKNOWN
     assert within("s mod 8")[-1] == (0, 7)
+
+
+@pytest.mark.parametrize("text", ["2 * i - 3 * j + 1", "i mod 4 + j floordiv 2", "i - i", "5"])
+def test_a_box_counts_from_zero(text: str) -> None:
+    amap = ir.AffineMapAttr(ir.Attribute.parse(f"affine_map<(i, j) -> ({text})>")).value
+    found = []
+    for point in product(range(4), range(3)):
+        at = ir.AffineMap.get(0, 0, [ir.AffineExpr.get_constant(p) for p in point])
+        expr = amap.results[0].compose(at).maybe_downcast()
+        found.append(ir.AffineConstantExpr(expr).value)
+    assert value_range(amap.results[0], (4, 3)) == (min(found), max(found))
