@@ -15,7 +15,8 @@ from dataclasses import dataclass
 
 from ted.linalg.transposes import indexing_maps, loop_extents
 from ted.mlir import ir, memref
-from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.aliasing import VIEWS, Memory, root
+from ted.mlir.effects import effects_of
 from ted.mlir.queries import constant_of, defining, functions, is_inside, position
 
 
@@ -64,18 +65,17 @@ def _rows_first(amap: ir.AffineMap) -> bool:
 def _row_loop(op: ir.Operation, before: list[ir.Operation]) -> ir.Operation | None:
     """The nearest loop over the rows of `op` into which it may move."""
     operands = list(op.operands)[: len(op.operands) - 1]
-    inputs = {root(v) for v in operands}
-    total = root(op.operands[len(op.operands) - 1])
+    mine = effects_of(op)
     rows = loop_extents(op, indexing_maps(op))[0]
     for other in reversed(before):
         if other.name in VIEWS or not len(other.operands):
             continue
-        reads, writes = touched(other)
+        found = effects_of(other)
         if other.name == "scf.for" and _trips(other) == rows:
-            shared = inputs & (reads | writes)
-            fits = total not in reads | writes and _only_own_row(other, shared)
-            return other if fits and _names(other, inputs & writes) <= {*operands} else None
-        if writes & inputs or (total in reads | writes and not _is_start(other, op)):
+            fits = not mine.writes & found.touched and _only_own_row(other, mine.reads)
+            is_known = _names(other, mine.reads & found.writes) <= {*operands}
+            return other if fits and is_known else None
+        if not found.may_swap(mine) and not _is_start(other, op):
             return None
     return None
 
@@ -91,18 +91,18 @@ def _trips(loop: ir.Operation) -> int:
     return upper or 0 if (lower, step) == (0, 1) else 0
 
 
-def _only_own_row(loop: ir.Operation, memory: set[ir.Value]) -> bool:
+def _only_own_row(loop: ir.Operation, memory: set[Memory]) -> bool:
     """Whether the loop touches the memory by slices of one row, that of the iteration."""
     row = loop.regions[0].blocks[0].arguments[0]
     return all(_is_row_slice(op, row) for op, _ in _entries(loop, memory))
 
 
-def _names(loop: ir.Operation, memory: set[ir.Value]) -> set[ir.Value]:
+def _names(loop: ir.Operation, memory: set[Memory]) -> set[ir.Value]:
     """The memrefs by which the loop knows the memory: their rows need not be those of others."""
     return {value for _, value in _entries(loop, memory)}
 
 
-def _entries(loop: ir.Operation, memory: set[ir.Value]) -> list[tuple[ir.Operation, ir.Value]]:
+def _entries(loop: ir.Operation, memory: set[Memory]) -> list[tuple[ir.Operation, ir.Value]]:
     """Where operations in the loop use a memref of the memory that is made outside."""
     found = []
 

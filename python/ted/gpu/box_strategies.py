@@ -29,7 +29,7 @@ def _finished_contraction(site: Site) -> Any:
     if site.templates is None:
         return Declined(_NO_TEMPLATES)
     first = site.start[0] if site.start else None
-    found = site.templates.match_finished(site.op, first, site.later)
+    found = site.templates.match_finished(site.op, first, site.dependences)
     if isinstance(found, str):
         return Declined(found)
     assert found.finishing is not None, "what is behind it is a part of the plan"

@@ -27,6 +27,7 @@ from ted.gpu.wide_products import contraction_of
 from ted.linalg.contractions import MARK, LinalgContraction
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import gpu, ir, memref
+from ted.mlir.dependences import Dependences
 from ted.mlir.queries import is_zero
 
 MODULE = "kernels"  # where the kernels of a program are
@@ -102,13 +103,13 @@ class Contractions:
         return found is not None and prod(found.extents) >= LEAST_PRODUCTS
 
     def match_finished(
-        self, op: ir.Operation, start: ir.Value | None, later: Sequence[ir.Operation]
+        self, op: ir.Operation, start: ir.Value | None, known: Dependences
     ) -> Planned | str:
         """The kernel of a contraction with the element-wise work behind it; or why none."""
         found = None if start is None else self._read(op, start)
         if found is None:
             return f"{NO_CONTRACTION}, or its result starts from something"
-        finishing = finishing_of(op, found[0], later)
+        finishing = finishing_of(op, found[0], known)
         if finishing is None:
             return "no short element-wise work alone reads the result"
         contraction, _, operands, lines = found
@@ -190,14 +191,14 @@ class Contractions:
             )
 
 
-def claimed_readers(operations: Sequence[ir.Operation]) -> set[ir.Operation]:
+def claimed_readers(operations: Sequence[ir.Operation], known: Dependences) -> set[ir.Operation]:
     """The element-wise operations that kernels of contractions may do before they store."""
     found: set[ir.Operation] = set()
-    for k, op in enumerate(operations):
+    for op in operations:
         contraction = contraction_of(op) if MARK in op.attributes else None
         if contraction is None or prod(contraction.extents) < LEAST_PRODUCTS:
             continue
-        finishing = finishing_of(op, contraction, operations[k + 1 :])
+        finishing = finishing_of(op, contraction, known)
         if finishing is not None:
             found.add(finishing.consumer)
     return found

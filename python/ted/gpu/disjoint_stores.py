@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from itertools import combinations
 from math import lcm, prod
 
@@ -19,9 +20,10 @@ from ted.gpu.combining import combiners
 from ted.gpu.dead_fills import structured
 from ted.gpu.reductions import Plan, choose
 from ted.gpu.strided_boxes import Region, region_of
-from ted.gpu.ted_resolve_donations import taking_over
 from ted.mlir import ir
-from ted.mlir.aliasing import root, touched
+from ted.mlir.aliasing import root
+from ted.mlir.dependences import Dependences
+from ted.mlir.effects import Effects
 from ted.mlir.queries import defining, operations
 
 MOST_PIECES = 64
@@ -129,6 +131,7 @@ def _started(work: Work, filled: Mapping[ir.Value, ir.Value | None]) -> Starts:
 def pieces_from(
     op: ir.Operation,
     later: Sequence[ir.Operation],
+    known: Dependences,
     starts: Mapping[ir.Operation, Starts],
     is_other: Callable[[ir.Operation], bool],
 ) -> Pieces | None:
@@ -136,7 +139,7 @@ def pieces_from(
 
     `is_other` tells what has another kernel already, or needs none.
     """
-    group = _Group(starts, is_other)
+    group = _Group(known, starts, is_other)
     if not group.take(op):
         return None
     if all(p.start is None and p.regions[0].is_whole for p in group.pieces):
@@ -153,26 +156,29 @@ def pieces_from(
 
 class _Group:
     def __init__(
-        self, starts: Mapping[ir.Operation, Starts], is_other: Callable[[ir.Operation], bool]
+        self,
+        known: Dependences,
+        starts: Mapping[ir.Operation, Starts],
+        is_other: Callable[[ir.Operation], bool],
     ) -> None:
+        self.known = known
         self.starts = starts
         self.is_other = is_other
         self.pieces: list[Piece] = []
         self.ops: list[ir.Operation] = []
-        self.reads: set[ir.Value] = set()
-        self.written: set[ir.Value] = set()
+        self.effects = Effects()
         self.fills: list[ir.Operation] = []  # passed by, of memory that may come to the group
 
     def take(self, op: ir.Operation) -> bool:
         """Add an operation, if it writes parts of the memory of the group."""
         if not structured(op) or self.is_other(op) or len(self.pieces) > MOST_PIECES:
             return False
-        reads, writes = _touched(op)
-        if self.ops and not writes & self.written:
+        mine = self.known.effects[op]
+        if self.ops and not mine.writes & self.effects.writes:
             return False
-        fills = [f for f in self.fills if touched(f)[1] & writes]
-        every = {m for f in fills for m in touched(f)[1]} | writes | self.written
-        if (reads | taking_over(reads, op) | self.reads) & every:
+        fills = [f for f in self.fills if self.known.effects[f].writes & mine.writes]
+        effects = reduce(Effects.__or__, map(self.known.effects.get, fills), self.effects | mine)
+        if effects.reads & effects.writes:
             return False
         found = [_pieces_of(o, self.starts.get(o, ())) for o in (*fills, op)]
         parts = [p for ps in found if ps is not None for p in ps]
@@ -184,46 +190,27 @@ class _Group:
         self.pieces += parts
         self.ops += [*fills, op]
         self.fills = [f for f in self.fills if f not in fills]
-        read = _read_by(op)
-        self.reads |= read | taking_over(read, op)
-        self.written = every
+        self.effects = effects
         return True
 
     def may_skip(self, op: ir.Operation) -> bool:
         """Whether an operation may come before the group, which moves behind it."""
-        reads, writes = _touched(op)
-        if not reads | writes:
+        found = self.known.effects[op]
+        if not found.touched:
             return True
-        if writes & (self.reads | self.written) or reads & self.written:
+        if not self.effects.may_swap(found):
             return False
         # A fill goes along only past what has nothing to do with its memory.
-        self.fills = [f for f in self.fills if not touched(f)[1] & (reads | writes)]
+        self.fills = [f for f in self.fills if self.known.effects[f].may_swap(found)]
         if op.name == "linalg.fill" and not self.is_other(op):
             self.fills.append(op)
             return True
         # What the group reads stays as long as it did.
-        return all(isinstance(m.owner, ir.Block) for m in self.reads)
+        return all(isinstance(m, ir.BlockArgument) for m in self.effects.reads)
 
     def found(self) -> Pieces | None:
         """What was taken, if it is more than one operation."""
         return Pieces(tuple(self.pieces), tuple(self.ops)) if len(self.ops) > 1 else None
-
-
-def _touched(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
-    if op.name == "memref.copy":
-        return {root(op.operands[0])}, {root(op.operands[1])}
-    return touched(op)
-
-
-def _read_by(op: ir.Operation) -> set[ir.Value]:
-    """The memory whose elements an operation uses."""
-    work = work_of(op)
-    assert work is not None, "an operation of the group has a box"
-    shapes = {o.value for k, o in enumerate(work.inputs) if not work.uses(k)}
-    inner = {m for o in operations(op, "memref.load") for m in touched(o)[0]}
-    return inner | {
-        root(o.value) for o in work.inputs if o.amap is not None and o.value not in shapes
-    }
 
 
 def _pieces_of(op: ir.Operation, starts: Starts) -> list[Piece] | None:

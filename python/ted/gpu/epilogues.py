@@ -9,11 +9,9 @@ Short bodies only: each is in the kernel once per sum of a thread.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.gpu.flat_views import Line, line_of
-from ted.gpu.ted_resolve_donations import taking_over
 from ted.gpu.templates.problem import Epilogue, Operand
 from ted.linalg.contractions import (
     LinalgContraction,
@@ -23,7 +21,8 @@ from ted.linalg.contractions import (
 )
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import func, ir
-from ted.mlir.aliasing import root, touched
+from ted.mlir.aliasing import root
+from ted.mlir.dependences import Dependences
 from ted.mlir.queries import defining
 
 MOST_OPERATIONS = 12
@@ -51,10 +50,10 @@ class Finishing:
 
 
 def finishing_of(
-    op: ir.Operation, found: LinalgContraction, later: Sequence[ir.Operation]
+    op: ir.Operation, found: LinalgContraction, known: Dependences
 ) -> Finishing | None:
     """The element-wise operation that alone reads a contraction's result; None if there is none."""
-    consumer = _only_reader(op, found.values[2], later)
+    consumer = _only_reader(op, found.values[2], known)
     strided = found.strided()
     if consumer is None or strided is None or not found.writes_all:
         return None
@@ -66,43 +65,31 @@ def finishing_of(
     inputs = [k for k in range(len(consumer.operands) - 1) if _is_read(consumer, k)]
     inputs = [k for k in inputs if consumer.operands[k] != found.values[2]]
     sides = [_side(consumer, k, places, len(found.extents)) for k in (-1, *inputs)]
-    known = [side for side in sides if side is not None]
-    if len(known) != len(sides):
+    placed = [side for side in sides if side is not None]
+    if len(placed) != len(sides):
         return None
-    if _may_overwrite(op, consumer):
-        return None
-    c, *steps = (step for step, _, _ in known)
+    c, *steps = (step for step, _, _ in placed)
     dims = tuple(
         Dim(d.extent, d.a, d.b, step, d.reduction) for d, step in zip(strided[0], c, strict=True)
     )
-    operands, lines = tuple(side[1] for side in known), tuple(side[2] for side in known)
+    operands, lines = tuple(side[1] for side in placed), tuple(side[2] for side in placed)
     return Finishing(consumer, temporary, dims, operands, lines, body, tuple(steps))
 
 
-def _may_overwrite(op: ir.Operation, consumer: ir.Operation) -> bool:
-    """Whether the consumer's result may be, at the caller's wish, memory that the kernel reads."""
-    read = {root(v) for o in (op, consumer) for v in list(o.operands)[:-1]}
-    return root(consumer.operands[-1]) in taking_over(read, op)
-
-
-def _only_reader(
-    op: ir.Operation, result: ir.Value, later: Sequence[ir.Operation]
-) -> ir.Operation | None:
+def _only_reader(op: ir.Operation, result: ir.Value, known: Dependences) -> ir.Operation | None:
     """The one operation behind a contraction that uses its result, if it may take its place."""
     owner = defining(result)
     if owner is None or owner.name != "memref.alloc":
         return None
     users = {use.owner.operation for use in result.uses}
     others = [o for o in users if o != op and o.name != "linalg.fill"]
-    if len(others) != 1 or others[0] not in later or others[0].name != "linalg.generic":
+    if len(others) != 1 or others[0].block != op.block or others[0].name != "linalg.generic":
         return None
     if len(users) != 3:  # the fill that the sums start from, and no other
         return None
     consumer = others[0]
-    factors = {root(v) for v in op.operands if isinstance(v.type, ir.MemRefType) and v != result}
-    factors |= taking_over(factors, op)
-    between = later[: later.index(consumer)]
-    if any(factors & touched(o)[1] for o in (*between, consumer) if o.name != "memref.alloc"):
+    ours, theirs = known.effects[op], known.effects[consumer]
+    if theirs.writes & (ours.reads | theirs.reads) or not known.may_sink(op, consumer):
         return None
     once = sum(value == result for value in consumer.operands) == 1
     return consumer if once and _is_element_wise(consumer) else None

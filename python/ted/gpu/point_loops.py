@@ -27,8 +27,9 @@ from ted.linalg.contractions import element_strides
 from ted.linalg.loops import PARALLEL
 from ted.machine import WARP
 from ted.mlir import ir, scf
-from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.building import constant, scratch
+from ted.mlir.effects import effects_of
 from ted.mlir.index_values import range_of
 from ted.mlir.queries import constant_of, copied_with, operations
 
@@ -49,7 +50,7 @@ def is_point_loop(op: ir.Operation) -> bool:
         works.append(work)
     if not works or any(_points(w) != _points(works[0]) for w in works):
         return False
-    written = touched(op)[1]
+    written = effects_of(op).writes
     met = [
         o for w in works for o in (*w.inputs, *w.outputs)
         if o.amap is not None and root(o.value) in written

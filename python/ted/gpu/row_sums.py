@@ -21,8 +21,9 @@ from ted.linalg.contractions import MARK
 from ted.linalg.transposes import indexing_maps, loop_extents
 from ted.machine import BUSY_BLOCKS
 from ted.mlir import arith, ir, linalg, memref, scf
-from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.aliasing import root
 from ted.mlir.building import constant
+from ted.mlir.dependences import Dependences
 from ted.mlir.queries import defining
 
 LEAST_ROWS = 6  # of a group: its totals are written once and read once for all of them
@@ -114,23 +115,18 @@ def _is_sum(op: ir.Operation) -> bool:
 def _is_ready(op: ir.Operation, loop: RowLoop) -> bool:
     """Whether all that a sum reads is there when the loop is, and rows that it makes are rows."""
     inputs = [op.operands[k] for k in range(len(op.operands) - 1)]
-    _, made = touched(loop.op)
+    known = Dependences(op.block)
+    made = known.effects[loop.op].writes
     for value, amap in zip(inputs, indexing_maps(op), strict=False):
         is_row = _is_by_row(amap, len(loop.extents))
         source = value
-        if root(value) in made:
+        if known.named([value]) & made:
             source = loop.source_of_rows(root(value)) if is_row else None
         owner = defining(value)
         is_known = owner is None or owner.block != op.block or owner.is_before_in_block(loop.op)
         if source != value or not is_known:
             return False
-    read = {root(v) for v in inputs}
-    for other in _later(loop.op):
-        if other == op:
-            break
-        if other.name not in VIEWS and read & touched(other)[1]:
-            return False
-    return True
+    return known.keeps(inputs, loop.op, op)
 
 
 def _taken(op: ir.Operation, loop: RowLoop, groups: int) -> tuple[ir.Value, ir.Value]:

@@ -24,11 +24,14 @@ from ted.gpu.points import below, delinearized, plus, times
 from ted.gpu.reductions import Sum, one_result, result_of_team, team_results, whole_sum
 from ted.gpu.row_groups import operations_of, team_of, works_of
 from ted.gpu.row_registers import TEAM_POINTS, Registers, preferred_lanes, registers_of
+from ted.gpu.strided_footprints import places_of
 from ted.gpu.strided_loops import strided_loop
 from ted.machine import SHARED_BUDGET, WARP
 from ted.mlir import arith, ir, memref, scf
-from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.building import constant
+from ted.mlir.dependences import Dependences
+from ted.mlir.effects import Effects, effects_of
 from ted.mlir.queries import use_known
 
 
@@ -94,8 +97,7 @@ class _Row:
         self.private = private
         self.known: dict[ir.Value, ir.Value] = {}
         # What was used since the threads last waited for each other.
-        self.read: set[ir.Value] = set()
-        self.written: set[ir.Value] = set()
+        self.used = Effects()
 
     def build(self, extents: list[int]) -> None:
         counters = delinearized(self.team.number, extents)
@@ -104,7 +106,7 @@ class _Row:
 
     def _block(self, block: ir.Block) -> None:
         operations = [o.operation for o in block.operations][:-1]
-        starts = known_starts(operations)
+        starts = known_starts(Dependences(block, places_of))
         for op in operations:
             if op in starts.folded:
                 continue
@@ -130,7 +132,7 @@ class _Row:
             self._block(body)
             self.team.wait()
             scf.YieldOp([])
-        self.read, self.written = set(), set()
+        self.used = Effects()
 
     def _memory(self, op: ir.Operation) -> ir.Value:
         kind = ir.MemRefType(op.results[0].type)
@@ -169,13 +171,12 @@ class _Row:
 
     def _wait_before(self, op: ir.Operation) -> None:
         """Wait if the operation meets what other threads have used since the last time."""
-        alone = self.private.keys() | {root(m) for m in self.registers.own}
-        reads, writes = (roots - alone for roots in touched(op))
-        if reads & self.written or writes & (self.read | self.written):
+        alone = {*self.private, *map(root, self.registers.own)}
+        found = effects_of(op).without(alone)
+        if not self.used.may_swap(found):
             self.team.wait()
-            self.read, self.written = set(), set()
-        self.read |= reads
-        self.written |= writes
+            self.used = Effects()
+        self.used |= found
 
     def _run(self, work: Work) -> None:
         run, for_all = self.registers.run_of(work), self.registers.is_for_all(work)

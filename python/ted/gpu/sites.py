@@ -18,8 +18,9 @@ from ted.gpu.disjoint_stores import Pieces, pieces_from
 from ted.gpu.loop_nests import Nest, has_steps, nest_of
 from ted.mlir import ir
 from ted.mlir.aliasing import VIEWS
+from ted.mlir.dependences import Dependences
 from ted.mlir.locations import source_location, user_name
-from ted.mlir.queries import constant_of, defining, operations
+from ted.mlir.queries import constant_of, defining, operations, users_in
 from ted.mlir.strategies import ATTRIBUTE, asked_for
 
 _HOST = ("memref.alloc", "memref.dealloc", "memref.get_global", "gpu.launch")
@@ -34,6 +35,7 @@ class Site:
 
     op: ir.Operation
     later: Sequence[ir.Operation]
+    dependences: Dependences
     starts: Starts
     taken: Set[ir.Operation]
     contractions: Contractions
@@ -66,10 +68,10 @@ class Site:
             known = self.templates
             return op in others or (known is not None and known.claims(op))
 
-        group = pieces_from(self.op, self.later, self.starts.of, is_other)
+        group = pieces_from(self.op, self.later, self.dependences, self.starts.of, is_other)
         if group is not None and self.templates is not None:
-            others = others | claimed_readers([self.op, *self.later])
-            group = pieces_from(self.op, self.later, self.starts.of, is_other)
+            others = others | claimed_readers([self.op, *self.later], self.dependences)
+            group = pieces_from(self.op, self.later, self.dependences, self.starts.of, is_other)
         return group
 
     @cached_property
@@ -145,14 +147,5 @@ def _last_use(ops: Sequence[ir.Operation], later: Sequence[ir.Operation]) -> int
     for op in ops:
         if op.name in VIEWS or op.name in _HOST:
             continue
-        for result in op.results:
-            users |= {_top(use.owner.operation, op.block) for use in result.uses}
+        users |= users_in(op, op.block)
     return max((k + 1 for k, o in enumerate(later) if o in users), default=0)
-
-
-def _top(op: ir.Operation, block: ir.Block) -> ir.Operation:
-    while op.block != block:
-        parent = op.parent
-        assert parent is not None, "a use is inside the block of the value"
-        op = parent.operation
-    return op

@@ -22,7 +22,9 @@ from ted.gpu.host_conditions import open_condition
 from ted.gpu.loop_strategies import NESTS, POINT_LOOPS
 from ted.gpu.piece_strategies import PIECES
 from ted.gpu.sites import Site, is_around_kernels, is_of_the_host
+from ted.gpu.strided_footprints import places_of
 from ted.mlir import ir
+from ted.mlir.dependences import Dependences
 from ted.mlir.locations import source_location
 from ted.mlir.strategies import Choice, Declined, Plain, Strategy, asked_for, choose, forget
 
@@ -57,7 +59,8 @@ def decide(
     Raises: ScheduleError for a `ted.strategy` that does not fit.
     """
     left = [o.operation for o in block.operations if o.operation.name not in _ENDS]
-    starts, decisions = known_starts(left), list[Decision]()
+    found = Dependences(block, places_of)
+    starts, decisions = known_starts(found), list[Decision]()
     # In the list all the same, since nothing may pass their kernels.
     gone: set[ir.Operation] = set()
     asking = {op for op in left if asked_for(op) is not None}
@@ -66,7 +69,7 @@ def decide(
         if op in gone:
             continue
         site = Site(
-            op, left[k + 1 :], starts, gone | asking - {op}, contractions, templates,
+            op, left[k + 1 :], found, starts, gone | asking - {op}, contractions, templates,
             deterministic, is_conditional,
         )  # fmt: skip
         choice = choose(TABLE, site)

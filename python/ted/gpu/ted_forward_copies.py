@@ -16,12 +16,12 @@ from typing import cast
 
 from ted.gpu.contractions import Contractions
 from ted.gpu.copied_buffers import Copied, copied
-from ted.gpu.ted_resolve_donations import donated_pairs
 from ted.gpu.templates.schedule import Plan
 from ted.linalg.contractions import MARK
 from ted.machine import DEFAULT_GPU
-from ted.mlir import func, ir
-from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir import ir
+from ted.mlir.aliasing import VIEWS, root
+from ted.mlir.dependences import Dependences
 from ted.mlir.queries import functions, is_zero, operations
 
 
@@ -39,27 +39,22 @@ class TedForwardCopies:
             for function in functions(module):
                 for alloc in operations(function, "memref.alloc"):
                     found = copied(alloc)
-                    if found is not None and _is_kept(found, function):
+                    if found is not None and _is_kept(found):
                         _forward(alloc, found, contractions)
 
 
-def _is_kept(found: Copied, function: func.FuncOp) -> bool:
+def _is_kept(found: Copied) -> bool:
     """Whether all readers find in the source what was copied."""
     block = found.writers[0].block
     if block.owner.operation.name == "scf.if" or _conditional(block):
         return False
-    ops = [op.operation for op in block.operations]
-    order = {op: k for k, op in enumerate(ops)}
-    *earlier, first = (order[op] for op in found.writers)
-    if any(place > first for place in earlier):  # what was copied is filled over
+    known = Dependences(block)
+    *earlier, first = found.writers
+    at = known.numbers[first]
+    readers = sorted(found.readers, key=known.numbers.__getitem__)
+    if not readers or any(known.numbers[op] > at for op in earlier):  # what was copied is lost
         return False
-    last = max((order[op] for op in found.readers), default=0)
-    if min((order[op] for op in found.readers), default=0) <= first:
-        return False
-    memory = {root(found.view.source)}
-    memory |= {result for source, result in donated_pairs(function) if source in memory}
-    between = (op for op in ops[first + 1 : last + 1] if op.name not in VIEWS)
-    return not any(memory & touched(op)[1] for op in between)
+    return known.numbers[readers[0]] > at and known.keeps([found.view.source], first, readers[-1])
 
 
 def _conditional(block: ir.Block) -> bool:

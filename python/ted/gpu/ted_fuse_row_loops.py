@@ -11,17 +11,17 @@ rows follow (`row_sums.py`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ted.gpu.row_loops import RowLoop, row_loop
 from ted.gpu.row_sums import split_rows, take_sums
-from ted.gpu.ted_resolve_donations import donated_pairs
 from ted.mlir import ir, memref
-from ted.mlir.aliasing import VIEWS, touched
-from ted.mlir.queries import defining, functions
+from ted.mlir.aliasing import ANYWHERE, VIEWS
+from ted.mlir.dependences import Dependences
+from ted.mlir.effects import effects_of
+from ted.mlir.queries import functions
 
-_MOVABLE = (*VIEWS, "memref.alloc", "arith.constant")
 _HOST_LOOPS = ("scf.for", "scf.if")
 
 
@@ -32,9 +32,8 @@ class TedFuseRowLoops:
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
         for function in functions(module):
-            names = {result: source for source, result in donated_pairs(function)}
             for block in _blocks(function.entry_block):
-                _join_block(block, names)
+                _join_block(block)
                 loops = [o.operation for o in block.operations if o.operation.name == "scf.forall"]
                 groups = [g for g in map(take_sums, loops) if g is not None]
                 _shrink_block(block)
@@ -52,92 +51,51 @@ def _blocks(block: ir.Block) -> Iterator[ir.Block]:
 # ---- joining -------------------------------------------------------------------------------------
 
 
-def _join_block(block: ir.Block, names: dict[ir.Value, ir.Value]) -> None:
+def _join_block(block: ir.Block) -> None:
     waiting = [o.operation for o in block.operations if row_loop(o.operation) is not None]
     while waiting:
         first, *waiting = waiting
+        known = Dependences(block)
         for k, second in enumerate(waiting):
-            joined = _joined(first, second, names)
+            joined = _joined(first, second, known)
             if joined is not None:
                 # Not by looking for the second one, which is gone.
                 waiting = [joined, *waiting[:k], *waiting[k + 1 :]]
                 break
 
 
-def _joined(
-    first: ir.Operation, second: ir.Operation, names: dict[ir.Value, ir.Value]
-) -> ir.Operation | None:
+def _joined(first: ir.Operation, second: ir.Operation, known: Dependences) -> ir.Operation | None:
     """One loop in the place of two; None where they must stay apart."""
     left, right = row_loop(first), row_loop(second)
     if left is None or right is None or left.extents != right.extents:
         return None
-    if not _meet_at_rows(left, right, names):
+    if not _meet_at_rows(left, right, known):
         return None
-    between = _between(first, second)
-    if _is_free(second, between, names) and all(map(_can_move, _needs(second, first))):
-        for op in _needs(second, first):
-            op.move_before(first)
+    needed = known.rises_with(second, first)
+    for op in needed or ():
+        op.move_before(first)
+    if needed is not None:
         return _merged(left, right)
-    if _is_free(first, between, names):
+    if known.may_sink(first, second):
         first.move_before(second)
         return _merged(left, right)
     return None
 
 
-def _meet_at_rows(left: RowLoop, right: RowLoop, names: dict[ir.Value, ir.Value]) -> bool:
+def _meet_at_rows(left: RowLoop, right: RowLoop, known: Dependences) -> bool:
     """Whether what one loop writes and the other touches is touched at the own rows of both."""
-    reads, writes = touched(left.op)
-    more_reads, more_writes = touched(right.op)
-    used, more_used = reads | writes, more_reads | more_writes
-    if any(_named([one], names) & _named(more_used - {one}, names) for one in used):
-        return False  # one memory under two names
-    shared = (writes & more_used) | (more_writes & used)
-    for memory in shared:
+    ours, theirs = known.effects[left.op], known.effects[right.op]
+    shared = (ours.writes & theirs.touched) | (theirs.writes & ours.touched)
+    every = ours.touched | theirs.touched
+    if ANYWHERE in every or not all(isinstance(memory, ir.Value) for memory in shared):
+        return False
+    named = effects_of(left.op).touched | effects_of(right.op).touched
+    for memory in (m for m in named if known.names.get(m, m) in shared):
         # None for other accesses than of own rows; a row of one view may be two of another.
-        ours, theirs = (loop.source_of_rows(memory) for loop in (left, right))
-        if ours is None or theirs is None or ours != theirs:
+        sources = {loop.source_of_rows(memory) for loop in (left, right)}
+        if None in sources or len(sources) > 1:
             return False
     return True
-
-
-def _named(memory: Iterable[ir.Value], names: dict[ir.Value, ir.Value]) -> set[ir.Value]:
-    return {names.get(m, m) for m in memory}
-
-
-def _between(first: ir.Operation, second: ir.Operation) -> list[ir.Operation]:
-    operations = [o.operation for o in first.block.operations]
-    return operations[operations.index(first) + 1 : operations.index(second)]
-
-
-def _is_free(op: ir.Operation, others: list[ir.Operation], names: dict[ir.Value, ir.Value]) -> bool:
-    """Whether an operation may change places with all others."""
-    reads, writes = (_named(m, names) for m in touched(op))
-    for other in others:
-        if other.name in _MOVABLE:
-            continue
-        more_reads, more_writes = (_named(m, names) for m in touched(other))
-        if writes & (more_reads | more_writes) or reads & more_writes:
-            return False
-    return True
-
-
-def _needs(op: ir.Operation, place: ir.Operation) -> list[ir.Operation]:
-    """What makes the values that an operation needs, and stands behind a place, in order."""
-    found: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        for value in inner.operands:
-            owner = defining(value)
-            if owner is not None and owner.block == place.block and place.is_before_in_block(owner):
-                found.extend(o for o in (*_needs(owner, place), owner) if o not in found)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
-
-
-def _can_move(op: ir.Operation) -> bool:
-    return op.name in _MOVABLE
 
 
 def _merged(left: RowLoop, right: RowLoop) -> ir.Operation:

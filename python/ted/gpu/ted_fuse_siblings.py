@@ -11,7 +11,7 @@ where one of the two can be moved to the other. No temporary lives longer for it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -19,21 +19,20 @@ from ted.gpu.bodies import work_of
 from ted.gpu.collapsing import collapsed_extents
 from ted.gpu.contractions import claimed_readers
 from ted.gpu.fused_points import Access, Points, merge, points_of
-from ted.gpu.ted_resolve_donations import donated_pairs
+from ted.gpu.strided_footprints import places_of
 from ted.gpu.transposes import turn_of
 from ted.linalg.contractions import MARK
 from ted.mlir import ir
-from ted.mlir.aliasing import VIEWS, touched
-from ted.mlir.queries import defining, functions, operations
+from ted.mlir.aliasing import VIEWS
+from ted.mlir.dependences import Dependences
+from ted.mlir.effects import OUTSIDE
+from ted.mlir.queries import defining, functions
 
 MOST_OPERANDS = 16  # distinct ones, each a pointer and a vector of elements in registers
 MOST_OPERATIONS = 400  # of a body
 MOST_SUMS = 4  # results of sums
 MOST_TILES = 4  # operands of a map that are read across its rows, through shared memory
 FEW_POINTS = 1 << 10
-_REPORTS = "reports"  # of bad indices, as memory: which of two comes first is seen
-# Moved along with an operation that needs them.
-_MOVABLE = (*VIEWS, "memref.alloc")
 _LOOPS = ("scf.for", "scf.if", "scf.forall")
 
 
@@ -44,10 +43,8 @@ class TedFuseSiblings:
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
         for function in functions(module):
-            # A result that may be in the memory of an input is that memory.
-            names = {result: source for source, result in donated_pairs(function)}
             for block in _blocks(function.entry_block):
-                _Block(block, names).merge()
+                _Block(block).merge()
 
 
 def _blocks(block: ir.Block) -> Iterator[ir.Block]:
@@ -58,163 +55,113 @@ def _blocks(block: ir.Block) -> Iterator[ir.Block]:
                 yield from _blocks(inner)
 
 
-@dataclass(frozen=True)
-class _Entry:
-    """An operation and the memory that it touches; `points` if it may be merged."""
-
-    op: ir.Operation
-    reads: Set[object]
-    writes: Set[object]
-    points: Points | None = None
-    inner_reads: Set[object] = frozenset()  # by loads in the body
-
-    @property
-    def is_light(self) -> bool:
-        """Whether it moves little memory, or only starts or ends what is there anyway."""
-        if self.points is None:
-            return self.op.name in ("linalg.fill", "memref.copy")
-        return prod(self.points.work.extents) <= FEW_POINTS
-
-    @property
-    def box(self) -> Points:
-        """The points of what may be merged."""
-        assert self.points is not None, "an operation of another form is not merged"
-        return self.points
-
-
 class _Block:
-    """The operations of a block that touch memory, by their numbers in its order."""
+    """The operations of a block that touch memory, and the points of those that may be merged."""
 
-    def __init__(self, block: ir.Block, names: dict[ir.Value, ir.Value]) -> None:
+    def __init__(self, block: ir.Block) -> None:
         self.block = block
-        self.names = names
-        self.entries: dict[int, _Entry] = {}
-        self.readers: dict[object, set[int]] = {}
-        self.writers: dict[object, set[int]] = {}
+        self.known = Dependences(block, places_of)
+        operations = list(self.known.operations.values())
+        claimed = claimed_readers(operations, self.known)
+        found = {op: self._points(op) for op in operations if op not in claimed}
+        self.points = {op: points for op, points in found.items() if points is not None}
 
     def merge(self) -> None:
         """Merge what can be merged."""
-        found = [o.operation for o in self.block.operations]
-        claimed = claimed_readers(found)
-        for k, op in enumerate(found):
-            if op.name not in _MOVABLE:
-                self._put(k, op, may_merge=op not in claimed)
-        for k in range(len(found)):
+        for k in range(len(self.known.operations)):
             while (pair := self._partner(k)) is not None:
                 self._join(k, *pair)
 
-    # ---- the table -------------------------------------------------------------------------------
-
-    def _put(self, number: int, op: ir.Operation, *, may_merge: bool = True) -> None:
-        reads, writes = (self._named(found) for found in touched(op))
-        if not reads | writes:
-            return
-        if operations(op, "func.call"):
-            writes |= {_REPORTS}
-        points = _points(op) if may_merge else None
-        inner = set() if points is None else _touched_inside(points.body)[0]
-        entry = _Entry(op, frozenset(reads), frozenset(writes), points, self._named(inner))
-        self.entries[number] = entry
-        for table, memory in ((self.readers, reads), (self.writers, writes)):
-            for one in memory:
-                table.setdefault(one, set()).add(number)
-
-    def _take(self, number: int) -> _Entry:
-        entry = self.entries.pop(number)
-        for table, memory in ((self.readers, entry.reads), (self.writers, entry.writes)):
-            for one in memory:
-                table[one].discard(number)
-        return entry
-
-    def _named(self, memory: set[ir.Value]) -> set[object]:
-        return {self.names.get(one, one) for one in memory}
-
-    def _users(self, memory: object) -> set[int]:
-        return self.readers.get(memory, set()) | self.writers.get(memory, set())
+    def _points(self, op: ir.Operation) -> Points | None:
+        """A map, or a sum of rows, as points; None for any other operation."""
+        found = _points_of(op)
+        mine = self.known.effects[op]
+        return None if (mine.inside & mine.writes) - {OUTSIDE} else found
 
     # ---- what can be merged ----------------------------------------------------------------------
 
-    def _partner(self, number: int) -> tuple[int, bool] | None:
+    def _partner(self, number: int) -> tuple[ir.Operation, bool] | None:
         """The first operation that this one can be merged with, and whether it goes down to it."""
-        entry = self.entries.get(number)
-        if entry is None or entry.points is None:
+        op = self.known.operations.get(number)
+        if op is None or op not in self.points:
             return None
-        shared = entry.reads | entry.writes
-        for other in sorted({k for one in shared for k in self.readers.get(one, ()) if k > number}):
-            found = self.entries[other]
-            if found.points is None or not _are_alike(entry.box, found.box):
+        known, points = self.known, self.points
+        for k in sorted(known.readers(known.effects[op].touched)):
+            other = known.operations[k]
+            if k <= number or other not in points or not _are_alike(points[op], points[other]):
                 continue
-            if not self._are_free(entry, found):
+            if not known.are_point_by_point(op, other):
                 continue
-            if self._may_pass(entry, number, other) and not self._is_kept(entry, number, other):
+            if known.may_sink(op, other) and not self._is_kept(op, other):
                 return other, True
-            if self._may_pass(found, number, other) and self._may_rise(found, number, other):
+            if known.rises_with(other, op) is not None and not self._is_early(op, other):
                 return other, False
         return None
 
-    def _are_free(self, left: _Entry, right: _Entry) -> bool:
-        """Whether the points of two operations are independent of each other's other points."""
-        if left.inner_reads & right.writes or right.inner_reads & left.writes:
-            return False
-        if _REPORTS in left.writes & right.writes:
-            return False
-        is_map = not left.box.work.reductions
-        pairs = (
-            (a, b)
-            for first, second in ((left.box, right.box), (right.box, left.box))
-            for a in first.outputs
-            for b in (*second.reads, *second.outputs)
-        )
-        return all(
-            self.names.get(a.memory, a.memory) != self.names.get(b.memory, b.memory)
-            or (is_map and a.place and b.place and a.place.keeps_apart(b.place))
-            for a, b in pairs
-        )
-
-    def _may_pass(self, entry: _Entry, first: int, last: int) -> bool:
-        """Whether an operation may change places with all that is between two numbers."""
-        written = {k for one in entry.reads for k in self.writers.get(one, ())}
-        touched = {k for one in entry.writes for k in self._users(one)}
-        return not any(first < k < last for k in written | touched)
-
-    def _is_kept(self, entry: _Entry, first: int, last: int) -> bool:
+    def _is_kept(self, op: ir.Operation, place: ir.Operation) -> bool:
         """Whether a temporary would be kept longer, if what reads it moved down."""
-        return self._is_work_between(first, last) and any(
-            self._is_temporary(one) and max(self._users(one)) < last for one in entry.reads
+        known = self.known
+        return self._is_work_between(op, place) and any(
+            self._is_temporary(one) and max(known.users([one])) < known.numbers[place]
+            for one in known.effects[op].reads
         )
 
-    def _may_rise(self, entry: _Entry, first: int, last: int) -> bool:
-        """Whether all that an operation needs can move up, and no temporary is kept longer."""
-        behind = _behind(entry.op, self.entries[first].op)
-        is_early = any(self._is_temporary(one) for one in entry.writes)
-        return all(_is_movable(op) for op in behind) and not (
-            is_early and self._is_work_between(first, last)
+    def _is_early(self, place: ir.Operation, op: ir.Operation) -> bool:
+        """Whether a temporary would be kept longer, if what writes it moved up."""
+        return self._is_work_between(place, op) and any(
+            map(self._is_temporary, self.known.effects[op].writes)
         )
 
-    def _is_work_between(self, first: int, last: int) -> bool:
-        """Whether anything of some size may begin or end between two numbers."""
-        return not all(e.is_light for k, e in self.entries.items() if first < k < last)
+    def _is_work_between(self, first: ir.Operation, last: ir.Operation) -> bool:
+        """Whether anything of some size may begin or end between two operations."""
+        low, high = (self.known.numbers[op] for op in (first, last))
+        return not all(map(self._is_light, map(self.known.operations.get, range(low + 1, high))))
+
+    def _is_light(self, op: ir.Operation | None) -> bool:
+        """Whether one moves little memory, or only starts or ends what is there anyway."""
+        if op in self.points:
+            return prod(self.points[op].work.extents) <= FEW_POINTS
+        is_start = op is None or op.name in ("linalg.fill", "memref.copy")
+        return is_start or not self.known.effects[op].touched
 
     # ---- merging ---------------------------------------------------------------------------------
 
-    def _join(self, number: int, other: int, goes_down: bool) -> None:
-        place = self.entries[other if goes_down else number].op
+    def _join(self, number: int, other: ir.Operation, goes_down: bool) -> None:
+        op, known = self.known.operations[number], self.known
+        place = other if goes_down else op
+        at = known.numbers[place]
         if not goes_down:
-            for op in _behind(self.entries[other].op, place):
-                op.move_before(place)
-        left, right = self._take(number), self._take(other)
+            for needed in known.rises_with(other, op) or ():
+                needed.move_before(op)
+        written = known.effects[other].writes
+        left, right = self.points.pop(op), self.points.pop(other)
+        for one in (op, other):
+            known.forget(one)
         unwanted = {
             one
-            for one in (a.memory for a in left.box.outputs)
-            if self._is_temporary(one) and not self._users(one) and one not in right.writes
+            for one in (a.memory for a in left.outputs)
+            if self._is_temporary(one) and not known.users([one]) and one not in written
         }
         with ir.InsertionPoint(place), place.location:
-            made = merge([left.box, right.box], unwanted)
-        for op in (left.op, right.op):
-            op.erase()
+            made = merge([left, right], unwanted)
+        for one in (op, other):
+            one.erase()
         for memory in unwanted:
-            _erase(memory)
-        self._put(other if goes_down else number, made)
+            self._erase(memory)
+        known.put(at, made)
+        points = self._points(made)
+        if points is not None:
+            self.points[made] = points
+
+    def _erase(self, memory: ir.Value) -> None:
+        """Drop memory and its views, as far as nothing uses them."""
+        for user in [use.owner.operation for use in memory.uses]:
+            if user.name in VIEWS:
+                self._erase(user.results[0])
+        op = defining(memory)
+        if op is not None and not list(memory.uses):
+            self.known.forget(op)
+            op.erase()
 
     def _is_temporary(self, memory: object) -> bool:
         """Whether some memory is there for this block only."""
@@ -225,8 +172,8 @@ class _Block:
 # ---- operations ----------------------------------------------------------------------------------
 
 
-def _points(op: ir.Operation) -> Points | None:
-    """A map, or a sum of rows, as points; None for any other operation."""
+def _points_of(op: ir.Operation) -> Points | None:
+    """A map, or a sum of rows in memory, as points; None for any other operation."""
     if op.name != "linalg.generic" or MARK in op.attributes:
         return None
     work = work_of(op)
@@ -235,19 +182,13 @@ def _points(op: ir.Operation) -> Points | None:
     if work.reductions and (not work.outer or work.reductions[0] != 0):
         return None
     found = points_of(work)
-    return None if _touched_inside(found.body)[1] or any(map(_jumps, found.outputs)) else found
+    return None if any(map(_jumps, found.outputs)) else found
 
 
 def _jumps(access: Access) -> bool:
     """Whether neighbouring points do not write side by side: other parts go in between."""
     sides = access.place.sides if access.place else ()
     return any(abs(step) > 1 for _, step in sides[-1:])
-
-
-def _touched_inside(body: ir.Block) -> tuple[set[ir.Value], set[ir.Value]]:
-    """Roots that the operations of a body load from and store to."""
-    found = [touched(op.operation) for op in body.operations]
-    return {v for reads, _ in found for v in reads}, {v for _, writes in found for v in writes}
 
 
 def _are_alike(left: Points, right: Points) -> bool:
@@ -268,33 +209,3 @@ def _are_alike(left: Points, right: Points) -> bool:
     turns = [turn for turn in (turn_of(a), turn_of(b)) if turn is not None]
     is_one = len({turn.across for turn in turns}) <= 1 and (is_same or not turns)
     return is_one and sum(len(turn.inputs) for turn in turns) <= MOST_TILES
-
-
-def _behind(op: ir.Operation, place: ir.Operation) -> list[ir.Operation]:
-    """What makes the values that an operation needs, and stands behind a place, in order."""
-    found: list[ir.Operation] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        for value in inner.operands:
-            owner = defining(value)
-            if owner is None or owner.block != place.block or owner.is_before_in_block(place):
-                continue
-            found.extend(o for o in (*_behind(owner, place), owner) if o not in found)
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit)
-    return found
-
-
-def _is_movable(op: ir.Operation) -> bool:
-    return op.name in _MOVABLE or op.name.startswith(("arith.", "affine."))
-
-
-def _erase(memory: ir.Value) -> None:
-    """Drop memory and its views, as far as nothing uses them."""
-    for user in [use.owner.operation for use in memory.uses]:
-        if user.name in VIEWS:
-            _erase(user.results[0])
-    op = defining(memory)
-    if op is not None and not list(memory.uses):
-        op.erase()

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from ted.gpu.accesses import byte_width
 from ted.gpu.contractions import MODULE, kernel_module
-from ted.gpu.ted_resolve_donations import donated_pairs
 from ted.machine import ACCESS_BYTES
 from ted.mlir import ir
+from ted.mlir.aliasing import donated_pairs
 from ted.mlir.queries import functions, operations
 
 

@@ -9,16 +9,13 @@ The caller decides at each call whether the memory is one, so both must be right
 
 from __future__ import annotations
 
-from collections.abc import Set
 from dataclasses import dataclass
 
-from ted.gpu.bodies import work_of
-from ted.gpu.strided_footprints import place_of
-from ted.mlir import func, ir, memref
-from ted.mlir.aliasing import VIEWS, root, touched
+from ted.gpu.strided_footprints import places_of
+from ted.mlir import ir, memref
+from ted.mlir.aliasing import donated_pairs
+from ted.mlir.dependences import Dependences
 from ted.mlir.queries import functions
-
-DONATED = "ted.donated"
 
 
 @dataclass(frozen=True)
@@ -33,64 +30,15 @@ class TedResolveDonations:
                     _buffer(function.entry_block, result)
 
 
-def donated_pairs(function: func.FuncOp) -> list[tuple[ir.Value, ir.Value]]:
-    """The arguments that may be one memory: an input and a result."""
-    attributes = function.operation.attributes
-    if DONATED not in attributes:
-        return []
-    arguments = list(function.entry_block.arguments)
-    pairs = [list(ir.DenseI64ArrayAttr(a)) for a in ir.ArrayAttr(attributes[DONATED])]
-    return [(arguments[source], arguments[result]) for source, result in pairs]
-
-
-def taking_over(memory: Set[ir.Value], op: ir.Operation) -> set[ir.Value]:
-    """The results that may be in some memory; of the function around an operation.
-
-    Whoever moves a read of that memory behind other operations has to look for writes of these too.
-    """
-    while op.name != "func.func":
-        parent = op.parent
-        assert parent is not None, "work on memrefs is in a function"
-        op = parent.operation
-    function = op.opview
-    assert isinstance(function, func.FuncOp)
-    return {result for source, result in donated_pairs(function) if source in memory}
-
-
 def _is_safe(block: ir.Block, source: ir.Value, result: ir.Value) -> bool:
-    written = False
-    for op in [o.operation for o in block.operations]:
-        if op.name in VIEWS:
-            continue
-        reads, writes = touched(op)
-        if source in reads | writes and (written or result in writes):
-            return not written and _is_point_by_point(op, source, result) and not _later(op, source)
-        written = written or result in writes
-    return True
-
-
-def _later(op: ir.Operation, source: ir.Value) -> bool:
-    """Whether an operation behind this one touches the memory."""
-    block = op.block
-    behind = False
-    for other in [o.operation for o in block.operations]:
-        if behind and other.name not in VIEWS and source in set.union(*touched(other)):
-            return True
-        behind = behind or other == op
-    return False
-
-
-def _is_point_by_point(op: ir.Operation, source: ir.Value, result: ir.Value) -> bool:
-    """Whether each point reads of the input only where it writes the result."""
-    work = work_of(op) if op.name == "linalg.generic" else None
-    if work is None or work.body is None or work.reductions:
-        return False
-    if any(source in touched(inner.operation)[0] for inner in work.body.operations):
-        return False
-    targets = [place_of(o, work.extents) for o in work.outputs if root(o.value) == result]
-    sources = [o for o in work.inputs if o.amap is not None and root(o.value) == source]
-    places = [place_of(o, work.extents) for o in sources]
-    return all(a and b and a.keeps_apart(b) for a in targets for b in places)
+    """Whether nothing asks for the input behind the first write of the result."""
+    apart = Dependences(block, names={})
+    asked, written = apart.users([source]), apart.writers([result])
+    if not asked or not written or max(asked) < min(written):
+        return True
+    op = apart.operations[min(written)]
+    is_point_by_point = op.name == "linalg.generic" and max(asked) == min(written)
+    return is_point_by_point and Dependences(block, places_of).are_point_by_point(op, op)
 
 
 def _buffer(block: ir.Block, result: ir.Value) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir
-from ted.mlir.queries import count_inputs, functions
+from ted.mlir.queries import count_inputs, functions, users_in
 
 
 @dataclass(frozen=True)
@@ -52,14 +52,5 @@ def _is_destination(op: ir.Operation, operand: int) -> bool:
 
 
 def _first_user(op: ir.Operation) -> ir.Operation | None:
-    block = op.block
-    users = set()
-    for result in op.results:
-        for use in result.uses:
-            user = use.owner.operation
-            while user.block != block:
-                parent = user.parent
-                assert parent is not None, "a use is inside the block of the value"
-                user = parent.operation
-            users.add(user)
-    return next((o.operation for o in block.operations if o.operation in users), None)
+    users = users_in(op, op.block)
+    return next((o.operation for o in op.block.operations if o.operation in users), None)

@@ -16,11 +16,11 @@ from math import prod
 from ted.gpu.contractions import LEAST_PRODUCTS
 from ted.gpu.epilogues import MOST_OPERATIONS
 from ted.gpu.strided_boxes import Side
-from ted.gpu.ted_resolve_donations import taking_over
 from ted.gpu.wide_products import contraction_of
 from ted.linalg.contractions import MARK, indexing_maps, reductions
 from ted.mlir import ir, memref
-from ted.mlir.aliasing import VIEWS, root, touched
+from ted.mlir.aliasing import root
+from ted.mlir.dependences import Dependences
 from ted.mlir.queries import defining, functions, operations
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
@@ -60,20 +60,19 @@ class TedSplitAccumulators:
         with module.context, ir.Location.unknown(module.context):
             for function in functions(module):
                 for fill in operations(function, "linalg.fill"):
-                    parts = _parts(fill)
+                    known = Dependences(fill.block)
+                    parts = _parts(fill, known)
                     if parts:
-                        _split(fill, parts)
+                        _split(fill, parts, known)
 
 
-def _parts(fill: ir.Operation) -> list[Part]:
+def _parts(fill: ir.Operation, known: Dependences) -> list[Part]:
     """The contractions that next touch the filled memory, if they write disjoint parts of it."""
     total = fill.operands[1]
     if root(total) != total or isinstance(fill.operands[0].type, ir.MemRefType):
         return []
     parts: list[Part] = []
-    for op in _behind(fill):
-        if op.name in VIEWS or total not in set.union(*touched(op)):
-            continue
+    for op in known.behind(fill, known.effects[fill].writes):
         part = _part(op, total)
         if part is None:
             break
@@ -81,11 +80,6 @@ def _parts(fill: ir.Operation) -> list[Part]:
             return []
         parts.append(part)
     return parts
-
-
-def _behind(op: ir.Operation) -> list[ir.Operation]:
-    ops = [o.operation for o in op.block.operations]
-    return ops[ops.index(op) + 1 :]
 
 
 def _part(op: ir.Operation, total: ir.Value) -> Part | None:
@@ -109,10 +103,10 @@ def _part(op: ir.Operation, total: ir.Value) -> Part | None:
     return None if DYNAMIC in (*part.offsets, *part.sizes, *part.strides) else part
 
 
-def _split(fill: ir.Operation, parts: Sequence[Part]) -> None:
+def _split(fill: ir.Operation, parts: Sequence[Part], known: Dependences) -> None:
     total = fill.operands[1]
     left = prod(ir.MemRefType(total.type).shape) - sum(prod(part.sizes) for part in parts)
-    consumer = _consumer(fill, parts) if left == 0 else None
+    consumer = _consumer(fill, parts, known) if left == 0 else None
     unused = [] if consumer is None else [*(defining(p.target) for p in parts), defining(total)]
     if consumer is not None:
         for part in parts:
@@ -128,7 +122,7 @@ def _split(fill: ir.Operation, parts: Sequence[Part]) -> None:
         op.erase()
 
 
-def _consumer(fill: ir.Operation, parts: Sequence[Part]) -> ir.Operation | None:
+def _consumer(fill: ir.Operation, parts: Sequence[Part], known: Dependences) -> ir.Operation | None:
     """The element-wise operation that alone reads a total, if kernels of the parts can do it."""
     total = fill.operands[1]
     owner = defining(total)
@@ -141,8 +135,8 @@ def _consumer(fill: ir.Operation, parts: Sequence[Part]) -> ir.Operation | None:
     consumer = users.pop()
     if consumer.name != "linalg.generic" or consumer.block != fill.block:
         return None
-    read = {root(v) for o in (consumer, *(p.op for p in parts)) for v in list(o.operands)[:-1]}
-    if root(consumer.operands[-1]) in taking_over(read, consumer):  # no kernel of a part may do it
+    read = {m for op in (consumer, *(p.op for p in parts)) for m in known.effects[op].reads}
+    if read & known.effects[consumer].writes:  # no kernel of a part may do it
         return None
     return consumer if _is_element_wise(consumer, total) else None
 

@@ -1,9 +1,12 @@
-"""What memory an operation touches: the allocation or argument behind each memref it uses."""
+"""Which memory a memref is in: allocations and arguments, through views, conditions and loops."""
 
 from __future__ import annotations
 
-from ted.mlir import ir
-from ted.mlir.queries import count_inputs
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from ted.mlir import func, ir
+from ted.mlir.queries import defining, terminator
 
 VIEWS = frozenset(
     {
@@ -14,10 +17,10 @@ VIEWS = frozenset(
         "memref.reinterpret_cast",
     }
 )
-# Operations that only read these operands; of all others, every memref counts as written.
-_ONLY_READ = {
-    "memref.load": (0,), "memref.copy": (0,), "vector.load": (0,), "vector.transfer_read": (0,)
-}  # fmt: skip
+DONATED = "ted.donated"
+ANYWHERE = "anywhere"  # the name of memory that may be any other
+Memory: TypeAlias = "ir.Value | str"
+_MAKERS = ("memref.alloc", "memref.alloca", "func.func", "gpu.func", "gpu.launch")
 
 
 def root(value: ir.Value) -> ir.Value:
@@ -27,25 +30,56 @@ def root(value: ir.Value) -> ir.Value:
     return value
 
 
-def touched(op: ir.Operation) -> tuple[set[ir.Value], set[ir.Value]]:
-    """Roots that an operation, with all inside it, reads and writes."""
-    reads: set[ir.Value] = set()
-    writes: set[ir.Value] = set()
+def memories(value: ir.Value) -> set[Memory]:
+    """All that a memref may be in: what makes memory, constants by their names."""
+    left, seen, found = [value], set[ir.Value](), set[Memory]()
+    while left:
+        value = root(left.pop())
+        if value in seen:
+            continue
+        seen.add(value)
+        owner = value.owner.owner if isinstance(value.owner, ir.Block) else value.owner
+        op = owner.operation
+        if op.name in _MAKERS:
+            found.add(value)
+        elif op.name == "memref.get_global":
+            found.add(ir.FlatSymbolRefAttr(op.attributes["name"]).value)
+        else:
+            sources = _sources(value, op)
+            left += sources
+            found |= set() if sources else {ANYWHERE}
+    return found
 
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        if inner.name not in VIEWS and inner.name != "memref.alloc":
-            for k, value in enumerate(inner.operands):
-                if isinstance(value.type, ir.MemRefType):
-                    (reads if _is_read(inner, k) else writes).add(root(value))
-        return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
-    return reads, writes
+def _sources(value: ir.Value, op: ir.Operation) -> Sequence[ir.Value]:
+    """What a result of a condition or loop, or a counter's companion, may be."""
+    is_made = defining(value) is not None
+    if op.name == "arith.select":
+        return list(op.operands)[1:]
+    if op.name not in ("scf.if", "scf.for"):
+        return []
+    k = ir.OpResult(value).result_number if is_made else ir.BlockArgument(value).arg_number - 1
+    given = [op.operands[3 + k]] if op.name == "scf.for" else []
+    return given + [terminator(region.blocks[0]).operands[k] for region in op.regions]
 
 
-def _is_read(op: ir.Operation, operand: int) -> bool:
-    if op.name in _ONLY_READ:
-        return operand in _ONLY_READ[op.name]
-    if op.name.startswith("linalg.") and "operandSegmentSizes" in op.attributes:
-        return operand < count_inputs(op)
-    return False
+def donated_pairs(function: func.FuncOp) -> list[tuple[ir.Value, ir.Value]]:
+    """The arguments that may be one memory: an input and a result."""
+    attributes = function.operation.attributes
+    if DONATED not in attributes:
+        return []
+    arguments = list(function.entry_block.arguments)
+    pairs = [list(ir.DenseI64ArrayAttr(a)) for a in ir.ArrayAttr(attributes[DONATED])]
+    return [(arguments[source], arguments[result]) for source, result in pairs]
+
+
+def function_of(block: ir.Block) -> func.FuncOp:
+    """The function around a block."""
+    op = block.owner.operation
+    while op.name != "func.func":
+        parent = op.parent
+        assert parent is not None, "work on memrefs is in a function"
+        op = parent.operation
+    function = op.opview
+    assert isinstance(function, func.FuncOp)
+    return function

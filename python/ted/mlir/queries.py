@@ -88,6 +88,20 @@ def copied_with(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Operati
     return copy
 
 
+def users_in(op: ir.Operation, block: ir.Block) -> set[ir.Operation]:
+    """The operations of a block that use the results of one, or have inside what uses them."""
+    return {in_block(use.owner.operation, block) for result in op.results for use in result.uses}
+
+
+def in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
+    """The operation of a block that an operation is, or is inside of."""
+    while op.block != block:
+        parent = op.parent
+        assert parent is not None, "an operation is inside of the block"
+        op = parent.operation
+    return op
+
+
 def count_inputs(op: ir.Operation) -> int:
     """The number of operands that an operation of linalg only reads, the first ones."""
     return ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[0]
