@@ -16,9 +16,9 @@ from ted.gpu.explaining import explained
 from ted.gpu.host_program import HostProgram, read_host_function
 from ted.gpu.pipeline import GPU_STAGES, gpu_stages
 from ted.gpu.ted_record_index_errors import CHECKS
-from ted.gpu.ted_resolve_donations import DONATED
 from ted.ir.pipelines import run_stages, stage_text
 from ted.mlir import ir
+from ted.mlir.aliasing import DONATED
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
 

@@ -21,7 +21,7 @@ from ted.gpu.dead_fills import structured
 from ted.gpu.reductions import Plan, choose
 from ted.gpu.strided_boxes import Region, region_of
 from ted.mlir import ir
-from ted.mlir.aliasing import root
+from ted.mlir.aliasing import ANYWHERE, root
 from ted.mlir.dependences import Dependences
 from ted.mlir.effects import Effects
 from ted.mlir.queries import defining, operations
@@ -177,8 +177,10 @@ class _Group:
         if self.ops and not mine.writes & self.effects.writes:
             return False
         fills = [f for f in self.fills if self.known.effects[f].writes & mine.writes]
-        effects = reduce(Effects.__or__, map(self.known.effects.get, fills), self.effects | mine)
-        if effects.reads & effects.writes:
+        effects = reduce(
+            Effects.__or__, (self.known.effects[f] for f in fills), self.effects | mine
+        )
+        if ANYWHERE in effects.touched or effects.reads & effects.writes:
             return False
         found = [_pieces_of(o, self.starts.get(o, ())) for o in (*fills, op)]
         parts = [p for ps in found if ps is not None for p in ps]

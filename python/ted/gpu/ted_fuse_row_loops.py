@@ -86,12 +86,13 @@ def _meet_at_rows(left: RowLoop, right: RowLoop, known: Dependences) -> bool:
     """Whether what one loop writes and the other touches is touched at the own rows of both."""
     ours, theirs = known.effects[left.op], known.effects[right.op]
     shared = (ours.writes & theirs.touched) | (theirs.writes & ours.touched)
-    every = ours.touched | theirs.touched
-    if ANYWHERE in every or not all(isinstance(memory, ir.Value) for memory in shared):
+    if ANYWHERE in ours.touched | theirs.touched:
         return False
     named = effects_of(left.op).touched | effects_of(right.op).touched
     for memory in (m for m in named if known.names.get(m, m) in shared):
         # None for other accesses than of own rows; a row of one view may be two of another.
+        if isinstance(memory, str):
+            return False
         sources = {loop.source_of_rows(memory) for loop in (left, right)}
         if None in sources or len(sources) > 1:
             return False

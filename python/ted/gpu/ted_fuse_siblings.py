@@ -115,13 +115,14 @@ class _Block:
     def _is_work_between(self, first: ir.Operation, last: ir.Operation) -> bool:
         """Whether anything of some size may begin or end between two operations."""
         low, high = (self.known.numbers[op] for op in (first, last))
-        return not all(map(self._is_light, map(self.known.operations.get, range(low + 1, high))))
+        between = [op for k, op in self.known.operations.items() if low < k < high]
+        return not all(map(self._is_light, between))
 
-    def _is_light(self, op: ir.Operation | None) -> bool:
+    def _is_light(self, op: ir.Operation) -> bool:
         """Whether one moves little memory, or only starts or ends what is there anyway."""
         if op in self.points:
             return prod(self.points[op].work.extents) <= FEW_POINTS
-        is_start = op is None or op.name in ("linalg.fill", "memref.copy")
+        is_start = op.name in ("linalg.fill", "memref.copy")
         return is_start or not self.known.effects[op].touched
 
     # ---- merging ---------------------------------------------------------------------------------

@@ -109,7 +109,7 @@ class Dependences:
         """Whether an operation may stand directly in front of a later one."""
         end = self.numbers[place]
         is_there = all(self.numbers[user] >= end for user in users_in(op, self.block))
-        return is_there and self.may_pass(op, place)
+        return is_there and self.numbers[op] < end and self.may_pass(op, place)
 
     def rises_with(self, op: ir.Operation, place: ir.Operation) -> list[ir.Operation] | None:
         """What moves in front of a place for an operation to stand directly behind it, in order.
@@ -117,7 +117,8 @@ class Dependences:
         That is what makes the values that it needs; None where it must stay.
         """
         needed = _needs(op, place)
-        may_move = place not in needed and all(map(_is_movable, needed))
+        is_behind = self.numbers[place] < self.numbers[op] and place not in needed
+        may_move = is_behind and all(map(_is_movable, needed))
         return needed if may_move and self.may_pass(op, place) else None
 
     # ---- what memory keeps -----------------------------------------------------------------------
@@ -142,8 +143,9 @@ class Dependences:
                 return False
             _, writes = self.met(user) or ((), ())
             for value, place in writes:
-                is_here = place is not None and memories(value) == {memory}
-                if is_here and place.keeps_apart(place) and all(map(place.is_beside, parts)):
+                if place is None or memories(value) != {memory} or not place.keeps_apart(place):
+                    continue
+                if all(map(place.is_beside, parts)):
                     parts.append(place)
                     left -= place.size
             if left == 0:
@@ -156,16 +158,16 @@ class Dependences:
         They meet what one of them writes at the same point only.
         """
         ours, theirs = self.effects[left], self.effects[right]
-        met = self.met(left), self.met(right)
+        mine, others = self.met(left), self.met(right)
         if ours.inside & theirs.writes or theirs.inside & ours.writes:
             return False
-        if ANYWHERE in ours.touched | theirs.touched or met[0] is None or met[1] is None:
+        if ANYWHERE in ours.touched | theirs.touched or not mine or not others:
             return ours.may_swap(theirs)
         return all(
             not self.named([value]) & self.named([other]) or (a and b and a.keeps_apart(b))
-            for (_, writes), others in (met, met[::-1])
+            for (_, writes), (reads, written) in ((mine, others), (others, mine))
             for value, a in writes
-            for other, b in (*others[0], *others[1])
+            for other, b in (*reads, *written)
         )
 
 

@@ -8,7 +8,7 @@ What is not known counts as both, and calls are seen in their order.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ted.mlir import ir
@@ -42,9 +42,9 @@ class Effects:
         """All of it."""
         return self.reads | self.writes
 
-    def without(self, memory: set[Memory]) -> Effects:
+    def without(self, memory: Collection[Memory]) -> Effects:
         """The same, as if some memory did not matter."""
-        return Effects(*(kind - memory for kind in self._kinds))
+        return Effects(*(kind.difference(memory) for kind in self._kinds))
 
     def __or__(self, other: Effects) -> Effects:
         """What both do, one behind the other."""
