@@ -13,18 +13,13 @@ from __future__ import annotations
 from ted.cpu.contraction_loops import ContractionLoops, Scratch
 from ted.cpu.contraction_plan import Plan
 from ted.cpu.microkernel import Pointer
-from ted.linalg.contractions import LinalgContraction, producer
+from ted.linalg.contractions import LinalgContraction
 from ted.mlir import ir, memref
+from ted.mlir.aliasing import ANYWHERE, memories
+from ted.mlir.effects import effects_of
 from ted.mlir.queries import is_zero
 
 _PARALLEL = ("scf.forall", "scf.parallel", "omp.parallel")
-_VIEWS = {
-    "memref.subview",
-    "memref.cast",
-    "memref.reinterpret_cast",
-    "memref.expand_shape",
-    "memref.collapse_shape",
-}
 
 
 def multiply_in_tiles(
@@ -77,24 +72,11 @@ def _fill_before(op: ir.Operation) -> ir.Operation | None:
     Different allocations and arguments do not overlap: results are never written over inputs.
     """
     output = op.operands[len(op.operands) - 1]
-    root = _root(output)
+    memory = {*memories(output), ANYWHERE}
     siblings = [sibling.operation for sibling in op.block.operations]
     for other in reversed(siblings[: siblings.index(op)]):
         if other.name == "linalg.fill" and other.operands[1] == output:
             return other if is_zero(other.operands[0]) else None
-        if other.name in _VIEWS or other.name.startswith("arith."):
-            continue
-        if len(other.regions) and not other.name.startswith("linalg."):
-            return None
-        if not other.name.startswith(("linalg.", "memref.")) or root in map(_root, other.operands):
+        if memory & effects_of(other).touched:
             return None
     return None
-
-
-def _root(value: ir.Value) -> ir.Value:
-    """The allocation or argument that a view looks at."""
-    owner = producer(value)
-    while owner is not None and owner.name in _VIEWS:
-        value = owner.operands[0]
-        owner = producer(value)
-    return value

@@ -13,10 +13,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.linalg.transposes import indexing_maps, loop_extents
+from ted.linalg.contractions import MARK
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import VIEWS, Memory, root
 from ted.mlir.effects import effects_of
+from ted.mlir.generic import Generic, generic_of
 from ted.mlir.queries import constant_of, defining, functions, is_inside, position
 
 
@@ -42,16 +43,14 @@ def _fuse_block(block: ir.Block) -> None:
 
 def is_column_reduction(op: ir.Operation) -> bool:
     """A sum over the outermost loop only, whose operands use that loop as their first subscript."""
-    if op.name != "linalg.generic" or op.results or "ted.contraction" in op.attributes:
+    generic = generic_of(op)
+    if generic is None or op.results or MARK in op.attributes:
         return False
-    kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
-    if len(kinds) < 2 or "reduction" not in kinds[0] or any("parallel" not in k for k in kinds[1:]):
+    if generic.reductions != (True, *[False] * (generic.rank - 1)) or generic.rank < 2:
         return False
-    if any(o.operation.name == "linalg.index" for o in op.regions[0].blocks[0].operations):
+    if generic.asks_where or generic.dims is None:
         return False
-    maps = indexing_maps(op)
-    plain = all(isinstance(e, ir.AffineDimExpr) for m in maps for e in m.results)
-    return plain and any(_is_by_row(m) for m in maps) and all(_rows_first(m) for m in maps)
+    return any(map(_is_by_row, generic.maps)) and all(map(_rows_first, generic.maps))
 
 
 def _is_by_row(amap: ir.AffineMap) -> bool:
@@ -66,7 +65,7 @@ def _row_loop(op: ir.Operation, before: list[ir.Operation]) -> ir.Operation | No
     """The nearest loop over the rows of `op` into which it may move."""
     operands = list(op.operands)[: len(op.operands) - 1]
     mine = effects_of(op)
-    rows = loop_extents(op, indexing_maps(op))[0]
+    rows = (Generic(op).extents or (0,))[0]
     for other in reversed(before):
         if other.name in VIEWS or not len(other.operands):
             continue
@@ -141,7 +140,7 @@ def _move_into(op: ir.Operation, loop: ir.Operation) -> None:
         row = block.arguments[0]
         operands = [
             _row(v, row) if _is_by_row(m) else v
-            for v, m in zip(op.operands, indexing_maps(op), strict=True)
+            for v, m in zip(op.operands, Generic(op).maps, strict=True)
         ]
         clone = op.clone().operation
         for k, operand in enumerate(operands):

@@ -15,16 +15,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ted.linalg.transposes import (
-    TransposedRead,
-    indexing_maps,
-    lanes,
-    loop_extents,
-    transposed_reads,
-)
+from ted.linalg.transposes import TransposedRead, lanes, transposed_reads
 from ted.machine import Cpu
 from ted.mlir import ir, memref, vector
 from ted.mlir.building import Index, add, constant, loop
+from ted.mlir.generic import Generic, set_maps
 from ted.mlir.queries import position
 
 
@@ -64,8 +59,9 @@ class _Tiling:
         self.op = op
         self.size = size
         self.turned = {r.operand for r in reads}
-        self.maps = indexing_maps(op)
-        self.extents = loop_extents(op, self.maps)
+        generic = Generic(op)
+        assert generic.extents is not None, "a plan knows them"
+        self.maps, self.extents = generic.maps, list(generic.extents)
         self.rows, self.columns = reads[0].along, len(self.extents) - 1
 
     def emit(self) -> None:
@@ -147,8 +143,7 @@ class _Tiling:
         clone = self.op.clone().operation
         for k, operand in enumerate(operands):
             clone.operands[k] = operand
-        attributes = [ir.AffineMapAttr.get(m) for m in maps]
-        clone.attributes["indexing_maps"] = ir.ArrayAttr.get(attributes)
+        set_maps(clone, maps)
 
 
 def _view(value: ir.Value, offsets: list[Index], sizes: list[int]) -> ir.Value:

@@ -13,7 +13,8 @@ from ted.domain.linear import Form
 from ted.gpu.points import apply
 from ted.linalg.contractions import address_in
 from ted.mlir import ir, memref
-from ted.mlir.queries import copied_with, count_inputs
+from ted.mlir.generic import Generic, generic_of
+from ted.mlir.queries import copied_with
 
 Values = list[ir.Value]
 
@@ -128,33 +129,24 @@ def copied(body: ir.Block, known: dict[ir.Value, ir.Value], dims: Sequence[ir.Va
 
 def work_of(op: ir.Operation) -> Work | None:
     """The work of an operation; None if it has another form."""
-    if op.name == "linalg.generic":
-        return _generic(op)
+    generic = generic_of(op)
+    if generic is not None:
+        return _generic(generic)
     if op.name in ("linalg.fill", "linalg.copy", "memref.copy"):
         return _copy(op)
     return None
 
 
-def _generic(op: ir.Operation) -> Work | None:
-    maps = [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
-    count = count_inputs(op)
-    operands = [
-        Operand(v, m if isinstance(v.type, ir.MemRefType) else None)
-        for v, m in zip(op.operands, maps, strict=True)
-    ]
-    kinds = tuple("parallel" in str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"]))
-    extents = [1] * len(kinds)
-    for operand in operands:
-        if operand.amap is None:
-            continue
-        shape = ir.MemRefType(operand.value.type).shape
-        for expr, extent in zip(operand.amap.results, shape, strict=True):
-            if isinstance(expr, ir.AffineDimExpr):
-                extents[expr.position] = extent
-    if any(e < 0 for e in extents):
+def _generic(generic: Generic) -> Work | None:
+    if generic.extents is None:
         return None
-    body = op.regions[0].blocks[0]
-    return Work(tuple(extents), kinds, tuple(operands[:count]), tuple(operands[count:]), body)
+    operands = tuple(
+        Operand(v, m if isinstance(v.type, ir.MemRefType) else None)
+        for v, m in zip(generic.operands, generic.maps, strict=True)
+    )
+    inputs, outputs = operands[: generic.count_inputs], operands[generic.count_inputs :]
+    parallel = tuple(not is_summed for is_summed in generic.reductions)
+    return Work(generic.extents, parallel, inputs, outputs, generic.body)
 
 
 def _copy(op: ir.Operation) -> Work:

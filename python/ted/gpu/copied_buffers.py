@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from ted.domain.linear import Form, dot, term
 from ted.gpu.padded_views import View, plain_layout
-from ted.linalg.contractions import indexing_maps
 from ted.mlir import ir
+from ted.mlir.generic import Generic, generic_of
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import defining, is_zero
 
@@ -33,7 +33,8 @@ def copied(alloc: ir.Operation) -> Copied | None:
     users = {use.owner.operation for use in buffer.uses}
     fills = [op for op in users if op.name == "linalg.fill"]
     parts = [op for op in users if op.name == "memref.subview"]
-    gathers = [op for op in users if op.name == "linalg.generic" and _is_gather(op, buffer)]
+    generics = [found for op in users if (found := generic_of(op)) is not None]
+    gathers = [generic.op for generic in generics if _is_gather(generic, buffer)]
     if len(fills) == len(parts) == 1 and not gathers:
         found = _padding(fills[0], parts[0])
     elif len(gathers) == 1 and not fills and not parts:
@@ -76,14 +77,11 @@ def _padding(
     return View(source, offset, sizes, tuple(steps), low, inner), (fill, copy)
 
 
-def _is_gather(op: ir.Operation, buffer: ir.Value) -> bool:
+def _is_gather(generic: Generic, buffer: ir.Value) -> bool:
     """Whether a generic, of no inputs, writes each element of the buffer in order."""
-    block = op.regions[0].blocks[0]
-    return (
-        list(op.operands) == [buffer]
-        and indexing_maps(op)[0] == ir.AffineMap.get_identity(ir.MemRefType(buffer.type).rank)
-        and not list(block.arguments[0].uses)
-    )
+    in_order = ir.AffineMap.get_identity(ir.MemRefType(buffer.type).rank)
+    is_alone = generic.operands == [buffer] and generic.maps[0] == in_order
+    return is_alone and not list(generic.body.arguments[0].uses)
 
 
 def _gathered(op: ir.Operation, buffer: ir.Value) -> tuple[View, tuple[ir.Operation, ...]] | None:
@@ -107,7 +105,7 @@ def _gathered(op: ir.Operation, buffer: ir.Value) -> tuple[View, tuple[ir.Operat
 
 def _dim(value: ir.Value) -> Form[int] | None:
     """The dim of the point that a value is."""
-    op = defining(value)
-    if op is None or op.name != "linalg.index":
+    op = defining(value, "linalg.index")
+    if op is None:
         return None
     return term(ir.IntegerAttr(op.attributes["dim"]).value)

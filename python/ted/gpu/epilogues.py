@@ -13,17 +13,13 @@ from dataclasses import dataclass
 
 from ted.gpu.flat_views import Line, line_of
 from ted.gpu.templates.problem import Epilogue, Operand
-from ted.linalg.contractions import (
-    LinalgContraction,
-    address_in,
-    indexing_maps,
-    reductions,
-)
+from ted.linalg.contractions import LinalgContraction, address_in
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import func, ir
 from ted.mlir.aliasing import root
 from ted.mlir.dependences import Dependences
-from ted.mlir.queries import defining
+from ted.mlir.generic import Generic
+from ted.mlir.queries import defining, position
 
 MOST_OPERATIONS = 12
 
@@ -78,8 +74,8 @@ def finishing_of(
 
 def _only_reader(op: ir.Operation, result: ir.Value, known: Dependences) -> ir.Operation | None:
     """The one operation behind a contraction that uses its result, if it may take its place."""
-    owner = defining(result)
-    if owner is None or owner.name != "memref.alloc":
+    owner = defining(result, "memref.alloc")
+    if owner is None:
         return None
     users = {use.owner.operation for use in result.uses}
     others = [o for o in users if o != op and o.name != "linalg.fill"]
@@ -101,7 +97,7 @@ def _is_element_wise(op: ir.Operation) -> bool:
     block = op.regions[0].blocks[0]
     return (
         len(block.operations[-1].operands) == 1
-        and not any(reductions(op))
+        and Generic(op).is_map
         and not list(block.arguments[-1].uses)
         and all(root(value) != target for value in list(op.operands)[:-1])
     )
@@ -110,12 +106,12 @@ def _is_element_wise(op: ir.Operation) -> bool:
 def _dims_of_consumer(consumer: ir.Operation, found: LinalgContraction) -> list[int] | None:
     """For each dim of the consumer the dim of the contraction that it is."""
     number = list(consumer.operands).index(found.values[2])
-    map_ = indexing_maps(consumer)[number]
+    map_ = Generic(consumer).maps[number]
     if not map_.is_permutation:
         return None
     places = [0] * map_.n_dims
     for expr, form in zip(map_.results, found.maps[2], strict=True):
-        ((places[ir.AffineDimExpr(expr).position], _),) = form.terms
+        ((places[position(expr)], _),) = form.terms
     return places
 
 
@@ -123,7 +119,7 @@ def _side(
     consumer: ir.Operation, number: int, places: list[int], dims: int
 ) -> tuple[tuple[int, ...], Operand, Line] | None:
     """Strides per dim of the contraction, and the operand, of one operand of the consumer."""
-    value, map_ = list(consumer.operands)[number], indexing_maps(consumer)[number]
+    value, map_ = list(consumer.operands)[number], Generic(consumer).maps[number]
     address = address_in(value.type, map_) if isinstance(value.type, ir.MemRefType) else None
     line = None if address is None else line_of(value)
     if address is None or line is None:

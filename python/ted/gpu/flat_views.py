@@ -94,8 +94,8 @@ def _moved(line: Line, value: ir.Value, span: int) -> Line | None:
     """The line from the start of a view that moves; it ends where the view does."""
     start = Form[ir.Value]()
     while value != line.value:
-        op = defining(value)
-        if op is None or op.name not in VIEWS or op.name == "memref.reinterpret_cast":
+        op = defining(value, *VIEWS)
+        if op is None or op.name == "memref.reinterpret_cast":
             return None
         if op.name == "memref.subview":
             found = view_start(op)

@@ -15,6 +15,7 @@ from ted.gpu.collapsing import collapsed
 from ted.gpu.strided_footprints import Place, place_of
 from ted.mlir import ir, linalg
 from ted.mlir.aliasing import root
+from ted.mlir.generic import empty_generic
 
 
 @dataclass(frozen=True)
@@ -124,14 +125,9 @@ class _Merged:
         """The operation with arguments of its body only."""
         operands = [*self.inputs.values(), *self.outputs.values()]
         scalar = ir.AffineMap.get(len(like.extents), 0, [])
-        kinds = ["parallel" if p else "reduction" for p in like.parallel]
-        made = linalg.GenericOp(
-            [],
+        return empty_generic(
             [o.value for o in self.inputs.values()],
             [o.value for o in self.outputs.values()],
-            ir.ArrayAttr.get([ir.AffineMapAttr.get(o.amap or scalar) for o in operands]),
-            ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
-        ).operation
-        here = [made.location] * len(operands)
-        made.regions[0].blocks.append(*(o.element for o in operands), arg_locs=here)
-        return made
+            [o.amap or scalar for o in operands],
+            [not is_parallel for is_parallel in like.parallel],
+        )

@@ -74,8 +74,8 @@ def forms_of(constraints: Sequence[Constraint]) -> tuple[Form[int], ...]:
 
 def zero_unless(value: ir.Value) -> list[Form[int]]:
     """Conditions, as far as they are known, without any of which a value of a body is 0."""
-    op = defining(value)
-    if op is None or op.name != "arith.select" or not is_zero(op.operands[2]):
+    op = defining(value, "arith.select")
+    if op is None or not is_zero(op.operands[2]):
         return []
     return _conditions(op.operands[0])
 
@@ -97,7 +97,7 @@ def _conditions(test: ir.Value) -> list[Form[int]]:
 
 
 def _dim(value: ir.Value) -> int | None:
-    op = defining(value)
-    if op is None or op.name != "ted.index":
+    op = defining(value, "ted.index")
+    if op is None:
         return None
     return ir.IntegerAttr(op.attributes["dim"]).value

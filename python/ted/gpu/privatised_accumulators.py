@@ -28,6 +28,7 @@ from ted.gpu.warp_conflicts import in_turns
 from ted.machine import FULL_WARPS, SHARED_BUDGET, WARP
 from ted.mlir import arith, ir, linalg, memref, scf
 from ted.mlir.building import constant
+from ted.mlir.generic import empty_generic
 from ted.mlir.queries import defining
 
 MOST_PARTS = 16  # of a copy that does not fit: each looks at every update
@@ -270,20 +271,12 @@ def _join(updates: Updates, combiner: Combiner, memory: ir.Value) -> None:
     order = [*updates.bin_dims, *updates.column_dims]
     place = [ir.AffineExpr.get_dim(1 + order.index(d)) for d in range(rank)]
     maps = [ir.AffineMap.get_identity(rank + 1), ir.AffineMap.get(rank + 1, 0, place)]
-    kinds = ["reduction", *["parallel"] * rank]
-    made = linalg.GenericOp(
-        [],
-        [memory],
-        [updates.target],
-        ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
-    )
-    locations = [ir.Location.unknown()] * 2
-    block = made.regions[0].blocks.append(updates.kind, updates.kind, arg_locs=locations)
+    made = empty_generic([memory], [updates.target], maps, [True, *[False] * rank])
+    block = made.regions[0].blocks[0]
     with ir.InsertionPoint(block):
         value, total = block.arguments
         linalg.YieldOp([combiner.join(total, value)])
-    work = work_of(made.operation)
+    work = work_of(made)
     assert work is not None, "a generic over memory"
     map_reduction(collapsed(work))
-    made.operation.erase()
+    made.erase()

@@ -18,13 +18,13 @@ from ted.gpu.accesses import byte_width
 from ted.gpu.row_groups import team_of, works_of
 from ted.gpu.row_loops import RowLoop, row_loop
 from ted.linalg.contractions import MARK
-from ted.linalg.transposes import indexing_maps, loop_extents
 from ted.machine import BUSY_BLOCKS
 from ted.mlir import arith, ir, linalg, memref, scf
 from ted.mlir.aliasing import root
 from ted.mlir.building import constant
 from ted.mlir.dependences import Dependences
-from ted.mlir.queries import defining
+from ted.mlir.generic import Generic, empty_generic, generic_of, set_maps, set_reductions
+from ted.mlir.queries import defining, position
 
 LEAST_ROWS = 6  # of a group: its totals are written once and read once for all of them
 # What is on its way to and from memory at one time, so that waiting for it does not matter.
@@ -82,32 +82,27 @@ def _later(op: ir.Operation) -> list[ir.Operation]:
 
 def _is_sum_of_rows(op: ir.Operation, loop: RowLoop) -> bool:
     """Whether the leading dims of an operation are the rows, and it sums over them alone."""
-    if op.name != "linalg.generic" or MARK in op.attributes or len(op.operands) < 2:
+    generic, rank = generic_of(op), len(loop.extents)
+    if generic is None or MARK in op.attributes or len(op.operands) < 2:
         return False
-    kinds = ["reduction" in str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
-    rank, maps = len(loop.extents), indexing_maps(op)
-    if kinds != [True] * rank + [False] * (len(kinds) - rank) or len(kinds) == rank:
+    if generic.reductions != (True,) * rank + (False,) * (generic.rank - rank):
         return False
-    if not all(isinstance(e, ir.AffineDimExpr) for m in maps for e in m.results):
+    if generic.rank == rank or generic.dims is None or generic.extents is None:
         return False
-    *inputs, output = [[ir.AffineDimExpr(e).position for e in m.results] for m in maps]
-    count = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])[1]
+    *inputs, output = generic.dims
     rows = list(range(rank))
     fits = all(p[:rank] == rows or min(p, default=rank) >= rank for p in inputs)
-    is_one = count == 1 and output == list(range(rank, len(kinds)))
+    is_one = len(generic.outputs) == 1 and output == list(range(rank, generic.rank))
     is_memory = all(isinstance(v.type, ir.MemRefType) for v in op.operands)
     if not (fits and is_one and is_memory and any(p[:rank] == rows for p in inputs)):
         return False
-    return loop_extents(op, maps)[:rank] == list(loop.extents) and _is_sum(op)
+    return generic.extents[:rank] == tuple(loop.extents) and _is_sum(generic)
 
 
-def _is_sum(op: ir.Operation) -> bool:
-    block = op.regions[0].blocks[0]
-    if any(o.operation.name == "linalg.index" for o in block.operations):
-        return False
-    total = block.arguments[len(block.arguments) - 1]
-    last = defining(block.operations[-1].operation.operands[0])
-    if last is None or last.name not in ("arith.addf", "arith.subf"):
+def _is_sum(generic: Generic) -> bool:
+    total = generic.body.arguments[len(generic.operands) - 1]
+    last = defining(generic.yielded[0], "arith.addf", "arith.subf")
+    if generic.asks_where or last is None:
         return False
     return last.operands[0] == total and len(list(total.uses)) == 1
 
@@ -117,7 +112,7 @@ def _is_ready(op: ir.Operation, loop: RowLoop) -> bool:
     inputs = [op.operands[k] for k in range(len(op.operands) - 1)]
     known = Dependences(op.block)
     made = known.effects[loop.op].writes
-    for value, amap in zip(inputs, indexing_maps(op), strict=False):
+    for value, amap in zip(inputs, Generic(op).maps, strict=False):
         is_row = _is_by_row(amap, len(loop.extents))
         source = value
         if known.named([value]) & made:
@@ -131,7 +126,7 @@ def _is_ready(op: ir.Operation, loop: RowLoop) -> bool:
 
 def _taken(op: ir.Operation, loop: RowLoop, groups: int) -> tuple[ir.Value, ir.Value]:
     """Add the row of an iteration to totals, and sum over those of all groups afterwards."""
-    rank, maps = len(loop.extents), indexing_maps(op)
+    rank, maps = len(loop.extents), Generic(op).maps
     last = len(op.operands) - 1
     kind = ir.MemRefType(op.operands[last].type)
     with ir.InsertionPoint(loop.op), op.location:
@@ -147,15 +142,14 @@ def _taken(op: ir.Operation, loop: RowLoop, groups: int) -> tuple[ir.Value, ir.V
         clone.operands[last] = total
     dims = [ir.AffineExpr.get_dim(k) for k in (0, *range(rank, maps[0].n_dims))]
     maps[last] = ir.AffineMap.get(maps[0].n_dims, 0, dims)
-    clone.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
-    parallel = ir.Attribute.parse("#linalg.iterator_type<parallel>")
-    clone.attributes["iterator_types"] = ir.ArrayAttr.get([parallel] * maps[0].n_dims)
+    set_maps(clone, maps)
+    set_reductions(clone, [False] * maps[0].n_dims)
     _sum_parts(op, parts)
     return total, parts
 
 
 def _is_by_row(amap: ir.AffineMap, rank: int) -> bool:
-    positions = [ir.AffineDimExpr(e).position for e in amap.results]
+    positions = [position(e) for e in amap.results]
     return positions[:rank] == list(range(rank))
 
 
@@ -245,15 +239,9 @@ def _sum_parts(op: ir.Operation, parts: ir.Value) -> None:
     rank = len(ir.MemRefType(output.type).shape)
     every = ir.AffineMap.get_identity(rank + 1)
     kept = ir.AffineMap.get(rank + 1, 0, [ir.AffineExpr.get_dim(k + 1) for k in range(rank)])
-    kinds = ["reduction", *["parallel"] * rank]
     with ir.InsertionPoint(op), op.location:
-        made = linalg.GenericOp(
-            [], [parts], [output],
-            ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in (every, kept)]),
-            ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
-        )  # fmt: skip
-        kind = ir.MemRefType(output.type).element_type
-        block = made.regions[0].blocks.append(kind, kind, arg_locs=[op.location] * 2)
+        made = empty_generic([parts], [output], (every, kept), [True, *[False] * rank])
+        block = made.regions[0].blocks[0]
         with ir.InsertionPoint(block):
             part, total = block.arguments
             linalg.YieldOp([arith.AddFOp(total, part).result])

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ted.linalg.contractions import MARK, indexing_maps, reductions
+from ted.linalg.contractions import MARK
 from ted.mlir import ir, memref
-from ted.mlir.queries import functions, operations
+from ted.mlir.generic import Generic, set_maps, set_reductions
+from ted.mlir.queries import functions, operations, position
 
 Groups = list[list[int]]
 
@@ -49,16 +50,15 @@ def _consumer(op: ir.Operation) -> ir.Operation | None:
 
 def _can_expand(op: ir.Operation, total: ir.Value) -> bool:
     """Whether each operand is indexed by dims, and laid out plainly."""
-    operands, maps = list(op.operands), indexing_maps(op)
-    if operands.count(total) != 1 or operands[-1] == total or any(reductions(op)):
+    generic = Generic(op)
+    if generic.operands.count(total) != 1 or generic.operands[-1] == total or not generic.is_map:
         return False
-    steps = [o.operation for o in op.regions[0].blocks[0].operations][:-1]
-    kinds = [v.type for v in operands]
+    kinds = [v.type for v in generic.operands]
     return (
-        maps[operands.index(total)].is_permutation
-        and all(isinstance(e, ir.AffineDimExpr) for map_ in maps for e in map_.results)
+        generic.maps[generic.operands.index(total)].is_permutation
+        and generic.dims is not None
         and all(isinstance(k, ir.MemRefType) and k.layout == _plain(k) for k in kinds)
-        and all(step.name.startswith("arith.") for step in steps)
+        and all(step.name.startswith("arith.") for step in generic.code[:-1])
     )
 
 
@@ -73,11 +73,11 @@ def _expand(op: ir.Operation, consumer: ir.Operation) -> None:
         [ir.IntegerAttr(n).value for n in ir.ArrayAttr(group)]
         for group in ir.ArrayAttr(op.attributes["reassociation"])
     ]
-    maps = indexing_maps(consumer)
+    maps = Generic(consumer).maps
     own = maps[list(consumer.operands).index(total)]
     sizes: list[list[int]] = [[]] * own.n_dims
     for expr, group in zip(own.results, groups, strict=True):
-        sizes[ir.AffineDimExpr(expr).position] = [shape[n] for n in group]
+        sizes[position(expr)] = [shape[n] for n in group]
     places = _numbered(sizes)
     with ir.InsertionPoint(consumer), consumer.location:
         operands = [
@@ -86,13 +86,11 @@ def _expand(op: ir.Operation, consumer: ir.Operation) -> None:
         ]
     rank = sum(map(len, sizes))
     results = [
-        [ir.AffineExpr.get_dim(k) for e in map_.results for k in places[_position(e)]]
+        [ir.AffineExpr.get_dim(k) for e in map_.results for k in places[position(e)]]
         for map_ in maps
     ]
-    made = [ir.AffineMapAttr.get(ir.AffineMap.get(rank, 0, own)) for own in results]
-    consumer.attributes["indexing_maps"] = ir.ArrayAttr.get(made)
-    kind = ir.ArrayAttr(consumer.attributes["iterator_types"])[0]
-    consumer.attributes["iterator_types"] = ir.ArrayAttr.get([kind] * rank)
+    set_maps(consumer, [ir.AffineMap.get(rank, 0, own) for own in results])
+    set_reductions(consumer, [False] * rank)
     for k, operand in enumerate(operands):
         consumer.operands[k] = operand
     with ir.InsertionPoint(op), op.location:
@@ -102,10 +100,6 @@ def _expand(op: ir.Operation, consumer: ir.Operation) -> None:
     owner = total.owner
     assert not isinstance(owner, ir.Block), "the total is a buffer"
     owner.operation.erase()
-
-
-def _position(expr: ir.AffineExpr) -> int:
-    return ir.AffineDimExpr(expr).position
 
 
 def _numbered(sizes: Sequence[Sequence[int]]) -> Groups:
@@ -119,7 +113,7 @@ def _numbered(sizes: Sequence[Sequence[int]]) -> Groups:
 
 def _expanded(value: ir.Value, map_: ir.AffineMap, sizes: Sequence[list[int]]) -> ir.Value:
     """An operand with the dims of the consumer's dims."""
-    own = [sizes[_position(expr)] for expr in map_.results]
+    own = [sizes[position(expr)] for expr in map_.results]
     if all(len(group) == 1 for group in own):
         return value
     shape = [n for group in own for n in group]

@@ -138,9 +138,9 @@ def _otherwise(subdomain: Subdomain) -> float | None:
 
 def _start(init: ir.Value) -> float | None:
     """The number with which a tensor is filled."""
-    fill = defining(init)
-    number = None if fill is None or fill.name != "linalg.fill" else defining(fill.operands[0])
-    if number is None or number.name != "arith.constant":
+    fill = defining(init, "linalg.fill")
+    number = None if fill is None else defining(fill.operands[0], "arith.constant")
+    if number is None:
         return None
     return ir.FloatAttr(number.attributes["value"]).value
 
@@ -205,8 +205,8 @@ class _Masks:
         """Sum into zeros, then take the sums where the constraints hold."""
         last = len(op.operands) - 1
         init, result = op.operands[last], op.results[0]
-        start, uses = defining(init), list(result.uses)
-        is_whole = start is not None and start.name == "linalg.fill" and is_zero(start.operands[0])
+        start, uses = defining(init, "linalg.fill"), list(result.uses)
+        is_whole = start is not None and is_zero(start.operands[0])
         if not is_whole:
             op.operands[last] = filled(_empty(init), constant(element_type(init), 0))
         with ir.InsertionPoint.after(op):
@@ -245,8 +245,8 @@ def _owners(subdomain: Subdomain) -> list[int] | None:
 
 def _factors(value: ir.Value) -> list[ir.Value]:
     """What a value is the product of, up to its sign and roundings."""
-    op = defining(value)
-    if op is None or op.name not in ("arith.mulf", "arith.negf", "arith.extf", "arith.truncf"):
+    op = defining(value, "arith.mulf", "arith.negf", "arith.extf", "arith.truncf")
+    if op is None:
         return [value]
     return [f for operand in op.operands for f in _factors(operand)]
 

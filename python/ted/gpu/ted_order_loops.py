@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.linalg.transposes import indexing_maps
 from ted.mlir import ir
 from ted.mlir.affine_forms import substitute
-from ted.mlir.queries import count_inputs, functions, operations
+from ted.mlir.generic import Generic, set_maps
+from ted.mlir.queries import functions, operations
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,10 @@ class TedOrderLoops:
 
 def _places(op: ir.Operation) -> list[int]:
     """Where in the result each loop stands; empty where there is no single answer."""
-    kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
-    if any("parallel" not in k for k in kinds) or not len(op.results):
+    generic = Generic(op)
+    if not generic.is_map or not len(op.results):
         return []  # without results it works on memory, and its order was chosen before
-    first, *others = indexing_maps(op)[count_inputs(op) :]
+    first, *others = generic.maps[generic.count_inputs :]
     if not first.is_permutation or any(m != first for m in others):
         return []
     order = [ir.AffineDimExpr(e).position for e in first.results]
@@ -43,11 +43,10 @@ def _interchange(op: ir.Operation, places: list[int]) -> None:
     """Loop k becomes loop places[k]."""
     rank = len(places)
     dims: list[ir.AffineExpr] = [ir.AffineExpr.get_dim(p) for p in places]
-    maps = [
-        ir.AffineMap.get(rank, 0, [substitute(dims, e) for e in m.results])
-        for m in indexing_maps(op)
-    ]
-    op.attributes["indexing_maps"] = ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps])
+    maps = Generic(op).maps
+    set_maps(
+        op, [ir.AffineMap.get(rank, 0, [substitute(dims, e) for e in m.results]) for m in maps]
+    )
     i64 = ir.IntegerType.get_signless(64)
     for index in operations(op, "linalg.index"):
         loop = ir.IntegerAttr(index.attributes["dim"]).value

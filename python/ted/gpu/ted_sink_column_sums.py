@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.mlir import ir
+from ted.mlir.generic import generic_of
 from ted.mlir.queries import count_inputs, functions, users_in
 
 
@@ -30,10 +31,10 @@ class TedSinkColumnSums:
 
 
 def _is_column_sum(op: ir.Operation) -> bool:
-    if op.name != "linalg.generic" or not len(op.results):
+    generic = generic_of(op)
+    if generic is None or not len(op.results):
         return False
-    kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
-    return len(kinds) > 1 and "reduction" in kinds[0] and any("parallel" in k for k in kinds)
+    return generic.reductions[:1] == (True,) and not all(generic.reductions)
 
 
 def _is_overwritten(op: ir.Operation) -> bool:

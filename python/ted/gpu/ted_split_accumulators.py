@@ -17,11 +17,12 @@ from ted.gpu.contractions import LEAST_PRODUCTS
 from ted.gpu.epilogues import MOST_OPERATIONS
 from ted.gpu.strided_boxes import Side
 from ted.gpu.wide_products import contraction_of
-from ted.linalg.contractions import MARK, indexing_maps, reductions
+from ted.linalg.contractions import MARK
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import root
 from ted.mlir.dependences import Dependences
-from ted.mlir.queries import defining, functions, operations
+from ted.mlir.generic import Generic
+from ted.mlir.queries import defining, functions, operations, position
 
 DYNAMIC = ir.ShapedType.get_dynamic_size()
 
@@ -87,8 +88,8 @@ def _part(op: ir.Operation, total: ir.Value) -> Part | None:
     found = contraction_of(op) if op.name == "linalg.generic" else None
     if found is None or not found.writes_all or root(op.operands[-1]) != total:
         return None
-    view = defining(op.operands[-1])
-    if view is None or view.name != "memref.subview" or len(view.operands) != 1:
+    view = defining(op.operands[-1], "memref.subview")
+    if view is None or len(view.operands) != 1:
         return None
     factors = [v for v in list(op.operands)[:-1] if isinstance(v.type, ir.MemRefType)]
     if any(root(v) == total for v in factors) or view.operands[0] != total:
@@ -125,8 +126,8 @@ def _split(fill: ir.Operation, parts: Sequence[Part], known: Dependences) -> Non
 def _consumer(fill: ir.Operation, parts: Sequence[Part], known: Dependences) -> ir.Operation | None:
     """The element-wise operation that alone reads a total, if kernels of the parts can do it."""
     total = fill.operands[1]
-    owner = defining(total)
-    if owner is None or owner.name != "memref.alloc":
+    owner = defining(total, "memref.alloc")
+    if owner is None:
         return None
     views = {defining(part.target) for part in parts}
     users = {use.owner.operation for use in total.uses} - views - {fill}
@@ -148,15 +149,13 @@ def _is_large(op: ir.Operation) -> bool:
 
 def _is_element_wise(op: ir.Operation, total: ir.Value) -> bool:
     """Whether an operation can be cut like the total that it reads once."""
-    *steps, end = [o.operation for o in op.regions[0].blocks[0].operations]
-    operands = list(op.operands)
-    if operands.count(total) != 1 or operands[-1] == total or any(reductions(op)):
+    generic = Generic(op)
+    if generic.operands.count(total) != 1 or generic.operands[-1] == total or not generic.is_map:
         return False
-    maps = indexing_maps(op)
-    dims = all(isinstance(e, ir.AffineDimExpr) for map_ in maps for e in map_.results)
+    *steps, end = generic.code
     return (
-        dims
-        and maps[operands.index(total)].is_permutation
+        generic.dims is not None
+        and generic.maps[generic.operands.index(total)].is_permutation
         and len(end.operands) == 1
         and len(steps) <= MOST_OPERATIONS
         and all(step.name.startswith("arith.") for step in steps)
@@ -169,9 +168,9 @@ def _finish(part: Part, consumer: ir.Operation, total: ir.Value) -> None:
     with ir.InsertionPoint(part.op), part.op.location:
         made = memref.AllocOp(ir.MemRefType.get(part.sizes, kind.element_type), [], []).result
     part.op.operands[len(part.op.operands) - 1] = made
-    maps = indexing_maps(consumer)
+    maps = Generic(consumer).maps
     own = maps[list(consumer.operands).index(total)]
-    places = [ir.AffineDimExpr(e).position for e in own.results]
+    places = [position(e) for e in own.results]
     with ir.InsertionPoint(consumer), consumer.location:
         operands = [
             made if operand == total else _cut(operand, map_, part, places)
@@ -186,6 +185,6 @@ def _cut(value: ir.Value, map_: ir.AffineMap, part: Part, places: Sequence[int])
     """What an operand of the consumer is for the points of a part; `places` are its dims' dims."""
     if not isinstance(value.type, ir.MemRefType):
         return value
-    found = [places.index(ir.AffineDimExpr(e).position) for e in map_.results]
+    found = [places.index(position(e)) for e in map_.results]
     sides = (part.offsets, part.sizes, part.strides)
     return memref.subview(value, *([side[k] for k in found] for side in sides))

@@ -25,8 +25,9 @@ from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.scalar import TRUE
 from ted.ir.spelling import CAST_OPS, COMPARISONS, OPERATION_OF
 from ted.ir.symbols import NONE, Symbols
-from ted.mlir import defining_op, ir, scalar_value
+from ted.mlir import ir, scalar_value
 from ted.mlir.locations import source_location
+from ted.mlir.queries import defining
 
 TensorOf = Callable[[ir.Value], Tensor]
 
@@ -153,7 +154,7 @@ class _Reader:
     def _value(self, value: ir.Value) -> Expr:
         if value in self.known:
             return self.known[value]
-        op = defining_op(value)
+        op = defining(value)
         assert op is not None, "the verifier lets only constants and sizes in from outside"
         return self._operation(op)  # moved out of the body by canonicalisation
 

@@ -32,8 +32,9 @@ from ted.ir.expressions import Number
 from ted.ir.from_body import read_body
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import symbols_of_function
-from ted.mlir import defining_op, ir, scalar_value
+from ted.mlir import ir, scalar_value
 from ted.mlir.locations import source_location, user_name
+from ted.mlir.queries import defining
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 
@@ -155,8 +156,8 @@ class _Reader:
         self.known[op.results[0]] = _Start(scalar_value(value.get_splat_value()), op.location)
 
     def fill(self, op: ir.Operation) -> None:
-        constant = defining_op(op.operands[0])
-        if constant is None or constant.name != "arith.constant":
+        constant = defining(op.operands[0], "arith.constant")
+        if constant is None:
             raise _no_form(op)
         value = scalar_value(constant.attributes["value"])
         self.known[op.results[0]] = _Start(value, op.location)

@@ -13,7 +13,8 @@ from ted.linalg.data_reads import checked_load
 from ted.linalg.domain_forms import all_hold
 from ted.linalg.subdomain import Read, Subdomain
 from ted.math.narrow_floats import computed, copied, rounded
-from ted.mlir import arith, defining_op, ir, tensor
+from ted.mlir import arith, ir, tensor
+from ted.mlir.queries import defining
 from ted.mlir.scalars import (
     affine_value,
     conditional,
@@ -81,7 +82,7 @@ def _copy(
         value = computed(checked_load(op, operands))
     else:
         value = copied(op, [computed(v) for v in operands])
-        made = defining_op(value)
+        made = defining(value)
         if made is not None and op.name in _CONTRACTABLE:
             made.attributes["fastmath"] = ir.Attribute.parse(BODY)
     known[op.results[0]] = value

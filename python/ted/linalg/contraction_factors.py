@@ -14,16 +14,15 @@ from math import prod
 
 from ted.linalg.contractions import (
     added_value,
-    extents,
-    indexing_maps,
-    is_reduction,
     linear_map,
-    producer,
+    points_of_tensors,
     recognise,
-    reductions,
+    reduction_of,
 )
 from ted.mlir import ir, linalg, tensor
 from ted.mlir.affine_forms import substitute
+from ted.mlir.generic import Generic, empty_generic
+from ted.mlir.queries import defining
 from ted.mlir.semiring import MULTIPLICATIONS, add, multiply
 
 
@@ -44,25 +43,26 @@ class Factor:
 
 def split_factors(op: ir.Operation) -> ir.Operation | None:
     """Rewrite the op as maps and a plain contraction and return that; None: left as it is."""
-    factors = two_factors(op)
-    found = extents(op) if factors else None
+    factors, generic = two_factors(op), Generic(op)
+    found = points_of_tensors(generic) if factors else None
     if factors is None or found is None:
         return None
     # A factor that depends on every dim is computed at every point anyway: nothing is saved.
     if any(len(factor.dims) == len(found) for factor in factors):
         return None
     largest = max(prod(ir.ShapedType(value.type).shape) for value in op.operands)
-    spaces = [_space(op, factor, found) for factor in factors]
+    spaces = [_space(generic, factor, found) for factor in factors]
     if any(prod(shape) > largest for shape, _ in spaces):
         return None
-    if not _have_extents([*(map_ for _, map_ in spaces), indexing_maps(op)[-1]]):
+    maps = [*(map_ for _, map_ in spaces), generic.maps[-1]]
+    if not _have_extents(maps):
         return None
     with ir.InsertionPoint(op), op.location:
         operands = [
-            _materialised(op, factor, shape, map_)
+            _materialised(generic, factor, shape, map_)
             for factor, (shape, map_) in zip(factors, spaces, strict=True)
         ]
-        contraction = _contract(op, operands, [map_ for _, map_ in spaces])
+        contraction = _contract(generic, operands, maps)
     op.results[0].replace_all_uses_with(contraction.results[0])
     op.erase()
     return contraction
@@ -76,17 +76,17 @@ def _have_extents(maps: Sequence[ir.AffineMap]) -> bool:
 
 def two_factors(op: ir.Operation) -> tuple[Factor, Factor] | None:
     """The two factors of a body that is not a plain contraction already; None if not two."""
-    if not is_reduction(op) or recognise(op) is not None:
+    generic = reduction_of(op)
+    if generic is None or recognise(op) is not None:
         return None
-    block = op.regions[0].blocks[0]
-    total = added_value(block)
-    maps = [linear_map(map_) for map_ in indexing_maps(op)]
+    total = added_value(generic.body)
+    maps = [linear_map(map_) for map_ in generic.maps]
     if total is None or any(map_ is None for map_ in maps):
         return None
     linear = [map_ for map_ in maps if map_ is not None]
     groups: dict[frozenset[int], Factor] = {}
     for value in _product_leaves(total):
-        inputs = _inputs(value, block)
+        inputs = _inputs(value, generic.body)
         if inputs is None:
             return None
         dims = frozenset[int]().union(*(form.dims for k in inputs for form in linear[k]))
@@ -107,8 +107,8 @@ def _merged(factors: list[Factor]) -> tuple[Factor, Factor] | None:
 
 
 def _product_leaves(value: ir.Value) -> list[ir.Value]:
-    owner = producer(value)
-    if owner is not None and owner.name in MULTIPLICATIONS:
+    owner = defining(value, *MULTIPLICATIONS)
+    if owner is not None:
         return [leaf for operand in owner.operands for leaf in _product_leaves(operand)]
     return [value]
 
@@ -117,7 +117,7 @@ def _inputs(value: ir.Value, block: ir.Block) -> frozenset[int] | None:
     """Operand numbers that a body value is computed from; None if from the point's own index."""
     if isinstance(value, ir.BlockArgument):
         return frozenset([value.arg_number]) if value.owner == block else frozenset()
-    op = producer(value)
+    op = defining(value)
     assert op is not None, "what is no block argument has a producer"
     if op.block != block:
         return frozenset()
@@ -130,15 +130,15 @@ def _inputs(value: ir.Value, block: ir.Block) -> frozenset[int] | None:
 
 
 def _space(
-    op: ir.Operation, factor: Factor, found: tuple[int, ...]
+    generic: Generic, factor: Factor, found: tuple[int, ...]
 ) -> tuple[tuple[int, ...], ir.AffineMap]:
     """Shape of the factor as a tensor and its map.
 
     Inputs that are all read at one place keep their own shape, so a window is not copied per
     point; otherwise the factor is stored for each value of the dims that it depends on.
     """
-    maps = indexing_maps(op)
-    own = [(tuple(ir.ShapedType(op.operands[k].type).shape), maps[k]) for k in factor.inputs]
+    shapes = {k: tuple(ir.ShapedType(generic.operands[k].type).shape) for k in factor.inputs}
+    own = [(shape, generic.maps[k]) for k, shape in shapes.items()]
     if own and all(place == own[0] for place in own):
         return own[0]
     dims = sorted(factor.dims)
@@ -147,26 +147,23 @@ def _space(
 
 
 def _materialised(
-    op: ir.Operation, factor: Factor, shape: tuple[int, ...], map_: ir.AffineMap
+    generic: Generic, factor: Factor, shape: tuple[int, ...], map_: ir.AffineMap
 ) -> ir.Value:
     """The factor as a tensor: the operand itself, or a generic that computes it."""
-    block = op.regions[0].blocks[0]
     only = factor.values[0]
     if len(factor.values) == 1 and isinstance(only, ir.BlockArgument):
-        return op.operands[only.arg_number]
+        return generic.operands[only.arg_number]
     inputs = sorted(factor.inputs)
-    maps = [_local_map(indexing_maps(op)[k], map_, len(shape)) for k in inputs]
+    maps = [_local_map(generic.maps[k], map_, len(shape)) for k in inputs]
     empty = tensor.EmptyOp(list(shape), only.type).result
-    identity = ir.AffineMap.get_identity(len(shape))
-    generic = _generic(
-        [op.operands[k] for k in inputs], empty, [*maps, identity], ["parallel"] * len(shape)
-    )
-    own = list(generic.regions[0].blocks[0].arguments)
-    arguments = {block.arguments[k]: own[place] for place, k in enumerate(inputs)}
-    with ir.InsertionPoint(generic.regions[0].blocks[0]):
-        copies = _copy_values(block, factor.values, arguments)
+    maps.append(ir.AffineMap.get_identity(len(shape)))
+    made = empty_generic([generic.operands[k] for k in inputs], [empty], maps, [False] * len(shape))
+    body = made.regions[0].blocks[0]
+    arguments = {generic.body.arguments[k]: body.arguments[place] for place, k in enumerate(inputs)}
+    with ir.InsertionPoint(body):
+        copies = _copy_values(generic.body, factor.values, arguments)
         linalg.YieldOp([_product(copies)])
-    return generic.results[0]
+    return made.results[0]
 
 
 def _local_map(map_: ir.AffineMap, space: ir.AffineMap, rank: int) -> ir.AffineMap:
@@ -185,7 +182,7 @@ def _copy_values(
     needed: set[ir.Value] = set()
 
     def mark(value: ir.Value) -> None:
-        owner = producer(value)
+        owner = defining(value)
         if owner is not None and owner.block == block:
             needed.update(owner.results)
             for operand in owner.operands:
@@ -211,27 +208,11 @@ def _product(values: Sequence[ir.Value]) -> ir.Value:
 
 
 def _contract(
-    op: ir.Operation, operands: Sequence[ir.Value], maps: Sequence[ir.AffineMap]
+    generic: Generic, operands: Sequence[ir.Value], maps: Sequence[ir.AffineMap]
 ) -> ir.Operation:
-    """The plain contraction of the two factors into the op's output."""
-    kinds = ["reduction" if reduction else "parallel" for reduction in reductions(op)]
-    contraction = _generic(operands, op.operands[-1], [*maps, indexing_maps(op)[-1]], kinds)
+    """The plain contraction of the two factors into the output."""
+    contraction = empty_generic(operands, generic.outputs, maps, generic.reductions)
     a, b, out = contraction.regions[0].blocks[0].arguments
     with ir.InsertionPoint(contraction.regions[0].blocks[0]):
         linalg.YieldOp([add(out, multiply(a, b))])
     return contraction
-
-
-def _generic(
-    inputs: Sequence[ir.Value], out: ir.Value, maps: Sequence[ir.AffineMap], kinds: Sequence[str]
-) -> ir.Operation:
-    op = linalg.GenericOp(
-        [out.type],
-        list(inputs),
-        [out],
-        ir.ArrayAttr.get([ir.AffineMapAttr.get(map_) for map_ in maps]),
-        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
-    )
-    scalars = [ir.ShapedType(value.type).element_type for value in (*inputs, out)]
-    op.regions[0].blocks.append(*scalars, arg_locs=[op.location] * len(scalars))
-    return op.operation

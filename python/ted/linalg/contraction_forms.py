@@ -18,8 +18,9 @@ from ted.linalg.named_contractions import emit_named
 from ted.linalg.padding import Paddings, subscript_windows
 from ted.linalg.slices import is_plain, written_slice
 from ted.linalg.subdomain import Constraint, Read, Subdomain
-from ted.mlir import defining_op, ir
+from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, linear
+from ted.mlir.queries import defining
 from ted.mlir.scalars import shape_of
 
 _PRODUCTS = ("arith.mulf", "arith.muli")
@@ -60,8 +61,8 @@ def is_contraction(subdomain: Subdomain) -> bool:
 
 def _narrow(factor: ir.Value) -> ir.Value:
     """The factor before it was extended."""
-    owner = defining_op(factor)
-    return factor if owner is None or owner.name not in _EXTENSIONS else owner.operands[0]
+    owner = defining(factor, *_EXTENSIONS)
+    return factor if owner is None else owner.operands[0]
 
 
 def _dims(read: Read) -> set[int]:

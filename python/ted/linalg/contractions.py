@@ -14,6 +14,9 @@ from ted.domain.linear import Form, dot, term
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import ir
 from ted.mlir.affine_forms import linear
+from ted.mlir.generic import Generic, generic_of
+from ted.mlir.queries import defining
+from ted.mlir.scalars import element_type
 from ted.mlir.semiring import ADDITIONS, MULTIPLICATIONS
 
 # Discardable attribute by which the step before bufferization claims an op for the vector route.
@@ -55,59 +58,43 @@ class LinalgContraction:
 
 def recognise(op: ir.Operation) -> LinalgContraction | None:
     """The op as a contraction, or None."""
-    if not is_reduction(op):
+    found = reduction_of(op)
+    factors = None if found is None else _factors(found.body)
+    if found is None or factors is None:
         return None
-    factors = _factors(op.regions[0].blocks[0])
-    found = extents(op)
-    if factors is None or found is None:
+    contraction = contraction_of_factors(found, *factors)
+    if contraction is None or len({element_type(value) for value in contraction.values}) > 1:
         return None
-    maps = [linear_map(map_) for map_ in indexing_maps(op)]
-    places = (*factors, len(maps) - 1)
-    a, b, c = (maps[place] for place in places)
-    if a is None or b is None or c is None:
+    return contraction
+
+
+def contraction_of_factors(generic: Generic, left: int, right: int) -> LinalgContraction | None:
+    """The contraction of two operands; None where a map is not linear, or there are no points."""
+    maps = [linear_map(generic.maps[k]) for k in (left, right, -1)]
+    a, b, c = maps
+    box = points_of_tensors(generic)
+    if a is None or b is None or c is None or box is None:
         return None
-    values = (op.operands[places[0]], op.operands[places[1]], op.operands[places[2]])
-    elements = {str(ir.ShapedType(value.type).element_type) for value in values}
-    if len(elements) != 1:
-        return None
+    first, second, total = (generic.operands[k] for k in (left, right, -1))
     return LinalgContraction(
-        values, (a, b, c), found, reductions(op), ir.ShapedType(values[2].type).element_type
+        (first, second, total), (a, b, c), box, generic.reductions, element_type(total)
     )
 
 
-def is_reduction(op: ir.Operation) -> bool:
-    """Whether the op is a generic with a reduction dim and one output of a type we vectorise."""
-    if op.name != "linalg.generic" or not any(reductions(op)):
-        return False
-    if len(op.regions[0].blocks[0].operations[-1].operands) != 1:
-        return False
-    return str(ir.ShapedType(op.operands[-1].type).element_type) in ELEMENT_BYTES
+def points_of_tensors(generic: Generic) -> tuple[int, ...] | None:
+    """The extents of the loops; None if there are no points, or an operand is a scalar."""
+    shaped = (ir.RankedTensorType, ir.MemRefType)
+    found = generic.extents
+    are_shaped = all(isinstance(value.type, shaped) for value in generic.operands)
+    return found if found is not None and all(found) and are_shaped else None
 
 
-def reductions(op: ir.Operation) -> tuple[bool, ...]:
-    """Per dim, whether it is summed over."""
-    return tuple("reduction" in str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"]))
-
-
-def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
-    """One map per operand."""
-    return [ir.AffineMapAttr(a).value for a in ir.ArrayAttr(op.attributes["indexing_maps"])]
-
-
-def extents(op: ir.Operation) -> tuple[int, ...] | None:
-    """Extent per dim, from the operands that are indexed by that dim alone; None if dynamic."""
-    maps = indexing_maps(op)
-    found = [0] * maps[0].n_dims
-    for operand, map_ in zip(op.operands, maps, strict=True):
-        if not isinstance(operand.type, (ir.RankedTensorType, ir.MemRefType)):
-            return None
-        shaped = ir.ShapedType(operand.type)
-        if not shaped.has_static_shape:
-            return None
-        for expr, size in zip(map_.results, shaped.shape, strict=True):
-            if isinstance(expr, ir.AffineDimExpr):
-                found[expr.position] = size
-    return tuple(found) if all(found) else None
+def reduction_of(op: ir.Operation) -> Generic | None:
+    """The op as a generic that sums, with one output of a type that has vectors; else None."""
+    found = generic_of(op)
+    if found is None or found.is_map or len(found.yielded) != 1:
+        return None
+    return found if str(element_type(found.operands[-1])) in ELEMENT_BYTES else None
 
 
 def element_strides(type_: ir.Type) -> list[int] | None:
@@ -134,16 +121,11 @@ def address_in(type_: ir.Type, map_: ir.AffineMap) -> Form[int] | None:
     return None if strides is None or forms is None else dot(forms, strides)
 
 
-def producer(value: ir.Value) -> ir.Operation | None:
-    """The operation that makes a value; None for an argument."""
-    return None if isinstance(value.owner, ir.Block) else value.owner.operation
-
-
 def added_value(block: ir.Block) -> ir.Value | None:
     """x of a body that yields `out + x`, where x does not read out; else None."""
     out = block.arguments[-1]
-    total = producer(block.operations[-1].operands[0])
-    if total is None or total.name not in ADDITIONS or len(list(out.uses)) != 1:
+    total = defining(block.operations[-1].operands[0], *ADDITIONS)
+    if total is None or len(list(out.uses)) != 1:
         return None
     left, right = total.operands
     if out not in (left, right):
@@ -154,8 +136,8 @@ def added_value(block: ir.Block) -> ir.Value | None:
 def _factors(block: ir.Block) -> tuple[int, int] | None:
     """Which inputs a body `out + a * b` multiplies."""
     added = added_value(block)
-    product = None if added is None else producer(added)
-    if product is None or product.name not in MULTIPLICATIONS or len(block.operations) != 3:
+    product = None if added is None else defining(added, *MULTIPLICATIONS)
+    if product is None or len(block.operations) != 3:
         return None
     arguments: list[ir.Value] = list(block.arguments)
     left, right = (arguments.index(v) if v in arguments else -1 for v in product.operands)

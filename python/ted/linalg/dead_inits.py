@@ -42,8 +42,8 @@ def _is_neutral(init: ir.Value, combiner: str) -> bool:
         return _is_neutral(fill.operands[0], combiner)
     if fill is None or fill.name != "linalg.fill":
         return False
-    value = defining(fill.operands[0])
-    if value is None or value.name != "arith.constant":
+    value = defining(fill.operands[0], "arith.constant")
+    if value is None:
         return False
     return str(value.attributes["value"]).split(" ")[0] in _NEUTRAL[combiner]
 

@@ -16,6 +16,7 @@ from ted.linalg.slices import Operand, WrittenSlice, is_plain, read_hull
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, linalg, tensor
 from ted.mlir.affine_forms import dims_used, substitute
+from ted.mlir.generic import empty_generic
 from ted.mlir.scalars import element_type, narrowed, shape_of, widened
 
 Values = list[ir.Value]
@@ -106,15 +107,10 @@ def build_generic(
     maps = [
         ir.AffineMap.get(rank, 0, [_renamed(e, place) for e in o.subscripts]) for o in (*ins, *outs)
     ]
-    op = linalg.GenericOp(
-        [o.value.type for o in outs],
-        [o.value for o in ins],
-        [o.value for o in outs],
-        ir.ArrayAttr.get([ir.AffineMapAttr.get(m) for m in maps]),
-        ir.ArrayAttr.get([ir.Attribute.parse(f"#linalg.iterator_type<{k}>") for k in kinds]),
+    op = empty_generic(
+        [o.value for o in ins], [o.value for o in outs], maps, [k == "reduction" for k in kinds]
     )
-    scalars = [element_type(o.value) for o in (*ins, *outs)]
-    block = op.regions[0].blocks.append(*scalars, arg_locs=[op.location] * len(scalars))
+    block = op.regions[0].blocks[0]
     with ir.InsertionPoint(block):
         linalg.YieldOp(body(list(block.arguments)))
     _drop_unused_indices(block)

@@ -63,12 +63,12 @@ def _is_copied(value: ir.Value) -> bool:
 
 def _start(window: Window, init: ir.Value, time: Time) -> ir.Value | None:
     """The slice that a history starts from at a time; None if it is anything."""
-    owner = defining(init)
-    if owner is not None and owner.name == "tensor.empty":
+    if defining(init, "tensor.empty") is not None:
         return None
-    if owner is not None and owner.name == "linalg.fill":
+    fill = defining(init, "linalg.fill")
+    if fill is not None:
         empty = tensor.EmptyOp(_shape(window, init, 1), element_type(init)).result
-        return filled(empty, owner.operands[0])
+        return filled(empty, fill.operands[0])
     shape = list(shape_of(init))
     sizes, offsets = _shape(window, init, 1), [0] * len(shape)
     if isinstance(time, StaticTime):

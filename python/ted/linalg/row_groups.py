@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ted.linalg.contractions import extents, reductions
-from ted.linalg.transposes import indexing_maps, transposed_reads
+from ted.linalg.contractions import MARK
+from ted.linalg.transposes import transposed_reads
 from ted.machine import Cpu
 from ted.mlir import ir
+from ted.mlir.generic import Generic, generic_of
 from ted.mlir.queries import count_inputs, is_inside
-
-CONTRACTION = "ted.contraction"  # claimed by the vector route
 
 
 @dataclass
@@ -71,18 +70,17 @@ def row_groups(block: ir.Block, cpu: Cpu) -> list[RowGroup]:
 
 def is_map(group: RowGroup) -> bool:
     """Whether all members have the same points, and read each other's results at their own."""
-    members = [m for m in group.members if m.name == "linalg.generic"]
-    boxes = {extents(m) for m in members}
-    if None in boxes or len(boxes) > 1 or any(any(reductions(m)) for m in members):
+    members = [generic for m in group.members if (generic := generic_of(m)) is not None]
+    boxes = {m.extents for m in members}
+    if None in boxes or len(boxes) > 1 or not all(m.is_map for m in members):
         return False
     made: dict[ir.Value, ir.AffineMap] = {}
-    for op in members:
-        maps = indexing_maps(op)
-        made.update(zip(op.results, maps[len(maps) - len(op.results) :], strict=True))
+    for m in members:
+        made.update(zip(m.op.results, m.maps[m.count_inputs :], strict=True))
     return all(
         made.get(value, amap) == amap
-        for op in members
-        for value, amap in zip(op.operands, indexing_maps(op), strict=True)
+        for m in members
+        for value, amap in zip(m.operands, m.maps, strict=True)
     )
 
 
@@ -141,7 +139,7 @@ def _depth_of_use(op: ir.Operation, value: ir.Value) -> int:
     if op.name != "linalg.generic":
         return 0
     inside = [use for use in value.uses if use.owner.operation != op]
-    depths = [_prefix(m) for v, m in zip(op.operands, indexing_maps(op), strict=True) if v == value]
+    depths = [_prefix(m) for v, m in zip(op.operands, Generic(op).maps, strict=True) if v == value]
     if not depths or any(is_inside(use.owner.operation, op) for use in inside):
         return 0
     return min(depths)
@@ -149,7 +147,7 @@ def _depth_of_use(op: ir.Operation, value: ir.Value) -> int:
 
 def is_row_operation(op: ir.Operation, depth: int, cpu: Cpu) -> bool:
     """Whether the leading loops are parallel and index every result first."""
-    if CONTRACTION in op.attributes or not op.results:
+    if MARK in op.attributes or not op.results:
         return False
     if op.name == "linalg.fill":
         return rank(op) >= depth
@@ -161,10 +159,9 @@ def is_row_operation(op: ir.Operation, depth: int, cpu: Cpu) -> bool:
 def _leading_parallel(op: ir.Operation) -> int:
     if op.name == "linalg.fill":
         return rank(op)
-    kinds = ["parallel" in str(a) for a in ir.ArrayAttr(op.attributes["iterator_types"])]
-    count = kinds.index(False) if False in kinds else len(kinds)
-    outs = indexing_maps(op)[count_inputs(op) :]
-    return min([count, *(_prefix(m) for m in outs)])
+    generic = Generic(op)
+    count = (*generic.reductions, True).index(True)
+    return min([count, *(_prefix(m) for m in generic.maps[generic.count_inputs :])])
 
 
 def _prefix(amap: ir.AffineMap) -> int:
@@ -180,4 +177,4 @@ def rank(op: ir.Operation) -> int:
     """Number of loops."""
     if op.name == "linalg.fill":
         return len(ir.ShapedType(op.results[0].type).shape)
-    return len(ir.ArrayAttr(op.attributes["iterator_types"]))
+    return Generic(op).rank

@@ -220,8 +220,7 @@ def _from_outside(value: ir.Value, block: ir.Block) -> ir.Value | None:
 
 
 def _is_empty(value: ir.Value) -> bool:
-    start = defining(value)
-    return start is not None and start.name == "tensor.empty"
+    return defining(value, "tensor.empty") is not None
 
 
 def _destination_operand(op: ir.Operation, result: int) -> int | None:

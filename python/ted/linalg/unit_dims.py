@@ -57,13 +57,13 @@ def _squeezed_read(read: Read) -> Read:
 
 
 def _squeezed_init(init: ir.Value) -> ir.Value:
-    owner = defining(init)
     shape = [extent for extent in shape_of(init) if extent != 1]
-    if owner is not None and owner.name == "tensor.empty":
+    if defining(init, "tensor.empty") is not None:
         return tensor.EmptyOp(shape, element_type(init)).result
-    if owner is not None and owner.name == "linalg.fill":
+    fill = defining(init, "linalg.fill")
+    if fill is not None:
         empty = tensor.EmptyOp(shape, element_type(init)).result
-        return filled(empty, owner.operands[0])
+        return filled(empty, fill.operands[0])
     return collapse(init)
 
 
@@ -73,8 +73,8 @@ def collapse(value: ir.Value) -> ir.Value:
     short = [extent for extent in shape if extent != 1]
     if len(short) == len(shape):
         return value
-    owner = defining(value)
-    if owner is not None and owner.name == "tensor.expand_shape":
+    owner = defining(value, "tensor.expand_shape")
+    if owner is not None:
         source = owner.operands[0]
         if list(shape_of(source)) == short:
             return source

@@ -210,14 +210,6 @@ def integer_set(attribute: ir.Attribute) -> ir.IntegerSet:
     )
 
 
-def defining_op(value: ir.Value) -> ir.Operation | None:
-    """The operation whose result a value is; None for an argument of a block."""
-    from ted.mlir import ir
-
-    owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
-
-
 def indexing_maps(op: ir.Operation) -> list[ir.AffineMap]:
     """The maps from the loops of an operation of linalg to its operands."""
     from ted.mlir import ir, linalg

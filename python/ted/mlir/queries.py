@@ -39,10 +39,13 @@ def operations(root: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation
     return found
 
 
-def defining(value: ir.Value) -> ir.Operation | None:
-    """The operation that makes a value; None for an argument."""
+def defining(value: ir.Value, *names: str) -> ir.Operation | None:
+    """The operation that makes a value; None for an argument, or if it has none of the names."""
     owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
+    if isinstance(owner, ir.Block):
+        return None
+    op = owner.operation  # an OpView may have an attribute that is called `name`
+    return op if not names or op.name in names else None
 
 
 def terminator(block: ir.Block) -> ir.Operation:
@@ -52,8 +55,8 @@ def terminator(block: ir.Block) -> ir.Operation:
 
 def constant_of(value: ir.Value) -> int | None:
     """The number of an integer constant, or None."""
-    op = defining(value)
-    if op is None or op.name not in ("arith.constant", "llvm.mlir.constant"):
+    op = defining(value, "arith.constant", "llvm.mlir.constant")
+    if op is None:
         return None
     attribute = op.attributes["value"]
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
@@ -61,8 +64,8 @@ def constant_of(value: ir.Value) -> int | None:
 
 def is_zero(value: ir.Value) -> bool:
     """Whether a scalar is the constant zero."""
-    op = defining(value)
-    if op is None or op.name != "arith.constant":
+    op = defining(value, "arith.constant")
+    if op is None:
         return False
     attribute = op.attributes["value"]
     number = attribute.value if isinstance(attribute, ir.FloatAttr) else constant_of(value)
