@@ -8,14 +8,14 @@
 
 // BUFFERS: linalg.generic
 // BUFFERS-SAME: ins(%arg0 : memref<64xf32>) outs(%arg1 : memref<64xf32>)
-// GPU: gpu.launch_func @kernels::@main_0
+// GPU: gpu.launch_func @kernels::@[[K:[a-z0-9]+_[0-9a-f]+]]
 // GPU-SAME: args(%arg0 : memref<64xf32>, %arg1 : memref<64xf32>)
-// GPU: gpu.func @main_0(
+// GPU: gpu.func @[[K]](
 // GPU-SAME: known_block_size = array<i32: 64, 1, 1>
 // GPU: memref.load
 // GPU: math.exp
-// LLVM: gpu.launch_func @kernels::@main_0
-// LLVM: llvm.func @main_0(
+// LLVM: gpu.launch_func @kernels::@[[K:[a-z0-9]+_[0-9a-f]+]]
+// LLVM: llvm.func @[[K]](
 // LLVM-SAME: nvvm.kernel, nvvm.maxntid = array<i32: 64, 1, 1>
 // LLVM: nvvm.read.ptx.sreg.tid.x
 // LLVM: llvm.call_intrinsic "llvm.fma.f32"

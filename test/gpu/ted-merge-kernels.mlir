@@ -3,22 +3,22 @@
 
 module attributes {gpu.container_module} {
   // CHECK-LABEL: func.func @main
-  // CHECK: gpu.launch_func @kernels::@main_0 {{.*}} args(%arg0 : memref<4xf32>)
-  // CHECK: gpu.launch_func @kernels::@main_0 {{.*}} args(%arg1 : memref<4xf32>)
-  // CHECK: gpu.launch_func @kernels::@main_1
+  // CHECK: gpu.launch_func @kernels::@[[A:y_[0-9a-f]+]] {{.*}} args(%arg0 : memref<4xf32>)
+  // CHECK: gpu.launch_func @kernels::@[[A]] {{.*}} args(%arg1 : memref<4xf32>)
+  // CHECK: gpu.launch_func @kernels::@[[B:main_kernel_[0-9a-f]+]]
   func.func @main(%a: memref<4xf32>, %b: memref<4xf32>) {
     %c1 = arith.constant 1 : index
     gpu.launch_func @main_kernel::@main_kernel blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
-      args(%a : memref<4xf32>)
+      args(%a : memref<4xf32>) loc("y")
     gpu.launch_func @main_kernel_0::@main_kernel blocks in (%c1, %c1, %c1)
-      threads in (%c1, %c1, %c1) args(%b : memref<4xf32>)
+      threads in (%c1, %c1, %c1) args(%b : memref<4xf32>) loc("z")
     gpu.launch_func @main_kernel_1::@main_kernel blocks in (%c1, %c1, %c1)
       threads in (%c1, %c1, %c1) args(%a : memref<4xf32>)
     return
   }
   // CHECK: gpu.module @kernels
-  // CHECK: gpu.func @main_0(%{{.*}}: memref<4xf32> {llvm.align = 16 : i64, llvm.noalias}) kernel
-  // CHECK: gpu.func @main_1({{.*}} kernel attributes {nvvm.minctasm = 1 : i32}
+  // CHECK: gpu.func @[[A]](%{{.*}}: memref<4xf32> {llvm.align = 16 : i64, llvm.noalias}) kernel
+  // CHECK: gpu.func @[[B]]({{.*}} kernel attributes {nvvm.minctasm = 1 : i32}
   // CHECK-NOT: gpu.func
   gpu.module @main_kernel {
     gpu.func @main_kernel(%a: memref<4xf32>) kernel {

@@ -1,7 +1,7 @@
 """Claimed contractions -> kernels of the templates, launched from the host.
 
 Before: `linalg.generic {ted.contraction} ins(%a, %b) outs(%c)`
-After: `gpu.launch_func @kernels::@contraction_0`, on one-dimensional views of the memory
+After: `gpu.launch_func @kernels::@C_3f9a61c2`, on one-dimensional views of the memory
 
 A template sees operands as one line of elements each, and one stride per dim and operand. What no
 template takes is summed like any other reduction.

@@ -1,16 +1,20 @@
 """One module for all kernels of a program: the pass `ted-merge-kernels`.
 
-Before: `gpu.module @main_kernel { gpu.func @main_kernel ... }`, one for each launch.
-After: `gpu.module @kernels` with all of them, named after the function and numbered; equal kernels
-are one. Pointers are marked as distinct and aligned, which is what joins loads into vectors.
-Kernels that keep arrays in registers say that one block at a time is enough: else the assembler
-puts some of them into memory, to make room for more blocks.
+Before: `gpu.module @main_kernel { gpu.func @main_kernel ... }`, one for each launch
+After:  `gpu.module @kernels { gpu.func @dx_5f2c81d0 ... }` with all of them; equal kernels are one
+
+A kernel is named after the first tensor that it computes and a hash of what it does, so that its
+name in a profile stays when the rest of the program changes.  Pointers are marked as distinct and
+aligned, which is what joins loads into vectors.  Kernels that keep arrays in registers say that one
+block at a time is enough: else the assembler puts some of them into memory, to make room for more.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ted.gpu.accesses import byte_width
@@ -18,7 +22,11 @@ from ted.gpu.contractions import MODULE, kernel_module
 from ted.machine import ACCESS_BYTES
 from ted.mlir import ir
 from ted.mlir.aliasing import donated_pairs
+from ted.mlir.locations import user_name
 from ted.mlir.queries import functions, operations
+
+_Path = tuple[str, ...]  # a kernel in its module
+_STEM, _DIGITS = 40, 8  # characters of a name, and of the hash behind it
 
 
 @dataclass(frozen=True)
@@ -27,37 +35,70 @@ class TedMergeKernels:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        sources = [o for o in operations(module.operation, "gpu.module") if _name(o) != MODULE]
+        sources = operations(module.operation, "gpu.module")
+        calls = operations(module.operation, "gpu.launch_func")
         if not sources:
             return
-        target = kernel_module(module)
-        names: dict[tuple[str, ...], str] = {}
-        known: dict[str, str] = {_text(f): _name(f) for f in operations(target, "gpu.func")}
         shared = _may_be_one(module)
-        for source in sources:
-            for kernel in operations(source, "gpu.func"):
-                _mark_pointers(kernel, shared.get(_name(source), set()))
+        for path, kernel in _kernels(sources):
+            if path[0] != MODULE:  # templates mark their own
+                _mark_pointers(kernel, shared.get(path[0], set()))
                 _mark_registers(kernel)
-                old = (_name(source), _name(kernel))
-                names[old] = _moved(kernel, target, known)
-        for call in operations(module.operation, "gpu.launch_func"):
-            _rename(call, names)
+        names, kept = _names(sources, _stems(calls))
+        block = kernel_module(module).regions[0].blocks[0]
+        for path, kernel in kept.items():
+            if path[0] != MODULE:
+                kernel = kernel.clone(ir.InsertionPoint(block)).operation
+            kernel.attributes["sym_name"] = ir.StringAttr.get(names[path])
+        for call in calls:
+            call.attributes["kernel"] = ir.SymbolRefAttr.get([MODULE, names[_path(call)]])
         # Not before: kernels are printed to be compared, and only valid IR prints as text.
         for source in sources:
-            source.erase()
+            if _name(source) != MODULE:
+                source.erase()
 
 
-def _moved(kernel: ir.Operation, target: ir.Operation, known: dict[str, str]) -> str:
-    """Put a kernel into the module, unless an equal one is there; returns its name."""
-    text = _text(kernel)
-    if text in known:
-        return known[text]
-    stem = _name(kernel).removesuffix("_kernel").replace(".", "_")
-    name = f"{re.sub('_kernel_[0-9]+$', '', stem)}_{len(known)}"
-    known[text] = name
-    copy = kernel.clone(ir.InsertionPoint(target.regions[0].blocks[0])).operation
-    copy.attributes["sym_name"] = ir.StringAttr.get(name)
-    return name
+def _kernels(sources: list[ir.Operation]) -> Iterator[tuple[_Path, ir.Operation]]:
+    """All kernels, those of templates first."""
+    for source in sorted(sources, key=lambda op: _name(op) != MODULE):
+        for kernel in operations(source, "gpu.func"):
+            yield (_name(source), _name(kernel)), kernel
+
+
+def _names(
+    sources: list[ir.Operation], stems: dict[_Path, str]
+) -> tuple[dict[_Path, str], dict[_Path, ir.Operation]]:
+    """The new name of each kernel, and one of those that are equal."""
+    names, kept, known = dict[_Path, str](), dict[_Path, ir.Operation](), dict[str, str]()
+    for path, kernel in _kernels(sources):
+        text = str(kernel).replace(f"@{path[1]}(", "@(", 1)
+        if text not in known:
+            known[text] = _new_name(stems.get(path, path[1]), text, set(known.values()))
+            kept[path] = kernel
+        names[path] = known[text]
+    return names, kept
+
+
+def _stems(calls: list[ir.Operation]) -> dict[_Path, str]:
+    """What the first launch of each kernel computes, as far as the user named it."""
+    found: dict[_Path, str] = {}
+    for call in calls:
+        name = user_name(call.location)
+        if name is not None:
+            found.setdefault(_path(call), name)
+    return found
+
+
+def _new_name(stem: str, text: str, taken: set[str]) -> str:
+    """A name that is a symbol in PTX and in LLVM; a longer hash if it is taken."""
+    stem = re.sub(r"[^A-Za-z0-9_]", "_", stem)[:_STEM]
+    stem, digest = stem if stem[:1].isalpha() else f"k{stem}", hashlib.sha256(text.encode())
+    names = (f"{stem}_{digest.hexdigest()[:k]}" for k in range(_DIGITS, 2 * digest.digest_size))
+    return next(name for name in names if name not in taken)
+
+
+def _path(call: ir.Operation) -> _Path:
+    return tuple(ir.SymbolRefAttr(call.attributes["kernel"]).value)
 
 
 def _may_be_one(module: ir.Module) -> dict[str, set[int]]:
@@ -69,7 +110,7 @@ def _may_be_one(module: ir.Module) -> dict[str, set[int]]:
             count = list(ir.DenseI32ArrayAttr(call.attributes["operandSegmentSizes"]))
             first = sum(count[:11])
             given = list(call.operands)[first : first + count[11]]
-            name = ir.SymbolRefAttr(call.attributes["kernel"]).value[0]
+            name = _path(call)[0]
             for pair in pairs:
                 if all(value in given for value in pair):
                     found.setdefault(name, set()).update(given.index(v) for v in pair)
@@ -102,16 +143,5 @@ def _marks(kind: ir.Type, may_be_shared: bool) -> ir.Attribute:
     return ir.DictAttr.get(marks)
 
 
-def _rename(call: ir.Operation, names: dict[tuple[str, ...], str]) -> None:
-    path = tuple(ir.SymbolRefAttr(call.attributes["kernel"]).value)
-    if path in names:
-        call.attributes["kernel"] = ir.SymbolRefAttr.get([MODULE, names[path]])
-
-
 def _name(op: ir.Operation) -> str:
     return ir.StringAttr(op.attributes["sym_name"]).value
-
-
-def _text(kernel: ir.Operation) -> str:
-    """What a kernel does, without its name."""
-    return str(kernel).replace(f"@{_name(kernel)}(", "@(", 1)
