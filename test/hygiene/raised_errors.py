@@ -21,7 +21,9 @@ NEVER_SEEN = {
     "argparse.ArgumentTypeError": "argparse makes a message about the command line of it",
     "AssertionError": "ted's own invariant",
 }
-BUILT = ("__init__", "__post_init__")  # called by the name of the class, and documented there too
+BUILT = ("__init__", "__post_init__")
+# What the docstring of the class may say too: how it is built, and what a pass refuses.
+IN_CLASS = (*BUILT, "run")
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,8 +40,13 @@ class Function:
     def is_public(self) -> bool:
         """Whether no part of its name is private, or it runs when a public name is called."""
         *classes, name = self.name.split(".")
-        called = name in (*BUILT, "__call__")
+        called = name in (*IN_CLASS, "__call__")
         return (called or not name.startswith("_")) and not any(c.startswith("_") for c in classes)
+
+    @property
+    def is_helper(self) -> bool:
+        """Whether some part of its name is private, so that only its module uses it."""
+        return any(part.startswith("_") and not part.endswith("__") for part in self.name.split("."))
 
     def __str__(self) -> str:
         return f"{'/'.join(self.module.path.parts[-3:])}:{self.node.lineno} {self.name}"
@@ -61,11 +68,12 @@ class Module:
             if isinstance(node, ast.ClassDef):
                 self._collect(node, f"{prefix}{node.name}.")
             elif isinstance(node, ast.FunctionDef) and not _is_overload(node):
-                docs = (node, owner) if node.name in BUILT else (node,)
+                docs = (node, owner) if node.name in IN_CLASS else (node,)
                 text = "\n\n".join(ast.get_docstring(n) or "" for n in docs)
                 function = Function(self, prefix + node.name, node, text)
-                for name in (node.name, *filter(_is_private, prefix.split("."))):
-                    self.functions[name].append(function)
+                self.functions[node.name].append(function)
+                if node.name in BUILT:
+                    self.functions[prefix.split(".")[-2]].append(function)
 
 
 @dataclass(eq=False)
@@ -133,11 +141,12 @@ class Sources:
     def _helpers(self, node: ast.AST, inside: Function) -> Iterator[Function]:
         """The functions whose errors a name brings: a private one, or one that never returns."""
         here = inside.module.functions
-        if _is_private(name := _last_name(node)):
-            yield from here.get(name, ())
+        if (name := _last_name(node)).startswith("_"):
+            yield from (f for f in here[name] if f.is_helper)
         elif isinstance(node, ast.Call) and (name := _last_name(node.func)):
-            known = here.get(name, self.named.get(name, ()))
-            yield from (f for f in known if _returned(f) == "NoReturn")
+            yield from (f for f in here[name] or self.named[name] if _returned(f) == "NoReturn")
+            if isinstance(node.func, ast.Attribute):  # a method of a private class, most likely
+                yield from (f for f in here[name] if f.is_helper and "." in f.name)
 
 
 def _families(modules: Sequence[Module]) -> dict[str, set[str]]:
@@ -174,10 +183,6 @@ def _passes_on(node: ast.AST) -> bool:
     return isinstance(node, ast.Raise) and (
         node.exc is None or ast.unparse(node.exc).startswith("type(error)(")
     )
-
-
-def _is_private(name: str) -> bool:
-    return name.startswith("_") and not name.startswith("__")
 
 
 def _last_name(node: ast.AST) -> str:
