@@ -46,7 +46,9 @@ class Function:
     @property
     def is_helper(self) -> bool:
         """Whether some part of its name is private, so that only its module uses it."""
-        return any(part.startswith("_") and not part.endswith("__") for part in self.name.split("."))
+        return any(
+            part.startswith("_") and not part.endswith("__") for part in self.name.split(".")
+        )
 
     def __str__(self) -> str:
         return f"{'/'.join(self.module.path.parts[-3:])}:{self.node.lineno} {self.name}"

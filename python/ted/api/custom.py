@@ -47,7 +47,8 @@ class CustomVjp:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on tensors, or on arrays compiled for them.
 
-        Raises: DerivativeError without `defvjp`, or when what it returns does not fit.
+        Raises: DerivativeError without `defvjp`, or when what it returns does not fit;
+        FrontendError for arguments by keyword.
         """
         if self._bwd is None:
             name = getattr(self._fn, "__name__", "function")

@@ -31,7 +31,10 @@ from ted.options import CompileOptions
 
 
 class Function:
-    """A Python function of tensors that compiles itself for the arrays it is called on."""
+    """A Python function of tensors that compiles itself for the arrays it is called on.
+
+    Raises: CompileError when `options` are no CompileOptions.
+    """
 
     def __init__(self, fn: Callable[..., Any], options: CompileOptions | None = None) -> None:
         check_callable(fn, "function")
@@ -170,6 +173,8 @@ def vjp(
     """fn's result and the function from cotangents to a tuple of gradients, one per primal.
 
     Shapes: the cotangent has the nest and the shapes of the result, gradients those of the primals.
+    Raises: DerivativeError from the pullback for cotangents of another nest, shape or type than the
+    results, or for a primal that is no array of floats.
     """
     result = function(fn, target, deterministic=deterministic)(*primals)
 

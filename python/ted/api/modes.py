@@ -92,6 +92,7 @@ def hvp(
     """Products of the Hessian of fn's scalar result: a tuple with one product per primal.
 
     Shapes: as the primals.  It is the `jvp` of the gradient: about four times the work of `grad`.
+    Raises: DerivativeError when `primals` is no tuple, or for what `grad` and `jvp` refuse.
     """
     if not isinstance(primals, (tuple, list)):
         raise DerivativeError(f"hvp: takes a tuple of primals, got {type(primals).__name__}")

@@ -133,6 +133,8 @@ def adjoint_product(out: Tensor, inp: Tensor, head: Tensor) -> Tensor:
     Other tensors that `out` reads are constants here, also where they depend on `inp`; what it
     reads of itself, at earlier times, is not.
     Shapes: `head` like `out`, the result like `inp`.
+    Raises: DerivativeError for a tensor of no float type, or a head of another shape or type than
+    `out`.
     """
     for tensor in (out, inp, head):
         if not isinstance(tensor, Tensor) or not tensor.dtype.is_float:

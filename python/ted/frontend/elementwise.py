@@ -305,7 +305,10 @@ def stop_gradient(x: Any) -> Any:
 
 
 def to_tensor(x: Any, what: str) -> Tensor:
-    """A tensor, or a refusal that says what came instead."""
+    """A tensor, or a refusal that says what came instead.
+
+    Raises: FrontendError for what is no tensor, saying what came instead.
+    """
     if isinstance(x, Tensor):
         return x
     kind = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")

@@ -174,7 +174,10 @@ def expand_dims(x: Any, axis: int) -> Tensor:
 
 
 def squeeze(x: Any, axis: Any = None) -> Tensor:
-    """Dims of extent 1 removed, all by default."""
+    """Dims of extent 1 removed, all by default.
+
+    Raises: FrontendError for a dim of another extent.
+    """
     x = to_tensor(x, "squeeze")
     ones = [k for k in range(x.ndim) if x.shape[k] == 1]
     gone = ones if axis is None else checks.axes_of(axis, x.ndim, "squeeze")
@@ -212,7 +215,11 @@ def flip(x: Any, axis: Any = None) -> Tensor:
 
 
 def roll(x: Any, shift: int, axis: int) -> Tensor:
-    """Elements moved by `shift` along `axis`, those that leave come in at the other end."""
+    """Elements moved by `shift` along `axis`, those that leave come in at the other end.
+
+    Raises: FrontendError for an axis that x does not have, or a symbolic extent that may be less
+    than the shift.
+    """
     x = to_tensor(x, "roll")
     along = checks.axis_of(axis, x.ndim, "roll")
     extent = x.shape[along]
@@ -240,7 +247,10 @@ def roll(x: Any, shift: int, axis: int) -> Tensor:
 
 
 def tile(x: Any, repeats: Any) -> Tensor:
-    """The tensor repeated `repeats[k]` times along dim k."""
+    """The tensor repeated `repeats[k]` times along dim k.
+
+    Raises: FrontendError unless there is one count for each dim, none negative.
+    """
     x = to_tensor(x, "tile")
     counts = checks.shape_of(repeats, x.dtype, "tile: repeats")
     if len(counts) != x.ndim:
@@ -265,12 +275,18 @@ def repeat(x: Any, count: int, axis: int) -> Tensor:
 
 
 def tril(x: Any, k: int = 0) -> Tensor:
-    """The elements on and below the k-th diagonal of the last two dims, zeros above."""
+    """The elements on and below the k-th diagonal of the last two dims, zeros above.
+
+    Raises: FrontendError for a tensor of fewer than 2 dims.
+    """
     return _triangle(x, lambda i, j: j <= i + checks.integer(k, "tril: k"), "tril")
 
 
 def triu(x: Any, k: int = 0) -> Tensor:
-    """The elements on and above the k-th diagonal of the last two dims, zeros below."""
+    """The elements on and above the k-th diagonal of the last two dims, zeros below.
+
+    Raises: FrontendError for a tensor of fewer than 2 dims.
+    """
     return _triangle(x, lambda i, j: j >= i + checks.integer(k, "triu: k"), "triu")
 
 

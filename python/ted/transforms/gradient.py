@@ -125,7 +125,7 @@ def push_forward(
 
     Shapes: tangents like inputs; results, the `gradients` of the answer, like outputs.
     """
-    restored = tangent_form(System(tuple(inputs), tuple(outputs)), tangents, overrides)
+    restored = _tangent_form(System(tuple(inputs), tuple(outputs)), tangents, overrides)
     marked = _marked(restored, overrides)
     keep = [*topological(outputs), *marked]
     result, cleaned = simplify(
@@ -135,7 +135,7 @@ def push_forward(
     return Gradient(result.outputs, {}, _composed(reached, cleaned))
 
 
-def tangent_form(
+def _tangent_form(
     system: System, tangents: Sequence[Tensor], overrides: Overrides = no_overrides
 ) -> tuple[Tensor, ...]:
     """The tangents of the outputs of a system, as the forward sweep leaves them."""
@@ -192,7 +192,7 @@ def jvp_system(
     moving = tuple(system.inputs[k] for k in wrt)
     results = tuple(t for t in system.outputs if t.dtype.is_float)
     given = [Tensor(f"{t.name}_dot", t.shape, t.dtype, location=t.location) for t in moving]
-    pushed = tangent_form(System(moving, results), given, overrides)
+    pushed = _tangent_form(System(moving, results), given, overrides)
     return System((*system.inputs, *given), (*system.outputs, *pushed), name)
 
 
