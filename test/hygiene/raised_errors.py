@@ -18,7 +18,6 @@ from pathlib import Path
 NEVER_SEEN = {
     "type(error)": "the error of another function, with a better place",
     "isl.Error": "the budget around every question to isl makes BudgetExhausted of it",
-    "argparse.ArgumentTypeError": "argparse makes a message about the command line of it",
     "AssertionError": "ted's own invariant",
 }
 BUILT = ("__init__", "__post_init__")

@@ -124,6 +124,7 @@ def push_forward(
     """Jacobian-vector products: the tangents of `outputs` when `inputs` move by `tangents`.
 
     Shapes: tangents like inputs; results, the `gradients` of the answer, like outputs.
+    Raises: DerivativeError when the adjoints of an override are not linear in the head.
     """
     restored = _tangent_form(System(tuple(inputs), tuple(outputs)), tangents, overrides)
     marked = _marked(restored, overrides)
@@ -188,7 +189,10 @@ def vjp_system(
 def jvp_system(
     system: System, wrt: Sequence[int], name: str, overrides: Overrides = no_overrides
 ) -> System:
-    """The program (inputs, tangents of the inputs `wrt`) -> (outputs, their tangents)."""
+    """The program (inputs, tangents of the inputs `wrt`) -> (outputs, their tangents).
+
+    Raises: DerivativeError when the adjoints of an override are not linear in the head.
+    """
     moving = tuple(system.inputs[k] for k in wrt)
     results = tuple(t for t in system.outputs if t.dtype.is_float)
     given = [Tensor(f"{t.name}_dot", t.shape, t.dtype, location=t.location) for t in moving]
