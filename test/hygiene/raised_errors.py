@@ -1,8 +1,9 @@
 """Which errors a function of ted raises by itself, read from the sources.
 
-`Sources.raised` follows `raise`, calls of what never returns (`fail(...)`), and the
-private functions, methods and classes of the same module, however deep. It does not follow public
-names: what these raise is in their own docstrings. What a function catches, it does not raise.
+`Sources.raised` follows `raise`, calls of what never returns (`fail(...)`), the checks of arguments
+that modules share, and the private functions, methods and classes of the same module, however deep.
+It does not follow other public names: what these raise is in their own docstrings. What a function
+catches, it does not raise.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ NEVER_SEEN = {
     "isl.Error": "the budget around every question to isl makes BudgetExhausted of it",
     "AssertionError": "ted's own invariant",
 }
+# Modules of checks: who calls one refuses its arguments as if it did so by itself.
+CHECKS = ("ted.frontend.checks", "ted.frontend.callbacks", "ted.nn.arguments")
 BUILT = ("__init__", "__post_init__")
 # What the docstring of the class may say too: how it is built, and what a pass refuses.
 IN_CLASS = (*BUILT, "run")
@@ -62,6 +65,14 @@ class Module:
 
     def __post_init__(self) -> None:
         self.tree = ast.parse(self.path.read_text())
+        self.is_of_checks = ".".join(self.path.with_suffix("").parts).endswith(CHECKS)
+        self.checks = {
+            alias.name
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.ImportFrom)
+            for alias in node.names
+            if node.module in CHECKS or f"{node.module}.{alias.name}" in CHECKS
+        }
         self._collect(self.tree, "")
 
     def _collect(self, owner: ast.Module | ast.ClassDef, prefix: str) -> None:
@@ -146,6 +157,10 @@ class Sources:
             yield from (f for f in here[name] if f.is_helper)
         elif isinstance(node, ast.Call) and (name := _last_name(node.func)):
             yield from (f for f in here[name] or self.named[name] if _returned(f) == "NoReturn")
+            if {
+                n.id for n in ast.walk(node.func) if isinstance(n, ast.Name)
+            } & inside.module.checks:
+                yield from (f for f in self.named[name] if f.module.is_of_checks)
             if isinstance(node.func, ast.Attribute):  # a method of a private class, most likely
                 yield from (f for f in here[name] if f.is_helper and "." in f.name)
 

@@ -1,8 +1,8 @@
 """Docstrings say which errors a function raises.
 
 The rule: a public function or method that raises an error itself, or by a private function of its
-module, names the class after `Raises:`, or a base of it that says as much. It may name more, which
-it passes on, as long as there are such classes.
+module or a shared check of arguments, names the class after `Raises:`, or a base of it that says as
+much. It may name more, which it passes on, as long as there are such classes.
 """
 
 from __future__ import annotations
@@ -130,6 +130,23 @@ def test_what_a_function_raises(body: str, errors: set[str], tmp_path: Path) -> 
         "    def run(self): raise TypeError\n"
     )
     assert raised(f"def f(x):\n    {body}\n{helpers}", tmp_path) == errors
+
+
+@pytest.mark.parametrize(
+    ("text", "errors"),
+    [
+        ("from ted.frontend import checks\ndef f(x): checks.flag(x)", {"VeryBroken"}),
+        ("from ted.frontend.checks import flag\ndef f(x): flag(x)", {"VeryBroken"}),
+        ("from ted.frontend.others import flag\ndef f(x): flag(x)", set()),
+        ("from ted.frontend import checks\ndef f(x): x.flag()", set()),
+    ],
+)
+def test_a_shared_check_of_arguments_counts(text: str, errors: set[str], tmp_path: Path) -> None:
+    folder = tmp_path / "ted" / "frontend"
+    folder.mkdir(parents=True)
+    for name in ("checks", "others"):
+        (folder / f"{name}.py").write_text("def flag(x):\n    fail('no')\n")
+    assert raised(text, tmp_path) == errors
 
 
 def test_an_error_that_cannot_be_read_is_refused(tmp_path: Path) -> None:

@@ -21,7 +21,10 @@ from ted.transforms.overrides import mark
 
 
 class CustomVjp:
-    """A function whose results are differentiated by the function given to `defvjp`."""
+    """A function whose results are differentiated by the function given to `defvjp`.
+
+    Raises: FrontendError when `fn` is no function.
+    """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         check_callable(fn, "custom_vjp")

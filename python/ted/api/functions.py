@@ -33,7 +33,8 @@ from ted.options import CompileOptions
 class Function:
     """A Python function of tensors that compiles itself for the arrays it is called on.
 
-    Raises: CompileError when `options` are no CompileOptions.
+    Raises: FrontendError when `fn` is no function; CompileError when `options` are no
+    CompileOptions.
     """
 
     def __init__(self, fn: Callable[..., Any], options: CompileOptions | None = None) -> None:
@@ -110,7 +111,7 @@ def function(
 
     `target` and `deterministic` are those of `ted.compile`; a function that has them keeps them
     when none is given.
-    Raises: CompileError for an unknown target.
+    Raises: FrontendError when `fn` is no function; CompileError for an unknown target.
     """
     check_callable(fn, "function")
     options = options_for(fn, target, deterministic)
@@ -130,7 +131,8 @@ def value_and_grad(
 
     Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
     of its argument, and is zeros where the result does not depend on it.
-    Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient.
+    Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
+    FrontendError when `fn` is no function.
     """
     check_callable(fn, "grad")
     positions = positions_of(argnums, "grad")
@@ -154,7 +156,10 @@ def grad(
     *,
     deterministic: bool | None = None,
 ) -> Function:
-    """The function that returns the gradients of fn's scalar result; see `value_and_grad`."""
+    """The function that returns the gradients of fn's scalar result; see `value_and_grad`.
+
+    Raises: DerivativeError and FrontendError as `value_and_grad`.
+    """
     both = value_and_grad(fn, argnums, target, deterministic=deterministic)
 
     @functools.wraps(fn)

@@ -146,7 +146,8 @@ def jacobian(
     Shapes: (*output shape, *input shape); for functions in the nest of the results, each leaf in
     the nest of the argument (a tuple of them for several argnums).
     A Jacobian is as large as the product of two tensors: `vjp` and `jvp` are its products.
-    Raises: DerivativeError when an output or an input has no derivative.
+    Raises: DerivativeError when an output or an input has no derivative; FrontendError for what is
+    neither tensor nor function.
     """
     of, target = _renamed(of, target)
     if isinstance(of, Tensor):
@@ -182,6 +183,7 @@ def hessian(
     """The function of all second derivatives of fn's scalar result; see `jacobian`.
 
     Shapes: (*argument shape, *argument shape).
+    Raises: DerivativeError and FrontendError as `grad`.
     """
     first = grad(fn, argnums, target, deterministic=deterministic)
     return _jacobian_function(first, argnums, first.options)

@@ -30,7 +30,8 @@ def user_derivatives(
     """The override of a tensor: that of this call, else its own, else `fdiff` for each operand.
 
     Raises: DerivativeError when a dependency is no float tensor below the tensor that names it, no
-    output depends on that, or `fdiff` is no function.
+    output depends on that, or `fdiff` is no function; FrontendError for a function of other
+    parameters.
     """
     if fdiff is not None and not callable(fdiff):
         raise DerivativeError(

@@ -173,7 +173,10 @@ class Tensor(Unevaluated):
     # ------------------------------------------------------------ methods
 
     def astype(self, dtype: Any) -> Tensor:
-        """The tensor converted: floats truncate towards zero, a bool is value != 0."""
+        """The tensor converted: floats truncate towards zero, a bool is value != 0.
+
+        Raises: FrontendError for an unknown dtype.
+        """
         target = checks.dtype_of(dtype, "astype")
         if target == self.dtype:
             return self

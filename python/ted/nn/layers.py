@@ -15,6 +15,7 @@ def dense(x: Any, weight: Any, bias: Any = None) -> Tensor:
     """x @ weight + bias.
 
     Shapes: x (..., inputs), weight (inputs, outputs), bias (outputs), result (..., outputs).
+    Raises: FrontendError for shapes that do not fit together.
     """
     weight = ranked(weight, 2, "dense: weight")
     result = ted.matmul(x, weight)
