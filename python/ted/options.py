@@ -18,6 +18,9 @@ class CompileOptions:
     `machine` is a row of `ted.machine`, of `CPUS` or of `GPUS`. Without `deterministic`, sums at
     indices that are data may be in any order on a GPU. `fast_math` is for functions of scalars on a
     GPU, `tf32` for factors of contractions in float32 there.
+
+    Raises: CompileError for what is no row, an option that is no bool, or one that the machine does
+    not have.
     """
 
     machine: Cpu | Gpu

@@ -24,6 +24,8 @@ def checkpoint(fn: Callable[..., Any]) -> Callable[..., Any]:
     """The same function; its gradient keeps the arguments and computes all else again.
 
     Works on tensors and, compiled, on arrays; nests.  What `fn` captures is kept like an argument.
+
+    Raises: FrontendError when `fn` is no function.
     """
     check_callable(fn, "checkpoint")
     compiled = Function(fn)

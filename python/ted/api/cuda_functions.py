@@ -50,6 +50,8 @@ class CudaFunction:
 
     `f(*arrays)` returns a tuple of `ted.cuda.DeviceArray`, or one when it was compiled for a single
     tensor; `out=` gives arrays to fill, `stream=` says where to run.
+
+    Raises: CompileError for a tensor of more than 2**31 - 1 elements.
     """
 
     stages = STAGES

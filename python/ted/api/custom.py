@@ -21,7 +21,10 @@ from ted.transforms.overrides import mark
 
 
 class CustomVjp:
-    """A function whose results are differentiated by the function given to `defvjp`."""
+    """A function whose results are differentiated by the function given to `defvjp`.
+
+    Raises: FrontendError when `fn` is no function.
+    """
 
     def __init__(self, fn: Callable[..., Any]) -> None:
         check_callable(fn, "custom_vjp")
@@ -47,7 +50,8 @@ class CustomVjp:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on tensors, or on arrays compiled for them.
 
-        Raises: DerivativeError without `defvjp`, or when what it returns does not fit.
+        Raises: DerivativeError without `defvjp`, or when what it returns does not fit;
+        FrontendError for arguments by keyword.
         """
         if self._bwd is None:
             name = getattr(self._fn, "__name__", "function")

@@ -31,7 +31,11 @@ from ted.options import CompileOptions
 
 
 class Function:
-    """A Python function of tensors that compiles itself for the arrays it is called on."""
+    """A Python function of tensors that compiles itself for the arrays it is called on.
+
+    Raises: FrontendError when `fn` is no function; CompileError when `options` are no
+    CompileOptions.
+    """
 
     def __init__(self, fn: Callable[..., Any], options: CompileOptions | None = None) -> None:
         check_callable(fn, "function")
@@ -107,7 +111,7 @@ def function(
 
     `target` and `deterministic` are those of `ted.compile`; a function that has them keeps them
     when none is given.
-    Raises: CompileError for an unknown target.
+    Raises: FrontendError when `fn` is no function; CompileError for an unknown target.
     """
     check_callable(fn, "function")
     options = options_for(fn, target, deterministic)
@@ -127,7 +131,8 @@ def value_and_grad(
 
     Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
     of its argument, and is zeros where the result does not depend on it.
-    Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient.
+    Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
+    FrontendError when `fn` is no function.
     """
     check_callable(fn, "grad")
     positions = positions_of(argnums, "grad")
@@ -151,7 +156,10 @@ def grad(
     *,
     deterministic: bool | None = None,
 ) -> Function:
-    """The function that returns the gradients of fn's scalar result; see `value_and_grad`."""
+    """The function that returns the gradients of fn's scalar result; see `value_and_grad`.
+
+    Raises: DerivativeError and FrontendError as `value_and_grad`.
+    """
     both = value_and_grad(fn, argnums, target, deterministic=deterministic)
 
     @functools.wraps(fn)
@@ -170,6 +178,8 @@ def vjp(
     """fn's result and the function from cotangents to a tuple of gradients, one per primal.
 
     Shapes: the cotangent has the nest and the shapes of the result, gradients those of the primals.
+    Raises: DerivativeError from the pullback for cotangents of another nest, shape or type than the
+    results, or for a primal that is no array of floats.
     """
     result = function(fn, target, deterministic=deterministic)(*primals)
 

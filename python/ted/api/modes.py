@@ -92,6 +92,7 @@ def hvp(
     """Products of the Hessian of fn's scalar result: a tuple with one product per primal.
 
     Shapes: as the primals.  It is the `jvp` of the gradient: about four times the work of `grad`.
+    Raises: DerivativeError when `primals` is no tuple, or for what `grad` and `jvp` refuse.
     """
     if not isinstance(primals, (tuple, list)):
         raise DerivativeError(f"hvp: takes a tuple of primals, got {type(primals).__name__}")
@@ -145,7 +146,8 @@ def jacobian(
     Shapes: (*output shape, *input shape); for functions in the nest of the results, each leaf in
     the nest of the argument (a tuple of them for several argnums).
     A Jacobian is as large as the product of two tensors: `vjp` and `jvp` are its products.
-    Raises: DerivativeError when an output or an input has no derivative.
+    Raises: DerivativeError when an output or an input has no derivative; FrontendError for what is
+    neither tensor nor function.
     """
     of, target = _renamed(of, target)
     if isinstance(of, Tensor):
@@ -181,6 +183,7 @@ def hessian(
     """The function of all second derivatives of fn's scalar result; see `jacobian`.
 
     Shapes: (*argument shape, *argument shape).
+    Raises: DerivativeError and FrontendError as `grad`.
     """
     first = grad(fn, argnums, target, deterministic=deterministic)
     return _jacobian_function(first, argnums, first.options)

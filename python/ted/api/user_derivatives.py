@@ -30,7 +30,8 @@ def user_derivatives(
     """The override of a tensor: that of this call, else its own, else `fdiff` for each operand.
 
     Raises: DerivativeError when a dependency is no float tensor below the tensor that names it, no
-    output depends on that, or `fdiff` is no function.
+    output depends on that, or `fdiff` is no function; FrontendError for a function of other
+    parameters.
     """
     if fdiff is not None and not callable(fdiff):
         raise DerivativeError(
@@ -133,6 +134,8 @@ def adjoint_product(out: Tensor, inp: Tensor, head: Tensor) -> Tensor:
     Other tensors that `out` reads are constants here, also where they depend on `inp`; what it
     reads of itself, at earlier times, is not.
     Shapes: `head` like `out`, the result like `inp`.
+    Raises: DerivativeError for a tensor of no float type, or a head of another shape or type than
+    `out`.
     """
     for tensor in (out, inp, head):
         if not isinstance(tensor, Tensor) or not tensor.dtype.is_float:

@@ -133,7 +133,7 @@ def _pulled_back(
         part = None if loop else written_part(tensor, sweep.summands[tensor])
         for equation in tensor.equations:
             points = points_writing(equation, part)
-            for operand, summand in equation_vjp(tensor, equation, cotangent, sweep, points):
+            for operand, summand in _equation_vjp(tensor, equation, cotangent, sweep, points):
                 inside = operand in loop
                 yield operand, in_steps(operand, summand, tensor, equation) if inside else summand
         return
@@ -167,7 +167,7 @@ def _dependencies(tensor: Tensor, overrides: Mapping[Tensor, Override]) -> Seque
     return operands(tensor) if override is None else override.dependencies
 
 
-def equation_vjp(
+def _equation_vjp(
     tensor: Tensor, equation: Equation, cotangent: Tensor, sweep: Sweep, points: Any
 ) -> Iterator[tuple[Tensor, Equation]]:
     """One scatter-form equation for each active read of `equation`.

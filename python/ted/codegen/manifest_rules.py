@@ -63,7 +63,10 @@ def validate(manifest: Manifest) -> None:
 
 
 def compute_capability(target: str) -> int:
-    """The number in the name of a target: 90 for sm_90 and sm_90a."""
+    """The number in the name of a target: 90 for sm_90 and sm_90a.
+
+    Raises: CompileError for a name of another form.
+    """
     digits = target.removeprefix("sm_").rstrip("af")
     if not target.startswith("sm_") or not digits.isdecimal():
         raise CompileError(f"manifest: a target reads sm_80 or sm_90a, got {target!r}")

@@ -40,7 +40,10 @@ class TedCheckLowered:
     """Raise CompileError unless only LLVM operations and known symbols are left."""
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite the module."""
+        """Rewrite the module.
+
+        Raises: CompileError naming the operations or symbols that are left.
+        """
         left = sorted(_foreign(module))
         if left:
             raise CompileError(f"lowering: operations outside the LLVM dialect, got {left}")

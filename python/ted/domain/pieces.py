@@ -41,6 +41,8 @@ def finish(whole: Normalised) -> Fibre:
 
     A loop runs in the direction in which the first coordinate that it moves grows, so that large
     operands are read forwards and small ones (the last coordinates) backwards.
+
+    Raises: DomainError when the points to fill are unbounded.
     """
     chart = whole.chart
     ranges = sets.dim_ranges(chart.outer_domain())

@@ -182,7 +182,10 @@ class Size:
         return range_of(self)
 
     def evaluate(self, values: Mapping[str, int]) -> int:
-        """The value for given sizes, by name."""
+        """The value for given sizes, by name.
+
+        Raises: DomainError for a size without a value.
+        """
         total: Coefficient = self.const
         for coefficient, monomial in self.terms:
             total += coefficient * math.prod(_factor_value(f, values) for f in monomial)

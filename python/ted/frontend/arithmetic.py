@@ -30,6 +30,8 @@ def constant(value: Number, dtype: DType, what: str) -> Expr:
     """A Python number as a constant of `dtype`, refused where the type does not hold it.
 
     Floats round to the nearest; no finite number becomes infinite.
+
+    Raises: FrontendError for a number that the type does not hold.
     """
     held, rule = _held(value, dtype)
     if not held:
@@ -55,7 +57,10 @@ def _held(value: Number, dtype: DType) -> tuple[bool, str]:
 
 
 def keep(operand: Operand, dtype: DType, what: str) -> Expr:
-    """An operand as an expression of `dtype`, refused where this cuts off some of its value."""
+    """An operand as an expression of `dtype`, refused where this cuts off some of its value.
+
+    Raises: FrontendError for an operand of a wider type, or a number that the type does not hold.
+    """
     given = operand.dtype if isinstance(operand, Expr) else dtype
     if not (dtype.is_float or given.is_index or promote(given, dtype) == dtype):
         fail(
@@ -98,7 +103,10 @@ def unify(operands: Sequence[Operand], what: str) -> list[Expr]:
 
 
 def number(what: str, *operands: Operand) -> list[Expr]:
-    """The operands in a common type on which the operation `what` is defined."""
+    """The operands in a common type on which the operation `what` is defined.
+
+    Raises: FrontendError for bools, or floats where integers are needed.
+    """
     values = unify(operands, what)
     kinds = OPERATIONS[what].kinds
     if values[0].dtype.kind in kinds:
@@ -188,7 +196,10 @@ def _float_quotient(a: Expr, b: Expr) -> Expr:
 
 
 def floor_divide(a: Operand, b: Operand) -> Expr:
-    """a // b rounded towards minus infinity; integers by 0 give 0."""
+    """a // b rounded towards minus infinity; integers by 0 give 0.
+
+    Raises: FrontendError for bools.
+    """
     a, b = unify((a, b), "//")
     if a.dtype.is_float:
         return _float_quotient(a, b)
@@ -196,7 +207,10 @@ def floor_divide(a: Operand, b: Operand) -> Expr:
 
 
 def remainder(a: Operand, b: Operand) -> Expr:
-    """a - b * (a // b), with the sign of b; integers by 0 give 0."""
+    """a - b * (a // b), with the sign of b; integers by 0 give 0.
+
+    Raises: FrontendError for bools.
+    """
     a, b = unify((a, b), "%")
     if a.dtype.is_float:
         rest = scalar.apply("fmod", a, b)
@@ -217,7 +231,11 @@ def fmod(a: Operand, b: Operand) -> Expr:
 
 
 def power(a: Operand, b: Operand) -> Expr:
-    """a ** b: products for small whole exponents, which are exact where pow is not."""
+    """a ** b: products for small whole exponents, which are exact where pow is not.
+
+    Raises: FrontendError for a base of bools, or an integer to a power that is negative or no
+    constant.
+    """
     exponent = b if not isinstance(b, Expr) else b.attr if is_const(b) else None
     if exponent is not None and abs(exponent) <= 16 and float(exponent).is_integer():
         base = convert(a, common_dtype((a, b)), "power")
@@ -251,12 +269,18 @@ def compare(name: str, a: Operand, b: Operand) -> Expr:
 
 
 def logic(name: str, *operands: Operand) -> Expr:
-    """and, or, not of bools."""
+    """and, or, not of bools.
+
+    Raises: FrontendError for an operand that is no bool.
+    """
     return scalar.apply(name, *(_condition(name, value) for value in operands))
 
 
 def bitwise(name: str, a: Operand, b: Operand) -> Expr:
-    """and, or, xor: of conditions, or bit by bit of integers."""
+    """and, or, xor: of conditions, or bit by bit of integers.
+
+    Raises: FrontendError for floats.
+    """
     a, b = unify((a, b), name)
     if a.dtype.is_float:
         fail(f"{name}: operands must be bools (comparisons in parentheses) or integers, "
@@ -273,7 +297,10 @@ def invert(a: Expr) -> Expr:
 
 
 def shift(name: str, a: Operand, b: Operand) -> Expr:
-    """a << b or a >> b; a count outside the width shifts everything out, as in numpy."""
+    """a << b or a >> b; a count outside the width shifts everything out, as in numpy.
+
+    Raises: FrontendError for what is no integer.
+    """
     a, b = unify((a, b), name)
     if a.dtype.kind not in ("int", "index"):
         fail(f"{name}: operands must be integers, got {a.dtype}")
@@ -299,5 +326,8 @@ def _condition(name: str, value: Operand) -> Expr:
 
 
 def select(condition: Operand, a: Operand, b: Operand) -> Expr:
-    """a where the condition holds, else b."""
+    """a where the condition holds, else b.
+
+    Raises: FrontendError for a condition that is no bool.
+    """
     return scalar.select(_condition("where", condition), *unify((a, b), "where"))

@@ -24,7 +24,10 @@ _ALIASES = {
 
 
 def integer(value: Any, what: str) -> int:
-    """A Python or numpy integer, bools excluded."""
+    """A Python or numpy integer, bools excluded.
+
+    Raises: FrontendError for anything else, also for a symbolic size.
+    """
     if isinstance(value, Size):
         fail(f"{what}: must be a plain integer, got the symbolic size {value}")
     if not isinstance(value, bool):
@@ -36,7 +39,10 @@ def integer(value: Any, what: str) -> int:
 
 
 def flag(value: Any, what: str) -> bool:
-    """True or False; what is merely true, such as "no", is no choice."""
+    """True or False; what is merely true, such as "no", is no choice.
+
+    Raises: FrontendError for anything else.
+    """
     if isinstance(value, bool) or type(value).__name__ in ("bool_", "bool"):
         return bool(value)
     return fail(f"{what}: must be True or False, got {value!r}")
@@ -48,7 +54,10 @@ def extent(value: Any, what: str) -> Extent:
 
 
 def dtype_of(value: DTypeLike, what: str) -> DType:
-    """An element type from its name, a numpy dtype, a Python type or a DType."""
+    """An element type from its name, a numpy dtype, a Python type or a DType.
+
+    Raises: FrontendError for what names no element type.
+    """
     if isinstance(value, DType) and not value.is_index:
         return value
     name = value if isinstance(value, str) else getattr(value, "name", None)
@@ -59,7 +68,10 @@ def dtype_of(value: DTypeLike, what: str) -> DType:
 
 
 def shape_of(shape: Any, dtype: DType, what: str) -> tuple[Extent, ...]:
-    """A tuple of extents >= 0 of a tensor that a process can address."""
+    """A tuple of extents >= 0 of a tensor that a process can address.
+
+    Raises: FrontendError for an extent that is negative or no integer, or more than 2**47 bytes.
+    """
     several = isinstance(shape, Iterable) and not isinstance(shape, str)
     items: tuple[Any, ...] = tuple(shape) if several else (shape,)
     extents = tuple(extent(n, f"{what}: extent {k}") for k, n in enumerate(items))
@@ -74,7 +86,10 @@ def shape_of(shape: Any, dtype: DType, what: str) -> tuple[Extent, ...]:
 
 
 def axis_of(axis: Any, rank: int, what: str) -> int:
-    """A dim number in [-rank, rank) -> [0, rank)."""
+    """A dim number in [-rank, rank) -> [0, rank).
+
+    Raises: FrontendError outside that range.
+    """
     number = integer(axis, f"{what}: axis")
     if not -rank <= number < rank:
         allowed = f"in [{-rank}, {rank})" if rank else "absent for a tensor of rank 0"
@@ -83,7 +98,10 @@ def axis_of(axis: Any, rank: int, what: str) -> int:
 
 
 def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
-    """One dim number, several, or None for all; distinct, in the order given."""
+    """One dim number, several, or None for all; distinct, in the order given.
+
+    Raises: FrontendError for a dim that does not exist, or is named twice.
+    """
     if axis is None:
         return tuple(range(rank))
     numbers = tuple(axis) if isinstance(axis, Iterable) else (axis,)
@@ -94,7 +112,10 @@ def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
 
 
 def name_of(name: Any, what: str) -> str | None:
-    """A name that is a string or absent."""
+    """A name that is a string or absent.
+
+    Raises: FrontendError for anything else, and for the empty string.
+    """
     if name is None:
         return None
     if not isinstance(name, str) or not name or any("\ud800" <= c <= "\udfff" for c in name):
@@ -103,7 +124,10 @@ def name_of(name: Any, what: str) -> str | None:
 
 
 def broadcast(shapes: Sequence[tuple[Extent, ...]], what: str) -> tuple[Extent, ...]:
-    """The common shape of operands by numpy's rule: aligned at the right, 1 stretches."""
+    """The common shape of operands by numpy's rule: aligned at the right, 1 stretches.
+
+    Raises: FrontendError for extents that differ where neither is 1.
+    """
     rank = max(map(len, shapes), default=0)
     result = []
     for k in range(-rank, 0):
@@ -117,6 +141,9 @@ def broadcast(shapes: Sequence[tuple[Extent, ...]], what: str) -> tuple[Extent, 
 
 
 def broadcast_to(shape: tuple[Extent, ...], target: tuple[Extent, ...], what: str) -> None:
-    """`shape` stretches to exactly `target`."""
+    """`shape` stretches to exactly `target`.
+
+    Raises: FrontendError when it does not.
+    """
     if len(shape) > len(target) or broadcast([shape, target], what) != target:
         fail(f"{what}: must broadcast to {target}, got shape {shape}")

@@ -37,8 +37,11 @@ from ted.ir.scalar import (
 
 
 def close_map(name: str, axes: Sequence[Axis], body: Expr) -> Tensor:
-    """The tensor `T[axes] = body`, its nested reductions outlined."""
-    check_bound(name, [body], axes)
+    """The tensor `T[axes] = body`, its nested reductions outlined.
+
+    Raises: FrontendError for an index used outside its lambda, or one that may leave 64 bits.
+    """
+    _check_bound(name, [body], axes)
     body = outline(cast(body, INT64) if body.dtype.is_index else body, TRUE, name)
     shape = tuple(axis.extent for axis in axes)
     equation = _equation(axes, (), TRUE, body, "set")
@@ -53,14 +56,16 @@ def close_reduction(
 
     `path` is a condition under which alone the value is used; points outside keep the identity.
     Tensors outlined from its body are named after `root`, the tensor that the user wrote.
+
+    Raises: FrontendError for an index used outside its lambda, or one that may leave 64 bits.
     """
     r, root = reduction, root or name
-    check_bound(r.what, [r.body, r.condition], [*axes, *r.axes])
+    _check_bound(r.what, [r.body, r.condition], [*axes, *r.axes])
     condition = land(affine_part(path), r.condition)
     body = outline(r.body, land(path, r.condition), root)
     equations = [_equation(axes, r.axes, condition, body, r.combiner, r)]
     if r.init is not None:
-        check_bound(f"{r.what}: init", [r.init], axes)
+        _check_bound(f"{r.what}: init", [r.init], axes)
         init = outline(r.init, path, root)
         equations.insert(0, _equation(axes, (), affine_part(path), init, "set", r))
     shape = tuple(axis.extent for axis in axes)
@@ -76,7 +81,7 @@ def time_of(axes: Sequence[Axis]) -> int | None:
     return next((k for k, axis in enumerate(axes) if axis.is_time), None)
 
 
-def check_bound(what: str, roots: Sequence[Expr], axes: Sequence[Axis]) -> None:
+def _check_bound(what: str, roots: Sequence[Expr], axes: Sequence[Axis]) -> None:
     """Every index in the roots belongs to the dims of the equation that is being closed."""
     bound = {axis.number for axis in axes}
     for axis in free_axes(list(roots), bound, what):

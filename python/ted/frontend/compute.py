@@ -42,7 +42,10 @@ def compute(
 def closed(
     value: Any, axes: Sequence[Axis], hint: str, target: DType | None, what: str
 ) -> equations.Tensor:
-    """The node whose element at the axes is the value that an index lambda gave."""
+    """The node whose element at the axes is the value that an index lambda gave.
+
+    Raises: FrontendError when the lambda gave no single value.
+    """
     if isinstance(value, ReductionScalar) and _is_direct(value, target):
         return close_reduction(hint, axes, value.reduction)
     return close_map(hint, axes, _body(value, target, what))
@@ -67,7 +70,10 @@ def _body(value: Any, target: DType | None, what: str) -> Expr:
 
 
 def parameters(fn: Callable[..., Any], rank: int, what: str) -> list[str]:
-    """The names of the index variables: the lambda's parameters."""
+    """The names of the index variables: the lambda's parameters.
+
+    Raises: FrontendError for what is no function, or takes another number of indices.
+    """
     if not callable(fn):
         fail(f"{what}: the second argument must be a function of the indices, got {fn!r}")
     try:

@@ -19,6 +19,7 @@ def matmul(a: Any, b: Any, dtype: Any = None) -> Tensor:
 
     Shapes: a (..., n, k), b (..., k, m), result (..., n, m), batch dims broadcast; a vector counts
     as a row on the left and a column on the right.
+    Raises: FrontendError for a scalar operand, or inner or batch extents that do not fit together.
     """
     a, b = to_tensor(a, "matmul: left operand"), to_tensor(b, "matmul: right operand")
     if a.ndim == 0 or b.ndim == 0:

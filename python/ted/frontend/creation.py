@@ -73,6 +73,7 @@ def one_hot(labels: Any, depth: int, dtype: Any = "float32") -> Tensor:
     """1 where the last index equals the label, else 0; a label outside [0, depth) gives zeros.
 
     Shapes: labels (...), result (..., depth).
+    Raises: FrontendError for labels that are no integers.
     """
     labels = to_tensor(labels, "one_hot")
     if labels.dtype.kind != "int":

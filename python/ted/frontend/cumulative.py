@@ -16,12 +16,17 @@ def cumsum(x: Any, axis: int, reverse: bool = False) -> Tensor:
     """The sum of the elements along `axis` up to each one, from the end if `reverse`.
 
     float16 and bfloat16 accumulate in float32, int8 in int32, bools count.
+
+    Raises: FrontendError for an axis that x does not have.
     """
     return _running("cumsum", lambda total, value: total + value, 0, x, axis, reverse)
 
 
 def cumprod(x: Any, axis: int, reverse: bool = False) -> Tensor:
-    """The product of the elements along `axis` up to each one; gradients are exact with zeros."""
+    """The product of the elements along `axis` up to each one; gradients are exact with zeros.
+
+    Raises: FrontendError for an axis that x does not have.
+    """
     return _running("cumprod", lambda total, value: total * value, 1, x, axis, reverse)
 
 

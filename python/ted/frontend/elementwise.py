@@ -47,6 +47,8 @@ def vectorize(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of scalars that works on whole tensors as well, broadcast, as one equation.
 
     Inside an index lambda and on Python numbers the function is called as it is.
+
+    Raises: FrontendError when `function` is no function.
     """
     check_callable(function, "vectorize")
     name = getattr(function, "__name__", "map").strip("_")
@@ -281,7 +283,10 @@ def clip(x: Any, lower: Any = None, upper: Any = None) -> Any:
 
 
 def cast(x: Any, dtype: Any) -> Any:
-    """x converted to another element type: floats truncate towards zero, a bool is x != 0."""
+    """x converted to another element type: floats truncate towards zero, a bool is x != 0.
+
+    Raises: FrontendError for an unknown dtype, or a number that it does not hold.
+    """
     target = checks.dtype_of(dtype, "cast")
 
     def convert(value: Any) -> Any:
@@ -305,7 +310,10 @@ def stop_gradient(x: Any) -> Any:
 
 
 def to_tensor(x: Any, what: str) -> Tensor:
-    """A tensor, or a refusal that says what came instead."""
+    """A tensor, or a refusal that says what came instead.
+
+    Raises: FrontendError for what is no tensor, saying what came instead.
+    """
     if isinstance(x, Tensor):
         return x
     kind = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")

@@ -68,7 +68,11 @@ class Trace:
 def signature_of(
     fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Signature:
-    """The signature of a call; arrays are what has a shape and a dtype."""
+    """The signature of a call; arrays are what has a shape and a dtype.
+
+    Raises: FrontendError for arguments that `fn` does not take, tensors among them, or what is
+    neither array nor hashable.
+    """
     named = _bind(fn, args, kwargs)
     leaves, tree = flatten(named)
     specs = tuple(_leaf(value, f"{_name(fn)}: argument {path}") for path, value in leaves)
@@ -76,7 +80,10 @@ def signature_of(
 
 
 def arrays_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    """The arrays of a call in the order of the placeholders."""
+    """The arrays of a call in the order of the placeholders.
+
+    Raises: FrontendError for arguments that `fn` does not take.
+    """
     leaves, _ = flatten(_bind(fn, args, kwargs))
     return [value for _, value in leaves if _is_array(value)]
 
@@ -188,7 +195,10 @@ def _leaf(value: Any, what: str) -> Any:
 
 
 def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tensor:
-    """A result of a traced function: a tensor, or a Python number as one."""
+    """A result of a traced function: a tensor, or a Python number as one.
+
+    Raises: FrontendError for anything else.
+    """
     if isinstance(value, Tensor):
         return value
     for kind, dtype in ((bool, BOOL), (int, INT64), (float, FLOAT32)):

@@ -26,7 +26,10 @@ MODES = ("check", "clip", "drop", "unchecked")
 
 
 def integers(x: Any, what: str) -> Tensor:
-    """A tensor of integers."""
+    """A tensor of integers.
+
+    Raises: FrontendError for a tensor of another type.
+    """
     tensor = to_tensor(x, what)
     if tensor.dtype.kind != "int":
         fail(f"{what}: must be integers, got {tensor.dtype} ({tensor.name})")
@@ -34,7 +37,10 @@ def integers(x: Any, what: str) -> Tensor:
 
 
 def mode_of(mode: Any, what: str) -> str:
-    """One of the modes of an index that is data."""
+    """One of the modes of an index that is data.
+
+    Raises: FrontendError for an unknown one.
+    """
     if mode not in MODES:
         fail(f"{what}: mode must be one of {', '.join(MODES)}, got {mode!r}")
     return mode
@@ -78,6 +84,8 @@ def take_along_axis(x: Any, indices: Any, axis: int, mode: str = "check") -> Ten
 
     Shapes: x and indices have the same rank and broadcast in every dim but `axis`; the result has
     the extent of indices there.
+    Raises: FrontendError for ranks that differ, an axis that x does not have, indices that are no
+    integers.
     """
     x, indices = to_tensor(x, "take_along_axis"), integers(indices, "take_along_axis: indices")
     mode = mode_of(mode, "take_along_axis")

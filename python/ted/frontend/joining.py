@@ -39,6 +39,7 @@ def concatenate(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
     """Tensors one after the other along `axis`.
 
     Shapes: equal but for `axis`.
+    Raises: FrontendError for no tensors, or shapes that differ elsewhere.
     """
     tensors, dtype = _operands(xs, "concatenate")
     first = tensors[0]
@@ -62,7 +63,10 @@ def concatenate(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def stack(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors of one shape along a new dim `axis`."""
+    """Tensors of one shape along a new dim `axis`.
+
+    Raises: FrontendError for no tensors, or shapes that differ.
+    """
     tensors, dtype = _operands(xs, "stack")
     first = tensors[0]
     along = checks.axis_of(axis, first.ndim + 1, "stack")

@@ -38,7 +38,10 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
 
 
 def swapaxes(x: Any, first: int, second: int) -> Tensor:
-    """Two dims exchanged."""
+    """Two dims exchanged.
+
+    Raises: FrontendError for a dim that x does not have.
+    """
     x = to_tensor(x, "swapaxes")
     order = list(range(x.ndim))
     a, b = (checks.axis_of(axis, x.ndim, "swapaxes") for axis in (first, second))
@@ -160,21 +163,30 @@ def _spread(position: Any, dims: list[int], shape: tuple[Extent, ...], at: list[
 
 
 def flatten(x: Any, start: int = 0) -> Tensor:
-    """The dims from `start` on joined into one, row-major."""
+    """The dims from `start` on joined into one, row-major.
+
+    Raises: FrontendError for a dim that x does not have.
+    """
     x = to_tensor(x, "flatten")
     first = checks.axis_of(start, x.ndim, "flatten") if x.ndim else 0
     return reshape(x, (*x.shape[:first], math.prod(x.shape[first:])))
 
 
 def expand_dims(x: Any, axis: int) -> Tensor:
-    """A new dim of extent 1 before dim `axis`."""
+    """A new dim of extent 1 before dim `axis`.
+
+    Raises: FrontendError for a place outside of the dims.
+    """
     x = to_tensor(x, "expand_dims")
     at = checks.axis_of(axis, x.ndim + 1, "expand_dims")
     return reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
 
 
 def squeeze(x: Any, axis: Any = None) -> Tensor:
-    """Dims of extent 1 removed, all by default."""
+    """Dims of extent 1 removed, all by default.
+
+    Raises: FrontendError for a dim of another extent.
+    """
     x = to_tensor(x, "squeeze")
     ones = [k for k in range(x.ndim) if x.shape[k] == 1]
     gone = ones if axis is None else checks.axes_of(axis, x.ndim, "squeeze")
@@ -188,7 +200,10 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
 
 
 def broadcast_to(x: Any, shape: checks.Shape) -> Tensor:
-    """The tensor stretched to `shape` by numpy's broadcasting."""
+    """The tensor stretched to `shape` by numpy's broadcasting.
+
+    Raises: FrontendError when it does not stretch to that.
+    """
     x = to_tensor(x, "broadcast_to")
     target = checks.shape_of(shape, x.dtype, "broadcast_to")
     checks.broadcast_to(x.shape, target, "broadcast_to")
@@ -201,7 +216,10 @@ def broadcast_to(x: Any, shape: checks.Shape) -> Tensor:
 
 
 def flip(x: Any, axis: Any = None) -> Tensor:
-    """The order along `axis` reversed, along all dims by default."""
+    """The order along `axis` reversed, along all dims by default.
+
+    Raises: FrontendError for a dim that x does not have, or one named twice.
+    """
     x = to_tensor(x, "flip")
     axes = checks.axes_of(axis, x.ndim, "flip")
 
@@ -212,7 +230,11 @@ def flip(x: Any, axis: Any = None) -> Tensor:
 
 
 def roll(x: Any, shift: int, axis: int) -> Tensor:
-    """Elements moved by `shift` along `axis`, those that leave come in at the other end."""
+    """Elements moved by `shift` along `axis`, those that leave come in at the other end.
+
+    Raises: FrontendError for an axis that x does not have, or a symbolic extent that may be less
+    than the shift.
+    """
     x = to_tensor(x, "roll")
     along = checks.axis_of(axis, x.ndim, "roll")
     extent = x.shape[along]
@@ -240,7 +262,10 @@ def roll(x: Any, shift: int, axis: int) -> Tensor:
 
 
 def tile(x: Any, repeats: Any) -> Tensor:
-    """The tensor repeated `repeats[k]` times along dim k."""
+    """The tensor repeated `repeats[k]` times along dim k.
+
+    Raises: FrontendError unless there is one count for each dim, none negative.
+    """
     x = to_tensor(x, "tile")
     counts = checks.shape_of(repeats, x.dtype, "tile: repeats")
     if len(counts) != x.ndim:
@@ -252,7 +277,10 @@ def tile(x: Any, repeats: Any) -> Tensor:
 
 
 def repeat(x: Any, count: int, axis: int) -> Tensor:
-    """Every element repeated `count` times along `axis`."""
+    """Every element repeated `count` times along `axis`.
+
+    Raises: FrontendError for a dim that x does not have, or a count that is negative or no integer.
+    """
     x = to_tensor(x, "repeat")
     along = checks.axis_of(axis, x.ndim, "repeat")
     times = checks.shape_of((count,), x.dtype, "repeat: count")[0]
@@ -265,12 +293,18 @@ def repeat(x: Any, count: int, axis: int) -> Tensor:
 
 
 def tril(x: Any, k: int = 0) -> Tensor:
-    """The elements on and below the k-th diagonal of the last two dims, zeros above."""
+    """The elements on and below the k-th diagonal of the last two dims, zeros above.
+
+    Raises: FrontendError for a tensor of fewer than 2 dims.
+    """
     return _triangle(x, lambda i, j: j <= i + checks.integer(k, "tril: k"), "tril")
 
 
 def triu(x: Any, k: int = 0) -> Tensor:
-    """The elements on and above the k-th diagonal of the last two dims, zeros below."""
+    """The elements on and above the k-th diagonal of the last two dims, zeros below.
+
+    Raises: FrontendError for a tensor of fewer than 2 dims.
+    """
     return _triangle(x, lambda i, j: j >= i + checks.integer(k, "triu: k"), "triu")
 
 

@@ -44,7 +44,10 @@ class Reduction:
 
 
 def free_axes(roots: list[Expr], bound: set[int], what: str) -> list[Axis]:
-    """The live axes that the roots mention, apart from those in `bound`."""
+    """The live axes that the roots mention, apart from those in `bound`.
+
+    Raises: FrontendError for an index of a lambda that has returned.
+    """
     result = []
     for number in sorted(dims_used(*roots) - bound):
         axis = axis_numbered(number)

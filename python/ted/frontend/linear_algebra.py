@@ -59,6 +59,7 @@ def cholesky(a: Any) -> Tensor:
     Only the lower triangle of `a` is read, so gradients are those of its elements; a matrix that is
     not positive definite gives NaN.
     Shapes: a (..., n, n), result alike.
+    Raises: FrontendError when `a` is not square or not of floats.
     """
     a = _square(a, "cholesky")
     if not a.dtype.is_float:

@@ -11,5 +11,8 @@ __all__ = ["fail", "here"]
 
 
 def fail(message: str) -> NoReturn:
-    """Raise a FrontendError that names the user's line."""
+    """Refuse what the user wrote.
+
+    Raises: FrontendError that names the user's line.
+    """
     raise FrontendError(message, here())

@@ -79,7 +79,10 @@ class Reducer:
         return self._result(self._element(values, reduce_axes(self.name, axis), where, init))
 
     def joined(self, a: Sequence[Expr], b: Sequence[Expr]) -> list[Expr]:
-        """combine(a, b), in the types of a."""
+        """combine(a, b), in the types of a.
+
+        Raises: FrontendError when the combiner gives another number of values, or wider types.
+        """
         left, right = ([Scalar(e) for e in side] for side in (a, b))
         sides = (left[0], right[0]) if self.single else (tuple(left), tuple(right))
         found = called(self.name, "combine(a, b)", self.combine, *sides)

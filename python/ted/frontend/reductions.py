@@ -48,7 +48,10 @@ def prod(
     x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False,
     dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """The product over `axis`, accumulated as in `sum`."""
+    """The product over `axis`, accumulated as in `sum`.
+
+    Raises: FrontendError as `sum`.
+    """
     return _reduce("prod", x, axis, keepdims, _Options(where, init, dtype))
 
 
@@ -59,6 +62,8 @@ def max(
     """The greatest value over `axis`; NaN propagates, no point gives the identity (-inf).
 
     The gradient goes to the first point that reaches it, or in even parts to all (`ties="even"`).
+
+    Raises: FrontendError as `sum`, and for other `ties`.
     """
     return _reduce("max", x, axis, keepdims, _Options(where, init, ties=ties))
 
@@ -70,39 +75,59 @@ def min(
     """The least value over `axis`; NaN propagates, no point gives the identity (inf).
 
     The gradient goes where that of `max` goes.
+
+    Raises: FrontendError as `sum`, and for other `ties`.
     """
     return _reduce("min", x, axis, keepdims, _Options(where, init, ties=ties))
 
 
 def any(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
-    """Whether some value over `axis` is true (numbers: not 0)."""
+    """Whether some value over `axis` is true (numbers: not 0).
+
+    Raises: FrontendError as `sum`.
+    """
     return _reduce("any", x, axis, keepdims, _Options(where))
 
 
 def all(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
-    """Whether every value over `axis` is true (numbers: not 0)."""
+    """Whether every value over `axis` is true (numbers: not 0).
+
+    Raises: FrontendError as `sum`.
+    """
     return _reduce("all", x, axis, keepdims, _Options(where))
 
 
 def argmax(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
-    """The row-major position of the first greatest value over `axis`; NaN counts as greatest."""
+    """The row-major position of the first greatest value over `axis`; NaN counts as greatest.
+
+    Raises: FrontendError as `sum`.
+    """
     return _reduce("argmax", x, axis, keepdims, _Options(where))
 
 
 def argmin(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
-    """The row-major position of the first least value over `axis`; NaN counts as least."""
+    """The row-major position of the first least value over `axis`; NaN counts as least.
+
+    Raises: FrontendError as `sum`.
+    """
     return _reduce("argmin", x, axis, keepdims, _Options(where))
 
 
 def mean(
     x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False, dtype: Any = None
 ) -> Any:
-    """The sum over `axis` divided by the number of points; integers and bools give float32."""
+    """The sum over `axis` divided by the number of points; integers and bools give float32.
+
+    Raises: FrontendError as `sum`.
+    """
     return _reduce("mean", x, axis, keepdims, _Options(where, dtype=dtype))
 
 
 def logsumexp(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
-    """log(sum(exp(x))) over `axis`, computed on x - max so that nothing overflows."""
+    """log(sum(exp(x))) over `axis`, computed on x - max so that nothing overflows.
+
+    Raises: FrontendError as `sum`.
+    """
     return _reduce("logsumexp", x, axis, keepdims, _Options(where))
 
 
@@ -160,7 +185,10 @@ def is_reduce_axis(axis: Any) -> bool:
 
 
 def reduce_axes(what: str, axis: Any) -> tuple[Axis, ...]:
-    """The reduce axes that a user named, each once."""
+    """The reduce axes that a user named, each once.
+
+    Raises: FrontendError for what is no reduce axis, or one named twice.
+    """
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
     for one in axes:
         if not isinstance(one, Axis) or not one.is_reduction:
@@ -171,7 +199,10 @@ def reduce_axes(what: str, axis: Any) -> tuple[Axis, ...]:
 
 
 def condition_of(what: str, where: Any) -> Expr:
-    """The condition that `where=` states; true when there is none."""
+    """The condition that `where=` states; true when there is none.
+
+    Raises: FrontendError for what is no condition.
+    """
     if where is None or where is True:
         return TRUE
     condition = read(where, ()) if isinstance(where, Tensor) and where.ndim == 0 else where

@@ -106,7 +106,10 @@ class Scalar(Unevaluated):
         raise FrontendError("iter: a scalar has no elements to iterate over", here())
 
     def astype(self, dtype: Any) -> Scalar:
-        """The value converted: floats truncate towards zero, a bool is value != 0."""
+        """The value converted: floats truncate towards zero, a bool is value != 0.
+
+        Raises: FrontendError for an unknown dtype.
+        """
         return Scalar(cast(self.expr, dtype_of(dtype, "astype")))
 
     def __repr__(self) -> str:

@@ -74,6 +74,7 @@ def index_add(x: Any, axis: int, indices: Any, values: Any, mode: str = "check")
     """`x` with the slices of `values` along `axis` added at `indices`; repeated ones add up.
 
     Shapes: indices (k) of integers; values as x with extent k along `axis`.
+    Raises: FrontendError for shapes that do not fit, indices that are no integers, an unknown mode.
     """
     x, values = to_tensor(x, "index_add"), to_tensor(values, "index_add: values")
     indices = integers(indices, "index_add: indices")
@@ -110,6 +111,7 @@ def histogram(x: Any, bins: int, lower: float, upper: float, weights: Any = None
 
     The number of a bin is floor((x - lower) * bins / (upper - lower)); `upper` is in the last one.
     Shapes: x S, weights S (then their sums are taken), result (bins).
+    Raises: FrontendError for less than 1 bin, or limits that are not finite and increasing.
     """
     x = to_tensor(x, "histogram")
     count = checks.integer(bins, "histogram: bins")

@@ -20,6 +20,9 @@ def subscript(x: Tensor, items: tuple[Any, ...]) -> Tensor:
 
     Integer tensors broadcast together; their dims come where they stand, or in front when
     something else stands between them.  A value outside its dim is an error when the program runs.
+
+    Raises: FrontendError for too many subscripts, one outside its dim or of another kind, a step of
+    0.
     """
     items = _expand(x, items)
     if all(isinstance(item, slice) and item == slice(None) for item in items):

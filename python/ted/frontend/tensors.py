@@ -173,7 +173,10 @@ class Tensor(Unevaluated):
     # ------------------------------------------------------------ methods
 
     def astype(self, dtype: Any) -> Tensor:
-        """The tensor converted: floats truncate towards zero, a bool is value != 0."""
+        """The tensor converted: floats truncate towards zero, a bool is value != 0.
+
+        Raises: FrontendError for an unknown dtype.
+        """
         target = checks.dtype_of(dtype, "astype")
         if target == self.dtype:
             return self
@@ -263,7 +266,11 @@ def _holds_scalar(item: Any) -> bool:
 
 
 def read(tensor: Tensor, items: tuple[Any, ...]) -> Scalar:
-    """The element of `tensor` at one subscript per dim."""
+    """The element of `tensor` at one subscript per dim.
+
+    Raises: FrontendError for another number of subscripts, one outside its dim or that is no
+    integer.
+    """
     if len(items) != tensor.ndim:
         fail(
             f"{tensor.name}: one subscript for each of its {tensor.ndim} dims, "
@@ -289,7 +296,10 @@ def _subscript(tensor: Tensor, position: int, item: Any) -> Expr:
 
 
 def wrapped(position: Extent, extent: Extent, what: str) -> Extent:
-    """A constant subscript in [-extent, extent) -> [0, extent)."""
+    """A constant subscript in [-extent, extent) -> [0, extent).
+
+    Raises: FrontendError outside that range.
+    """
     if not -extent <= position < extent:
         fail(f"{what}: must be in [{-extent}, {extent}), got {position}")
     return position + extent if position < 0 else position
@@ -315,7 +325,11 @@ def broadcast_read(tensor: Tensor, axes: list[Axis]) -> Scalar:
 
 
 def pointwise(function: Callable[..., Any], what: str, *operands: Any) -> Any:
-    """`function` on scalars, lifted to tensors, scalars and Python numbers."""
+    """`function` on scalars, lifted to tensors, scalars and Python numbers.
+
+    Raises: FrontendError for what is no operand, shapes that do not broadcast, or a function that
+    gives something else.
+    """
     values = [_operand(value, what) for value in operands]
     tensors = [value for value in values if isinstance(value, Tensor)]
     if not tensors:

@@ -19,12 +19,18 @@ _NO_TRUTH = (
 
 
 def refuse(what: str, value: object, advice: str) -> NoReturn:
-    """Say that there is no Python value, and what to write instead."""
+    """Refuse to be a Python value.
+
+    Raises: FrontendError that says what to write instead.
+    """
     fail(f"{what}: an expression has no value while it is being written, got {value!r}; {advice}")
 
 
 def wrong_operand(what: str, value: object) -> NoReturn:
-    """Refuse an operand that is no number."""
+    """Refuse an operand that is no number.
+
+    Raises: FrontendError that says what came instead.
+    """
     kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
     is_array = isinstance(value, (list, tuple)) or hasattr(value, "__array__")
     advice = f"; {CAPTURED}" if is_array else ""

@@ -14,7 +14,10 @@ from ted.mlir.queries import operations
 
 
 def settle_conditions(root: ir.Operation | ir.OpView) -> None:
-    """Rewrite every condition inside that results in memory."""
+    """Rewrite every condition inside that results in memory.
+
+    Raises: CompileError for one that results in both memory and scalars.
+    """
     for op in operations(root, "scf.if"):
         if any(isinstance(r.type, ir.MemRefType) for r in op.results):
             _settle(op)

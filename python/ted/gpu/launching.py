@@ -57,7 +57,10 @@ class Launch:
 
 @contextmanager
 def launch(blocks: int, threads: int) -> Iterator[Launch]:
-    """Build a kernel at the insertion point; inside, operations are added to its body."""
+    """Build a kernel at the insertion point; inside, operations are added to its body.
+
+    Raises: CompileError for more blocks than a GPU launches.
+    """
     if blocks > MOST_BLOCKS:
         raise CompileError(f"gpu: a kernel has at most {MOST_BLOCKS} blocks, got {blocks}")
     made = gpu.LaunchOp((blocks, 1, 1), (threads, 1, 1))

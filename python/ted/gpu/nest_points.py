@@ -94,7 +94,10 @@ def _loops(work: Work, outer: list[ir.Value]) -> None:
 
 
 def copied_nest(operations: Sequence[ir.Operation]) -> list[ir.Operation]:
-    """The nest again, here, as scalars and loops alone."""
+    """The nest again, here, as scalars and loops alone.
+
+    Raises: CompileError for an operation inside of a condition whose extents are not known.
+    """
     known: dict[ir.Value, ir.Value] = {}
     return _expanded([copied_with(op, known) for op in operations])
 

@@ -46,7 +46,10 @@ def plan_of(op: ir.Operation) -> tuple[int, int]:
 
 
 def map_rows(op: ir.Operation, parts: int, team_threads: int) -> None:
-    """Build the kernel of an `scf.forall`, before it; `parts` rows a block."""
+    """Build the kernel of an `scf.forall`, before it; `parts` rows a block.
+
+    Raises: CompileError for an operation that has no code here, or extents that are not known.
+    """
     extents = rows_of(op)
     block = op.regions[0].blocks[0]
     operations, rows = list(operations_of(block)), prod(extents)

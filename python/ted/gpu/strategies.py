@@ -88,7 +88,10 @@ def every(decisions: Sequence[Decision]) -> Iterator[Decision]:
 
 
 def build(decisions: Sequence[Decision]) -> None:
-    """Put the kernels in front of what computes, and drop that."""
+    """Put the kernels in front of what computes, and drop that.
+
+    Raises: PassFailed when the host uses a value, not memory, that a kernel computes.
+    """
     done: set[ir.Operation] = set()
     for site, choice in ((d.site, d.choice) for d in decisions):
         forget(site.op)

@@ -26,7 +26,10 @@ class TedRecordIndexErrors:
     """Replace every call of the runtime's error function."""
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite the module."""
+        """Rewrite the module.
+
+        Raises: CompileError for a call whose tensor, dim or extent is no constant.
+        """
         checks: list[tuple[int, int, int]] = []
         for function in functions(module):
             calls = [c for c in operations(function, "func.call") if _is_report(c)]

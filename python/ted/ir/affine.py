@@ -42,12 +42,18 @@ class NotAffine(DomainError):
 
 
 def piecewise(e: Expr, domain: isl.Set) -> isl.PwAff:
-    """An index expression as a piecewise quasi-affine function on the space of `domain`."""
+    """An index expression as a piecewise quasi-affine function on the space of `domain`.
+
+    Raises: NotAffine for any other expression.
+    """
     return _Translator(domain).value(e)
 
 
 def condition_set(e: Expr, domain: isl.Set) -> isl.Set:
-    """The points of the space of `domain` where a condition on indices holds."""
+    """The points of the space of `domain` where a condition on indices holds.
+
+    Raises: NotAffine for one that depends on data.
+    """
     return _Translator(domain).condition(e)
 
 

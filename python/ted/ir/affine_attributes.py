@@ -85,7 +85,10 @@ def aff_from_mlir(expression: Any, symbols: Symbols = NONE) -> Aff | None:
 
 
 def constraints_from_mlir(points: ir.IntegerSet, symbols: Symbols = NONE) -> list[Constraint]:
-    """The constraints of a set, its symbols sizes; those that always hold are left out."""
+    """The constraints of a set, its symbols sizes; those that always hold are left out.
+
+    Raises: VerifyError for a constraint that is not affine.
+    """
     found = []
     for row in points.constraints:
         value = aff_from_mlir(row.expr, symbols)

@@ -91,7 +91,10 @@ class Symbols:
     # ---- MLIR -> sizes ---------------------------------------------------------------------------
 
     def extent(self, expression: Any) -> Extent | None:
-        """An expression of sizes alone as an extent; None for any other."""
+        """An expression of sizes alone as an extent; None for any other.
+
+        Raises: VerifyError for a division by anything but a positive constant.
+        """
         expression = expression.maybe_downcast()
         if isinstance(expression, ir.AffineConstantExpr):
             return expression.value
@@ -112,7 +115,10 @@ class Symbols:
         return _EXTENT[name](left, right)
 
     def shape(self, kind: ir.RankedTensorType) -> tuple[Extent, ...]:
-        """The shape of a tensor type."""
+        """The shape of a tensor type.
+
+        Raises: VerifyError for an extent that is neither a number nor made of the sizes.
+        """
         if kind.has_static_shape:
             return tuple(kind.shape)
         if not isinstance(kind.encoding, ir.AffineMapAttr):
@@ -120,7 +126,10 @@ class Symbols:
         return self.evaluated(kind.encoding.value)
 
     def evaluated(self, sizes: ir.AffineMap) -> tuple[Extent, ...]:
-        """The extents that a map from the sizes gives."""
+        """The extents that a map from the sizes gives.
+
+        Raises: VerifyError for a symbol that is no size of the function.
+        """
         found = tuple(self.extent(e) for e in sizes.results)
         extents = tuple(n for n in found if n is not None)
         if len(extents) < len(found):

@@ -74,7 +74,11 @@ def _current_context() -> ir.Context | None:
 
 
 def build_function(system: System) -> func.FuncOp:
-    """Insert the function of a system here."""
+    """Insert the function of a system here.
+
+    Raises: VerifyError for an input that is not listed, or a combiner that cannot write at computed
+    indices.
+    """
     symbols = Symbols(sizes_of(system))
     function = func.FuncOp(system.name, function_type(system))
     if symbols.sizes:

@@ -35,7 +35,10 @@ class TedBufferize:
     """Give tensors memory, and prove that no value is overwritten before its last read."""
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite the module, or raise PassFailed naming the read that would be wrong."""
+        """Rewrite the module.
+
+        Raises: PassFailed naming the read that would be wrong, or a result without memory given.
+        """
         expected = {_name(f): number_operations(tensor_origins(f)) for f in functions(module)}
         _upstream(_ONE_SHOT, module)
         for function in functions(module):

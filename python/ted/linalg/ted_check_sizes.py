@@ -27,7 +27,10 @@ class TedCheckSizes:
     bits: int = ADDRESS_BITS
 
     def run(self, module: ir.Module) -> None:
-        """Raise CompileError for the first tensor that is too large."""
+        """Change nothing.
+
+        Raises: CompileError for the first tensor that is too large, or has a symbolic size.
+        """
         for function in functions(module):
             for value in _tensors(function.operation):
                 check_is_static(value)

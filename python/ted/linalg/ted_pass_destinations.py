@@ -40,7 +40,11 @@ class TedPassDestinations:
     """Turn tensor arguments and results of every public function into memrefs."""
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite the module."""
+        """Rewrite the module.
+
+        Raises: PassFailed for a call of a function of tensors, or a result that is no tensor of
+        static size.
+        """
         for function in functions(module):
             _convert(function)
 

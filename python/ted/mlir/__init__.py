@@ -194,6 +194,8 @@ def integer_set(attribute: ir.Attribute) -> ir.IntegerSet:
 
     The binding has no accessor for it, so the constraints are read through an affine map with the
     same dims, symbols and expressions.
+
+    Raises: ValueError for an attribute of another kind.
     """
     from ted.mlir import ir
 

@@ -60,13 +60,18 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
     """exp(x) / sum(exp(x)) along `axis`, computed on x - max.
 
     The maximum cancels, so it is a constant for differentiation.
+
+    Raises: FrontendError for an axis that x does not have, or an x of no float type.
     """
     exponentials = ted.exp(_shifted(x, axis, "softmax"))
     return exponentials / ted.sum(exponentials, axis, keepdims=True)
 
 
 def log_softmax(x: Any, axis: int = -1) -> Tensor:
-    """log(softmax(x)) along `axis` without overflow or cancellation."""
+    """log(softmax(x)) along `axis` without overflow or cancellation.
+
+    Raises: FrontendError for an axis that x does not have, or an x of no float type.
+    """
     shifted = _shifted(x, axis, "log_softmax")
     return shifted - ted.log(ted.sum(ted.exp(shifted), axis, keepdims=True))
 

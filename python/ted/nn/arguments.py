@@ -12,7 +12,10 @@ from ted.frontend.tensors import Tensor
 
 
 def ranked(x: Any, rank: int, what: str) -> Tensor:
-    """A tensor with exactly `rank` dims."""
+    """A tensor with exactly `rank` dims.
+
+    Raises: FrontendError for another rank.
+    """
     tensor = to_tensor(x, what)
     if tensor.ndim != rank:
         fail(f"{what}: must have {rank} dims, got shape {tensor.shape} ({tensor.name})")
@@ -20,7 +23,10 @@ def ranked(x: Any, rank: int, what: str) -> Tensor:
 
 
 def shaped(x: Any, shape: tuple[Extent, ...], what: str) -> Tensor:
-    """A tensor of exactly `shape`."""
+    """A tensor of exactly `shape`.
+
+    Raises: FrontendError for another shape.
+    """
     tensor = to_tensor(x, what)
     if tensor.shape != shape:
         fail(f"{what}: must have shape {shape}, got {tensor.shape} ({tensor.name})")
@@ -28,7 +34,10 @@ def shaped(x: Any, shape: tuple[Extent, ...], what: str) -> Tensor:
 
 
 def floating(x: Any, what: str) -> Tensor:
-    """A tensor of floats."""
+    """A tensor of floats.
+
+    Raises: FrontendError for another type.
+    """
     tensor = to_tensor(x, what)
     if not tensor.dtype.is_float:
         fail(f"{what}: must be of a float type, got {tensor.dtype} ({tensor.name})")
@@ -36,14 +45,20 @@ def floating(x: Any, what: str) -> Tensor:
 
 
 def channels_last(layout: Any, last: str, first: str, what: str) -> bool:
-    """Whether a layout has its channels last."""
+    """Whether a layout has its channels last.
+
+    Raises: FrontendError for a layout that is neither.
+    """
     if layout not in (last, first):
         fail(f"{what}: layout must be {last!r} or {first!r}, got {layout!r}")
     return layout == last
 
 
 def per_dim(value: Any, rank: int, least: int, what: str) -> tuple[int, ...]:
-    """One number for all spatial dims, or one for each."""
+    """One number for all spatial dims, or one for each.
+
+    Raises: FrontendError for another number of them, one that is no integer or below `least`.
+    """
     items = tuple(value) if isinstance(value, (tuple, list)) else (value,) * rank
     if len(items) != rank:
         fail(f"{what}: must be a number or one for each of {rank} dims, got {value!r}")

@@ -38,6 +38,7 @@ def conv1d(
 
     Shapes: NLC: x (n, l, ci), weight (k, ci / groups, co), result (n, l', co); NCL: x (n, ci, l),
     weight (co, ci / groups, k), result (n, co, l').
+    Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
     """
     last = channels_last(layout, "NLC", "NCL", "conv1d")
     return _convolve("conv1d", 1, x, weight, bias, stride, padding, dilation, groups, last)
@@ -51,6 +52,7 @@ def conv3d(
 
     Shapes: NDHWC: x (n, d, h, w, ci), weight (kd, kh, kw, ci / groups, co); NCDHW: x (n, ci, d, h,
     w), weight (co, ci / groups, kd, kh, kw).
+    Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
     """
     last = channels_last(layout, "NDHWC", "NCDHW", "conv3d")
     return _convolve("conv3d", 3, x, weight, bias, stride, padding, dilation, groups, last)
@@ -91,6 +93,7 @@ def depthwise_conv2d(
 
     Shapes: NHWC: x (n, h, w, c), weight (kh, kw, c, m), result (n, h', w', c * m); NCHW:
     x (n, c, h, w), weight (c * m, 1, kh, kw), result (n, c * m, h', w').
+    Raises: FrontendError for ranks, channels or windows that do not fit together.
     """
     what = "depthwise_conv2d"
     last = channels_last(layout, "NHWC", "NCHW", what)
@@ -125,6 +128,8 @@ def conv_transpose2d(
     Shapes: NHWC: x (n, h, w, ci), weight (kh, kw, co, ci), result (n, h', w', co) with h' =
     (h - 1) * stride - 2 * padding + kh; NCHW: x (n, ci, h, w), weight (ci, co, kh, kw).
     Units: stride counts output elements; padding is a number or one for each dim, and removes them.
+    Raises: FrontendError for ranks or channels that do not fit together, or a padding that leaves
+    nothing.
     """
     what = "conv_transpose2d"
     last = channels_last(layout, "NHWC", "NCHW", what)

@@ -15,6 +15,7 @@ def dense(x: Any, weight: Any, bias: Any = None) -> Tensor:
     """x @ weight + bias.
 
     Shapes: x (..., inputs), weight (inputs, outputs), bias (outputs), result (..., outputs).
+    Raises: FrontendError for shapes that do not fit together.
     """
     weight = ranked(weight, 2, "dense: weight")
     result = ted.matmul(x, weight)
@@ -25,6 +26,7 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     """x @ weight.T + bias, the weight as torch keeps it.
 
     Shapes: x (..., inputs), weight (outputs, inputs), bias (outputs), result (..., outputs).
+    Raises: FrontendError for shapes that do not fit together.
     """
     x, weight = to_tensor(x, "linear: x"), ranked(weight, 2, "linear: weight")
     outputs, inputs = weight.shape
@@ -52,6 +54,7 @@ def embedding(table: Any, ids: Any) -> Tensor:
     """The rows of `table` at `ids`; an id outside the table is an error when the program runs.
 
     Shapes: table (rows, width), ids (...) of integers, result (..., width).
+    Raises: FrontendError for a table of another rank, or ids that are no integers.
     """
     table, ids = ranked(table, 2, "embedding: table"), to_tensor(ids, "embedding: ids")
     if ids.dtype.kind != "int":

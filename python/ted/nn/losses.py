@@ -62,6 +62,8 @@ def mse(prediction: Any, target: Any, reduction: str = "mean") -> Tensor:
     """The squared difference, averaged.
 
     Shapes: equal.
+    Raises: FrontendError for shapes that differ, a prediction of no float type, an unknown
+    `reduction`.
     """
     prediction = floating(prediction, "mse: prediction")
     target = shaped(target, prediction.shape, "mse: target")

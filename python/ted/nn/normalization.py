@@ -41,6 +41,8 @@ def layer_norm(
     """Standardised over `axis` (one dim or several), then scaled and shifted.
 
     Shapes: weight and bias have the extents of `axis`.
+    Raises: FrontendError for an axis that x does not have, parameters of another shape, or an x of
+    no float type.
     Source: Ba, Kiros and Hinton, Layer Normalization, section 3.
     """
     x = floating(x, "layer_norm: x")
@@ -51,6 +53,8 @@ def layer_norm(
 def rms_norm(x: Any, weight: Any = None, axis: Any = -1, eps: float = 1e-6) -> Tensor:
     """x / sqrt(mean(x * x) + eps) over `axis`, then scaled.
 
+    Raises: FrontendError for an axis that x does not have, parameters of another shape, or an x of
+    no float type.
     Source: Zhang and Sennrich, Root Mean Square Layer Normalization, section 4.
     """
     x = floating(x, "rms_norm: x")
@@ -68,6 +72,8 @@ def batch_norm(
     With `statistics` also the mean and the biased variance, for running averages.
 
     Shapes: weight, bias, mean and variance (channels).
+    Raises: FrontendError for an axis that x does not have, parameters of another shape, or an x of
+    no float type.
     Source: Ioffe and Szegedy, Batch Normalization, algorithm 1.
     """
     x = floating(x, "batch_norm: x")

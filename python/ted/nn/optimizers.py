@@ -15,6 +15,7 @@ def sgd(param: Any, grad: Any, lr: Any, momentum: float = 0.0, velocity: Any = N
     """param - lr * grad; with a velocity (param, velocity), where velocity = momentum * it + grad.
 
     Shapes: param, grad and velocity equal; lr a number or a tensor of rank 0.
+    Raises: FrontendError for shapes that differ, or a momentum without a velocity.
     """
     param = floating(param, "sgd: param")
     grad = shaped(grad, param.shape, "sgd: grad")
@@ -38,6 +39,7 @@ def adam(
     """One step of Adam: the new (param, m, v), where m and v start as zeros and `step` at 1.
 
     Shapes: param, grad, m and v equal; step and lr numbers or tensors of rank 0.
+    Raises: FrontendError for shapes that differ, or a step below 1.
     Source: Kingma and Ba, Adam, algorithm 1, its efficient order of the bias corrections.
     """
     param = floating(param, "adam: param")

@@ -34,6 +34,7 @@ def avg_pool2d(
     """The mean under each window; padding counts as zeros unless `count_include_pad` is False.
 
     Shapes: as in `max_pool2d`.
+    Raises: FrontendError for a window that does not fit into the padded input.
     """
     kernel = per_dim(window, 2, 1, "avg_pool2d: window")
 
@@ -72,6 +73,7 @@ def global_avg_pool2d(x: Any, layout: str = "NHWC") -> Tensor:
     """The mean over height and width.
 
     Shapes: NHWC: x (n, h, w, c), NCHW: x (n, c, h, w); result (n, c).
+    Raises: FrontendError for an x of another rank, or an unknown layout.
     """
     last = channels_last(layout, "NHWC", "NCHW", "global_avg_pool2d")
     return ted.mean(ranked(x, 4, "global_avg_pool2d: x"), axis=(1, 2) if last else (2, 3))
@@ -81,6 +83,7 @@ def global_max_pool2d(x: Any, layout: str = "NHWC", ties: str = "first") -> Tens
     """The greatest element over height and width.
 
     Shapes: as in `global_avg_pool2d`.
+    Raises: FrontendError for an x of another rank, or an unknown layout.
     """
     last = channels_last(layout, "NHWC", "NCHW", "global_max_pool2d")
     axes = (1, 2) if last else (2, 3)

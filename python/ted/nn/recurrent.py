@@ -26,6 +26,7 @@ def rnn(
 
     Shapes: x (time, batch, inputs), w_x (inputs, units), w_h (units, units), bias (units),
     initial (batch, units), zeros by default; result (time, batch, units).
+    Raises: FrontendError for shapes that do not fit together, or weights of several types.
     """
     squash = ted.tanh if activation is None else activation
     loop = _Loop.of("rnn", x, w_x, w_h, bias, reverse, 1)
@@ -49,6 +50,8 @@ def lstm(
     c[t] = sigmoid(f) c[t - 1] + sigmoid(i) tanh(g);  h[t] = sigmoid(o) tanh(c[t])
     Shapes: x (time, batch, inputs), w_x (inputs, 4 units), w_h (units, 4 units), bias (4 units);
     initial is a pair (h, c) of (batch, units), zeros by default; results (time, batch, units).
+    Raises: FrontendError for shapes that do not fit together, weights of several types, or an
+    `initial` that is no pair.
     """
     loop = _Loop.of("lstm", x, w_x, w_h, bias, reverse, 4)
     initial = (None, None) if initial is None else initial
@@ -94,6 +97,7 @@ def gru(
     h[t] = (1 - u) tanh(n + sigmoid(r + r') n') + u h[t - 1]  with u = sigmoid(z + z')
     Shapes: x (time, batch, inputs), w_x (inputs, 3 units), w_h (units, 3 units), biases (3 units),
     initial (batch, units), zeros by default; result (time, batch, units).
+    Raises: FrontendError for shapes that do not fit together, or weights of several types.
     """
     loop = _Loop.of("gru", x, w_x, w_h, bias, reverse, 3)
     start, units = loop.start(initial), loop.units

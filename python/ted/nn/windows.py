@@ -63,6 +63,9 @@ def windows(
 
     `padding` is a number, one for each dim, a pair (before, after) for each dim, "valid", or "same"
     (as many windows as extent / stride, rounded up; the odd element comes after).
+
+    Raises: FrontendError for a window that does not fit into the padded input, or a padding of
+    another form.
     """
     rank = len(extents)
     strides = per_dim(stride, rank, 1, f"{what}: stride")

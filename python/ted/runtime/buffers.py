@@ -91,7 +91,10 @@ def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
 
 
 def to_numpy(value: Any, spec: ArgSpec, what: str) -> np.ndarray:
-    """An array of any library as a numpy array, sharing memory where that library allows it."""
+    """An array of any library as a numpy array, sharing memory where that library allows it.
+
+    Raises: ExecutionError for what is no array, or does not convert to one of numbers.
+    """
     if isinstance(value, list | tuple | str | None):
         raise ExecutionError(f"{what}: expected an array, got {type(value).__name__}")
     try:
@@ -109,7 +112,10 @@ def to_numpy(value: Any, spec: ArgSpec, what: str) -> np.ndarray:
 
 
 def check(array: np.ndarray, spec: ArgSpec, what: str) -> None:
-    """Compare rank, dtype and shape, in this order, and explain the first difference."""
+    """Compare rank, dtype and shape, in this order, and explain the first difference.
+
+    Raises: ExecutionError for it.
+    """
     if array.ndim != len(spec.shape):
         raise ExecutionError(
             f"{what}: expected rank {len(spec.shape)} (shape {spec.shape}), "

@@ -86,7 +86,10 @@ class Degrees:
         return _RULES[op.name]
 
     def combiner(self, name: str, element: str) -> Callable[..., Any]:
-        """The combiner on degrees."""
+        """The combiner on degrees.
+
+        Raises: NotEvaluated for one that is neither a sum nor a product.
+        """
         if element not in EPSILONS:
             return MACHINE.combiner(name, element)
         if name not in ("add", "mul"):

@@ -44,7 +44,11 @@ class EmulatedFault(ExecutionError):
 
 @contextmanager
 def errors_of_ted() -> Iterator[None]:
-    """What the emulator finds wrong, as a CompileError or ExecutionError; the cause is its own."""
+    """What the emulator finds wrong, as a CompileError or ExecutionError; the cause is its own.
+
+    Raises: EmulatedTextError for PTX that it cannot run; EmulatedFault for what a kernel does
+    wrong.
+    """
     try:
         yield
     except InvalidPtx as error:

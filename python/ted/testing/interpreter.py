@@ -78,6 +78,9 @@ def interpret(
     `domain` says what scalars are: by default the numbers of the machine. Symbolic sizes follow
     from the shapes of the arrays, where not given by name. `bodies` is another module of the same
     context that has the functions which this one only declares.
+
+    Raises: ExecutionError for what is no module, an unknown function, inputs of other types, an
+    access outside its tensor, or a result that is not all written.
     """
     parsed = parsed_module(module) if isinstance(module, str) else module
     if not isinstance(parsed, ir.Module):
@@ -93,7 +96,10 @@ def interpret(
 
 
 def parsed_module(text: str) -> ir.Module:
-    """A module from its text, in a context of its own."""
+    """A module from its text, in a context of its own.
+
+    Raises: ExecutionError for text that is no module.
+    """
     with make_context():
         try:
             return ir.Module.parse(text)

@@ -60,7 +60,11 @@ def run_compute(
     step: Step | None = None,
     domain: ScalarDomain = MACHINE,
 ) -> tuple[list[Cells], int]:
-    """The results of the op and the number of points that took part."""
+    """The results of the op and the number of points that took part.
+
+    Raises: ExecutionError for an index outside its tensor, or an element that is read before it is
+    written or set twice.
+    """
     outs = [_writable(_computed(environment, v, domain), op.combiner_name) for v in op.inits]
     reads = environment if step is None else step.reads
     inputs = [_computed(reads, v, domain) for v in op.inputs]

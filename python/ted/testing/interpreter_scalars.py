@@ -228,7 +228,10 @@ FLOAT_FUNCTIONS: dict[str, Function] = {
 
 
 def scalar_function(op: ir.Operation) -> Function:
-    """The function of an op's operands that gives its one result."""
+    """The function of an op's operands that gives its one result.
+
+    Raises: NotEvaluated for an op without a meaning here.
+    """
     name, target = op.name, str(op.results[0].type)
     source = str(op.operands[0].type) if len(op.operands) else ""
     if name == "arith.constant":

@@ -152,7 +152,10 @@ def stored(cells: Cells, memory: Cells) -> None:
 
 
 def within(position: int, extent: int) -> int:
-    """An index that is no offset from the end."""
+    """An index that is no offset from the end.
+
+    Raises: IndexError outside of the extent.
+    """
     if not 0 <= position < extent:
         raise IndexError(f"an index in [0, {extent}), got {position}")
     return position
@@ -172,14 +175,20 @@ def inserted(value: Any, cells: Cells, at: tuple[int, ...]) -> Cells:
 
 
 def window(cells: Cells, offsets: Any, sizes: Any, strides: Any, shape: tuple[int, ...]) -> Cells:
-    """A slice, in the memory of the whole; its shape may lack dims of extent 1."""
+    """A slice, in the memory of the whole; its shape may lack dims of extent 1.
+
+    Raises: IndexError for a slice that leaves the tensor.
+    """
     chosen = _slices(offsets, sizes, strides, cells.data.shape)
     wanted = sizes if len(shape) == len(sizes) else shape
     return cells.like(lambda array: array[chosen].reshape(wanted))
 
 
 def laid(source: Cells, target: Cells, offsets: Any, sizes: Any, strides: Any) -> Cells:
-    """The target with a slice replaced, in its memory."""
+    """The target with a slice replaced, in its memory.
+
+    Raises: IndexError for a slice that leaves the target.
+    """
     chosen = _slices(offsets, sizes, strides, target.data.shape)
     target.data[chosen] = source.data.reshape(sizes)
     if source.undefined is None and target.undefined is None:

@@ -48,37 +48,55 @@ class PtxMachine:
         return self.device.allocate(size).address
 
     def free(self, address: int) -> None:
-        """Take memory back: from here on nobody may read or write it by a copy."""
+        """Take memory back: from here on nobody may read or write it by a copy.
+
+        Raises: ExecutionError for an address of no memory.
+        """
         self._freed.add(self._find(address, 0)[0].number)
 
     def read(self, address: int, size: int) -> bytes:
-        """Bytes, all of which must have been written."""
+        """Bytes, all of which must have been written.
+
+        Raises: ExecutionError for bytes outside of one allocation, or not all written.
+        """
         place = self._place(address, size)
         if not self.device.written[place].all():
             raise ExecutionError(f"ptx device: {size} bytes at {address:#x} are not all written")
         return self.device.memory[place].tobytes()
 
     def write(self, address: int, data: bytes) -> None:
-        """Put bytes."""
+        """Put bytes.
+
+        Raises: ExecutionError for bytes outside of one allocation.
+        """
         place = self._place(address, len(data))
         self.device.memory[place] = np.frombuffer(data, np.uint8)
         self.device.written[place] = 1
 
     def copy(self, target: int, source: int, size: int) -> None:
-        """Move bytes, written or not."""
+        """Move bytes, written or not.
+
+        Raises: ExecutionError for bytes outside of one allocation.
+        """
         into, of = self._place(target, size), self._place(source, size)
         for bytes_of in (self.device.memory, self.device.written):
             bytes_of[into] = bytes_of[of].copy()
 
     def load(self, ptx: str) -> _Loaded:
-        """Parse PTX; ValueError with what is wrong."""
+        """Parse PTX.
+
+        Raises: ValueError with what is wrong.
+        """
         try:
             return _Loaded(parse(ptx), static_shared_bytes(ptx))
         except InvalidPtx as error:
             raise ValueError(str(error)) from error
 
     def kernel(self, module: _Loaded, name: str) -> tuple[Sequence[int], int]:
-        """Sizes of a kernel's parameters, and its bytes of fixed shared memory; KeyError."""
+        """Sizes of a kernel's parameters, and its bytes of fixed shared memory.
+
+        Raises: KeyError when the module has no such kernel.
+        """
         if name not in module.module.kernels:
             raise KeyError(name)
         parameters = module.module.functions[name].parameters

@@ -54,6 +54,8 @@ def traced(
 
     `arrays` are the leaves and give the types; without them the leaves are arrays.  `what` is who
     asks, for errors.
+
+    Raises: FrontendError when the function does not take such arguments.
     """
     leaves, tree = flatten(list(args))
     inputs = [

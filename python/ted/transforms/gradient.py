@@ -124,8 +124,9 @@ def push_forward(
     """Jacobian-vector products: the tangents of `outputs` when `inputs` move by `tangents`.
 
     Shapes: tangents like inputs; results, the `gradients` of the answer, like outputs.
+    Raises: DerivativeError when the adjoints of an override are not linear in the head.
     """
-    restored = tangent_form(System(tuple(inputs), tuple(outputs)), tangents, overrides)
+    restored = _tangent_form(System(tuple(inputs), tuple(outputs)), tangents, overrides)
     marked = _marked(restored, overrides)
     keep = [*topological(outputs), *marked]
     result, cleaned = simplify(
@@ -135,7 +136,7 @@ def push_forward(
     return Gradient(result.outputs, {}, _composed(reached, cleaned))
 
 
-def tangent_form(
+def _tangent_form(
     system: System, tangents: Sequence[Tensor], overrides: Overrides = no_overrides
 ) -> tuple[Tensor, ...]:
     """The tangents of the outputs of a system, as the forward sweep leaves them."""
@@ -188,11 +189,14 @@ def vjp_system(
 def jvp_system(
     system: System, wrt: Sequence[int], name: str, overrides: Overrides = no_overrides
 ) -> System:
-    """The program (inputs, tangents of the inputs `wrt`) -> (outputs, their tangents)."""
+    """The program (inputs, tangents of the inputs `wrt`) -> (outputs, their tangents).
+
+    Raises: DerivativeError when the adjoints of an override are not linear in the head.
+    """
     moving = tuple(system.inputs[k] for k in wrt)
     results = tuple(t for t in system.outputs if t.dtype.is_float)
     given = [Tensor(f"{t.name}_dot", t.shape, t.dtype, location=t.location) for t in moving]
-    pushed = tangent_form(System(moving, results), given, overrides)
+    pushed = _tangent_form(System(moving, results), given, overrides)
     return System((*system.inputs, *given), (*system.outputs, *pushed), name)
 
 

@@ -43,7 +43,10 @@ class Prepared:
 
 
 def prepare(system: System, stages: Stages, overrides: Overrides) -> Prepared:
-    """The system after the stages; its inputs may be tensors that it computes."""
+    """The system after the stages; its inputs may be tensors that it computes.
+
+    Raises: DerivativeError when an output depends on an input in a way that an override leaves out.
+    """
     own = _overridden(system, overrides)
     _check_covered(system.inputs, own)
     roots = (*system.outputs, *(d for o in own.values() for d in o.dependencies))

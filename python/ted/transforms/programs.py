@@ -81,7 +81,10 @@ class Program:
         return CUSTOM_VJP in attributes or CHECKPOINT in attributes
 
     def call(self, name: str, arguments: Sequence[Tensor]) -> Sequence[Tensor]:
-        """What a function gives for arguments."""
+        """What a function gives for arguments.
+
+        Raises: VerifyError as `system`, and where `ted.custom_vjp` names no function.
+        """
         outputs = self._instance(name, arguments)
         if not self.is_marked(name):
             return outputs
@@ -120,7 +123,10 @@ class Program:
     # ---- attributes and references ---------------------------------------------------------------
 
     def references(self, name: str) -> Iterator[str]:
-        """The functions that a function calls, and the one that differentiates it."""
+        """The functions that a function calls, and the one that differentiates it.
+
+        Raises: VerifyError for an attribute that names no function.
+        """
         op = self.functions[name]
         if CUSTOM_VJP in op.attributes:
             yield _symbol(op.attributes[CUSTOM_VJP], CUSTOM_VJP)

@@ -58,7 +58,8 @@ class Child:
     def request(self, message: dict[str, Any], timeout: float = TIMEOUT) -> dict[str, Any]:
         """Send a request and wait for the reply.
 
-        Raises: ChildFailed when LLVM reports an error, dies, or is not done in time.
+        Raises: ChildFailed when LLVM reports an error, dies, or is not done in time;
+        CompileError when llvmlite is not installed.
         """
         with self._lock:
             try:

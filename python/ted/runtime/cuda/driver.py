@@ -31,7 +31,10 @@ class DriverError(ExecutionError):
 
 
 class Driver:
-    """The functions of a driver library: `driver.cuMemFree_v2(pointer)` raises when it fails."""
+    """The functions of a driver library: `driver.cuMemFree_v2(pointer)` raises when it fails.
+
+    Raises: DriverError when the driver cannot start or finds no device.
+    """
 
     def __init__(self, library: Any) -> None:
         self.library = library

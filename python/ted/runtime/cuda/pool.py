@@ -70,7 +70,10 @@ class MemoryPool:
         return self.allocate_class(size_class(size), stream)
 
     def allocate_class(self, size: int, stream: int) -> Block:
-        """A block of a size class, for callers that know it."""
+        """A block of a size class, for callers that know it.
+
+        Raises: ExecutionError with the bytes when the device has no more.
+        """
         usage = self.usage
         with self._lock:
             waiting = self._free.get((stream, size))
