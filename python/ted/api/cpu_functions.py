@@ -19,6 +19,7 @@ from ted.forking import cached_property
 from ted.ir.equations import System, Tensor
 from ted.ir.pipelines import run_stages, stage_text
 from ted.ir.to_ops import to_module
+from ted.linalg.row_strategies import decide, explained_groups
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
@@ -96,14 +97,17 @@ class CompiledFunction:
             return stage_text(ir.Module.parse(self._source), self._stages, stage)
 
     def explain(self) -> str:
-        """What becomes of each operation on memory, a paragraph each.
+        """What shares a loop over rows, then what becomes of each operation on memory.
 
-        The user's tensor and line, the row of `ted.cpu.strategies` with its parameters, and the
-        rows before it with the reason for which they are not taken.
+        A paragraph each: the user's tensor and line, the row of `ted.linalg.row_strategies` or
+        `ted.cpu.strategies` with its parameters, and the rows before it with the reason for which
+        they are not taken.
         """
         with dialects.session():
-            module = run_stages(ir.Module.parse(self._source), self._stages, "buffers")
-            return explained(module, self._cpu)
+            module = run_stages(ir.Module.parse(self._source), self._stages, "tensors")
+            groups = explained_groups(decide(module, self._cpu, maps=True))
+            run_stages(module, self._stages, "buffers", after="tensors")
+            return "\n\n".join(filter(None, [groups, explained(module, self._cpu)]))
 
 
 def _symbol(name: str) -> str:

@@ -14,9 +14,11 @@ from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError
 from ted.gpu.explaining import explained
 from ted.gpu.host_program import HostProgram, read_host_function
-from ted.gpu.pipeline import GPU_STAGES, gpu_stages
+from ted.gpu.pipeline import GPU_STAGES, ROWS_OF, gpu_stages
 from ted.gpu.ted_record_index_errors import CHECKS
 from ted.ir.pipelines import run_stages, stage_text
+from ted.linalg.row_strategies import decide, explained_groups
+from ted.machine import named_cpu
 from ted.mlir import ir
 from ted.mlir.aliasing import DONATED
 from ted.mlir.queries import functions
@@ -82,8 +84,12 @@ def cuda_stage_text(module: ir.Module, options: CompileOptions, stage: str) -> s
 
 
 def explained_stages(module: ir.Module, options: CompileOptions) -> str:
-    """The strategies of the kernels of a program of ted ops."""
-    return explained(run_stages(module, gpu_stages(options), "work"), options)
+    """What shares loops in a program of ted ops, and the strategies of its kernels."""
+    stages = gpu_stages(options)
+    tensors = run_stages(module, stages, "tensors")
+    groups = explained_groups(decide(tensors, named_cpu(ROWS_OF), maps=False))
+    kernels = explained(run_stages(module, stages, "work", after="tensors"), options)
+    return "\n\n".join(filter(None, [groups, kernels]))
 
 
 def note_donations(module: ir.Module, donated: Mapping[int, int]) -> None:

@@ -144,10 +144,11 @@ class CudaFunction:
             return cuda_stage_text(module, self.options, stage)
 
     def explain(self) -> str:
-        """What becomes of everything that computes, a paragraph each.
+        """What shares a loop over rows, then what becomes of everything that computes.
 
-        The user's tensor and line, the row of `ted.gpu.strategies` with its parameters, and the
-        rows before it with the reason for which they are not taken.
+        A paragraph each: the user's tensor and line, the row of `ted.linalg.row_strategies` or
+        `ted.gpu.strategies` with its parameters, and the rows before it with the reason for which
+        they are not taken.
         """
         with dialects.session():
             return explained_stages(ir.Module.parse(self._source), self.options)
