@@ -170,7 +170,7 @@ def _is_single(group: RowGroup) -> bool:
 def _why_alone(op: ir.Operation, table: Candidates) -> str:
     """Why an operation joined no group, or nothing that it takes in has joined it."""
     owners = [defining(value) for value in op.operands]
-    apart = [table.apart[o] for o in owners if o in table.apart]
+    apart = [table.apart[o] for o in owners if o is not None and o in table.apart]
     alone = f"what it takes in stays apart: {apart[0]}" if apart else "nothing shares its rows"
     return table.apart.get(op, alone)
 
