@@ -30,6 +30,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "donation", "misuse")),
     "linalg": ("test/linalg", "test/unit/linalg"),
     "math": ("test/math", "test/unit/math"),
+    "gpu": ("test/gpu", "test/unit/gpu"),
 }  # fmt: skip
 
 
