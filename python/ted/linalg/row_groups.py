@@ -72,6 +72,8 @@ def grow(
     depth = _leading_parallel(root)
     for k in reversed(range(table.position[root])):
         op = table.operations[k]
+        if op.name not in (FILL, GENERIC):
+            continue
         if (op in table.taken) if among is None else (op not in among):
             continue
         common = _common_depth(op, members, root, table, depth)
