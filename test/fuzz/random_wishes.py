@@ -50,7 +50,7 @@ class Wishes:
     random: random.Random
     most: int
     written: list[str] = field(default_factory=list)
-    sites: dict[ir.Operation, Any] = field(default_factory=dict)
+    sites: list[Any] = field(default_factory=list)  # of decisions that are not written yet
 
     def now(self, share: float) -> bool:
         """Whether something else is asked for here."""
@@ -63,7 +63,7 @@ class Wishes:
             row, plan = choice.row, choice.plan
             if self.random.random() < 0.6:
                 row = self.random.choice(table)
-                possible = [] if op not in self.sites else list(self._possible(op, table))
+                possible = list(self._possible(op, table))
                 if possible and self.random.random() > RARE:
                     row, plan = self.random.choice(possible)
             known = parameters(plan) if self.random.random() < 0.5 else {}
@@ -74,8 +74,10 @@ class Wishes:
         self, op: ir.Operation, table: Sequence[Strategy]
     ) -> Iterator[tuple[Strategy, Any]]:
         """The rows that fit an operation, also such that decline, with their plans."""
+        while self.sites[0].op != op:
+            self.sites.pop(0)  # the host's
         for row in table:
-            found = row.match(self.sites[op])
+            found = row.match(self.sites[0])
             plan = found.plan if isinstance(found, Declined) else found
             if plan is not None:
                 yield row, plan
@@ -84,7 +86,7 @@ class Wishes:
         """Decisions, whose sites are kept until the next ones are seen."""
         self.sites.clear()
         for decision in decisions:
-            self.sites[decision.site.op] = decision.site
+            self.sites.append(decision.site)
             yield decision
 
     def of_rows(self, decisions: Decisions) -> None:
