@@ -92,6 +92,18 @@ BUSY_BLOCKS = 512  # several for each multiprocessor
 SHARED_BUDGET = 32 << 10  # bytes of a block, so that more than one block fits
 
 
+def compute_capability(architecture: str) -> tuple[int, int]:
+    """The compute capability in the name of an architecture: (9, 0) of sm_90 and sm_90a.
+
+    Raises: CompileError for a name of another form.
+    """
+    digits = architecture.removeprefix("sm_").rstrip("af")
+    if not architecture.startswith("sm_") or not digits.isdecimal():
+        raise CompileError(f"cuda: a target reads sm_80 or sm_90a, got {architecture!r}")
+    major, minor = divmod(int(digits), 10)
+    return major, minor
+
+
 @dataclass(frozen=True)
 class Gpu:
     """An architecture of NVIDIA's GPUs.
@@ -110,8 +122,7 @@ class Gpu:
     @property
     def capability(self) -> tuple[int, int]:
         """The compute capability: (9, 0) of sm_90a."""
-        major, minor = divmod(int(self.name.removeprefix("sm_").rstrip("af")), 10)
-        return major, minor
+        return compute_capability(self.name)
 
 
 GPUS = {
