@@ -7,6 +7,7 @@ import re
 import pytest
 
 import ted
+from support.random_programs import random_program
 from ted import nn
 from ted.autodiff import rules, support
 from ted.dialects import make_context
@@ -18,7 +19,6 @@ from ted.ir.to_ops import to_module
 from ted.mlir import ir
 from ted.testing.dual_numbers import PARTIALS, SCALED, Dual
 from ted.testing.prime_field import Element
-from ted.testing.random_programs import random_program
 from ted.testing.validation import Validator
 
 _FLOAT = re.compile(r"f\d+>")
