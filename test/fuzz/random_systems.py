@@ -1,6 +1,6 @@
 """Random systems of equations, differentiated twice and compared with their definition.
 
-    make fuzz JUDGE=systems
+    make fuzz ORACLE=systems
 
 Each system has equations of two or more reads at skewed, strided, divided, wrapped and clamped
 indices, under guards and conditions on data, with non-linear bodies, sums and maxima. At orders 1

@@ -3,7 +3,7 @@
 `random_contraction` makes one sum of products of reads, together with the plain Python meaning of
 every index, so that its gradients can be enumerated.  `random_program` makes chains of equations
 with smooth and kinked bodies, data-dependent conditions, maxima and partial writes; differences and
-the scatter form of its own gradients judge those.
+the scatter form of its own gradients check those.
 """
 
 from __future__ import annotations
