@@ -4,7 +4,7 @@
 #   make demo    train a network on real data with derived gradients
 #   make test    lint, types, IR tests and the fast tests (import contracts are one of them)
 #   make slow    the sweeps that `make test` leaves out, and numbers on every CPU that this one can be
-#   make fuzz    random programs against torch; JUDGE=, FIRST= and COUNT= choose judge and seeds
+#   make fuzz    random programs against torch; ORACLE=, FIRST= and COUNT= choose oracle and seeds
 #   make mutants deliberate faults, and which of them no test beside them notices; PACKAGE= chooses
 #   make check   the tests alone; make lint: the linters alone; make format: rewrite the sources
 #   make bench   measure; make clean: remove what was built, and the environment
@@ -94,10 +94,14 @@ slow: $(TEST_READY)
 
 FIRST ?= 0
 COUNT ?= 2000
-JUDGE ?= torch
+ifdef JUDGE
+$(warning ted: JUDGE= is called ORACLE= now)
+ORACLE ?= $(JUDGE)
+endif
+ORACLE ?= torch
 
 fuzz: $(TEST_READY)
-	PYTHONPATH=test $(RUN) test/fuzz/campaign.py --judge $(JUDGE) --first $(FIRST) \
+	PYTHONPATH=test $(RUN) test/fuzz/campaign.py --oracle $(ORACLE) --first $(FIRST) \
 	  --count $(COUNT) --into build/fuzz
 
 PACKAGE ?=

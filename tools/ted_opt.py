@@ -221,7 +221,7 @@ class Run:
         return observers if self.timer is None else [*observers, self.timer]
 
     def _verdicts(self, observers: list[Any]) -> list[str]:
-        """What translation validation judged, and what it did not."""
+        """What was validated, and what was not."""
         if not self.flags.ted_validate:
             return []
         from ted.testing.validation import Validator

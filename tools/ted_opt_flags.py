@@ -20,7 +20,7 @@ _SWITCHES = {
     "no-implicit-module": "the input must be one top-level operation",
     "allow-unregistered-dialect": "accept operations of unknown dialects",
     "ted-validate": "evaluate functions around each pass on tensors, at points of a prime field, "
-    "and derivatives on dual numbers; remarks say what was judged",
+    "and derivatives on dual numbers; remarks say what was validated",
     "ted-irdl-form": "write what mlir-opt reads with --irdl-file=ted.irdl.mlir",
     "list-passes": "list the passes of ted and exit",
     "show-dialects": "list the dialects and exit",

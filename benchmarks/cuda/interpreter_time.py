@@ -22,7 +22,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from timing import environment
 
 import ted
-from ted.testing.ptx_programs import run_manifest
 
 LIMIT = 1.0  # seconds of mma.sync at 256, in lockstep
 CASES = (
@@ -32,12 +31,13 @@ CASES = (
 )
 
 
-def timed(function: Any, arrays: list[Any], order: str, runs: int) -> tuple[Any, str, float]:
+def timed(function: Any, arrays: list[Any], runs: int) -> tuple[Any, str, float]:
     """The result, the columns of a row, and the wall clock of the best run."""
+    arrays = [ted.cuda.asarray(array) for array in arrays]
     wall, cpu, result = [], [], None
     for _ in range(runs + 1):  # the first one reads the PTX
         began, used = time.perf_counter(), time.process_time()
-        (result,) = run_manifest(function.manifest, arrays, order=order)
+        result = function(*arrays)[0].numpy()
         wall.append(time.perf_counter() - began)
         cpu.append(time.process_time() - used)
     best = min(wall[1:])
@@ -62,7 +62,8 @@ def main() -> None:
         arrays = [random.standard_normal(shape).astype(kind) for _ in range(2)]
         x, y = (np.asarray(array, np.float64) for array in arrays)
         for order in ("lockstep", "random"):
-            result, columns, best = timed(function, arrays, order, given.runs)
+            with ted.testing.emulated_gpu(chip, order=order):
+                result, columns, best = timed(function, arrays, given.runs)
             error = np.abs(result.astype(np.float64) - x @ y).max() / np.abs(x @ y).max()
             print(f"{name:16} {order:8} {columns} {error:.1e}", flush=True)
             if name.startswith("mma") and order == "lockstep":

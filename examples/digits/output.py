@@ -8,7 +8,6 @@ from pathlib import Path
 from PIL import Image, ImageDraw
 
 from ted.api import CompiledFunction
-from ted.api.cpu_functions import STAGES
 from ted.errors import CompileError
 
 SIZE, MARGIN = (800, 480), 50
@@ -18,7 +17,7 @@ INK, LIGHT, RAW, SMOOTH = "#222222", "#dddddd", "#a9c6e8", "#1f5fa8"
 def write_ir(function: CompiledFunction, folder: Path) -> list[Path]:
     """One file per level of the compiled function; assembly only where objdump is installed."""
     paths = []
-    for position, stage in enumerate(STAGES):
+    for position, stage in enumerate(function.stages):
         try:
             text = function.ir(stage)
         except CompileError as error:

@@ -1,4 +1,4 @@
-"""The emulator is a judge: it shares nothing with what it judges."""
+"""The emulator is an oracle: it shares nothing with what it checks."""
 
 from __future__ import annotations
 

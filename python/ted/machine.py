@@ -24,9 +24,10 @@ DEFAULT_GPU = "sm_80"
 class Cpu:
     """Vector registers of a CPU: `vector_bytes` each, `registers` of them; what code may use.
 
-    `features` are named as LLVM and Linux name them, none for all that the host has. `base` and
-    `tuning` are LLVM's names: of a machine with the other instructions, and of one to be fast on.
-    `converts_halves`: whether it has instructions between f16 and f32.
+    `features` are named as LLVM and Linux name them; with `is_native`, code may use every other
+    instruction of the machine that compiles it as well. `base` and `tuning` are LLVM's names: of a
+    machine with the other instructions, and of one to be fast on. `converts_halves`: whether it has
+    instructions between f16 and f32.
     """
 
     name: str
@@ -36,19 +37,15 @@ class Cpu:
     tuning: str
     features: tuple[str, ...]
     converts_halves: bool = True
+    is_native: bool = False
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of the given width in one register."""
         return self.vector_bytes // element_bytes
 
-    @property
-    def is_native(self) -> bool:
-        """Whether code may use every instruction of the machine that compiles it."""
-        return not self.features
-
     def native(self) -> Cpu:
         """The row with all instructions of the machine that compiles."""
-        return replace(self, features=())
+        return replace(self, is_native=True)
 
 
 _AVX2 = ("avx2", "fma", "f16c")
@@ -92,6 +89,18 @@ BUSY_BLOCKS = 512  # several for each multiprocessor
 SHARED_BUDGET = 32 << 10  # bytes of a block, so that more than one block fits
 
 
+def compute_capability(architecture: str) -> tuple[int, int]:
+    """The compute capability in the name of an architecture: (9, 0) of sm_90 and sm_90a.
+
+    Raises: CompileError for a name of another form.
+    """
+    digits = architecture.removeprefix("sm_").rstrip("af")
+    if not architecture.startswith("sm_") or not digits.isdecimal():
+        raise CompileError(f"cuda: a target reads sm_80 or sm_90a, got {architecture!r}")
+    major, minor = divmod(int(digits), 10)
+    return major, minor
+
+
 @dataclass(frozen=True)
 class Gpu:
     """An architecture of NVIDIA's GPUs.
@@ -110,8 +119,7 @@ class Gpu:
     @property
     def capability(self) -> tuple[int, int]:
         """The compute capability: (9, 0) of sm_90a."""
-        major, minor = divmod(int(self.name.removeprefix("sm_").rstrip("af")), 10)
-        return major, minor
+        return compute_capability(self.name)
 
 
 GPUS = {

@@ -37,7 +37,7 @@ def test_the_reference_has_every_name_of_gpus_once() -> None:
     assert sorted(names_in_tables("cuda")) == sorted(ted.cuda.__all__)
 
 
-def test_the_reference_has_every_judge_once() -> None:
+def test_the_reference_has_every_oracle_once() -> None:
     assert sorted(names_in_tables("testing")) == sorted(ted.testing.__all__)
 
 

@@ -1,11 +1,11 @@
-"""Random programs against judges that share no code with ted: one command, resumable by seed.
+"""Random programs against oracles that share no code with ted: one command, resumable by seed.
 
-    make fuzz [JUDGE=torch] [FIRST=0] [COUNT=2000]
-    PYTHONPATH=test python test/fuzz/campaign.py [--judge torch] [--first 0] [--count 2000] ...
+    make fuzz [ORACLE=torch] [FIRST=0] [COUNT=2000]
+    PYTHONPATH=test python test/fuzz/campaign.py [--oracle torch] [--first 0] [--count 2000] ...
 
-Every seed is judged in a child process with limits on time and memory, so a death or a hang is a
+Every seed is checked in a child process with limits on time and memory, so a death or a hang is a
 finding and the campaign goes on. A failing program is made small, and a Python program that shows
-the failure is printed and kept in the folder. The judges are listed in `fuzz/judges.py`.
+the failure is printed and kept in the folder. The oracles are listed in `fuzz/oracles.py`.
 A program against torch takes about 0.3 s of computing, seven tenths of it compilation by ted.
 
 `FIRST=SEED COUNT=1` repeats a failure. The last line is a summary, and the exit status says
@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.children import Child
-from fuzz.judges import JUDGES, Judge, answer
+from fuzz.oracles import ORACLES, Oracle, answer
 from fuzz.outcomes import Outcome
 
 EXAMPLES = 2  # of a class of failures are shrunk; later ones are counted
@@ -75,17 +75,17 @@ def _spread(what: str, values: dict[int, float]) -> str:
 
 
 def run(
-    judge: str, first: int, count: int, into: Path | None = None, ask: Callable[..., Any] = answer
+    oracle: str, first: int, count: int, into: Path | None = None, ask: Callable[..., Any] = answer
 ) -> Summary:
-    """Judge the seeds from `first` on."""
-    summary, row = Summary(), JUDGES[judge]
+    """Check the seeds from `first` on."""
+    summary, row = Summary(), ORACLES[oracle]
     child = Child(ask, row.seconds)
     try:
         for seed in range(first, first + count):
-            outcome = child.ask((judge, seed, True))
+            outcome = child.ask((oracle, seed, True))
             summary.add(seed, outcome)
             if outcome.failed:
-                show(child, judge, seed, outcome, summary, into)
+                show(child, oracle, seed, outcome, summary, into)
             if (seed - first + 1) % 50 == 0:
                 print(f"up to seed {seed}: {summary}", flush=True)
     finally:
@@ -96,28 +96,28 @@ def run(
 
 
 def show(
-    child: Child, judge: str, seed: int, outcome: Outcome, summary: Summary, into: Path | None
+    child: Child, oracle: str, seed: int, outcome: Outcome, summary: Summary, into: Path | None
 ) -> None:
     """Print a failure, small if it is one of the first of its class."""
     print(f"seed {seed}: {outcome.kind}: {outcome.label}\n{outcome.detail}", flush=True)
-    if len(summary.failures[outcome.failure]) > EXAMPLES or JUDGES[judge].draw(seed) == seed:
+    if len(summary.failures[outcome.failure]) > EXAMPLES or ORACLES[oracle].draw(seed) == seed:
         return
-    text = example(child, judge, seed, outcome)
+    text = example(child, oracle, seed, outcome)
     print(text, flush=True)
     if into is not None:
         into.mkdir(parents=True, exist_ok=True)
-        (into / f"{judge}_{seed}.py").write_text(text)
+        (into / f"{oracle}_{seed}.py").write_text(text)
 
 
-def example(child: Child, judge: str, seed: int, outcome: Outcome) -> str:
+def example(child: Child, oracle: str, seed: int, outcome: Outcome) -> str:
     """A small program that fails in the same way."""
     from fuzz.scripts import script
     from fuzz.shrinking import shrunk
 
-    row: Judge = JUDGES[judge]
-    again = lambda case: child.ask((judge, case, False), row.seconds)  # noqa: E731
+    row: Oracle = ORACLES[oracle]
+    again = lambda case: child.ask((oracle, case, False), row.seconds)  # noqa: E731
     case = shrunk(row.draw(seed), outcome, again, SHRINK_SECONDS)
-    return f"# make fuzz JUDGE={judge} FIRST={seed} COUNT=1\n" + script(
+    return f"# make fuzz ORACLE={oracle} FIRST={seed} COUNT=1\n" + script(
         case, f"{outcome.kind}: {outcome.label}"
     )
 
@@ -125,12 +125,14 @@ def example(child: Child, judge: str, seed: int, outcome: Outcome) -> str:
 def main() -> int:
     """Run the seeds that were asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--judge", default="torch", choices=sorted(JUDGES), help="who judges")
+    parser.add_argument("--oracle", default="torch", choices=sorted(ORACLES), help="who decides")
+    hidden = {"help": argparse.SUPPRESS, "default": argparse.SUPPRESS}
+    parser.add_argument("--judge", dest="oracle", choices=sorted(ORACLES), **hidden)  # its old name
     parser.add_argument("--first", type=int, default=0, help="the first seed")
     parser.add_argument("--count", type=int, default=2000, help="how many seeds")
     parser.add_argument("--into", type=Path, help="a folder for programs that fail")
     options = parser.parse_args()
-    summary = run(options.judge, options.first, options.count, options.into)
+    summary = run(options.oracle, options.first, options.count, options.into)
     print(summary)
     return 1 if summary.failed else 0
 

@@ -29,9 +29,9 @@ if __name__ == "__main__":
 import ted
 from fuzz.half_programs import Generator
 from numeric.operators import OPERATORS
+from support.random_programs import random_program
 from ted import _runtime
 from ted.frontend.tensors import wrap
-from ted.testing.random_programs import random_program
 
 OFF, AT_END, AT_START = 0, 1, 2
 SECONDS = 900  # of a program, on a busy machine

@@ -1,6 +1,6 @@
 """Random programs on f16 and bf16, compiled for two rows of CPUs, against the interpreter.
 
-    make fuzz JUDGE=half
+    make fuzz ORACLE=half
 
 Each program is compiled for the host and for the least machine of a row that the seed chooses among
 those that the host executes, and compared with the interpreter within its derived bound; an exact

@@ -1,6 +1,6 @@
 """Damaged inputs of the tools, of bundles and of the cache.
 
-    make fuzz JUDGE=inputs
+    make fuzz ORACLE=inputs
 
 Every seed takes a kind of input, damages one that is right (`mutations.py`), and gives it to what
 reads it in a child with limits (`isolation.py`). A message and an exit code are right, whatever
@@ -198,7 +198,7 @@ KINDS: dict[str, tuple[int, Callable[[random.Random, Path], Call]]] = {
 }  # fmt: skip
 
 
-# ------------------------------------------------------------------ the judge
+# ------------------------------------------------------------------ the oracle
 
 
 def check_damaged(seed: int, kind: str = "") -> Outcome:

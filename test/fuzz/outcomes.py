@@ -1,4 +1,4 @@
-"""How judging a program ended."""
+"""How the check of a program ended."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Random systems of equations, differentiated twice and compared with their definition.
 
-    make fuzz JUDGE=systems
+    make fuzz ORACLE=systems
 
 Each system has equations of two or more reads at skewed, strided, divided, wrapped and clamped
 indices, under guards and conditions on data, with non-linear bodies, sums and maxima. At orders 1
@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
+from support.random_programs import random_program
 from ted.autodiff.combiners import expand_combiners
 from ted.autodiff.vjp import vjp
 from ted.ir.equations import System, Tensor
 from ted.testing import Counts, check_grads
-from ted.testing.random_programs import random_program
 from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate, scatter_form
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather

@@ -1,6 +1,6 @@
 """Random strategies at random operations: each is obeyed, with the same results, or refused.
 
-    make fuzz JUDGE=wishes COUNT=500
+    make fuzz ORACLE=wishes COUNT=500
 
 A random program is compiled, on a CPU or for the emulated GPU, while passes that choose write
 something else at some operations: another row of their table, other parameters, other groups of
@@ -18,7 +18,7 @@ from typing import Any
 from unittest import mock
 
 from fuzz.cases import random_case
-from fuzz.judging import judge
+from fuzz.comparison import compare
 from fuzz.outcomes import Outcome
 from ted.cpu import strategies as cpu_strategies
 from ted.cpu import ted_choose_loops
@@ -140,14 +140,14 @@ def wishing(wishes: Wishes) -> Iterator[None]:
 
 
 def check_strategies(seed: int) -> Outcome:
-    """Judge one program with several sets of wishes."""
+    """Compare one program with several sets of wishes."""
     target = "cuda:sm_80" if seed % 2 else "cpu"
     case = random_case(seed // 2, target=target)
     counts = {"obeyed": 0, "refused": 0, "plain": 0}
     for draw in range(DRAWS):
         wishes = Wishes(random.Random(f"{seed} {draw}"), (1, 2, 6)[draw % 3])
         with wishing(wishes):
-            outcome = judge(case)
+            outcome = compare(case)
         if REFUSED in outcome.label and WAY_OUT in outcome.detail:
             counts["refused"] += 1
             continue

@@ -18,10 +18,10 @@ from fuzz.programs import Input, Program, Step, Written
 from fuzz.rebuilding import pruned, rebuilt
 from fuzz.torch_meaning import tensor_of
 
-Judge = Callable[[Case], Outcome]
+Oracle = Callable[[Case], Outcome]
 
 
-def shrunk(case: Case, outcome: Outcome, judge: Judge, seconds: float = 120.0) -> Case:
+def shrunk(case: Case, outcome: Outcome, oracle: Oracle, seconds: float = 120.0) -> Case:
     """The smallest case found that fails as this one does, within so much computing."""
     spent = 0.0
     tried: set[str] = set()
@@ -34,7 +34,7 @@ def shrunk(case: Case, outcome: Outcome, judge: Judge, seconds: float = 120.0) -
             if repr(candidate) in tried:
                 continue
             tried.add(repr(candidate))
-            found = judge(candidate)
+            found = oracle(candidate)
             spent += found.seconds
             if found.failure == outcome.failure:
                 case, progress = candidate, True

@@ -1,6 +1,6 @@
 """Random programs of symbolic sizes: the same steps traced with sizes and with plain numbers.
 
-    make fuzz JUDGE=symbolic COUNT=200
+    make fuzz ORACLE=symbolic COUNT=200
 
 A program is a chain of frontend operations chosen by a seed. It is traced with `ted.size` first; a
 step that what is promised of the sizes does not decide is left out. Then the steps that were taken

@@ -1,14 +1,17 @@
-"""Campaigns: shares of every judge's seeds; deaths and hangs are findings, and it goes on."""
+"""Campaigns: shares of every oracle's seeds; deaths and hangs are findings, and it goes on."""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from fuzz import campaign
 from fuzz.children import Child
-from fuzz.judges import answer
+from fuzz.oracles import answer
 from fuzz.outcomes import Outcome
 from fuzz.unwell import DYING, HANGING, busy, large, unwell
 from ted.ir.equations import Equation
@@ -17,8 +20,8 @@ from ted.transforms.ted_scatter_to_gather import gather_forms
 BLOCK, SHARE = 20, 30
 
 
-def clean(judge: str, first: int, count: int) -> campaign.Summary:
-    summary = campaign.run(judge, first, count)
+def clean(oracle: str, first: int, count: int) -> campaign.Summary:
+    summary = campaign.run(oracle, first, count)
     assert not summary.failed, str(summary)
     return summary
 
@@ -88,3 +91,22 @@ def test_a_failure_is_printed_as_a_program(
     assert summary.failed == [0]
     assert "FIRST=0 COUNT=1" in (tmp_path / "torch_0.py").read_text()
     assert "def program(" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("option", ["--oracle", "--judge"])
+def test_the_oracle_has_its_old_name_too(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    monkeypatch.setattr(campaign, "run", lambda *given: asked.append(given) or campaign.Summary())
+    monkeypatch.setattr(sys, "argv", ["campaign.py", option, "half", "--count", "3"])
+    assert campaign.main() == 0
+    assert asked == [("half", 0, 3, None)]
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="needs make")
+@pytest.mark.parametrize("variable", ["ORACLE", "JUDGE"])
+def test_make_has_the_old_name_too_and_says_the_new_one(variable: str) -> None:
+    command = ["make", "--dry-run", "--always-make", "fuzz", f"{variable}=half"]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=True)
+    assert "campaign.py --oracle half --first 0" in done.stdout
+    assert ("JUDGE= is called ORACLE= now" in done.stderr) == (variable == "JUDGE")

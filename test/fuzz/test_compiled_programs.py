@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from support.random_programs import random_program
 from ted.api.compiling import compile_system
 from ted.ir.equations import System, Tensor
-from ted.testing.random_programs import random_program
 from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate
 

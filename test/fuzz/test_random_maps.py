@@ -9,13 +9,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from support.random_maps import points
+from support.random_programs import Contraction, random_contraction
 from ted.domain.budget import BudgetExhausted
 from ted.domain.fibres import solve_fibres
 from ted.ir.affine import piecewise
 from ted.ir.equations import Equation, Tensor, topological
 from ted.testing import Counts
-from ted.testing.random_maps import points
-from ted.testing.random_programs import Contraction, random_contraction
 from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate
 

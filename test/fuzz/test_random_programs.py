@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from fuzz.random_systems import scatter_gradients
+from support.random_programs import RandomProgram, random_program
 from ted.ir.equations import Tensor
 from ted.testing import check_grads
-from ted.testing.random_programs import RandomProgram, random_program
 from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate
 

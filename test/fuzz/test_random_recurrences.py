@@ -120,7 +120,7 @@ def check(
     return [*inputs, *heads], list(found)
 
 
-def judged(seed: int) -> None:
+def checked(seed: int) -> None:
     program = Program(seed)
     if not recurrent_tensors(program.group):
         return
@@ -130,11 +130,11 @@ def judged(seed: int) -> None:
 
 @pytest.mark.parametrize("seed", range(8))
 def test_random_recurrences_have_right_gradients(seed: int) -> None:
-    judged(seed)
+    checked(seed)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(100, 175, 25))
 def test_many_random_recurrences_have_right_gradients(first: int) -> None:
     for seed in range(first, first + 25):
-        judged(seed)
+        checked(seed)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fuzz.cases import Case
+from fuzz.comparison import compare
 from fuzz.drawing import drawn_step, extended
-from fuzz.judging import judge
 from fuzz.pool import Pool, Unsuitable
 from fuzz.programs import Input, Program
 from fuzz.rows.row import Row
@@ -47,7 +47,7 @@ def one_of_each(rows: tuple[Row, ...], seed: int, exact: bool) -> Case:
 @pytest.mark.parametrize("module", BY_MODULE)
 def test_every_row_means_the_same_in_both_libraries(module: str, exact: bool) -> None:
     rows = tuple(r for r in BY_MODULE[module] if r.exact or not exact)
-    outcome = judge(one_of_each(rows, 5, exact))
+    outcome = compare(one_of_each(rows, 5, exact))
     assert outcome.kind == "ok", outcome
 
 

@@ -32,11 +32,11 @@ WRONG, OK = Outcome("wrong", "value"), Outcome("ok")
 def fails_with(row: str, least: int = 0):
     """A fake compiler that gets a row wrong where an input has so many elements."""
 
-    def judge(case: Case) -> Outcome:
+    def oracle(case: Case) -> Outcome:
         large = any(np.prod(i.shape) >= least for i in case.program.inputs)
         return WRONG if row in case.program.rows() and large else OK
 
-    return judge
+    return oracle
 
 
 def test_what_does_not_matter_goes() -> None:
@@ -56,11 +56,11 @@ def test_sizes_stay_as_large_as_the_failure_needs() -> None:
 
 
 def test_another_failure_is_not_taken_for_the_same() -> None:
-    def judge(case: Case) -> Outcome:
+    def oracle(case: Case) -> Outcome:
         return WRONG if len(case.program.steps) == 4 else Outcome("error", "something else")
 
     case = Case(PROGRAM, (("value", 0), ("value", 1)), exact=True)
-    assert len(shrunk(case, WRONG, judge).program.steps) == 4
+    assert len(shrunk(case, WRONG, oracle).program.steps) == 4
 
 
 def test_functions_inside_become_short() -> None:

@@ -10,10 +10,10 @@ import random
 import numpy as np
 import pytest
 
+from support.random_programs import random_program
 from ted.ir.equations import System, Tensor, whole
 from ted.ir.expressions import Expr
 from ted.ir.scalar import add, dim, index, load, mul
-from ted.testing.random_programs import random_program
 from ted.testing.tracing import interpreted
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand

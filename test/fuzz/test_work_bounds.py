@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fuzz.judges import answer
+from fuzz.oracles import answer
 from fuzz.test_campaign import clean
 from ted.autodiff import materialise
 

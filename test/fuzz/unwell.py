@@ -1,4 +1,4 @@
-"""Judges that die, hang and take all memory: what a campaign must outlive. For its tests."""
+"""Oracles that die, hang and take all memory: what a campaign must outlive. For its tests."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The bound on the work of gradients, over random expressions.
 
-    make fuzz JUDGE=work COUNT=5000
+    make fuzz ORACLE=work COUNT=5000
 
 Each expression is an element of a tensor: one to six reads at skewed, divided, wrapped and clamped
 indices, joined by arithmetic, choices, extrema and steep functions, some parts used twice; over it

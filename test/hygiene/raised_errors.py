@@ -143,7 +143,7 @@ class Sources:
         if ast.unparse(maker) in NEVER_SEEN:
             return set()
         name = _last_name(maker)
-        makers = inside.module.functions.get(name) or self.named[name]
+        makers = inside.module.functions[name] or self.named[name]
         texts = [name, *map(_returned, makers)]
         tests = (ast.unparse(n) for n in ast.walk(inside.node) if isinstance(n, ast.Call))
         texts += [t[t.index(", ") + 2 : -1] for t in tests if t.startswith(f"isinstance({name}, ")]

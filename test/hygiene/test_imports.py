@@ -16,6 +16,10 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 # What no test imports: their users would find a name that is gone.
 FOLDERS = ("benchmarks", "examples")
+PACKAGES = {"python/ted": "ted", "dialects": "ted.dialects", "tools": "ted.tools"}
+# What users import by its name: documents have it.
+FOR_USERS = {"ted.cuda", "ted.codegen.amdgpu", "ted.tools.ted_check", "ted.tools.ted_opt",
+             "ted.tools.ted_run"}  # fmt: skip
 SCRIPTS = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 
 
@@ -37,6 +41,31 @@ def test_importing_ted_loads_nothing_heavy() -> None:
     )
     heavy = {"numpy", "torch_mlir", "islpy", "ml_dtypes", "torch", "jax"}
     assert heavy.isdisjoint(done.stdout.split())
+
+
+def installed_modules() -> dict[str, Path]:
+    """The modules that `pip install .` brings, except for packages themselves."""
+    return {
+        ".".join((package, *path.relative_to(ROOT / folder).with_suffix("").parts)): path
+        for folder, package in PACKAGES.items()
+        for path in (ROOT / folder).rglob("*.py")
+        if path.name != "__init__.py"
+    }
+
+
+def test_what_is_installed_is_used_by_what_is_installed() -> None:
+    modules = installed_modules()
+    used = set(FOR_USERS)
+    for folder in PACKAGES:
+        for path in (ROOT / folder).rglob("*.py"):
+            text = path.read_text()
+            named = {f"{module}.{name}" for module, name in named_of_ted(path)}
+            named |= {module for module, _ in named_of_ted(path)}
+            named |= {name for name in modules if f'"{name}"' in text}
+            used |= {name for name in named if modules.get(name) != path}
+    # Rows of ted.ir.passes name the folders of passes; test_passes looks at those.
+    rest = [name for name in modules.keys() - used if "ted_" not in name.rpartition(".")[2]]
+    assert not rest, "only tests use it: it belongs under test/"
 
 
 def named_of_ted(path: Path) -> Iterator[tuple[str, str]]:

@@ -14,12 +14,12 @@ from typing import Any
 from fuzz.pieces import pieces
 from fuzz.symbolic_programs import Program
 from mutation.ir_tests import run_stage
+from support.random_programs import random_program
 from ted import dialects
 from ted.domain import bounds, fibres, guarded, sets
 from ted.frontend.systems import system_of
 from ted.ir.equations import System, Tensor
 from ted.ir.to_ops import to_module
-from ted.testing.random_programs import random_program
 from ted.transforms.gradient import differentiate, scatter_form
 from unit.domain.random_maps import random_problem
 

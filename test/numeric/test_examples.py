@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from ted.api.cpu_functions import STAGES
+from ted.api import CompiledFunction
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -52,6 +52,6 @@ def test_the_demo_checks_trains_and_writes(tmp_path: Path) -> None:
     assert float(value) > 0.85
     written = {path.name for path in tmp_path.iterdir()}
     assert "loss.png" in written
-    assert [f"step.{k}.{stage}" for k, stage in enumerate(STAGES)] == sorted(
+    assert [f"step.{k}.{stage}" for k, stage in enumerate(CompiledFunction.stages)] == sorted(
         name.rsplit(".", 1)[0] for name in written if name.startswith("step.")
     )

@@ -64,7 +64,7 @@ def run(script: str, timeout: float = 100) -> None:
         ("ted.api.cpu_functions", "compile_module", ""),
         ("ted.ir.pass_driver", "_run_ours", ""),
         ("ted.ir.pass_driver", "_run_upstream", ""),
-        ("ted.api.cpu_functions", "stage_text", ".ir('loops')"),
+        ("ted.api.staged_functions", "stage_text", ".ir('loops')"),
     ],
 )
 def test_a_child_compiles_although_a_thread_was_compiling(module: str, name: str, use: str) -> None:

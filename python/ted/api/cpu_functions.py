@@ -10,14 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 from ted import dialects
+from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, compile_module
 from ted.cpu.pipeline import CPU_STAGES, cpu_stages
 from ted.cpu.strategies import explained
-from ted.errors import CompileError
 from ted.forking import cached_property
 from ted.ir.equations import System, Tensor
-from ted.ir.pipelines import run_stages, stage_text
+from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
 from ted.linalg.row_strategies import decide, explained_groups
 from ted.machine import Cpu
@@ -27,31 +27,25 @@ from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import bind
 from ted.runtime.library import library_path
 
-STAGES = (*(stage.name for stage in CPU_STAGES), "asm")
 
-
-class CompiledFunction:
+class CompiledFunction(StagedFunction):
     """A program compiled for one target: call it with arrays, look at its IR.
 
     `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
     `out=` gives arrays to fill, an entry that is None leaves the array to the function.
     """
 
+    stages = (*(stage.name for stage in CPU_STAGES), "asm")
+
     def __init__(
-        self,
-        system: System,
-        single: bool,
-        donated: Mapping[int, int],
-        options: CompileOptions,
+        self, system: System, single: bool, donated: Mapping[int, int], options: CompileOptions
     ) -> None:
         assert isinstance(options.machine, Cpu), "a program for a CPU"
-        self.system = system
-        self.options = options
-        self._single = single
         self._cpu = options.machine
-        self._stages = cpu_stages(options.machine)
         symbol = _symbol(system.name)
-        self._source = _module_text(replace(system, name=symbol))
+        with dialects.session():
+            module = to_module(replace(system, name=symbol))
+            super().__init__(system, single, options, module, cpu_stages(self._cpu))
         self._call = bind(
             self._code.address(symbol),
             [_spec(t) for t in system.inputs],
@@ -73,7 +67,7 @@ class CompiledFunction:
     @cached_property
     def _code(self) -> Compiled:
         with dialects.session():
-            lowered = run_stages(ir.Module.parse(self._source), self._stages)
+            lowered = run_stages(ir.Module.parse(self._source), self._pipeline)
             return compile_module(lowered, (library_path(),))
 
     @property
@@ -84,40 +78,19 @@ class CompiledFunction:
         """
         return self._call.peak_bytes
 
-    def ir(self, stage: str = "ted") -> str:
-        """The program at the end of a stage: one of ted.api.cpu_functions.STAGES.
+    def _translated(self) -> str:
+        return disassemble(self._code.object_code())
 
-        Raises: CompileError for an unknown stage.
-        """
-        if stage not in STAGES:
-            raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
-        if stage == "asm":
-            return disassemble(self._code.object_code())
-        with dialects.session():
-            return stage_text(ir.Module.parse(self._source), self._stages, stage)
-
-    def explain(self) -> str:
-        """What shares a loop over rows, then what becomes of each operation on memory.
-
-        A paragraph each: the user's tensor and line, the row of `ted.linalg.row_strategies` or
-        `ted.cpu.strategies` with its parameters, and the rows before it with the reason for which
-        they are not taken.
-        """
-        with dialects.session():
-            module = run_stages(ir.Module.parse(self._source), self._stages, "tensors")
-            groups = explained_groups(decide(module, self._cpu, maps=True))
-            run_stages(module, self._stages, "buffers", after="tensors")
-            return "\n\n".join(filter(None, [groups, explained(module, self._cpu)]))
+    def _explained(self, module: ir.Module) -> str:
+        run_stages(module, self._pipeline, "tensors")
+        groups = explained_groups(decide(module, self._cpu, maps=True))
+        run_stages(module, self._pipeline, "buffers", after="tensors")
+        return "\n\n".join(filter(None, [groups, explained(module, self._cpu)]))
 
 
 def _symbol(name: str) -> str:
     """A name that no library has: a function `sin` would be what its own `math.sin` calls."""
     return name if name == "main" else f"ted.{name}"
-
-
-def _module_text(system: System) -> str:
-    with dialects.session():
-        return str(to_module(system).operation.get_asm(enable_debug_info=True))
 
 
 def _spec(tensor: Tensor) -> ArgSpec:

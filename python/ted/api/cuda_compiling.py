@@ -12,19 +12,15 @@ from ted.codegen.manifest import ArraySpec, Check, Manifest
 from ted.codegen.nvptx import compile_to_ptx, start_compiler
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError
-from ted.gpu.explaining import explained
 from ted.gpu.host_program import HostProgram, read_host_function
-from ted.gpu.pipeline import GPU_STAGES, ROWS_OF, gpu_stages
+from ted.gpu.pipeline import gpu_stages
 from ted.gpu.ted_record_index_errors import CHECKS
-from ted.ir.pipelines import run_stages, stage_text
-from ted.linalg.row_strategies import decide, explained_groups
-from ted.machine import named_cpu
+from ted.ir.pipelines import run_stages
 from ted.mlir import ir
 from ted.mlir.aliasing import DONATED
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
 
-STAGES = (*(stage.name for stage in GPU_STAGES), "ptx")
 _DTYPES = {
     "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
     "i64": "int64", "i32": "int32", "i8": "int8", "i1": "bool",
@@ -68,28 +64,6 @@ def compile_module(
         constants=tuple(host.constants),
         checks=_checks(module),
     )
-
-
-def cuda_stage_text(module: ir.Module, options: CompileOptions, stage: str) -> str:
-    """The program at the end of a stage of STAGES; the module itself is left alone.
-
-    Raises: CompileError for an unknown stage.
-    """
-    if stage not in STAGES:
-        raise CompileError(f"ir: a stage in {STAGES}, got {stage!r}")
-    if stage != "ptx":
-        return stage_text(module, gpu_stages(options), stage)
-    copy = ir.Module.parse(str(module.operation.get_asm(enable_debug_info=True)), module.context)
-    return compile_module(copy, options).ptx
-
-
-def explained_stages(module: ir.Module, options: CompileOptions) -> str:
-    """What shares loops in a program of ted ops, and the strategies of its kernels."""
-    stages = gpu_stages(options)
-    tensors = run_stages(module, stages, "tensors")
-    groups = explained_groups(decide(tensors, named_cpu(ROWS_OF), maps=False))
-    kernels = explained(run_stages(module, stages, "work", after="tensors"), options)
-    return "\n\n".join(filter(None, [groups, kernels]))
 
 
 def note_donations(module: ir.Module, donated: Mapping[int, int]) -> None:

@@ -14,24 +14,23 @@ import numpy as np
 
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
-from ted.api.cuda_compiling import (
-    STAGES,
-    compile_module,
-    cuda_stage_text,
-    explained_stages,
-    note_donations,
-)
+from ted.api.cuda_compiling import compile_module, note_donations
 from ted.api.options import compile_options
 from ted.api.rounding_scales import rounding_scales
+from ted.api.staged_functions import StagedFunction
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS, validate
 from ted.codegen.nvptx.ptxas import Resources, assemble
 from ted.errors import CompileError
 from ted.forking import cached_property
+from ted.gpu.explaining import explained
+from ted.gpu.pipeline import GPU_STAGES, ROWS_OF, gpu_stages
 from ted.ir.equations import System, topological
+from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
-from ted.machine import Gpu
+from ted.linalg.row_strategies import decide, explained_groups
+from ted.machine import Gpu, named_cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
 from ted.runtime.cuda.arguments import is_torch
@@ -45,7 +44,7 @@ from ted.runtime.cuda.programs import Program
 _TF32_TOLERANCE = 1e-2
 
 
-class CudaFunction:
+class CudaFunction(StagedFunction):
     """A program compiled for a GPU: call it with arrays on the device, look at its PTX.
 
     `f(*arrays)` returns a tuple of `ted.cuda.DeviceArray`, or one when it was compiled for a single
@@ -54,27 +53,20 @@ class CudaFunction:
     Raises: CompileError for a tensor of more than 2**31 - 1 elements.
     """
 
-    stages = STAGES
+    stages = (*(stage.name for stage in GPU_STAGES), "ptx")
 
     def __init__(
-        self,
-        system: System,
-        single: bool,
-        donated: Mapping[int, int],
-        options: CompileOptions,
+        self, system: System, single: bool, donated: Mapping[int, int], options: CompileOptions
     ) -> None:
         assert isinstance(options.machine, Gpu), "a program for a GPU"
-        self.system = system
-        self.options = options
         self.chip = options.machine.name
-        self._single = single
         self._programs: dict[Context, Program] = {}
         self._latest: Program | None = None
         _check_sizes(system)
         with dialects.session():
             module = to_module(system)
             note_donations(module, donated)
-            self._source = str(module.operation.get_asm(enable_debug_info=True))
+            super().__init__(system, single, options, module, gpu_stages(options))
             self.manifest: Manifest = compile_module(
                 module,
                 options,
@@ -132,26 +124,14 @@ class CudaFunction:
         """Bytes of results, temporary buffers and constants that a call holds."""
         return self.manifest.peak_bytes
 
-    def ir(self, stage: str = "ted") -> str:
-        """The program at the end of a stage: one of `f.stages`.
+    def _translated(self) -> str:
+        return self.ptx
 
-        Raises: CompileError for an unknown stage.
-        """
-        if stage == "ptx":
-            return self.ptx
-        with dialects.session():
-            module = ir.Module.parse(self._source)
-            return cuda_stage_text(module, self.options, stage)
-
-    def explain(self) -> str:
-        """What shares a loop over rows, then what becomes of everything that computes.
-
-        A paragraph each: the user's tensor and line, the row of `ted.linalg.row_strategies` or
-        `ted.gpu.strategies` with its parameters, and the rows before it with the reason for which
-        they are not taken.
-        """
-        with dialects.session():
-            return explained_stages(ir.Module.parse(self._source), self.options)
+    def _explained(self, module: ir.Module) -> str:
+        tensors = run_stages(module, self._pipeline, "tensors")
+        groups = explained_groups(decide(tensors, named_cpu(ROWS_OF), maps=False))
+        kernels = run_stages(module, self._pipeline, "work", after="tensors")
+        return "\n\n".join(filter(None, [groups, explained(kernels, self.options)]))
 
     def save(
         self, path: str | Path, *samples: Sequence[Any], tolerance: float | None = None

@@ -208,6 +208,7 @@ def vjp(
             )
         return pullback(*primals, *cotangents)
 
+    pulled_back.__dict__["options"] = pullback.options  # for what is made of it
     return result, pulled_back
 
 

@@ -34,6 +34,11 @@ class ForwardBackward:
     first: Compilation | SymbolicFunction[Compilation]
     second: Compilation | SymbolicFunction[Compilation]
 
+    @property
+    def options(self) -> CompileOptions:
+        """What both functions were compiled for."""
+        return self.first.options
+
     def forward(self, *arrays: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """The results, and what `backward` needs: some arguments and results, and the residuals."""
         found = self.first(*arrays)

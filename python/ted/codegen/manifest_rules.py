@@ -27,6 +27,7 @@ from ted.codegen.manifest import (
     TensorMap,
 )
 from ted.errors import CompileError
+from ted.machine import compute_capability
 
 MOST_ELEMENTS = 2**31 - 1
 MOST_BLOCKS = (2**31 - 1, 65535, 65535)
@@ -60,17 +61,6 @@ def validate(manifest: Manifest) -> None:
     _check_steps(manifest, kernels, manifest.steps, {}, what)
     if (count := _count(manifest.steps)) > MOST_STEPS:
         raise CompileError(f"{what}: a call has at most {MOST_STEPS} steps, got {count}")
-
-
-def compute_capability(target: str) -> int:
-    """The number in the name of a target: 90 for sm_90 and sm_90a.
-
-    Raises: CompileError for a name of another form.
-    """
-    digits = target.removeprefix("sm_").rstrip("af")
-    if not target.startswith("sm_") or not digits.isdecimal():
-        raise CompileError(f"manifest: a target reads sm_80 or sm_90a, got {target!r}")
-    return int(digits)
 
 
 def _check_array(spec: ArraySpec, what: str) -> None:

@@ -69,11 +69,6 @@ def as_result(storage: np.ndarray, spec: ArgSpec) -> np.ndarray:
     return storage if spec.storage_dtype is spec.numpy_dtype else storage.view(spec.numpy_dtype)
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a number of Python or numpy, which nobody can write to."""
-    return isinstance(value, bool | int | float | complex | np.generic)
-
-
 def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
     """What the caller passed for `spec` as a contiguous, aligned, native array in storage dtype.
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from ted._runtime import IndexFault, Kernel
 from ted.errors import CompileError, ExecutionError
-from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, is_number, to_numpy
+from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, to_numpy
+from ted.runtime.targets import Targets, is_number, targets_of, wrong_count
 
 
 class BoundFunction:
@@ -48,17 +49,11 @@ class BoundFunction:
         Raises: ExecutionError naming the argument, the tensor and index, or the bytes.
         """
         if len(arrays) != len(self.inputs):
-            names = ", ".join(spec.name for spec in self.inputs)
-            raise ExecutionError(
-                f"{self.name}: expected {len(self.inputs)} arguments ({names}), got {len(arrays)}"
-            )
-        taken: dict[int, int] = {}
-        if out is None and self._donated:
-            taken = {k: n for k, n in self._donated.items() if not is_number(arrays[n])}
-            out = [arrays[taken[k]] if k in taken else None for k in range(len(self.outputs))]
-        if out is not None:
-            return self._call_into(arrays, out, taken)
-        return tuple(map(as_result, self._run(arrays), self.outputs))
+            raise wrong_count(self.name, "expected", "arguments", self.inputs, len(arrays))
+        if out is None and not self._donated:
+            return tuple(map(as_result, self._run(arrays), self.outputs))
+        targets = targets_of(self.name, self.inputs, self.outputs, self._donated, arrays, out)
+        return self._call_into(arrays, targets)
 
     @property
     def peak_bytes(self) -> int:
@@ -101,53 +96,41 @@ class BoundFunction:
             f"got index {value}" + (f", at {place}" if place else "")
         )
 
-    def _call_into(
-        self, arrays: Sequence[Any], out: Any, taken: Mapping[int, int]
-    ) -> tuple[Any, ...]:
+    def _call_into(self, arrays: Sequence[Any], targets: Targets) -> tuple[Any, ...]:
         """Run into the caller's arrays: directly where the kernel takes them, else by copying.
 
         A target that overlaps an input must not be written while inputs are still read, and one
         that is not dense cannot be; such a call computes fresh results and copies at the end.
-        `taken` says which of them are arguments.
         """
-        given = tuple(out) if isinstance(out, list | tuple) else (out,)
-        if any(g is None for g in given) and len(given) == len(self.outputs):
+        given = targets.arrays
+        if any(g is None for g in given):
             fresh = self._allocate()
             pairs = zip(given, fresh, self.outputs, strict=True)
             given = tuple(as_result(f, spec) if g is None else g for g, f, spec in pairs)
-        if len(given) == len(self.outputs) and self._attempt([*arrays, *given]) is None:
+        if self._attempt([*arrays, *given]) is None:
             return given
         results = self._run(arrays)  # an argument that does not fit is refused before a target
-        targets = self._targets(given, taken)
-        for target, values, spec in zip(targets, results, self.outputs, strict=True):
-            target[...] = as_result(values, spec)
+        writable = self._writable(given, targets)
+        for array, values, spec in zip(writable, results, self.outputs, strict=True):
+            array[...] = as_result(values, spec)
         return given
 
-    def _targets(self, given: Sequence[Any], taken: Mapping[int, int]) -> list[np.ndarray]:
-        if len(given) != len(self.outputs):
-            names = ", ".join(spec.name for spec in self.outputs)
-            raise ExecutionError(
-                f"{self.name}: out= expected {len(self.outputs)} arrays ({names}), got {len(given)}"
-            )
-        names = [f"out={spec.name!r}" for spec in self.outputs]
-        for k, n in taken.items():
-            names[k] = f"donated argument {self.inputs[n].name!r}"
-        targets: list[np.ndarray] = []
-        for value, spec, name in zip(given, self.outputs, names, strict=True):
-            what = f"{self.name}: {name}"
+    def _writable(self, given: Sequence[Any], targets: Targets) -> list[np.ndarray]:
+        """The targets as arrays of numpy that share no memory."""
+        found: list[np.ndarray] = []
+        for position, (value, spec) in enumerate(zip(given, self.outputs, strict=True)):
             if is_number(value):
-                raise ExecutionError(
-                    f"{what}: expected an array to write, got {type(value).__name__} {value}"
-                )
-            target = to_numpy(value, spec, what)
-            check(target, spec, what)
-            if not target.flags.writeable:
-                raise ExecutionError(f"{what}: the array is read-only")
-            targets.append(target)
-        for (i, a), (j, b) in combinations(enumerate(targets), 2):
+                raise targets.not_writable(position, f"{type(value).__name__} {value}")
+            what = targets.what(position)
+            array = to_numpy(value, spec, what)
+            check(array, spec, what)
+            if not array.flags.writeable:
+                raise targets.not_writable(position, "one that is read-only")
+            found.append(array)
+        for (i, a), (j, b) in combinations(enumerate(found), 2):
             if _overlap(a, b):
-                raise ExecutionError(f"{self.name}: {names[i]} and {names[j]} overlap in memory")
-        return targets
+                raise targets.overlapping(i, j)
+        return found
 
 
 def bind(

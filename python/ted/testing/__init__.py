@@ -1,4 +1,4 @@
-"""Judges of ted's own work: a reference interpreter, gradient checks, random programs.
+"""Checks of ted's own work: a reference interpreter, gradients, equivalence, an emulated GPU.
 
 Nothing here is needed to compile or to run a program.  The public names resolve on first use.
 """

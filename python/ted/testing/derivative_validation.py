@@ -4,7 +4,7 @@ The primal, as it was before the pass, is evaluated on dual numbers (`dual_numbe
 random direction v, by no code of ted's.  A JVP has to give just that.  A VJP has to give gradients
 g with <g, v> = <w, J v> for the random cotangents w that it took.  Both are elements of a field of
 2**61 - 1, where nothing rounds: gradients of which any element is wrong pass with a chance of
-2**-61, so that one identity judges all elements.
+2**-61, so that one identity checks all elements.
 """
 
 from __future__ import annotations
@@ -65,23 +65,23 @@ def requests(module: ir.Module) -> Iterator[Request]:
                 yield Request(symbol, kind, primal, wrt)
 
 
-def judge(
+def validate_derivative(
     before: ir.Module, after: ir.Module, request: Request, generator: np.random.Generator
 ) -> None:
     """Compare a derivative with dual numbers at a random point, and at one with ties, at which
     the first of equals is the one taken.
 
-    Raises: PassFailed where it differs; NotEvaluated where it cannot be judged; ExecutionError
+    Raises: PassFailed where it differs; NotEvaluated where it cannot be validated; ExecutionError
     where the program fails at the point.
     """
-    judge = _Judge(before, after, request)
-    judge.run(generator)
+    check = _Check(before, after, request)
+    check.run(generator)
     with contextlib.suppress(NotEvaluated), without_division_by_zero():
-        judge.run(generator, TIED)
+        check.run(generator, TIED)
 
 
 @dataclass(frozen=True)
-class _Judge:
+class _Check:
     before: ir.Module
     after: ir.Module
     request: Request

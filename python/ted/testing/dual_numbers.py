@@ -4,7 +4,7 @@ A float is `value + tangent * epsilon` with `epsilon**2 = 0`, both parts element
 reference interpreter evaluates a program on them as it is.  Sums, products, quotients and choices
 need no rule but that.  A function has no meaning in the field, so its derivative is a row of
 `PARTIALS`: written here once more from calculus, in terms of formal functions, and in the form in
-which a right derivative computes it.  A function without a row cannot be judged.
+which a right derivative computes it.  A function without a row cannot be validated.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def equivalent(
     `.meaning` says what was compared: polynomials have a bound on the chance to be taken for equal
     although they are not; for programs with order or functions equality means `points` points of
     floats, to a relative 1e-9.  NaN is equal to NaN alone.
-    Raises: ExecutionError where it cannot be judged: other inputs or results, too many points, or
+    Raises: ExecutionError where it cannot be compared: other inputs or results, too many points, or
     no point at which both can be evaluated.
     """
     pair = (_module(f, args), _module(g, args))
@@ -247,7 +247,7 @@ def _in_floats(
 
     Raises: ExecutionError where neither can be evaluated at any point.
     """
-    error, judged = "", False
+    error, compared = "", False
     for inputs, sizes in points:
         first, second = (_outcome(module, inputs, sizes) for module in pair)
         if isinstance(first, str) and isinstance(second, str):
@@ -256,11 +256,11 @@ def _in_floats(
             values = [o if isinstance(o, str) else "no error" for o in (first, second)]
             return Counterexample(inputs, 0, (), (values[0], values[1]))
         else:
-            judged = True
+            compared = True
             worst = _worst(inputs, first, second)
             if worst is not None:
                 return worst
-    if not judged:
+    if not compared:
         raise ExecutionError(f"equivalent: a point at which both can be evaluated, got {error}")
     return None
 

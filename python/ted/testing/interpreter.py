@@ -1,7 +1,7 @@
-"""The reference interpreter: evaluates ted ops directly, point by point, to judge everything else.
+"""The reference interpreter, an oracle: it evaluates ted ops directly, point by point.
 
 Scalars are numpy scalars of exactly the element type, points run in row-major order, and no code is
-shared with the equations, the transforms or the lowerings that it judges.  It counts the weighted
+shared with the equations, the transforms or the lowerings that it checks.  It counts the weighted
 operations that it executes.  An element of `tensor.empty` that reaches a result is an error.
 """
 

@@ -3,8 +3,9 @@
 Every function is evaluated before and after at random points of a prime field, where sums and
 products are exact and functions have no meaning (`prime_field.py`): ops of ted, of linalg, tensor
 and scf on tensors, whichever pass it is.  Derivatives that a pass fills in are compared with dual
-numbers (`derivative_validation.py`).  What cannot be judged, a function that is too large or works
-on memory, is not; `summary` says which passes were judged for which functions, and why others not.
+numbers (`derivative_validation.py`).  What cannot be evaluated, a function that is too large or
+works on memory, is not validated; `summary` says which passes were, for which functions, and why
+others were not.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 from ted.errors import ExecutionError, PassFailed
 from ted.ir.passes import PASSES
 from ted.mlir import ir
-from ted.testing.derivative_validation import Request, judge, requests
+from ted.testing.derivative_validation import Request, requests, validate_derivative
 from ted.testing.field_evaluation import (
     NO_BODY,
     TRIALS,
@@ -105,8 +106,8 @@ class Validator:
         lines = []
         for (subject, verdict), names in self._said.items():
             passes = ", ".join(dict.fromkeys(names))
-            judged = "judged" if verdict in (SAME, ROUNDED, DERIVED) else "not judged"
-            lines.append(f"ted-validate: {subject} is {judged} around {passes}: {verdict}")
+            validated = "validated" if verdict in (SAME, ROUNDED, DERIVED) else "not validated"
+            lines.append(f"ted-validate: {subject} is {validated} around {passes}: {verdict}")
         return lines
 
     def _say(self, name: str, subject: str, verdict: str) -> None:
@@ -151,7 +152,7 @@ class Validator:
     def _derivative(self, name: str, module: ir.Module, copy: ir.Module, request: Request) -> None:
         subject = f"@{request.symbol}, {request.kind} of @{request.primal},"
         try:
-            judge(copy, module, request, np.random.default_rng(self.seed))
+            validate_derivative(copy, module, request, np.random.default_rng(self.seed))
         except ExecutionError as error:
             self._say(name, subject, error.message)
         else:

@@ -1,8 +1,8 @@
 """What indices of a `ted.compute` are computed from and does not fit into 64 bits.
 
-Maps and sets are judged as they are written, by intervals over the box, and where that does not do
-over the points of the access.  A body that computes with indices is read as an expression, and
-judged as in the frontend.
+Maps and sets are examined as they are written, by intervals over the box, and where that does not
+do over the points of the access.  A body that computes with indices is read as an expression, and
+examined as in the frontend.
 """
 
 from __future__ import annotations

@@ -43,6 +43,6 @@ def row(
     name: str, draw: Draw, ted: str, torch: str, exact: bool = False, kink: str = "",
     weight: float = 1.0, jax: str = "",
 ) -> Row:  # fmt: skip
-    """A row; without a text for JAX, programs that have it are not judged by JAX."""
+    """A row; without a text for JAX, programs that have it are not compared with JAX."""
     texts = {"ted": ted, "torch": torch} | ({"jax": jax} if jax else {})
     return Row(name, texts, draw, exact, kink, weight)

@@ -41,7 +41,9 @@ def test_arrays_are_filled_on_demand() -> None:
 def test_stages_can_be_read(stage: str, text: str) -> None:
     f = ted.compile([X], [X * X])
     assert text in f.ir(stage)
-    with pytest.raises(CompileError):
+    assert stage in f.stages
+    assert f.stages[-1] == "asm"
+    with pytest.raises(CompileError, match="ir: a stage in"):
         f.ir("nothing")
 
 

@@ -10,11 +10,32 @@ import pytest
 import ted
 from ted.errors import CompileError, ExecutionError
 
+READ_ONLY = "main: donated argument 'state': expected an array to write, got one that is read-only"
+OVERLAP = "main: donated argument 'x' and donated argument 'y' overlap in memory"
 
-def step() -> ted.api.CompiledFunction:
+
+class Slice:
+    """An array of another library: a part of an array on the device."""
+
+    def __init__(
+        self, array: ted.cuda.DeviceArray, start: int, stop: int, read_only: bool = False
+    ) -> None:
+        self.__cuda_array_interface__ = {
+            **array.__cuda_array_interface__,
+            "shape": (stop - start,),
+            "data": (array.pointer + 4 * start, read_only),
+        }
+
+
+def step(target: str = "cpu") -> Any:
     state, drive = ted.placeholder((5,), name="state"), ted.placeholder((5,), name="drive")
-    total = ted.sum(state)
-    return ted.compile([state, drive], [state * 0.5 + drive, total], donate=(state,))
+    results = [state * 0.5 + drive, ted.sum(state)]
+    return ted.compile([state, drive], results, target, donate=(state,))
+
+
+def both_donated(target: str = "cpu") -> Any:
+    x, y = ted.placeholder((4,), name="x"), ted.placeholder((4,), name="y")
+    return ted.compile([x, y], [x + y, x - y], target, donate=(x, y))
 
 
 def test_the_result_is_the_donated_array() -> None:
@@ -63,17 +84,30 @@ def test_a_donated_array_of_another_type_is_refused_as_the_argument_that_it_is()
 def test_a_read_only_donation_is_refused_by_name() -> None:
     state = np.arange(5, dtype="f4")
     state.flags.writeable = False
-    with pytest.raises(ExecutionError, match="donated argument 'state': the array is read-only"):
+    with pytest.raises(ExecutionError, match=READ_ONLY):
         step()(state, np.ones(5, "f4"))
 
 
 def test_donations_that_overlap_are_refused_by_name() -> None:
-    x, y = ted.placeholder((4,), name="x"), ted.placeholder((4,), name="y")
-    f = ted.compile([x, y], [x + y, x - y], donate=(x, y))
     memory = np.zeros(6, "f4")
-    names = "donated argument 'x' and donated argument 'y' overlap"
-    with pytest.raises(ExecutionError, match=names):
-        f(memory[:4], memory[2:])
+    with pytest.raises(ExecutionError, match=OVERLAP):
+        both_donated()(memory[:4], memory[2:])
+
+
+def test_a_read_only_donation_on_a_gpu_is_refused_by_name() -> None:
+    f = step("cuda:sm_80")
+    with ted.testing.emulated_gpu("sm_80"):
+        state, drive = (ted.cuda.asarray(np.ones(5, "f4")) for _ in range(2))
+        with pytest.raises(ExecutionError, match=READ_ONLY):
+            f(Slice(state, 0, 5, read_only=True), drive)
+
+
+def test_donations_on_a_gpu_that_overlap_are_refused_by_name() -> None:
+    f = both_donated("cuda:sm_80")
+    with ted.testing.emulated_gpu("sm_80"):
+        memory = ted.cuda.asarray(np.zeros(8, "f4"))
+        with pytest.raises(ExecutionError, match=OVERLAP):
+            f(Slice(memory, 0, 4), Slice(memory, 0, 4))
 
 
 def test_only_inputs_that_fit_an_output_are_donated() -> None:

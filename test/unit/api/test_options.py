@@ -94,6 +94,21 @@ def test_functions_and_what_is_compiled_show_their_options() -> None:
     assert ted.function(cubes).compiled(A).options == Function(cubes).options == compile_options()
 
 
+def test_a_program_and_its_gradient_show_their_options() -> None:
+    n = ted.size("n")
+    for extent in (2, n):
+        x = ted.placeholder((extent,), name="x")
+        assert ted.forward_backward(x * x, [x]).options == compile_options()
+    pair = ted.forward_backward(x * x, [x], target=CHIP, deterministic=False)
+    assert pair.options == ON_CHIP
+
+
+def test_what_is_made_of_a_pullback_has_the_options_of_its_function() -> None:
+    with ted.testing.emulated_gpu("sm_80"):
+        _, pullback = ted.vjp(ted.function(cubes, "cuda:sm_80"), ted.cuda.asarray(A))
+        assert ted.function(pullback).options == CompileOptions(GPUS["sm_80"])
+
+
 def test_the_old_name_of_what_a_jacobian_is_of_still_works() -> None:
     with pytest.warns(DeprecationWarning, match="jacobian: what has derivatives"):
         made = ted.jacobian(target=cubes)

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 import ted
-from ted.api.cuda_compiling import cuda_stage_text
 from ted.codegen.amdgpu import (
     amdgpu_assembly,
     compile_to_amdgpu_object,
@@ -20,6 +19,8 @@ from ted.codegen.amdgpu import (
 )
 from ted.dialects import make_context
 from ted.errors import CompileError
+from ted.gpu.pipeline import gpu_stages
+from ted.ir.pipelines import stage_text
 from ted.machine import DEFAULT_GPU, GPUS
 from ted.mlir import ir
 from ted.options import CompileOptions
@@ -112,7 +113,9 @@ def layer_gradients() -> list[ted.Tensor]:
 def test_a_program_s_kernels_become_one_object(program: Callable[[], list[ted.Tensor]]) -> None:
     module = ted.module(program())
     with module.context, ir.Location.unknown():
-        kernels = ir.Module.parse(cuda_stage_text(module, CompileOptions(GPUS[DEFAULT_GPU]), "gpu"))
+        kernels = ir.Module.parse(
+            stage_text(module, gpu_stages(CompileOptions(GPUS[DEFAULT_GPU])), "gpu")
+        )
         text = gpu_module_to_rocdl_text(kernels)
     names = re.findall(r"^define amdgpu_kernel void @(\w+)\(", text, re.MULTILINE)
     assert names

@@ -13,12 +13,13 @@ import pytest
 
 import ted
 from ted import nn
-from ted.api.cuda_compiling import cuda_stage_text
 from ted.codegen.amdgpu import (
     amdgpu_assembly,
     compile_to_amdgpu_object,
     gpu_module_to_rocdl_text,
 )
+from ted.gpu.pipeline import gpu_stages
+from ted.ir.pipelines import stage_text
 from ted.machine import GPUS
 from ted.mlir import ir
 from ted.options import CompileOptions
@@ -77,7 +78,9 @@ def kernels_of(case: str) -> ir.Module:
         outputs = [outputs[0], *ted.differentiate(outputs[0], known, head)]
     module = ted.module(outputs)
     with module.context, ir.Location.unknown():
-        return ir.Module.parse(cuda_stage_text(module, CompileOptions(WITHOUT_TENSOR_CORES), "gpu"))
+        return ir.Module.parse(
+            stage_text(module, gpu_stages(CompileOptions(WITHOUT_TENSOR_CORES)), "gpu")
+        )
 
 
 def placeholder(number: int, shape: tuple[Any, ...]) -> ted.Tensor:

@@ -1,4 +1,4 @@
-"""Whole-tensor functions give what numpy gives, judged by the reference interpreter."""
+"""Whole-tensor functions give what numpy gives, by the reference interpreter."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from support.ptx_programs import run_manifest
 from ted import dialects
 from ted.api.cuda_compiling import compile_module
 from ted.codegen.manifest import Manifest
@@ -16,7 +17,6 @@ from ted.ir.equations import System
 from ted.ir.to_ops import to_module
 from ted.machine import GPUS
 from ted.options import CompileOptions
-from ted.testing.ptx_programs import run_manifest
 
 Array = np.ndarray[Any, Any]
 

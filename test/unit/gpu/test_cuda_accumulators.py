@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from sweeps import swept
-from ted.testing.ptx_programs import run_manifest
 from unit.gpu.cuda_programs import manifest_of
 
 RNG = np.random.default_rng(31)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from ted.errors import ExecutionError
-from ted.testing.ptx_programs import run_manifest
 
 RNG = np.random.default_rng(17)
 INDICES = RNG.integers(0, 6, 40)

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from ted import nn
-from ted.testing.ptx_programs import run_manifest
 from unit.gpu.cuda_programs import dtype_of, manifest_of
 
 RNG = np.random.default_rng(11)

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from sweeps import swept
 from ted import nn
 from ted.codegen.manifest import Manifest
 from ted.gpu import row_sums
-from ted.testing.ptx_programs import run_manifest
 from unit.gpu.cuda_programs import dtype_of, manifest_of
 
 SOFTMAXES = ("softmax", "log_softmax")

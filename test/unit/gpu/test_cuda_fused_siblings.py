@@ -11,11 +11,11 @@ import pytest
 
 import ted
 import ted.testing
+from support.ptx_programs import run_manifest
 from ted import nn
 from ted.codegen.manifest import Copy, Manifest
 from ted.codegen.nvptx import toolkit
 from ted.errors import ExecutionError
-from ted.testing.ptx_programs import run_manifest
 from unit.gpu.cuda_programs import Array, dtype_of, manifest_of
 
 ROWS = (64, 256)

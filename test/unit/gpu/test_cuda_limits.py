@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.nvptx.shared_memory import static_shared_bytes
 from ted.errors import CompileError
@@ -16,7 +17,6 @@ from ted.gpu.templates.contraction import TEMPLATES, _options
 from ted.gpu.templates.problem import as_gemm
 from ted.gpu.templates.schedule import Plan
 from ted.machine import GPUS, STATIC_SHARED_BYTES, named_gpu
-from ted.testing.ptx_programs import run_manifest
 from unit.gpu_templates.programs import matmul
 
 RNG = np.random.default_rng(3)

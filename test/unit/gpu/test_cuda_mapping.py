@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from ted import nn
 from ted.errors import ExecutionError
-from ted.testing.ptx_programs import run_manifest
 from unit.gpu.cuda_programs import dtype_of, manifest_of, run
 
 RNG = np.random.default_rng(5)
@@ -77,7 +77,7 @@ def test_transposes_go_through_tiles(shape) -> None:
     [(4, 700), (700, 4), (3, 513), (513, 3), (2, 1000), (8, 3, 5, 40), (3, 300, 7), (15, 90)],
 )
 def test_transposes_with_a_short_side_go_through_tiles(shape, dtype: str) -> None:
-    from ted.testing.ptx_programs import run_manifest
+    from support.ptx_programs import run_manifest
 
     x = ted.placeholder(shape, dtype, name="x")
     manifest = manifest_of([x], [ted.transpose(x)])

@@ -69,7 +69,7 @@ def test_parts_of_boxes_and_their_gradients(form: str) -> None:
 
 def test_what_a_mask_hides_of_a_result_may_be_anything() -> None:
     """Scores of keys that no query sees are left out, not multiplied by zero."""
-    from ted.testing.ptx_programs import run_manifest
+    from support.ptx_programs import run_manifest
     from unit.gpu.cuda_programs import manifest_of
 
     x, y = ted.placeholder((N, 4), name="x"), ted.placeholder((N, 4), name="y")

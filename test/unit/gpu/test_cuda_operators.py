@@ -12,9 +12,9 @@ import pytest
 
 from numeric.operators import OPERATORS
 from numeric.test_operators import BY_NAME, program
+from support.ptx_programs import run_manifest
 from ted.codegen.manifest import Manifest
 from ted.ir.equations import System, Tensor
-from ted.testing.ptx_programs import run_manifest
 from ted.testing.tracing import interpreted
 from unit.gpu.cuda_programs import dtype_of, manifest_of_system
 

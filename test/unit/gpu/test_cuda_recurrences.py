@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from ted import nn
 from ted.api.cuda_functions import CudaFunction
 from ted.codegen.manifest import Copy, Launch, Loop, walk
 from ted.ir.equations import System
-from ted.testing.ptx_programs import run_manifest
 from ted.testing.tracing import interpreted, nodes
 from unit.gpu.cuda_programs import manifest_of, manifest_of_system
 from unit.recurrence_programs import by_data

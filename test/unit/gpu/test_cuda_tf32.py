@@ -11,8 +11,8 @@ import pytest
 
 import ted
 from strategy_names import strategy_names
+from support.ptx_programs import run_manifest
 from ted.errors import CompileError
-from ted.testing.ptx_programs import run_manifest
 
 MMA = "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32"
 RNG = np.random.default_rng(12)

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from sweeps import swept
 from ted.errors import ExecutionError
 from ted.gpu import privatised_accumulators, update_lists
-from ted.testing.ptx_programs import run_manifest
 
 RNG = np.random.default_rng(29)
 COMBINE = {"add": np.add, "max": np.maximum, "min": np.minimum}

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.ptx_programs import run_manifest
 from ted.dialects import make_context
 from ted.errors import ScheduleError
 from ted.gpu import ted_choose_kernels
@@ -19,7 +20,6 @@ from ted.gpu.strategies import TABLE, Decision, decide, every
 from ted.ir.pass_driver import run_pipeline
 from ted.mlir import ir
 from ted.mlir.queries import functions, operations
-from ted.testing.ptx_programs import run_manifest
 
 RNG = np.random.default_rng(5)
 FILE = Path(__file__).parents[2] / "gpu" / "ted-choose-kernels.mlir"

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from support.random_programs import random_contraction, random_program
 from ted.ir.equations import System
 from ted.ir.from_ops import from_module
 from ted.ir.to_ops import to_module
 from ted.testing.interpreter import interpret
-from ted.testing.random_programs import random_contraction, random_program
 from ted.transforms.gradient import vjp_system
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 

@@ -1,4 +1,4 @@
-"""Every operator of `ted.nn` gives what torch gives, judged by the reference interpreter."""
+"""Every operator of `ted.nn` gives what torch gives, by the reference interpreter."""
 
 from __future__ import annotations
 

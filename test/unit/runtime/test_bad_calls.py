@@ -82,7 +82,7 @@ def read_only() -> np.ndarray:
 @pytest.mark.parametrize(
     ("out", "message"),
     [
-        (read_only(), "double: out='y': the array is read-only"),
+        (read_only(), "double: out='y': expected an array to write, got one that is read-only"),
         (np.zeros((3, 4)), "double: out='y': expected dtype float32, got float64"),
         (np.zeros((4, 3), np.float32), "double: out='y': expected shape (3, 4), got (4, 3)"),
         (np.zeros(4, np.float32),

@@ -1,4 +1,4 @@
-"""Derivatives judged by dual numbers: ted's rules agree with calculus, planted errors are found."""
+"""Derivatives against dual numbers: ted's rules agree with calculus, planted errors are found."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 import pytest
 
 import ted
+from support.random_programs import random_program
 from ted import nn
 from ted.autodiff import rules, support
 from ted.dialects import make_context
@@ -18,7 +19,6 @@ from ted.ir.to_ops import to_module
 from ted.mlir import ir
 from ted.testing.dual_numbers import PARTIALS, SCALED, Dual
 from ted.testing.prime_field import Element
-from ted.testing.random_programs import random_program
 from ted.testing.validation import Validator
 
 _FLOAT = re.compile(r"f\d+>")
@@ -41,7 +41,7 @@ def requesting(text: str, *kinds: str) -> str:
     return text[:end] + "".join(lines) + text[end:]
 
 
-def judged(text: str, pipeline: str = "ted-differentiate") -> list[str]:
+def validated(text: str, pipeline: str = "ted-differentiate") -> list[str]:
     with make_context(threading=False) as context:
         validator = Validator()
         module = ir.Module.parse(text, context)
@@ -54,7 +54,7 @@ def p(name: str, *shape: int, dtype: str = "float32") -> Tensor:
 
 
 def verdicts(*outputs: Tensor) -> list[str]:
-    said = judged(requesting(str(ted.module(list(outputs))), "vjp", "jvp"))
+    said = validated(requesting(str(ted.module(list(outputs))), "vjp", "jvp"))
     return [line.partition("@main, ")[2].partition(" around")[0] for line in said]
 
 
@@ -86,7 +86,7 @@ FUNCTIONS = {
 def test_every_rule_is_that_of_calculus(dtype: str) -> None:
     x, y = p("x", 2, 3, dtype=dtype), p("y", 2, 3, dtype=dtype)
     for name, f in FUNCTIONS.items():
-        assert verdicts(f(x, y)) == ["is judged", "is judged"], name
+        assert verdicts(f(x, y)) == ["is validated", "is validated"], name
 
 
 def test_every_function_that_has_a_rule_has_a_row() -> None:
@@ -105,12 +105,12 @@ def test_derivatives_of_random_programs_are_exact(seeds: range) -> None:
     for seed in seeds:
         with make_context(threading=False):
             text = str(to_module(random_program(seed).system))
-        said = judged(requesting(text, "vjp", "jvp"))
+        said = validated(requesting(text, "vjp", "jvp"))
         assert len(said) == 2
-        assert not [line for line in said if "not judged" in line], seed
+        assert not [line for line in said if "not validated" in line], seed
 
 
-def test_second_derivatives_are_judged() -> None:
+def test_second_derivatives_are_validated() -> None:
     f = requesting(str(ted.module([ted.sin(p("x", 3)) * p("y", 3)])), "vjp")
     t = "tensor<3xf32>"
     second = (
@@ -118,12 +118,12 @@ def test_second_derivatives_are_judged() -> None:
         "attributes {ted.vjp_of = @main_vjp}\n"
     )
     end = f.rindex("}")
-    said = judged(f[:end] + second + f[end:])
+    said = validated(f[:end] + second + f[end:])
     assert [line.split(", ")[0] for line in said] == [
         "ted-validate: @main_vjp",
         "ted-validate: @again",
     ]
-    assert all("is judged" in line for line in said)
+    assert all("is validated" in line for line in said)
 
 
 def test_a_function_that_calls_its_derivative_is_compared_with_what_it_was() -> None:
@@ -141,7 +141,7 @@ def test_a_function_that_calls_its_derivative_is_compared_with_what_it_was() -> 
         module = ir.Module.parse(f[:end] + caller + f[end:], context)
         run_pipeline(module, "builtin.module(ted-differentiate,inline)", observers=[validator])
     (line,) = [line for line in validator.summary() if "@caller" in line]
-    assert "is judged around ted-differentiate, inline" in line
+    assert "is validated around ted-differentiate, inline" in line
 
 
 # ------------------------------------------------------------------ planted errors
@@ -178,7 +178,7 @@ def test_a_wrong_rule_is_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> N
     text = str(ted.module([f(p("x", 2, 3), p("y", 2, 3))]))
     for kind, what in (("vjp", "the gradient of argument"), ("jvp", "the elements of tangent 0")):
         with pytest.raises(PassFailed, match=rf"@main_{kind}, {kind.upper()} of @main: {what}"):
-            judged(requesting(text, kind))
+            validated(requesting(text, kind))
 
 
 def ties_to_the_second(node, g):
@@ -189,10 +189,10 @@ def ties_to_the_second(node, g):
 
 def test_a_rule_that_is_wrong_at_ties_alone_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     text = requesting(str(ted.module([ted.maximum(p("x", 4, 4), p("y", 4, 4))])), "vjp", "jvp")
-    assert all("is judged" in line for line in judged(text))
+    assert all("is validated" in line for line in validated(text))
     monkeypatch.setitem(rules.RULES, "maximum", ties_to_the_second)
     with pytest.raises(PassFailed, match=r"got 1 for 2|got 2 for 1|got 0 for|for 0 at index"):
-        judged(text)
+        validated(text)
 
 
 def test_an_element_that_is_lost_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,21 +201,21 @@ def test_an_element_that_is_lost_is_named(monkeypatch: pytest.MonkeyPatch) -> No
         (4,), lambda i: a[i] * ted.cos(ted.where(i > 0, b[ted.maximum(i - 1, 0)], 0.0)), name="y"
     )
     text = requesting(str(ted.module([y])), "vjp")
-    assert "is judged" in judged(text)[0]
+    assert "is validated" in validated(text)[0]
     monkeypatch.setattr(support, "_KEEPS_ZERO", support._KEEPS_ZERO | {"cos"})
     with pytest.raises(PassFailed, match=r"argument 0 is .* got 0 for .* at index \[0\]"):
-        judged(text)
+        validated(text)
 
 
-# ------------------------------------------------------------------ what is not judged
+# ------------------------------------------------------------------ what is not validated
 
 
-def test_shared_ties_are_not_judged_and_that_is_said() -> None:
-    (line,) = judged(requesting(str(ted.module([ted.max(p("x", 3, 2), 1, ties="even")])), "vjp"))
-    assert "is not judged around ted-differentiate: @main shares between ties" in line
+def test_shared_ties_are_not_validated_and_that_is_said() -> None:
+    (line,) = validated(requesting(str(ted.module([ted.max(p("x", 3, 2), 1, ties="even")])), "vjp"))
+    assert "is not validated around ted-differentiate: @main shares between ties" in line
 
 
-def test_a_derivative_of_the_users_is_not_judged_and_that_is_said() -> None:
+def test_a_derivative_of_the_users_is_not_validated_and_that_is_said() -> None:
     text = """
     func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
       %0 = func.call @g(%x) : (tensor<3xf32>) -> tensor<3xf32>
@@ -230,8 +230,8 @@ def test_a_derivative_of_the_users_is_not_judged_and_that_is_said() -> None:
     }
     func.func private @f_vjp(tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>)
         attributes {ted.vjp_of = @main}"""
-    (line,) = judged(text)
-    assert "is not judged around ted-differentiate: @g has a derivative of the user's" in line
+    (line,) = validated(text)
+    assert "is not validated around ted-differentiate: @g has a derivative of the user's" in line
 
 
 def test_dual_numbers_follow_the_rules_of_products_and_quotients() -> None:

@@ -183,7 +183,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("f", "g", "reason"), REFUSED)
-def test_what_cannot_be_judged_is_refused(f, g, reason: str) -> None:
+def test_what_cannot_be_validated_is_refused(f, g, reason: str) -> None:
     with pytest.raises(ExecutionError, match=reason):
         equivalent(f, g, [MATRIX])
     with pytest.raises(ExecutionError, match="functions are traced on args"):

@@ -12,6 +12,7 @@ import pytest
 
 import ted
 from ptx_emulator import Statistics, errors
+from support.ptx_programs import run_manifest
 from ted.codegen.manifest import (
     ERRORS,
     ArraySpec,
@@ -28,7 +29,6 @@ from ted.codegen.manifest import (
     Scalar,
 )
 from ted.errors import CompileError, ExecutionError
-from ted.testing.ptx_programs import run_manifest
 
 PTX = """
 .version 7.0

@@ -39,7 +39,7 @@ ZERO, ONE = const(0.0, FLOAT64), const(1.0, FLOAT64)
 
 @dataclass(frozen=True)
 class Recurrence:
-    """A program and its judge; `domain` maps random arrays to arrays that suit the program."""
+    """A program and its oracle; `domain` maps random arrays to arrays that suit the program."""
 
     inputs: tuple[Tensor, ...]
     output: Tensor

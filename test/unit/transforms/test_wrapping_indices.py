@@ -30,7 +30,7 @@ def said(text: str) -> list[str]:
         ("domain", "domain", f"d0 * {FAR}"),
     ],
 )
-def test_every_map_and_set_is_judged(place: str, where: str, index: str) -> None:
+def test_every_map_and_set_is_validated(place: str, where: str, index: str) -> None:
     is_set = place in ("guard", "domain")
     given = {"read": "d0", place: f"{index} >= 0" if is_set else index}
     rule = f"{where}: an index fits into 64 bits, got {index}, computed in [0, {2 * FAR}]"

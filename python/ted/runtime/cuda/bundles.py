@@ -32,6 +32,7 @@ _FILES = (
     "codegen/manifest_json.py",
     "codegen/manifest_rules.py",
     "runtime/__init__.py",
+    "runtime/targets.py",
 )
 _IMPORT = re.compile(r"^(\s*(?:from|import) )ted(?=[. ])", re.MULTILINE)
 _RUN = f'''"""Check and time this program; python run.py --help says how."""

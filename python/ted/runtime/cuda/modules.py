@@ -9,9 +9,8 @@ import ctypes
 from typing import Any
 
 from ted.codegen.manifest import Kernel, Manifest
-from ted.codegen.manifest_rules import compute_capability
 from ted.errors import ExecutionError
-from ted.machine import STATIC_SHARED_BYTES
+from ted.machine import STATIC_SHARED_BYTES, compute_capability
 from ted.runtime.cuda.contexts import Context, when_gone
 from ted.runtime.cuda.driver import DriverError
 from ted.runtime.cuda.prototypes import (
@@ -47,15 +46,15 @@ def check_capability(context: Context, manifest: Manifest) -> None:
 
     Raises: ExecutionError naming both.
     """
-    major, minor = context.capability
-    wanted, has = compute_capability(manifest.target), 10 * major + minor
+    wanted, has = compute_capability(manifest.target), context.capability
     exact = manifest.target.endswith("a")  # extensions of one architecture run on no other
-    same_family = manifest.target.endswith("f") and wanted // 10 == major
+    same_family = manifest.target.endswith("f") and wanted[0] == has[0]
     fits = has == wanted if exact else has >= wanted and (same_family or manifest.target[-1] != "f")
     if not fits:
+        mine = f"sm_{has[0]}{has[1]}"
         raise ExecutionError(
             f"{manifest.name}: wrong compute capability: compiled for {manifest.target}, but "
-            f"{context.name} is sm_{has}; compile with target='cuda:sm_{has}' or target='cuda'"
+            f"{context.name} is {mine}; compile with target='cuda:{mine}' or target='cuda'"
         )
 
 

@@ -9,9 +9,8 @@ import ctypes
 from collections.abc import Sequence
 from typing import Any
 
-from ted.codegen.manifest import ALIGNMENT, ArraySpec, Manifest
+from ted.codegen.manifest import ALIGNMENT, Manifest
 from ted.codegen.manifest_rules import validate
-from ted.errors import ExecutionError
 from ted.forking import Lock
 from ted.runtime.cuda.arguments import (
     UNORDERED,
@@ -32,6 +31,7 @@ from ted.runtime.cuda.plans import Plan
 from ted.runtime.cuda.pool import MemoryPool, size_class, wait_for
 from ted.runtime.cuda.sharing import shareable
 from ted.runtime.cuda.streams import stream_handle
+from ted.runtime.targets import Targets, targets_of, wrong_count
 
 
 class Program:
@@ -59,7 +59,11 @@ class Program:
         self._buffers = [buffer.offset for buffer in manifest.buffers]
         self._tail = [*self._constants, self.flag.pointer if self.flag else 0]
         self._shareable = shareable(manifest)
-        self._donates = any(spec.donated_to is not None for spec in manifest.inputs)
+        self._donated = {
+            spec.donated_to: n
+            for n, spec in enumerate(manifest.inputs)
+            if spec.donated_to is not None
+        }
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any = None) -> tuple[Any, ...]:
         """Run on one array per input, into fresh results or into the arrays of `out`.
@@ -69,7 +73,8 @@ class Program:
         """
         context = self.context
         if len(arrays) != len(self._inputs):
-            raise self._wrong_count("", "arguments", self.manifest.inputs, len(arrays))
+            inputs = self.manifest.inputs
+            raise wrong_count(self.manifest.name, "expected", "arguments", inputs, len(arrays))
         pushed = context.enter()
         try:
             if self.flag is not None:
@@ -78,11 +83,11 @@ class Program:
             keep: list[Any] = []
             inputs = self._addresses(arrays, on, keep)
             pool = context.memory_for(on)
-            if out is None and not self._donates:
+            if out is None and not self._donated:
                 results = [self._fresh(k, pool, on) for k in range(len(self._outputs))]
                 self._launch(inputs, [r.pointer for r in results], pool, on)
             else:
-                results = self._run_into(inputs, self._given(out, arrays), pool, on, keep)
+                results = self._run_into(inputs, self._targets(arrays, out), pool, on, keep)
             if context.here.capture is not None:
                 context.here.capture.keep(self, *arrays, *keep, *results)
             elif context.here.foreign:
@@ -162,38 +167,23 @@ class Program:
 
     # Results.
 
-    def _given(self, out: Any, arrays: Sequence[Any]) -> list[Any]:
-        """For each result the array to fill, or None; donated inputs are taken over."""
+    def _targets(self, arrays: Sequence[Any], out: Any) -> Targets:
         manifest = self.manifest
-        if out is None:
-            given: list[Any] = [None] * len(manifest.outputs)
-            for spec, array in zip(manifest.inputs, arrays, strict=True):
-                if spec.donated_to is not None and not isinstance(array, int | float):
-                    given[spec.donated_to] = array
-            return given
-        given = [*out] if isinstance(out, list | tuple) else [out]
-        if len(given) != len(manifest.outputs):
-            raise self._wrong_count("out= ", "arrays", manifest.outputs, len(given))
-        return given
-
-    def _wrong_count(
-        self, what: str, kind: str, specs: Sequence[ArraySpec], got: int
-    ) -> ExecutionError:
-        names = ", ".join(spec.name for spec in specs)
-        name = self.manifest.name
-        return ExecutionError(f"{name}: {what}expected {len(specs)} {kind} ({names}), got {got}")
+        return targets_of(
+            manifest.name, manifest.inputs, manifest.outputs, self._donated, arrays, out
+        )
 
     def _run_into(
-        self, inputs: list[int], given: list[Any], pool: MemoryPool, stream: int, keep: list[Any]
+        self, inputs: list[int], given: Targets, pool: MemoryPool, stream: int, keep: list[Any]
     ) -> list[Any]:
         """Run with results in arrays of the caller, or in fresh ones where there are none."""
         results: list[Any] = []
         targets: list[int] = []
         addresses: list[int] = []
-        for position, array in enumerate(given):
+        for position, array in enumerate(given.arrays):
             made = None
-            targets.append(0 if array is None else self._target(position, array, stream, keep))
-            if array is None or self._clashes(targets, inputs):
+            targets.append(0 if array is None else self._target(position, given, stream, keep))
+            if array is None or self._clashes(given, targets, inputs):
                 made = self._fresh(position, pool, stream)
             addresses.append(targets[-1] if made is None else made.pointer)
             results.append(made if array is None else array)
@@ -213,21 +203,21 @@ class Program:
         owner = PoolMemory(context, pool.allocate_class(size, stream))
         return DeviceArray(context, owner.pointer, spec.shape, spec.dtype, owner, stream, self.flag)
 
-    def _target(self, position: int, array: Any, stream: int, keep: list[Any]) -> int:
-        spec = self.manifest.outputs[position]
+    def _target(self, position: int, given: Targets, stream: int, keep: list[Any]) -> int:
+        spec, array = self.manifest.outputs[position], given.arrays[position]
         if type(array) is DeviceArray and array.shape_and_type == (spec.shape, spec.dtype):
             mine = array.stream == stream and array.context is self.context
             if mine and array.pointer % alignment(spec) == 0:
                 return array.pointer
-        what = f"{self.manifest.name}: out={spec.name!r}"
+        what = given.what(position)
         view = view_of(array, what, self._ordered_by(stream))
         check(view, spec, what, self.context.ordinal)
         if not view.writable:
-            raise ExecutionError(f"{what}: expected an array to write, got one that is read-only")
+            raise given.not_writable(position, "one that is read-only")
         self._hold(view, array, stream, keep)
         return view.pointer
 
-    def _clashes(self, targets: list[int], inputs: list[int]) -> bool:
+    def _clashes(self, given: Targets, targets: list[int], inputs: list[int]) -> bool:
         """Whether the last target overlaps an input that is still read when it is written.
 
         Then the result is computed elsewhere and copied. Raises: ExecutionError when two targets
@@ -235,11 +225,9 @@ class Program:
         """
         manifest, position = self.manifest, len(targets) - 1
         spec, start = manifest.outputs[position], targets[position]
-        for other, before in zip(manifest.outputs, targets[:-1], strict=False):
+        for k, (other, before) in enumerate(zip(manifest.outputs, targets[:-1], strict=False)):
             if before and _overlap(start, spec.nbytes, before, other.nbytes):
-                raise ExecutionError(
-                    f"{manifest.name}: out={other.name!r} and out={spec.name!r} overlap in memory"
-                )
+                raise given.overlapping(k, position)
         return any(
             _overlap(start, spec.nbytes, address, source.nbytes)
             and not (address == start and (number, position) in self._shareable)

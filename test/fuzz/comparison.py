@@ -1,4 +1,4 @@
-"""Judge a case: ted's results against torch's, and against ted's own under another relation."""
+"""Compare a case: ted's results against torch's, and against ted's own under another relation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fuzz.programs import Array
 from fuzz.relations import RELATIONS, Heads, distances, same
 
 
-def judge(case: Case) -> Outcome:
+def compare(case: Case) -> Outcome:
     """What becomes of a case; exceptions of ted are findings, those of torch are not."""
     try:
         heads = heads_of(case)

@@ -3,7 +3,7 @@
 `random_contraction` makes one sum of products of reads, together with the plain Python meaning of
 every index, so that its gradients can be enumerated.  `random_program` makes chains of equations
 with smooth and kinked bodies, data-dependent conditions, maxima and partial writes; differences and
-the scatter form of its own gradients judge those.
+the scatter form of its own gradients check those.
 """
 
 from __future__ import annotations
@@ -14,13 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ted.domain import sets
-from ted.ir.affine import condition_set
-from ted.ir.dtypes import FLOAT64
-from ted.ir.equations import Equation, System, Tensor
-from ted.ir.expressions import Expr
-from ted.ir.scalar import apply, compare, const, dim, index, land, load, mul, select
-from ted.testing.random_maps import (
+from support.random_maps import (
     EVERYWHERE,
     Condition,
     Formula,
@@ -29,6 +23,12 @@ from ted.testing.random_maps import (
     divided,
     points,
 )
+from ted.domain import sets
+from ted.ir.affine import condition_set
+from ted.ir.dtypes import FLOAT64
+from ted.ir.equations import Equation, System, Tensor
+from ted.ir.expressions import Expr
+from ted.ir.scalar import apply, compare, const, dim, index, land, load, mul, select
 
 Array = np.ndarray[Any, Any]
 

@@ -1,6 +1,6 @@
 """Random quasi-affine index functions and conditions, each twice: for ted, and as plain Python.
 
-The Python half never goes through an expression of ted, so enumerating it judges everything that
+The Python half never goes through an expression of ted, so enumerating it checks everything that
 ted derives from the other half.  Forms: skews, strides, constants, `//`, `%`, clamps, diagonals.
 """
 

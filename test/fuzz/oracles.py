@@ -1,4 +1,4 @@
-"""The judges that a campaign can call, by name: what a seed stands for, and who decides.
+"""The oracles that a campaign can call, by name: what a seed stands for, and who decides.
 
 torch     programs in ted and torch on the CPU, with metamorphic relations
 cuda      the same through the CUDA pipeline on the emulated GPU
@@ -22,8 +22,8 @@ from fuzz.outcomes import Outcome, failure_of
 
 
 @dataclass(frozen=True)
-class Judge:
-    """`draw` makes a subject of a seed, `decide` judges it; a subject that is a Case can shrink."""
+class Oracle:
+    """`draw` makes a subject of a seed, `decide` checks it; a subject that is a Case can shrink."""
 
     draw: Callable[[int], Any]
     decide: Callable[[Any], Outcome]
@@ -52,10 +52,10 @@ def _cuda_case(seed: int) -> Any:
 def _decide_case(case: Any) -> Outcome:
     import torch
 
-    from fuzz.judging import judge
+    from fuzz.comparison import compare
 
     torch.set_num_threads(1)
-    return judge(case)
+    return compare(case)
 
 
 def _decide_system(seed: int) -> Outcome:
@@ -102,30 +102,30 @@ def _seed(seed: int) -> int:
     return seed
 
 
-JUDGES = {
-    "torch": Judge(_torch_case, _decide_case),
-    "jax": Judge(_jax_case, _decide_case),
-    "cuda": Judge(_cuda_case, _decide_case, 180.0),
-    "systems": Judge(_seed, _decide_system, 120.0),
-    "symbolic": Judge(_seed, _decide_symbolic, 120.0),
-    "half": Judge(_seed, _decide_half),
-    "work": Judge(_seed, _decide_work),
-    "wishes": Judge(_seed, _decide_wishes, 400.0),
-    "inputs": Judge(_seed, _decide_input, 120.0),  # whose child has limits of its own
+ORACLES = {
+    "torch": Oracle(_torch_case, _decide_case),
+    "jax": Oracle(_jax_case, _decide_case),
+    "cuda": Oracle(_cuda_case, _decide_case, 180.0),
+    "systems": Oracle(_seed, _decide_system, 120.0),
+    "symbolic": Oracle(_seed, _decide_symbolic, 120.0),
+    "half": Oracle(_seed, _decide_half),
+    "work": Oracle(_seed, _decide_work),
+    "wishes": Oracle(_seed, _decide_wishes, 400.0),
+    "inputs": Oracle(_seed, _decide_input, 120.0),  # whose child has limits of its own
 }
 
 
 def answer(question: tuple[str, Any, bool]) -> Outcome:
-    """What a child process does: judge a seed, or a subject."""
+    """What a child process does: check a seed, or a subject."""
     start = time.process_time()
     outcome = _answer(*question)
     return replace(outcome, seconds=time.process_time() - start)
 
 
 def _answer(name: str, subject: Any, is_seed: bool) -> Outcome:
-    judge = JUDGES[name]
+    oracle = ORACLES[name]
     try:
-        return judge.decide(judge.draw(subject) if is_seed else subject)
+        return oracle.decide(oracle.draw(subject) if is_seed else subject)
     except AssertionError as error:
         return Outcome("wrong", str(error)[:60], traceback.format_exc()[-1500:])
     except Exception as error:

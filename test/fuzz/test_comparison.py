@@ -10,8 +10,8 @@ import pytest
 from every_cpu import vectors_of
 from fuzz import compiled, relations
 from fuzz.cases import Case, random_case
+from fuzz.comparison import compare
 from fuzz.compiled import spoiled
-from fuzz.judging import judge
 from fuzz.outcomes import failure_of
 from fuzz.programs import Input, Program, Step
 from fuzz.relations import RELATIONS
@@ -32,21 +32,21 @@ def broken(monkeypatch: pytest.MonkeyPatch, name: str, text: str) -> None:
 @pytest.mark.parametrize("exact", [False, True])
 def test_both_orders_of_a_program_agree(exact: bool) -> None:
     inputs = (replace(MATRIX, whole=exact),)
-    outcome = judge(Case(replace(PROGRAM, inputs=inputs), EVERYTHING, exact))
+    outcome = compare(Case(replace(PROGRAM, inputs=inputs), EVERYTHING, exact))
     assert outcome.kind == "ok", outcome
 
 
 def test_a_broken_builder_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "mul", "{x} * ({y} + 1e-6)")
-    outcome = judge(Case(PROGRAM, (("value", 1),), exact=False))
+    outcome = compare(Case(PROGRAM, (("value", 1),), exact=False))
     assert (outcome.kind, outcome.label) == ("wrong", "value")
 
 
 def test_a_wrong_derivative_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "mul", "{x} * ted.stop_gradient({y})")
     case = Case(PROGRAM, (("value", 1),), exact=True)
-    assert judge(case).kind == "ok"
-    assert judge(replace(case, wanted=(("d1", 0),))).kind == "wrong"
+    assert compare(case).kind == "ok"
+    assert compare(replace(case, wanted=(("d1", 0),))).kind == "wrong"
 
 
 LARGE = "{x} * {y} + 1000.0 * {x} - 1000.0 * {x}"  # rounds at a thousand times its value
@@ -60,35 +60,35 @@ def test_rounding_is_told_from_mistakes(
     text: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     broken(monkeypatch, "mul", text)
-    assert judge(Case(SINGLE, (("value", 1),), exact=False)).kind == kind
+    assert compare(Case(SINGLE, (("value", 1),), exact=False)).kind == kind
 
 
 def test_rounding_does_not_hide_a_wrong_type(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "mul", LARGE)
     broken(monkeypatch, "sum", "ted.cast(ted.sum({x}, {axis}), 'float64')")
-    assert judge(Case(SINGLE, (("value", 0), ("value", 1)), exact=False)).label == "type"
+    assert compare(Case(SINGLE, (("value", 0), ("value", 1)), exact=False)).label == "type"
 
 
 def test_a_mistake_in_one_type_alone_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "mul", "{x} * {y} + (0.125 if {x}.dtype.name == 'float32' else 0.0)")
-    assert judge(Case(SINGLE, (("value", 1),), exact=False)).kind == "wrong"
+    assert compare(Case(SINGLE, (("value", 1),), exact=False)).kind == "wrong"
 
 
 def test_a_wrong_type_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "sum", "ted.cast(ted.sum({x}, {axis}), 'float32')")
-    assert judge(Case(PROGRAM, (("value", 1),), exact=True)).label == "type"
+    assert compare(Case(PROGRAM, (("value", 1),), exact=True)).label == "type"
 
 
 def test_what_raises_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     broken(monkeypatch, "sum", "ted.sum({x}, 7)")
-    outcome = judge(Case(PROGRAM, (("value", 1),), exact=True))
+    outcome = compare(Case(PROGRAM, (("value", 1),), exact=True))
     assert outcome.kind == "error"
     assert outcome.label.startswith("FrontendError: sum")
 
 
 @pytest.mark.parametrize("name", RELATIONS)
 def test_results_do_not_change_with(name: str) -> None:
-    outcome = judge(Case(PROGRAM, EVERYTHING, exact=True, relation=name))
+    outcome = compare(Case(PROGRAM, EVERYTHING, exact=True, relation=name))
     assert outcome.kind == "ok", outcome
 
 
@@ -100,7 +100,7 @@ def test_a_broken_relation_is_found(name: str, monkeypatch: pytest.MonkeyPatch) 
         return [found + found.dtype.type(1) for found in honest(*args)]
 
     monkeypatch.setattr(relations, "compile_and_call", off)
-    outcome = judge(Case(PROGRAM, (("value", 1),), exact=True, relation=name))
+    outcome = compare(Case(PROGRAM, (("value", 1),), exact=True, relation=name))
     assert (outcome.kind, outcome.label) == ("wrong", name)
 
 
@@ -126,7 +126,7 @@ def test_numbers_and_names_do_not_make_another_failure() -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_few_random_programs_agree_on_the_emulated_gpu(seed: int) -> None:
     case = random_case(seed, target="cuda:sm_80")
-    outcome = judge(case)
+    outcome = compare(case)
     assert not outcome.failed, outcome
 
 
@@ -134,4 +134,4 @@ def test_a_few_random_programs_agree_on_the_emulated_gpu(seed: int) -> None:
 def test_a_few_random_programs_agree_with_jax(seed: int) -> None:
     case = random_case(seed, library="jax")
     assert case.library == "jax"
-    assert not judge(case).failed
+    assert not compare(case).failed

@@ -1,0 +1,70 @@
+"""What functions compiled for any machine share: the program, and its IR stage by stage.
+
+Before: a module of ted ops and a pipeline      After: f.ir("linalg"), f.explain()
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import ClassVar
+
+from ted import dialects
+from ted.errors import CompileError
+from ted.ir.equations import System
+from ted.ir.pipelines import Stage, stage_text
+from ted.mlir import ir
+from ted.options import CompileOptions
+
+
+class StagedFunction(ABC):
+    """A program, and how it is lowered for one machine.
+
+    `stages` names those of the pipeline and, as the last, what they are translated to.
+    """
+
+    stages: ClassVar[tuple[str, ...]]
+
+    def __init__(
+        self,
+        system: System,
+        single: bool,
+        options: CompileOptions,
+        module: ir.Module,
+        pipeline: Sequence[Stage],
+    ) -> None:
+        self.system = system
+        self.options = options
+        self._single = single
+        self._source = str(module.operation.get_asm(enable_debug_info=True))
+        self._pipeline = pipeline
+
+    def ir(self, stage: str = "ted") -> str:
+        """The program at the end of a stage: one of `f.stages`.
+
+        Raises: CompileError for an unknown stage.
+        """
+        if stage not in self.stages:
+            raise CompileError(f"ir: a stage in {self.stages}, got {stage!r}")
+        if stage == self.stages[-1]:
+            return self._translated()
+        with dialects.session():
+            return stage_text(ir.Module.parse(self._source), self._pipeline, stage)
+
+    def explain(self) -> str:
+        """What shares a loop over rows, then what becomes of everything that computes.
+
+        A paragraph each: the user's tensor and line, the row of `ted.linalg.row_strategies`, or of
+        `strategies` of `ted.cpu` or `ted.gpu`, with its parameters, and the rows before it with the
+        reason for which they are not taken.
+        """
+        with dialects.session():
+            return self._explained(ir.Module.parse(self._source))
+
+    @abstractmethod
+    def _translated(self) -> str:
+        """The text of the last stage."""
+
+    @abstractmethod
+    def _explained(self, module: ir.Module) -> str:
+        """The strategies of a module of ted ops, which is lowered in place."""
