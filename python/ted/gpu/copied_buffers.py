@@ -87,10 +87,10 @@ def _is_gather(generic: Generic, buffer: ir.Value) -> bool:
 def _gathered(op: ir.Operation, buffer: ir.Value) -> tuple[View, tuple[ir.Operation, ...]] | None:
     """One load per point, at indices that are linear in the point's."""
     *steps, end = [o.operation for o in op.regions[0].blocks[0].operations]
-    load = defining(end.operands[0])
-    numbers = [o for o in steps if o != load]
-    if load is None or load.name != "memref.load" or load.block != end.block:
+    load = defining(end.operands[0], "memref.load")
+    if load is None or load.block != end.block:
         return None
+    numbers = [o for o in steps if o != load]
     source, *places = load.operands
     layout, shape = plain_layout(source), tuple(ir.MemRefType(buffer.type).shape)
     forms = [form_of(place, _dim) for place in places]
