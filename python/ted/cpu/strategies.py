@@ -18,7 +18,17 @@ from ted.linalg.contractions import ELEMENT_BYTES, MARK, LinalgContraction, reco
 from ted.linalg.strided_contractions import Dim
 from ted.machine import Cpu
 from ted.mlir import ir
-from ted.mlir.strategies import Choice, Declined, Plain, Strategy, choose, described, forget
+from ted.mlir.strategies import (
+    ATTRIBUTE,
+    Choice,
+    Declined,
+    Plain,
+    Strategy,
+    check_is_seen,
+    choose,
+    described,
+    forget,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +69,7 @@ def decide(module: ir.Module, cpu: Cpu) -> Iterator[Decision]:
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
+    check_is_seen(module.operation, set(found), ATTRIBUTE)
     for op in found:
         site = Site(op, cpu)
         yield Decision(site, choose(TABLE, site))

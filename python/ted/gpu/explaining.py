@@ -8,7 +8,7 @@ After:  y, linalg.generic (model.py:41): reduction_by_teams, team = 32
 from __future__ import annotations
 
 from ted.gpu.contractions import Contractions
-from ted.gpu.strategies import OF_THE_HOST, decide, every
+from ted.gpu.strategies import OF_THE_HOST, decide_function, every
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.mlir.strategies import described
@@ -20,8 +20,7 @@ def explained(module: ir.Module, options: CompileOptions) -> str:
     contractions = Contractions(module, options.machine.name, options.tf32)
     lines: list[str] = []
     for function in functions(module):
-        block = function.entry_block
-        decisions = decide(block, contractions, deterministic=options.deterministic)
+        decisions = decide_function(function, contractions, deterministic=options.deterministic)
         for site, choice in ((d.site, d.choice) for d in every(decisions)):
             if choice.row.name not in OF_THE_HOST:
                 lines += described(site.op, choice)

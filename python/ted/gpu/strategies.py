@@ -26,7 +26,17 @@ from ted.gpu.strided_footprints import places_of
 from ted.mlir import ir
 from ted.mlir.dependences import Dependences
 from ted.mlir.locations import source_location
-from ted.mlir.strategies import Choice, Declined, Plain, Strategy, asked_for, choose, forget
+from ted.mlir.strategies import (
+    ATTRIBUTE,
+    Choice,
+    Declined,
+    Plain,
+    Strategy,
+    asked_for,
+    check_is_seen,
+    choose,
+    forget,
+)
 
 OF_THE_HOST = ("host", "host_loop")  # rows without a kernel of their own
 _IN_LOOPS = frozenset(row.name for row in NESTS)  # whose kernels know no starts
@@ -78,6 +88,18 @@ def decide(
         choice = choose(TABLE, site)
         gone.update(choice.row.removes(site, choice.plan))
         decisions.append(Decision(site, choice))
+    return decisions
+
+
+def decide_function(
+    function: Any, contractions: Contractions, *, deterministic: bool
+) -> list[Decision]:
+    """The choices for a function, from which `every` and `build` go on.
+
+    Raises: ScheduleError for a `ted.strategy` that does not fit, or where nothing is chosen.
+    """
+    decisions = decide(function.entry_block, contractions, deterministic=deterministic)
+    check_is_seen(function.operation, {d.site.op for d in every(decisions)}, ATTRIBUTE)
     return decisions
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from ted.gpu.conditions import settle_conditions
 from ted.gpu.contractions import Contractions
-from ted.gpu.strategies import OF_THE_HOST, decide, every
+from ted.gpu.strategies import OF_THE_HOST, decide_function, every
 from ted.machine import DEFAULT_GPU
 from ted.mlir import ir
 from ted.mlir.queries import functions
@@ -32,7 +32,7 @@ class TedChooseKernels:
         contractions = Contractions(module, self.chip, self.tf32)
         for function in functions(module):
             settle_conditions(function)
-            block = function.entry_block
-            for decision in every(decide(block, contractions, deterministic=self.deterministic)):
+            decisions = decide_function(function, contractions, deterministic=self.deterministic)
+            for decision in every(decisions):
                 if decision.choice.row.name not in OF_THE_HOST:
                     annotate(decision.site.op, decision.choice)

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from ted.gpu.conditions import settle_conditions
 from ted.gpu.contractions import Contractions
-from ted.gpu.strategies import build, decide
+from ted.gpu.strategies import build, decide_function
 from ted.machine import DEFAULT_GPU
 from ted.mlir import ir
 from ted.mlir.queries import functions
@@ -37,5 +37,4 @@ class TedMapToGpu:
         contractions = Contractions(module, self.chip, self.tf32)
         for function in functions(module):
             settle_conditions(function)
-            block = function.entry_block
-            build(decide(block, contractions, deterministic=self.deterministic))
+            build(decide_function(function, contractions, deterministic=self.deterministic))

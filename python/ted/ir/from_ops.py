@@ -35,6 +35,7 @@ from ted.ir.symbols import symbols_of_function
 from ted.mlir import ir, scalar_value
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import defining
+from ted.mlir.strategies import check_is_early
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 
@@ -103,6 +104,7 @@ class _Reader:
         for op in operations[:-1]:
             if op.name not in _READERS:
                 raise _no_form(op)
+            check_is_early(op)
             _READERS[op.name](self, op)
         outputs = tuple(self.tensor(v) for v in operations[-1].operands)
         return System(tuple(inputs), outputs, _symbol(self.function), self.symbols.sizes)
@@ -273,6 +275,7 @@ class _Reader:
             history.equations = ()  # they are assigned together, when all are known
             self.known[argument] = history
         for inner in view.computes:
+            check_is_early(inner.operation)
             for tensor, equation in self._step(inner):
                 equations.setdefault(tensor, []).append(equation)
         for tensor, found in equations.items():

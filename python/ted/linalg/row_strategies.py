@@ -35,6 +35,7 @@ from ted.mlir.strategies import (
     Strategy,
     annotate,
     asked_for,
+    check_is_seen,
     choose,
     described,
     forget,
@@ -76,6 +77,7 @@ def decide(module: ir.Module, cpu: Cpu, *, maps: bool) -> Decisions:
     found = Decisions([], [])
     for function in functions(module):
         _decide_block(candidates(function.entry_block, cpu), maps, found)
+    check_is_seen(module.operation, {op for op, _ in found.choices}, GROUP)
     return found
 
 

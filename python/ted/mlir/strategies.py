@@ -10,7 +10,7 @@ carries the attribute gets the row of that name, with the parameters that are gi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Protocol
 
@@ -142,6 +142,34 @@ def forget(op: ir.Operation, attribute: str = ATTRIBUTE) -> None:
     """Take the attribute away, so that copies of the operation ask for nothing."""
     if attribute in op.attributes:
         del op.attributes[attribute]
+
+
+def check_is_seen(root: ir.Operation, seen: Collection[ir.Operation], attribute: str) -> None:
+    """Refuse an attribute at an operation inside of `root` about which nothing is decided.
+
+    Raises: ScheduleError naming the operation.
+    """
+    found: list[ir.Operation] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if attribute in op.attributes and op not in seen:
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    root.walk(visit)
+    for op in found:
+        raise refused(op, f"nothing is decided about {op.name} here", attribute)
+
+
+def check_is_early(op: ir.Operation) -> None:
+    """Refuse attributes at an equation: decisions are made about what becomes of it.
+
+    Raises: ScheduleError naming the stages behind which an attribute is obeyed.
+    """
+    for attribute, stage in ((ATTRIBUTE, "buffers"), (GROUP, "tensors")):
+        if attribute in op.attributes:
+            rule = f"stands at operations behind the stage {stage}, got it at {op.name}"
+            raise refused(op, rule, attribute)
 
 
 def refused(op: ir.Operation, rule: str, attribute: str = ATTRIBUTE) -> ScheduleError:

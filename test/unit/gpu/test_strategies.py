@@ -267,6 +267,16 @@ COPIED = """func.func @copied(%c: i1, %a: memref<4xf32>, %b: memref<4xf32>) {
   }
   return
 }"""
+ROW = """func.func @row(%a: memref<8x4xf32>) {
+  %c = arith.constant 0.0 : f32
+  scf.forall (%i) in (8) {
+    %r = memref.subview %a[%i, 0] [1, 4] [1, 1]
+        : memref<8x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+    linalg.fill {ted.strategy = {name = "points"}} ins(%c : f32)
+        outs(%r : memref<4xf32, strided<[1], offset: ?>>)
+  }
+  return
+}"""
 MEMORY = """func.func @memory() {
   %a = memref.alloc() {ted.strategy = {name = "loop_points"}} : memref<4xf32>
   return
@@ -278,6 +288,7 @@ MEMORY = """func.func @memory() {
     [
         (SCALARS, "stands at the first of the operations .*, memref.load, got it at memref.store"),
         (COPIED, "host_copy fits its operation, got: inside of a condition"),
+        (ROW, "nothing is decided about linalg.fill here"),
         (MEMORY, "loop_points fits its operation, got: no scalars or loops"),
     ],
 )

@@ -181,6 +181,16 @@ def test_what_cannot_be_is_refused(case: str, monkeypatch: Any) -> None:
     assert "take the attribute ted.group away" in str(error.value) or case == "no dict"
 
 
+def test_what_is_in_no_group_anyway_is_refused() -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse("""func.func @f(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+          %e = tensor.empty() {ted.group = {name = "alone"}} : tensor<4x4xf32>
+          return %e : tensor<4x4xf32>
+        }""")
+        with pytest.raises(ScheduleError, match=r"nothing is decided about tensor.empty here"):
+            run_pipeline(module, "builtin.module(ted-choose-rows)")
+
+
 @pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
 def test_the_user_reads_what_shares_a_loop(target: str) -> None:
     inputs, outputs = softmax()
