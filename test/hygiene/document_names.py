@@ -1,8 +1,8 @@
 """Names of Python in documents: spans in backticks, and whether the sources have what they name.
 
 A document is text, so most spans are something else: operations, flags, formulas. What counts is a
-path of a file, a call of one name, and a dotted name that begins with `ted`, with one of its
-packages or with a class.
+path of a file, a call of one name, a dotted name that begins with `ted`, with one of its packages
+or with a class, and a word of several words, with underscores or capitals.
 """
 
 from __future__ import annotations
@@ -11,14 +11,18 @@ import ast
 import builtins
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
-from functools import cached_property
+from collections.abc import Iterable
 from pathlib import Path
+
+from ted.forking import cached_property
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 _SPAN = re.compile(r"`([^`\n]+)`")
 _PATH = re.compile(r"[\w./-]*\w\.(?:py|mlir|md|toml|txt|c|h)")
 _CALL = re.compile(r"([A-Za-z_][\w.]*)\([^()]*\)")
+_COMPOUND = re.compile(r"[a-z]\w*_\w+|(?:[A-Z][a-z0-9]+){2,}")
+_OPERATION = re.compile(r"(?<![\w.])[a-z]+\.\w+")
+_WORD = re.compile(r"[A-Za-z_]\w+")
 _DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+")
 
 
@@ -28,12 +32,14 @@ def spans(text: str) -> list[str]:
 
 
 class Names:
-    """The names that the Python files and the IR of a checkout define."""
+    """The names that the sources of a checkout define, and the words of all its files."""
 
     def __init__(self, root: Path, files: Iterable[Path]) -> None:
         self.root = root
         self.files = [path.relative_to(root).as_posix() for path in files]
-        self.python = [root / name for name in self.files if name.endswith((".py", ".pyi"))]
+        sources = ("python/", "dialects/", "tools/", "ptx-emulator/src/", "examples/")
+        own = (name for name in self.files if name.startswith(sources))
+        self.python = [root / name for name in own if name.endswith((".py", ".pyi"))]
 
     def missing(self, span: str) -> bool:
         """Whether a span names something of Python that is not there."""
@@ -43,7 +49,9 @@ class Names:
         if call and "." not in call[1]:
             return call[1] not in self._defined and not hasattr(builtins, call[1])
         name = call[1] if call else span
-        return bool(_DOTTED.fullmatch(name)) and not self._is_dotted(name)
+        if _DOTTED.fullmatch(name):
+            return not self._is_dotted(name)
+        return bool(_COMPOUND.fullmatch(name)) and name not in self._words
 
     def _is_file(self, path: str) -> bool:
         return any(name == path or name.endswith(f"/{path.lstrip('./')}") for name in self.files)
@@ -54,8 +62,8 @@ class Names:
             return rest[0] in self._of_class(first)
         if first == "ted" or first in self._packages:
             whole = name if first == "ted" else f"ted.{name}"
-            return self._is_module_or_in_one(whole) or whole in self._operations
-        return not (first[0].isupper() and len(rest) == 1)
+            return self._is_module_or_in_one(whole) or name in self._operations
+        return not _COMPOUND.fullmatch(first) or first in self._words
 
     def _is_module_or_in_one(self, name: str) -> bool:
         """Whether a module has the name, or a module defines or exports its last parts."""
@@ -95,22 +103,29 @@ class Names:
 
     @cached_property
     def _operations(self) -> set[str]:
-        """Names of operations and attributes: texts that begin with `ted.`, and what IR says."""
-        found: set[str] = set()
-        for name in self.files:
-            if name.endswith((".py", ".mlir")) and not name.startswith("test/hygiene"):
-                found.update(re.findall(r"\bted\.\w+", (self.root / name).read_text()))
-        return found
+        """Names of operations and attributes of ted and of MLIR: `linalg` and `gpu` are both."""
+        return {found for text in self._texts for found in _OPERATION.findall(text)}
+
+    @cached_property
+    def _words(self) -> set[str]:
+        stems = {Path(name).stem for name in self.files}
+        return stems.union(*(_WORD.findall(text) for text in self._texts))
+
+    @cached_property
+    def _texts(self) -> list[str]:
+        """The sources, but for these tests, which have names that are nowhere."""
+        kept = (".py", ".pyi", ".mlir", ".toml", ".c", ".h", "Makefile", "CMakeLists.txt")
+        names = [n for n in self.files if n.endswith(kept) and not n.endswith("document_names.py")]
+        return [(self.root / name).read_text() for name in names]
 
     @cached_property
     def _members(self) -> dict[str, set[str]]:
         """Classes -> what their bodies define, with names of their bases as `base <name>`."""
         found: dict[str, set[str]] = defaultdict(set)
-        for tree in self._trees():
-            for node in ast.walk(tree):
-                if isinstance(node, ast.ClassDef):
-                    found[node.name].update(_bound(node))
-                    found[node.name].update(f"base {ast.unparse(base)}" for base in node.bases)
+        for node in self._nodes:
+            if isinstance(node, ast.ClassDef):
+                found[node.name].update(_bound(node))
+                found[node.name].update(f"base {ast.unparse(base)}" for base in node.bases)
         return dict(found)
 
     def _of_class(self, name: str) -> set[str]:
@@ -120,15 +135,17 @@ class Names:
 
     @cached_property
     def _defined(self) -> set[str]:
-        return {name for tree in self._trees() for node in ast.walk(tree) for name in _defined(node)}
+        """Functions and classes, and parameters: documents call functions of users by those."""
+        functions = (node for node in self._nodes if isinstance(node, ast.FunctionDef))
+        parameters = {a.arg for f in functions for a in (*f.args.args, *f.args.kwonlyargs)}
+        return parameters | {node.name for node in self._nodes}
 
-    def _trees(self) -> Iterator[ast.Module]:
-        yield from (ast.parse(path.read_text()) for path in self.python)
-
-
-def _defined(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, ast.FunctionDef | ast.ClassDef):
-        yield node.name
+    @cached_property
+    def _nodes(self) -> list[ast.FunctionDef | ast.ClassDef]:
+        """The functions and classes of all files, those inside of others too."""
+        trees = [ast.parse(path.read_text()) for path in self.python]
+        nodes = (node for tree in trees for node in ast.walk(tree))
+        return [node for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
 
 
 def _bound(owner: ast.Module | ast.ClassDef) -> set[str]:
