@@ -6,6 +6,7 @@ systems   systems of equations against their definition and exact counts
 symbolic  programs of symbolic sizes against the same with plain numbers
 half      programs on f16 and bf16, for two rows of CPUs, against the interpreter
 work      the work of gradients against that of random expressions
+wishes    random strategies at random operations, on both targets: obeyed and right, or refused
 inputs    damaged inputs of tools, bundles and cache end in messages
 """
 
@@ -82,6 +83,15 @@ def _decide_work(seed: int) -> Outcome:
     return check_expression(seed)
 
 
+def _decide_wishes(seed: int) -> Outcome:
+    import torch
+
+    from fuzz.random_wishes import check_strategies
+
+    torch.set_num_threads(1)
+    return check_strategies(seed)
+
+
 def _decide_input(seed: int) -> Outcome:
     from fuzz.mutated_inputs import check_damaged
 
@@ -100,6 +110,7 @@ ORACLES = {
     "symbolic": Oracle(_seed, _decide_symbolic, 120.0),
     "half": Oracle(_seed, _decide_half),
     "work": Oracle(_seed, _decide_work),
+    "wishes": Oracle(_seed, _decide_wishes, 400.0),
     "inputs": Oracle(_seed, _decide_input, 120.0),  # whose child has limits of its own
 }
 

@@ -13,6 +13,7 @@ from mutation.operators import Mutant, mutants_of
 ROOT = Path(__file__).resolve().parents[2]
 SEED = "ted"
 EACH = 70  # mutants of each package
+PASSES = sorted((ROOT / "test" / "gpu").glob("ted-*.mlir"))  # the others need a shell
 
 # Package -> the folders and files of its tests, from the root of the checkout.
 TESTS: dict[str, tuple[str, ...]] = {
@@ -30,6 +31,7 @@ TESTS: dict[str, tuple[str, ...]] = {
         "donation", "misuse")),
     "linalg": ("test/linalg", "test/unit/linalg"),
     "math": ("test/math", "test/unit/math"),
+    "gpu": (*(f"test/gpu/{path.name}" for path in PASSES), "test/unit/gpu"),
 }  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from ted.forking import cached_property
 from ted.ir.equations import System, Tensor
 from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
+from ted.linalg.row_strategies import decide, explained_groups
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
@@ -81,7 +82,10 @@ class CompiledFunction(StagedFunction):
         return disassemble(self._code.object_code())
 
     def _explained(self, module: ir.Module) -> str:
-        return explained(run_stages(module, self._pipeline, "buffers"), self._cpu)
+        run_stages(module, self._pipeline, "tensors")
+        groups = explained_groups(decide(module, self._cpu, maps=True))
+        run_stages(module, self._pipeline, "buffers", after="tensors")
+        return "\n\n".join(filter(None, [groups, explained(module, self._cpu)]))
 
 
 def _symbol(name: str) -> str:

@@ -25,11 +25,12 @@ from ted.codegen.nvptx.ptxas import Resources, assemble
 from ted.errors import CompileError
 from ted.forking import cached_property
 from ted.gpu.explaining import explained
-from ted.gpu.pipeline import GPU_STAGES, gpu_stages
+from ted.gpu.pipeline import GPU_STAGES, ROWS_OF, gpu_stages
 from ted.ir.equations import System, topological
 from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
-from ted.machine import Gpu
+from ted.linalg.row_strategies import decide, explained_groups
+from ted.machine import Gpu, named_cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
 from ted.runtime.cuda.arguments import is_torch
@@ -127,7 +128,10 @@ class CudaFunction(StagedFunction):
         return self.ptx
 
     def _explained(self, module: ir.Module) -> str:
-        return explained(run_stages(module, self._pipeline, "work"), self.options)
+        tensors = run_stages(module, self._pipeline, "tensors")
+        groups = explained_groups(decide(tensors, named_cpu(ROWS_OF), maps=False))
+        kernels = run_stages(module, self._pipeline, "work", after="tensors")
+        return "\n\n".join(filter(None, [groups, explained(kernels, self.options)]))
 
     def save(
         self, path: str | Path, *samples: Sequence[Any], tolerance: float | None = None

@@ -52,10 +52,11 @@ class StagedFunction(ABC):
             return stage_text(ir.Module.parse(self._source), self._pipeline, stage)
 
     def explain(self) -> str:
-        """What becomes of everything that computes, a paragraph each.
+        """What shares a loop over rows, then what becomes of everything that computes.
 
-        The user's tensor and line, the row of `strategies` (of `ted.cpu` or `ted.gpu`) with its
-        parameters, and the rows before it with the reason for which they are not taken.
+        A paragraph each: the user's tensor and line, the row of `ted.linalg.row_strategies`, or of
+        `strategies` of `ted.cpu` or `ted.gpu`, with its parameters, and the rows before it with the
+        reason for which they are not taken.
         """
         with dialects.session():
             return self._explained(ir.Module.parse(self._source))

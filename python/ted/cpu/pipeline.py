@@ -17,12 +17,18 @@ CPU_STAGES: tuple[Stage, ...] = (
     EQUATIONS,
     LINALG,
     Stage(
-        "scheduled",
+        "tensors",
         (
             DESTINATIONS,
             CLEAN,
             Step("ted-schedule-contractions", "before anything else fuses or tiles what it claims"),
-            Step("ted-fuse-rows", "on tensors, where fusing needs no proof about memory"),
+        ),
+    ),
+    Stage(
+        "scheduled",
+        (
+            Step("ted-choose-rows", "on tensors, where fusing needs no proof about memory"),
+            Step("ted-fuse-rows", "what the attributes say"),
         ),
     ),
     Stage(
@@ -104,6 +110,7 @@ CPU_STAGES: tuple[Stage, ...] = (
 # The passes that decide by the registers and instructions of the CPU.
 _OF_CPU = (
     "ted-schedule-contractions",
+    "ted-choose-rows",
     "ted-fuse-rows",
     "ted-choose-loops",
     "ted-tile-loops",

@@ -6,6 +6,7 @@ After: the reduction alone, starting from `%zero`; the maps alone, if every elem
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ted.gpu.bodies import work_of
@@ -29,14 +30,17 @@ def structured(op: ir.Operation) -> bool:
     return op.name in STRUCTURED
 
 
-def known_starts(found: Dependences) -> Starts:
-    """Find the fills whose memory the next operation that touches it overwrites as a whole."""
+def known_starts(found: Dependences, reading: Collection[ir.Operation] = ()) -> Starts:
+    """Find the fills whose memory the next operation that touches it overwrites as a whole.
+
+    Kernels of `reading` start from what is in memory, whatever that is known to be.
+    """
     starts = Starts()
     for op in found.operations.values():
         if op.name != "linalg.fill" or isinstance(op.operands[0].type, ir.MemRefType):
             continue
         users = found.behind(op, found.effects[op].writes)
-        is_start = bool(users) and _takes(users[0], op, starts, found)
+        is_start = bool(users) and users[0] not in reading and _takes(users[0], op, starts, found)
         if is_start or found.is_overwritten(op):
             starts.folded.add(op)
     return starts

@@ -12,6 +12,9 @@ from ted.linalg.pipeline import CLEAN, DESTINATIONS, EQUATIONS, LINALG
 from ted.machine import DEFAULT_GPU, GPUS
 from ted.options import CompileOptions
 
+ROWS_OF = "avx512"  # whose vectors say what is read across rows: on every host the same
+_ROWS = f"{{maps=false cpu={ROWS_OF}}}"
+
 GPU_STAGES: tuple[Stage, ...] = (
     EQUATIONS,
     Stage(
@@ -22,17 +25,23 @@ GPU_STAGES: tuple[Stage, ...] = (
         ),
     ),
     Stage(
-        "scheduled",
+        "tensors",
         (
             DESTINATIONS,
             CLEAN,
             Step("ted-order-loops", "first: what follows looks for dims in order"),
             Step("ted-mark-contractions", "one form of contractions, that nothing else claims"),
             Step("ted-sink-column-sums", "they would stand between operations over the same rows"),
+        ),
+    ),
+    Stage(
+        "scheduled",
+        (
             Step(
-                "ted-fuse-rows{maps=false cpu=avx512}",
+                f"ted-choose-rows{_ROWS}",
                 "on tensors: a loop over rows is a kernel, on every host the same",
             ),
+            Step(f"ted-fuse-rows{_ROWS}", "what the attributes say"),
         ),
     ),
     Stage(

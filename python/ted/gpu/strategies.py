@@ -29,6 +29,7 @@ from ted.mlir.locations import source_location
 from ted.mlir.strategies import Choice, Declined, Plain, Strategy, asked_for, choose, forget
 
 OF_THE_HOST = ("host", "host_loop")  # rows without a kernel of their own
+_IN_LOOPS = frozenset(row.name for row in NESTS)  # whose kernels know no starts
 _ENDS = ("func.return", "scf.yield")
 
 
@@ -60,10 +61,12 @@ def decide(
     """
     left = [o.operation for o in block.operations if o.operation.name not in _ENDS]
     found = Dependences(block, footprints_of)
-    starts, decisions = known_starts(found), list[Decision]()
+    wishes = {op: wish for op in left if (wish := asked_for(op)) is not None}
+    asking = set(wishes)
+    starts = known_starts(found, {op for op in asking if wishes[op]["name"] in _IN_LOOPS})
+    decisions: list[Decision] = []
     # In the list all the same, since nothing may pass their kernels.
     gone: set[ir.Operation] = set()
-    asking = {op for op in left if asked_for(op) is not None}
     templates = None if is_conditional else contractions  # a template knows no condition
     for k, op in enumerate(left):
         if op in gone:

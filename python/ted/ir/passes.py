@@ -79,6 +79,7 @@ PASSES: dict[str, Row] = {
     "ted-tile-loops": Row(
         "ted.cpu", "turn contractions and reads across rows into loops around tiles"
     ),
+    "ted-choose-rows": Row("ted.linalg", "write which operations share a loop over rows"),
     "ted-fuse-rows": Row("ted.linalg", "put operations over the same rows into one loop"),
     "ted-fuse-columns": Row(
         "ted.cpu", "let sums over rows advance inside the loop that makes the rows"

@@ -7,6 +7,7 @@ at the row of the loop, and is wanted nowhere before the root.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ted.linalg.contractions import MARK
@@ -14,7 +15,10 @@ from ted.linalg.transposes import transposed_reads
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.generic import Generic, generic_of
+from ted.mlir.locations import user_name
 from ted.mlir.queries import count_inputs, is_inside
+
+FILL, GENERIC = "linalg.fill", "linalg.generic"
 
 
 @dataclass
@@ -26,16 +30,23 @@ class RowGroup:
 
 
 @dataclass
-class _Block:
-    """The candidates of a block, in order, and who uses what."""
+class Candidates:
+    """The operations of a block in order, who uses what, and which groups have them."""
 
     operations: list[ir.Operation]
     cpu: Cpu
     position: dict[ir.Operation, int] = field(default_factory=dict)
+    taken: set[ir.Operation] = field(default_factory=set)
+    # Why an operation whose result a group takes in did not join it.
+    apart: dict[ir.Operation, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for k, op in enumerate(self.operations):
             self.position[op] = k
+
+    def untaken(self) -> list[ir.Operation]:
+        """What is in no group yet."""
+        return [op for op in self.operations if op not in self.taken]
 
     def users(self, value: ir.Value) -> list[ir.Operation]:
         """The operations of this block that use a value, directly or in their regions."""
@@ -48,24 +59,40 @@ class _Block:
         return op
 
 
-def row_groups(block: ir.Block, cpu: Cpu) -> list[RowGroup]:
-    """The groups of more than one operation in a block, the last root first."""
-    table = _Block([op.operation for op in block.operations], cpu)
-    taken: set[ir.Operation] = set()
-    groups = []
-    for op in reversed(table.operations):
-        if (
-            op in taken
-            or not is_row_operation(op, 1, table.cpu)
-            or op.name == "linalg.fill"
-            or rank(op) < 2
-        ):
+def candidates(block: ir.Block, cpu: Cpu) -> Candidates:
+    """The operations of a block, in no group yet."""
+    return Candidates([op.operation for op in block.operations], cpu)
+
+
+def grow(
+    root: ir.Operation, table: Candidates, among: Collection[ir.Operation] | None = None
+) -> RowGroup:
+    """The root with all that may join it, or with those of `among` that may."""
+    members = [root]
+    depth = _leading_parallel(root)
+    for k in reversed(range(table.position[root])):
+        op = table.operations[k]
+        if op.name not in (FILL, GENERIC):
             continue
-        group = _grow(op, table, taken)
-        taken.update(group.members)
-        if sum(m.name != "linalg.fill" for m in group.members) > 1:
-            groups.append(group)
-    return groups
+        if (op in table.taken) if among is None else (op not in among):
+            continue
+        common = _common_depth(op, members, root, table, depth)
+        if isinstance(common, int):
+            members.append(op)
+            depth = common
+        elif common is not None:
+            table.apart[op] = common
+    table.taken.update(members)
+    # Something must be left inside the loop over rows.
+    inner = min(rank(m) for m in members if m.name != FILL)
+    return RowGroup(members, max(1, min(depth, max(rank(root), inner) - 1)))
+
+
+def why_no_root(op: ir.Operation, cpu: Cpu) -> str | None:
+    """Why no group ends with an operation; None where one may."""
+    if op.name == FILL:
+        return "a fill ends no group"
+    return _why_no_rows(op, cpu) or ("it has a single loop" if rank(op) < 2 else None)
 
 
 def is_map(group: RowGroup) -> bool:
@@ -84,25 +111,6 @@ def is_map(group: RowGroup) -> bool:
     )
 
 
-def _grow(root: ir.Operation, table: _Block, taken: set[ir.Operation]) -> RowGroup:
-    members = [root]
-    depth = _leading_parallel(root)
-    for k in reversed(range(table.position[root])):
-        op = table.operations[k]
-        # The transform dialect gives a loop the first result of an inner member only.
-        if op in taken or len(op.results) > 1 or not is_row_operation(op, 1, table.cpu):
-            continue
-        if _starts_several(op, members):
-            continue
-        common = _common_depth(op, members, root, table, depth)
-        if common:
-            members.append(op)
-            depth = common
-    # Something must be left inside the loop over rows.
-    inner = min(rank(m) for m in members if m.name != "linalg.fill")
-    return RowGroup(members, max(1, min(depth, max(rank(root), inner) - 1)))
-
-
 def _starts_several(op: ir.Operation, members: list[ir.Operation]) -> bool:
     """Whether several members go on from the value of an operation.
 
@@ -118,9 +126,12 @@ def _is_start(use: ir.OpOperand) -> bool:
 
 
 def _common_depth(
-    op: ir.Operation, members: list[ir.Operation], root: ir.Operation, table: _Block, depth: int
-) -> int:
-    """How many leading dims the operation shares with the group; 0 when it cannot join."""
+    op: ir.Operation, members: list[ir.Operation], root: ir.Operation, table: Candidates, depth: int
+) -> int | str | None:
+    """How many leading dims an operation shares with the group that it joins, or why it does not.
+
+    None where the group takes in nothing of it.
+    """
     used = False
     for result in op.results:
         for user in table.users(result):
@@ -128,15 +139,30 @@ def _common_depth(
                 used = True
                 depth = min(depth, _depth_of_use(user, result))
             elif table.position[user] < table.position[root]:
-                return 0
-    return min(depth, _leading_parallel(op)) if used else 0
+                return f"{_named(user)}, which is not in the group, uses it before the last member"
+    if not used:
+        return None
+    # The transform dialect gives a loop the first result of an inner member only.
+    if len(op.results) > 1:
+        return "it has several results"
+    if _starts_several(op, members):
+        return "several members go on from its value"
+    why = _why_no_rows(op, table.cpu)
+    if why is not None:
+        return why
+    depth = min(depth, _leading_parallel(op))
+    return depth or f"{_named(root)}, or what joined it, reads it at other rows than its own"
+
+
+def _named(op: ir.Operation) -> str:
+    return user_name(op.location) or op.name
 
 
 def _depth_of_use(op: ir.Operation, value: ir.Value) -> int:
     """With how many leading dims, in order, the operation indexes the value first."""
-    if op.name == "linalg.fill":
+    if op.name == FILL:
         return rank(op)
-    if op.name != "linalg.generic":
+    if op.name != GENERIC:
         return 0
     inside = [use for use in value.uses if use.owner.operation != op]
     depths = [_prefix(m) for v, m in zip(op.operands, Generic(op).maps, strict=True) if v == value]
@@ -145,19 +171,19 @@ def _depth_of_use(op: ir.Operation, value: ir.Value) -> int:
     return min(depths)
 
 
-def is_row_operation(op: ir.Operation, depth: int, cpu: Cpu) -> bool:
-    """Whether the leading loops are parallel and index every result first."""
-    if MARK in op.attributes or not op.results:
-        return False
-    if op.name == "linalg.fill":
-        return rank(op) >= depth
-    if op.name != "linalg.generic" or transposed_reads(op, cpu):
-        return False
-    return _leading_parallel(op) >= depth
+def _why_no_rows(op: ir.Operation, cpu: Cpu) -> str | None:
+    """Why an operation has no rows: parallel leading loops that index every result first."""
+    if MARK in op.attributes:
+        return "it is a claimed contraction"
+    if op.name not in (FILL, GENERIC) or not op.results:
+        return "it is no linalg.generic or linalg.fill on tensors"
+    if op.name == GENERIC and transposed_reads(op, cpu):
+        return "it reads across rows, in tiles"
+    return None if _leading_parallel(op) else "no parallel loop indexes its results first"
 
 
 def _leading_parallel(op: ir.Operation) -> int:
-    if op.name == "linalg.fill":
+    if op.name == FILL:
         return rank(op)
     generic = Generic(op)
     count = (*generic.reductions, True).index(True)
@@ -175,6 +201,6 @@ def _prefix(amap: ir.AffineMap) -> int:
 
 def rank(op: ir.Operation) -> int:
     """Number of loops."""
-    if op.name == "linalg.fill":
+    if op.name == FILL:
         return len(ir.ShapedType(op.results[0].type).shape)
     return Generic(op).rank

@@ -5,8 +5,9 @@ After: `scf.forall (%i)` with the four on one row, so that a row stays in the fi
 of inner members that are wanted outside are written in place.
 
 The transform dialect tiles and fuses; which operations belong together is decided by
-`row_groups.py`. Producers are fused one at a time, nearest consumer first, with CSE after each:
-otherwise a producer with several uses is fused once and left outside as well.
+`row_strategies.py`, or said by `ted.group`. Producers are fused one at a time, nearest consumer
+first, with CSE after each: otherwise a producer with several uses is fused once and left outside
+as well.
 """
 
 from __future__ import annotations
@@ -14,10 +15,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.linalg.initial_values import split_starts
-from ted.linalg.row_groups import RowGroup, is_map, rank, row_groups
+from ted.linalg.row_groups import RowGroup, rank
+from ted.linalg.row_strategies import decide, erase
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import interpreter, ir
-from ted.mlir.queries import functions
 
 _MARK = "ted.row"
 _ANY = "!transform.any_op"
@@ -35,17 +36,15 @@ class TedFuseRows:
     cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite the module."""
-        cpu = named_cpu(self.cpu)
-        groups = [
-            group
-            for function in functions(module)
-            for group in row_groups(function.entry_block, cpu)
-            if self.maps or not is_map(group)
-        ]
+        """Rewrite the module.
+
+        Raises: ScheduleError for a `ted.group` that does not fit.
+        """
+        decisions = decide(module, named_cpu(self.cpu), maps=self.maps)
+        erase(decisions)
         # All before the first is fused: CSE leaves operations alone that have marks of their own.
-        scripts = [_mark(group, number) for number, group in enumerate(groups, start=1)]
-        del groups
+        scripts = [_mark(group, number) for number, group in enumerate(decisions.groups, start=1)]
+        del decisions
         for text in scripts:
             script = ir.Module.parse(text)
             sequence = script.body.operations[0].operation

@@ -19,8 +19,13 @@ from ted.mlir import ir
 from ted.mlir.locations import source_location, user_name
 
 ATTRIBUTE = "ted.strategy"
+GROUP = "ted.group"  # the same for rows that put several operations into one loop
 _NAME = "name"
 _PARAMETERS = (int, bool, str)  # the types of fields of a plan that are parameters
+
+
+class _Refused(Exception):
+    """The rule that an attribute breaks, and what it says."""
 
 
 class Site(Protocol):
@@ -69,13 +74,18 @@ class Choice:
     declined: tuple[tuple[str, str], ...] = ()
 
 
-def choose(table: Sequence[Strategy], site: Site) -> Choice:
+def choose(table: Sequence[Strategy], site: Site, attribute: str = ATTRIBUTE) -> Choice:
     """The row that the operation of a site asks for, or else the first that has a plan.
 
     Raises: ScheduleError for an attribute that names no row, or one that does not fit.
     """
-    asked = asked_for(site.op)
-    return first_match(table, site) if asked is None else _obeyed(table, site, asked)
+    asked = asked_for(site.op, attribute)
+    if asked is None:
+        return first_match(table, site)
+    try:
+        return _obeyed(table, site, asked)
+    except _Refused as error:
+        raise refused(site.op, str(error), attribute) from None
 
 
 def first_match(table: Sequence[Strategy], site: Site) -> Choice:
@@ -90,31 +100,31 @@ def first_match(table: Sequence[Strategy], site: Site) -> Choice:
             return Choice(row, found, tuple(declined))
         declined.append((row.name, found.reason))
     reasons = "; ".join(f"{name}: {reason}" for name, reason in declined)
-    raise _error(site, f"a row of the table fits {site.op.name}, got {reasons}")
+    raise refused(site.op, f"a row of the table fits {site.op.name}, got {reasons}")
 
 
-def asked_for(op: ir.Operation) -> dict[str, Any] | None:
+def asked_for(op: ir.Operation, attribute: str = ATTRIBUTE) -> dict[str, Any] | None:
     """The name and the parameters in the attribute of an operation; None without one.
 
     Raises: ScheduleError for an attribute of another form.
     """
-    if ATTRIBUTE not in op.attributes:
+    if attribute not in op.attributes:
         return None
-    attribute = op.attributes[ATTRIBUTE]
-    found = _values(attribute) if isinstance(attribute, ir.DictAttr) else {}
+    written = op.attributes[attribute]
+    found = _values(written) if isinstance(written, ir.DictAttr) else {}
     if not isinstance(found.get(_NAME), str):
         raise ScheduleError(
-            f'{ATTRIBUTE}: is {{name = "..."}} with numbers, flags or words, got {attribute}',
+            f'{attribute}: is {{name = "..."}} with numbers, flags or words, got {written}',
             source_location(op.location),
         )
     return found
 
 
-def annotate(op: ir.Operation, choice: Choice) -> None:
+def annotate(op: ir.Operation, choice: Choice, attribute: str = ATTRIBUTE) -> None:
     """Write the row and the parameters of its plan at the operation."""
     known = {_NAME: choice.row.name, **parameters(choice.plan)}
     with op.context:
-        op.attributes[ATTRIBUTE] = ir.DictAttr.get({k: _attribute(v) for k, v in known.items()})
+        op.attributes[attribute] = ir.DictAttr.get({k: _attribute(v) for k, v in known.items()})
 
 
 def described(op: ir.Operation, choice: Choice) -> Iterator[str]:
@@ -128,10 +138,17 @@ def described(op: ir.Operation, choice: Choice) -> Iterator[str]:
         yield f"  not {row}: {reason}"
 
 
-def forget(op: ir.Operation) -> None:
+def forget(op: ir.Operation, attribute: str = ATTRIBUTE) -> None:
     """Take the attribute away, so that copies of the operation ask for nothing."""
-    if ATTRIBUTE in op.attributes:
-        del op.attributes[ATTRIBUTE]
+    if attribute in op.attributes:
+        del op.attributes[attribute]
+
+
+def refused(op: ir.Operation, rule: str, attribute: str = ATTRIBUTE) -> ScheduleError:
+    """The error for an attribute that an operation cannot have."""
+    name = user_name(op.location) or op.name
+    way_out = f"take the attribute {attribute} away, or write another"
+    return ScheduleError(f"{name}: {rule}; {way_out}", source_location(op.location))
 
 
 def parameters(plan: Any) -> dict[str, int | bool | str]:
@@ -144,11 +161,11 @@ def _obeyed(table: Sequence[Strategy], site: Site, asked: Mapping[str, Any]) -> 
     rows = {row.name: row for row in table}
     row = rows.get(asked[_NAME])
     if row is None:
-        raise _error(site, f"name is one of {', '.join(rows)}, got {asked[_NAME]}")
+        raise _Refused(f"name is one of {', '.join(rows)}, got {asked[_NAME]}")
     plan = row.match(site)
     if isinstance(plan, Declined):
         if plan.plan is None:
-            raise _error(site, f"{row.name} fits its operation, got: {plan.reason}")
+            raise _Refused(f"{row.name} fits its operation, got: {plan.reason}")
         plan = plan.plan
     return Choice(row, _with(row, site, plan, asked))
 
@@ -159,7 +176,7 @@ def _with(row: Strategy, site: Site, plan: Any, asked: Mapping[str, Any]) -> Any
     for name, value in given.items():
         if type(value) is not type(known.get(name)):
             rule = ", ".join(f"{k}: {type(v).__name__}" for k, v in known.items()) or "nothing"
-            raise _error(site, f"{row.name} takes {rule}, got {name} = {value!r}")
+            raise _Refused(f"{row.name} takes {rule}, got {name} = {value!r}")
     changed = {k: v for k, v in given.items() if v != known[k]}
     if not changed:
         return plan
@@ -167,14 +184,8 @@ def _with(row: Strategy, site: Site, plan: Any, asked: Mapping[str, Any]) -> Any
     broken = row.check(site, plan)
     if broken is not None:
         values = ", ".join(f"{k} = {v!r}" for k, v in changed.items())
-        raise _error(site, f"{row.name}: {broken}, got {values}")
+        raise _Refused(f"{row.name}: {broken}, got {values}")
     return plan
-
-
-def _error(site: Site, rule: str) -> ScheduleError:
-    name = user_name(site.op.location) or site.op.name
-    way_out = f"take the attribute {ATTRIBUTE} away, or write another"
-    return ScheduleError(f"{name}: {rule}; {way_out}", source_location(site.op.location))
 
 
 def _attribute(value: int | bool | str) -> ir.Attribute:

@@ -11,7 +11,7 @@ from ted.runtime.library import library_path
 
 _TO_LLVM = (
     "builtin.module(lower-affine, convert-scf-to-cf, expand-strided-metadata, lower-affine,"
-    "convert-arith-to-llvm,"
+    "convert-math-to-llvm,convert-arith-to-llvm,"
     "finalize-memref-to-llvm{use-generic-functions=1},"
     "convert-func-to-llvm{use-bare-ptr-memref-call-conv=1}, convert-cf-to-llvm,"
     "reconcile-unrealized-casts)"

@@ -1,0 +1,158 @@
+"""Random strategies at random operations: each is obeyed, with the same results, or refused.
+
+    make fuzz ORACLE=wishes COUNT=500
+
+A random program is compiled, on a CPU or for the emulated GPU, while passes that choose write
+something else at some operations: another row of their table, other parameters, other groups of
+operations over rows. What is built must give what torch gives; a refusal is a ScheduleError that
+names the attribute. Anything else is a finding.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from unittest import mock
+
+from fuzz.cases import random_case
+from fuzz.comparison import compare
+from fuzz.outcomes import Outcome
+from ted.cpu import strategies as cpu_strategies
+from ted.cpu import ted_choose_loops
+from ted.gpu import strategies as gpu_strategies
+from ted.gpu import ted_choose_kernels
+from ted.linalg import row_strategies, ted_choose_rows
+from ted.linalg.row_strategies import ALONE, ROWS, Decisions
+from ted.mlir import ir
+from ted.mlir.strategies import (
+    ATTRIBUTE,
+    GROUP,
+    Choice,
+    Declined,
+    Strategy,
+    annotate,
+    parameters,
+)
+
+RARE = 0.03  # what is refused nearly always
+DRAWS = 6  # sets of wishes for each program
+NUMBERS = (-1, 0, 1, 2, 3, 4, 7, 8, 16, 31, 32, 48, 64, 128, 256, 1 << 20)
+REFUSED, WAY_OUT = "ScheduleError", "take the attribute"
+
+
+@dataclass
+class Wishes:
+    """What is asked for; each draw of one seed is the same in every process."""
+
+    random: random.Random
+    most: int
+    written: list[str] = field(default_factory=list)
+    sites: list[Any] = field(default_factory=list)  # of decisions that are not written yet
+
+    def now(self, share: float) -> bool:
+        """Whether something else is asked for here."""
+        return len(self.written) < self.most and self.random.random() < share
+
+    def at(self, op: ir.Operation, choice: Choice, table: Sequence[Strategy]) -> None:
+        """Write what was chosen, or something else, mostly what is possible."""
+        annotate(op, choice)
+        if self.now(0.3):
+            row, plan = choice.row, choice.plan
+            if self.random.random() < 0.6:
+                row = self.random.choice(table)
+                possible = list(self._possible(op, table))
+                if possible and self.random.random() > RARE:
+                    row, plan = self.random.choice(possible)
+            known = parameters(plan) if self.random.random() < 0.5 else {}
+            given = {n: self.value(v) for n, v in known.items() if self.random.random() < 0.3}
+            self.write(op, ATTRIBUTE, row.name, given)
+
+    def _possible(
+        self, op: ir.Operation, table: Sequence[Strategy]
+    ) -> Iterator[tuple[Strategy, Any]]:
+        """The rows that fit an operation, also such that decline, with their plans."""
+        while self.sites[0].op != op:
+            self.sites.pop(0)  # the host's
+        for row in table:
+            found = row.match(self.sites[0])
+            plan = found.plan if isinstance(found, Declined) else found
+            if plan is not None:
+                yield row, plan
+
+    def seen(self, decisions: Iterable[Any]) -> Iterator[Any]:
+        """Decisions, whose sites are kept until the next ones are seen."""
+        self.sites.clear()
+        for decision in decisions:
+            self.sites.append(decision.site)
+            yield decision
+
+    def of_rows(self, decisions: Decisions) -> None:
+        """Groups that lose, gain or exchange members, or share fewer dims."""
+        row_strategies.note(decisions)
+        fewer = self.now(0.2)
+        for op, choice in decisions.choices:
+            known = parameters(choice.plan) if choice.row.name == ROWS else {}
+            if fewer and known:
+                self.write(op, GROUP, ROWS, {**known, "depth": max(1, known["depth"] - 1)})
+            elif known and self.now(0.3):
+                self.write(op, GROUP, ALONE, {})
+            elif self.now(RARE / 3):
+                self.write(op, GROUP, ROWS, {"group": self.random.choice([1, 1, 2, 3])})
+
+    def value(self, old: Any) -> Any:
+        """Another value of a parameter, mostly of its type."""
+        draw = self.random
+        if isinstance(old, bool):
+            return not old
+        if isinstance(old, str):
+            return draw.choice([old, "x", ""])
+        return draw.choice([old, old * 2, old // 2, old + 1, draw.choice(NUMBERS), True])
+
+    def write(self, op: ir.Operation, attribute: str, name: str, given: dict[str, Any]) -> None:
+        """Put the attribute at the operation."""
+        spelled = {k: str(v).lower() if isinstance(v, bool) else v for k, v in given.items()}
+        spelled = {k: f'"{v}"' if given[k] == v and isinstance(v, str) else v
+                   for k, v in spelled.items()}  # fmt: skip
+        text = ", ".join(f"{k} = {v}" for k, v in {"name": f'"{name}"', **spelled}.items())
+        self.written.append(f"{attribute} = {{{text}}} at {op.name}")
+        op.attributes[attribute] = ir.Attribute.parse(f"{{{text}}}", op.context)
+
+
+@contextmanager
+def wishing(wishes: Wishes) -> Iterator[None]:
+    """Let the passes that choose write these wishes."""
+    loops, kernels = ted_choose_loops.decide, ted_choose_kernels.every
+    changed = (
+        (ted_choose_loops, "decide", lambda *a: wishes.seen(loops(*a))),
+        (ted_choose_loops, "annotate", lambda o, c: wishes.at(o, c, cpu_strategies.TABLE)),
+        (ted_choose_kernels, "every", lambda *a: wishes.seen(kernels(*a))),
+        (ted_choose_kernels, "annotate", lambda o, c: wishes.at(o, c, gpu_strategies.TABLE)),
+        (ted_choose_rows, "note", wishes.of_rows),
+    )
+    with ExitStack() as stack:
+        for module, name, function in changed:
+            stack.enter_context(mock.patch.object(module, name, function))
+        yield
+    wishes.sites.clear()
+
+
+def check_strategies(seed: int) -> Outcome:
+    """Compare one program with several sets of wishes."""
+    target = "cuda:sm_80" if seed % 2 else "cpu"
+    case = random_case(seed // 2, target=target)
+    counts = {"obeyed": 0, "refused": 0, "plain": 0}
+    for draw in range(DRAWS):
+        wishes = Wishes(random.Random(f"{seed} {draw}"), (1, 2, 6)[draw % 3])
+        with wishing(wishes):
+            outcome = compare(case)
+        if REFUSED in outcome.label and WAY_OUT in outcome.detail:
+            counts["refused"] += 1
+            continue
+        if outcome.kind != "ok":
+            detail = "\n".join([outcome.detail, f"draw {draw}:", *wishes.written])
+            return Outcome(outcome.kind, outcome.label, detail)
+        counts["obeyed" if wishes.written else "plain"] += 1
+    return Outcome("ok", counts=counts)
