@@ -240,9 +240,9 @@ func.func @point_loop(%x: memref<32x4xf32>, %h: memref<33x4xf32>) {
   return
 }
 
-// CHECK-LABEL: func.func @running_total
-// CHECK: name = "running_total"
-func.func @running_total(%x: memref<1024xf32>, %h: memref<1025xf32>) {
+// CHECK-LABEL: func.func @prefix_scan
+// CHECK: name = "prefix_scan"
+func.func @prefix_scan(%x: memref<1024xf32>, %h: memref<1025xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %end = arith.constant 1024 : index

@@ -1,7 +1,7 @@
 """A structured operation on memrefs as a box of points: what is read, computed and written at one.
 
 Before: `linalg.generic`, `linalg.fill`, `linalg.copy` or `memref.copy`      After: a `Work`, whose
-`values(dims, totals)` builds the scalar code of a point anywhere.
+`values(dims, accumulators)` builds the scalar code of a point anywhere.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ class Operand:
         assert self.amap is not None, "a scalar is not in memory"
         return address_in(self.value.type, self.amap)
 
-    def place(self, dims: Sequence[ir.Value]) -> Values:
+    def subscripts(self, dims: Sequence[ir.Value]) -> Values:
         """The subscripts at a point."""
-        assert self.amap is not None, "a scalar has no place"
+        assert self.amap is not None, "a scalar has no subscripts"
         return [apply(e, dims) for e in self.amap.results]
 
     def load(self, dims: Sequence[ir.Value]) -> ir.Value:
         """The element at a point."""
         if self.amap is None:
             return self.value
-        return memref.LoadOp(self.value, self.place(dims)).result
+        return memref.LoadOp(self.value, self.subscripts(dims)).result
 
     def store(self, value: ir.Value, dims: Sequence[ir.Value]) -> None:
         """Put a value at a point."""
-        memref.StoreOp(value, self.value, self.place(dims))
+        memref.StoreOp(value, self.value, self.subscripts(dims))
 
     @property
     def element(self) -> ir.Type:
@@ -104,12 +104,12 @@ class Work:
         """Whether the body uses input k."""
         return self.body is None or bool(list(self.body.arguments[k].uses))
 
-    def values(self, dims: Values, loaded: Values, totals: Values) -> Values:
+    def values(self, dims: Values, loaded: Values, accumulators: Values) -> Values:
         """The new values of the results at a point."""
         if self.body is None:
             return loaded[:1]
         known: dict[ir.Value, ir.Value] = {}
-        known.update(zip(self.body.arguments, [*loaded, *totals], strict=True))
+        known.update(zip(self.body.arguments, [*loaded, *accumulators], strict=True))
         return copied(self.body, known, dims)
 
 

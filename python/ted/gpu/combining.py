@@ -14,7 +14,7 @@ from ted.gpu.bodies import Work
 from ted.mlir import ir
 from ted.mlir.queries import defining
 
-# Operation -> what joins two totals. Differences: out - a - b = out + (0 - a - b).
+# Operation -> what joins two partial results. Differences: out - a - b = out + (0 - a - b).
 _JOINS = {
     "arith.addf": "arith.addf", "arith.subf": "arith.addf", "arith.mulf": "arith.mulf",
     "arith.maximumf": "arith.maximumf", "arith.minimumf": "arith.minimumf",
@@ -28,7 +28,7 @@ _IDENTITY_OF_FLOATS = {
     "arith.maximumf": -math.inf, "arith.minimumf": math.inf,
     "arith.maxnumf": -math.inf, "arith.minnumf": math.inf,
 }  # fmt: skip
-_ORDERED = ("arith.subf", "arith.subi")  # the total must be on the left
+_ORDERED = ("arith.subf", "arith.subi")  # the accumulator must be on the left
 
 
 @dataclass(frozen=True)
@@ -40,14 +40,14 @@ class Combiner:
     fastmath: ir.Attribute | None = None
 
     def join(self, left: ir.Value, right: ir.Value) -> ir.Value:
-        """Both totals in one."""
+        """Both partial results in one."""
         flags = {} if self.fastmath is None else {"fastmath": self.fastmath}
         return ir.Operation.create(
             self.operation, results=[self.kind], operands=[left, right], attributes=flags
         ).results[0]
 
     def identity(self) -> ir.Value:
-        """The total of no points."""
+        """The result of no points."""
         if self.operation in _IDENTITY_OF_FLOATS:
             value = _IDENTITY_OF_FLOATS[self.operation]
             if value == 0:  # -0.0 + x is x for every x; 0.0 + -0.0 is not
@@ -84,7 +84,7 @@ def combiners(work: Work) -> list[Combiner] | None:
 
 
 def combiner_of(total: ir.Value, value: ir.Value) -> Combiner | None:
-    """How a value is made of a total that nothing else uses; None if by no known operation."""
+    """How a value is made of an accumulator that nothing else uses; None if by nothing known."""
     op = defining(value)
     if op is None or len(list(total.uses)) != 1 or total not in list(op.operands):
         return None
@@ -92,7 +92,7 @@ def combiner_of(total: ir.Value, value: ir.Value) -> Combiner | None:
 
 
 def combiner_of_operation(op: ir.Operation, *, is_left: bool) -> Combiner | None:
-    """How an operation joins a value to a total, its left operand or its right one."""
+    """How an operation joins a value to an accumulator, its left operand or its right one."""
     if op.name not in _JOINS or (op.name in _ORDERED and not is_left):
         return None
     flags = op.attributes["fastmath"] if "fastmath" in list(op.attributes) else None

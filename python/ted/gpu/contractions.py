@@ -3,7 +3,7 @@
 Before: `linalg.generic {ted.contraction} ins(%a, %b) outs(%c)`
 After: `gpu.launch_func @kernels::@C_3f9a61c2`, on one-dimensional views of the memory
 
-A template sees operands as one line of elements each, and one stride per dim and operand. What no
+A template sees operands as one flat view each, and one stride per dim and operand. What no
 template takes is summed like any other reduction.
 """
 
@@ -15,7 +15,7 @@ from math import prod
 from typing import Any
 
 from ted.gpu.epilogues import Finishing, finishing_of
-from ted.gpu.flat_views import Line, line_of
+from ted.gpu.flat_views import FlatView, flat_view_of
 from ted.gpu.padded_views import bounds_of, shift_of
 from ted.gpu.templates.contraction import emit, plan
 from ted.gpu.templates.kernels import Launch
@@ -50,7 +50,7 @@ class Planned:
     splits: int
     problem: Problem
     chosen: Plan
-    lines: dict[str, Line]
+    views: dict[str, FlatView]
     finishing: Finishing | None = None
 
 
@@ -72,12 +72,12 @@ class Contractions:
         found = self._read(op, start)
         if found is None:
             return NO_CONTRACTION
-        contraction, dims, operands, lines = found
+        contraction, dims, operands, views = found
         problem = Problem(
             dims, *operands, accumulator=str(contraction.element), accumulate=start is None,
             bounds=bounds_of(contraction),
         )  # fmt: skip
-        return self._planned(problem, dict(zip("abc", lines, strict=True)))
+        return self._planned(problem, dict(zip("abc", views, strict=True)))
 
     def planned(self, op: ir.Operation) -> Plan | str:
         """The kernel that a claimed contraction will have, but for its epilogue; or why none."""
@@ -112,18 +112,18 @@ class Contractions:
         finishing = finishing_of(op, found[0], known)
         if finishing is None:
             return "no short element-wise work alone reads the result"
-        contraction, _, operands, lines = found
+        contraction, _, operands, views = found
         problem = Problem(
             finishing.dims, operands[0], operands[1], finishing.operands[0],
             accumulator=str(contraction.element), epilogue=finishing.epilogue,
             bounds=bounds_of(contraction),
         )  # fmt: skip
-        memory = dict(zip("ab", lines, strict=False)) | {"c": finishing.lines[0]}
-        memory |= {f"input {k}": line for k, line in enumerate(finishing.lines[1:])}
+        memory = dict(zip("ab", views, strict=False)) | {"c": finishing.views[0]}
+        memory |= {f"input {k}": view for k, view in enumerate(finishing.views[1:])}
         return self._planned(problem, memory, finishing)
 
     def _planned(
-        self, problem: Problem, lines: dict[str, Line], finishing: Finishing | None = None
+        self, problem: Problem, views: dict[str, FlatView], finishing: Finishing | None = None
     ) -> Planned | str:
         chosen = self._plan(problem)
         if isinstance(chosen, str):
@@ -131,32 +131,32 @@ class Contractions:
         tiling = chosen.tiling
         return Planned(
             chosen.template, tiling.rows, tiling.columns, tiling.depth, tiling.stages,
-            chosen.splits, problem, chosen, lines, finishing,
+            chosen.splits, problem, chosen, views, finishing,
         )  # fmt: skip
 
     def _read(
         self, op: ir.Operation, start: ir.Value | None
-    ) -> tuple[LinalgContraction, tuple[Dim, ...], list[Operand], list[Line]] | None:
-        """A claimed contraction as dims, operands and the lines that these lie in."""
+    ) -> tuple[LinalgContraction, tuple[Dim, ...], list[Operand], list[FlatView]] | None:
+        """A claimed contraction as dims, operands and the flat views that these lie in."""
         if MARK not in op.attributes or not (start is None or is_zero(start)):
             return None
         found = contraction_of(op)
         strided = None if found is None else found.strided()
         if found is None or strided is None:
             return None
-        lines = [line for value in found.values if (line := line_of(value)) is not None]
-        if len(lines) != len(found.values):
+        views = [view for value in found.values if (view := flat_view_of(value)) is not None]
+        if len(views) != len(found.values):
             return None
         operands = [
             Operand(
-                str(line.element),
-                line.size,
-                line.start.constant + offset + shift_of(value),
-                line.alignment,
+                str(view.element),
+                view.size,
+                view.start.constant + offset + shift_of(value),
+                view.alignment,
             )
-            for line, offset, value in zip(lines, strided[1], found.values, strict=True)
+            for view, offset, value in zip(views, strided[1], found.values, strict=True)
         ]
-        return found, strided[0], operands, lines
+        return found, strided[0], operands, views
 
     def launch(self, planned: Planned) -> None:
         """Launch the kernels of a contraction at the insertion point."""
@@ -164,10 +164,10 @@ class Contractions:
         if problem not in self.made:
             name = f"contraction_{len(self.made)}"
             self.made[problem] = emit(planned.chosen, kernel_module(self.module), name)
-        self._call(self.made[problem], planned.lines)
+        self._call(self.made[problem], planned.views)
 
-    def _call(self, launches: list[Launch], lines: dict[str, Line]) -> None:
-        memory = {name: line.pointer() for name, line in lines.items()}
+    def _call(self, launches: list[Launch], views: dict[str, FlatView]) -> None:
+        memory = {name: view.pointer() for name, view in views.items()}
         for launch in launches:
             operands = []
             for name in launch.arguments:

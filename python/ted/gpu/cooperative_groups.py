@@ -1,7 +1,7 @@
 """Threads that work on one result together: lanes of a warp by shuffles, warps by shared memory.
 
-The order in which totals are joined is a fixed tree: lane k joins lane k xor 16, 8, 4, 2, 1, then
-the warps of a block in order. All threads of a team get the same bits.
+Partial results are joined in a fixed tree: lane k joins lane k xor 16, 8, 4, 2, 1, then the warps
+of a block in order. All threads of a team get the same bits.
 """
 
 from __future__ import annotations
@@ -59,18 +59,18 @@ class Team:
         everyone = arith.ConstantOp(ir.IntegerType.get_signless(32), -1).result
         nvvm.SyncWarpOp(everyone)
 
-    def joined(self, totals: Values, combiners: Sequence[Combiner]) -> Values:
-        """Totals of all threads of the team, in each of them."""
-        totals = joined_in_warp(totals, combiners, WARP)
+    def joined(self, accumulators: Values, combiners: Sequence[Combiner]) -> Values:
+        """What all threads of the team accumulated, joined, in each of them."""
+        accumulators = joined_in_warp(accumulators, combiners, WARP)
         warps = self.threads // WARP
         if warps == 1:
-            return totals
+            return accumulators
         memories = self._meeting(warps, [c.kind for c in combiners])
         lane = arith.RemUIOp(self.thread, constant(WARP)).result
         warp = arith.DivUIOp(self.thread, constant(WARP)).result
         first = arith.CmpIOp(arith.CmpIPredicate.eq, lane, constant(0)).result
         with only_if(first):
-            for total, memory in zip(totals, memories, strict=True):
+            for total, memory in zip(accumulators, memories, strict=True):
                 memref.StoreOp(total, memory, [warp])
         self.wait()
         results = []
@@ -82,7 +82,7 @@ class Team:
         return results
 
     def _meeting(self, warps: int, elements: Sequence[ir.Type]) -> Values:
-        """Memory for a total of each warp, for each of some totals that meet at once.
+        """Memory for a partial result of each warp, for each of some that meet at once.
 
         After many meetings it is that of an earlier one like this. All threads have read that,
         since they waited in the meetings between; in a loop, in its first one, which is left alone.
@@ -105,9 +105,9 @@ class Team:
     def shared(self, shape: Sequence[int], element: ir.Type) -> ir.Value:
         """Memory that the team shares; to be written and waited for before use."""
         space = _shared_space()
-        # Whole lines of 16 bytes, since the code generator reads what is aligned as a whole.
-        size, line = prod(shape), max(1, ACCESS_BYTES // byte_width(element))
-        padded = -(-size // line) * line
+        # Whole units of 16 bytes, since the code generator reads what is aligned as a whole.
+        size, unit = prod(shape), max(1, ACCESS_BYTES // byte_width(element))
+        padded = -(-size // unit) * unit
         flat = self._part(ir.MemRefType.get([padded], element, memory_space=space))
         if padded > size:
             self._clear(flat, size, padded)
@@ -137,7 +137,7 @@ class Team:
         return memref.ViewOp(kind, self.kernel.attribution(whole), times(warp, size), []).result
 
     def _clear(self, memory: ir.Value, begin: int, end: int) -> None:
-        """Zeros from one place to another: what is read in a line with elements is defined."""
+        """Zeros from one offset to another: what is read in a unit with elements is defined."""
         kind = ir.MemRefType(memory.type).element_type
         number = "0.0" if isinstance(kind, ir.FloatType) else "0"
         zero = ir.Attribute.parse(f"{number} : {kind}")
@@ -152,14 +152,16 @@ def _shared_space() -> ir.Attribute:
     return ir.Attribute.parse(SHARED)
 
 
-def joined_in_warp(totals: Values, combiners: Sequence[Combiner], lanes: int) -> Values:
-    """Totals of `lanes` neighbouring lanes, in each of them; all lanes of the warp take part."""
+def joined_in_warp(accumulators: Values, combiners: Sequence[Combiner], lanes: int) -> Values:
+    """What so many neighbouring lanes accumulated, joined, in each; the whole warp takes part."""
     offset = lanes // 2
     while offset:
-        others = [shuffled(t, offset) for t in totals]
-        totals = [c.join(t, o) for c, t, o in zip(combiners, totals, others, strict=True)]
+        others = [shuffled(t, offset) for t in accumulators]
+        accumulators = [
+            c.join(t, o) for c, t, o in zip(combiners, accumulators, others, strict=True)
+        ]
         offset //= 2
-    return totals
+    return accumulators
 
 
 def shuffled(value: ir.Value, offset: int, *, up: bool = False) -> ir.Value:

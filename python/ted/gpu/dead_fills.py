@@ -1,4 +1,4 @@
-"""Fills that no kernel is needed for: of totals, and of what is overwritten as a whole.
+"""Fills that no kernel is needed for: of accumulators, and of what is overwritten as a whole.
 
 Before: `linalg.fill ins(%zero) outs(%m)`, and a reduction into `%m`, or maps into parts of it
 After: the reduction alone, starting from `%zero`; the maps alone, if every element is in a part
@@ -47,7 +47,7 @@ def known_starts(found: Dependences, reading: Collection[ir.Operation] = ()) -> 
 
 
 def _takes(user: ir.Operation, fill: ir.Operation, starts: Starts, found: Dependences) -> bool:
-    """Note the start, if the user writes all of the memory and reads it as a total only."""
+    """Note the start, if the user writes all of the memory and reads it as an accumulator only."""
     work = work_of(user) if user.name == "linalg.generic" else None
     target = fill.operands[1]
     if work is None or [o.value for o in work.outputs].count(target) != 1:

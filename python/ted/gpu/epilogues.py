@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.gpu.flat_views import Line, line_of
+from ted.gpu.flat_views import FlatView, flat_view_of
 from ted.gpu.templates.problem import Epilogue, Operand
 from ted.linalg.contractions import LinalgContraction, address_in
 from ted.linalg.strided_contractions import Dim
@@ -28,14 +28,14 @@ MOST_OPERATIONS = 12
 class Finishing:
     """The consumer of a contraction's result, and the problem's part that it becomes.
 
-    `lines` are of C and of the inputs of the epilogue.
+    `views` are of C and of the inputs of the epilogue.
     """
 
     consumer: ir.Operation
     temporary: ir.Operation
     dims: tuple[Dim, ...]
     operands: tuple[Operand, ...]
-    lines: tuple[Line, ...]
+    views: tuple[FlatView, ...]
     body: str
     steps: tuple[tuple[int, ...], ...]
 
@@ -68,8 +68,8 @@ def finishing_of(
     dims = tuple(
         Dim(d.extent, d.a, d.b, step, d.reduction) for d, step in zip(strided[0], c, strict=True)
     )
-    operands, lines = tuple(side[1] for side in placed), tuple(side[2] for side in placed)
-    return Finishing(consumer, temporary, dims, operands, lines, body, tuple(steps))
+    operands, views = tuple(side[1] for side in placed), tuple(side[2] for side in placed)
+    return Finishing(consumer, temporary, dims, operands, views, body, tuple(steps))
 
 
 def _only_reader(op: ir.Operation, result: ir.Value, known: Dependences) -> ir.Operation | None:
@@ -117,19 +117,19 @@ def _dims_of_consumer(consumer: ir.Operation, found: LinalgContraction) -> list[
 
 def _side(
     consumer: ir.Operation, number: int, places: list[int], dims: int
-) -> tuple[tuple[int, ...], Operand, Line] | None:
+) -> tuple[tuple[int, ...], Operand, FlatView] | None:
     """Strides per dim of the contraction, and the operand, of one operand of the consumer."""
     value, map_ = list(consumer.operands)[number], Generic(consumer).maps[number]
     address = address_in(value.type, map_) if isinstance(value.type, ir.MemRefType) else None
-    line = None if address is None else line_of(value)
-    if address is None or line is None:
+    flat = None if address is None else flat_view_of(value)
+    if address is None or flat is None:
         return None
     steps = [0] * dims
     for own, place in enumerate(places):
         steps[place] = address[own]
-    offset = line.start.constant + address.constant
-    operand = Operand(str(line.element), line.size, offset, line.alignment)
-    return tuple(steps), operand, line
+    offset = flat.start.constant + address.constant
+    operand = Operand(str(flat.element), flat.size, offset, flat.alignment)
+    return tuple(steps), operand, flat
 
 
 def _is_read(op: ir.Operation, number: int) -> bool:

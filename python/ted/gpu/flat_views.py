@@ -1,4 +1,4 @@
-"""All memory behind a view as one line of elements, and where the view starts in it.
+"""Flat views: all memory behind a view in one dim, and the element at which the view starts.
 
 Before: `%v = memref.subview %m[%t, 0] [1, 64] [1, 1]` of `memref<16x64xf32>`
 After: the 1024 elements of `%m`, from element `64 * %t`
@@ -25,7 +25,7 @@ DYNAMIC = ir.ShapedType.get_dynamic_stride_or_offset()
 
 
 @dataclass(frozen=True)
-class Line:
+class FlatView:
     """Memory of `size` elements, and the one at which the view starts."""
 
     value: ir.Value
@@ -40,7 +40,7 @@ class Line:
         return gcd(ACCESS_BYTES, *steps)
 
     def pointer(self) -> ir.Value:
-        """The line as a memref of one dim, from where its terms say."""
+        """The view as a memref of one dim, from where its terms say."""
         flat = self._flat()
         if not self.start.terms:
             return flat
@@ -53,26 +53,26 @@ class Line:
 
     def _flat(self) -> ir.Value:
         kind = ir.MemRefType(self.value.type)
-        line = ir.MemRefType.get([prod(kind.shape)], kind.element_type)
+        wanted = ir.MemRefType.get([prod(kind.shape)], kind.element_type)
         if len(kind.shape) == 1:
             return self.value
         if not kind.shape:
-            return memref.ExpandShapeOp(line, self.value, [], [], [1]).result
-        return memref.CollapseShapeOp(line, self.value, [list(range(len(kind.shape)))]).result
+            return memref.ExpandShapeOp(wanted, self.value, [], [], [1]).result
+        return memref.CollapseShapeOp(wanted, self.value, [list(range(len(kind.shape)))]).result
 
 
-def line_of(value: ir.Value) -> Line | None:
-    """The line behind a view; None where strides are not known."""
+def flat_view_of(value: ir.Value) -> FlatView | None:
+    """The flat view behind a view; None where strides are not known."""
     kind = ir.MemRefType(value.type)
     strides, offset = kind.get_strides_and_offset()
     whole = root(value)
     owner = ir.MemRefType(whole.type)
     if DYNAMIC in strides or element_strides(owner) is None:
         return None
-    line = Line(whole, kind.element_type, prod(owner.shape))
+    flat = FlatView(whole, kind.element_type, prod(owner.shape))
     if offset != DYNAMIC:
-        return replace(line, start=Form(offset))
-    return _moved(line, value, _span(kind))
+        return replace(flat, start=Form(offset))
+    return _moved(flat, value, _span(kind))
 
 
 def is_dense(value: ir.Value) -> bool:
@@ -81,7 +81,7 @@ def is_dense(value: ir.Value) -> bool:
     dense = element_strides(ir.MemRefType.get(kind.shape, kind.element_type))
     strides = kind.get_strides_and_offset()[0]
     sides = zip(kind.shape, strides, dense or [], strict=True)
-    return line_of(value) is not None and all(e == 1 or s == d for e, s, d in sides)
+    return flat_view_of(value) is not None and all(e == 1 or s == d for e, s, d in sides)
 
 
 def _span(kind: ir.MemRefType) -> int:
@@ -90,10 +90,10 @@ def _span(kind: ir.MemRefType) -> int:
     return 1 + sum((e - 1) * s for e, s in zip(kind.shape, strides, strict=True))
 
 
-def _moved(line: Line, value: ir.Value, span: int) -> Line | None:
-    """The line from the start of a view that moves; it ends where the view does."""
+def _moved(flat: FlatView, value: ir.Value, span: int) -> FlatView | None:
+    """The flat view from the start of a view that moves; it ends where the view does."""
     start = Form[ir.Value]()
-    while value != line.value:
+    while value != flat.value:
         op = defining(value, *VIEWS)
         if op is None or op.name == "memref.reinterpret_cast":
             return None
@@ -103,7 +103,7 @@ def _moved(line: Line, value: ir.Value, span: int) -> Line | None:
                 return None
             start += found
         value = op.operands[0]
-    return replace(line, size=span + start.constant, start=start)
+    return replace(flat, size=span + start.constant, start=start)
 
 
 def view_start(op: ir.Operation) -> Form[ir.Value] | None:
@@ -111,5 +111,5 @@ def view_start(op: ir.Operation) -> Form[ir.Value] | None:
     strides = element_strides(op.operands[0].type)
     dynamic = iter(list(op.operands)[1:])
     offsets = ir.DenseI64ArrayAttr(op.attributes["static_offsets"])
-    places = [term(next(dynamic)) if o == DYNAMIC else Form[ir.Value](o) for o in offsets]
-    return None if strides is None else dot(places, strides)
+    starts = [term(next(dynamic)) if o == DYNAMIC else Form[ir.Value](o) for o in offsets]
+    return None if strides is None else dot(starts, strides)

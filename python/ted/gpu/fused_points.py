@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from ted.gpu.bodies import Operand, Work, copied
 from ted.gpu.collapsing import collapsed
-from ted.gpu.strided_footprints import Place, place_of
+from ted.gpu.strided_footprints import Footprint, footprint_of
 from ted.mlir import ir, linalg
 from ted.mlir.aliasing import root
 from ted.mlir.generic import empty_generic
@@ -23,7 +23,7 @@ class Access:
     """What the points of a box read or write through an operand."""
 
     operand: Operand
-    place: Place | None
+    footprint: Footprint | None
 
     @property
     def memory(self) -> ir.Value:
@@ -33,7 +33,7 @@ class Access:
     @property
     def key(self) -> Hashable:
         """Equal for accesses that meet the same element at each point."""
-        return self.place or (self.operand.value, self.operand.amap)
+        return self.footprint or (self.operand.value, self.operand.amap)
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Points:
 
 def points_of(work: Work) -> Points:
     """The accesses of a work."""
-    found = [Access(o, place_of(o, work.extents)) for o in (*work.inputs, *work.outputs)]
+    found = [Access(o, footprint_of(o, work.extents)) for o in (*work.inputs, *work.outputs)]
     count = len(work.inputs)
     return Points(work, tuple(found[:count]), tuple(found[count:]))
 

@@ -1,4 +1,4 @@
-"""Kernels as `gpu.launch`: threads in a line, shared memory, and values moved in from the host.
+"""Kernels as `gpu.launch`: 1-D grids and blocks, shared memory, values moved in from the host.
 
 Before: host code      After: the same with a `gpu.launch` whose body uses memory, loop counters
 of the host, and nothing else from outside: index arithmetic and views are made again inside.
@@ -23,12 +23,12 @@ _CONFIGURATION = 12  # block arguments: ids of block and thread, sizes of grid a
 
 @dataclass(frozen=True)
 class Launch:
-    """A kernel being built: a line of blocks of a line of threads."""
+    """A kernel being built: a one-dimensional grid of one-dimensional blocks."""
 
     op: ir.Operation
     blocks: int
     threads: int
-    # Shared memory in which totals of warps meet, by the number of the meeting.
+    # Shared memory in which partial results of warps meet, by the number of the meeting.
     meetings: list[list[ir.Value]] = field(default_factory=list, compare=False)
 
     @property

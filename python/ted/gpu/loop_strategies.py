@@ -9,23 +9,23 @@ from typing import Any
 from ted.gpu import point_loops, scan_kernels
 from ted.gpu.loop_nests import map_box
 from ted.gpu.owner_scatters import MOST_PARTS
-from ted.gpu.prefix_scans import running_total_of
+from ted.gpu.prefix_scans import prefix_scan_of
 from ted.gpu.privatised_accumulators import map_copies
 from ted.gpu.privatised_accumulators import plan_of as copies_of
-from ted.gpu.scan_kernels import map_running_total
+from ted.gpu.scan_kernels import map_prefix_scan
 from ted.gpu.sites import Site
 from ted.gpu.update_lists import LEAST, has_chains, map_chains
 from ted.mlir import ir
 from ted.mlir.strategies import Declined, Plain, Strategy
 
-_NO_TOTAL = "no running total of many steps, or a thread for each point is as good"
+_NO_SCAN = "no prefix scan of many steps, or a thread for each point is as good"
 
 
 def _shared_time(site: Site) -> Any:
     if not point_loops.is_point_loop(site.op):
         return Declined("no loop over time whose points do not meet")
     found = point_loops.plan_of(site.op)
-    return found or Declined(_NO_TOTAL)
+    return found or Declined(_NO_SCAN)
 
 
 def _point_loop(site: Site) -> Any:
@@ -40,16 +40,16 @@ class Owners:
     parts: int
 
 
-def _running_total(site: Site) -> Any:
-    total = running_total_of(site.nest.operations)
-    found = None if total is None else scan_kernels.plan_of(total)
-    return found or Declined(_NO_TOTAL)
+def _prefix_scan(site: Site) -> Any:
+    scan = prefix_scan_of(site.nest.operations)
+    found = None if scan is None else scan_kernels.plan_of(scan)
+    return found or Declined(_NO_SCAN)
 
 
-def _emit_running_total(site: Site, plan: scan_kernels.Plan) -> None:
-    total = running_total_of(site.nest.operations)
-    assert total is not None, "the row matched"
-    map_running_total(total, plan)
+def _emit_prefix_scan(site: Site, plan: scan_kernels.Plan) -> None:
+    scan = prefix_scan_of(site.nest.operations)
+    assert scan is not None, "the row matched"
+    map_prefix_scan(scan, plan)
 
 
 def _atomics(site: Site) -> Any:
@@ -127,7 +127,7 @@ POINT_LOOPS = (
     Strategy("point_loop", _point_loop, lambda s, _: point_loops.map_point_loop(s.op)),
 )  # fmt: skip
 NESTS = (
-    Strategy("running_total", _running_total, _behind(_emit_running_total), _of_nest, _fixed),
+    Strategy("prefix_scan", _prefix_scan, _behind(_emit_prefix_scan), _of_nest, _fixed),
     Strategy("atomics", _atomics, _behind(lambda s, _: map_box(s.nest, atomic=True)), _of_nest),
     Strategy("copies", _copies, _behind(_emit_copies), _of_nest, _fixed),
     Strategy("chains", _chains, _behind(_emit_chains), _of_nest),

@@ -18,11 +18,11 @@ from ted.gpu.accesses import byte_width
 from ted.gpu.bodies import Values
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.disjoint_stores import Piece, Pieces
-from ted.gpu.flat_views import line_of
+from ted.gpu.flat_views import flat_view_of
 from ted.gpu.launching import Launch, launch, only_if
 from ted.gpu.maps import THREADS, linear_thread
 from ted.gpu.points import below, delinearized, plus, times
-from ted.gpu.reductions import totals_at
+from ted.gpu.reductions import sums_at
 from ted.gpu.strided_boxes import Side
 from ted.machine import ACCESS_BYTES, STATIC_SHARED_BYTES, WARP
 from ted.mlir import arith, ir, memref, vector
@@ -86,9 +86,9 @@ def _element(memory: ir.Value) -> ir.Type:
 
 
 def _line(memory: ir.Value) -> ir.Value:
-    line = line_of(memory)
-    assert line is not None, "the memory of a region is a line"
-    return line.pointer()
+    flat = flat_view_of(memory)
+    assert flat is not None, "the memory of a region has a flat view"
+    return flat.pointer()
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class _Cell:
 
     @property
     def first(self) -> ir.Value:
-        """Where the cell begins in the line of a memory."""
+        """Where the cell begins in the flat view of a memory."""
         total, stride = None, 1
         places = zip(self.group.shape, self.group.cells, self.numbers, strict=True)
         for k, (extent, size, number) in reversed(list(enumerate(places))):
@@ -223,7 +223,7 @@ def _values_if(
     work = replace(piece.work, starts=tuple(starts))
 
     def made() -> Values:
-        found = totals_at(work, dims)
+        found = sums_at(work, dims)
         return [found[k] for k in piece.results]
 
     if test is None:

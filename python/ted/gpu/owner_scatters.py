@@ -27,7 +27,7 @@ MOST_PARTS = 256
 
 @dataclass(frozen=True)
 class Write:
-    """The one place that writes at data: what to do there, the index, how many values that has."""
+    """The one write at data: what to do there, the index, how many values that has."""
 
     work: tuple[ir.Operation, ...]
     index: ir.Value
@@ -36,7 +36,7 @@ class Write:
 
 @dataclass(frozen=True)
 class Element:
-    """The one place that a nest writes, at data: the store, all loads from there, the index."""
+    """The one element that a point updates, at data: the store, its loads, the index."""
 
     store: ir.Operation
     loads: tuple[ir.Operation, ...]
@@ -55,16 +55,16 @@ def element_at_data(nest: Sequence[ir.Operation]) -> Element | None:
     if len(stores) != 1:
         return None
     store = stores[0]
-    target, place = store.operands[1], list(store.operands)[2:]
+    target, subscripts = store.operands[1], list(store.operands)[2:]
     loads = [
         load
         for op in nest
         for load in operations(op, "memref.load")
         if root(load.operands[0]) == root(target)
     ]
-    if not all(x.block == store.block and list(x.operands)[1:] == place for x in loads):
+    if not all(x.block == store.block and list(x.operands)[1:] == subscripts for x in loads):
         return None
-    for index, extent in zip(place, ir.MemRefType(target.type).shape, strict=True):
+    for index, extent in zip(subscripts, ir.MemRefType(target.type).shape, strict=True):
         if _is_data(index):
             return Element(store, tuple(loads), index, extent)
     return None

@@ -16,13 +16,13 @@ from ted.domain import intervals
 from ted.domain.intervals import Interval
 from ted.gpu.bodies import Operand, Work, work_of
 from ted.gpu.dead_fills import structured
-from ted.gpu.flat_views import Line, line_of
+from ted.gpu.flat_views import FlatView, flat_view_of
 from ted.gpu.launching import launch, only_if
 from ted.gpu.maps import THREADS, linear_thread, run_points
 from ted.gpu.points import below, delinearized
-from ted.gpu.prefix_scans import running_total_of
-from ted.gpu.scan_kernels import Plan, map_running_total
-from ted.gpu.scan_kernels import plan_of as plan_of_total
+from ted.gpu.prefix_scans import prefix_scan_of
+from ted.gpu.scan_kernels import Plan, map_prefix_scan
+from ted.gpu.scan_kernels import plan_of as plan_of_scan
 from ted.linalg.contractions import element_strides
 from ted.linalg.loops import PARALLEL
 from ted.machine import WARP
@@ -80,18 +80,18 @@ def _is_own_point(operand: Operand) -> bool:
 
 def _are_apart(views: list[Operand]) -> bool:
     """Whether two points never meet the same element, each at any time, through these views."""
-    lines = [line_of(o.value) for o in views]
-    known = [line for line in lines if line is not None]
+    flat = [flat_view_of(o.value) for o in views]
+    known = [view for view in flat if view is not None]
     steps = [_steps_of(o.value) for o in views]
     first = steps[0]
-    if len(known) < len(lines) or first is None or any(s != first for s in steps):
+    if len(known) < len(flat) or first is None or any(s != first for s in steps):
         return False
     moving = [s for s, _ in first]
     span = sum(s * (e - 1) for s, e in first) + 1
-    step = gcd(*(line.start.constant - known[0].start.constant for line in known), *_factors(known))
+    step = gcd(*(view.start.constant - known[0].start.constant for view in known), *_factors(known))
     if step == 0 or step >= span:  # slices are the same or lie behind each other
         return True
-    bounds = [_bounds(line) for line in known]
+    bounds = [_bounds(view) for view in known]
     ends = [b for b in bounds if b is not None]
     if len(ends) < len(bounds):
         return False
@@ -107,31 +107,31 @@ def _steps_of(view: ir.Value) -> list[tuple[int, int]] | None:
     ]  # fmt: skip
 
 
-def _factors(lines: list[Line]) -> list[int]:
-    return [factor for line in lines for _, factor in line.start.terms]
+def _factors(views: list[FlatView]) -> list[int]:
+    return [factor for view in views for _, factor in view.start.terms]
 
 
-def _bounds(line: Line) -> Interval | None:
-    found = {value: range_of(value) for value, _ in line.start.terms}
+def _bounds(view: FlatView) -> Interval | None:
+    found = {value: range_of(value) for value, _ in view.start.terms}
     known = {value: ends for value, ends in found.items() if ends is not None}
-    return None if len(known) < len(found) else intervals.of_form(line.start, known)
+    return None if len(known) < len(found) else intervals.of_form(view.start, known)
 
 
 def plan_of(op: ir.Operation) -> Plan | None:
-    """How threads share the time of a point; None where the loop is no running total."""
+    """How threads share the time of a point; None where the loop is no prefix scan."""
     with scratch():
         buffers = _hoisted(op)
-        total = running_total_of([_nest(op, buffers)], list(buffers.values()))
-        return None if total is None else plan_of_total(total)
+        scan = prefix_scan_of([_nest(op, buffers)], list(buffers.values()))
+        return None if scan is None else plan_of_scan(scan)
 
 
 def map_shared_time(op: ir.Operation, plan: Plan) -> None:
-    """Build the kernels of a running total at the insertion point."""
+    """Build the kernels of a prefix scan at the insertion point."""
     buffers = _hoisted(op)
     nest = _nest(op, buffers)
-    total = running_total_of([nest], list(buffers.values()))
-    assert total is not None, "the plan is of a running total"
-    map_running_total(total, plan)
+    scan = prefix_scan_of([nest], list(buffers.values()))
+    assert scan is not None, "the plan is of a prefix scan"
+    map_prefix_scan(scan, plan)
     nest.erase()
 
 

@@ -1,10 +1,10 @@
-"""Loops over time that join a total with values, or are linear: found in the code of a step.
+"""Prefix scans: loops over time whose state joins a value each step, or is linear in it.
 
 Before: `for t { for p { h[t + 1, p] = h[t, p] + x[t + 1, p] } }`
-After: a `RunningTotal`: what joins (+), the value x at a time and point, and the step as code that
-takes the total from a register
+After: a `PrefixScan`: what joins (+), the value x at a time and point, and the step as code that
+takes the state from a register
 
-Since what joins is associative, what stretches of time do to the total can be found apart.
+Since what joins is associative, what segments of time do to the state can be found apart.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ted.gpu.affine_addresses import Address, address_of
 from ted.gpu.combining import combiner_of_operation
 from ted.gpu.launching import only_if
 from ted.gpu.nest_points import Counter, candidates, chain_of
-from ted.gpu.segment_summaries import LinearStretches, Stretches, joining, linear
+from ted.gpu.segment_summaries import LinearSegments, Segments, joining, linear
 from ted.linalg.loops import PARALLEL
 from ted.mlir import arith, ir
 from ted.mlir.aliasing import VIEWS, root
@@ -27,11 +27,11 @@ _PURE = ("arith.", "affine.", "math.")
 
 
 @dataclass(frozen=True)
-class RunningTotal:
+class PrefixScan:
     """The loop over time, the loops over points, and the operations of a step in their order.
 
-    `before` are the loads of the total of the step before, `known` are loads of what the step has
-    stored, `after` is the new total, `store` the operation that keeps it.
+    `before` are the loads of the state of the step before, `known` are loads of what the step has
+    stored, `after` is the new state, `store` the operation that keeps it.
     """
 
     time: Counter
@@ -41,9 +41,9 @@ class RunningTotal:
     known: dict[ir.Value, ir.Value]
     after: ir.Value
     store: ir.Operation
-    address: Address  # of the new total
+    address: Address  # of the new state
     layout: Address  # of something that each step stores
-    stretches: Stretches
+    segments: Segments
 
     @property
     def steps(self) -> int:
@@ -56,40 +56,40 @@ class RunningTotal:
         return [c.extent for c in self.points]
 
     def start(self, dims: Sequence[ir.Value]) -> ir.Value:
-        """The total before the first step."""
+        """The state before the first step."""
         first = constant(self.time.range[0])
         return self._wide(self._copied([self.before[0].results[0]], dims, first)[0])
 
-    def stretch(self, dims: Sequence[ir.Value], time: ir.Value) -> list[ir.Value]:
-        """What one step does to the total."""
+    def segment(self, dims: Sequence[ir.Value], time: ir.Value) -> list[ir.Value]:
+        """What one step does to the state."""
         leaves = self._leaves(self.after)
         copies = dict(zip(leaves, self._copied(leaves, dims, time), strict=True))
-        if isinstance(self.stretches, LinearStretches):
+        if isinstance(self.segments, LinearSegments):
             copies = {leaf: self._wide(copy) for leaf, copy in copies.items()}
             factor, rest = self._linear(self.after, copies)
-            zero = arith.ConstantOp(self.stretches.kind, -0.0).result
-            assert factor is not None, "a linear step depends on the total"
+            zero = arith.ConstantOp(self.segments.kind, -0.0).result
+            assert factor is not None, "a linear step depends on the state"
             return [factor, zero if rest is None else rest]
         joined = defining(self.after)
         assert joined is not None, "an operation joins"
-        nothing = replace(self.stretches.combiner, kind=self.after.type).identity()
+        nothing = replace(self.segments.combiner, kind=self.after.type).identity()
         copy = joined.clone().operation
         for k, operand in enumerate(joined.operands):
             copy.operands[k] = copies.get(self._now(operand), nothing)
         return [self._wide(copy.results[0])]
 
     def _wide(self, value: ir.Value) -> ir.Value:
-        kind = self.stretches.kind
+        kind = self.segments.kind
         return value if value.type == kind else arith.ExtFOp(kind, value).result
 
     def narrowed(self, value: ir.Value) -> ir.Value:
-        """The total of a stretch as what a step takes."""
+        """The state of a segment as what a step takes."""
         kind = self.after.type
         return value if value.type == kind else arith.TruncFOp(kind, value).result
 
-    def step(self, dims: Sequence[ir.Value], time: ir.Value, total: ir.Value) -> ir.Value:
-        """The step, with all that it stores; returns the new total."""
-        given = {load.results[0]: total for load in self.before}
+    def step(self, dims: Sequence[ir.Value], time: ir.Value, state: ir.Value) -> ir.Value:
+        """The step, with all that it stores; returns the new state."""
+        given = {load.results[0]: state for load in self.before}
         found = self._made(self.body, dims, time, given)
         return found.get(self.after, self.after)
 
@@ -97,7 +97,7 @@ class RunningTotal:
         return self.known.get(value, value)
 
     def _leaves(self, value: ir.Value) -> list[ir.Value]:
-        """The values that do not depend on the total, of which one is made that does."""
+        """The values that do not depend on the state, of which one is made that does."""
         value = self._now(value)
         if value in [load.results[0] for load in self.before]:
             return []
@@ -115,7 +115,7 @@ class RunningTotal:
         if value in copies:
             return None, copies[value]
         if value in [load.results[0] for load in self.before]:
-            return self.stretches.nothing()[0], None
+            return self.segments.identity()[0], None
         op = defining(value)
         assert op is not None, "what depends is made"
         parts = [self._linear(o, copies) for o in op.operands]
@@ -129,7 +129,7 @@ class RunningTotal:
     def _copied(
         self, values: Sequence[ir.Value], dims: Sequence[ir.Value], time: ir.Value
     ) -> list[ir.Value]:
-        """Values that do not depend on the total, made here."""
+        """Values that do not depend on the state, made here."""
         needed: set[ir.Operation] = set()
         left = [self._now(v) for v in values]
         while left:
@@ -162,8 +162,8 @@ class RunningTotal:
         return found
 
     def _is_last(self, time: ir.Value) -> ir.Value | None:
-        """Whether the total of this step stays; None: that of every step does."""
-        if self.address.place[self.time.value]:
+        """Whether the state of this step stays; None: that of every step does."""
+        if self.address.offset[self.time.value]:
             return None
         last = constant(self.time.range[1])
         return arith.CmpIOp(arith.CmpIPredicate.eq, time, last).result
@@ -187,7 +187,7 @@ def depends(
     known: dict[ir.Value, ir.Value],
     body: Sequence[ir.Operation],
 ) -> bool:
-    """Whether the total of the step before is needed for a value."""
+    """Whether the state of the step before is needed for a value."""
     left, seen = [value], set[ir.Operation]()
     while left:
         last = left.pop()
@@ -200,10 +200,10 @@ def depends(
     return False
 
 
-def running_total_of(
+def prefix_scan_of(
     nest: Sequence[ir.Operation], temporaries: Sequence[ir.Value] = ()
-) -> RunningTotal | None:
-    """The running total that a nest is; None if it is, or does, something else.
+) -> PrefixScan | None:
+    """The scan that a nest is; None if it is, or does, something else.
 
     Nothing but the nest uses the `temporaries`, and no step those of another.
     """
@@ -248,40 +248,40 @@ class _Step:
         self.temporaries = temporaries
         self.loads = [op for op in body if op.name == "memref.load"]
         self.stores = [op for op in body if op.name == "memref.store"]
-        self.places = {op: address_of(op) for op in (*self.loads, *self.stores)}
+        self.addresses = {op: address_of(op) for op in (*self.loads, *self.stores)}
         self.written = {root(s.operands[1]) for s in self.stores}
 
-    def found(self) -> RunningTotal | None:
-        """The running total; None if the step is something else."""
+    def found(self) -> PrefixScan | None:
+        """The scan; None if the step is something else."""
         kept = [s for s in self.stores if root(s.operands[1]) not in self.temporaries]
-        if any(self.places[s] is None for s in self.stores):
+        if any(self.addresses[s] is None for s in self.stores):
             return None
         known = self._known()
-        totals = [self._total(store, kept, known) for store in kept]
-        return next((t for t in totals if t is not None), None)
+        scans = [self._kept(store, kept, known) for store in kept]
+        return next((s for s in scans if s is not None), None)
 
     def _known(self) -> dict[ir.Value, ir.Value]:
         """What loads of elements that the step has stored give."""
         latest: dict[Address, ir.Value] = {}
         known: dict[ir.Value, ir.Value] = {}
         for op in self.body:
-            place = self.places.get(op)
-            if op.name == "memref.store" and place is not None:
+            address = self.addresses.get(op)
+            if op.name == "memref.store" and address is not None:
                 (stored, *_) = op.operands
-                latest[place] = known.get(stored, stored)
-            elif op.name == "memref.load" and place is not None and place in latest:
-                known[op.results[0]] = latest[place]
+                latest[address] = known.get(stored, stored)
+            elif op.name == "memref.load" and address is not None and address in latest:
+                known[op.results[0]] = latest[address]
         return known
 
-    def _total(
+    def _kept(
         self, store: ir.Operation, kept: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]
-    ) -> RunningTotal | None:
-        """The running total that a store keeps."""
-        place = self.places[store]
-        assert place is not None, "stores have known places"
-        earlier = replace(place, place=place.place - place.place[self.time.value])
+    ) -> PrefixScan | None:
+        """The scan that a store keeps."""
+        address = self.addresses[store]
+        assert address is not None, "stores have known addresses"
+        earlier = replace(address, offset=address.offset - address.offset[self.time.value])
         before = [
-            op for op in self.loads if self.places[op] == earlier and op.results[0] not in known
+            op for op in self.loads if self.addresses[op] == earlier and op.results[0] not in known
         ]
         if not before or not self._is_apart(store, kept, {*before}, known):
             return None
@@ -291,17 +291,17 @@ class _Step:
             op for op in self.body
             if op not in self.stores or root(op.operands[1]) not in self.temporaries
         ]  # fmt: skip
-        stretches = self._joins(after, before, known)
-        if stretches is None and self._is_linear(after, before, known):
-            stretches = linear()
-        return stretches and RunningTotal(
-            self.time, self.points, tuple(body), tuple(before), known, after, store, place,
-            self._layout(place, kept), stretches,
+        segments = self._joins(after, before, known)
+        if segments is None and self._is_linear(after, before, known):
+            segments = linear()
+        return segments and PrefixScan(
+            self.time, self.points, tuple(body), tuple(before), known, after, store, address,
+            self._layout(address, kept), segments,
         )  # fmt: skip
 
-    def _layout(self, place: Address, kept: Sequence[ir.Operation]) -> Address:
-        moving = [p for s in kept if (p := self.places[s]) and p.place[self.time.value]]
-        return place if place.place[self.time.value] or not moving else moving[0]
+    def _layout(self, address: Address, kept: Sequence[ir.Operation]) -> Address:
+        moving = [p for s in kept if (p := self.addresses[s]) and p.offset[self.time.value]]
+        return address if address.offset[self.time.value] or not moving else moving[0]
 
     def _is_apart(
         self,
@@ -310,30 +310,34 @@ class _Step:
         before: set[ir.Operation],
         known: dict[ir.Value, ir.Value],
     ) -> bool:
-        """Whether all but the total stays within a step: no other step meets what it stores."""
+        """Whether all but the state stays within a step: no other step meets what it stores."""
         for other in kept:
-            place = self.places[other]
-            assert place is not None, "stores have known places"
-            again = [s for s in kept if s != other and root(s.operands[1]) == place.memory]
-            if again or (other != store and not place.place[self.time.value]):
+            address = self.addresses[other]
+            assert address is not None, "stores have known addresses"
+            again = [s for s in kept if s != other and root(s.operands[1]) == address.memory]
+            if again or (other != store and not address.offset[self.time.value]):
                 return False
-        own = {self.places[s] for s in kept if (p := self.places[s]) and p.place[self.time.value]}
+        own = {
+            self.addresses[s]
+            for s in kept
+            if (p := self.addresses[s]) and p.offset[self.time.value]
+        }
         return all(
-            load in before or load.results[0] in known or self.places[load] in own
+            load in before or load.results[0] in known or self.addresses[load] in own
             for load in self.loads
             if root(load.operands[0]) in self.written
         )
 
     def _joins(
         self, after: ir.Value, before: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]
-    ) -> Stretches | None:
-        """The stretches, if the step joins a value to the total and does nothing else."""
+    ) -> Segments | None:
+        """The segments, if the step joins a value to the state and does nothing else."""
         op = defining(after)
         if op is None or op not in self.body or len(op.operands) != 2:
             return None
-        totals = [load.results[0] for load in before]
-        sides = [known.get(o, o) in totals for o in op.operands]
-        rest = [o for o, is_total in zip(op.operands, sides, strict=True) if not is_total]
+        states = [load.results[0] for load in before]
+        sides = [known.get(o, o) in states for o in op.operands]
+        rest = [o for o, is_state in zip(op.operands, sides, strict=True) if not is_state]
         if len(rest) != 1 or depends(rest[0], before, known, self.body):
             return None
         combiner = combiner_of_operation(op, is_left=sides[0])
@@ -342,7 +346,7 @@ class _Step:
     def _is_linear(
         self, value: ir.Value, before: Sequence[ir.Operation], known: dict[ir.Value, ir.Value]
     ) -> bool:
-        """Whether a value is a * total + b, in one type of floats."""
+        """Whether a value is a * state + b, in one type of floats."""
         op = defining(known.get(value, value))
         is_leaf = op in list(before) if op is not None else True
         if is_leaf or not depends(value, before, known, self.body):

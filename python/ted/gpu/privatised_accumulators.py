@@ -203,7 +203,7 @@ class _Block:
         return copy.results[0]
 
     def _put(self, copies: ir.Value, number: ir.Value) -> None:
-        """The total of the copies of the block at an element of them."""
+        """The copies of the block joined at an element of them."""
         plan, columns = self.plan, list(self.columns)
         combiner, total = plan.combiner, memref.LoadOp(copies, [number]).result
         for k in range(1, plan.warps):

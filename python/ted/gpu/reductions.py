@@ -2,7 +2,7 @@
 
 A result belongs to a team of lanes or a whole block that walks along the row together; where
 neighbouring results lie side by side in the operands (sums over columns), to a column of threads of
-a block. Few results of many points are made in two kernels: totals of chunks, then their totals.
+a block. Few results of many points are made in two kernels: partial results of chunks, then theirs.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LEAST_CHUNK = 32  # points of a chunk for each thread of its team
 class Plan:
     """Threads on one result, and chunks of its points that are summed apart.
 
-    With `columns` the threads on a result are in as many lines of a block, the next to each other
+    With `columns` the threads on a result are in as many rows of a block, those next to each other
     work on neighbouring results.
     """
 
@@ -46,12 +46,14 @@ class Plan:
 
 @dataclass(frozen=True)
 class Sum:
-    """`results` totals over `points` each, whatever they are of."""
+    """`results` sums over `points` each, whatever they are of."""
 
     results: int
     points: int
     start: Callable[[], Values]
-    step: Callable[[ir.Value, ir.Value, Values], Values]  # (result, point, totals) -> totals
+    step: Callable[
+        [ir.Value, ir.Value, Values], Values
+    ]  # (result, point, accumulators) -> accumulators
     epilogue: Callable[[ir.Value, Values], None]
     combiners: Sequence[Combiner]
     run: int = 1  # points that a step takes, from the given one on
@@ -68,7 +70,10 @@ def map_reduction(work: Work, plan: Plan | None = None) -> None:
         _in_chunks(whole, plan)
     elif plan.columns:
         _columns(
-            whole, plan, whole.points, lambda _, result, totals: whole.epilogue(result, totals)
+            whole,
+            plan,
+            whole.points,
+            lambda _, result, accumulators: whole.epilogue(result, accumulators),
         )
     else:
         _teams(whole, plan.team)
@@ -138,12 +143,12 @@ def one_thread_each(work: Work) -> None:
 def one_result(work: Work, outer: Values) -> None:
     """Sum one result in the order of the loops, and put it away."""
     dims = placed(work, outer, [])
-    for output, value in zip(work.outputs, totals_at(work, dims), strict=True):
+    for output, value in zip(work.outputs, sums_at(work, dims), strict=True):
         output.store(value, dims)
 
 
-def totals_at(work: Work, dims: Values) -> Values:
-    """The totals at a point, summed in the order of the loops; without reductions, its values."""
+def sums_at(work: Work, dims: Values) -> Values:
+    """The sums at a point, made in the order of the loops; without reductions, its values."""
     return _serial(work, dims, work.reductions, work.before(dims))
 
 
@@ -158,17 +163,17 @@ def placed(work: Work, outer: Values, inner: Values) -> Values:
     return [d if d is not None else zero for d in dims]  # pyright: ignore[reportReturnType]
 
 
-def _serial(work: Work, dims: Values, left: list[int], totals: Values) -> Values:
+def _serial(work: Work, dims: Values, left: list[int], accumulators: Values) -> Values:
     """Loops over the dims that are left, around the body."""
     if not left:
-        return work.values(dims, work.loads(dims), totals)
+        return work.values(dims, work.loads(dims), accumulators)
     dim, *inner = left
 
     def body(index: ir.Value, carried: Sequence[ir.Value]) -> Values:
         here = [*dims[:dim], index, *dims[dim + 1 :]]
         return _serial(work, here, inner, list(carried))
 
-    return carried_loop(0, work.extents[dim], 1, totals, body)
+    return carried_loop(0, work.extents[dim], 1, accumulators, body)
 
 
 # ---- teams ---------------------------------------------------------------------------------------
@@ -188,17 +193,17 @@ def whole_sum(work: Work, found: Sequence[Combiner], run: int | None = None) -> 
     if run is None:
         run = lanes_along(work, last) if points >= WARP * RUN_POINTS else 1
 
-    def step(result: ir.Value, point: ir.Value, totals: Values) -> Values:
+    def step(result: ir.Value, point: ir.Value, accumulators: Values) -> Values:
         dims = dims_of(result, point)
         for k, loaded in enumerate(loads_of_run(work, dims, last, run)):
-            totals = work.values(moved(dims, last, k), loaded, totals)
-        return totals
+            accumulators = work.values(moved(dims, last, k), loaded, accumulators)
+        return accumulators
 
-    def epilogue(result: ir.Value, totals: Values) -> None:
+    def epilogue(result: ir.Value, accumulators: Values) -> None:
         dims = dims_of(result, None)
         old = work.before(dims)
         for k, output in enumerate(work.outputs):
-            output.store(found[k].join(old[k], totals[k]), dims)
+            output.store(found[k].join(old[k], accumulators[k]), dims)
 
     def start() -> Values:
         return [c.identity() for c in found]
@@ -225,10 +230,10 @@ def _teams(whole: Sum, team: int) -> None:
 def team_results(whole: Sum, result: ir.Value, lane: ir.Value, team: int, *, is_full: bool) -> None:
     """One result for each team inside a warp; all lanes come here, also those without a result."""
     inside = None if is_full else below(result, whole.results)
-    totals = _where(inside, whole, lambda: _all_of_lane(whole, result, lane, team))
-    totals = joined_in_warp(totals, whole.combiners, team)
+    accumulators = _where(inside, whole, lambda: _all_of_lane(whole, result, lane, team))
+    accumulators = joined_in_warp(accumulators, whole.combiners, team)
     with only_if(_both(is_zero(lane), inside)):
-        whole.epilogue(result, totals)
+        whole.epilogue(result, accumulators)
 
 
 def is_zero(value: ir.Value) -> ir.Value:
@@ -236,11 +241,11 @@ def is_zero(value: ir.Value) -> ir.Value:
     return arith.CmpIOp(arith.CmpIPredicate.eq, value, constant(0)).result
 
 
-def _where(inside: ir.Value | None, whole: Sum, totals_of: Callable[[], Values]) -> Values:
-    """Totals of a thread, those of no points where it has no result."""
+def _where(inside: ir.Value | None, whole: Sum, accumulated: Callable[[], Values]) -> Values:
+    """What a thread accumulates; that of no points where it has no result."""
     if inside is None:
-        return totals_of()
-    return conditional(inside, [c.kind for c in whole.combiners], totals_of, whole.start)
+        return accumulated()
+    return conditional(inside, [c.kind for c in whole.combiners], accumulated, whole.start)
 
 
 def _both(left: ir.Value, right: ir.Value | None) -> ir.Value:
@@ -251,7 +256,7 @@ def _all_of_lane(whole: Sum, result: ir.Value, lane: ir.Value, team: int) -> Val
     """All points of a lane of a team."""
     return strided_loop(
         times(lane, whole.run), whole.points, team * whole.run, whole.start(),
-        lambda point, totals: whole.step(result, point, totals),
+        lambda point, accumulators: whole.step(result, point, accumulators),
     )  # fmt: skip
 
 
@@ -259,23 +264,23 @@ def _strided(whole: Sum, result: ir.Value, first: ir.Value, end: ir.Value, step:
     """The points of a thread from `first` on, `step` runs apart."""
     return carried_loop(
         first, end, step * whole.run, whole.start(),
-        lambda point, totals: whole.step(result, point, list(totals)),
+        lambda point, accumulators: whole.step(result, point, list(accumulators)),
     )  # fmt: skip
 
 
 def result_of_team(team: Team, whole: Sum, result: ir.Value, *, for_all: bool = False) -> None:
     """One result by all threads of a team; each puts it away where that is `for_all`."""
     partial = _all_of_lane(whole, result, team.thread, team.threads)
-    totals = team.joined(partial, whole.combiners)
+    accumulators = team.joined(partial, whole.combiners)
     with only_if(None if for_all else is_zero(team.thread)):
-        whole.epilogue(result, totals)
+        whole.epilogue(result, accumulators)
 
 
 # ---- chunks --------------------------------------------------------------------------------------
 
 
 def _in_chunks(whole: Sum, plan: Plan) -> None:
-    """Totals of chunks into a buffer, then their totals."""
+    """Partial results of chunks into a buffer, then these joined."""
     length = _length(whole, plan)
     chunks = -(-whole.points // length)
     memories = [
@@ -283,8 +288,8 @@ def _in_chunks(whole: Sum, plan: Plan) -> None:
         for c in whole.combiners
     ]
 
-    def put(chunk: ir.Value, result: ir.Value, totals: Values) -> None:
-        for memory, total in zip(memories, totals, strict=True):
+    def put(chunk: ir.Value, result: ir.Value, accumulators: Values) -> None:
+        for memory, total in zip(memories, accumulators, strict=True):
             memref.StoreOp(total, memory, [chunk, result])
 
     if plan.columns:
@@ -292,9 +297,9 @@ def _in_chunks(whole: Sum, plan: Plan) -> None:
     else:
         _row_chunks(whole, plan.team, chunks, length, put)
 
-    def step(result: ir.Value, chunk: ir.Value, totals: Values) -> Values:
+    def step(result: ir.Value, chunk: ir.Value, accumulators: Values) -> Values:
         parts = [memref.LoadOp(m, [chunk, result]).result for m in memories]
-        return [c.join(t, p) for c, t, p in zip(whole.combiners, totals, parts, strict=True)]
+        return [c.join(t, p) for c, t, p in zip(whole.combiners, accumulators, parts, strict=True)]
 
     last = Sum(whole.results, chunks, whole.start, step, whole.epilogue, whole.combiners)
     by_columns = plan.columns and whole.results >= THREADS
@@ -317,37 +322,37 @@ Put = Callable[[ir.Value, ir.Value, Values], None]
 
 
 def _columns(whole: Sum, plan: Plan, length: int, put: Put) -> None:
-    """A block for some neighbouring results, in lines that share the points of a chunk."""
-    columns, lines = plan.columns, plan.team
+    """A block for neighbouring results, in rows of threads that share the points of a chunk."""
+    columns, rows = plan.columns, plan.team
     groups, chunks = -(-whole.results // columns), -(-whole.points // length)
     with launch(chunks * groups, THREADS) as kernel:
         chunk, group = delinearized(kernel.block, [chunks, groups])
-        line, lane = delinearized(kernel.thread, [lines, columns])
+        row, lane = delinearized(kernel.thread, [rows, columns])
         result = plus(times(group, columns), lane)
         is_full = whole.results % columns == 0
         inside = None if is_full else below(result, whole.results)
         partial = _where(
-            inside, whole, lambda: _of_chunk(whole, result, chunk, length, (line, lines))
+            inside, whole, lambda: _of_chunk(whole, result, chunk, length, (row, rows))
         )
-        totals = _joined_lines(Team(kernel), whole.combiners, partial, line, columns)
-        with only_if(_both(is_zero(line), inside)):
-            put(chunk, result, totals)
+        accumulators = _joined_rows(Team(kernel), whole.combiners, partial, row, columns)
+        with only_if(_both(is_zero(row), inside)):
+            put(chunk, result, accumulators)
 
 
-def _joined_lines(
-    team: Team, combiners: Sequence[Combiner], totals: Values, line: ir.Value, columns: int
+def _joined_rows(
+    team: Team, combiners: Sequence[Combiner], accumulators: Values, row: ir.Value, columns: int
 ) -> Values:
-    """Totals of the lines of a block in its first line: half of the lines take those of the other.
+    """The rows of threads of a block joined in the first: half of them take what the others have.
 
     A fixed tree, as among the lanes of a warp.
     """
     memories = [team.shared([team.threads], c.kind) for c in combiners]
-    for memory, total in zip(memories, totals, strict=True):
+    for memory, total in zip(memories, accumulators, strict=True):
         memref.StoreOp(total, memory, [team.thread])
     half = team.threads // columns // 2
     while half:
         team.wait()
-        with only_if(below(line, half)):
+        with only_if(below(row, half)):
             other = plus(team.thread, half * columns)
             for combiner, memory in zip(combiners, memories, strict=True):
                 parts = [memref.LoadOp(memory, [k]).result for k in (team.thread, other)]
@@ -361,9 +366,9 @@ def _row_chunks(whole: Sum, team: int, chunks: int, length: int, put: Put) -> No
         chunk, result = delinearized(kernel.block, [chunks, whole.results])
         own = Team(kernel)
         partial = _of_chunk(whole, result, chunk, length, (own.thread, own.threads))
-        totals = own.joined(partial, whole.combiners)
+        accumulators = own.joined(partial, whole.combiners)
         with only_if(is_zero(kernel.thread)):
-            put(chunk, result, totals)
+            put(chunk, result, accumulators)
 
 
 def _of_chunk(
@@ -380,7 +385,7 @@ def _of_chunk(
         return _strided(whole, result, plus(begin, first), end, threads)
     return strided_loop(
         first, length, threads * whole.run, whole.start(),
-        lambda point, totals: whole.step(result, plus(begin, point), totals),
+        lambda point, accumulators: whole.step(result, plus(begin, point), accumulators),
     )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def works_of(operations: Sequence[ir.Operation]) -> dict[ir.Operation, Work]:
 
 
 def team_of(operations: Sequence[ir.Operation], rows: int) -> tuple[int, int]:
-    """Teams of a block, and threads of a team: a power of two, so that totals fill vectors."""
+    """Teams of a block, and threads of a team: a power of two, so that results fill vectors."""
     points = max((prod(w.extents) for w in works_of(operations).values()), default=1)
     if points <= WARP * POINTS_OF_A_THREAD and rows > WARPS:
         return WARPS, WARP

@@ -2,10 +2,10 @@
 
 Before: `scf.forall (%i) in (4096)` that makes `%dx[%i, ..]`, then `%dw[j] += dy[i, j] * x[i, j]`
 After: `scf.forall (%g) in (512)` around `scf.for` over the 8 rows of a group; each row adds to the
-totals of its group, which stay with the threads, and `%dw[j] += part[g, j]` follows
+accumulators of its group, which stay with the threads, and `%dw[j] += part[g, j]` follows
 
 What the sums read is then read once, and made for one row at a time. Groups are as many as keep a
-large GPU busy, and of so many rows that their totals are few beside the rows.
+large GPU busy, and of so many rows that their accumulators are few beside the rows.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ted.mlir.dependences import Dependences
 from ted.mlir.generic import Generic, empty_generic, generic_of, set_maps, set_reductions
 from ted.mlir.queries import defining, position
 
-LEAST_ROWS = 6  # of a group: its totals are written once and read once for all of them
+LEAST_ROWS = 6  # of a group: its accumulators are written once and read once for all of them
 # What is on its way to and from memory at one time, so that waiting for it does not matter.
 POINTS_AT_ONCE = 5 << 17
 MOST_THREADS_AT_ONCE = 1 << 18
@@ -36,18 +36,18 @@ WORTH_POINTS = 1 << 22  # a smaller tensor is still in the cache when sums read 
 
 @dataclass(frozen=True)
 class _Group:
-    """Rows of a group, groups, and totals of a group: of the one at work, and of all."""
+    """Rows of a group, groups, and accumulators of a group: of the one at work, and of all."""
 
     loop: RowLoop
     rows: int
     groups: int
-    totals: list[tuple[ir.Value, ir.Value]]
+    accumulators: list[tuple[ir.Value, ir.Value]]
 
 
 def take_sums(op: ir.Operation) -> _Group | None:
     """Put the later sums over the rows of a loop into it, as far as it is worth it.
 
-    The loop is right only after `split_rows`: all its iterations add to the same totals.
+    The loop is right only after `split_rows`: all its iterations add to the same accumulators.
     """
     loop = row_loop(op)
     if loop is None:
@@ -56,8 +56,8 @@ def take_sums(op: ir.Operation) -> _Group | None:
     rows, groups = _sizes(loop, threads)
     found = [s for s in _later(op) if _is_sum_of_rows(s, loop)] if rows else []
     found = [s for s in found if threads * _width(s) <= MOST_BYTES]
-    totals = [_taken(s, loop, groups) for s in found if _is_ready(s, loop)]
-    return _Group(loop, rows, groups, totals) if totals else None
+    accumulators = [_taken(s, loop, groups) for s in found if _is_ready(s, loop)]
+    return _Group(loop, rows, groups, accumulators) if accumulators else None
 
 
 def _sizes(loop: RowLoop, threads: int) -> tuple[int, int]:
@@ -125,7 +125,7 @@ def _is_ready(op: ir.Operation, loop: RowLoop) -> bool:
 
 
 def _taken(op: ir.Operation, loop: RowLoop, groups: int) -> tuple[ir.Value, ir.Value]:
-    """Add the row of an iteration to totals, and sum over those of all groups afterwards."""
+    """Add the row of an iteration to accumulators, and sum over those of all groups afterwards."""
     rank, maps = len(loop.extents), Generic(op).maps
     last = len(op.operands) - 1
     kind = ir.MemRefType(op.operands[last].type)
@@ -175,7 +175,7 @@ def _row(value: ir.Value, amap: ir.AffineMap, loop: RowLoop) -> ir.Value:
 
 
 def split_rows(group: _Group) -> None:
-    """Let an iteration do the rows of a group one after the other, from totals of zero."""
+    """Let an iteration do the rows of a group one after the other, from accumulators of zero."""
     op = group.loop.op
     with op.location:
         made = ir.Operation.parse(f"scf.forall (%g) in ({group.groups}) {{}}")
@@ -183,17 +183,17 @@ def split_rows(group: _Group) -> None:
         block = made.regions[0].blocks[0]
         number = block.arguments[0]
         with ir.InsertionPoint(block.operations[-1]):
-            own = [_zeros(total) for total, _ in group.totals]
+            own = [_zeros(total) for total, _ in group.accumulators]
             _rows_of(group, number)
-            for (_, parts), mine in zip(group.totals, own, strict=True):
+            for (_, parts), mine in zip(group.accumulators, own, strict=True):
                 shape = list(ir.MemRefType(mine.type).shape)
                 rest = [0] * (len(shape) - 1)
                 part = memref.subview(parts, [number, *rest], shape, [1] * len(shape))
                 memref.CopyOp(mine, part)
-    for (total, _), mine in zip(group.totals, own, strict=True):
+    for (total, _), mine in zip(group.accumulators, own, strict=True):
         total.replace_all_uses_with(mine)
         made_first = defining(total)
-        assert made_first is not None, "totals are allocated"
+        assert made_first is not None, "accumulators are allocated"
         made_first.erase()
     op.erase()
 
@@ -234,7 +234,7 @@ def _counters(number: ir.Value, extents: Sequence[int]) -> list[ir.Value]:
 
 
 def _sum_parts(op: ir.Operation, parts: ir.Value) -> None:
-    """The sum over rows becomes one over the totals of groups."""
+    """The sum over rows becomes one over the accumulators of groups."""
     output = op.operands[len(op.operands) - 1]
     rank = len(ir.MemRefType(output.type).shape)
     every = ir.AffineMap.get_identity(rank + 1)

@@ -24,7 +24,7 @@ from ted.gpu.points import below, delinearized, plus, times
 from ted.gpu.reductions import Sum, one_result, result_of_team, team_results, whole_sum
 from ted.gpu.row_groups import operations_of, team_of, works_of
 from ted.gpu.row_registers import TEAM_POINTS, Registers, preferred_lanes, registers_of
-from ted.gpu.strided_footprints import places_of
+from ted.gpu.strided_footprints import footprints_of
 from ted.gpu.strided_loops import strided_loop
 from ted.machine import SHARED_BUDGET, WARP
 from ted.mlir import arith, ir, memref, scf
@@ -58,15 +58,17 @@ def map_rows(op: ir.Operation, parts: int, team_threads: int) -> None:
     temporaries = [o for o in operations if o.name == "memref.alloc"]
     registers = registers_of(works, [o.results[0] for o in temporaries], team_threads)
     shared = [o for o in temporaries if o.results[0] not in registers.sizes]
-    places = _places(shared, rows, parts)
+    buffers = _shared_buffers(shared, rows, parts)
     with launch(blocks, threads) as kernel:
         team = Team(kernel, parts)
         private = {memory: registers.made(memory) for memory in registers.sizes}
         with only_if(None if blocks * parts == rows else below(team.number, rows)):
-            _Row(team, block, places, registers, private).build(extents)
+            _Row(team, block, buffers, registers, private).build(extents)
 
 
-def _places(temporaries: list[ir.Operation], rows: int, parts: int) -> dict[ir.Operation, ir.Value]:
+def _shared_buffers(
+    temporaries: list[ir.Operation], rows: int, parts: int
+) -> dict[ir.Operation, ir.Value]:
     """Buffers, with a part per row, for the temporaries that do not fit into shared memory."""
     left, found = SHARED_BUDGET // parts, {}  # beyond: a buffer with a part for each row
     for op in sorted(temporaries, key=_bytes):
@@ -89,13 +91,13 @@ class _Row:
         self,
         team: Team,
         source: ir.Block,
-        places: dict[ir.Operation, ir.Value],
+        buffers: dict[ir.Operation, ir.Value],
         registers: Registers,
         private: dict[ir.Value, ir.Value],
     ) -> None:
         self.team = team
         self.source = source
-        self.places = places
+        self.buffers = buffers
         self.registers = registers
         self.private = private
         self.known: dict[ir.Value, ir.Value] = {}
@@ -109,7 +111,7 @@ class _Row:
 
     def _block(self, block: ir.Block) -> None:
         operations = [o.operation for o in block.operations][:-1]
-        starts = known_starts(Dependences(block, places_of))
+        starts = known_starts(Dependences(block, footprints_of))
         for op in operations:
             if op in starts.folded:
                 continue
@@ -139,11 +141,11 @@ class _Row:
 
     def _memory(self, op: ir.Operation) -> ir.Value:
         kind = ir.MemRefType(op.results[0].type)
-        if op not in self.places:
+        if op not in self.buffers:
             return self.team.shared(kind.shape, kind.element_type)
         rank = len(kind.shape)
         part = memref.subview(
-            self.places[op], [self.team.number, *[0] * rank], [1, *kind.shape], [1] * (rank + 1)
+            self.buffers[op], [self.team.number, *[0] * rank], [1, *kind.shape], [1] * (rank + 1)
         )
         shape = ir.MemRefType(part.type)
         strides, offset = shape.get_strides_and_offset()

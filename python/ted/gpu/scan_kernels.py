@@ -1,9 +1,9 @@
-"""Running totals and linear recurrences -> kernels in which threads share the time of a point.
+"""Prefix scans: sums and linear recurrences -> kernels in which threads share the time of a point.
 
 Before: a thread for each point p, which goes through all times: `h[t + 1, p] = h[t, p] + x[t, p]`
-After: the threads of a block take a few neighbouring times each. They total them, join the totals
-of the threads before them by shuffles, and go through their times again from there. With few
-points, time is cut into chunks: one kernel makes their totals, the next starts from them.
+After: the threads of a block take a few neighbouring times each. They reduce them, join what
+the threads before them have by shuffles, and go through their times again from there. With few
+points, time is cut into chunks: one kernel makes their summaries, the next starts from them.
 
 Where points lie side by side and times do not, a thread takes a point and a chunk of time alone.
 The order of what is joined depends on shapes only.
@@ -20,9 +20,9 @@ from ted.gpu.cooperative_groups import Team, shuffled
 from ted.gpu.launching import Launch, launch, only_if
 from ted.gpu.maps import THREADS, linear_thread
 from ted.gpu.points import below, delinearized, plus, times
-from ted.gpu.prefix_scans import RunningTotal
+from ted.gpu.prefix_scans import PrefixScan
 from ted.gpu.reductions import is_zero
-from ted.gpu.segment_summaries import Stretches
+from ted.gpu.segment_summaries import Segments
 from ted.machine import BUSY_BLOCKS, BUSY_THREADS, WARP
 from ted.mlir import arith, gpu, ir, memref
 from ted.mlir.building import carried_loop, constant
@@ -32,7 +32,7 @@ LEAST = 64  # steps; fewer are made by one thread
 AT_ONCE = 4  # neighbouring times of a thread
 LEAST_CHUNK = 32  # times of a thread that has a chunk alone
 Values = list[ir.Value]
-_Place = tuple[ir.Value, ir.Value]  # a time, and whether it is a step
+_Time = tuple[ir.Value, ir.Value]  # a time, and whether it is a step
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class Plan:
     length: int
 
 
-def plan_of(total: RunningTotal) -> Plan | None:
+def plan_of(scan: PrefixScan) -> Plan | None:
     """How to share time among threads; None where a thread for each point is as good."""
-    steps, points = total.steps, prod(total.extents)
+    steps, points = scan.steps, prod(scan.extents)
     if steps < LEAST or not points:
         return None
-    across = min((abs(total.layout.place[c.value]) for c in total.points), default=0)
-    along = abs(total.layout.place[total.time.value])
+    across = min((abs(scan.layout.offset[c.value]) for c in scan.points), default=0)
+    along = abs(scan.layout.offset[scan.time.value])
     if along > 1 and points >= BUSY_THREADS:
         return None
     if along > 1 and across == 1 and points >= WARP:
@@ -70,12 +70,12 @@ def _cut(threads: int, chunks: int, steps: int, tile: int) -> Plan:
     return Plan(threads, -(-steps // length), length)
 
 
-def map_running_total(total: RunningTotal, plan: Plan) -> None:
+def map_prefix_scan(scan: PrefixScan, plan: Plan) -> None:
     """Build the kernels at the insertion point."""
     memories: Values = []
     if plan.chunks > 1:
-        points = prod(total.extents)
-        kinds = [total.stretches.kind, *total.stretches.kinds]
+        points = prod(scan.extents)
+        kinds = [scan.segments.kind, *scan.segments.kinds]
         shapes = [[1, points], *[[plan.chunks, points]] * (len(kinds) - 1)]
         memories = [
             memref.AllocOp(ir.MemRefType.get(shape, kind), [], []).result
@@ -83,50 +83,50 @@ def map_running_total(total: RunningTotal, plan: Plan) -> None:
         ]
     make = _Alone if plan.threads == 1 else _Shared
     if memories:
-        make(total, plan, memories).totals()
-    make(total, plan, memories).steps()
+        make(scan, plan, memories).summaries()
+    make(scan, plan, memories).steps()
 
 
 @dataclass
 class _Chunks:
     """What both ways to share time have in common.
 
-    `memories` are where totals start from, which the last step may overwrite, and then the values
+    `memories` are where states start from, which the last step may overwrite, and then the values
     of the chunks; none if there is one chunk.
     """
 
-    total: RunningTotal
+    scan: PrefixScan
     plan: Plan
     memories: Values
 
     @property
     def points(self) -> int:
-        return prod(self.total.extents)
+        return prod(self.scan.extents)
 
     def _times(self, chunk: ir.Value) -> tuple[ir.Value, ir.Value]:
         """The first time of a chunk, and the one behind its last; both count from 0."""
         begin = times(chunk, self.plan.length)
         end = plus(begin, self.plan.length)
-        return begin, arith.MinUIOp(end, constant(self.total.steps)).result
+        return begin, arith.MinUIOp(end, constant(self.scan.steps)).result
 
     def _dims(self, point: ir.Value) -> Values:
-        total = self.total
-        numbers = delinearized(point, total.extents)
-        return [plus(n, c.range[0]) for n, c in zip(numbers, total.points, strict=True)]
+        scan = self.scan
+        numbers = delinearized(point, scan.extents)
+        return [plus(n, c.range[0]) for n, c in zip(numbers, scan.points, strict=True)]
 
     def _time(self, number: ir.Value) -> ir.Value:
-        return plus(number, self.total.time.range[0])
+        return plus(number, self.scan.time.range[0])
 
     def _start(self, dims: Values, point: ir.Value) -> ir.Value:
         if not self.memories:
-            return self.total.start(dims)
+            return self.scan.start(dims)
         return memref.LoadOp(self.memories[0], [constant(0), point]).result
 
-    def _put(self, stretch: Values, chunk: ir.Value, point: ir.Value) -> None:
-        for value, memory in zip(stretch, self.memories[1:], strict=True):
+    def _put(self, segment: Values, chunk: ir.Value, point: ir.Value) -> None:
+        for value, memory in zip(segment, self.memories[1:], strict=True):
             memref.StoreOp(value, memory, [chunk, point])
         with only_if(is_zero(chunk)):
-            start = self.total.start(self._dims(point))
+            start = self.scan.start(self._dims(point))
             memref.StoreOp(start, self.memories[0], [constant(0), point])
 
     def _get(self, chunk: ir.Value, point: ir.Value) -> Values:
@@ -136,32 +136,32 @@ class _Chunks:
 class _Alone(_Chunks):
     """A thread for each chunk and point."""
 
-    def totals(self) -> None:
-        """What all chunks but the last do to the total."""
-        stretches = self.total.stretches
+    def summaries(self) -> None:
+        """What all chunks but the last do to the state."""
+        segments = self.scan.segments
 
         def make(chunk: ir.Value, point: ir.Value) -> None:
             dims, (begin, end) = self._dims(point), self._times(chunk)
 
             def join(k: ir.Value, carried: Sequence[ir.Value]) -> Values:
-                return stretches.joined(list(carried), self.total.stretch(dims, self._time(k)))
+                return segments.joined(list(carried), self.scan.segment(dims, self._time(k)))
 
-            self._put(carried_loop(begin, end, 1, stretches.nothing(), join), chunk, point)
+            self._put(carried_loop(begin, end, 1, segments.identity(), join), chunk, point)
 
         self._launch(self.plan.chunks - 1, make)
 
     def steps(self) -> None:
-        """The steps, from the total behind the chunks before."""
+        """The steps, from the state behind the chunks before."""
 
         def make(chunk: ir.Value, point: ir.Value) -> None:
             dims, (begin, end) = self._dims(point), self._times(chunk)
             (start,) = carried_loop(
                 0, chunk, 1, [self._start(dims, point)],
-                lambda k, carried: [self.total.stretches.applied(carried[0], self._get(k, point))],
+                lambda k, carried: [self.scan.segments.applied(carried[0], self._get(k, point))],
             )  # fmt: skip
             carried_loop(
-                begin, end, 1, [self.total.narrowed(start)],
-                lambda k, carried: [self.total.step(dims, self._time(k), carried[0])],
+                begin, end, 1, [self.scan.narrowed(start)],
+                lambda k, carried: [self.scan.step(dims, self._time(k), carried[0])],
             )  # fmt: skip
 
         self._launch(self.plan.chunks, make)
@@ -179,106 +179,106 @@ class _Alone(_Chunks):
 class _Shared(_Chunks):
     """A block for each chunk and point."""
 
-    def totals(self) -> None:
-        """What all chunks but the last do to the total."""
-        chunks, stretches = self.plan.chunks - 1, self.total.stretches
+    def summaries(self) -> None:
+        """What all chunks but the last do to the state."""
+        chunks, segments = self.plan.chunks - 1, self.scan.segments
         with launch(chunks * self.points, self.plan.threads) as kernel:
             point, chunk = delinearized(kernel.block, [self.points, chunks])
             begin, end = self._times(chunk)
-            dims, scan = self._dims(point), _Scan(kernel, stretches)
+            dims, in_block = self._dims(point), _BlockScan(kernel, segments)
 
             def tile(first: ir.Value, carried: Sequence[ir.Value]) -> Values:
-                mine = self._mine(dims, self._places(kernel, first, end))
-                return scan.behind(mine, list(carried))
+                mine = self._mine(dims, self._own_times(kernel, first, end))
+                return in_block.behind(mine, list(carried))
 
             step = self.plan.threads * AT_ONCE
-            whole = carried_loop(begin, end, step, stretches.nothing(), tile)
+            whole = carried_loop(begin, end, step, segments.identity(), tile)
             with only_if(is_zero(kernel.thread)):
                 self._put(whole, chunk, point)
 
     def steps(self) -> None:
-        """The steps, from the total behind the chunks before."""
-        total = self.total
+        """The steps, from the state behind the chunks before."""
+        scan = self.scan
         with launch(self.plan.chunks * self.points, self.plan.threads) as kernel:
             point, chunk = delinearized(kernel.block, [self.points, self.plan.chunks])
             begin, end = self._times(chunk)
-            dims, scan = self._dims(point), _Scan(kernel, total.stretches)
+            dims, in_block = self._dims(point), _BlockScan(kernel, scan.segments)
             start = self._start(dims, point)
             if self.memories:
-                start = total.stretches.applied(start, self._before(scan, chunk, point))
+                start = scan.segments.applied(start, self._before(in_block, chunk, point))
 
             def tile(first: ir.Value, carried: Sequence[ir.Value]) -> Values:
-                places = self._places(kernel, first, end)
-                before, after = scan.around(self._mine(dims, places), carried[0])
-                self._steps(dims, places, total.narrowed(before))
+                own = self._own_times(kernel, first, end)
+                before, after = in_block.around(self._mine(dims, own), carried[0])
+                self._steps(dims, own, scan.narrowed(before))
                 return [after]
 
             carried_loop(begin, end, self.plan.threads * AT_ONCE, [start], tile)
 
-    def _before(self, scan: _Scan, chunk: ir.Value, point: ir.Value) -> Values:
-        """What the chunks before do to the total: each thread takes one of them."""
-        stretches, thread = self.total.stretches, scan.kernel.thread
+    def _before(self, in_block: _BlockScan, chunk: ir.Value, point: ir.Value) -> Values:
+        """What the chunks before do to the state: each thread takes one of them."""
+        segments, thread = self.scan.segments, in_block.kernel.thread
         mine = conditional(
-            _under(thread, chunk), stretches.kinds, lambda: self._get(thread, point),
-            stretches.nothing,
+            _under(thread, chunk), segments.kinds, lambda: self._get(thread, point),
+            segments.identity,
         )  # fmt: skip
-        return scan.behind(mine, stretches.nothing())
+        return in_block.behind(mine, segments.identity())
 
-    def _places(self, kernel: Launch, first: ir.Value, end: ir.Value) -> list[_Place]:
+    def _own_times(self, kernel: Launch, first: ir.Value, end: ir.Value) -> list[_Time]:
         """The times that a thread takes at once, and whether they are in the chunk."""
         mine = plus(first, times(kernel.thread, AT_ONCE))
-        places = [plus(mine, k) for k in range(AT_ONCE)]
-        return [(self._time(place), _under(place, end)) for place in places]
+        own = [plus(mine, k) for k in range(AT_ONCE)]
+        return [(self._time(time), _under(time, end)) for time in own]
 
-    def _mine(self, dims: Values, places: Sequence[_Place]) -> Values:
-        """What the steps of a thread do to the total."""
-        stretches = self.total.stretches
+    def _mine(self, dims: Values, own: Sequence[_Time]) -> Values:
+        """What the steps of a thread do to the state."""
+        segments = self.scan.segments
         found = [
             conditional(
-                inside, stretches.kinds, lambda at=time: self.total.stretch(dims, at),
-                stretches.nothing,
+                inside, segments.kinds, lambda at=time: self.scan.segment(dims, at),
+                segments.identity,
             )
-            for time, inside in places
+            for time, inside in own
         ]  # fmt: skip
-        return reduce(stretches.joined, found)
+        return reduce(segments.joined, found)
 
-    def _steps(self, dims: Values, places: Sequence[_Place], total: ir.Value) -> None:
-        for time, inside in places:
-            (total,) = conditional(
-                inside, [total.type],
-                lambda at=time, now=total: [self.total.step(dims, at, now)],
-                lambda now=total: [now],
+    def _steps(self, dims: Values, own: Sequence[_Time], state: ir.Value) -> None:
+        for time, inside in own:
+            (state,) = conditional(
+                inside, [state.type],
+                lambda at=time, now=state: [self.scan.step(dims, at, now)],
+                lambda now=state: [now],
             )  # fmt: skip
 
 
-class _Scan:
-    """What the threads before each thread of a block do to a total."""
+class _BlockScan:
+    """What the threads before each thread of a block do to a state."""
 
-    def __init__(self, kernel: Launch, stretches: Stretches) -> None:
-        self.kernel, self.stretches = kernel, stretches
+    def __init__(self, kernel: Launch, segments: Segments) -> None:
+        self.kernel, self.segments = kernel, segments
         self.warps = kernel.threads // WARP
-        self.memories = [Team(kernel).shared([self.warps], k) for k in stretches.kinds]
+        self.memories = [Team(kernel).shared([self.warps], k) for k in segments.kinds]
         self.lane = arith.RemUIOp(kernel.thread, constant(WARP)).result
         self.warp = arith.DivUIOp(kernel.thread, constant(WARP)).result
 
     def behind(self, mine: Values, carried: Values) -> Values:
         """What was carried and all threads do together."""
         for whole in self._shared(mine)[1]:
-            carried = self.stretches.joined(carried, whole)
+            carried = self.segments.joined(carried, whole)
         gpu.BarrierOp()  # the next ones write there again
         return carried
 
     def around(self, mine: Values, carried: ir.Value) -> tuple[ir.Value, ir.Value]:
-        """The total behind the threads before this one, and that behind all threads."""
+        """The state behind the threads before this one, and that behind all threads."""
         mine, wholes = self._shared(mine)
         before = after = carried
         for k, whole in enumerate(wholes):
-            after = self.stretches.applied(after, whole)
+            after = self.segments.applied(after, whole)
             is_before = _under(constant(k), self.warp)
             before = arith.SelectOp(is_before, after, before).result
         gpu.BarrierOp()  # the next ones write there again
         lower = [shuffled(m, 1, up=True) for m in mine]
-        own = self.stretches.applied(before, lower)
+        own = self.segments.applied(before, lower)
         return arith.SelectOp(is_zero(self.lane), before, own).result, after
 
     def _shared(self, mine: Values) -> tuple[Values, list[Values]]:
@@ -289,7 +289,7 @@ class _Scan:
             is_first = below(self.lane, offset)
             mine = [
                 arith.SelectOp(is_first, m, o).result
-                for m, o in zip(mine, self.stretches.joined(others, mine), strict=True)
+                for m, o in zip(mine, self.segments.joined(others, mine), strict=True)
             ]
             offset *= 2
         with only_if(is_zero(arith.SubIOp(self.lane, constant(WARP - 1)).result)):

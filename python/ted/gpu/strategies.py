@@ -22,7 +22,7 @@ from ted.gpu.host_conditions import open_condition
 from ted.gpu.loop_strategies import NESTS, POINT_LOOPS
 from ted.gpu.piece_strategies import PIECES
 from ted.gpu.sites import Site, is_around_kernels, is_of_the_host
-from ted.gpu.strided_footprints import places_of
+from ted.gpu.strided_footprints import footprints_of
 from ted.mlir import ir
 from ted.mlir.dependences import Dependences
 from ted.mlir.locations import source_location
@@ -70,7 +70,7 @@ def decide(
     Raises: ScheduleError for a `ted.strategy` that does not fit.
     """
     left = [o.operation for o in block.operations if o.operation.name not in _ENDS]
-    found = Dependences(block, places_of)
+    found = Dependences(block, footprints_of)
     wishes = {op: wish for op in left if (wish := asked_for(op)) is not None}
     asking = set(wishes)
     starts = known_starts(found, {op for op in asking if wishes[op]["name"] in _IN_LOOPS})

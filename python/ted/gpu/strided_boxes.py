@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import gcd, prod
 
 from ted.gpu.bodies import Operand
-from ted.gpu.flat_views import line_of
+from ted.gpu.flat_views import flat_view_of
 from ted.linalg.contractions import element_strides
 from ted.mlir import ir
 
@@ -64,11 +64,11 @@ class Region:
 
 def region_of(operand: Operand, extents: tuple[int, ...]) -> Region | None:
     """Where the points of a box write, no two the same element; None where no region says it."""
-    line = line_of(operand.value) if operand.amap is not None else None
-    address = None if line is None else operand.address
-    if line is None or address is None or line.start.terms:
+    flat = flat_view_of(operand.value) if operand.amap is not None else None
+    address = None if flat is None else operand.address
+    if flat is None or address is None or flat.start.terms:
         return None
-    kind = ir.MemRefType(line.value.type)
+    kind = ir.MemRefType(flat.value.type)
     strides = element_strides(kind)
     if strides is None or isinstance(kind.layout, ir.StridedLayoutAttr):
         return None
@@ -76,7 +76,7 @@ def region_of(operand: Operand, extents: tuple[int, ...]) -> Region | None:
     if not long:
         return None
     sides = [Side(0)] * len(long)
-    rest = line.start.constant + address.constant
+    rest = flat.start.constant + address.constant
     for k, (_, stride) in enumerate(long):
         sides[k], rest = Side(rest // stride), rest % stride
     for dim, extent in enumerate(extents):
@@ -89,4 +89,4 @@ def region_of(operand: Operand, extents: tuple[int, ...]) -> Region | None:
         sides[k] = replace(sides[k], step=step // long[k][1], extent=extent, dim=dim)
     if any(not 0 <= side.last < e for side, (e, _) in zip(sides, long, strict=True)):
         return None
-    return Region(line.value, tuple(e for e, _ in long), tuple(sides))
+    return Region(flat.value, tuple(e for e, _ in long), tuple(sides))

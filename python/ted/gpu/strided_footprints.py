@@ -1,37 +1,37 @@
 """Which elements of memory the points of a box meet, whatever the views and dims they go through.
 
 Before: a view of memory, and a map from the points of a box
-After: a `Place`: the first element, and the steps from a point to the next ones. Boxes of (32, 64)
-and of (2048) points have the same numbers for the same elements.
+After: a `Footprint`: the first element, and the steps from a point to the next ones. Boxes of
+(32, 64) and of (2048) points have the same numbers for the same elements.
 """
 
 from __future__ import annotations
 
 from ted.gpu.bodies import Operand, work_of
-from ted.gpu.flat_views import line_of
+from ted.gpu.flat_views import flat_view_of
 from ted.mlir import ir
 from ted.mlir.dependences import Met
-from ted.mlir.places import Place, Sides
+from ted.mlir.footprints import Footprint, Sides
 
 
-def place_of(operand: Operand, extents: tuple[int, ...]) -> Place | None:
+def footprint_of(operand: Operand, extents: tuple[int, ...]) -> Footprint | None:
     """Where the points of a box meet the memory of an operand; None if no steps say it."""
-    line = line_of(operand.value) if operand.amap is not None else None
-    address = None if line is None else operand.address
-    if line is None or address is None:
+    flat = flat_view_of(operand.value) if operand.amap is not None else None
+    address = None if flat is None else operand.address
+    if flat is None or address is None:
         return None
     sides = _joined([(e, address[dim]) for dim, e in enumerate(extents) if e != 1])
-    return Place(line.value, line.start + address.constant, sides)
+    return Footprint(flat.value, flat.start + address.constant, sides)
 
 
-def places_of(op: ir.Operation) -> tuple[Met, Met] | None:
+def footprints_of(op: ir.Operation) -> tuple[Met, Met] | None:
     """Where the points of an operation read memory, and where they write it."""
     work = work_of(op)
     if work is None:
         return None
     inputs = (o for k, o in enumerate(work.inputs) if o.amap is not None and work.uses(k))
     reads, writes = (
-        [(o.value, place_of(o, work.extents)) for o in operands]
+        [(o.value, footprint_of(o, work.extents)) for o in operands]
         for operands in (inputs, work.outputs)
     )
     return reads, writes

@@ -25,23 +25,23 @@ def strided_loop(
     are unrolled here, many by LLVM, so that several loads are on their way at once.
     """
     trips = end // step
-    totals = list(starts)
+    accumulators = list(starts)
     if trips <= UNROLLED:
         for trip in range(trips):
-            totals = body(plus(first, trip * step) if trip else first, totals)
+            accumulators = body(plus(first, trip * step) if trip else first, accumulators)
     else:
-        totals = carried_loop(
-            0, trips, 1, totals,
+        accumulators = carried_loop(
+            0, trips, 1, accumulators,
             lambda trip, carried: body(plus(first, times(trip, step)), list(carried)),
         )  # fmt: skip
     if end % step == 0:
-        return totals
+        return accumulators
     last = plus(first, trips * step) if trips else first
-    branch = scf.IfOp(below(last, end), [t.type for t in totals], has_else=bool(totals))
+    branch = scf.IfOp(below(last, end), [t.type for t in accumulators], has_else=bool(accumulators))
     with ir.InsertionPoint(branch.then_block):
-        scf.YieldOp(body(last, totals))
+        scf.YieldOp(body(last, accumulators))
     otherwise = branch.else_block
     if otherwise is not None:
         with ir.InsertionPoint(otherwise):
-            scf.YieldOp(totals)
+            scf.YieldOp(accumulators)
     return list(branch.results)

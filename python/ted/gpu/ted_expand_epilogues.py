@@ -1,4 +1,4 @@
-"""Element-wise work on a total that is summed in more dims -> the same work over these dims.
+"""Element-wise work on an accumulator that is summed in more dims -> the same work over these dims.
 
 Before: a contraction into `memref.expand_shape %t [[0], [1, 2]]`, the groups of a convolution, and
 `linalg.generic` over two dims that reads `%t`
@@ -21,7 +21,7 @@ Groups = list[list[int]]
 
 @dataclass(frozen=True)
 class TedExpandEpilogues:
-    """Expand what alone reads an expanded total of a contraction."""
+    """Expand what alone reads an expanded accumulator of a contraction."""
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
@@ -34,7 +34,7 @@ class TedExpandEpilogues:
 
 
 def _consumer(op: ir.Operation) -> ir.Operation | None:
-    """The element-wise operation that alone reads the total."""
+    """The element-wise operation that alone reads the accumulator."""
     owner = op.operands[0].owner
     if isinstance(owner, ir.Block) or owner.operation.name != "memref.alloc":
         return None
@@ -48,14 +48,18 @@ def _consumer(op: ir.Operation) -> ir.Operation | None:
     return consumer if is_generic and _can_expand(consumer, op.operands[0]) else None
 
 
-def _can_expand(op: ir.Operation, total: ir.Value) -> bool:
+def _can_expand(op: ir.Operation, accumulator: ir.Value) -> bool:
     """Whether each operand is indexed by dims, and laid out plainly."""
     generic = Generic(op)
-    if generic.operands.count(total) != 1 or generic.operands[-1] == total or not generic.is_map:
+    if (
+        generic.operands.count(accumulator) != 1
+        or generic.operands[-1] == accumulator
+        or not generic.is_map
+    ):
         return False
     kinds = [v.type for v in generic.operands]
     return (
-        generic.maps[generic.operands.index(total)].is_permutation
+        generic.maps[generic.operands.index(accumulator)].is_permutation
         and generic.dims is not None
         and all(isinstance(k, ir.MemRefType) and k.layout == _plain(k) for k in kinds)
         and all(step.name.startswith("arith.") for step in generic.code[:-1])
@@ -67,26 +71,26 @@ def _plain(kind: ir.MemRefType) -> ir.Attribute:
 
 
 def _expand(op: ir.Operation, consumer: ir.Operation) -> None:
-    total, expanded = op.operands[0], op.results[0]
+    accumulator, expanded = op.operands[0], op.results[0]
     shape = list(ir.MemRefType(expanded.type).shape)
     groups = [
         [ir.IntegerAttr(n).value for n in ir.ArrayAttr(group)]
         for group in ir.ArrayAttr(op.attributes["reassociation"])
     ]
     maps = Generic(consumer).maps
-    own = maps[list(consumer.operands).index(total)]
+    own = maps[list(consumer.operands).index(accumulator)]
     sizes: list[list[int]] = [[]] * own.n_dims
     for expr, group in zip(own.results, groups, strict=True):
         sizes[position(expr)] = [shape[n] for n in group]
-    places = _numbered(sizes)
+    numbers = _numbered(sizes)
     with ir.InsertionPoint(consumer), consumer.location:
         operands = [
-            expanded if value == total else _expanded(value, map_, sizes)
+            expanded if value == accumulator else _expanded(value, map_, sizes)
             for value, map_ in zip(consumer.operands, maps, strict=True)
         ]
     rank = sum(map(len, sizes))
     results = [
-        [ir.AffineExpr.get_dim(k) for e in map_.results for k in places[position(e)]]
+        [ir.AffineExpr.get_dim(k) for e in map_.results for k in numbers[position(e)]]
         for map_ in maps
     ]
     set_maps(consumer, [ir.AffineMap.get(rank, 0, own) for own in results])
@@ -97,8 +101,8 @@ def _expand(op: ir.Operation, consumer: ir.Operation) -> None:
         new = memref.AllocOp(ir.MemRefType(expanded.type), [], []).result
     expanded.replace_all_uses_with(new)
     op.erase()
-    owner = total.owner
-    assert not isinstance(owner, ir.Block), "the total is a buffer"
+    owner = accumulator.owner
+    assert not isinstance(owner, ir.Block), "the accumulator is a buffer"
     owner.operation.erase()
 
 

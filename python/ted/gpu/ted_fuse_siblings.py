@@ -19,7 +19,7 @@ from ted.gpu.bodies import work_of
 from ted.gpu.collapsing import collapsed_extents
 from ted.gpu.contractions import claimed_readers
 from ted.gpu.fused_points import Access, Points, merge, points_of
-from ted.gpu.strided_footprints import places_of
+from ted.gpu.strided_footprints import footprints_of
 from ted.gpu.transposes import turn_of
 from ted.linalg.contractions import MARK
 from ted.mlir import ir
@@ -60,7 +60,7 @@ class _Block:
 
     def __init__(self, block: ir.Block) -> None:
         self.block = block
-        self.known = Dependences(block, places_of)
+        self.known = Dependences(block, footprints_of)
         operations = list(self.known.operations.values())
         claimed = claimed_readers(operations, self.known)
         found = {op: self._points(op) for op in operations if op not in claimed}
@@ -188,7 +188,7 @@ def _points_of(op: ir.Operation) -> Points | None:
 
 def _jumps(access: Access) -> bool:
     """Whether neighbouring points do not write side by side: other parts go in between."""
-    sides = access.place.sides if access.place else ()
+    sides = access.footprint.sides if access.footprint else ()
     return any(abs(step) > 1 for _, step in sides[-1:])
 
 

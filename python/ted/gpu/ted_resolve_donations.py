@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.gpu.strided_footprints import places_of
+from ted.gpu.strided_footprints import footprints_of
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import donated_pairs
 from ted.mlir.dependences import Dependences
@@ -38,7 +38,7 @@ def _is_safe(block: ir.Block, source: ir.Value, result: ir.Value) -> bool:
         return True
     op = apart.operations[min(written)]
     is_point_by_point = op.name == "linalg.generic" and max(asked) == min(written)
-    return is_point_by_point and Dependences(block, places_of).are_point_by_point(op, op)
+    return is_point_by_point and Dependences(block, footprints_of).are_point_by_point(op, op)
 
 
 def _buffer(block: ir.Block, result: ir.Value) -> None:

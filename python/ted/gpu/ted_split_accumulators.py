@@ -1,4 +1,4 @@
-"""Totals that are summed in parts -> parts that each start from zero, and end on their own.
+"""Accumulators that are written in parts -> parts that each start from zero, and end on their own.
 
 Before: a fill of `%t`; contractions into disjoint strided parts of it, the residue classes of the
 gradient of a strided convolution; then perhaps element-wise work on all of `%t`
@@ -29,7 +29,7 @@ DYNAMIC = ir.ShapedType.get_dynamic_size()
 
 @dataclass(frozen=True)
 class Part:
-    """A contraction with the part of the total that it writes."""
+    """A contraction with the part of the accumulator that it writes."""
 
     op: ir.Operation
     offsets: tuple[int, ...]
@@ -43,7 +43,7 @@ class Part:
 
     @property
     def sides(self) -> list[Side]:
-        """The places along each dim of the total."""
+        """The elements along each dim of the accumulator."""
         parts = zip(self.offsets, self.strides, self.sizes, strict=True)
         return [Side(offset, stride, size) for offset, stride, size in parts]
 
@@ -54,7 +54,7 @@ class Part:
 
 @dataclass(frozen=True)
 class TedSplitAccumulators:
-    """Start and finish each part of a total by itself."""
+    """Start and finish each part of an accumulator by itself."""
 
     def run(self, module: ir.Module) -> None:
         """Rewrite every function."""
@@ -69,12 +69,12 @@ class TedSplitAccumulators:
 
 def _parts(fill: ir.Operation, known: Dependences) -> list[Part]:
     """The contractions that next touch the filled memory, if they write disjoint parts of it."""
-    total = fill.operands[1]
-    if root(total) != total or isinstance(fill.operands[0].type, ir.MemRefType):
+    accumulator = fill.operands[1]
+    if root(accumulator) != accumulator or isinstance(fill.operands[0].type, ir.MemRefType):
         return []
     parts: list[Part] = []
     for op in known.behind(fill, known.effects[fill].writes):
-        part = _part(op, total)
+        part = _part(op, accumulator)
         if part is None:
             break
         if not all(part.is_beside(other) for other in parts):
@@ -83,19 +83,19 @@ def _parts(fill: ir.Operation, known: Dependences) -> list[Part]:
     return parts
 
 
-def _part(op: ir.Operation, total: ir.Value) -> Part | None:
-    """An operation as a sum into a part of a total, which it does not read otherwise."""
+def _part(op: ir.Operation, accumulator: ir.Value) -> Part | None:
+    """An operation as a sum into a part of an accumulator, which it does not read otherwise."""
     found = contraction_of(op) if op.name == "linalg.generic" else None
-    if found is None or not found.writes_all or root(op.operands[-1]) != total:
+    if found is None or not found.writes_all or root(op.operands[-1]) != accumulator:
         return None
     view = defining(op.operands[-1], "memref.subview")
     if view is None or len(view.operands) != 1:
         return None
     factors = [v for v in list(op.operands)[:-1] if isinstance(v.type, ir.MemRefType)]
-    if any(root(v) == total for v in factors) or view.operands[0] != total:
+    if any(root(v) == accumulator for v in factors) or view.operands[0] != accumulator:
         return None
     # Small sums and slices of a point are no kernels of templates, and keep their common start.
-    if ir.MemRefType(total.type).rank != ir.MemRefType(op.operands[-1].type).rank:
+    if ir.MemRefType(accumulator.type).rank != ir.MemRefType(op.operands[-1].type).rank:
         return None
     if MARK not in op.attributes or not _is_large(op):
         return None
@@ -105,13 +105,15 @@ def _part(op: ir.Operation, total: ir.Value) -> Part | None:
 
 
 def _split(fill: ir.Operation, parts: Sequence[Part], known: Dependences) -> None:
-    total = fill.operands[1]
-    left = prod(ir.MemRefType(total.type).shape) - sum(prod(part.sizes) for part in parts)
+    accumulator = fill.operands[1]
+    left = prod(ir.MemRefType(accumulator.type).shape) - sum(prod(part.sizes) for part in parts)
     consumer = _consumer(fill, parts, known) if left == 0 else None
-    unused = [] if consumer is None else [*(defining(p.target) for p in parts), defining(total)]
+    unused = (
+        [] if consumer is None else [*(defining(p.target) for p in parts), defining(accumulator)]
+    )
     if consumer is not None:
         for part in parts:
-            _finish(part, consumer, total)
+            _finish(part, consumer, accumulator)
         consumer.erase()
     for part in parts:
         with ir.InsertionPoint(part.op), part.op.location:
@@ -124,13 +126,13 @@ def _split(fill: ir.Operation, parts: Sequence[Part], known: Dependences) -> Non
 
 
 def _consumer(fill: ir.Operation, parts: Sequence[Part], known: Dependences) -> ir.Operation | None:
-    """The element-wise operation that alone reads a total, if kernels of the parts can do it."""
-    total = fill.operands[1]
-    owner = defining(total, "memref.alloc")
+    """The element-wise operation that alone reads an accumulator, if kernels of parts can do it."""
+    accumulator = fill.operands[1]
+    owner = defining(accumulator, "memref.alloc")
     if owner is None:
         return None
     views = {defining(part.target) for part in parts}
-    users = {use.owner.operation for use in total.uses} - views - {fill}
+    users = {use.owner.operation for use in accumulator.uses} - views - {fill}
     if len(users) != 1 or any(len(list(part.target.uses)) != 1 for part in parts):
         return None
     consumer = users.pop()
@@ -139,7 +141,7 @@ def _consumer(fill: ir.Operation, parts: Sequence[Part], known: Dependences) -> 
     read = {m for op in (consumer, *(p.op for p in parts)) for m in known.effects[op].reads}
     if read & known.effects[consumer].writes:  # no kernel of a part may do it
         return None
-    return consumer if _is_element_wise(consumer, total) else None
+    return consumer if _is_element_wise(consumer, accumulator) else None
 
 
 def _is_large(op: ir.Operation) -> bool:
@@ -147,33 +149,37 @@ def _is_large(op: ir.Operation) -> bool:
     return found is not None and prod(found.extents) >= LEAST_PRODUCTS
 
 
-def _is_element_wise(op: ir.Operation, total: ir.Value) -> bool:
-    """Whether an operation can be cut like the total that it reads once."""
+def _is_element_wise(op: ir.Operation, accumulator: ir.Value) -> bool:
+    """Whether an operation can be cut like the accumulator that it reads once."""
     generic = Generic(op)
-    if generic.operands.count(total) != 1 or generic.operands[-1] == total or not generic.is_map:
+    if (
+        generic.operands.count(accumulator) != 1
+        or generic.operands[-1] == accumulator
+        or not generic.is_map
+    ):
         return False
     *steps, end = generic.code
     return (
         generic.dims is not None
-        and generic.maps[generic.operands.index(total)].is_permutation
+        and generic.maps[generic.operands.index(accumulator)].is_permutation
         and len(end.operands) == 1
         and len(steps) <= MOST_OPERATIONS
         and all(step.name.startswith("arith.") for step in steps)
     )
 
 
-def _finish(part: Part, consumer: ir.Operation, total: ir.Value) -> None:
+def _finish(part: Part, consumer: ir.Operation, accumulator: ir.Value) -> None:
     """Give a part a buffer of its own, and the consumer's work on it."""
-    kind = ir.MemRefType(total.type)
+    kind = ir.MemRefType(accumulator.type)
     with ir.InsertionPoint(part.op), part.op.location:
         made = memref.AllocOp(ir.MemRefType.get(part.sizes, kind.element_type), [], []).result
     part.op.operands[len(part.op.operands) - 1] = made
     maps = Generic(consumer).maps
-    own = maps[list(consumer.operands).index(total)]
+    own = maps[list(consumer.operands).index(accumulator)]
     places = [position(e) for e in own.results]
     with ir.InsertionPoint(consumer), consumer.location:
         operands = [
-            made if operand == total else _cut(operand, map_, part, places)
+            made if operand == accumulator else _cut(operand, map_, part, places)
             for operand, map_ in zip(consumer.operands, maps, strict=True)
         ]
         copy = consumer.clone().operation

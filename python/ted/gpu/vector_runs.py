@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ted.gpu.accesses import byte_width, steps_along
 from ted.gpu.bodies import Operand, Values, Work
-from ted.gpu.flat_views import line_of
+from ted.gpu.flat_views import flat_view_of
 from ted.gpu.points import plus
 from ted.linalg.contractions import element_strides
 from ted.machine import ACCESS_BYTES
@@ -59,7 +59,7 @@ def store_run(work: Work, results: Sequence[Values], dims: Values, dim: int, lan
             kind = ir.VectorType.get([width], operand.element)
             whole = vector.FromElementsOp(kind, values[k : k + width]).result
             vector.StoreOp(
-                whole, operand.value, operand.place(at), alignment=_bytes(operand, width)
+                whole, operand.value, operand.subscripts(at), alignment=_bytes(operand, width)
             )
 
 
@@ -77,8 +77,10 @@ def _loaded(work: Work, operand: Operand, dims: Values, dim: int, lanes: int) ->
     found: Values = []
     kind = ir.VectorType.get([width], operand.element)
     for k in range(0, lanes, width):
-        place = operand.place(moved(dims, dim, k))
-        whole = vector.LoadOp(kind, operand.value, place, alignment=_bytes(operand, width)).result
+        subscripts = operand.subscripts(moved(dims, dim, k))
+        whole = vector.LoadOp(
+            kind, operand.value, subscripts, alignment=_bytes(operand, width)
+        ).result
         found += list(vector.ToElementsOp(whole).results)
     return found
 
@@ -110,11 +112,11 @@ def _moves_by_one(work: Work, operand: Operand, dim: int) -> bool:
 
 
 def _is_aligned(work: Work, operand: Operand, dim: int, width: int) -> bool:
-    line, address = line_of(operand.value), operand.address
-    if line is None or address is None:
+    flat, address = flat_view_of(operand.value), operand.address
+    if flat is None or address is None:
         return False
     steps = [step for d, step in address.terms if d != dim and work.extents[d] > 1]
-    if line.size * byte_width(operand.element) < ACCESS_BYTES:  # smaller arrays may start anywhere
+    if flat.size * byte_width(operand.element) < ACCESS_BYTES:  # smaller arrays may start anywhere
         return False
-    starts = [line.start.constant, address.constant, *(f for _, f in line.start.terms)]
+    starts = [flat.start.constant, address.constant, *(f for _, f in flat.start.terms)]
     return all(n % width == 0 for n in (*steps, *starts))

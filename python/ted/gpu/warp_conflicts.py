@@ -1,4 +1,4 @@
-"""Lanes of a warp that want one element -> turns: one after the other, in the order of the lanes.
+"""Conflicting lanes of a warp, which want one element, are serialised in the order of the lanes.
 
 Before: 32 lanes, each with a key      After: rounds, in which the keys of those that go differ
 """

@@ -16,13 +16,13 @@ from typing import TypeAlias
 from ted.mlir import ir
 from ted.mlir.aliasing import ANYWHERE, VIEWS, Memory, donated_pairs, function_of, memories
 from ted.mlir.effects import Effects, Names, effects_of
-from ted.mlir.places import Place
+from ted.mlir.footprints import Footprint
 from ted.mlir.queries import defining, users_in
 
-# What the points of an operation read and write, with the places where they meet it; None for an
+# What the points of an operation read and write, with the footprints there; None for an
 # operation of another form.
-Met: TypeAlias = "Sequence[tuple[ir.Value, Place | None]]"
-Places: TypeAlias = "Callable[[ir.Operation], tuple[Met, Met] | None]"
+Met: TypeAlias = "Sequence[tuple[ir.Value, Footprint | None]]"
+Footprints: TypeAlias = "Callable[[ir.Operation], tuple[Met, Met] | None]"
 # What moves up with an operation that needs it, as arithmetic does.
 _MOVABLE = (*VIEWS, "memref.alloc", "affine.apply", "affine.max", "affine.min")
 
@@ -30,15 +30,15 @@ _MOVABLE = (*VIEWS, "memref.alloc", "affine.apply", "affine.max", "affine.min")
 class Dependences:
     """The operations of a block that touch memory, by their numbers in its order.
 
-    `places` says which elements operations meet, where that is known: without, all of a memory.
+    `footprints` says which elements operations meet, where that is known: without, all of a memory.
     """
 
     def __init__(
-        self, block: ir.Block, places: Places = lambda _: None, names: Names | None = None
+        self, block: ir.Block, footprints: Footprints = lambda _: None, names: Names | None = None
     ) -> None:
         if names is None:
             names = {result: source for source, result in donated_pairs(function_of(block))}
-        self.block, self.places, self.names = block, places, names
+        self.block, self.footprints, self.names = block, footprints, names
         self.operations = {k: o.operation for k, o in enumerate(block.operations)}
         self.numbers = {op: k for k, op in self.operations.items()}
         self.effects: dict[ir.Operation, Effects] = {}
@@ -76,7 +76,7 @@ class Dependences:
     def met(self, op: ir.Operation) -> tuple[Met, Met] | None:
         """Where the points of an operation read and write; None if that is not known."""
         if op not in self._met:
-            self._met[op] = self.places(op)
+            self._met[op] = self.footprints(op)
         return self._met[op]
 
     def readers(self, memory: Iterable[Memory]) -> set[int]:
@@ -136,7 +136,7 @@ class Dependences:
     def _is_lost(self, op: ir.Operation, memory: Memory) -> bool:
         if not isinstance(memory, ir.Value):
             return False
-        left, parts = prod(ir.MemRefType(memory.type).shape), list[Place]()
+        left, parts = prod(ir.MemRefType(memory.type).shape), list[Footprint]()
         for user in self.behind(op, self.named([memory])):
             found = self.effects[user]
             if {*self.named([memory]), ANYWHERE} & (found.reads | found.asks):

@@ -115,52 +115,52 @@ class EmulatedDriver(EmulatedStreams):
         """Always there."""
         return SUCCESS if flags == 0 else INVALID_VALUE
 
-    def cuDriverGetVersion(self, place: Any) -> int:
+    def cuDriverGetVersion(self, out: Any) -> int:
         """CUDA 13.0."""
-        return self._give(place, 13000)
+        return self._give(out, 13000)
 
-    def cuDeviceGetCount(self, place: Any) -> int:
+    def cuDeviceGetCount(self, out: Any) -> int:
         """As many as were asked for; all share one memory."""
-        return self._give(place, self.devices)
+        return self._give(out, self.devices)
 
-    def cuDeviceGet(self, place: Any, ordinal: int) -> int:
+    def cuDeviceGet(self, out: Any, ordinal: int) -> int:
         """The handle of a device is its number."""
-        return self._give(place, ordinal)
+        return self._give(out, ordinal)
 
     def cuDeviceGetName(self, text: Any, size: int, device: int) -> int:
         """Says that it is none."""
         text.value = b"emulated device"[: size - 1]
         return SUCCESS
 
-    def cuDeviceGetAttribute(self, place: Any, attribute: int, device: int) -> int:
+    def cuDeviceGetAttribute(self, out: Any, attribute: int, device: int) -> int:
         """Those that the runtime asks for."""
         known = {
             CAPABILITY_MAJOR: self.capability[0],
             CAPABILITY_MINOR: self.capability[1],
             SHARED_PER_BLOCK_OPTIN: self.shared_bytes,
         }
-        return self._give(place, known[attribute]) if attribute in known else INVALID_VALUE
+        return self._give(out, known[attribute]) if attribute in known else INVALID_VALUE
 
-    def cuDevicePrimaryCtxRetain(self, place: Any, device: int) -> int:
+    def cuDevicePrimaryCtxRetain(self, out: Any, device: int) -> int:
         """A context per device."""
-        return self._give(place, 0xC000 + device)
+        return self._give(out, 0xC000 + device)
 
-    def cuCtxGetCurrent(self, place: Any) -> int:
+    def cuCtxGetCurrent(self, out: Any) -> int:
         """The top of the stack."""
-        return self._give(place, self.current[-1] if self.current else 0)
+        return self._give(out, self.current[-1] if self.current else 0)
 
     def cuCtxPushCurrent_v2(self, context: int) -> int:
         """Make a context current."""
         self.current.append(context)
         return SUCCESS
 
-    def cuCtxPopCurrent_v2(self, place: Any) -> int:
+    def cuCtxPopCurrent_v2(self, out: Any) -> int:
         """Undo a push."""
-        return self._give(place, self.current.pop()) if self.current else INVALID_VALUE
+        return self._give(out, self.current.pop()) if self.current else INVALID_VALUE
 
     # ---- memory ----------------------------------------------------------------------------------
 
-    def cuMemAlloc_v2(self, place: Any, size: int) -> int:
+    def cuMemAlloc_v2(self, out: Any, size: int) -> int:
         """Memory of the machine, within the bytes of the device."""
         if size <= 0:
             return INVALID_VALUE
@@ -168,7 +168,7 @@ class EmulatedDriver(EmulatedStreams):
             return OUT_OF_MEMORY
         address = self.machine.allocate(size)
         self.allocated[address] = size
-        return self._give(place, address)
+        return self._give(out, address)
 
     def cuMemFree_v2(self, address: int) -> int:
         """Wait, as the driver does, and take the memory back."""
@@ -178,11 +178,11 @@ class EmulatedDriver(EmulatedStreams):
         self.machine.free(address)
         return SUCCESS
 
-    def cuMemHostAlloc(self, place: Any, size: int, flags: int) -> int:
+    def cuMemHostAlloc(self, out: Any, size: int, flags: int) -> int:
         """Memory of the host."""
         memory = host_memory.pinned(size)
         self._objects[host_memory.address_of(memory)] = memory
-        return self._give(place, host_memory.address_of(memory))
+        return self._give(out, host_memory.address_of(memory))
 
     def cuMemFreeHost(self, address: int) -> int:
         """Take it back."""
@@ -229,11 +229,11 @@ class EmulatedDriver(EmulatedStreams):
     # ---- modules and launches --------------------------------------------------------------------
 
     def cuModuleLoadDataEx(
-        self, place: Any, text: bytes, count: int, options: Any, values: Any
+        self, out: Any, text: bytes, count: int, options: Any, values: Any
     ) -> int:
         """Parse the PTX."""
         try:
-            return self._give(place, self._new(self.machine.load(text.decode())))
+            return self._give(out, self._new(self.machine.load(text.decode())))
         except ValueError as error:
             host_memory.write(values[0], str(error).encode()[:1000] + b"\0")
             return INVALID_PTX
@@ -242,20 +242,20 @@ class EmulatedDriver(EmulatedStreams):
         """Forget the module."""
         return SUCCESS if self._objects.pop(module, None) is not None else INVALID_VALUE
 
-    def cuModuleGetFunction(self, place: Any, module: int, name: bytes) -> int:
+    def cuModuleGetFunction(self, out: Any, module: int, name: bytes) -> int:
         """A kernel by name."""
         try:
             sizes, shared = self.machine.kernel(self._objects[module], name.decode())
         except KeyError:
             return NOT_FOUND
         made = _Function(self._objects[module], name.decode(), sizes, shared)
-        return self._give(place, self._new(made))
+        return self._give(out, self._new(made))
 
-    def cuFuncGetAttribute(self, place: Any, attribute: int, function: int) -> int:
+    def cuFuncGetAttribute(self, out: Any, attribute: int, function: int) -> int:
         """Fixed shared memory."""
         if attribute != FUNCTION_SHARED_BYTES:
             return INVALID_VALUE
-        return self._give(place, self._objects[function].shared)
+        return self._give(out, self._objects[function].shared)
 
     def cuFuncSetAttribute(self, function: int, attribute: int, value: int) -> int:
         """Allow more dynamic shared memory."""
@@ -282,16 +282,16 @@ class EmulatedDriver(EmulatedStreams):
         )
 
     def cuTensorMapEncodeTiled(
-        self, place: Any, dtype: int, rank: int, address: int, dims: Any, strides: Any, box: Any,
+        self, out: Any, dtype: int, rank: int, address: int, dims: Any, strides: Any, box: Any,
         element_strides: Any, interleave: int, swizzle: int, promotion: int, fill: int,
     ) -> int:  # fmt: skip
         """128 bytes in the machine's own format."""
         sizes = {number: ITEM_SIZES[name] for name, number in TENSOR_MAP_TYPES.items()}
-        if place % 64 or address % 16:
+        if out % 64 or address % 16:
             return INVALID_VALUE
         data = self.machine.tensor_map(
             address, sizes[dtype], tuple(dims[:rank]), tuple(strides[: rank - 1]),
             tuple(box[:rank]), tuple(element_strides[:rank]), swizzle,
         )  # fmt: skip
-        host_memory.write(place, data)
+        host_memory.write(out, data)
         return SUCCESS

@@ -54,17 +54,17 @@ class EmulatedStreams:
         self._objects[self._next] = thing
         return self._next
 
-    def _give(self, place: Any, value: int | float | bytes) -> int:
-        host_memory.write_result(place, value)
+    def _give(self, out: Any, value: int | float | bytes) -> int:
+        host_memory.write_result(out, value)
         return SUCCESS
 
-    def cuGetErrorName(self, code: int, place: Any) -> int:
+    def cuGetErrorName(self, code: int, out: Any) -> int:
         """Documented by the driver, as are all functions below."""
-        return self._give(place, _NAMES.get(code, f"CUDA_ERROR_{code}").encode())
+        return self._give(out, _NAMES.get(code, f"CUDA_ERROR_{code}").encode())
 
-    def cuGetErrorString(self, code: int, place: Any) -> int:
+    def cuGetErrorString(self, code: int, out: Any) -> int:
         """The fault of a kernel, or words for a code."""
-        return self._give(place, str(self.fault or _NAMES.get(code, "unknown")).encode())
+        return self._give(out, str(self.fault or _NAMES.get(code, "unknown")).encode())
 
     def cuCtxSynchronize(self) -> int:
         """Do everything that is waiting; not while something is captured."""
@@ -76,11 +76,11 @@ class EmulatedStreams:
 
     # ---- streams and events ----------------------------------------------------------------------
 
-    def cuStreamCreate(self, place: Any, flags: int) -> int:
+    def cuStreamCreate(self, out: Any, flags: int) -> int:
         """A stream."""
         self._next += 16
         self._streams[self._next] = _Stream()
-        return self._give(place, self._next)
+        return self._give(out, self._next)
 
     def cuStreamSynchronize(self, stream: int) -> int:
         """Do the work of a stream."""
@@ -96,9 +96,9 @@ class EmulatedStreams:
             return CAPTURE_ISOLATION
         return self._do(stream, lambda: self._reach(waited), ("wait", stream, waited.stream))
 
-    def cuEventCreate(self, place: Any, flags: int) -> int:
+    def cuEventCreate(self, out: Any, flags: int) -> int:
         """An event that has happened."""
-        return self._give(place, self._new(_Event()))
+        return self._give(out, self._new(_Event()))
 
     def cuEventRecord(self, event: int, stream: int) -> int:
         """The event happens when the stream gets here."""
@@ -118,10 +118,10 @@ class EmulatedStreams:
         self._reach(self._objects[event])
         return self._status()
 
-    def cuEventElapsedTime(self, place: Any, start: int, end: int) -> int:
+    def cuEventElapsedTime(self, out: Any, start: int, end: int) -> int:
         """A millisecond: nothing here says how fast a device is."""
         done = self._objects[start].done and self._objects[end].done
-        return self._give(place, 1.0) if done else NOT_READY
+        return self._give(out, 1.0) if done else NOT_READY
 
     def cuEventDestroy_v2(self, event: int) -> int:
         """Forget it; what waits for it still does."""
@@ -136,14 +136,14 @@ class EmulatedStreams:
         self._streams[stream].recording = []
         return SUCCESS
 
-    def cuStreamEndCapture(self, stream: int, place: Any) -> int:
+    def cuStreamEndCapture(self, stream: int, out: Any) -> int:
         """What was recorded."""
         recorded, self._streams[stream].recording = self._streams[stream].recording, None
-        return INVALID_VALUE if recorded is None else self._give(place, self._new(recorded))
+        return INVALID_VALUE if recorded is None else self._give(out, self._new(recorded))
 
-    def cuGraphInstantiateWithFlags(self, place: Any, graph: int, flags: int) -> int:
+    def cuGraphInstantiateWithFlags(self, out: Any, graph: int, flags: int) -> int:
         """A graph that can be launched."""
-        return self._give(place, self._new(list(self._objects[graph])))
+        return self._give(out, self._new(list(self._objects[graph])))
 
     def cuGraphLaunch(self, graph: int, stream: int) -> int:
         """All recorded work, in order."""

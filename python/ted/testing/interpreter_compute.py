@@ -4,7 +4,7 @@
 
 Nothing is vectorised and nothing is reordered, so the text is the definition of the op.  Reads and
 writes are checked at every point: a read outside its tensor, a read of an element that was never
-written, two `set` writes of one element and a bad data index are errors with the op's place.
+written, two `set` writes of one element and a bad data index are errors with the op's location.
 """
 
 from __future__ import annotations

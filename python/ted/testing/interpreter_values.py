@@ -1,4 +1,4 @@
-"""Tensors while a program is interpreted, and the places that its errors name."""
+"""Tensors while a program is interpreted, and the locations that its errors name."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from ted.gpu.disjoint_store_kernels import apart, why_no_cells
 from ted.gpu.disjoint_stores import Piece, Pieces, pieces_from
 from ted.gpu.output_tiles import MOST_ELEMENTS, fits_cells
 from ted.gpu.strided_boxes import Region, Side
-from ted.gpu.strided_footprints import places_of
+from ted.gpu.strided_footprints import footprints_of
 from ted.mlir import ir
 from ted.mlir.dependences import Dependences
 from ted.mlir.queries import functions
@@ -112,7 +112,7 @@ def test_operations_on_parts_of_a_memory_are_one_group(case: str) -> None:
         module = ir.Module.parse(written(parts))
         (function,) = functions(module)
         block = function.entry_block
-        known = Dependences(block, places_of)
+        known = Dependences(block, footprints_of)
         ops = [o.operation for o in block.operations if o.operation.name.startswith("linalg")]
         others = [o.operation for o in block.operations]
         later = others[others.index(ops[0]) + 1 :]

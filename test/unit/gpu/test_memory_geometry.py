@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from ted import dialects
 from ted.gpu.accesses import FAR, steps_along
-from ted.gpu.flat_views import is_dense, line_of
+from ted.gpu.flat_views import flat_view_of, is_dense
 from ted.gpu.strided_boxes import Region, Side, region_of
-from ted.gpu.strided_footprints import place_of
+from ted.gpu.strided_footprints import footprint_of
 from ted.gpu.vector_runs import lanes_along
 from ted.machine import ACCESS_BYTES
 from unit.gpu.views import Read, forget, points, reads, work_on
@@ -55,12 +55,12 @@ def test_addresses_are_those_of_the_points(case: Any) -> None:
     with dialects.session():
         work = work_on(given_reads, extents)
         for operand, read in zip((work.inputs[1], *work.outputs), given_reads, strict=True):
-            line, address = line_of(operand.value), operand.address
-            assert line is not None
+            flat, address = flat_view_of(operand.value), operand.address
+            assert flat is not None
             assert address is not None
-            assert not line.start.terms
+            assert not flat.start.terms
             for point in points(extents):
-                number = line.start.constant + address.constant
+                number = flat.start.constant + address.constant
                 number += sum(address[d] * p for d, p in enumerate(point))
                 assert number == read.at(point)
             for dim in range(len(extents)):
@@ -76,7 +76,7 @@ def test_places_have_the_elements_of_the_points_in_order(case: Any) -> None:
     extents, given_reads = case
     with dialects.session():
         work = work_on(given_reads, extents)
-        place = place_of(work.outputs[0], extents)
+        place = footprint_of(work.outputs[0], extents)
         assert place is not None
         found = [place.start.constant]
         for extent, step in place.sides:

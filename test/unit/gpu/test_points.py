@@ -100,7 +100,7 @@ def test_linear_steps_joined_are_the_steps_one_by_one() -> None:
         total, a, b = chosen(number, 3)
         steps = linear()
         stepped = arith.AddFOp(arith.MulFOp(a, total).result, b).result
-        whole = steps.joined(steps.nothing(), steps.joined([a, b], steps.nothing()))
+        whole = steps.joined(steps.identity(), steps.joined([a, b], steps.identity()))
         return [a, steps.applied(total, whole), stepped]
 
     # As docs/cuda.md says: an infinite factor may be a product that left the range.
@@ -132,7 +132,7 @@ def test_totals_of_nothing_change_no_total(name: str) -> None:
         nothing = combiner.identity()
         return [
             value, combiner.join(nothing, value), combiner.join(value, nothing),
-            steps.applied(value, steps.joined(steps.nothing(), steps.nothing())),
+            steps.applied(value, steps.joined(steps.identity(), steps.identity())),
         ]  # fmt: skip
 
     for value, *others in numbers(len(NUMBERS), 4, code):

@@ -12,30 +12,30 @@ from ted import dialects
 from ted.domain.linear import Form
 from ted.gpu.bodies import work_of
 from ted.gpu.collapsing import collapsed, collapsed_extents
-from ted.gpu.strided_footprints import Place, place_of
+from ted.gpu.strided_footprints import Footprint, footprint_of
 from ted.mlir import ir
 from ted.mlir.queries import operations
 
 SIDES = st.lists(st.tuples(st.integers(2, 4), st.integers(-9, 9)), max_size=3)
 
 
-def elements(place: Place) -> list[int]:
+def elements(footprint: Footprint) -> list[int]:
     """The element of each point, the last side fastest."""
-    ranges = [range(extent) for extent, _ in place.sides]
-    steps = [step for _, step in place.sides]
+    ranges = [range(extent) for extent, _ in footprint.sides]
+    steps = [step for _, step in footprint.sides]
     return [
-        place.start.constant + sum(k * s for k, s in zip(point, steps, strict=True))
+        footprint.start.constant + sum(k * s for k, s in zip(point, steps, strict=True))
         for point in itertools.product(*ranges)
     ]
 
 
-def place(start: int, sides: list[tuple[int, int]]) -> Place:
-    return Place(None, Form(start), tuple(sides))  # pyright: ignore[reportArgumentType]
+def footprint(start: int, sides: list[tuple[int, int]]) -> Footprint:
+    return Footprint(None, Form(start), tuple(sides))  # pyright: ignore[reportArgumentType]
 
 
 @given(SIDES, st.integers(-12, 12))
 def test_points_that_keep_apart_meet_no_element_of_each_other(sides, start) -> None:
-    a, b = place(0, sides), place(start, sides)
+    a, b = footprint(0, sides), footprint(start, sides)
     if a.keeps_apart(b):
         pairs = itertools.product(enumerate(elements(a)), enumerate(elements(b)))
         assert all(p == q for (p, x), (q, y) in pairs if x == y)
@@ -44,7 +44,7 @@ def test_points_that_keep_apart_meet_no_element_of_each_other(sides, start) -> N
 @given(SIDES, st.lists(st.integers(2, 4), min_size=3, max_size=3), st.integers(-30, 30))
 def test_places_beside_each_other_have_no_element_in_common(sides, extents, start) -> None:
     others = [(e, step) for e, (_, step) in zip(extents, sides, strict=False)]
-    a, b = place(0, sides), place(start, others)
+    a, b = footprint(0, sides), footprint(start, others)
     if a.is_beside(b):
         assert not set(elements(a)) & set(elements(b))
 
@@ -62,7 +62,7 @@ def test_places_beside_each_other_have_no_element_in_common(sides, extents, star
     ],
 )
 def test_what_is_known_to_be_apart(sides, start: int, apart: bool) -> None:
-    assert place(0, sides).keeps_apart(place(start, sides)) == apart
+    assert footprint(0, sides).keeps_apart(footprint(start, sides)) == apart
 
 
 GENERIC = """
@@ -106,7 +106,7 @@ def test_collapsing_keeps_the_elements_of_points(x: str, mx: str, extents) -> No
         for before, after in zip(
             (*work.inputs, *work.outputs), (*flat.inputs, *flat.outputs), strict=True
         ):
-            place = place_of(before, work.extents)
-            assert place is not None
-            assert place == place_of(after, flat.extents)
+            footprint = footprint_of(before, work.extents)
+            assert footprint is not None
+            assert footprint == footprint_of(after, flat.extents)
         assert module.operation.verify()

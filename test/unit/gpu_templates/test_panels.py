@@ -25,7 +25,7 @@ def panel(rows: int, depth: int, size: int, along_k: bool, **options: bool) -> P
 
 
 def place(found: Panel, line: int, element: int) -> int:
-    at = found.place(line, element)
+    at = found.offset(line, element)
     assert isinstance(at, int)
     return at
 

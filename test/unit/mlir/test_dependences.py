@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from ted import dialects
-from ted.gpu.strided_footprints import places_of
+from ted.gpu.strided_footprints import footprints_of
 from ted.mlir import ir
 from ted.mlir.dependences import Dependences
 from ted.mlir.queries import functions
@@ -32,7 +32,7 @@ class Example:
         self.module = ir.Module.parse(Block(seed, LENGTH).text)
         (function,) = functions(self.module)
         self.block = function.entry_block
-        self.known = Dependences(self.block, places_of)
+        self.known = Dependences(self.block, footprints_of)
         self.order = list(self.known.operations.values())
         self.work = [op for op in self.order if op.name not in _HEADS]
         self.end = self.ends(self.order)

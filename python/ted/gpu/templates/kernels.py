@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ted.gpu.templates.integers import Condition, Number, choose, constant, index, total
+from ted.gpu.templates.integers import Condition, Number, choose, constant, index
 from ted.gpu.templates.problem import Operand
 from ted.machine import ACCESS_BYTES, GPU_REGISTERS
 from ted.mlir import arith, gpu, ir, memref, scf, semiring, vector
@@ -202,8 +202,3 @@ def convert(run: ir.Value, element: ir.Type) -> ir.Value:
     target = ir.VectorType.get(list(kind.shape), element)
     narrower = width_of(element) < width_of(kind.element_type)
     return (arith.TruncFOp if narrower else arith.ExtFOp)(target, run).result
-
-
-def place(base: Number, *terms: Number) -> Number:
-    """A position: the base plus the terms."""
-    return total(base, *terms)

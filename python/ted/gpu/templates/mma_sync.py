@@ -237,12 +237,12 @@ class Reader:
             number = integers.add(inner, k)
             element = integers.total(self.first, integers.scale(upper_row, half), row)
         # The rest of the line's number is a multiple of 8 and changes no key.
-        place = panel.place(number, element, panel.key(inner))
+        offset = panel.offset(number, element, panel.key(inner))
         kind = ir.VectorType.get([4, 4 // panel.memory.bytes], panel.memory.element)
         return nvgpu.LdMatrixOp(
             kind,
             panel.memory.value,
-            [integers.index(integers.add(panel.stage(self.stage), place))],
+            [integers.index(integers.add(panel.stage(self.stage), offset))],
             not panel.along_k,
             4,
         ).result
@@ -256,8 +256,8 @@ class Reader:
             upper_row, upper_k = (piece % 2, piece // 2) if self.is_a else (piece // 2, piece % 2)
             number = integers.add(own, k + 4 * upper_k)
             element = integers.total(self.first, group, row + 8 * upper_row)
-            place = panel.place(number, element, panel.key(own))
-            at = integers.index(integers.add(panel.stage(self.stage), place))
+            offset = panel.offset(number, element, panel.key(own))
+            at = integers.index(integers.add(panel.stage(self.stage), offset))
             parts.append(memref.LoadOp(panel.memory.value, [at]).result)
         kind = ir.VectorType.get([4, 1], panel.memory.element)
         return vector.FromElementsOp(kind, parts).result

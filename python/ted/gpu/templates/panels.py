@@ -55,7 +55,7 @@ class Panel:
         wide = min(chunks, 8)
         return integers.remainder(integers.divide(line, 8 // wide), wide)
 
-    def place(self, line: Number, element: Number, key: Number | None = None) -> Number:
+    def offset(self, line: Number, element: Number, key: Number | None = None) -> Number:
         """The position of an element of a stage; the key, if it is known, saves its computation."""
         key = self.key(line) if key is None else key
         chunk = integers.exclusive_or(integers.divide(element, self.chunk), key)
@@ -69,13 +69,15 @@ class Panel:
 class Filler:
     """How one thread fills stages: by asynchronous copies, or through registers.
 
-    `places` is where each of its runs lies in a stage of `stage_elements`.
+    `offsets` is where each of its runs lies in a stage of `stage_elements`.
     """
 
-    def __init__(self, fetch: Fetch, memory: Memory, places: Sequence[Number], stage_elements: int):
+    def __init__(
+        self, fetch: Fetch, memory: Memory, offsets: Sequence[Number], stage_elements: int
+    ):
         self.fetch = fetch
         self.memory = memory
-        self.places = places
+        self.offsets = offsets
         self.stage_elements = stage_elements
         self.is_async = fetch.shape.width * memory.bytes >= LEAST_ASYNC_BYTES
 
@@ -84,19 +86,19 @@ class Filler:
         if not self.is_async:
             return self.fetch.load(first_k)
         first = integers.scale(stage, self.stage_elements)
-        for (position, inside), place in zip(
-            self.fetch.positions(first_k), self.places, strict=True
+        for (position, inside), offset in zip(
+            self.fetch.positions(first_k), self.offsets, strict=True
         ):
-            self._copy(position, inside, integers.add(first, place))
+            self._copy(position, inside, integers.add(first, offset))
         return []
 
     def finish(self, runs: Sequence[ir.Value], stage: Number) -> None:
         """Write the registers of `start`, if any, to the stage."""
         first = integers.scale(stage, self.stage_elements)
-        for run, place in zip(runs, self.places, strict=False):
-            self.memory.store(run, integers.add(first, place))
+        for run, offset in zip(runs, self.offsets, strict=False):
+            self.memory.store(run, integers.add(first, offset))
 
-    def _copy(self, position: Number, inside: Condition, place: Number) -> None:
+    def _copy(self, position: Number, inside: Condition, offset: Number) -> None:
         width = self.fetch.shape.width
         index = ir.IndexType.get()
         present = None
@@ -105,7 +107,7 @@ class Filler:
             present = arith.SelectOp(inside, *count).result
         nvgpu.DeviceAsyncCopyOp(
             self.memory.value,
-            [integers.index(place)],
+            [integers.index(offset)],
             self.fetch.source.memory.value,
             [integers.index(position)],
             ir.IntegerAttr.get(index, width),
@@ -117,5 +119,5 @@ class Filler:
 
 def panel_filler(fetch: Fetch, panel: Panel) -> Filler:
     """What fills the stages of a panel."""
-    places = [panel.place(*((r, k) if panel.along_k else (k, r))) for r, k in fetch.places]
-    return Filler(fetch, panel.memory, places, panel.rows * panel.depth)
+    offsets = [panel.offset(*((r, k) if panel.along_k else (k, r))) for r, k in fetch.places]
+    return Filler(fetch, panel.memory, offsets, panel.rows * panel.depth)

@@ -13,7 +13,7 @@ from ted.mlir import ir, semiring, vector
 
 
 @dataclass(frozen=True)
-class Place:
+class MatrixView:
     """Memory with its layouts along m and n, from the block's batch on; runs of `width` columns."""
 
     memory: Memory
@@ -31,12 +31,12 @@ class Place:
 class Target:
     """C as seen by one block, and what becomes of sums: `body` takes them and the inputs."""
 
-    place: Place
+    view: MatrixView
     row_count: int
     column_count: int
     accumulate: bool = False
     body: str = ""
-    inputs: tuple[Place, ...] = ()
+    inputs: tuple[MatrixView, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def store_runs(target: Target, runs: Sequence[Run], tile: tuple[int, int]) -> No
     rows: dict[object, list[Run]] = {}
     for run in runs:
         rows.setdefault(run.row, []).append(run)
-        for key, count in _parts(run, target.place.width):
+        for key, count in _parts(run, target.view.width):
             if key not in columns:
                 columns[key] = _columns(target, key, count, tile[1])
     epilogue = _finisher(target.body)
@@ -79,10 +79,10 @@ def store_runs(target: Target, runs: Sequence[Run], tile: tuple[int, int]) -> No
         inside = integers.less(own[0].row, target.row_count) if ragged_rows else True
 
         def store_row(own: list[Run] = own) -> None:
-            position = target.place.row(own[0].row)
-            inputs = [place.row(own[0].row) for place in target.inputs]
+            position = target.view.row(own[0].row)
+            inputs = [view.row(own[0].row) for view in target.inputs]
             for run in own:
-                for key, count in _parts(run, target.place.width):
+                for key, count in _parts(run, target.view.width):
                     values = slice_of(run.values, key[1], count)
                     _store(target, (position, inputs), columns[key], values, epilogue)
 
@@ -101,12 +101,12 @@ def _columns(target: Target, key: Key, count: int, tile: int) -> _Columns:
     inside = integers.less(column, target.column_count) if target.column_count % tile else True
     inputs = tuple(
         tuple(
-            offset(integers.add(column, start), place.columns)
-            for start in range(0, count, min(count, place.width))
+            offset(integers.add(column, start), view.columns)
+            for start in range(0, count, min(count, view.width))
         )
-        for place in target.inputs
+        for view in target.inputs
     )
-    return _Columns(offset(column, target.place.columns), inputs, inside)
+    return _Columns(offset(column, target.view.columns), inputs, inside)
 
 
 Finisher = Callable[[list[ir.Value]], ir.Value]
@@ -140,7 +140,7 @@ def _store(
     epilogue: Finisher | None,
 ) -> None:
     def store() -> None:
-        memory = target.place.memory
+        memory = target.view.memory
         position = integers.add(rows[0], columns.position)
         result = values
         if target.accumulate:
@@ -163,8 +163,8 @@ def _finished(
     """The epilogue of each value of a run."""
     count = ir.VectorType(values.type).shape[0]
     inputs = [
-        _elements(place, row, starts, count)
-        for place, row, starts in zip(target.inputs, rows, columns.inputs, strict=True)
+        _elements(view, row, starts, count)
+        for view, row, starts in zip(target.inputs, rows, columns.inputs, strict=True)
     ]
     results = [
         epilogue([lane(values, k), *(elements[k] for elements in inputs)]) for k in range(count)
@@ -173,11 +173,13 @@ def _finished(
     return vector.FromElementsOp(kind, results).result
 
 
-def _elements(place: Place, row: Number, starts: tuple[Number, ...], count: int) -> list[ir.Value]:
+def _elements(
+    view: MatrixView, row: Number, starts: tuple[Number, ...], count: int
+) -> list[ir.Value]:
     """The elements of an input for a run; one is read for all where columns do not move it."""
-    width = min(count, place.width)
-    if all(stride == 0 for _, stride in place.columns.groups):
-        same = lane(place.memory.load(integers.add(row, starts[0])), 0)
+    width = min(count, view.width)
+    if all(stride == 0 for _, stride in view.columns.groups):
+        same = lane(view.memory.load(integers.add(row, starts[0])), 0)
         return [same] * count
-    runs = [place.memory.load(integers.add(row, start), width) for start in starts]
+    runs = [view.memory.load(integers.add(row, start), width) for start in starts]
     return [lane(run, k) for run in runs for k in range(width)]

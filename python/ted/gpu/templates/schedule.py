@@ -10,7 +10,7 @@ from ted.gpu.templates import integers
 from ted.gpu.templates.integers import Number
 from ted.gpu.templates.kernels import Memory
 from ted.gpu.templates.problem import ELEMENT_BYTES, Gemm, Layout
-from ted.gpu.templates.results import Place, Target
+from ted.gpu.templates.results import MatrixView, Target
 from ted.gpu.templates.tiles import Limit, Source
 
 # Rows of tiles that run one after the other along n, so that their operands stay in the L2 cache.
@@ -160,7 +160,7 @@ def target(plan: Plan, share: Share, memories: Sequence[Memory], *, partial: boo
     width = 16 // ELEMENT_BYTES[gemm.accumulator]
     while gemm.n % width:
         width //= 2
-    return Target(Place(memories[0], base, rows, columns, width), gemm.m, gemm.n)
+    return Target(MatrixView(memories[0], base, rows, columns, width), gemm.m, gemm.n)
 
 
 def final_target(plan: Plan, batch: Number, memories: Sequence[Memory]) -> Target:
@@ -168,17 +168,17 @@ def final_target(plan: Plan, batch: Number, memories: Sequence[Memory]) -> Targe
     gemm = plan.gemm
     operands: tuple[str | int, ...] = ("c", *range(len(memories) - 1))
     c, *inputs = (
-        _place(gemm, operand, batch, memory)
+        _view(gemm, operand, batch, memory)
         for operand, memory in zip(operands, memories, strict=True)
     )
     body = "" if gemm.epilogue is None else gemm.epilogue.body
     return Target(c, gemm.m, gemm.n, gemm.accumulate, body, tuple(inputs))
 
 
-def _place(gemm: Gemm, operand: str | int, batch: Number, memory: Memory) -> Place:
+def _view(gemm: Gemm, operand: str | int, batch: Number, memory: Memory) -> MatrixView:
     outer, rows, columns = gemm.layouts(operand)
     base = integers.add(gemm.memory(operand).offset, integers.offset(batch, outer))
-    return Place(memory, base, rows, columns, gemm.width(operand, inner=True))
+    return MatrixView(memory, base, rows, columns, gemm.width(operand, inner=True))
 
 
 def steps_of_split(plan: Plan, split: Number) -> tuple[Number, Number]:

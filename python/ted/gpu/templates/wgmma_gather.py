@@ -135,13 +135,13 @@ def _filler(side: Side, source: Source, memory: Memory, row: Number, thread: Num
     shape = TileShape(side.rows, side.depth, width, side.along_k, WARPGROUP)
     fetch = Fetch(source, shape, row, thread)
     box = Panel(memory, side.rows if side.along_k else side.line, side.depth, side.along_k)
-    places = [_place(side, box, r, k) for r, k in fetch.places]
-    return Filler(fetch, memory, places, side.rows * side.depth)
+    offsets = [_offset(side, box, r, k) for r, k in fetch.places]
+    return Filler(fetch, memory, offsets, side.rows * side.depth)
 
 
-def _place(side: Side, box: Panel, row: Number, k: Number) -> Number:
+def _offset(side: Side, box: Panel, row: Number, k: Number) -> Number:
     """Where the tile has an element, in the boxes that the accelerator would have made."""
     if side.along_k:
-        return box.place(row, k)
+        return box.offset(row, k)
     first = integers.scale(integers.divide(row, side.line), side.line * side.depth)
-    return integers.add(first, box.place(k, integers.remainder(row, side.line)))
+    return integers.add(first, box.offset(k, integers.remainder(row, side.line)))

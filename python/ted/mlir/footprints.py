@@ -16,7 +16,7 @@ Sides = tuple[tuple[int, int], ...]  # extent and step, the slowest first, no tw
 
 
 @dataclass(frozen=True)
-class Place:
+class Footprint:
     """The element at `start`, and those along the sides from there."""
 
     memory: ir.Value
@@ -28,8 +28,8 @@ class Place:
         """Number of points."""
         return prod(extent for extent, _ in self.sides)
 
-    def keeps_apart(self, other: Place) -> bool:
-        """Whether two different points of one box never meet an element, each at its place.
+    def keeps_apart(self, other: Footprint) -> bool:
+        """Whether two different points of one box never meet an element, each at its element.
 
         The memory of both may be the same, even where it has two names.
         """
@@ -37,7 +37,7 @@ class Place:
             return False
         return self.start == other.start or self.is_beside(other)
 
-    def is_beside(self, other: Place) -> bool:
+    def is_beside(self, other: Footprint) -> bool:
         """Whether the elements of both, if in one memory, are surely other ones."""
         steps, distance = [step for _, step in self.sides], other.start - self.start
         if distance.terms or steps != [step for _, step in other.sides]:
