@@ -13,7 +13,7 @@ from ted.gpu.affine_addresses import address_of
 from ted.gpu.copied_buffers import copied
 from ted.gpu.dead_fills import known_starts
 from ted.gpu.row_loops import RowLoop, row_loop
-from ted.gpu.strided_footprints import places_of
+from ted.gpu.strided_footprints import footprints_of
 from ted.mlir import ir
 from ted.mlir.dependences import Dependences
 from ted.mlir.queries import functions, operations
@@ -58,7 +58,7 @@ def test_fills_that_the_next_operation_starts_from(case: str) -> None:
     module = ir.Module.parse(f"""func.func @f(%x: memref<8x4xf32>, %m: memref<8xf32>,
         %n: memref<8xf32>, %w: memref<16xf32>, %c: f32) {{ {code} return }}""")
     (function,) = functions(module)
-    found = Dependences(function.entry_block, places_of)
+    found = Dependences(function.entry_block, footprints_of)
     starts = known_starts(found)
     (fill,), (total,) = (operations(module.operation, f"linalg.{n}") for n in ("fill", "generic"))
     assert (fill in starts.folded) == is_folded
@@ -75,7 +75,7 @@ def test_a_fill_with_memory_is_none() -> None:
       {SUM.format(total=WHOLE)} {FILL} {FILL} return }}""")
     (function,) = functions(module)
     first, second = operations(module.operation, "linalg.fill")
-    starts = known_starts(Dependences(function.entry_block, places_of))
+    starts = known_starts(Dependences(function.entry_block, footprints_of))
     assert starts.folded == {first}, "the second one is what is left"
     assert second not in starts.folded
 
@@ -160,12 +160,12 @@ def test_addresses_are_forms_in_the_counters_of_loops() -> None:
     found = address_of(load), address_of(store)
     assert found[0] is not None
     assert found[1] is not None
-    assert (found[0].place[i], found[0].place[j], found[0].place.constant) == (12, 7, 6)
+    assert (found[0].offset[i], found[0].offset[j], found[0].offset.constant) == (12, 7, 6)
     assert found[0].memory == found[1].memory == load.operands[0]
     for a, b in product(range(3), range(3)):
         values = {i: Form(a), j: Form(b)}
-        assert found[0].place.compose(values) == Form(6 * (2 * a + b + 1) + b)
-        assert found[1].place.compose(values) == Form(6 * a + 2 + 6 * 3 + b)
+        assert found[0].offset.compose(values) == Form(6 * (2 * a + b + 1) + b)
+        assert found[1].offset.compose(values) == Form(6 * a + 2 + 6 * 3 + b)
     assert address_of(at_data) is None, "data say where"
 
 
