@@ -117,3 +117,19 @@ func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> {
 }
 // expected-error @below {{bad: a request is for one derivative, got ['ted.vjp_of', 'ted.jvp_of']}}
 func.func private @bad(tensor<8xf64>) -> tensor<8xf64> attributes {ted.jvp_of = @g, ted.vjp_of = @g}
+
+// -----
+
+func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> {
+  return %x : tensor<8xf64>
+}
+// expected-error @below {{func.func: ted.wrt must be numbers as in `array<i64: 0, 1>`, got array<i32: 0>}}
+func.func private @bad(tensor<8xf64>, tensor<8xf64>) -> (tensor<8xf64>, tensor<8xf64>) attributes {ted.vjp_of = @g, ted.wrt = array<i32: 0>}
+
+// -----
+
+func.func @g(%x: tensor<8xf64>) -> tensor<8xf64> {
+  return %x : tensor<8xf64>
+}
+// expected-error @below {{func.func: ted.vjp_of must name a function, got "g"}}
+func.func private @bad(tensor<8xf64>, tensor<8xf64>) -> (tensor<8xf64>, tensor<8xf64>) attributes {ted.vjp_of = "g"}

@@ -22,7 +22,7 @@ from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import Tensor, broadcast_read, read
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator
-from ted.ir.equations import identity
+from ted.ir.equations import TIES, identity
 from ted.ir.expressions import Expr
 from ted.ir.scalar import TRUE, cast
 
@@ -145,8 +145,8 @@ class _Options:
 
     def checked(self, what: str) -> _Options:
         """The options with a DType, refused where they mean nothing."""
-        if self.ties not in ("first", "even"):
-            fail(f"{what}: ties must be 'first' or 'even', got {self.ties!r}")
+        if self.ties not in TIES:
+            fail(f"{what}: ties must be {' or '.join(map(repr, TIES))}, got {self.ties!r}")
         return replace(self, dtype=None if self.dtype is None else dtype_of(self.dtype, what))
 
 

@@ -102,6 +102,9 @@ class Tensor:
         return f"{self.name}{list(self.shape)}"
 
 
+TIES = ("first", "even")
+
+
 @dataclass(frozen=True, eq=False)
 class Equation:
     """One equation; `domain` is an isl set over all dims, always inside the box of extents.
@@ -123,7 +126,7 @@ class Equation:
     body: Expr
     location: SourceLocation | None = None
     dim_names: tuple[str, ...] = field(default=())
-    ties: str = "first"
+    ties: str = TIES[0]
     recomputed: bool = False
     scatter_reason: str = ""
 

@@ -22,6 +22,7 @@ from ted.ir import scalar
 from ted.ir.affine_attributes import set_from_mlir
 from ted.ir.dtypes import BY_MLIR, DType
 from ted.ir.equations import (
+    TIES,
     Equation,
     System,
     Tensor,
@@ -33,6 +34,7 @@ from ted.ir.from_body import read_body
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import symbols_of_function
 from ted.mlir import ir, scalar_value
+from ted.mlir.attributes import choice, string
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import defining
 from ted.mlir.strategies import check_is_early
@@ -217,8 +219,8 @@ class _Reader:
             combiner=op.combiner_name,
             body=body.value,
             location=source_location(op.operation.location),
-            ties=_string(op, "ted.ties", "first"),
-            scatter_reason=_string(op, "ted.scatter_reason", ""),
+            ties=choice(op.operation, "ted.ties", TIES),
+            scatter_reason=string(op.operation, "ted.scatter_reason", ""),
             recomputed="ted.recomputed" in op.operation.attributes,
         )
 
@@ -324,11 +326,6 @@ class _Reader:
                 f"ted.compute: {op.combiner_name} must start from index -1, got another init",
                 source_location(op.operation.location),
             )
-
-
-def _string(op: ComputeOp, name: str, default: str) -> str:
-    attributes = op.operation.attributes
-    return ir.StringAttr(attributes[name]).value if name in attributes else default
 
 
 _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from ted.mlir import func, ir
+from ted.mlir.attributes import pairs
 from ted.mlir.queries import defining, terminator
 
 VIEWS = frozenset(
@@ -64,13 +65,13 @@ def _sources(value: ir.Value, op: ir.Operation) -> Sequence[ir.Value]:
 
 
 def donated_pairs(function: func.FuncOp) -> list[tuple[ir.Value, ir.Value]]:
-    """The arguments that may be one memory: an input and a result."""
-    attributes = function.operation.attributes
-    if DONATED not in attributes:
-        return []
+    """The arguments that may be one memory: an input and a result.
+
+    Raises: VerifyError for a malformed attribute.
+    """
     arguments = list(function.entry_block.arguments)
-    pairs = [list(ir.DenseI64ArrayAttr(a)) for a in ir.ArrayAttr(attributes[DONATED])]
-    return [(arguments[source], arguments[result]) for source, result in pairs]
+    found = pairs(function.operation, DONATED, len(arguments))
+    return [(arguments[source], arguments[result]) for source, result in found]
 
 
 def function_of(block: ir.Block) -> func.FuncOp:

@@ -18,6 +18,7 @@ from ted.errors import SourceLocation, VerifyError
 from ted.ir.equations import System, Tensor
 from ted.ir.from_ops import from_function
 from ted.mlir import ir
+from ted.mlir.attributes import symbol
 from ted.mlir.locations import source_location
 from ted.transforms.overrides import mark, substituted
 from ted.transforms.recomputation import mark_recomputed
@@ -106,7 +107,7 @@ class Program:
         self, name: str, arguments: Sequence[Tensor], outputs: Sequence[Tensor], position: int
     ) -> Override:
         """The derivative of one result: the others have a cotangent of zero."""
-        backward = _symbol(self.functions[name].attributes[CUSTOM_VJP], CUSTOM_VJP)
+        backward = symbol(self.functions[name], CUSTOM_VJP)
         place = self.place(name)
 
         def adjoints(tensor: Tensor, head: Tensor) -> Sequence[Tensor]:
@@ -129,11 +130,11 @@ class Program:
         """
         op = self.functions[name]
         if CUSTOM_VJP in op.attributes:
-            yield _symbol(op.attributes[CUSTOM_VJP], CUSTOM_VJP)
+            yield symbol(op, CUSTOM_VJP)
         for block in op.regions[0].blocks:
             for inner in block.operations:
                 if inner.operation.name == "func.call":
-                    yield _symbol(inner.attributes["callee"], "func.call")
+                    yield symbol(inner.operation, "callee")
 
     def reachable(self, name: str) -> set[str]:
         """A function and all that it refers to."""
@@ -152,7 +153,7 @@ class Program:
             raise VerifyError(
                 f"{name}: a function has {CUSTOM_VJP} or {CHECKPOINT}, got both", self.place(name)
             )
-        backward = _symbol(op.attributes[CUSTOM_VJP], CUSTOM_VJP)
+        backward = symbol(op, CUSTOM_VJP)
         if backward not in self.functions:
             raise VerifyError(
                 f"{name}: {CUSTOM_VJP} must name a function, got @{backward}", self.place(name)
@@ -178,9 +179,3 @@ def _type(function: ir.Operation) -> ir.FunctionType:
 def _is_float(kind: ir.Type) -> bool:
     element = kind.element_type if isinstance(kind, ir.RankedTensorType) else kind
     return isinstance(element, ir.FloatType)
-
-
-def _symbol(attribute: ir.Attribute, what: str) -> str:
-    if not isinstance(attribute, ir.FlatSymbolRefAttr):
-        raise VerifyError(f"{what}: must name a function, got {attribute}")
-    return attribute.value

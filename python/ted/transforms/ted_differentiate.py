@@ -25,6 +25,7 @@ from ted.ir.rewriting import replace_function
 from ted.ir.saved_values import with_saved_values
 from ted.ir.to_ops import function_type
 from ted.mlir import ir
+from ted.mlir.attributes import positions, symbol
 from ted.transforms.gradient import jvp_system, vjp_system
 from ted.transforms.overrides import override_of
 from ted.transforms.programs import Program
@@ -72,10 +73,7 @@ def _primal(program: Program, name: str) -> str | None:
         )
     if not kinds:
         return None
-    attribute = attributes[kinds[0]]
-    if not isinstance(attribute, ir.FlatSymbolRefAttr):
-        raise VerifyError(f"{kinds[0]}: must name a function, got {attribute}")
-    return attribute.value
+    return symbol(program.functions[name], kinds[0])
 
 
 def _needed(program: Program, requests: dict[str, str], primal: str) -> set[str]:
@@ -114,7 +112,7 @@ def _positions(request: ir.Operation, system: System, name: str, program: Progra
     """The arguments to differentiate by; all float ones when the request does not say."""
     if WRT not in request.attributes:
         return [k for k, t in enumerate(system.inputs) if t.dtype.is_float]
-    wrt = list(ir.DenseI64ArrayAttr(request.attributes[WRT]))
+    wrt = positions(request, WRT)
     if any(not 0 <= k < len(system.inputs) for k in wrt):
         raise VerifyError(
             f"{name}: {WRT} must be arguments in [0, {len(system.inputs)}), got {wrt}",

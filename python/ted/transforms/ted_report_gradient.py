@@ -22,6 +22,7 @@ from ted.domain.counting import count
 from ted.errors import PassFailed
 from ted.ir import from_ops
 from ted.mlir import ir
+from ted.mlir.attributes import string
 from ted.mlir.locations import user_name
 from ted.transforms.compute_sets import ComputeSets, to_isl
 from ted.transforms.demanded_points import demanded_points
@@ -166,11 +167,9 @@ def _scatter_reason(op_sets: ComputeSets) -> str:
     is_data = None in write.subscripts
     if not used and not is_data:
         return ""
-    if "ted.scatter_reason" in op_sets.op.attributes:
-        return ir.StringAttr(op_sets.op.attributes["ted.scatter_reason"]).value
-    if is_data:
-        return "an index is data"
-    return f"the write depends on reduction dims {', '.join(f'd{d}' for d in used)}"
+    dims = ", ".join(f"d{d}" for d in used)
+    default = "an index is data" if is_data else f"the write depends on reduction dims {dims}"
+    return string(op_sets.op.operation, "ted.scatter_reason", default)
 
 
 def _is_disjoint(op_sets: ComputeSets) -> bool:

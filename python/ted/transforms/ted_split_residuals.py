@@ -20,6 +20,7 @@ from ted.ir.from_ops import from_function, functions
 from ted.ir.rewriting import has_equations
 from ted.ir.to_ops import build_function, function_type
 from ted.mlir import func, ir
+from ted.mlir.attributes import symbol
 from ted.mlir.locations import source_location
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 from ted.transforms.ted_differentiate import REQUEST
@@ -81,7 +82,7 @@ def _counts(
     function: ir.Operation, joint: System, taken: dict[str, ir.Operation]
 ) -> tuple[int, int]:
     """How many arguments are cotangents, and how many results are not gradients."""
-    primal = ir.FlatSymbolRefAttr(function.attributes[REQUEST]).value
+    primal = symbol(function, REQUEST)
     place = source_location(function.location)
     if primal not in taken:
         raise VerifyError(f"{REQUEST}: must name a function, got @{primal}", place)
