@@ -100,8 +100,24 @@ def __getattr__(name: str) -> Any:
     value = _import(f"{BINDING}.{module_name}")
     if attribute is not None:
         value = getattr(value, attribute)
+    if name == "ir":
+        _hash_by_identity(value)
     globals()[name] = value
     return value
+
+
+def _hash_by_identity(ir_module: Any) -> None:
+    """Let operations stay where they are in sets and tables while they change.
+
+    The binding compares operations by identity but hashes what they are made of, attributes and
+    operands included (llvm/llvm-project#156514): with another attribute, an operation is not found.
+    """
+    import ctypes
+
+    address = ctypes.pythonapi.PyCapsule_GetPointer
+    address.restype, address.argtypes = ctypes.c_size_t, (ctypes.py_object, ctypes.c_char_p)
+    name = f"{BINDING}.ir.Operation._CAPIPtr".encode()
+    ir_module._OperationBase.__hash__ = lambda op: address(op._CAPIPtr, name)
 
 
 def _import(module: str) -> Any:
