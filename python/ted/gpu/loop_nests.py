@@ -59,14 +59,6 @@ class Nest:
         return 1 if write is None else parts_of(write, prod(c.extent for c in self.parallel))
 
 
-def nest_of(operations: Sequence[ir.Operation]) -> Nest:
-    """The operations as a nest; the host makes the buffers of a kernel, so they move before it."""
-    for op in operations:
-        for buffer in found_inside(op, "memref.alloc"):
-            buffer.move_before(operations[0])
-    return Nest(operations)
-
-
 def _around_update(operations: Sequence[ir.Operation]) -> list[Counter]:
     """The loops that become threads where the one update at data of a nest is atomic."""
     update = update_at_data(operations)

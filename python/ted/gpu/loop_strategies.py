@@ -97,10 +97,19 @@ def _check_owners(site: Site, plan: Owners) -> str | None:
     return None if 1 <= plan.parts <= MOST_PARTS else f"parts are 1 to {MOST_PARTS}"
 
 
-def _loop_points(site: Site) -> Any:
-    if not site.group or site.op.name == "scf.forall":
-        return Declined("no scalars or loops over them")
-    return Plain()
+def _nest(
+    name: str,
+    match: Callable[[Site], Any],
+    emit: Callable[[Site, Any], None],
+    check: Callable[[Site, Any], str | None] = lambda *_: None,
+) -> Strategy:
+    """A row for scalars and loops over them."""
+
+    def matched(site: Site) -> Any:
+        is_one = site.group and site.op.name != "scf.forall"
+        return match(site) if is_one else Declined("no scalars or loops over them")
+
+    return Strategy(name, matched, _behind(emit), lambda site, _: site.group, check)
 
 
 def _behind(emit: Callable[[Site, Any], None]) -> Callable[[Site, Any], None]:
@@ -113,10 +122,6 @@ def _behind(emit: Callable[[Site, Any], None]) -> Callable[[Site, Any], None]:
     return at_end
 
 
-def _of_nest(site: Site, _: Any) -> list[ir.Operation]:
-    return site.group
-
-
 def _fixed(_: Site, plan: Any) -> str:
     return "its numbers follow from the shapes"
 
@@ -127,11 +132,10 @@ POINT_LOOPS = (
     Strategy("point_loop", _point_loop, lambda s, _: point_loops.map_point_loop(s.op)),
 )  # fmt: skip
 NESTS = (
-    Strategy("prefix_scan", _prefix_scan, _behind(_emit_prefix_scan), _of_nest, _fixed),
-    Strategy("atomics", _atomics, _behind(lambda s, _: map_box(s.nest, atomic=True)), _of_nest),
-    Strategy("copies", _copies, _behind(_emit_copies), _of_nest, _fixed),
-    Strategy("chains", _chains, _behind(_emit_chains), _of_nest),
-    Strategy("owners", _owners, _behind(lambda s, p: map_box(s.nest, p.parts)), _of_nest,
-             _check_owners),
-    Strategy("loop_points", _loop_points, _behind(lambda s, _: map_box(s.nest)), _of_nest),
-)  # fmt: skip
+    _nest("prefix_scan", _prefix_scan, _emit_prefix_scan, _fixed),
+    _nest("atomics", _atomics, lambda s, _: map_box(s.nest, atomic=True)),
+    _nest("copies", _copies, _emit_copies, _fixed),
+    _nest("chains", _chains, _emit_chains),
+    _nest("owners", _owners, lambda s, p: map_box(s.nest, p.parts), _check_owners),
+    _nest("loop_points", lambda _: Plain(), lambda s, _: map_box(s.nest)),
+)

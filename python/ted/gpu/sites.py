@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from ted.errors import ScheduleError
 from ted.forking import cached_property
 from ted.gpu.bodies import Work, work_of
 from ted.gpu.collapsing import collapsed
 from ted.gpu.contractions import Contractions, claimed_readers
 from ted.gpu.dead_fills import STRUCTURED, Starts, structured
 from ted.gpu.disjoint_stores import Pieces, pieces_from
-from ted.gpu.loop_nests import Nest, has_steps, nest_of
+from ted.gpu.loop_nests import Nest, has_steps
 from ted.mlir import ir
 from ted.mlir.aliasing import VIEWS
 from ted.mlir.dependences import Dependences
-from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import constant_of, defining, operations, users_in
-from ted.mlir.strategies import ATTRIBUTE, asked_for
+from ted.mlir.strategies import asked_for, refused
 
 _HOST = ("memref.alloc", "memref.dealloc", "memref.get_global", "gpu.launch")
 
@@ -87,17 +85,22 @@ class Site:
         """
         for op in self.span[1:]:
             if asked_for(op) is not None and not is_of_the_host(op):
-                raise ScheduleError(
-                    f"{user_name(op.location) or op.name}: {ATTRIBUTE} stands at the first of the "
-                    f"operations that become one kernel, {self.op.name}, got it at {op.name}",
-                    source_location(op.location),
-                )
+                rule = f"stands at the first operation of a kernel, {self.op.name}, got {op.name}"
+                raise refused(op, rule)
         return [o for o in self.span if o not in self.taken and not is_of_the_host(o)]
 
     @cached_property
     def nest(self) -> Nest:
         """The group as points of loops."""
-        return nest_of(self.group)
+        return Nest(self.group)
+
+
+def hoist_buffers(block: ir.Block) -> None:
+    """Move buffers out of loops and conditions that become one kernel: the host makes them."""
+    for op in [o.operation for o in block.operations]:
+        if op.name in ("scf.for", "scf.if") and not is_around_kernels(op):
+            for buffer in operations(op, "memref.alloc"):
+                buffer.move_before(op)
 
 
 def is_around_kernels(op: ir.Operation) -> bool:

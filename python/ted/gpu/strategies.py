@@ -21,7 +21,7 @@ from ted.gpu.flat_views import is_dense
 from ted.gpu.host_conditions import open_condition
 from ted.gpu.loop_strategies import NESTS, POINT_LOOPS
 from ted.gpu.piece_strategies import PIECES
-from ted.gpu.sites import Site, is_around_kernels, is_of_the_host
+from ted.gpu.sites import Site, hoist_buffers, is_around_kernels, is_of_the_host
 from ted.gpu.strided_footprints import footprints_of
 from ted.mlir import ir
 from ted.mlir.dependences import Dependences
@@ -69,6 +69,7 @@ def decide(
 
     Raises: ScheduleError for a `ted.strategy` that does not fit.
     """
+    hoist_buffers(block)
     left = [o.operation for o in block.operations if o.operation.name not in _ENDS]
     found = Dependences(block, footprints_of)
     wishes = {op: wish for op in left if (wish := asked_for(op)) is not None}

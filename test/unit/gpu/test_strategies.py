@@ -88,6 +88,42 @@ def test_every_row_that_can_declines_with_the_property_that_is_missing() -> None
         assert any(reason in why for why in reasons), (row, reasons)
 
 
+def test_looking_for_a_plan_changes_nothing() -> None:
+    with make_context(), ir.Location.unknown():
+        module = programs()
+        for name, decision in decisions(module):
+            before = str(module)
+            for row in TABLE:
+                row.match(decision.site)
+                assert str(module) == before, (name, row.name)
+
+
+BUFFER_INSIDE = """func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+  %begin = arith.constant 0 : index
+  %step = arith.constant 1 : index
+  %end = arith.constant 8 : index
+  scf.for %i = %begin to %end step %step {
+    %kept = memref.alloc() : memref<f32>
+    %v = memref.load %x[%i] : memref<8xf32>
+    memref.store %v, %kept[] : memref<f32>
+    %w = memref.load %kept[] : memref<f32>
+    memref.store %w, %y[%i] : memref<8xf32>
+  }
+  return
+}"""
+
+
+def test_the_host_makes_the_buffers_of_a_loop_that_is_a_kernel() -> None:
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(BUFFER_INSIDE)
+        (found,) = [d for _, d in decisions(module) if d.choice.row.name == "loop_points"]
+        (buffer,) = operations(module, "memref.alloc")
+        assert (found.site.op.name, buffer.parent.name) == ("scf.for", "func.func")
+        run_pipeline(module, PIPELINE)
+        (kernel,) = operations(module, "gpu.launch")
+        assert not operations(kernel, "memref.alloc")
+
+
 def test_what_is_asked_for_is_taken_away_with_the_operation() -> None:
     with make_context(), ir.Location.unknown():
         module = programs()
@@ -286,7 +322,7 @@ MEMORY = """func.func @memory() {
 @pytest.mark.parametrize(
     ("text", "rule"),
     [
-        (SCALARS, "stands at the first of the operations .*, memref.load, got it at memref.store"),
+        (SCALARS, "stands at the first operation of a kernel, memref.load, got memref.store"),
         (COPIED, "host_copy fits its operation, got: inside of a condition"),
         (ROW, "nothing is decided about linalg.fill here"),
         (MEMORY, "loop_points fits its operation, got: no scalars or loops"),
