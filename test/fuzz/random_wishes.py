@@ -4,7 +4,8 @@
 
 A random program is compiled, on a CPU or for the emulated GPU, while passes that choose write
 something else at some operations: another row of their table, other parameters, other groups of
-operations over rows. What is built must give what torch gives; a refusal is a ScheduleError that
+operations over rows; or while some equations ask for what became of equations of their name before.
+What is built must give what torch gives; a refusal is a ScheduleError that
 names the attribute. Anything else is a finding.
 """
 
@@ -14,12 +15,14 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from unittest import mock
 
 from fuzz.cases import random_case
 from fuzz.comparison import compare
 from fuzz.outcomes import Outcome
+from ted.api import cpu_functions, cuda_compiling
 from ted.cpu import strategies as cpu_strategies
 from ted.cpu import ted_choose_loops
 from ted.gpu import strategies as gpu_strategies
@@ -27,6 +30,8 @@ from ted.gpu import ted_choose_kernels
 from ted.linalg import row_strategies, ted_choose_rows
 from ted.linalg.row_strategies import ALONE, ROWS, Decisions
 from ted.mlir import ir
+from ted.mlir.locations import user_name
+from ted.mlir.queries import operations
 from ted.mlir.strategies import (
     ATTRIBUTE,
     GROUP,
@@ -51,6 +56,7 @@ class Wishes:
     most: int
     written: list[str] = field(default_factory=list)
     sites: list[Any] = field(default_factory=list)  # of decisions that are not written yet
+    early: dict[str, list[tuple[str, str, dict[str, Any]]]] | None = None  # by names of equations
 
     def now(self, share: float) -> bool:
         """Whether something else is asked for here."""
@@ -59,7 +65,9 @@ class Wishes:
     def at(self, op: ir.Operation, choice: Choice, table: Sequence[Strategy]) -> None:
         """Write what was chosen, or something else, mostly what is possible."""
         annotate(op, choice)
-        if self.now(0.3):
+        if self.early is not None:
+            self.note(op, ATTRIBUTE, choice)
+        elif self.now(0.3):
             row, plan = choice.row, choice.plan
             if self.random.random() < 0.6:
                 row = self.random.choice(table)
@@ -92,6 +100,10 @@ class Wishes:
     def of_rows(self, decisions: Decisions) -> None:
         """Groups that lose, gain or exchange members, or share fewer dims."""
         row_strategies.note(decisions)
+        if self.early is not None:
+            for op, choice in decisions.choices:
+                self.note(op, GROUP, choice)
+            return
         fewer = self.now(0.2)
         for op, choice in decisions.choices:
             known = parameters(choice.plan) if choice.row.name == ROWS else {}
@@ -101,6 +113,28 @@ class Wishes:
                 self.write(op, GROUP, ALONE, {})
             elif self.now(RARE / 3):
                 self.write(op, GROUP, ROWS, {"group": self.random.choice([1, 1, 2, 3])})
+
+    def note(self, op: ir.Operation, attribute: str, choice: Choice) -> None:
+        """Keep what is decided, to be asked for at an equation of the next program."""
+        name = user_name(op.location)
+        if name is not None and self.early is not None:
+            wish = (attribute, choice.row.name, parameters(choice.plan))
+            self.early.setdefault(name, []).append(wish)
+
+    def at_equations(self, module: ir.Module) -> None:
+        """Ask at some equations for what was decided about one of their name, or of another."""
+        if self.early is None:
+            return
+        for op in operations(module, "ted.compute"):
+            wishes = self.early.get(user_name(op.location) or "", [])
+            if self.random.random() < RARE:
+                wishes = self.random.choice([*self.early.values(), []])
+            if wishes and self.now(0.5):
+                attribute, name, known = self.random.choice(wishes)
+                given = {n: self.value(v) if self.random.random() < 0.2 else v
+                         for n, v in known.items()
+                         if attribute == GROUP or self.random.random() < 0.5}  # fmt: skip
+                self.write(op, attribute, name, given)
 
     def value(self, old: Any) -> Any:
         """Another value of a parameter, mostly of its type."""
@@ -125,13 +159,20 @@ class Wishes:
 def wishing(wishes: Wishes) -> Iterator[None]:
     """Let the passes that choose write these wishes."""
     loops, kernels = ted_choose_loops.decide, ted_choose_kernels.every
+
+    def early(run: Any, module: ir.Module, *rest: Any, **named: Any) -> ir.Module:
+        wishes.at_equations(module)
+        return run(module, *rest, **named)
+
     changed = (
         (ted_choose_loops, "decide", lambda *a: wishes.seen(loops(*a))),
         (ted_choose_loops, "annotate", lambda o, c: wishes.at(o, c, cpu_strategies.TABLE)),
         (ted_choose_kernels, "every", lambda *a: wishes.seen(kernels(*a))),
         (ted_choose_kernels, "annotate", lambda o, c: wishes.at(o, c, gpu_strategies.TABLE)),
         (ted_choose_rows, "note", wishes.of_rows),
-    )
+        *((module, "run_stages", partial(early, module.run_stages))
+          for module in (cpu_functions, cuda_compiling)),
+    )  # fmt: skip
     with ExitStack() as stack:
         for module, name, function in changed:
             stack.enter_context(mock.patch.object(module, name, function))
@@ -144,8 +185,10 @@ def check_strategies(seed: int) -> Outcome:
     target = "cuda:sm_80" if seed % 2 else "cpu"
     case = random_case(seed // 2, target=target)
     counts = {"obeyed": 0, "refused": 0, "plain": 0}
+    known: dict[str, list[tuple[str, str, dict[str, Any]]]] = {}
     for draw in range(DRAWS):
-        wishes = Wishes(random.Random(f"{seed} {draw}"), (1, 2, 6)[draw % 3])
+        early = known if draw % 2 else None
+        wishes = Wishes(random.Random(f"{seed} {draw}"), (1, 2, 6)[draw % 3], early=early)
         with wishing(wishes):
             outcome = compare(case)
         if REFUSED in outcome.label and WAY_OUT in outcome.detail:

@@ -114,6 +114,7 @@ class Equation:
     A `recomputed` equation is never taken for an equal one that is not: the point is to compute
     again later instead of keeping the value (`ted.checkpoint`).
     `scatter_reason` says why an affine write that is no gather stayed so.
+    `wishes` are attributes that ask lowering for something, with their texts.
     For argmax/argmin the body is the value compared and the result is the row-major index over
     the extents of the reduction dims (-1 where no point exists).
     """
@@ -129,6 +130,7 @@ class Equation:
     ties: str = TIES[0]
     recomputed: bool = False
     scatter_reason: str = ""
+    wishes: tuple[tuple[str, str], ...] = ()
 
     @property
     def rank(self) -> int:

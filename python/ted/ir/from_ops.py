@@ -37,7 +37,7 @@ from ted.mlir import ir, scalar_value
 from ted.mlir.attributes import choice, string
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import defining
-from ted.mlir.strategies import check_is_early
+from ted.mlir.strategies import wishes_of
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
 
@@ -106,7 +106,6 @@ class _Reader:
         for op in operations[:-1]:
             if op.name not in _READERS:
                 raise _no_form(op)
-            check_is_early(op)
             _READERS[op.name](self, op)
         outputs = tuple(self.tensor(v) for v in operations[-1].operands)
         return System(tuple(inputs), outputs, _symbol(self.function), self.symbols.sizes)
@@ -198,7 +197,7 @@ class _Reader:
         self._check_no_point_yet(view, None if given else start.fill)
         found = self._written(view.inits[1], position, equation)
         if next(iter(value.uses), None) is not None:
-            best = replace(equation, combiner=_ARG_VALUE[equation.combiner])
+            best = replace(equation, combiner=_ARG_VALUE[equation.combiner], wishes=())
             name = found.name  # the user's, of the value
             found = replace(found, name=self._unique(f"arg_{name}"))
             self.names.discard(name)
@@ -222,6 +221,7 @@ class _Reader:
             ties=choice(op.operation, "ted.ties", TIES),
             scatter_reason=string(op.operation, "ted.scatter_reason", ""),
             recomputed="ted.recomputed" in op.operation.attributes,
+            wishes=tuple((name, str(given)) for name, given in wishes_of(op.operation)),
         )
 
     def _extents(self, op: ComputeOp) -> tuple[Extent, ...]:
@@ -277,7 +277,6 @@ class _Reader:
             history.equations = ()  # they are assigned together, when all are known
             self.known[argument] = history
         for inner in view.computes:
-            check_is_early(inner.operation)
             for tensor, equation in self._step(inner):
                 equations.setdefault(tensor, []).append(equation)
         for tensor, found in equations.items():
@@ -317,7 +316,7 @@ class _Reader:
                 name = self._unique(f"{history.name}_value")
                 best = replace(history, name=name, dtype=dtype, fill=best.fill, equations=())
             self.known[results[0]] = best
-            yield best, replace(equation, combiner=_ARG_VALUE[equation.combiner])
+            yield best, replace(equation, combiner=_ARG_VALUE[equation.combiner], wishes=())
 
     def _check_no_point_yet(self, op: ComputeOp, begun: Number | None) -> None:
         """argmax has an equation form when it starts from nothing, or goes on from such a one."""

@@ -18,6 +18,7 @@ from ted.ir.passes import PASSES, PIPELINES, Pass, current_name, is_ours, make_p
 from ted.ir.pipeline_text import Element, parse_options, parse_pipeline
 from ted.mlir import PassManager, ir
 from ted.mlir.locations import source_location
+from ted.mlir.strategies import Asked, asked_of, check_is_kept
 
 _OUR_ANCHORS = ("builtin.module", "func.func", "any")
 
@@ -56,11 +57,13 @@ def run_pipeline(
     """
     tree = parse_pipeline(pipeline)
     steps = plan(tree, module.context, verify_each=verify_each, one_by_one=bool(observers))
+    asked = asked_of(module)
     for step in steps:
         for observer in observers:
             observer.before(step.name, module)
         try:
             _run_step(step, module, verify_each)
+            asked = _still_asked(asked, step, module)
         except TedError:
             for observer in observers:
                 observer.failed(step.name, module)
@@ -177,6 +180,18 @@ def _run_ours(work: Pass, name: str, module: ir.Module) -> None:
         raise PassFailed(f"{name}: made IR that MLIR refuses{_because(error)}") from error
     except Exception as error:  # a bug of ours must not end a user's process
         raise PassFailed(f"{name}: internal error, got {error!r}") from error
+
+
+def _still_asked(asked: set[Asked], step: Step, module: ir.Module) -> set[Asked]:
+    """What a module asks for and no pass decided yet.
+
+    Raises: ScheduleError for what a pass lost that decides nothing about it.
+    """
+    obeyed = "" if isinstance(step.work, PassManager) else PASSES[step.name].obeys
+    asked = {a for a in asked if a.attribute != obeyed}
+    if asked:
+        check_is_kept(asked, module, step.name)
+    return asked
 
 
 def _check_is_on_memory(name: str, module: ir.Module) -> None:

@@ -34,12 +34,17 @@ class Row:
     """The package that holds a pass, and what the pass does, in one line.
 
     For a pipeline, the function that gives its text. A pass `on_memory` comes after bufferization:
-    it would misunderstand operations on tensors, and is not run where there are any.
+    it would misunderstand operations on tensors, and is not run where there are any. One that
+    `obeys` an attribute decides by it; others leave what asks for something, or are refused.
     """
 
     package: str
     summary: str
     on_memory: bool = False
+    obeys: str = ""
+
+
+STRATEGY, GROUP = "ted.strategy", "ted.group"
 
 
 # `ted-x-y` is the class `TedXY` in the file `ted_x_y.py` of its package.
@@ -75,12 +80,20 @@ PASSES: dict[str, Row] = {
     "ted-schedule-contractions": Row(
         "ted.cpu", "find contractions on tensors and claim them for the vector route"
     ),
-    "ted-choose-loops": Row("ted.cpu", "write the strategy of each operation that becomes loops"),
-    "ted-tile-loops": Row(
-        "ted.cpu", "turn contractions and reads across rows into loops around tiles"
+    "ted-choose-loops": Row(
+        "ted.cpu", "write the strategy of each operation that becomes loops", obeys=STRATEGY
     ),
-    "ted-choose-rows": Row("ted.linalg", "write which operations share a loop over rows"),
-    "ted-fuse-rows": Row("ted.linalg", "put operations over the same rows into one loop"),
+    "ted-tile-loops": Row(
+        "ted.cpu",
+        "turn contractions and reads across rows into loops around tiles",
+        obeys=STRATEGY,
+    ),
+    "ted-choose-rows": Row(
+        "ted.linalg", "write which operations share a loop over rows", obeys=GROUP
+    ),
+    "ted-fuse-rows": Row(
+        "ted.linalg", "put operations over the same rows into one loop", obeys=GROUP
+    ),
     "ted-fuse-columns": Row(
         "ted.cpu", "let sums over rows advance inside the loop that makes the rows"
     ),
@@ -118,9 +131,14 @@ PASSES: dict[str, Row] = {
     "ted-annotate-latches": Row("ted.cpu", "tell LLVM which loops to vectorise"),
     "ted-check-lowered": Row("ted.cpu", "fail if anything but LLVM operations is left"),
     "ted-choose-kernels": Row(
-        "ted.gpu", "write the strategy of each piece of work that becomes kernels", on_memory=True
+        "ted.gpu",
+        "write the strategy of each piece of work that becomes kernels",
+        on_memory=True,
+        obeys=STRATEGY,
     ),
-    "ted-map-to-gpu": Row("ted.gpu", "turn work on memrefs into GPU kernels", on_memory=True),
+    "ted-map-to-gpu": Row(
+        "ted.gpu", "turn work on memrefs into GPU kernels", on_memory=True, obeys=STRATEGY
+    ),
     "ted-mark-contractions": Row(
         "ted.gpu", "find contractions on tensors and claim them for their kernels"
     ),

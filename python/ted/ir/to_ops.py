@@ -275,6 +275,8 @@ class _Writer:
         if equation.scatter_reason:
             reason = ir.StringAttr.get(equation.scatter_reason)
             op.operation.attributes["ted.scatter_reason"] = reason
+        for name, text in equation.wishes:
+            op.operation.attributes[name] = ir.Attribute.parse(text)
         results = list(op.operation.results)
         self.total = results[-1]
         self.best = results[0] if len(results) > 1 else None

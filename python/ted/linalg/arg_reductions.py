@@ -74,7 +74,8 @@ def _first_place(subdomain: Subdomain, target: WrittenSlice, best: ir.Value) -> 
         return [arith.MinSIOp(arguments[-1], candidate).result]
 
     kinds = [subdomain.iterators[d] for d in order]
-    return build_generic(ins, [Operand(start, subscripts)], order, kinds, body)[0]
+    outs = [Operand(start, subscripts)]
+    return build_generic(ins, outs, order, kinds, body, subdomain.wishes)[0]
 
 
 def _attains(value: ir.Value, best: ir.Value) -> ir.Value:

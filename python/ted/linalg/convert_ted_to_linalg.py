@@ -17,7 +17,6 @@ from ted.linalg.scans import lower_scan
 from ted.linalg.subdomain import from_compute
 from ted.linalg.ted_check_sizes import check_is_static
 from ted.mlir import ir
-from ted.mlir.strategies import check_is_early
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,6 @@ def _found(module: ir.Module, *names: str) -> list[ir.Operation]:
 
 
 def _convert(op: ir.Operation, paddings: Paddings) -> None:
-    check_is_early(op)
     for result in op.results:
         if isinstance(result.type, ir.RankedTensorType):
             check_is_static(result)

@@ -18,6 +18,7 @@ from ted.mlir import ir, linalg, tensor
 from ted.mlir.affine_forms import dims_used, substitute
 from ted.mlir.generic import empty_generic
 from ted.mlir.scalars import element_type, narrowed, shape_of, widened
+from ted.mlir.strategies import Wishes, attach
 
 Values = list[ir.Value]
 
@@ -51,7 +52,7 @@ def _generic(subdomain: Subdomain, target: WrittenSlice, outs: Values) -> Values
         return combine(subdomain.combiner, totals, values, unordered=subdomain.unordered)
 
     kinds = [subdomain.iterators[d] for d in order]
-    return build_generic(operands, written, order, kinds, body)
+    return build_generic(operands, written, order, kinds, body, subdomain.wishes)
 
 
 def plain_reads(subdomain: Subdomain) -> dict[int, Operand]:
@@ -100,6 +101,7 @@ def build_generic(
     order: Sequence[int],
     kinds: Sequence[str],
     body: Callable[[Sequence[ir.Value]], Values],
+    wishes: Wishes = (),
 ) -> Values:
     """A `linalg.generic` whose loop k runs over dim order[k] of the operands' subscripts."""
     rank = len(order)
@@ -114,6 +116,7 @@ def build_generic(
     with ir.InsertionPoint(block):
         linalg.YieldOp(body(list(block.arguments)))
     _drop_unused_indices(block)
+    attach(op, wishes)
     return list(op.results)
 
 

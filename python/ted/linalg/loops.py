@@ -30,6 +30,7 @@ from ted.mlir.scalars import (
     index,
     narrowed,
 )
+from ted.mlir.strategies import attach
 
 Values = list[ir.Value]
 # Attribute of a loop whose iterations touch different elements of the results.
@@ -109,6 +110,9 @@ class _Nest:
     dims: dict[int, ir.Value] = field(default_factory=dict)
     latest: dict[ir.Value, ir.Value] = field(default_factory=dict)  # states of results
 
+    def __post_init__(self) -> None:
+        self.fixed = len(self.dims)  # those that no loop here counts
+
     def emit(self, results: Values) -> Values:
         if self.subdomain.writes_at_data:
             return self._loops(list(self.nest.loops), results, self._write_at_data)
@@ -136,6 +140,8 @@ class _Nest:
         lower = self._bound(bounds.lower, affine.AffineMaxOp)
         upper = self._bound(bounds.upper, affine.AffineMinOp)
         loop = scf.ForOp(lower, upper, index(1), carried)
+        if len(self.dims) == self.fixed:
+            attach(loop.operation, self.subdomain.wishes)
         if self._is_race_free(bounds.dim):
             loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
         with ir.InsertionPoint(loop.body):

@@ -13,7 +13,9 @@ from ted.linalg.generics import cast_tensor
 from ted.linalg.slices import Operand, WrittenSlice, read_hull
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, linalg
+from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, is_float, narrowed, widened
+from ted.mlir.strategies import attach
 
 
 def emit_named(
@@ -35,6 +37,9 @@ def emit_named(
     total = accumulator_type("add", kind, repeats=True)
     start = cast_tensor(slice_, total, widened)
     product = _build(a, b, Operand(start, tuple(target.subscripts)), dims)
+    maker = defining(product)
+    assert maker is not None, "a product is no argument"
+    attach(maker, subdomain.wishes)
     rounded = cast_tensor(product, kind, narrowed, into=slice_)
     return [target.back_into(rounded, results[0])]
 

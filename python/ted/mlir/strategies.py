@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from ted.errors import ScheduleError
 from ted.mlir import ir
@@ -20,8 +20,18 @@ from ted.mlir.locations import source_location, user_name
 
 ATTRIBUTE = "ted.strategy"
 GROUP = "ted.group"  # the same for rows that put several operations into one loop
+Wishes: TypeAlias = "tuple[tuple[str, ir.Attribute], ...]"
 _NAME = "name"
 _PARAMETERS = (int, bool, str)  # the types of fields of a plan that are parameters
+
+
+@dataclass(frozen=True)
+class Asked:
+    """An attribute, its text, and the tensor of its operation, empty if it has no name."""
+
+    attribute: str
+    text: str
+    name: str
 
 
 class _Refused(Exception):
@@ -144,6 +154,35 @@ def forget(op: ir.Operation, attribute: str = ATTRIBUTE) -> None:
         del op.attributes[attribute]
 
 
+def asked_of(module: ir.Module) -> set[Asked]:
+    """All that a module asks for: attributes with their texts and the tensors where they stand."""
+    found: set[Asked] = set()
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        for name, given in wishes_of(op):
+            found.add(Asked(name, str(given), user_name(op.location) or ""))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return found
+
+
+def check_is_kept(asked: set[Asked], module: ir.Module, name: str) -> None:
+    """Refuse what a pass would lose: it made the operation part of another, or dropped it.
+
+    Raises: ScheduleError naming the pass.
+    """
+    now = asked_of(module)
+    unnamed = {replace(one, name="") for one in now}  # what had no name gets one on the way
+    lost = sorted(asked - now - unnamed, key=str)
+    if lost:
+        raise ScheduleError(
+            f"{lost[0].name or name}: an operation that asks for something stays what it is, got "
+            f"{lost[0].attribute} = {lost[0].text}, which {name} would lose; take the attribute "
+            f"away, or write it behind that pass"
+        )
+
+
 def check_is_seen(root: ir.Operation, seen: Collection[ir.Operation], attribute: str) -> None:
     """Refuse an attribute at an operation inside of `root` about which nothing is decided.
 
@@ -161,15 +200,17 @@ def check_is_seen(root: ir.Operation, seen: Collection[ir.Operation], attribute:
         raise refused(op, f"nothing is decided about {op.name} here", attribute)
 
 
-def check_is_early(op: ir.Operation) -> None:
-    """Refuse attributes at an equation: decisions are made about what becomes of it.
+def wishes_of(op: ir.Operation) -> Wishes:
+    """What an operation asks for: its attributes that tables of strategies read."""
+    return tuple(
+        (name, op.attributes[name]) for name in (ATTRIBUTE, GROUP) if name in op.attributes
+    )
 
-    Raises: ScheduleError naming the stages behind which an attribute is obeyed.
-    """
-    for attribute, stage in ((ATTRIBUTE, "buffers"), (GROUP, "tensors")):
-        if attribute in op.attributes:
-            rule = f"stands at operations behind the stage {stage}, got it at {op.name}"
-            raise refused(op, rule, attribute)
+
+def attach(op: ir.Operation, wishes: Wishes) -> None:
+    """Let an operation ask for what another one asked for, of which it is a part."""
+    for name, given in wishes:
+        op.attributes[name] = given
 
 
 def refused(op: ir.Operation, rule: str, attribute: str = ATTRIBUTE) -> ScheduleError:

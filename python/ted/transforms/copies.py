@@ -79,7 +79,7 @@ def _source(tensor: Tensor) -> Expr | None:
 
 def _is_copy(equation: Equation, tensor: Tensor) -> bool:
     body = equation.body
-    plain = equation.combiner == "set" and not equation.recomputed
+    plain = equation.combiner == "set" and not equation.recomputed and not equation.wishes
     return plain and body.op == "load" and body.dtype == tensor.dtype
 
 

@@ -13,14 +13,16 @@ arguments of @f and one cotangent per float result in, the results of @f and one
 Calls are expanded here.  A function with `ted.custom_vjp = @bwd` is differentiated by @bwd, which
 takes arguments, results and cotangents of float results and gives gradients of float arguments; one
 with `ted.checkpoint` computes its values again.  So the pass `inline` comes after this one.
+
+What equations of @f ask for (`ted.strategy`, `ted.group`) is asked for in @f alone.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ted.errors import DerivativeError, VerifyError
-from ted.ir.equations import System
+from ted.ir.equations import System, rewrite_system
 from ted.ir.rewriting import replace_function
 from ted.ir.saved_values import with_saved_values
 from ted.ir.to_ops import function_type
@@ -103,9 +105,17 @@ def _fill_in(program: Program, name: str, primal: str) -> None:
     result = _DERIVED[kind](system, wrt, name, override_of)
     _check_type(program, name, "VJP" if kind == REQUEST else "JVP", result)
     if not program.has_body(name):
-        program.functions[name] = replace_function(request, with_saved_values(result))
+        program.functions[name] = replace_function(request, with_saved_values(_plain(result)))
     if any(override_of(t) is not None for t in system.tensors()):
         program.systems[name] = result  # the op has no word for the marks in it
+
+
+def _plain(derivative: System) -> System:
+    """The system without what somebody asked for at equations of its primal."""
+    return rewrite_system(
+        derivative,
+        lambda _, equations: tuple(replace(e, wishes=()) if e.wishes else e for e in equations),
+    )[0]
 
 
 def _positions(request: ir.Operation, system: System, name: str, program: Program) -> list[int]:

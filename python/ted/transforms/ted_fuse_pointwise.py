@@ -68,8 +68,11 @@ def _worth_fusing(system: System) -> set[Tensor]:
 
 
 def is_pointwise(tensor: Tensor) -> bool:
-    """One equation that gives every element a value of its own, without a reduction."""
-    if len(tensor.equations) != 1:
+    """One equation that gives every element a value of its own, without a reduction.
+
+    One about which somebody asks for something is not: it would be gone with its attribute.
+    """
+    if len(tensor.equations) != 1 or tensor.equations[0].wishes:
         return False
     (equation,) = tensor.equations
     once = equation.parallel == equation.rank and not equation.is_scatter

@@ -209,7 +209,7 @@ def domain_key(equation: Equation) -> tuple[Hashable, ...]:
 def tensor_key(tensor: Tensor) -> Hashable:
     """A key that is equal only for tensors that hold the same values."""
     parts = tuple(
-        (e.parallel, e.write, e.combiner, e.ties, e.recomputed, e.body, *domain_key(e))
+        (e.parallel, e.write, e.combiner, e.ties, e.recomputed, e.wishes, e.body, *domain_key(e))
         for e in tensor.equations
     )
     return (tensor.shape, tensor.dtype, repr(tensor.fill), parts)

@@ -153,17 +153,6 @@ def test_what_nothing_is_decided_about_is_refused() -> None:
             run_pipeline(module, "builtin.module(ted-choose-loops)")
 
 
-@pytest.mark.parametrize("attribute", ["ted.strategy", "ted.group"])
-@pytest.mark.parametrize("step", ["ted-simplify", "convert-ted-to-linalg"])
-def test_equations_ask_for_nothing(attribute: str, step: str) -> None:
-    inputs, outputs, *_ = product()
-    with make_context(), ir.Location.unknown():
-        text = ted.compile(inputs, outputs).ir()
-        module = ir.Module.parse(text.replace('combiner = "add"', f'combiner = "add", {attribute}'))
-        with pytest.raises(ScheduleError, match=r"behind the stage .*, got it at ted.compute"):
-            run_pipeline(module, f"builtin.module({step})")
-
-
 def test_the_user_reads_why() -> None:
     inputs, outputs, *_ = product()
     text = ted.compile(inputs, outputs).explain()
