@@ -103,3 +103,91 @@ func.func @other_rows_of_one_memory(%y: memref<9x16xf32>, %s: memref<16xf32>) {
   }
   return
 }
+
+// What asks to stay alone does, and has no attribute any more.
+// CHECK-LABEL: func.func @alone
+// CHECK: scf.for
+// CHECK: }
+// CHECK-NOT: ted.group
+// CHECK: linalg.generic {{.*}}["reduction", "parallel"]
+// CHECK: return
+func.func @alone(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  scf.for %i = %c0 to %c8 step %c1 {
+    %p = memref.subview %x[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%p : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : memref<8x16xf32>) outs(%s : memref<16xf32>)
+      attrs = {ted.group = {name = "alone"}} {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}
+
+// Row 7 - i is there when row i is summed.
+// CHECK-LABEL: func.func @rows_behind
+// CHECK: scf.for
+// CHECK: }
+// CHECK: linalg.generic
+// CHECK: return
+func.func @rows_behind(%y: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 8 : index
+  %c7 = arith.constant 7 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %k = arith.subi %c7, %i : index
+    %q = memref.subview %y[%k, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}
+
+// The loop makes 7 of 8 rows.
+// CHECK-LABEL: func.func @fewer_rows
+// CHECK: scf.for
+// CHECK: }
+// CHECK: linalg.generic
+// CHECK: return
+func.func @fewer_rows(%y: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.constant 7 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}
+
+// Nothing makes the rows.
+// CHECK-LABEL: func.func @no_loop
+// CHECK: linalg.generic
+// CHECK: return
+func.func @no_loop(%y: memref<8x16xf32>, %s: memref<16xf32>) {
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}

@@ -6,19 +6,22 @@ cache.
 
 On memrefs, since a parallel loop on tensors cannot carry a running total. It is legal because the
 loop touches what the sum reads only at its own row, nothing between touches the total, and views
-that are made behind the loop move in front of it.
+that are made behind the loop move in front of it. A sum with `ted.group = {name = "alone"}` stays
+where it is; one with `{name = "column_sums"}` moves, or is refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.linalg.contractions import MARK
+from ted.linalg.column_sums import is_by_row, is_column_sum
+from ted.linalg.row_strategies import ALONE, COLUMNS
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import VIEWS, Memory, root
 from ted.mlir.effects import effects_of
-from ted.mlir.generic import Generic, generic_of
-from ted.mlir.queries import constant_of, defining, functions, is_inside, position
+from ted.mlir.generic import Generic
+from ted.mlir.queries import constant_of, defining, functions, is_inside
+from ted.mlir.strategies import GROUP, Declined, Plain, Strategy, check_is_seen, choose, forget
 
 
 @dataclass(frozen=True)
@@ -26,57 +29,62 @@ class TedFuseColumns:
     """Move each column reduction into the nearest loop over the same rows before it."""
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite the top level of every function."""
+        """Rewrite the top level of every function.
+
+        Raises: ScheduleError for a `ted.group` that does not fit.
+        """
         for function in functions(module):
             _fuse_block(function.entry_block)
+        check_is_seen(module.operation, (), GROUP)
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """A sum over rows, and what stands before it."""
+
+    op: ir.Operation
+    before: list[ir.Operation]
+
+
+@dataclass(frozen=True)
+class Into:
+    """The loop that takes a sum in."""
+
+    loop: ir.Operation
 
 
 def _fuse_block(block: ir.Block) -> None:
     for op in [op.operation for op in block.operations]:
-        if not is_column_reduction(op):
+        if op.results or not is_column_sum(op):
             continue
         operations = [other.operation for other in block.operations]
-        loop = _row_loop(op, operations[: operations.index(op)])
-        if loop is not None:
-            _move_into(op, loop)
+        site = Site(op, operations[: operations.index(op)])
+        choice = choose(TABLE, site, GROUP)
+        forget(op, GROUP)
+        choice.row.emit(site, choice.plan)
 
 
-def is_column_reduction(op: ir.Operation) -> bool:
-    """A sum over the outermost loop only, whose operands use that loop as their first subscript."""
-    generic = generic_of(op)
-    if generic is None or op.results or MARK in op.attributes:
-        return False
-    if generic.reductions != (True, *[False] * (generic.rank - 1)) or generic.rank < 2:
-        return False
-    if generic.asks_where or generic.dims is None:
-        return False
-    return any(map(_is_by_row, generic.maps)) and all(map(_rows_first, generic.maps))
-
-
-def _is_by_row(amap: ir.AffineMap) -> bool:
-    return any(position(e) == 0 for e in amap.results)
-
-
-def _rows_first(amap: ir.AffineMap) -> bool:
-    return all(position(e) != 0 for e in list(amap.results)[1:])
-
-
-def _row_loop(op: ir.Operation, before: list[ir.Operation]) -> ir.Operation | None:
-    """The nearest loop over the rows of `op` into which it may move."""
+def _row_loop(site: Site) -> Into | Declined:
+    """The nearest loop over the rows of the sum into which it may move."""
+    op = site.op
     operands = list(op.operands)[: len(op.operands) - 1]
     mine = effects_of(op)
     rows = (Generic(op).extents or (0,))[0]
-    for other in reversed(before):
+    for other in reversed(site.before):
         if other.name in VIEWS or not len(other.operands):
             continue
         found = effects_of(other)
         if other.name == "scf.for" and _trips(other) == rows:
-            fits = not mine.writes & found.touched and _only_own_row(other, mine.reads)
-            is_known = _names(other, mine.reads & found.writes) <= {*operands}
-            return other if fits and is_known else None
+            if mine.writes & found.touched:
+                return Declined("the loop over its rows touches the total")
+            if not _only_own_row(other, mine.reads):
+                return Declined("the loop over its rows touches other rows than its own")
+            if not _names(other, mine.reads & found.writes) <= {*operands}:
+                return Declined("the loop over its rows makes them by another view")
+            return Into(other)
         if not found.may_swap(mine) and not _is_start(other, op):
-            return None
-    return None
+            return Declined(f"{other.name} before it uses the same memory, and is no such loop")
+    return Declined("no loop over its rows stands before it")
 
 
 def _is_start(other: ir.Operation, op: ir.Operation) -> bool:
@@ -139,7 +147,7 @@ def _move_into(op: ir.Operation, loop: ir.Operation) -> None:
     with ir.InsertionPoint(block.operations[len(block.operations) - 1]), op.location:
         row = block.arguments[0]
         operands = [
-            _row(v, row) if _is_by_row(m) else v
+            _row(v, row) if is_by_row(m) else v
             for v, m in zip(op.operands, Generic(op).maps, strict=True)
         ]
         clone = op.clone().operation
@@ -163,3 +171,9 @@ def _row(value: ir.Value, row: ir.Value) -> ir.Value:
     shape = list(ir.MemRefType(value.type).shape)
     rest = [0] * (len(shape) - 1)
     return memref.subview(value, [row, *rest], [1, *shape[1:]], [1] * len(shape))
+
+
+TABLE = (
+    Strategy(COLUMNS, _row_loop, lambda site, plan: _move_into(site.op, plan.loop)),
+    Strategy(ALONE, lambda _: Plain(), lambda *_: None),
+)

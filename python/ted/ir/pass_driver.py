@@ -183,15 +183,15 @@ def _run_ours(work: Pass, name: str, module: ir.Module) -> None:
 
 
 def _still_asked(asked: set[Asked], step: Step, module: ir.Module) -> set[Asked]:
-    """What a module asks for and no pass decided yet.
+    """What a module still asks for: a pass that decides about it may leave it to another one.
 
     Raises: ScheduleError for what a pass lost that decides nothing about it.
     """
     obeyed = "" if isinstance(step.work, PassManager) else PASSES[step.name].obeys
-    asked = {a for a in asked if a.attribute != obeyed}
-    if asked:
-        check_is_kept(asked, module, step.name)
-    return asked
+    others = {a for a in asked if a.attribute != obeyed}
+    if others:
+        check_is_kept(others, module, step.name)
+    return others | {a for a in asked_of(module) if a.attribute == obeyed} if obeyed else others
 
 
 def _check_is_on_memory(name: str, module: ir.Module) -> None:

@@ -95,7 +95,7 @@ PASSES: dict[str, Row] = {
         "ted.linalg", "put operations over the same rows into one loop", obeys=GROUP
     ),
     "ted-fuse-columns": Row(
-        "ted.cpu", "let sums over rows advance inside the loop that makes the rows"
+        "ted.cpu", "let sums over rows advance inside the loop that makes the rows", obeys=GROUP
     ),
     "ted-shrink-row-buffers": Row(
         "ted.cpu", "keep one row of a buffer that a loop uses row by row"

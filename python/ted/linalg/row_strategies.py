@@ -5,15 +5,17 @@ After: both with `ted.group = {name = "common_rows", group = 1, depth = 1}`
 
 Members of one group have its number. An operation that carries the attribute before is put into
 that group, or refused with the reason; what asks for nothing joins the group of the last
-operation that it may join.
+operation that it may join. On a CPU, a sum over rows goes into a loop over these rows on memory
+(`column_sums`, by `ted-fuse-columns`), where that is right.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
+from ted.linalg.column_sums import is_column_sum
 from ted.linalg.row_groups import (
     FILL,
     GENERIC,
@@ -42,7 +44,7 @@ from ted.mlir.strategies import (
     refused,
 )
 
-ROWS, ALONE = "common_rows", "alone"
+ROWS, COLUMNS, ALONE = "common_rows", "column_sums", "alone"
 
 
 @dataclass(frozen=True)
@@ -59,24 +61,28 @@ class Site:
 
     op: ir.Operation
     found: Rows | Declined
+    maps: bool
 
 
 @dataclass(frozen=True)
 class Decisions:
     """What becomes of the operations of a module, in order, and the groups among them."""
 
-    choices: list[tuple[ir.Operation, Choice]]
-    groups: list[RowGroup]
+    maps: bool
+    choices: list[tuple[ir.Operation, Choice]] = field(default_factory=list)
+    groups: list[RowGroup] = field(default_factory=list)
 
 
 def decide(module: ir.Module, cpu: Cpu, *, maps: bool) -> Decisions:
-    """The groups of every function; without `maps`, none that only compute at the same points.
+    """The groups of every function.
+
+    Without `maps`, for kernels: none that only compute at the same points, and no column sums.
 
     Raises: ScheduleError for a `ted.group` that does not fit.
     """
-    found = Decisions([], [])
+    found = Decisions(maps)
     for function in functions(module):
-        _decide_block(candidates(function.entry_block, cpu), maps, found)
+        _decide_block(candidates(function.entry_block, cpu), found)
     check_is_seen(module.operation, {op for op, _ in found.choices}, GROUP)
     return found
 
@@ -88,9 +94,10 @@ def note(decisions: Decisions) -> None:
 
 
 def erase(decisions: Decisions) -> None:
-    """Take the attributes away: they are obeyed once."""
-    for op, _ in decisions.choices:
-        forget(op, GROUP)
+    """Take the attributes away: they are obeyed, but for sums that stay alone on memory, too."""
+    for op, choice in decisions.choices:
+        if choice.row.name != ALONE or not (decisions.maps and is_column_sum(op)):
+            forget(op, GROUP)
 
 
 def explained_groups(decisions: Decisions) -> str:
@@ -99,7 +106,7 @@ def explained_groups(decisions: Decisions) -> str:
     return "\n".join(line for op, choice in computing for line in described(op, choice))
 
 
-def _decide_block(table: Candidates, maps: bool, found: Decisions) -> None:
+def _decide_block(table: Candidates, found: Decisions) -> None:
     operations = [op for op in table.operations if op.name in (FILL, GENERIC) and op.results]
     wishes = {op: wish for op in operations if (wish := asked_for(op, GROUP)) is not None}
     table.taken.update(wishes)
@@ -116,13 +123,13 @@ def _decide_block(table: Candidates, maps: bool, found: Decisions) -> None:
         group = grow(op, table)
         if _is_single(group):
             reasons.update((m, _why_alone(m, table)) for m in group.members)
-        elif not maps and is_map(group):
+        elif not found.maps and is_map(group):
             reasons.update(dict.fromkeys(group.members, "what shares its rows shares its points"))
         else:
             groups[next(numbers)] = group
     places = {op: Rows(k, group.depth) for k, group in groups.items() for op in group.members}
     for op in operations:
-        site = Site(op, places[op] if op in places else Declined(reasons[op]))
+        site = Site(op, places[op] if op in places else Declined(reasons[op]), found.maps)
         found.choices.append((op, choose(TABLE, site, GROUP)))
     found.groups.extend(groups.values())
 
@@ -177,7 +184,14 @@ def _why_alone(op: ir.Operation, table: Candidates) -> str:
     return table.apart.get(op, alone)
 
 
+def _column_sums(site: Site) -> Plain | Declined:
+    if not site.maps:
+        return Declined("kernels take in no sum over rows")
+    return Plain() if is_column_sum(site.op) else Declined("no sum over rows, and nothing else")
+
+
 TABLE = (
     Strategy(ROWS, lambda site: site.found, lambda *_: None),
+    Strategy(COLUMNS, _column_sums, lambda *_: None),
     Strategy(ALONE, lambda _: Plain(), lambda *_: None),
 )

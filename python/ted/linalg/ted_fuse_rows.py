@@ -28,7 +28,7 @@ _ANY = "!transform.any_op"
 class TedFuseRows:
     """Fuse every group of two or more operations.
 
-    Without `maps`, not those that only compute values over the same points. `cpu` is a row of
+    Without `maps`, for kernels: not those that only compute at the same points. `cpu` is a row of
     `ted.machine.CPUS`.
     """
 

@@ -14,7 +14,7 @@ from ted.dialects import make_context
 from ted.errors import ScheduleError
 from ted.ir.pass_driver import run_pipeline
 from ted.linalg import ted_choose_rows
-from ted.linalg.row_strategies import TABLE, Decisions, decide
+from ted.linalg.row_strategies import ROWS, TABLE, Decisions, decide
 from ted.machine import named_cpu
 from ted.mlir import ir
 from ted.mlir.locations import user_name
@@ -107,8 +107,8 @@ def test_what_is_alone_says_why(function: str) -> None:
         found = {
             reason
             for op, choice in decisions.choices
-            for _, reason in choice.declined
-            if names[op] == function
+            for row, reason in choice.declined
+            if names[op] == function and row == ROWS
         }
     assert found == REASONS[function]
 
@@ -154,7 +154,10 @@ def test_what_is_asked_for_is_obeyed_and_right(case: str, monkeypatch: Any) -> N
 
 
 REFUSED = {
-    "no row": ({"max": '{name = "rows"}'}, "name is one of common_rows, alone, got rows"),
+    "no row": (
+        {"max": '{name = "rows"}'},
+        "name is one of common_rows, column_sums, alone, got rows",
+    ),
     "no number": ({"max": '{name = "common_rows"}'}, "group = NUMBER says which"),
     "a word": ({"max": '{name = "common_rows", group = "a"}'}, "group = NUMBER says which"),
     "no dict": ({"max": "3"}, r'ted.group: is \{name = "..."\}'),
