@@ -107,3 +107,90 @@ func.func @outside(%x: tensor<8xf32>, %y: tensor<64xf32>, %s: tensor<8xf32>, %t:
   } : (tensor<64xf32>, tensor<64xf32>) -> tensor<64xf32>
   func.return %0, %1 : tensor<8xf32>, tensor<64xf32>
 }
+
+// -----
+
+// What is 0 where the mask fails already needs no other mask ...
+// CHECK-LABEL: func.func @zero_already
+// CHECK: %[[P:.*]] = "ted.compute"(%arg0,
+// CHECK: arith.select
+// CHECK-NOT: arith.select
+// CHECK: "ted.compute"(%[[P]], %arg1,
+func.func @zero_already(%w: tensor<8x8xf32>, %v: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %p = "ted.compute"(%w, %e) ({
+  ^bb0(%a: f32):
+    %i = "ted.index"() {dim = 0} : () -> index
+    %j = "ted.index"() {dim = 1} : () -> index
+    %seen = arith.cmpi sge, %i, %j : index
+    %none = arith.constant 0.0 : f32
+    %m = arith.select %seen, %a, %none : f32
+    "ted.yield"(%m) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 8>, iterators = ["parallel", "parallel"],
+    domain = affine_set<(d0, d1) : (0 == 0)>,
+    reads = [affine_map<(d0, d1) -> (d0, d1)>],
+    guards = [affine_set<(d0, d1) : (0 == 0)>],
+    write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "set"
+  } : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %zero = arith.constant 0.0 : f32
+  %f = tensor.empty() : tensor<8x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %y = "ted.compute"(%p, %v, %z) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.mulf %a, %b : f32
+    "ted.yield"(%m) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 4, 8>, iterators = ["parallel", "parallel", "reduction"],
+    domain = affine_set<(d0, d1, d2) : (d0 - d2 >= 0)>,
+    reads = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>],
+    guards = [affine_set<(d0, d1, d2) : (0 == 0)>, affine_set<(d0, d1, d2) : (0 == 0)>],
+    write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "add"
+  } : (tensor<8x8xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// ... but not what goes on from something else.
+// CHECK-LABEL: func.func @one_more
+// CHECK: %[[P:.*]] = "ted.compute"(%arg0,
+// CHECK: arith.select
+// CHECK: %[[M:.*]] = "ted.compute"(%[[P]],
+// CHECK: arith.select
+// CHECK: "ted.compute"(%[[M]], %arg1,
+func.func @one_more(%w: tensor<8x8xf32>, %v: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<8x8xf32>
+  %s = linalg.fill ins(%one : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %p = "ted.compute"(%w, %s) ({
+  ^bb0(%a: f32):
+    %i = "ted.index"() {dim = 0} : () -> index
+    %j = "ted.index"() {dim = 1} : () -> index
+    %seen = arith.cmpi sge, %i, %j : index
+    %none = arith.constant 0.0 : f32
+    %m = arith.select %seen, %a, %none : f32
+    "ted.yield"(%m) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 8>, iterators = ["parallel", "parallel"],
+    domain = affine_set<(d0, d1) : (0 == 0)>,
+    reads = [affine_map<(d0, d1) -> (d0, d1)>],
+    guards = [affine_set<(d0, d1) : (0 == 0)>],
+    write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "add"
+  } : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %zero = arith.constant 0.0 : f32
+  %f = tensor.empty() : tensor<8x4xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %y = "ted.compute"(%p, %v, %z) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.mulf %a, %b : f32
+    "ted.yield"(%m) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 4, 8>, iterators = ["parallel", "parallel", "reduction"],
+    domain = affine_set<(d0, d1, d2) : (d0 - d2 >= 0)>,
+    reads = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>],
+    guards = [affine_set<(d0, d1, d2) : (0 == 0)>, affine_set<(d0, d1, d2) : (0 == 0)>],
+    write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "add"
+  } : (tensor<8x8xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
