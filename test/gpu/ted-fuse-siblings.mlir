@@ -223,3 +223,42 @@ func.func @rows_and_a_line(%x: memref<4x8xf32>, %y: memref<32xf32>, %z: memref<3
   }
   return
 }
+
+// A sum joins only if its outermost loop is summed over, and an inner one has results.
+// CHECK-LABEL: func.func @row_sum
+// CHECK-COUNT-2: linalg.generic
+// CHECK: return
+func.func @row_sum(%x: memref<8x8xf32>, %y: memref<8x8xf32>, %s: memref<8xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<8x8xf32>) outs(%y : memref<8x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = arith.addf %a, %a : f32
+    linalg.yield %u : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<8x8xf32>) outs(%s : memref<8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = arith.addf %o, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}
+
+// CHECK-LABEL: func.func @two_sums_of_all
+// CHECK-COUNT-2: linalg.generic
+// CHECK: return
+func.func @two_sums_of_all(%x: memref<8x8xf32>, %s: memref<f32>, %t: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : memref<8x8xf32>) outs(%s : memref<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = arith.addf %o, %a : f32
+    linalg.yield %u : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : memref<8x8xf32>) outs(%t : memref<f32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = arith.mulf %o, %a : f32
+    linalg.yield %u : f32
+  }
+  return
+}
