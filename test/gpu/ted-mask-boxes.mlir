@@ -194,3 +194,23 @@ func.func @one_more(%w: tensor<8x8xf32>, %v: tensor<8x4xf32>) -> tensor<8x4xf32>
   } : (tensor<8x8xf32>, tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>
   return %y : tensor<8x4xf32>
 }
+
+// -----
+
+// An equation with a read that is nowhere made stays.
+// CHECK-LABEL: func.func @never_read
+// CHECK: domain = affine_set<(d0, d1) : (d0 - d1 >= 0)>
+func.func @never_read(%x: tensor<8x8xf32>, %s: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = "ted.compute"(%x, %x, %s) ({
+  ^bb0(%a: f32, %b: f32):
+    %m = arith.addf %a, %b : f32
+    "ted.yield"(%m) : (f32) -> ()
+  }) {
+    extents = array<i64: 8, 8>, iterators = ["parallel", "reduction"],
+    domain = affine_set<(d0, d1) : (d0 - d1 >= 0)>,
+    reads = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1, d0)>],
+    guards = [affine_set<(d0, d1) : (0 == 0)>, affine_set<(d0, d1) : (d0 - 9 >= 0)>],
+    write = affine_map<(d0, d1) -> (d0)>, combiner = "max"
+  } : (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
