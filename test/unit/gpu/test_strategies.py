@@ -342,3 +342,12 @@ def test_the_user_reads_why() -> None:
     place = r"^sum, linalg.generic \(test_strategies.py:\d+\): reduction_by_teams, team = 32"
     assert re.search(place, text, re.M)
     assert "\n  not reduction_by_columns: 20 results of 90 points go to teams" in text
+
+
+@pytest.mark.parametrize(("bins", "row"), [(60_000, "copies"), (90_000, "chains")])
+def test_copies_of_many_parts_cost_more(bins: int, row: str) -> None:
+    """Each part of a copy, what fits into shared memory, looks at every update: at most 16."""
+    i, x = ted.placeholder((600_000,), "int64", name="i"), ted.placeholder((600_000,), "float64")
+    f = ted.compile([i, x], [ted.segment_sum(x, i, bins)], target="cuda:sm_80")
+    chosen = re.findall(r"^\S+, scf.for.*: (\w+)", f.explain(), re.M)
+    assert chosen == [row], f.explain()
