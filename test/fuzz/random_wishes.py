@@ -4,8 +4,8 @@
 
 A random program is compiled, on a CPU or for the emulated GPU, while passes that choose write
 something else at some operations: another row of their table, other parameters, other groups of
-operations over rows; or while some equations ask for what became of equations of their name before.
-What is built must give what torch gives; a refusal is a ScheduleError that
+operations over rows; or while some equations ask for what became of equations of their name before,
+or for another form. What is built must give what torch gives; a refusal is a ScheduleError that
 names the attribute. Anything else is a finding.
 """
 
@@ -29,11 +29,13 @@ from ted.gpu import strategies as gpu_strategies
 from ted.gpu import ted_choose_kernels
 from ted.linalg import row_strategies, ted_choose_rows
 from ted.linalg.row_strategies import ALONE, ROWS, Decisions
+from ted.linalg.strategies import CONTRACTION, PARTS, POINTS
 from ted.mlir import ir
 from ted.mlir.locations import user_name
 from ted.mlir.queries import operations
 from ted.mlir.strategies import (
     ATTRIBUTE,
+    FORM,
     GROUP,
     Choice,
     Declined,
@@ -127,6 +129,8 @@ class Wishes:
             return
         for op in operations(module, "ted.compute"):
             wishes = self.early.get(user_name(op.location) or "", [])
+            if self.random.random() < 0.1 and self.now(0.9):
+                self.write(op, FORM, *self._form())
             if self.random.random() < RARE:
                 wishes = self.random.choice([*self.early.values(), []])
             if wishes and self.now(0.5):
@@ -135,6 +139,12 @@ class Wishes:
                          for n, v in known.items()
                          if attribute == GROUP or self.random.random() < 0.5}  # fmt: skip
                 self.write(op, attribute, name, given)
+
+    def _form(self) -> tuple[str, dict[str, Any]]:
+        """What an equation may become, mostly without a refusal."""
+        name = self.random.choice([CONTRACTION, PARTS, PARTS, POINTS, POINTS])
+        limit = self.random.choice([1, 2, 3, 8, 200, *NUMBERS[:2]])
+        return name, {"most": limit} if name == PARTS and self.random.random() < 0.7 else {}
 
     def value(self, old: Any) -> Any:
         """Another value of a parameter, mostly of its type."""

@@ -19,7 +19,9 @@ from ted.forking import cached_property
 from ted.ir.equations import System, Tensor
 from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
+from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
+from ted.linalg.ted_choose_forms import explained_forms
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
@@ -82,10 +84,12 @@ class CompiledFunction(StagedFunction):
         return disassemble(self._code.object_code())
 
     def _explained(self, module: ir.Module) -> str:
-        run_stages(module, self._pipeline, "tensors")
+        run_stages(module, self._pipeline, EQUATIONS.name)
+        forms = explained_forms(module)
+        run_stages(module, self._pipeline, "tensors", after=EQUATIONS.name)
         groups = explained_groups(decide(module, self._cpu, maps=True))
         run_stages(module, self._pipeline, "buffers", after="tensors")
-        return "\n\n".join(filter(None, [groups, explained(module, self._cpu)]))
+        return "\n\n".join(filter(None, [forms, groups, explained(module, self._cpu)]))
 
 
 def _symbol(name: str) -> str:

@@ -29,7 +29,9 @@ from ted.gpu.pipeline import GPU_STAGES, ROWS_OF, gpu_stages
 from ted.ir.equations import System, topological
 from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
+from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
+from ted.linalg.ted_choose_forms import explained_forms
 from ted.machine import Gpu, named_cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
@@ -128,10 +130,11 @@ class CudaFunction(StagedFunction):
         return self.ptx
 
     def _explained(self, module: ir.Module) -> str:
-        tensors = run_stages(module, self._pipeline, "tensors")
+        forms = explained_forms(run_stages(module, self._pipeline, EQUATIONS.name))
+        tensors = run_stages(module, self._pipeline, "tensors", after=EQUATIONS.name)
         groups = explained_groups(decide(tensors, named_cpu(ROWS_OF), maps=False))
         kernels = run_stages(module, self._pipeline, "work", after="tensors")
-        return "\n\n".join(filter(None, [groups, explained(kernels, self.options)]))
+        return "\n\n".join(filter(None, [forms, groups, explained(kernels, self.options)]))
 
     def save(
         self, path: str | Path, *samples: Sequence[Any], tolerance: float | None = None

@@ -44,7 +44,7 @@ class Row:
     obeys: str = ""
 
 
-STRATEGY, GROUP = "ted.strategy", "ted.group"
+STRATEGY, GROUP, FORM = "ted.strategy", "ted.group", "ted.form"
 
 
 # `ted-x-y` is the class `TedXY` in the file `ted_x_y.py` of its package.
@@ -104,7 +104,10 @@ PASSES: dict[str, Row] = {
     "ted-sink-recomputed": Row(
         "ted.linalg", "move recomputed equations into the steps that read them"
     ),
-    "convert-ted-to-linalg": Row("ted.linalg", "lower equations to linalg and scf on tensors"),
+    "ted-choose-forms": Row("ted.linalg", "write what each equation becomes", obeys=FORM),
+    "convert-ted-to-linalg": Row(
+        "ted.linalg", "lower equations to linalg and scf on tensors", obeys=FORM
+    ),
     "ted-pass-destinations": Row(
         "ted.linalg", "write function results into memory that the caller provides"
     ),

@@ -15,48 +15,65 @@ from math import prod
 
 from ted.linalg.generics import emit_generic
 from ted.linalg.named_contractions import emit_named
-from ted.linalg.padding import Paddings, subscript_windows
+from ted.linalg.padding import LARGEST_GROWTH, Paddings, may_gather, subscript_windows
 from ted.linalg.slices import is_plain, written_slice
 from ted.linalg.subdomain import Constraint, Read, Subdomain
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.queries import defining
 from ted.mlir.scalars import shape_of
+from ted.mlir.strategies import Declined
 
 _PRODUCTS = ("arith.mulf", "arith.muli")
 _EXTENSIONS = ("arith.extf", "arith.extsi")  # of factors narrower than their sum
 
 
-def as_contraction(subdomain: Subdomain, paddings: Paddings) -> Subdomain | None:
-    """The subdomain with dense operands, or None when it is none or cannot be dense."""
-    if not is_contraction(subdomain) or written_slice(subdomain) is None:
-        return None
+def dense_form(subdomain: Subdomain) -> Subdomain | Declined:
+    """The same sum over a box, its conditions guards of the factors; nothing is built."""
+    why = why_no_contraction(subdomain)
+    if why is not None:
+        return Declined(why)
+    if written_slice(subdomain) is None:
+        return Declined("it writes no slice of its result")
     dense = _domain_to_guards(subdomain)
     if dense is None:
-        return None
+        return Declined("a condition is about no one factor")
     dense = _turned_forwards(dense)
-    reads = [_dense_read(r, dense.extents, paddings) for r in dense.reads if r is not None]
-    if any(r is None for r in reads):
-        return None
-    return replace(dense, reads=tuple(reads))
+    if all(r is None or _is_dense(r, dense.extents) for r in dense.reads):
+        return dense
+    return Declined(f"a factor laid out anew is over {LARGEST_GROWTH} times what it is read from")
 
 
 def is_contraction(subdomain: Subdomain) -> bool:
     """A sum of products of two reads, each with a parallel dim that the other lacks."""
+    return why_no_contraction(subdomain) is None
+
+
+def why_no_contraction(subdomain: Subdomain) -> str | None:
+    """The property that a contraction has and the subdomain lacks; None for a contraction."""
+    if subdomain.combiner != "add" or not subdomain.reduction_dims:
+        return "it is no sum"
+    if not _is_product(subdomain):
+        return "what it sums is no product of two reads"
+    left, right = (_dims(r) for r in subdomain.reads if r is not None)
+    parallel = set(subdomain.parallel_dims)
+    if not ((left - right) & parallel and (right - left) & parallel):
+        return "a factor has no dim of the result for itself"
+    return None if left & right - parallel else "the factors share no dim that is summed over"
+
+
+def _is_product(subdomain: Subdomain) -> bool:
+    """Whether the body is one multiplication of its two reads."""
     *extensions, product, _ = [None, *(op.operation for op in subdomain.body.operations)]
-    if subdomain.combiner != "add" or not subdomain.reduction_dims or len(subdomain.reads) != 2:
+    if len(subdomain.reads) != 2 or None in subdomain.reads:
         return False
-    if product is None or product.name not in _PRODUCTS or None in subdomain.reads:
+    if product is None or product.name not in _PRODUCTS:
         return False
     if any(op.name not in _EXTENSIONS for op in extensions if op is not None):
         return False
     first, second = subdomain.body.arguments
     factors = [_narrow(factor) for factor in product.operands]
-    if sorted(factors.index(a) if a in factors else -1 for a in (first, second)) != [0, 1]:
-        return False
-    left, right = (_dims(r) for r in subdomain.reads if r is not None)
-    parallel = set(subdomain.parallel_dims)
-    return bool((left - right) & parallel and (right - left) & parallel and left & right - parallel)
+    return sorted(factors.index(a) if a in factors else -1 for a in (first, second)) == [0, 1]
 
 
 def _narrow(factor: ir.Value) -> ir.Value:
@@ -109,18 +126,27 @@ def _direction(read: Read, dim: int) -> int:
     return size if min(factors) > 0 else -size
 
 
-def _dense_read(read: Read, extents: tuple[int, ...], paddings: Paddings) -> Read | None:
+def _is_dense(read: Read, extents: tuple[int, ...]) -> bool:
+    """Whether the read can be made without a guard, in the order of its dims."""
+    return is_plain(read) or _is_padded(read) or may_gather(read, extents)
+
+
+def _is_padded(read: Read) -> bool:
+    """Whether zeros around the tensor stand for the guard."""
+    return is_plain(replace(read, guard=())) and subscript_windows(read, read.guard) is not None
+
+
+def _dense_read(read: Read, extents: tuple[int, ...], paddings: Paddings) -> Read:
     if is_plain(read):
         return read
-    if is_plain(replace(read, guard=())):
-        padded = paddings.padded(read, extents)
-        if padded is not None:
-            return padded
-    return paddings.gathered(read, extents)
+    return (paddings.padded if _is_padded(read) else paddings.gathered)(read, extents)
 
 
-def emit_contraction(subdomain: Subdomain, results: list[ir.Value]) -> list[ir.Value]:
-    """Emit a dense contraction; its result slice exists by construction."""
-    target = written_slice(subdomain)
-    assert target is not None, "as_contraction accepts sliced writes only"
+def emit_contraction(
+    dense: Subdomain, paddings: Paddings, results: list[ir.Value]
+) -> list[ir.Value]:
+    """Emit what `dense_form` found."""
+    reads = [r and _dense_read(r, dense.extents, paddings) for r in dense.reads]
+    subdomain, target = replace(dense, reads=tuple(reads)), written_slice(dense)
+    assert target is not None, "a dense form writes a slice"
     return emit_named(subdomain, target, results) or emit_generic(subdomain, target, results)

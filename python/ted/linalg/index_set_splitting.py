@@ -30,13 +30,21 @@ class Part:
     points: Any = None
 
 
-def parts_of(subdomain: Subdomain) -> list[Part]:
+def parts_of(subdomain: Subdomain, most: int = MOST_PARTS) -> list[Part]:
     """Split the subdomain; the order of the parts does not matter, they are disjoint."""
-    found = [p for cell in cells_of(subdomain, MOST_PARTS) for p in _parts_of_cell(cell)]
-    return found if len(found) <= MOST_PARTS else _parts_of_cell(subdomain)
+    found = [p for cell in cells_of(subdomain, most) for p in _parts_of_cell(cell, most)]
+    return found if len(found) <= most else _parts_of_cell(subdomain, most)
 
 
-def _parts_of_cell(subdomain: Subdomain) -> list[Part]:
+def whole(subdomain: Subdomain) -> list[Part]:
+    """The subdomain with its guards tested at each point."""
+    if not subdomain.domain and not any(r is not None and r.guard for r in subdomain.reads):
+        return [Part(subdomain)]
+    where = points(subdomain.extents, subdomain.domain)
+    return [] if where.is_empty() else [Part(subdomain, where)]
+
+
+def _parts_of_cell(subdomain: Subdomain, most: int) -> list[Part]:
     guards = list(dict.fromkeys(r.guard for r in subdomain.reads if r is not None and r.guard))
     if is_zero_without(subdomain):
         return []
@@ -52,18 +60,12 @@ def _parts_of_cell(subdomain: Subdomain) -> list[Part]:
         with total_budget():
             found = [p for q, s in _decided(subdomain, guards) for p in _boxes(q, s)]
     except BudgetExhausted:
-        return _whole(subdomain)
-    if len(found) > MOST_PARTS:
-        return _whole(subdomain)
+        return whole(subdomain)
+    if len(found) > most:
+        return whole(subdomain)
     if len(found) <= 1:
         return found
     return [Part(replace(part.subdomain, unordered=True), part.points) for part in found]
-
-
-def _whole(subdomain: Subdomain) -> list[Part]:
-    """The subdomain with its guards tested at each point."""
-    where = points(subdomain.extents, subdomain.domain)
-    return [] if where.is_empty() else [Part(subdomain, where)]
 
 
 def _decided(

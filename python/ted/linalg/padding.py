@@ -29,11 +29,10 @@ class Paddings:
 
     made: dict[object, ir.Value] = field(default_factory=dict)
 
-    def padded(self, read: Read, extents: tuple[int, ...]) -> Read | None:
-        """The read without its guard, from a zero-filled copy; None if the guard says more."""
+    def padded(self, read: Read, extents: tuple[int, ...]) -> Read:
+        """The read without its guard, which has `subscript_windows`, from a zero-filled copy."""
         windows = subscript_windows(read, read.guard)
-        if windows is None:
-            return None
+        assert windows is not None, "the guard says where the tensor is read"
         hulls = [value_range(e, extents) for e in read.subscripts]
         key = (read.tensor, tuple(windows), tuple(hulls))
         if key not in self.made:
@@ -43,16 +42,24 @@ class Paddings:
         place = [ir.AffineExpr.get_dim(k) for k in range(rank)]
         return Read(self.made[key], tuple(substitute(place, e) for e in moved))
 
-    def gathered(self, read: Read, extents: tuple[int, ...]) -> Read | None:
-        """The read as a tensor over just the dims that it uses; None if that is too large."""
-        used = sorted(dims_used(*read.subscripts, *(c.expr for c in read.guard)))
+    def gathered(self, read: Read, extents: tuple[int, ...]) -> Read:
+        """The read as a tensor over just the dims that it uses."""
+        used = _used(read)
         shape = [extents[d] for d in used]
-        if prod(shape) > LARGEST_GROWTH * max(1, prod(shape_of(read.tensor))):
-            return None
         key = (read.tensor, str(read.subscripts), str(read.guard), tuple(shape))
         if key not in self.made:
             self.made[key] = _gather(read, used, len(extents), shape)
         return Read(self.made[key], tuple(ir.AffineExpr.get_dim(d) for d in used))
+
+
+def may_gather(read: Read, extents: tuple[int, ...]) -> bool:
+    """Whether the tensor over the dims that a read uses is not too large."""
+    size = prod(extents[d] for d in _used(read))
+    return size <= LARGEST_GROWTH * max(1, prod(shape_of(read.tensor)))
+
+
+def _used(read: Read) -> list[int]:
+    return sorted(dims_used(*read.subscripts, *(c.expr for c in read.guard)))
 
 
 def subscript_windows(read: Read, guard: tuple[Constraint, ...]) -> list[tuple[int, int]] | None:

@@ -16,7 +16,7 @@ from ted.linalg.domain_forms import points
 from ted.linalg.folded_predicates import decide_selects
 from ted.linalg.loops import emit_loops_at
 from ted.linalg.padding import Paddings
-from ted.linalg.strategies import lower_subdomain
+from ted.linalg.strategies import lower_subdomain, refuse_form
 from ted.linalg.subdomain import Constraint, Read, Subdomain
 from ted.linalg.timestamps import Timestamp
 from ted.mlir import arith, ir, tensor
@@ -104,6 +104,8 @@ def emit_at(subdomain: Subdomain, axis: int, time: Time) -> Values:
 
 
 def _loops(subdomain: Subdomain, dim: int, value: ir.Value) -> Values:
+    rule = "an equation that reads or writes at several times of a step becomes loops"
+    refuse_form(subdomain.body.owner.operation, rule)
     return emit_loops_at(subdomain, points(subdomain.extents, subdomain.domain), dim, value)
 
 

@@ -15,7 +15,7 @@ from ted.domain.linear import Form
 from ted.mlir import integer_set, ir
 from ted.mlir.affine_forms import down, linear, substitute
 from ted.mlir.affine_ranges import value_range
-from ted.mlir.strategies import Wishes, wishes_of
+from ted.mlir.strategies import FORM, Wishes, wishes_of
 
 Expr = ir.AffineExpr
 
@@ -64,7 +64,7 @@ class Subdomain:
     location: ir.Location
     mode: str = "check"  # what a write at data does with a bad index
     unordered: bool = False  # reduction points come in any order, argmax must compare indices
-    wishes: Wishes = ()  # what the operations that compute it carry
+    wishes: Wishes = ()  # what the operations that compute it carry, but for its form
 
     @property
     def rank(self) -> int:
@@ -160,7 +160,7 @@ def from_compute(op: ir.Operation) -> Subdomain:
         inits=tuple(operands[len(reads) :]),
         location=op.location,
         mode=ir.StringAttr(attributes["mode"]).value if "mode" in attributes else "check",
-        wishes=wishes_of(op),
+        wishes=tuple(w for w in wishes_of(op) if w[0] != FORM),
     )
     return subdomain if subdomain.is_empty else subdomain.settled()
 

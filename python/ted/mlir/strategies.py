@@ -20,6 +20,7 @@ from ted.mlir.locations import source_location, user_name
 
 ATTRIBUTE = "ted.strategy"
 GROUP = "ted.group"  # the same for rows that put several operations into one loop
+FORM = "ted.form"  # the same for what an equation becomes in linalg
 Wishes: TypeAlias = "tuple[tuple[str, ir.Attribute], ...]"
 _NAME = "name"
 _PARAMETERS = (int, bool, str)  # the types of fields of a plan that are parameters
@@ -203,7 +204,7 @@ def check_is_seen(root: ir.Operation, seen: Collection[ir.Operation], attribute:
 def wishes_of(op: ir.Operation) -> Wishes:
     """What an operation asks for: its attributes that tables of strategies read."""
     return tuple(
-        (name, op.attributes[name]) for name in (ATTRIBUTE, GROUP) if name in op.attributes
+        (name, op.attributes[name]) for name in (FORM, ATTRIBUTE, GROUP) if name in op.attributes
     )
 
 

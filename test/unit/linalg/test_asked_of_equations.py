@@ -133,7 +133,7 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
 }"""
 
 
-@pytest.mark.parametrize("attribute", ["ted.strategy", "ted.group"])
+@pytest.mark.parametrize("attribute", ["ted.strategy", "ted.group", "ted.form"])
 @pytest.mark.parametrize("step", ["ted-simplify", "canonicalize"])
 def test_an_equation_that_nobody_needs_cannot_ask(attribute: str, step: str) -> None:
     ran(DEAD, step)

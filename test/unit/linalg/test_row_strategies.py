@@ -197,7 +197,10 @@ def test_what_is_in_no_group_anyway_is_refused() -> None:
 @pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
 def test_the_user_reads_what_shares_a_loop(target: str) -> None:
     inputs, outputs = softmax()
-    groups, rest = ted.compile(inputs, outputs, target=target).explain().split("\n\n")
+    forms, groups, rest = ted.compile(inputs, outputs, target=target).explain().split("\n\n")
+    summed = re.findall(r"^(\w+), ted.compute \(.*\): parts, most = 24$", forms, re.M)
+    assert summed == ["max", "sum", "sum_1"]
+    assert "\n  not contraction: it is no sum\n" in forms
     members = re.findall(r"^(\w+), linalg.generic \(.*\): common_rows, group = 1", groups, re.M)
     assert sorted(members) == sorted(NAMES)
     assert "common_rows" not in rest
