@@ -61,6 +61,7 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "loops",
         (
+            Step("ted-outline-kernels", "first: all that follows is done once for equal nests"),
             Step("ted-choose-loops", "layouts are known now; before anything is built, to be read"),
             Step("ted-tile-loops", "on memrefs: a tile on the stack has no tensor"),
             Step("ted-convert-copies", "a strided memref.copy would call a missing function"),

@@ -83,6 +83,7 @@ PASSES: dict[str, Row] = {
     "ted-choose-loops": Row(
         "ted.cpu", "write the strategy of each operation that becomes loops", obeys=STRATEGY
     ),
+    "ted-outline-kernels": Row("ted.cpu", "make functions of loop nests, equal ones one"),
     "ted-tile-loops": Row(
         "ted.cpu",
         "turn contractions and reads across rows into loops around tiles",

@@ -1,0 +1,245 @@
+"""Loop nests of a program -> functions of their own, equal ones one: `ted-outline-kernels`.
+
+Before: `linalg.generic ins(%a) outs(%b)` and the same on `%b` and `%c`, as in a deep network
+After: `func.call @kernel_1f…(%a, %b)`, `func.call @kernel_1f…(%b, %c)`
+
+All that comes later is done once for each kernel that differs, whatever the tensors are called:
+what a kernel is named after is a hash of its text. It takes the memory that it touches, each
+allocation or argument once, and makes constants and views of it again; slots of the frame that
+only it uses are in its own. Numbers of index errors are arguments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from ted.linalg.data_reads import ERROR_FUNCTION
+from ted.mlir import func, ir
+from ted.mlir.aliasing import ANYWHERE, VIEWS, Memory, memories
+from ted.mlir.effects import effects_of
+from ted.mlir.queries import (
+    constant_of,
+    copied_with,
+    defining,
+    functions,
+    in_block,
+    is_inside,
+    operations,
+)
+from ted.mlir.scalars import constant
+
+_NESTS = ("scf.for", "scf.if", "scf.parallel", "memref.copy")
+_REMADE = (*VIEWS, "arith.constant", "memref.get_global")
+_MARKS = "ted.row_"  # of ted-fuse-rows, numbered through the program
+_NOALIAS = "llvm.noalias"
+
+
+@dataclass(frozen=True)
+class TedOutlineKernels:
+    """The pass."""
+
+    def run(self, module: ir.Module) -> None:
+        """Outline what loops, in every function."""
+        known: dict[str, str] = {}
+        with module.context:
+            for function in list(functions(module)):
+                for group in list(_groups(function.entry_block)):
+                    kernel = _Kernel(group)
+                    if kernel.is_callable:
+                        kernel.outline(module, function, known)
+
+
+def _groups(block: ir.Block) -> Iterator[list[ir.Operation]]:
+    """What loops, with the fills of memory that nothing else touches in between."""
+    fills: list[ir.Operation] = []
+    for op in (one.operation for one in block.operations):
+        if op.name == "linalg.fill":
+            fills.append(op)
+            continue
+        touched = effects_of(op).touched
+        mine = [f for f in fills if ANYWHERE in touched or touched & {*_output(f), ANYWHERE}]
+        fills = [f for f in fills if f not in mine]
+        if op.name.startswith("linalg.") or op.name in _NESTS:
+            yield [*mine, op]
+        else:
+            yield from ([fill] for fill in mine)
+    yield from ([fill] for fill in fills)
+
+
+def _output(fill: ir.Operation) -> set[Memory]:
+    return memories(fill.operands[1])
+
+
+@dataclass
+class _Kernel:
+    """Operations of one block, what they take from outside, and what is made again inside."""
+
+    ops: Sequence[ir.Operation]
+    arguments: list[ir.Value] = field(default_factory=list)
+    remade: list[ir.Operation] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._inside = set(self.ops)
+        self._block = self.ops[0].block
+        for op in self.ops:
+            for value in _operands(op):
+                self._take(value)
+
+    @property
+    def is_callable(self) -> bool:
+        """Whether all can be passed as pointers and scalars, and nothing but scalars returned."""
+        given, made = self.arguments, self.ops[-1].results
+        return all(_is_passed(v.type) for v in given) and not any(
+            isinstance(v.type, ir.MemRefType) or not _is_passed(v.type) for v in made
+        )
+
+    def outline(self, module: ir.Module, function: func.FuncOp, known: dict[str, str]) -> None:
+        """Replace the operations by a call; `known` has kernels by their text."""
+        last = self.ops[-1]
+        with last.location:
+            made, numbers = self._function(module, function)
+            text = str(made.operation.get_asm(use_local_scope=True))
+            name = known.get(text)
+            if name is None:
+                name = f"kernel_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+                known[text] = name
+                made.attributes["sym_name"] = ir.StringAttr.get(name)
+            else:
+                made.operation.erase()
+            types = [result.type for result in last.results]
+            with ir.InsertionPoint(last):
+                numbers = [constant(ir.IntegerType.get_signless(64), n) for n in numbers]
+                call = func.CallOp(types, name, [*self.arguments, *numbers]).operation
+        for old, new in zip(last.results, call.results, strict=True):
+            old.replace_all_uses_with(new)
+        for op in reversed(self.ops):
+            op.erase()
+        for op in reversed(self.remade):
+            if not list(op.results[0].uses):
+                op.erase()
+
+    def _take(self, value: ir.Value) -> None:
+        """Find out how a value comes in."""
+        if value in self.arguments or self._is_inside(value):
+            return
+        op = defining(value, *_REMADE, "memref.alloca")
+        if op is None or (op.name == "memref.alloca" and not self._is_only_used_here(op)):
+            self.arguments.append(value)
+        elif op not in self.remade:
+            for operand in op.operands:
+                self._take(operand)
+            self.remade.append(op)
+
+    def _is_inside(self, value: ir.Value) -> bool:
+        op = value.owner.owner if isinstance(value.owner, ir.Block) else value.owner
+        return op.operation != self._block.owner.operation and (
+            in_block(op.operation, self._block) in self._inside
+        )
+
+    def _is_only_used_here(self, op: ir.Operation) -> bool:
+        """Whether memory is used by these operations only, directly or through views."""
+        users = [in_block(use.owner.operation, self._block) for use in op.results[0].uses]
+        return all(
+            user in self._inside or (user.name in VIEWS and self._is_only_used_here(user))
+            for user in users
+        )
+
+    def _function(self, module: ir.Module, function: func.FuncOp) -> tuple[func.FuncOp, list[int]]:
+        """The kernel, still without a name, and the numbers of index errors to call it with."""
+        numbers = [*dict.fromkeys(_number(c) for op in self.ops for c in _reports(op))]
+        results = [result.type for result in self.ops[-1].results]
+        number_type = ir.IntegerType.get_signless(64)
+        types = [*(v.type for v in self.arguments), *[number_type] * len(numbers)]
+        with ir.InsertionPoint.at_block_begin(module.body):
+            made = func.FuncOp("kernel", (types, results), visibility="private")
+        block = made.add_entry_block()
+        known = dict(zip(self.arguments, block.arguments, strict=False))
+        named = dict(zip(numbers, [*block.arguments][len(self.arguments) :], strict=True))
+        with ir.InsertionPoint(block):
+            for op in (*self.remade, *self.ops):
+                _clean(copied_with(op, known))
+            func.ReturnOp([known[result] for result in self.ops[-1].results])
+        for call in _reports(made.operation):
+            number = call.operands[0]
+            call.operands[0] = named[_number(call)]
+            constant = defining(number)
+            if (
+                constant is not None
+                and not list(number.uses)
+                and is_inside(constant, made.operation)
+            ):
+                constant.erase()
+        made.arg_attrs = ir.ArrayAttr.get(
+            [*self._attributes(function), *[ir.DictAttr.get({})] * len(numbers)]
+        )
+        return made, numbers
+
+    def _attributes(self, function: func.FuncOp) -> list[ir.DictAttr]:
+        """Memory that is known to be no other is so for the kernel too."""
+        apart = ir.DictAttr.get({_NOALIAS: ir.UnitAttr.get()})
+        nothing = ir.DictAttr.get({})
+        memory = [v for v in self.arguments if isinstance(v.type, ir.MemRefType)]
+        known = all(memories(value) == {value} for value in memory)
+        return [
+            apart if known and value in memory and _is_apart(value, function) else nothing
+            for value in self.arguments
+        ]
+
+
+def _is_apart(memory: ir.Value, function: func.FuncOp) -> bool:
+    """Whether an allocation, or an argument that says so."""
+    if not isinstance(memory, ir.BlockArgument):
+        return True
+    given = function.operation.attributes.get("arg_attrs")
+    return given is not None and _NOALIAS in ir.DictAttr(ir.ArrayAttr(given)[memory.arg_number])
+
+
+def _operands(op: ir.Operation) -> list[ir.Value]:
+    """What an operation and all inside it use, but numbers of index errors."""
+    found: list[ir.Value] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        found.extend(list(inner.operands)[_is_report(inner) :])
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return found
+
+
+def _is_report(op: ir.Operation) -> bool:
+    return (
+        op.name == "func.call"
+        and ir.FlatSymbolRefAttr(op.attributes["callee"]).value == ERROR_FUNCTION
+    )
+
+
+def _reports(op: ir.Operation) -> list[ir.Operation]:
+    return [call for call in operations(op, "func.call") if _is_report(call)]
+
+
+def _number(report: ir.Operation) -> int:
+    number = constant_of(report.operands[0])
+    assert number is not None, "the number of an access is a constant"
+    return number
+
+
+def _clean(op: ir.Operation) -> None:
+    """Drop the marks of passes that are done."""
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        for name in [one for one in inner.attributes if one.startswith(_MARKS)]:
+            del inner.attributes[name]
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+
+
+def _is_passed(kind: ir.Type) -> bool:
+    """Whether a value of a type goes into a kernel: a pointer, or a number."""
+    if not isinstance(kind, ir.MemRefType):
+        return isinstance(kind, (ir.IndexType, ir.IntegerType, ir.F32Type, ir.F64Type))
+    unknown = ir.ShapedType.get_dynamic_stride_or_offset()
+    strides, offset = kind.get_strides_and_offset()
+    return kind.has_static_shape and unknown not in (*strides, offset)
