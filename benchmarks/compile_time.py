@@ -60,7 +60,7 @@ def once(batch: int) -> dict[str, float]:
         for before, name in zip([None, *names], names, strict=False):
             run_stages(module, stages, name, before)
             mark(f"stage {name}")
-        compile_module(module, (library_path(),)).address("step")
+        compile_module(module, (library_path(),), "step")
         mark("machine code")
     return phases
 

@@ -89,7 +89,7 @@ def compiled(case: Case, arrays: Sequence[np.ndarray]) -> tuple[Callable[[], Non
         module = run_stages(ir.Module.parse(source(case), context), cpu_stages(host_cpu()))
         code = compile_module(module, (library_path(),))
     seconds = time.thread_time() - began
-    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address())
+    function = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(code.address)
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in arrays]
     packed = (ctypes.c_void_p * len(pointers))(*map(ctypes.addressof, pointers))
 

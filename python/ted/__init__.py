@@ -155,7 +155,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "module",
     ),
 }
-_MODULES = ("cuda", "errors", "nn", "testing")
+_MODULES = ("cache", "cuda", "errors", "nn", "testing")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = sorted([*_HOME, *_MODULES])

@@ -33,15 +33,18 @@ class SourceLocation:
         return f": {text}" if text else ""
 
 
+_COMMANDS = ("ted.tools", "ted.codegen.cpu_worker")
+
+
 def user_location() -> SourceLocation | None:
     """The user's current line: the first frame that is none of ted, numpy or Python's library.
 
-    None inside of a command of ted's: its user has no line of Python.
+    None inside of a command of ted's, or of a worker: there is no line of Python of a user.
     """
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
-        if module.startswith("ted.tools"):
+        if module.startswith(_COMMANDS):
             return None
         if module.partition(".")[0] not in ("ted", "numpy") and not _is_of_the_library(file):
             return SourceLocation(file, frame.f_lineno)

@@ -80,5 +80,5 @@ def corpus_tokens() -> tuple[str, ...]:
 def preload() -> None:
     """Import once what every child would import again."""
     for module in pkgutil.walk_packages(ted.__path__, "ted."):
-        if module.name not in ("ted.libted_runtime", "ted.codegen.llvm.worker"):  # none of ours
+        if module.name not in ("ted.libted_runtime", "ted.codegen.llvm_worker"):  # none of ours
             importlib.import_module(module.name)

@@ -22,6 +22,7 @@ from unittest import mock
 from fuzz.cases import random_case
 from fuzz.comparison import compare
 from fuzz.outcomes import Outcome
+from support.in_process import compiling_here
 from ted.api import cpu_functions, cuda_compiling
 from ted.cpu import strategies as cpu_strategies
 from ted.cpu import ted_choose_loops
@@ -184,6 +185,7 @@ def wishing(wishes: Wishes) -> Iterator[None]:
           for module in (cpu_functions, cuda_compiling)),
     )  # fmt: skip
     with ExitStack() as stack:
+        stack.enter_context(compiling_here())
         for module, name, function in changed:
             stack.enter_context(mock.patch.object(module, name, function))
         yield

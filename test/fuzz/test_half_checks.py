@@ -6,6 +6,7 @@ import pytest
 
 from fuzz.oracles import answer
 from fuzz.test_campaign import clean
+from support.in_process import compile_here
 from ted.math import half_casts
 from ted.math.arithmetic import Num
 
@@ -26,5 +27,6 @@ def test_a_wrong_rounding_is_found(monkeypatch: pytest.MonkeyPatch):
     def far(x: Num) -> Num:
         return half_casts.to_bf16_bits(x) + 8
 
+    compile_here(monkeypatch)
     monkeypatch.setattr("ted.math.ted_expand_half_casts.to_bf16_bits", far)
     assert any(answer(("half", seed, True)).kind == "wrong" for seed in range(20, 24))

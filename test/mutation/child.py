@@ -154,6 +154,16 @@ class Coverage:
         return self._line
 
 
+class InThisProcess:
+    """Compiles where the fault is: no worker is asked, and nothing comes from the cache."""
+
+    def pytest_collection_finish(self) -> None:
+        """After the settings of the checkout, and once the module with the fault is found."""
+        from support.in_process import compile_here  # it imports ted
+
+        compile_here(pytest.MonkeyPatch())
+
+
 def run_tests(files: Sequence[str], *plugins: object, stop: bool) -> int:
     """The exit status of pytest on the files, without output and without traces on the disk."""
     os.chdir(ROOT)
@@ -162,4 +172,8 @@ def run_tests(files: Sequence[str], *plugins: object, stop: bool) -> int:
         "-m", "not slow", "-p", "no:cacheprovider", "-p", "no:xdist",
         "-W", "ignore::pytest.PytestAssertRewriteWarning",
     ]  # fmt: skip
-    return int(pytest.main([*flags, *(["-x"] if stop else []), *files], [ir_tests, *plugins]))
+    return int(
+        pytest.main(
+            [*flags, *(["-x"] if stop else []), *files], [ir_tests, InThisProcess(), *plugins]
+        )
+    )

@@ -60,10 +60,12 @@ def run(script: str, timeout: float = 100) -> None:
 @pytest.mark.parametrize(
     ("module", "name", "use"),
     [
-        ("ted.api.cpu_functions", "run_stages", ""),  # holds the session and `_code`
-        ("ted.api.cpu_functions", "compile_module", ""),
-        ("ted.ir.pass_driver", "_run_ours", ""),
-        ("ted.ir.pass_driver", "_run_upstream", ""),
+        ("ted.api.cpu_functions", "to_module", ""),  # holds the session
+        ("ted.api.cpu_functions", "compile_cached", ""),
+        ("ted.codegen.llvm_worker", "read_message", ""),  # holds a worker
+        ("ted.codegen.jit", "_link", ""),  # holds the linker
+        ("ted.ir.pass_driver", "_run_ours", ".ir('loops')"),
+        ("ted.ir.pass_driver", "_run_upstream", ".ir('loops')"),
         ("ted.api.staged_functions", "stage_text", ".ir('loops')"),
     ],
 )

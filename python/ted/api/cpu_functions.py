@@ -12,12 +12,13 @@ from typing import Any
 from ted import dialects
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
-from ted.codegen.jit import Compiled, compile_module
+from ted.codegen.cpu_request import Request, compile_cached
+from ted.codegen.jit import Compiled, link
 from ted.cpu.pipeline import CPU_STAGES, cpu_stages
 from ted.cpu.strategies import explained
 from ted.forking import cached_property
 from ted.ir.equations import System, Tensor
-from ted.ir.pipelines import run_stages
+from ted.ir.pipelines import pipeline_text, run_stages
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
@@ -49,11 +50,11 @@ class CompiledFunction(StagedFunction):
             module = to_module(replace(system, name=symbol))
             super().__init__(system, single, options, module, cpu_stages(self._cpu))
         self._call = bind(
-            self._code.address(symbol),
+            self._code.address,
             [_spec(t) for t in system.inputs],
             [_spec(t) for t in system.outputs],
             name=system.name,
-            accesses=dict(enumerate(self._code.indexed)),
+            accesses=dict(enumerate(self._code.made.indexed)),
             donated=donated,
             owner=self._code,
         )
@@ -68,9 +69,10 @@ class CompiledFunction(StagedFunction):
 
     @cached_property
     def _code(self) -> Compiled:
-        with dialects.session():
-            lowered = run_stages(ir.Module.parse(self._source), self._pipeline)
-            return compile_module(lowered, (library_path(),))
+        libraries = (library_path(),)
+        pipeline = pipeline_text(self._pipeline)
+        request = Request(self._source, self._unnamed, pipeline, libraries)
+        return link(compile_cached(request), _symbol(self.system.name), libraries)
 
     @property
     def peak_bytes(self) -> int:
@@ -81,7 +83,7 @@ class CompiledFunction(StagedFunction):
         return self._call.peak_bytes
 
     def _translated(self) -> str:
-        return disassemble(self._code.object_code())
+        return disassemble(self._code.made.code)
 
     def _explained(self, module: ir.Module) -> str:
         run_stages(module, self._pipeline, EQUATIONS.name)

@@ -36,6 +36,8 @@ class StagedFunction(ABC):
         self.system = system
         self.options = options
         self._single = single
+        # With and without names of tensors and the user's lines.
+        self._unnamed = str(module.operation.get_asm())
         self._source = str(module.operation.get_asm(enable_debug_info=True))
         self._pipeline = pipeline
 

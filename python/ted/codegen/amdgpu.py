@@ -11,7 +11,7 @@ from __future__ import annotations
 import base64
 import re
 
-from ted.codegen.llvm.child import TIMEOUT, ChildFailed
+from ted.codegen.children import TIMEOUT, ChildFailed
 from ted.codegen.llvm.literals import rewrite_literals
 from ted.codegen.llvm.request import Request, compile_cached, refusal
 from ted.codegen.nvptx.translate import gpu_modules, mlir_gpu_module_to_llvm_text

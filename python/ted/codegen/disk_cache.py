@@ -15,6 +15,8 @@ import hashlib
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 MOST_BYTES = 1 << 30  # of all entries: code of some thousands of programs
@@ -34,6 +36,45 @@ def folder() -> Path | None:
         return (Path(base) if base else Path.home() / ".cache") / "ted"
     except RuntimeError:  # no home
         return None
+
+
+@dataclass(frozen=True)
+class Info:
+    """Where the cache is, None for nowhere, and what is in it, sizes in bytes."""
+
+    folder: Path | None
+    entries: int
+    bytes: int
+    most_bytes: int = MOST_BYTES
+
+
+def info() -> Info:
+    """What the cache holds now."""
+    sizes = [size for _, size in _entries()]
+    return Info(folder(), len(sizes), sum(sizes))
+
+
+def clear() -> int:
+    """Delete every entry, and what killed processes left behind; the number of files."""
+    deleted = 0
+    for path, _ in _entries():
+        with contextlib.suppress(OSError):
+            path.unlink()
+            deleted += 1
+    return deleted
+
+
+def _entries() -> Iterator[tuple[Path, int]]:
+    """The files of the cache and their sizes; nothing else that may lie in its folder."""
+    root = folder()
+    if root is None:
+        return
+    for k in range(_FOLDERS):
+        with contextlib.suppress(OSError), os.scandir(root / f"{k:02x}") as found:
+            for one in found:
+                state = one.stat(follow_symlinks=False)
+                if stat.S_ISREG(state.st_mode):
+                    yield Path(one.path), state.st_size
 
 
 def key(kind: str, *parts: str | bytes) -> str:

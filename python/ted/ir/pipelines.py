@@ -72,20 +72,28 @@ def run_stages(
 
     Raises: PassFailed with the `ted-opt` line that reproduces it; CompileError.
     """
-    text = pipeline_text(stages, until, after)
+    return run_text(module, pipeline_text(stages, until, after))
+
+
+def run_text(module: ir.Module, pipeline: str) -> ir.Module:
+    """Run a pipeline on the module, in place.
+
+    Raises: PassFailed with the `ted-opt` line that reproduces it; CompileError.
+    """
     before = module.operation.clone()
     try:
-        pass_driver.run_pipeline(module, text)
+        pass_driver.run_pipeline(module, pipeline)
     except PassFailed as error:
-        raise PassFailed(f"{error}; {_reproducer(before, text)}") from error
+        text = str(before.get_asm(enable_debug_info=True))
+        raise PassFailed(f"{error}; {kept_reproducer(text, pipeline)}") from error
     finally:
         before.erase()
     return module
 
 
-def _reproducer(module: ir.Operation | ir.OpView, text: str) -> str:
-    asm = str(module.operation.get_asm(enable_debug_info=True))
-    source = reproducer_text(asm, text)
+def kept_reproducer(module_text: str, pipeline: str) -> str:
+    """Keep a module and a pipeline in a file; how to run it."""
+    source = reproducer_text(module_text, pipeline)
     try:
         path = keep(f"{hashlib.sha256(source.encode()).hexdigest()[:12]}.mlir", source)
     except OSError as error:  # the failure itself matters more

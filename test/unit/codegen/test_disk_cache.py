@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import ted
 from ted.codegen import disk_cache
 
 
@@ -163,3 +164,22 @@ def test_the_least_recently_used_entries_go(
     assert sorted(path.name for path in files(cache_folder)) == ["000", "002", "003"]
     disk_cache.store("00big", b"x" * 1000)
     assert [path.name for path in files(cache_folder)] == ["00big"]
+
+
+def test_the_cache_says_what_it_holds_and_can_be_emptied(cache_folder: Path) -> None:
+    assert ted.cache.info() == ted.cache.Info(cache_folder, 0, 0)
+    for text in ("text", "other"):
+        disk_cache.store(disk_cache.key("kind", text), b"content")
+    (cache_folder / "note").write_text("of the user")
+    found = ted.cache.info()
+    assert (found.entries, found.bytes) == (2, 2 * (32 + len(b"content")))
+    assert ted.cache.clear() == 2
+    assert ted.cache.info().entries == 0
+    assert disk_cache.load(disk_cache.key("kind", "text")) is None
+    assert (cache_folder / "note").exists()
+
+
+def test_a_cache_that_is_off_holds_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TED_CACHE_DIR", "")
+    assert ted.cache.info() == ted.cache.Info(None, 0, 0)
+    assert ted.cache.clear() == 0

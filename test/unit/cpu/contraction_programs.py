@@ -103,7 +103,7 @@ def run(
         compiled = compile_module(module, (str(library_path()),))
     pointers = [ctypes.c_void_p(array.ctypes.data) for array in (*inputs, out)]
     packed = (ctypes.c_void_p * len(pointers))(*map(ctypes.addressof, pointers))
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(compiled.address())(packed)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(compiled.address)(packed)
     return out
 
 

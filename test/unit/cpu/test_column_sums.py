@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.in_process import compile_here
 from ted.cpu.ted_fuse_columns import TABLE
 from ted.dialects import make_context
 from ted.errors import ScheduleError
@@ -86,6 +87,7 @@ def test_a_sum_is_where_it_is_asked_to_be(
                     text = f'{{name = "{wish}"}}'
                     op.attributes["ted.group"] = ir.Attribute.parse(text, op.context)
 
+    compile_here(monkeypatch)
     monkeypatch.setattr(ted_choose_rows, "note", note)
     inputs, outputs = programs()
     f = ted.compile(inputs, outputs)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.in_process import compile_here
 from ted.cpu import ted_choose_loops
 from ted.cpu.strategies import TABLE, Decision, decide
 from ted.dialects import make_context
@@ -107,6 +108,7 @@ def test_what_is_asked_for_is_obeyed_and_right(case: str, monkeypatch: Any) -> N
         if choice.row.name == row:
             op.attributes["ted.strategy"] = ir.Attribute.parse(wanted, op.context)
 
+    compile_here(monkeypatch)
     monkeypatch.setattr(ted_choose_loops, "annotate", annotate)
     f = ted.compile(inputs, outputs)
     assert row in asked, asked

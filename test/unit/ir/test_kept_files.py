@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import ted
+from support.in_process import compile_here
 from ted.errors import PassFailed
 from ted.ir import pipelines
 from ted.ir.kept_files import keep
@@ -41,6 +42,7 @@ def test_a_failing_pipeline_keeps_its_input_in_such_a_file(
     def fail(*_: object) -> None:
         raise PassFailed("pass: must work, got nothing")
 
+    compile_here(monkeypatch)
     monkeypatch.setattr(pipelines.pass_driver, "run_pipeline", fail)
     x = ted.placeholder((3,), name="x")
     with pytest.raises(PassFailed, match=r"to reproduce: ted-opt \S+ --run-reproducer") as caught:

@@ -104,5 +104,5 @@ def evaluate(
         compiled = compile_module(module, (library_path(),))
     pointers = [ctypes.c_void_p(a.ctypes.data) for a in (*inputs, *outputs)]
     packed = (ctypes.c_void_p * len(pointers))(*[ctypes.addressof(p) for p in pointers])
-    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(compiled.address())(packed)
+    ctypes.CFUNCTYPE(None, ctypes.c_void_p)(compiled.address)(packed)
     return list(outputs)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.in_process import compile_here
 from ted.dialects import make_context
 from ted.errors import ScheduleError
 from ted.ir.pass_driver import run_pipeline
@@ -55,6 +56,7 @@ def asking(wanted: dict[str, str], monkeypatch: Any) -> set[str]:
                 met.add(name)
                 op.attributes["ted.group"] = ir.Attribute.parse(wanted[name], op.context)
 
+    compile_here(monkeypatch)
     monkeypatch.setattr(ted_choose_rows, "note", note)
     return met
 

@@ -232,7 +232,7 @@ def test_tensors_without_elements_have_no_memory_to_compare() -> None:
 
 def test_what_works_on_memory_is_not_validated_and_that_is_said() -> None:
     said = validated(MATMUL, "ted-cpu-pipeline")
-    on_memory, on_llvm = not_validated(said)
+    on_memory, on_llvm = (line for line in not_validated(said) if "@main" in line)
     assert "ted-bufferize" in on_memory
     assert "convert-ted-to-linalg" not in on_memory
     assert on_memory.endswith("and what works on memory is not evaluated")

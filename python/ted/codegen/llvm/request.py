@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
 
-from ted.codegen import disk_cache
-from ted.codegen.llvm import worker
-from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child, version
+from ted.codegen import disk_cache, llvm_worker
+from ted.codegen.children import TIMEOUT, ChildFailed
+from ted.codegen.llvm.child import child, version
 from ted.errors import CompileError
 from ted.ir.kept_files import keep
 
@@ -61,7 +61,7 @@ def _key(request: Request) -> str:
     """A hash of the request, of the library's content, of the code generator and of its driver."""
     fields = json.dumps(asdict(request) | {"library": None}, sort_keys=True)
     library = _content_hash(request.library) if request.library is not None else ""
-    return disk_cache.key("llvm", fields, library, version(), _content_hash(worker.__file__))
+    return disk_cache.key("llvm", fields, library, version(), _content_hash(llvm_worker.__file__))
 
 
 def _content_hash(path: str) -> str:

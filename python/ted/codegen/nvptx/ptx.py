@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import re
 
-from ted.codegen.llvm.child import TIMEOUT, ChildFailed, child
+from ted.codegen.children import TIMEOUT, ChildFailed
+from ted.codegen.llvm.child import child
 from ted.codegen.llvm.literals import rewrite_literals
 from ted.codegen.llvm.request import Request, compile_cached, refusal
 from ted.codegen.nvptx import toolkit

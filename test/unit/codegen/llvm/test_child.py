@@ -13,7 +13,8 @@ from dataclasses import asdict
 
 import pytest
 
-from ted.codegen.llvm.child import Child, ChildFailed, child
+from ted.codegen.children import Child, ChildFailed
+from ted.codegen.llvm.child import child, command
 from ted.codegen.llvm.request import Request
 
 EMPTY = "define ptx_kernel void @k() { ret void }"
@@ -32,7 +33,7 @@ def message(text: str) -> dict[str, object]:
 
 @pytest.fixture
 def generator() -> Iterator[Child]:
-    one = Child()
+    one = Child(command)
     one.request(message(EMPTY))
     yield one
     one.stop()
@@ -54,7 +55,7 @@ def test_one_process_serves_many_requests(generator: Child) -> None:
 
 
 def test_a_process_can_be_started_ahead() -> None:
-    one = Child()
+    one = Child(command)
     one.start()
     ahead = pid_of(one)
     one.start()
@@ -67,7 +68,7 @@ def test_a_process_that_cannot_be_started_is_the_next_request_s_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(sys, "executable", "no such interpreter")
-    one = Child()
+    one = Child(command)
     one.start()
     with pytest.raises(ChildFailed, match=r"no running code generator: .*no such interpreter"):
         one.request(message(EMPTY))
@@ -130,7 +131,7 @@ def test_an_interrupt_does_not_leave_a_late_reply(
     generator: Child, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr("ted.codegen.llvm.worker.read_message", interrupted)
+        patch.setattr("ted.codegen.llvm_worker.read_message", interrupted)
         with pytest.raises(KeyboardInterrupt):
             generator.request(message(EMPTY.replace("@k", "@other")))
     assert works(generator)

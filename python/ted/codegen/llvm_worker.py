@@ -18,6 +18,7 @@ import re
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from io import RawIOBase
 from typing import Any
 
@@ -95,34 +96,42 @@ def _read_requests(stream: RawIOBase, requests: queue.SimpleQueue[Any]) -> None:
     os._exit(0)
 
 
-def main() -> None:
-    """Serve requests."""
+def serve(answer: Callable[[dict[str, Any]], dict[str, Any]], load: Callable[[], None]) -> None:
+    """Answer requests until the input ends; `load` runs once the input is watched."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     with contextlib.suppress(ImportError):  # an abort is no reason for a core file
         import resource
 
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    folder, *options = sys.argv[1:]
-    sys.path.append(folder)
     replies = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(2, 1)  # what a library prints must not mix with the replies
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     source = os.fdopen(0, "rb", buffering=0, closefd=False)
     threading.Thread(target=_read_requests, args=(source, requests), daemon=True).start()
-
-    from llvmlite import binding as llvm
-
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    for option in options:
-        llvm.set_option("ted", option)
+    load()
     while True:
         request = requests.get()
         try:
-            reply = compile_text(request)
+            reply = answer(request)
         except Exception as error:
             reply = {"error": str(error)}
         write_message(replies, reply)
+
+
+def main() -> None:
+    """Serve requests for code by LLVM."""
+    folder, *options = sys.argv[1:]
+    sys.path.append(folder)
+
+    def load() -> None:
+        from llvmlite import binding as llvm
+
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
+        for option in options:
+            llvm.set_option("ted", option)
+
+    serve(compile_text, load)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,159 @@
+"""One compilation for a CPU: its result from the disk, or a worker, or at last this process.
+
+Everything that machine code depends on is in the key of an entry: the program, the pipeline, ted,
+the binding, the runtime library, the CPU. Names of tensors and the user's lines are so only where
+the code may report them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import ted.errors
+from ted import dialects
+from ted.codegen import disk_cache
+from ted.codegen.children import ChildFailed, NotStarted, Pool
+from ted.codegen.objects import Object, make
+from ted.errors import CompileError, SourceLocation, TedError
+from ted.ir.pipelines import kept_reproducer
+from ted.mlir import BINDING
+
+TIMEOUT = 3600.0  # seconds: what never ends is no compilation
+_REPORTS = '"check"'  # the mode of accesses that name their tensor and line
+HOME = str(Path(str(ted.errors.__file__)).parent)  # a worker must be the same ted
+# Options of the interpreter that say where modules are found.
+_FLAGS = {"no_site": "-S", "no_user_site": "-s", "ignore_environment": "-E"}
+_START = "import sys; sys.path[:] = sys.argv[1:]; from ted.codegen.cpu_worker import main; main()"
+
+
+@dataclass(frozen=True)
+class Request:
+    """A module of ted ops as text, with and without names and places, and how it is lowered."""
+
+    source: str
+    unnamed: str
+    pipeline: str
+    libraries: tuple[str, ...]
+
+
+def compile_cached(request: Request) -> Object:
+    """The object of a program.
+
+    Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end the worker.
+    """
+    name = _key(request)
+    stored = disk_cache.load(name)
+    if stored is not None:
+        return _unpacked(json.loads(stored))
+    made = _compile(request)
+    disk_cache.store(name, json.dumps(packed(made)).encode())
+    return made
+
+
+def packed(made: Object) -> dict[str, object]:
+    """An object as JSON has it."""
+    return {"code": base64.b64encode(made.code).decode(), "indexed": made.indexed}
+
+
+def _unpacked(reply: dict[str, object]) -> Object:
+    code, indexed = reply["code"], reply["indexed"]
+    assert isinstance(code, str), "what `packed` makes"
+    assert isinstance(indexed, list), "what `packed` makes"
+    return Object(base64.b64decode(code), tuple((tensor, place) for tensor, place in indexed))
+
+
+def _compile(request: Request) -> Object:
+    module, pipeline, libraries = request.source, request.pipeline, request.libraries
+    message = {"source": module, "pipeline": pipeline, "libraries": libraries, "ted": HOME}
+    try:
+        reply = _workers.request(message, TIMEOUT)
+        if "stranger" in reply:
+            raise NotStarted(f"a worker found ted in {reply['stranger']}, not in {HOME}")
+    except NotStarted as error:
+        _warn(str(error))
+        return make(module, pipeline, libraries)
+    except ChildFailed as error:
+        what = f"code generation must not end its process, got {error}"
+        reproducer = kept_reproducer(module, pipeline)
+        raise CompileError(f"compile: {what}; {reproducer}") from None
+    if "refused" in reply:
+        raise _refusal(*reply["refused"])
+    return _unpacked(reply)
+
+
+def _refusal(kind: str, text: str, place: Sequence[Any] | None) -> TedError:
+    location = None if place is None else SourceLocation(*place)
+    return getattr(ted.errors, kind)(text, location)
+
+
+@cache
+def _warn(reason: str) -> None:
+    warnings.warn(
+        f"ted compiles in this process, where a crash of LLVM ends it: {reason}",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
+def _command() -> list[str]:
+    """This interpreter as a worker, with the path of this process, but the user's folder last."""
+    if not sys.executable:
+        raise OSError("sys.executable is no interpreter")
+    script = getattr(sys.modules["__main__"], "__file__", None)
+    mine = {os.getcwd(), *([os.path.dirname(os.path.abspath(script))] if script else [])}
+    folders = [os.path.abspath(entry) for entry in sys.path]
+    first = [f for f in folders if f not in mine]
+    flags = [flag for name, flag in _FLAGS.items() if getattr(sys.flags, name)]
+    return [sys.executable, *flags, "-c", _START, *first, *(f for f in folders if f in mine)]
+
+
+_workers = Pool(_command, most=os.cpu_count() or 1)
+
+
+def _key(request: Request) -> str:
+    text = request.source if _REPORTS in request.unnamed else request.unnamed
+    given = [_content_hash(path) for path in request.libraries]
+    return disk_cache.key("cpu", text, request.pipeline, *given, *_toolchain())
+
+
+@cache
+def _toolchain() -> tuple[str, ...]:
+    """What generates code: the sources of ted, the binding's libraries, the machine."""
+    from llvmlite import binding as llvm
+
+    features = llvm.get_host_cpu_features().flatten()
+    return _sources(), _binding(), llvm.get_host_cpu_name(), features
+
+
+def _sources() -> str:
+    digest = hashlib.sha256()
+    for package in (ted.errors, dialects):
+        root = Path(str(package.__file__)).parent
+        for path in sorted(root.rglob("*.py")):
+            digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _binding() -> str:
+    """The names and sizes of the libraries of MLIR: different versions have different ones."""
+    found = find_spec(BINDING)
+    assert found is not None, "MLIR was imported"
+    files = (
+        p for root in found.submodule_search_locations or () for p in Path(root).rglob("*.so*")
+    )
+    return repr(sorted((path.name, path.stat().st_size) for path in files))
+
+
+def _content_hash(path: str) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

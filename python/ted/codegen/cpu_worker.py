@@ -1,0 +1,52 @@
+"""The child process that compiles for CPUs: a module of ted ops and a pipeline in, an object out.
+
+A reply is the object, or has `refused`: the class, text and place of a `TedError`. MLIR and LLVM
+keep some memory of every compilation, so a child that holds much is `worn`: its parent starts
+another one.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import astuple
+from typing import Any
+
+from ted import dialects
+from ted.codegen.cpu_request import HOME, packed
+from ted.codegen.llvm_worker import serve
+from ted.codegen.objects import make
+from ted.errors import TedError
+
+_MOST_BYTES = 1 << 30  # a fresh one holds a fifth
+
+
+def answer(request: dict[str, Any]) -> dict[str, Any]:
+    """The reply to a request; `stranger` says where this ted is, when it is another one."""
+    if request["ted"] != HOME:
+        return {"stranger": HOME}
+    libraries = tuple(request["libraries"])
+    try:
+        reply = packed(make(request["source"], request["pipeline"], libraries))
+    except TedError as error:
+        place = None if error.location is None else astuple(error.location)
+        reply: dict[str, Any] = {"refused": [type(error).__name__, error.message, place]}
+    return reply | {"worn": _is_worn()}
+
+
+def _is_worn() -> bool:
+    try:
+        import resource
+    except ImportError:
+        return False
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit > _MOST_BYTES
+
+
+def main() -> None:
+    """Serve requests."""
+    serve(answer, _load)
+
+
+def _load() -> None:
+    with dialects.session():  # the first one loads MLIR
+        pass

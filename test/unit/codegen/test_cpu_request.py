@@ -1,0 +1,251 @@
+"""Programs compiled in workers: what is compiled again, and what a worker's end leaves intact."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted.codegen import cpu_request, cpu_worker, disk_cache
+from ted.codegen.children import NotStarted, Pool
+from ted.errors import CompileError, PassFailed, ScheduleError
+
+HOME = cpu_request.HOME
+FUNCTION = "module {{ llvm.func @f{}() {{ llvm.return }} }}"
+ROWS = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+
+
+class Counting:
+    """Workers that count their requests."""
+
+    def __init__(self) -> None:
+        self.requests: list[dict[str, Any]] = []
+        self._pool = Pool(cpu_request._command, most=1)
+
+    def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+        """Count, and ask a worker."""
+        self.requests.append(message)
+        return self._pool.request(message, timeout)
+
+
+class Answering:
+    """Workers that give one answer, or raise it."""
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+        """The answer."""
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
+    found = Counting()
+    monkeypatch.setattr(cpu_request, "_workers", found)
+    yield found
+    for child in found._pool._idle:
+        child.stop()
+
+
+def message(name: object) -> dict[str, Any]:
+    source = FUNCTION.format(name)
+    return {"source": source, "pipeline": "builtin.module()", "libraries": (), "ted": HOME}
+
+
+def scaled(factor: float, name: str = "x") -> Any:
+    x = ted.placeholder((2, 3), name=name)
+    return ted.compile([x], x * factor)
+
+
+def row(name: str = "table") -> Any:
+    """A program that reports indices which are out of range."""
+    table, k = ted.placeholder((2, 3), name=name), ted.placeholder((), "int64", name="k")
+    return ted.compile([table, k], ted.compute((3,), lambda j: table[k[()], j], name="row"))
+
+
+def test_a_program_is_compiled_once_whatever_its_tensors_are_called(workers: Counting) -> None:
+    for name in ("x", "y"):
+        np.testing.assert_array_equal(scaled(2.0, name)(ROWS), 2 * ROWS)
+    assert len(workers.requests) == 1
+    np.testing.assert_array_equal(scaled(3.0)(ROWS), 3 * ROWS)
+    assert len(workers.requests) == 2
+
+
+def test_a_program_that_reports_its_accesses_is_compiled_with_their_names(
+    workers: Counting,
+) -> None:
+    for name in ("first", "second", "second"):
+        with pytest.raises(ted.errors.ExecutionError, match=rf"tensor {name} .*got index 5"):
+            row(name)(ROWS, 5)
+    assert len(workers.requests) == 2
+
+
+def test_each_part_of_the_key_makes_another_entry() -> None:
+    request = cpu_request.Request("named", "unnamed", "pipeline", ())
+    made = {
+        cpu_request._key(request),
+        cpu_request._key(cpu_request.Request("named", "changed", "pipeline", ())),
+        cpu_request._key(cpu_request.Request("named", "unnamed", "changed", ())),
+        cpu_request._key(cpu_request.Request("named", "unnamed", "pipeline", (__file__,))),
+        cpu_request._key(cpu_request.Request("named", '"check"', "pipeline", ())),
+        cpu_request._key(cpu_request.Request("other", '"check"', "pipeline", ())),
+    }
+    assert len(made) == 6
+    assert cpu_request._key(cpu_request.Request("changed", "unnamed", "pipeline", ())) in made
+
+
+def test_the_toolchain_is_a_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    request = cpu_request.Request("named", "unnamed", "pipeline", ())
+    before = cpu_request._key(request)
+    sources, *rest = cpu_request._toolchain()
+    for changed in (("other", *rest), (sources, "other", *rest[1:]), (sources, *rest[:-1], "")):
+        monkeypatch.setattr(cpu_request, "_toolchain", lambda changed=changed: changed)
+        assert cpu_request._key(request) != before
+
+
+def test_a_changed_source_of_ted_is_noticed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inner").mkdir()
+    (tmp_path / "__init__.py").write_text("")
+    source = tmp_path / "inner" / "rules.py"
+    source.write_text("one")
+    monkeypatch.setattr(ted.errors, "__file__", str(tmp_path / "__init__.py"))
+    before = cpu_request._sources()
+    assert cpu_request._sources() == before
+    source.write_text("two")
+    assert cpu_request._sources() != before
+
+
+def test_a_damaged_entry_is_compiled_again(
+    workers: Counting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scaled(2.0)
+    entry = next(path for path, _ in disk_cache._entries())
+    entry.write_bytes(entry.read_bytes()[:-1])
+    np.testing.assert_array_equal(scaled(2.0)(ROWS), 2 * ROWS)
+    assert len(workers.requests) == 2
+    monkeypatch.setenv("TED_CACHE_DIR", "")
+    np.testing.assert_array_equal(scaled(2.0)(ROWS), 2 * ROWS)
+    assert len(workers.requests) == 3
+
+
+def test_errors_of_passes_come_back_as_what_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"refused": ["ScheduleError", "tile: one, got two", ["model.py", 7, 3]]}
+    monkeypatch.setattr(cpu_request, "_workers", Answering(answer))
+    with pytest.raises(ScheduleError, match=r"^tile: one, got two \(model\.py:7\)$"):
+        scaled(2.0)
+
+
+def test_a_worker_names_the_pass_that_refuses_a_module() -> None:
+    request = cpu_request.Request("module {}", "", "builtin.module(no-such-pass)", ())
+    with pytest.raises(PassFailed, match=r"no-such-pass"):
+        cpu_request.compile_cached(request)
+
+
+def test_a_module_that_ends_the_worker_is_an_error_with_a_reproducer(tmp_path: Path) -> None:
+    # What the engine cannot translate ends its process.
+    source = "func.func @main() { %c = arith.constant 0 : index\n return }"
+    request = cpu_request.Request(source, source, "builtin.module()", ())
+    with pytest.raises(CompileError, match=r"must not end its process, got .*ted-opt"):
+        cpu_request.compile_cached(request)
+    kept = [path for path in tmp_path.rglob("*.mlir") if source.split()[0] in path.read_text()]
+    assert len(kept) == 1
+    np.testing.assert_array_equal(scaled(2.0)(ROWS), 2 * ROWS)
+
+
+def test_without_processes_this_one_compiles_and_says_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    cpu_request._warn.cache_clear()
+    monkeypatch.setattr(cpu_request, "_workers", Answering(NotStarted("not allowed")))
+    with pytest.warns(RuntimeWarning, match=r"compiles in this process, .*: not allowed"):
+        found = scaled(2.0)(ROWS)
+    np.testing.assert_array_equal(found, 2 * ROWS)
+    np.testing.assert_array_equal(scaled(3.0)(ROWS), 3 * ROWS)  # once is enough
+
+
+def test_a_worker_with_another_ted_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert cpu_worker.answer({"ted": "elsewhere"}) == {"stranger": HOME}
+    cpu_request._warn.cache_clear()
+    monkeypatch.setattr(cpu_request, "_workers", Answering({"stranger": "elsewhere"}))
+    with pytest.warns(RuntimeWarning, match=r"found ted in elsewhere, not in "):
+        found = scaled(2.0)(ROWS)
+    np.testing.assert_array_equal(found, 2 * ROWS)
+
+
+@pytest.mark.parametrize("executable", ["", "no such interpreter"])
+def test_an_interpreter_that_cannot_be_started_is_no_error(
+    executable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cpu_request._warn.cache_clear()
+    monkeypatch.setattr(sys, "executable", executable)
+    monkeypatch.setattr(cpu_request, "_workers", Pool(cpu_request._command, most=1))
+    with pytest.warns(RuntimeWarning, match=r"interpreter"):
+        found = scaled(2.0)(ROWS)
+    np.testing.assert_array_equal(found, 2 * ROWS)
+
+
+def test_threads_have_workers_of_their_own() -> None:
+    pool = Pool(cpu_request._command, most=1)
+    results: list[str] = []
+
+    def ask(number: int) -> None:
+        results.append(pool.request(message(number), 60.0)["code"])
+
+    threads = [threading.Thread(target=ask, args=(k,)) for k in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(set(results)) == 3
+    assert len(pool._idle) == 1
+    pool._idle[0].stop()
+
+
+def test_a_worker_with_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cpu_worker, "_MOST_BYTES", 0)
+    request = {**message("f"), "libraries": []}
+    assert cpu_worker.answer(request)["worn"]
+    monkeypatch.setattr(cpu_worker, "_MOST_BYTES", 1 << 50)
+    assert not cpu_worker.answer(request)["worn"]
+
+
+def test_a_worn_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = Pool(cpu_request._command, most=1)
+    pool.request(message("f"), 60.0)
+    (child,) = pool._idle
+    monkeypatch.setattr(child, "request", lambda *_: {"worn": True})
+    assert child.pid is not None
+    pool.request(message("f"), 60.0)
+    assert child.pid is None
+    assert pool._idle == []
+
+
+def test_a_worker_imports_nothing_from_the_folder_of_the_script(tmp_path: Path) -> None:
+    (tmp_path / "json.py").write_text("raise SystemExit('the json of the user')")
+    (tmp_path / "script.py").write_text(
+        "import sys\n"
+        "folder = sys.path.pop(0)\n"
+        "import numpy as np, ted, ted.codegen.cpu_request\n"
+        "sys.path.insert(0, folder)\n"
+        "x = ted.placeholder((3,), name='x')\n"
+        "print(ted.compile([x], x + 1.0)(np.zeros(3, 'float32')))\n"
+    )
+    environment = {**os.environ, "TED_CACHE_DIR": "", "PYTHONWARNINGS": "error::RuntimeWarning"}
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True,
+        timeout=100, check=False, env=environment,
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("[1. 1. 1.]\n", 0), done.stderr
