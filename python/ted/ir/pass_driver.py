@@ -3,7 +3,8 @@
 MLIR's pass manager cannot hold our passes below `func.func` (it ends the process), so a pipeline is
 planned as a list of steps: MLIR's passes go to `PassManager` as text, ours are called on the whole
 module. A pass of ours below `func.func` runs on the module too, since it visits every function.
-The whole plan is made, and every option parsed, before anything runs.
+The whole plan is made, and every option parsed, before anything runs. Passes of ours that rewrite
+equations and follow each other are one step: the module becomes equations, and is verified, once.
 """
 
 from __future__ import annotations
@@ -11,24 +12,52 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Protocol
 
 from ted.errors import PassFailed, TedError
-from ted.ir.passes import PASSES, PIPELINES, Pass, current_name, is_ours, make_pass, named_pipeline
+from ted.ir.equations import System
+from ted.ir.passes import (
+    PASSES,
+    PIPELINES,
+    Pass,
+    Row,
+    current_name,
+    is_ours,
+    make_pass,
+    named_pipeline,
+)
 from ted.ir.pipeline_text import Element, parse_options, parse_pipeline
+from ted.ir.rewriting import SystemPass
 from ted.mlir import PassManager, ir
 from ted.mlir.locations import source_location
 from ted.mlir.strategies import Asked, asked_of, check_is_kept
 
 _OUR_ANCHORS = ("builtin.module", "func.func", "any")
+_NO_ROW = Row("", "")  # of what is not a single pass of ours
 
 
 @dataclass(frozen=True)
 class Step:
-    """One thing to run: a piece of a pipeline for MLIR, or one of our passes."""
+    """One thing to run: a piece of a pipeline for MLIR, or one of our passes with its row."""
 
     name: str
     work: PassManager | Pass
+    row: Row = _NO_ROW
+
+
+@dataclass(frozen=True)
+class Rewrites(SystemPass):
+    """Passes of equations, each with its name, on one system after the other."""
+
+    passes: tuple[tuple[str, SystemPass], ...]
+
+    def rewrite(self, system: System) -> System:
+        """The system after all passes."""
+        for name, work in self.passes:
+            with _failures_of(name):
+                system = work.rewrite(system)
+        return system
 
 
 class Observer(Protocol):
@@ -62,7 +91,7 @@ def run_pipeline(
         for observer in observers:
             observer.before(step.name, module)
         try:
-            _run_step(step, module, verify_each)
+            _run_step(step, module)
             asked = _still_asked(asked, step, module)
         except TedError:
             for observer in observers:
@@ -78,19 +107,30 @@ def run_pipeline(
 def plan(
     tree: Element, context: ir.Context, *, verify_each: bool = True, one_by_one: bool = False
 ) -> list[Step]:
-    """Turn a pipeline into steps; `one_by_one` gives each pass of MLIR a step of its own.
+    """Turn a pipeline into steps; `one_by_one` gives each pass a step of its own.
 
     Raises: PassFailed for an unknown pass, anchor or option.
     """
     steps: list[Step] = []
     for element in _pieces(_expanded(tree), one_by_one):
         ours = [leaf for leaf in _leaves(element) if is_ours(leaf.name)]
+        name = ",".join(element.passes())
         if ours:
-            work: Pass | PassManager = make_pass(ours[0].name, parse_options(ours[0].options))
+            work = make_pass(ours[0].name, parse_options(ours[0].options))
+            steps.append(Step(name, work, PASSES[ours[0].name]))
         else:
-            work = _pass_manager(str(element), context, verify_each)
-        steps.append(Step(",".join(element.passes()), work))
-    return steps
+            steps.append(Step(name, _pass_manager(str(element), context, verify_each)))
+    return steps if one_by_one else list(_merged(steps))
+
+
+def _merged(steps: Sequence[Step]) -> Iterator[Step]:
+    """The steps, where those that rewrite equations and follow each other are one."""
+    for rewrites, group in groupby(steps, lambda step: isinstance(step.work, SystemPass)):
+        if not rewrites:
+            yield from group
+            continue
+        passes = [(s.name, s.work) for s in group if isinstance(s.work, SystemPass)]
+        yield Step(",".join(name for name, _ in passes), Rewrites(tuple(passes)))
 
 
 def _expanded(tree: Element) -> Element:
@@ -152,14 +192,18 @@ def _pass_manager(text: str, context: ir.Context, verify_each: bool) -> PassMana
 # ---- running -------------------------------------------------------------------------------------
 
 
-def _run_step(step: Step, module: ir.Module, verify_each: bool) -> None:
+def _run_step(step: Step, module: ir.Module) -> None:
     if isinstance(step.work, PassManager):
         _run_upstream(step.work, step.name, module)
         return
-    with module.context, ir.Location.unknown(), _one_thread(module.context):
-        _run_ours(step.work, step.name, module)
+    if step.row.on_memory:
+        _check_is_on_memory(step.name, module)
+    here = ir.Location.unknown(module.context)
+    with module.context, here, _one_thread(module.context), _failures_of(step.name):
+        step.work.run(module)
     # Also without verify_each: a pass of MLIR that meets invalid IR may end the process.
-    _verify(step.name, module)
+    if not step.row.checks:
+        _verify(step.name, module)
 
 
 def _run_upstream(manager: PassManager, name: str, module: ir.Module) -> None:
@@ -169,11 +213,11 @@ def _run_upstream(manager: PassManager, name: str, module: ir.Module) -> None:
         raise PassFailed(f"{name}: failed{_because(error)}") from None
 
 
-def _run_ours(work: Pass, name: str, module: ir.Module) -> None:
-    if PASSES[name].on_memory:
-        _check_is_on_memory(name, module)
+@contextlib.contextmanager
+def _failures_of(name: str) -> Iterator[None]:
+    """Errors that are not ted's become one, with the name of the pass."""
     try:
-        work.run(module)
+        yield
     except TedError:
         raise
     except ir.MLIRError as error:
@@ -187,7 +231,7 @@ def _still_asked(asked: set[Asked], step: Step, module: ir.Module) -> set[Asked]
 
     Raises: ScheduleError for what a pass lost that decides nothing about it.
     """
-    obeyed = "" if isinstance(step.work, PassManager) else PASSES[step.name].obeys
+    obeyed = step.row.obeys
     others = {a for a in asked if a.attribute != obeyed}
     if others:
         check_is_kept(others, module, step.name)

@@ -35,13 +35,15 @@ class Row:
 
     For a pipeline, the function that gives its text. A pass `on_memory` comes after bufferization:
     it would misunderstand operations on tensors, and is not run where there are any. One that
-    `obeys` an attribute decides by it; others leave what asks for something, or are refused.
+    `obeys` an attribute decides by it; others leave what asks for something, or are refused. One
+    that `checks` changes nothing, so that there is nothing to verify after it.
     """
 
     package: str
     summary: str
     on_memory: bool = False
     obeys: str = ""
+    checks: bool = False
 
 
 STRATEGY, GROUP, FORM = "ted.strategy", "ted.group", "ted.form"
@@ -50,7 +52,9 @@ STRATEGY, GROUP, FORM = "ted.strategy", "ted.group", "ted.form"
 # `ted-x-y` is the class `TedXY` in the file `ted_x_y.py` of its package.
 PASSES: dict[str, Row] = {
     "ted-check-bounds": Row(
-        "ted.transforms", "prove that accesses lie in their tensors and sets write points once"
+        "ted.transforms",
+        "prove that accesses lie in their tensors and sets write points once",
+        checks=True,
     ),
     "ted-inline-pointwise": Row(
         "ted.transforms", "move pointwise producers under the conditions of their consumers"
@@ -75,7 +79,7 @@ PASSES: dict[str, Row] = {
         "ted.transforms", "split a gradient into the part before the cotangents and the part after"
     ),
     "ted-report-gradient": Row(
-        "ted.transforms", "say which equations scatter, and the exact operation counts"
+        "ted.transforms", "say which equations scatter, and the exact operation counts", checks=True
     ),
     "ted-schedule-contractions": Row(
         "ted.cpu", "find contractions on tensors and claim them for the vector route"
@@ -101,7 +105,9 @@ PASSES: dict[str, Row] = {
     "ted-shrink-row-buffers": Row(
         "ted.cpu", "keep one row of a buffer that a loop uses row by row"
     ),
-    "ted-check-sizes": Row("ted.linalg", "refuse tensors larger than what can be addressed"),
+    "ted-check-sizes": Row(
+        "ted.linalg", "refuse tensors larger than what can be addressed", checks=True
+    ),
     "ted-sink-recomputed": Row(
         "ted.linalg", "move recomputed equations into the steps that read them"
     ),
@@ -133,7 +139,9 @@ PASSES: dict[str, Row] = {
         "ted.cpu", "tell LLVM which CPU functions are for, and that new memory is fresh"
     ),
     "ted-annotate-latches": Row("ted.cpu", "tell LLVM which loops to vectorise"),
-    "ted-check-lowered": Row("ted.cpu", "fail if anything but LLVM operations is left"),
+    "ted-check-lowered": Row(
+        "ted.cpu", "fail if anything but LLVM operations is left", checks=True
+    ),
     "ted-choose-kernels": Row(
         "ted.gpu",
         "write the strategy of each piece of work that becomes kernels",

@@ -5,12 +5,25 @@ Before: a pass that is a function from `System` to `System`.  After: its effect 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from ted.ir.equations import System
 from ted.ir.from_ops import from_function, functions
 from ted.ir.to_ops import build_function
 from ted.mlir import ir
+
+
+class SystemPass(ABC):
+    """A pass of systems; those that follow each other share one conversion of a module."""
+
+    @abstractmethod
+    def rewrite(self, system: System) -> System:
+        """The system to put in the place of this one, which may be the same."""
+
+    def run(self, module: ir.Module) -> None:
+        """Rewrite every function of the module."""
+        rewrite_functions(module, self.rewrite)
 
 
 def rewrite_functions(module: ir.Module, transform: Callable[[System], System]) -> None:

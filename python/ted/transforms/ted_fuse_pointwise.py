@@ -25,9 +25,8 @@ from ted.ir.equations import (
     rewrite_system,
 )  # fmt: skip
 from ted.ir.expressions import Expr, postorder
-from ted.ir.rewriting import rewrite_functions
+from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import loads, rebuild, rewrite, substitute, weight
-from ted.mlir import ir
 
 EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free
 CHEAP = 4  # weight of a body that may be evaluated a few times instead of being stored
@@ -149,9 +148,9 @@ def _fuse_into(equation: Equation, bodies: set[Tensor]) -> Equation:
 
 
 @dataclass(frozen=True)
-class TedFusePointwise:
+class TedFusePointwise(SystemPass):
     """Fuse pointwise producers into their consumers."""
 
-    def run(self, module: ir.Module) -> None:
-        """Rewrite every function of the module."""
-        rewrite_functions(module, lambda system: fuse_pointwise(system)[0])
+    def rewrite(self, system: System) -> System:
+        """The system after the pass."""
+        return fuse_pointwise(system)[0]

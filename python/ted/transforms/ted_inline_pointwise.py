@@ -19,9 +19,8 @@ from ted.domain.sizes import Extent, surely_at_most
 from ted.ir.equations import Equation, System, Tensor, reads_itself, rewrite_system
 from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import path_conditions
-from ted.ir.rewriting import rewrite_functions
+from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import TRUE, loads, reads_data, rebuild, rewrite, substitute
-from ted.mlir import ir
 
 EVALUATIONS = 2  # a producer is evaluated at most this often for each of its elements
 # Operations whose derivative is unbounded, so that 0 times it may be NaN.
@@ -116,9 +115,9 @@ def _inlined(body: Expr, guarded: set[Expr]) -> Expr:
 
 
 @dataclass(frozen=True)
-class TedInlinePointwise:
+class TedInlinePointwise(SystemPass):
     """Inline guarded pointwise producers in every equation."""
 
-    def run(self, module: ir.Module) -> None:
-        """Rewrite every function of the module."""
-        rewrite_functions(module, lambda system: inline_pointwise(system)[0])
+    def rewrite(self, system: System) -> System:
+        """The system after the pass."""
+        return inline_pointwise(system)[0]

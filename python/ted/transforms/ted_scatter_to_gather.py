@@ -18,9 +18,8 @@ from ted.domain.fibres import MAX_PIECES, Fibre, solve_fibres, wanted_pieces
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, decide_selects, piecewise
 from ted.ir.equations import Equation, System, Tensor, reorder_dims, rewrite_system
 from ted.ir.remarks import remark
-from ted.ir.rewriting import rewrite_functions
+from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import reads_data, substitute
-from ted.mlir import ir
 from ted.transforms.reshapes import by_targets
 
 INVERTIBLE = ("add", "max", "min", "mul")
@@ -111,9 +110,9 @@ def race_free_first(equation: Equation) -> Equation:
 
 
 @dataclass(frozen=True)
-class TedScatterToGather:
+class TedScatterToGather(SystemPass):
     """Invert every scatter that has a gather form."""
 
-    def run(self, module: ir.Module) -> None:
-        """Rewrite every function of the module."""
-        rewrite_functions(module, lambda system: scatter_to_gather(system)[0])
+    def rewrite(self, system: System) -> System:
+        """The system after the pass."""
+        return scatter_to_gather(system)[0]

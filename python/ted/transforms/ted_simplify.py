@@ -27,9 +27,8 @@ from ted.ir.equations import (
     rewrite_system,
 )  # fmt: skip
 from ted.ir.expressions import Expr, postorder
-from ted.ir.rewriting import rewrite_functions
+from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import add, const, dim, is_const, rewrite
-from ted.mlir import ir
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
 from ted.transforms.single_points import drop_unit_reductions, map_single_points
@@ -234,20 +233,16 @@ def _is_place(subscript: Expr, position: int, extent: Extent) -> bool:
     return subscript == dim(position) or (extent == 1 and is_const(subscript, 0))
 
 
-@dataclass(frozen=True)
-class TedSimplify:
-    """Drop dead equations, merge equal tensors and pieces that fit together."""
-
-    def run(self, module: ir.Module) -> None:
-        """Rewrite every function of the module."""
-        rewrite_functions(module, _simplified)
-
-
 # Maps and shorter loops first, smaller tensors then: more of what reads them is a plain copy.
 _BEFORE = (map_single_points, drop_unit_reductions, shrink_to_demand, simplify, compose_copies)
 
 
-def _simplified(system: System) -> System:
-    for stage in _BEFORE:
-        system, _ = stage(system)
-    return simplify(system)[0]
+@dataclass(frozen=True)
+class TedSimplify(SystemPass):
+    """Drop dead equations, merge equal tensors and pieces that fit together."""
+
+    def rewrite(self, system: System) -> System:
+        """The system after the pass."""
+        for stage in _BEFORE:
+            system, _ = stage(system)
+        return simplify(system)[0]

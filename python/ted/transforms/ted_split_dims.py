@@ -18,9 +18,8 @@ from ted.domain.sizes import surely_at_most
 from ted.ir.affine import NotAffine, aff_to_expr, canonical_indices, single_piece
 from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrite_system
 from ted.ir.expressions import postorder
-from ted.ir.rewriting import rewrite_functions
+from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import dim, dims_used, is_const, substitute
-from ted.mlir import ir
 
 MAX_ROUNDS = 8
 
@@ -115,9 +114,9 @@ def _split_names(names: tuple[str, ...], at: int) -> tuple[str, ...]:
 
 
 @dataclass(frozen=True)
-class TedSplitDims:
+class TedSplitDims(SystemPass):
     """Split dims by the constants that divide them, in every equation."""
 
-    def run(self, module: ir.Module) -> None:
-        """Rewrite every function of the module."""
-        rewrite_functions(module, lambda system: split_dims(system)[0])
+    def rewrite(self, system: System) -> System:
+        """The system after the pass."""
+        return split_dims(system)[0]
