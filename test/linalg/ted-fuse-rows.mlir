@@ -141,9 +141,9 @@ func.func @equal_members(%x: tensor<8x32xf32>, %s: tensor<8xf32>, %e: tensor<8x3
 
 // A producer that calls stays, and its copy in the loop starts in another tensor.
 // CHECK-LABEL: func.func @producer_that_calls
-// CHECK: %[[LOOP:.*]] = tensor.empty() {ted.buffer = 0 : i64} : tensor<64xf32>
-// CHECK: %[[STAYS:.*]] = tensor.empty() {ted.buffer = 1 : i64} : tensor<64xf32>
+// CHECK: %[[STAYS:.*]] = tensor.empty() {ted.buffer = 0 : i64} : tensor<64xf32>
 // CHECK: linalg.generic {{.*}} outs(%[[STAYS]] : tensor<64xf32>)
+// CHECK: %[[LOOP:.*]] = tensor.empty() {ted.buffer = 1 : i64} : tensor<64xf32>
 // CHECK: scf.forall (%{{.*}}) in (64) shared_outs(%{{.*}} = %[[LOOP]])
 // CHECK: func.call @report
 // CHECK: arith.addf

@@ -53,7 +53,10 @@ class Rewrites(SystemPass):
     passes: tuple[tuple[str, SystemPass], ...]
 
     def rewrite(self, system: System) -> System:
-        """The system after all passes."""
+        """The system after all passes.
+
+        Raises: PassFailed for an internal error of one; what it raised.
+        """
         for name, work in self.passes:
             with _failures_of(name):
                 system = work.rewrite(system)
@@ -99,6 +102,8 @@ def run_pipeline(
             raise
         for observer in observers:
             observer.after(step.name, module)
+    if steps and isinstance(steps[-1].work, PassManager) and not verify_each:
+        _verify(steps[-1].name, module)
 
 
 # ---- planning ------------------------------------------------------------------------------------

@@ -19,6 +19,7 @@ from ted.linalg.row_groups import RowGroup, rank
 from ted.linalg.row_strategies import decide, erase
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import interpreter, ir
+from ted.mlir.scratch_functions import alone
 
 _MARK = "ted.row"
 _ANY = "!transform.any_op"
@@ -42,23 +43,21 @@ class TedFuseRows:
         """
         decisions = decide(module, named_cpu(self.cpu), maps=self.maps)
         erase(decisions)
-        # All before the first is fused: CSE leaves operations alone that have marks of their own.
-        scripts = [_mark(group, number) for number, group in enumerate(decisions.groups, start=1)]
-        del decisions
-        for text in scripts:
-            script = ir.Module.parse(text)
-            sequence = script.body.operations[0].operation
-            interpreter.apply_named_sequence(module.operation, sequence, script.operation)
+        for group in decisions.groups:
+            _fuse(group)
         split_starts(module)  # a producer that stays outside starts where its copy inside does
 
 
-def _mark(group: RowGroup, number: int) -> str:
-    """Mark the members of a group, and write the script that fuses what has these marks."""
-    marks = [f"{_MARK}_{number}_{k}" for k in range(len(group.members))]
+def _fuse(group: RowGroup) -> None:
+    """Fuse a group, which is erased."""
+    marks = [f"{_MARK}_{k}" for k in range(len(group.members))]
     for op, mark in zip(group.members, marks, strict=True):
         op.attributes[mark] = ir.UnitAttr.get()
     sizes = [1] * group.depth + [0] * (rank(group.members[0]) - group.depth)
-    return _script(marks, sizes)
+    script = ir.Module.parse(_script(marks, sizes))
+    sequence = script.body.operations[0].operation
+    with alone(group.members[::-1]) as scratch:
+        interpreter.apply_named_sequence(scratch.operation, sequence, script.operation)
 
 
 def _script(marks: list[str], sizes: list[int]) -> str:

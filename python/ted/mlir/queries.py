@@ -91,6 +91,18 @@ def copied_with(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Operati
     return copy
 
 
+def operands_inside(op: ir.Operation) -> list[ir.Value]:
+    """What an operation and all inside it use."""
+    found: list[ir.Value] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        found.extend(inner.operands)
+        return ir.WalkResult.ADVANCE
+
+    op.walk(visit)
+    return found
+
+
 def users_in(op: ir.Operation, block: ir.Block) -> set[ir.Operation]:
     """The operations of a block that use the results of one, or have inside what uses them."""
     return {in_block(use.owner.operation, block) for result in op.results for use in result.uses}
