@@ -76,12 +76,16 @@ def _guarded_reads(body: Expr, points: Extent) -> set[Expr]:
 
 def has_unbounded_slope(tensor: Tensor, depth: int = MAX_DEPTH) -> bool:
     """Whether a map or a sum, or one that it reads, has an operation of unbounded derivative."""
-    if depth == 0 or not (_is_map(tensor) or _is_sum(tensor)):
-        return False
-    body = tensor.equations[0].body
-    if any(n.op in UNBOUNDED for n in postorder(body)):
-        return True
-    return any(has_unbounded_slope(r.attr, depth - 1) for r in loads(body))
+    seen: set[Tensor] = set()
+    level = [tensor]
+    for _ in range(depth):
+        level = [t for t in dict.fromkeys(level) if t not in seen and (_is_map(t) or _is_sum(t))]
+        seen.update(level)
+        bodies = [t.equations[0].body for t in level]
+        if any(node.op in UNBOUNDED for node in postorder(*bodies)):
+            return True
+        level = [read.attr for read in loads(*bodies)]
+    return False
 
 
 def _is_map(tensor: Tensor) -> bool:
