@@ -18,6 +18,8 @@ from ted.mlir.generic import Generic, generic_of
 from ted.mlir.locations import user_name
 from ted.mlir.queries import count_inputs, is_inside
 
+# To fuse one more, the transform dialect looks at all: a cascade of choices has hundreds.
+MOST_MEMBERS = 32
 FILL, GENERIC = "linalg.fill", "linalg.generic"
 
 
@@ -77,6 +79,8 @@ def grow(
         if (op in table.taken) if among is None else (op not in among):
             continue
         common = _common_depth(op, members, root, table, depth)
+        if isinstance(common, int) and among is None and len(members) == MOST_MEMBERS:
+            common = f"the group has {MOST_MEMBERS} members, the most there may be"
         if isinstance(common, int):
             members.append(op)
             depth = common

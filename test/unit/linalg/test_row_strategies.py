@@ -14,7 +14,7 @@ from support.in_process import compile_here
 from ted.dialects import make_context
 from ted.errors import ScheduleError
 from ted.ir.pass_driver import run_pipeline
-from ted.linalg import ted_choose_rows
+from ted.linalg import row_groups, ted_choose_rows
 from ted.linalg.row_strategies import ROWS, TABLE, Decisions, decide
 from ted.machine import named_cpu
 from ted.mlir import ir
@@ -113,6 +113,22 @@ def test_what_is_alone_says_why(function: str) -> None:
             if names[op] == function and row == ROWS
         }
     assert found == REASONS[function]
+
+
+def test_a_group_has_at_most_so_many_members_unless_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(row_groups, "MOST_MEMBERS", 4)
+    inputs, outputs = softmax()
+    f = ted.compile(inputs, outputs)
+    assert "the group has 4 members, the most there may be" in f.explain()
+    expected = np.exp(X - X.max(axis=2, keepdims=True))
+    compile_here(monkeypatch)
+    np.testing.assert_allclose(
+        ted.compile(inputs, outputs)(X)[1], expected / expected.sum(axis=2, keepdims=True)
+    )
+    asking(dict.fromkeys(NAMES, rows(1)), monkeypatch)
+    assert "the most there may be" not in ted.compile(inputs, outputs).explain()
 
 
 @pytest.mark.parametrize("maps", ["true", "false"])
