@@ -16,7 +16,7 @@ from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.generic import Generic, generic_of
 from ted.mlir.locations import user_name
-from ted.mlir.queries import count_inputs, is_inside
+from ted.mlir.queries import count_inputs, is_inside, operands_inside
 
 # To fuse one more, the transform dialect looks at all: a cascade of choices has hundreds.
 MOST_MEMBERS = 32
@@ -54,6 +54,12 @@ class Candidates:
         """The operations of this block that use a value, directly or in their regions."""
         return [self._top(use.owner.operation) for use in value.uses]
 
+    def producers(self, op: ir.Operation) -> set[ir.Operation]:
+        """The operations of this block whose results an operation uses."""
+        owners = {value.owner for value in operands_inside(op)}
+        made = {owner.operation for owner in owners if not isinstance(owner, ir.Block)}
+        return {owner for owner in made if owner in self.position}
+
     def _top(self, op: ir.Operation) -> ir.Operation:
         while op not in self.position:
             assert op.parent is not None, "a user is inside the block of the value"
@@ -72,8 +78,10 @@ def grow(
     """The root with all that may join it, or with those of `among` that may."""
     members = [root]
     depth = _leading_parallel(root)
-    for k in reversed(range(table.position[root])):
-        op = table.operations[k]
+    waiting = table.producers(root)  # the last one first, so that its users have been looked at
+    while waiting:
+        op = max(waiting, key=table.position.__getitem__)
+        waiting.discard(op)
         if op.name not in (FILL, GENERIC):
             continue
         if (op in table.taken) if among is None else (op not in among):
@@ -83,8 +91,9 @@ def grow(
             common = f"the group has {MOST_MEMBERS} members, the most there may be"
         if isinstance(common, int):
             members.append(op)
+            waiting |= table.producers(op)
             depth = common
-        elif common is not None:
+        else:
             table.apart[op] = common
     table.taken.update(members)
     # Something must be left inside the loop over rows.
@@ -131,21 +140,14 @@ def _is_start(use: ir.OpOperand) -> bool:
 
 def _common_depth(
     op: ir.Operation, members: list[ir.Operation], root: ir.Operation, table: Candidates, depth: int
-) -> int | str | None:
-    """How many leading dims an operation shares with the group that it joins, or why it does not.
-
-    None where the group takes in nothing of it.
-    """
-    used = False
+) -> int | str:
+    """How many leading dims an operation shares with the group that uses it, or why none."""
     for result in op.results:
         for user in table.users(result):
             if user in members:
-                used = True
                 depth = min(depth, _depth_of_use(user, result))
             elif table.position[user] < table.position[root]:
                 return f"{_named(user)}, which is not in the group, uses it before the last member"
-    if not used:
-        return None
     # The transform dialect gives a loop the first result of an inner member only.
     if len(op.results) > 1:
         return "it has several results"
