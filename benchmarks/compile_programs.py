@@ -1,14 +1,19 @@
-"""Programs of any size, each written once for ted and for jax.numpy: what `compile.py` compiles.
+"""What `compile.py` compiles: programs of any size for ted and its peers, and operators of ted.nn.
 
-A program is a function of a framework and a size; it returns a loss of arrays and their shapes.
+A program of any size is a function of a framework and the size; it gives a loss of arrays and their
+shapes. An operator is a function of arrays of the shapes beside it.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
+
+import ted
+from ted import nn
 
 Shapes = dict[str, tuple[int, ...]]
 Loss = Callable[[dict[str, Any]], Any]
@@ -139,15 +144,62 @@ def _relu(f: Framework, x: Any) -> Any:
     return f.xp.maximum(x, 0.0)
 
 
-# Program, its sizes from small to large, and the most seconds to compile the largest one cold.
-PROGRAMS: dict[str, tuple[Callable[[Framework, int], tuple[Loss, Shapes]], Sequence[int], float]]
+@dataclass(frozen=True)
+class Program:
+    """What makes a program, its sizes from small to large, and the aims of some, in seconds."""
+
+    make: Callable[[Framework, int], tuple[Loss, Shapes]]
+    sizes: Sequence[int]
+    limits: Mapping[int, float] = field(default_factory=dict)
+
+
 PROGRAMS = {
-    "softmax": (softmax, (256,), 0.15),
-    "chain": (chain, (50, 100, 200), 1.5),
-    "mlp": (mlp, (8, 16, 32), 2.0),
-    "residual": (residual, (4, 16, 50), 15.0),
-    "transformer": (transformer, (2, 4, 8), math.inf),
-    "stencil": (stencil, (5, 10, 20), math.inf),
-    "product": (factors, (8, 16, 32), math.inf),
-    "where": (cascade, (40, 80, 160), math.inf),
+    "softmax": Program(softmax, (256,)),
+    "chain": Program(chain, (50, 100, 200), {200: 1.5}),
+    "mlp": Program(mlp, (8, 16, 32), {32: 2.0}),
+    "residual": Program(residual, (4, 16, 50), {16: 6.0, 50: 15.0}),
+    "transformer": Program(transformer, (2, 4, 8, 16)),
+    "stencil": Program(stencil, (5, 10, 20)),
+    "product": Program(factors, (8, 16, 32, 64)),
+    "where": Program(cascade, (40, 80, 160)),
+}
+
+
+def _steps(checkpoint: int | None) -> Callable[[Any, Any], Any]:
+    """64 steps of a recurrence, whose gradient keeps all carries or those of segments."""
+
+    def sum_of_states(x: Any, w: Any) -> Any:
+        def step(carry: Any, row: Any) -> tuple[Any, Any]:
+            carry = ted.tanh(carry @ w + row)
+            return carry, carry
+
+        _, states = ted.scan(step, ted.zeros((32,), "float32"), x, checkpoint=checkpoint)
+        return states
+
+    return sum_of_states
+
+
+# Operators with their gradients, of arrays of these shapes.
+IMAGES, MATRIX = (8, 16, 16, 16), (64, 128)
+OPERATORS: dict[str, tuple[Callable[..., Any], list[tuple[int, ...]]]] = {
+    "dense": (nn.dense, [MATRIX, (128, 64), (64,)]),
+    "conv1d": (nn.conv1d, [(8, 64, 16), (3, 16, 16)]),
+    "conv2d": (nn.conv2d, [IMAGES, (3, 3, 16, 16)]),
+    "conv2d stride 2": (partial(nn.conv2d, stride=2, padding=1), [IMAGES, (3, 3, 16, 16)]),
+    "conv3d": (nn.conv3d, [(2, 8, 8, 8, 4), (3, 3, 3, 4, 4)]),
+    "conv_transpose2d": (partial(nn.conv_transpose2d, stride=2), [IMAGES, (3, 3, 8, 16)]),
+    "depthwise_conv2d": (nn.depthwise_conv2d, [IMAGES, (3, 3, 16, 1)]),
+    "max_pool2d": (partial(nn.max_pool2d, window=3, stride=2, padding=1), [IMAGES]),
+    "avg_pool2d": (partial(nn.avg_pool2d, window=2), [IMAGES]),
+    "batch_norm": (nn.batch_norm, [IMAGES, (16,), (16,)]),
+    "layer_norm": (nn.layer_norm, [MATRIX, (128,), (128,)]),
+    "group_norm": (lambda x, w, b: nn.group_norm(x, 4, w, b), [IMAGES, (16,), (16,)]),
+    "rms_norm": (nn.rms_norm, [MATRIX, (128,)]),
+    "log_softmax": (nn.log_softmax, [MATRIX]),
+    "gelu": (nn.gelu, [MATRIX]),
+    "causal attention": (partial(nn.attention, causal=True), [(4, 32, 16)] * 3),
+    "lstm": (lambda x, v, w: nn.lstm(x, v, w)[0], [(16, 8, 8), (8, 64), (16, 64)]),
+    "gru": (nn.gru, [(16, 8, 8), (8, 48), (16, 48)]),
+    "64 steps": (_steps(None), [(64, 32), (32, 32)]),
+    "64 steps by 8": (_steps(8), [(64, 32), (32, 32)]),
 }

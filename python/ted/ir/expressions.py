@@ -54,17 +54,22 @@ def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
 
 def postorder(*roots: Expr) -> list[Expr]:
     """Every node below the roots once, arguments before their users."""
-    seen: set[int] = set()
+    done: set[int] = set()
+    begun: set[int] = set()
     order: list[Expr] = []
-    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(roots)]
+    stack = list(reversed(roots))
     while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            order.append(node)
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((a, False) for a in reversed(node.args))
+        node = stack.pop()
+        key = id(node)
+        if key in done:
+            continue
+        if node.args and key not in begun:
+            begun.add(key)
+            stack.append(node)
+            stack.extend(node.args[::-1])
+            continue
+        done.add(key)
+        order.append(node)
     return order
 
 
