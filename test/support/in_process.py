@@ -13,15 +13,16 @@ import pytest
 
 from ted.codegen import cpu_request
 from ted.codegen.cpu_worker import answer
+from ted.codegen.watching import Doing
 
 
 class Here:
     """Workers that are this process."""
 
-    def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """What a worker would answer."""
         del timeout
-        return json.loads(json.dumps(answer(json.loads(json.dumps(message)))))
+        return json.loads(json.dumps(answer(json.loads(json.dumps(message)), doing)))
 
 
 @contextmanager

@@ -64,7 +64,7 @@ def run(script: str, timeout: float = 100) -> None:
         ("ted.api.cpu_functions", "compile_cached", ""),
         ("ted.codegen.llvm_worker", "read_message", ""),  # holds a worker
         ("ted.codegen.jit", "_link", ""),  # holds the linker
-        ("ted.ir.pass_driver", "_run_ours", ".ir('loops')"),
+        ("ted.ir.pass_driver", "_run_step", ".ir('loops')"),
         ("ted.ir.pass_driver", "_run_upstream", ".ir('loops')"),
         ("ted.api.staged_functions", "stage_text", ".ir('loops')"),
     ],

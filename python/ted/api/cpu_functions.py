@@ -14,9 +14,9 @@ from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.cpu_request import Request, compile_cached
 from ted.codegen.jit import Compiled, link
+from ted.codegen.watching import Watch
 from ted.cpu.pipeline import CPU_STAGES, cpu_stages
 from ted.cpu.strategies import explained
-from ted.forking import cached_property
 from ted.ir.equations import System, Tensor
 from ted.ir.pipelines import pipeline_text, run_stages
 from ted.ir.to_ops import to_module
@@ -36,6 +36,7 @@ class CompiledFunction(StagedFunction):
 
     `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
     `out=` gives arrays to fill, an entry that is None leaves the array to the function.
+    `f.compile_times` has the seconds of each step of the compilation.
     """
 
     stages = (*(stage.name for stage in CPU_STAGES), "asm")
@@ -45,10 +46,13 @@ class CompiledFunction(StagedFunction):
     ) -> None:
         assert isinstance(options.machine, Cpu), "a program for a CPU"
         self._cpu = options.machine
-        symbol = _symbol(system.name)
-        with dialects.session():
-            module = to_module(replace(system, name=symbol))
-            super().__init__(system, single, options, module, cpu_stages(self._cpu))
+        self.compile_times: dict[str, float] = {}
+        with Watch(system.name, self.compile_times) as watch:
+            watch("writing")
+            with dialects.session():
+                module = to_module(replace(system, name=_symbol(system.name)))
+                super().__init__(system, single, options, module, cpu_stages(self._cpu))
+            self._code = self._compiled(watch)
         self._call = bind(
             self._code.address,
             [_spec(t) for t in system.inputs],
@@ -67,12 +71,13 @@ class CompiledFunction(StagedFunction):
         results = self._call(*arrays, out=out)
         return results[0] if self._single else results
 
-    @cached_property
-    def _code(self) -> Compiled:
+    def _compiled(self, watch: Watch) -> Compiled:
         libraries = (library_path(),)
         pipeline = pipeline_text(self._pipeline)
         request = Request(self._source, self._unnamed, pipeline, libraries)
-        return link(compile_cached(request), _symbol(self.system.name), libraries)
+        made = compile_cached(request, watch)
+        watch("linking")
+        return link(made, _symbol(self.system.name), libraries)
 
     @property
     def peak_bytes(self) -> int:

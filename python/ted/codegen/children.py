@@ -19,6 +19,7 @@ from io import RawIOBase
 from typing import Any, cast
 
 from ted.codegen import llvm_worker
+from ted.codegen.watching import Doing, ignored
 from ted.errors import CompileError
 from ted.forking import Lock, in_child
 
@@ -59,8 +60,10 @@ class Child:
         with self._lock, contextlib.suppress(OSError, CompileError):
             self._running()
 
-    def request(self, message: dict[str, Any], timeout: float = TIMEOUT) -> dict[str, Any]:
-        """Send a request and wait for the reply.
+    def request(
+        self, message: dict[str, Any], timeout: float = TIMEOUT, doing: Doing = ignored
+    ) -> dict[str, Any]:
+        """Send a request and wait for the reply; `doing` hears what the child says until then.
 
         Raises: ChildFailed when it reports an error, dies, or is not done in time; NotStarted when
         there is no process; what the command raises.
@@ -71,7 +74,7 @@ class Child:
             except OSError as error:
                 raise NotStarted(f"no running code generator: {error}") from None
             try:
-                reply = self._exchange(process, message, timeout)
+                reply = self._exchange(process, message, timeout, doing)
             except OSError as error:
                 self.stop()
                 raise ChildFailed(f"no running code generator: {error}") from None
@@ -115,7 +118,11 @@ class Child:
         return self._process
 
     def _exchange(
-        self, process: subprocess.Popen[bytes], message: dict[str, Any], timeout: float
+        self,
+        process: subprocess.Popen[bytes],
+        message: dict[str, Any],
+        timeout: float,
+        doing: Doing,
     ) -> dict[str, Any]:
         requests, replies = cast("tuple[RawIOBase, RawIOBase]", (process.stdin, process.stdout))
         self._messages.truncate(0)
@@ -124,7 +131,8 @@ class Child:
         timer.start()
         try:
             llvm_worker.write_message(requests, message)
-            reply = llvm_worker.read_message(replies)
+            while (reply := llvm_worker.read_message(replies)) and "doing" in reply:
+                doing(reply["doing"])
         except BrokenPipeError:
             reply = None
         finally:
@@ -160,7 +168,9 @@ class Pool:
         self._idle: list[Child] = []
         self._lock = Lock()
 
-    def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def request(
+        self, message: dict[str, Any], timeout: float, doing: Doing = ignored
+    ) -> dict[str, Any]:
         """Let a child that has nothing to do answer; a reply with `worn` is its last.
 
         Raises: ChildFailed, NotStarted.
@@ -169,7 +179,7 @@ class Pool:
             child = self._idle.pop() if self._idle else Child(self._command)
         worn = True
         try:
-            reply = child.request(message, timeout)
+            reply = child.request(message, timeout, doing)
             worn = bool(reply.get("worn"))
             return reply
         finally:

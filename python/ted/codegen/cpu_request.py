@@ -25,6 +25,7 @@ from ted import dialects
 from ted.codegen import disk_cache
 from ted.codegen.children import ChildFailed, NotStarted, Pool
 from ted.codegen.objects import Object, make
+from ted.codegen.watching import Doing, ignored
 from ted.errors import CompileError, SourceLocation, TedError
 from ted.ir.pipelines import kept_reproducer
 from ted.mlir import BINDING
@@ -47,16 +48,17 @@ class Request:
     libraries: tuple[str, ...]
 
 
-def compile_cached(request: Request) -> Object:
-    """The object of a program.
+def compile_cached(request: Request, doing: Doing = ignored) -> Object:
+    """The object of a program; `doing` hears what is done.
 
     Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end the worker.
     """
+    doing("cache")
     name = _key(request)
     stored = disk_cache.load(name)
     if stored is not None:
         return _unpacked(json.loads(stored))
-    made = _compile(request)
+    made = _compile(request, doing)
     disk_cache.store(name, json.dumps(packed(made)).encode())
     return made
 
@@ -73,16 +75,17 @@ def _unpacked(reply: dict[str, object]) -> Object:
     return Object(base64.b64decode(code), tuple((tensor, place) for tensor, place in indexed))
 
 
-def _compile(request: Request) -> Object:
+def _compile(request: Request, doing: Doing) -> Object:
     module, pipeline, libraries = request.source, request.pipeline, request.libraries
     message = {"source": module, "pipeline": pipeline, "libraries": libraries, "ted": HOME}
+    doing("worker")
     try:
-        reply = _workers.request(message, TIMEOUT)
+        reply = _workers.request(message, TIMEOUT, doing)
         if "stranger" in reply:
             raise NotStarted(f"a worker found ted in {reply['stranger']}, not in {HOME}")
     except NotStarted as error:
         _warn(str(error))
-        return make(module, pipeline, libraries)
+        return make(module, pipeline, libraries, doing)
     except ChildFailed as error:
         what = f"code generation must not end its process, got {error}"
         reproducer = kept_reproducer(module, pipeline)

@@ -16,19 +16,20 @@ from ted import dialects
 from ted.codegen.cpu_request import HOME, packed
 from ted.codegen.llvm_worker import serve
 from ted.codegen.objects import make
+from ted.codegen.watching import Doing, ignored
 from ted.errors import TedError
 
 _MOST_BYTES = 1 << 30  # a fresh one holds a fifth
 _YOUNG = 50_000  # objects between two looks for garbage: 700 would take a tenth of the time
 
 
-def answer(request: dict[str, Any]) -> dict[str, Any]:
+def answer(request: dict[str, Any], doing: Doing = ignored) -> dict[str, Any]:
     """The reply to a request; `stranger` says where this ted is, when it is another one."""
     if request["ted"] != HOME:
         return {"stranger": HOME}
     libraries = tuple(request["libraries"])
     try:
-        reply = packed(make(request["source"], request["pipeline"], libraries))
+        reply = packed(make(request["source"], request["pipeline"], libraries, doing))
     except TedError as error:
         place = None if error.location is None else astuple(error.location)
         reply: dict[str, Any] = {"refused": [type(error).__name__, error.message, place]}

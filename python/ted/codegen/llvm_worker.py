@@ -96,8 +96,16 @@ def _read_requests(stream: RawIOBase, requests: queue.SimpleQueue[Any]) -> None:
     os._exit(0)
 
 
-def serve(answer: Callable[[dict[str, Any]], dict[str, Any]], load: Callable[[], None]) -> None:
-    """Answer requests until the input ends; `load` runs once the input is watched."""
+Say = Callable[[str], None]
+
+
+def serve(
+    answer: Callable[[dict[str, Any], Say], dict[str, Any]], load: Callable[[], None]
+) -> None:
+    """Answer requests until the input ends; `load` runs once the input is watched.
+
+    While it works on a request, `answer` may say what it is doing.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what Ctrl-C means
     with contextlib.suppress(ImportError):  # an abort is no reason for a core file
         import resource
@@ -108,11 +116,15 @@ def serve(answer: Callable[[dict[str, Any]], dict[str, Any]], load: Callable[[],
     requests: queue.SimpleQueue[Any] = queue.SimpleQueue()
     source = os.fdopen(0, "rb", buffering=0, closefd=False)
     threading.Thread(target=_read_requests, args=(source, requests), daemon=True).start()
+
+    def say(doing: str) -> None:
+        write_message(replies, {"doing": doing})
+
     load()
     while True:
         request = requests.get()
         try:
-            reply = answer(request)
+            reply = answer(request, say)
         except Exception as error:
             reply = {"error": str(error)}
         write_message(replies, reply)
@@ -131,7 +143,7 @@ def main() -> None:
         for option in options:
             llvm.set_option("ted", option)
 
-    serve(compile_text, load)
+    serve(lambda request, _: compile_text(request), load)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass
 
 from ted import dialects
+from ted.codegen.watching import Doing, ignored
 from ted.ir.pipelines import run_text
 from ted.linalg.data_reads import indexed_accesses
 from ted.mlir import ExecutionEngine, ir, keep_loop_order
@@ -28,13 +29,16 @@ class Object:
     indexed: tuple[tuple[str, str], ...] = ()
 
 
-def make(source: str, pipeline: str, libraries: tuple[str, ...]) -> Object:
-    """Lower the text of a module and generate its code.
+def make(source: str, pipeline: str, libraries: tuple[str, ...], doing: Doing = ignored) -> Object:
+    """Lower the text of a module and generate its code; `doing` hears what is done.
 
     Raises: TedError of a pass that refuses it; MLIR and LLVM may end the process.
     """
     with dialects.session():
-        return object_of(run_text(ir.Module.parse(source), pipeline), libraries)
+        doing("parsing")
+        module = run_text(ir.Module.parse(source), pipeline, doing)
+        doing("machine code")
+        return object_of(module, libraries)
 
 
 def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> Object:

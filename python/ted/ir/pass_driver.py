@@ -10,7 +10,7 @@ equations and follow each other are one step: the module becomes equations, and 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Protocol
@@ -82,8 +82,9 @@ def run_pipeline(
     *,
     verify_each: bool = True,
     observers: Sequence[Observer] = (),
+    doing: Callable[[str], object] | None = None,
 ) -> None:
-    """Run the pipeline on the module, in place.
+    """Run the pipeline on the module, in place; `doing` hears the name of each step.
 
     Raises: PassFailed for a broken pipeline or a failing pass of MLIR; what our pass raised.
     """
@@ -91,6 +92,8 @@ def run_pipeline(
     steps = plan(tree, module.context, verify_each=verify_each, one_by_one=bool(observers))
     asked = asked_of(module)
     for step in steps:
+        if doing is not None:
+            doing(step.name)
         for observer in observers:
             observer.before(step.name, module)
         try:

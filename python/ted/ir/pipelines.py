@@ -7,7 +7,7 @@ A step is pipeline text, as `ted-opt --pass-pipeline` takes it.  A stage's name 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from ted.errors import PassFailed
@@ -75,15 +75,17 @@ def run_stages(
     return run_text(module, pipeline_text(stages, until, after))
 
 
-def run_text(module: ir.Module, pipeline: str) -> ir.Module:
-    """Run a pipeline on the module, in place.
+def run_text(
+    module: ir.Module, pipeline: str, doing: Callable[[str], object] | None = None
+) -> ir.Module:
+    """Run a pipeline on the module, in place; `doing` hears the name of each step.
 
     Raises: PassFailed with the `ted-opt` line that reproduces it; CompileError.
     """
     before = module.operation.clone()
     try:
         # Ours are verified, and the end is: MLIR's own between them would take a tenth of the time.
-        pass_driver.run_pipeline(module, pipeline, verify_each=False)
+        pass_driver.run_pipeline(module, pipeline, verify_each=False, doing=doing)
     except PassFailed as error:
         text = str(before.get_asm(enable_debug_info=True))
         raise PassFailed(f"{error}; {kept_reproducer(text, pipeline)}") from error

@@ -16,6 +16,7 @@ import pytest
 import ted
 from ted.codegen import cpu_request, cpu_worker, disk_cache
 from ted.codegen.children import NotStarted, Pool
+from ted.codegen.watching import Doing
 from ted.errors import CompileError, PassFailed, ScheduleError
 
 HOME = cpu_request.HOME
@@ -30,10 +31,10 @@ class Counting:
         self.requests: list[dict[str, Any]] = []
         self._pool = Pool(cpu_request._command, most=1)
 
-    def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """Count, and ask a worker."""
         self.requests.append(message)
-        return self._pool.request(message, timeout)
+        return self._pool.request(message, timeout, doing)
 
 
 class Answering:
@@ -42,7 +43,7 @@ class Answering:
     def __init__(self, answer: Any) -> None:
         self.answer = answer
 
-    def request(self, message: dict[str, Any], timeout: float) -> dict[str, Any]:
+    def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """The answer."""
         if isinstance(self.answer, Exception):
             raise self.answer

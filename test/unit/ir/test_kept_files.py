@@ -39,7 +39,7 @@ def test_a_link_under_the_name_is_not_followed(place: Path) -> None:
 def test_a_failing_pipeline_keeps_its_input_in_such_a_file(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise PassFailed("pass: must work, got nothing")
 
     compile_here(monkeypatch)
