@@ -43,10 +43,10 @@ def test_an_internal_error_is_found_and_its_files_are_kept(
         raise IndexError("planted")
 
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(TedSimplify, "run", fail)
+    monkeypatch.setattr(TedSimplify, "rewrite", fail)
     monkeypatch.setattr(mutated_inputs, "damaged_text", lambda rng, text, others: text)
     monkeypatch.setattr(mutated_inputs, "_passes", lambda rng, piece: ["--ted-simplify"])
-    found = [check_damaged(seed, "opt") for seed in range(4)]
+    found = [check_damaged(seed, "opt") for seed in range(12)]
     assert "opt: internal error" in {outcome.label for outcome in found}
     assert list(tmp_path.glob("ted-damaged-*/in.mlir"))
 

@@ -36,9 +36,9 @@ class StagedFunction(ABC):
         self.system = system
         self.options = options
         self._single = single
-        # With and without names of tensors and the user's lines.
-        self._unnamed = str(module.operation.get_asm())
-        self._source = str(module.operation.get_asm(enable_debug_info=True))
+        # With and without names of tensors and the user's lines; whoever reads it verifies it.
+        self._unnamed = str(module.operation.get_asm(assume_verified=True))
+        self._source = str(module.operation.get_asm(enable_debug_info=True, assume_verified=True))
         self._pipeline = pipeline
 
     def ir(self, stage: str = "ted") -> str:

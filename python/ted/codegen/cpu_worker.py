@@ -8,7 +8,7 @@ another one.
 from __future__ import annotations
 
 import gc
-import sys
+import os
 from dataclasses import astuple
 from typing import Any
 
@@ -37,12 +37,12 @@ def answer(request: dict[str, Any], doing: Doing = ignored) -> dict[str, Any]:
 
 
 def _is_worn() -> bool:
+    # Not ru_maxrss, which begins with what the parent held when it started this process.
     try:
-        import resource
-    except ImportError:
-        return False
-    unit = 1 if sys.platform == "darwin" else 1024
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit > _MOST_BYTES
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") > _MOST_BYTES
+    except OSError:
+        return False  # no Linux: it stays until its parent ends
 
 
 def main() -> None:

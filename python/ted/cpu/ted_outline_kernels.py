@@ -26,6 +26,7 @@ from ted.mlir.queries import (
     functions,
     in_block,
     is_inside,
+    operands_inside,
     operations,
 )
 from ted.mlir.scalars import constant
@@ -84,7 +85,7 @@ class _Kernel:
         self._inside = set(self.ops)
         self._block = self.ops[0].block
         for op in self.ops:
-            for value in _operands(op):
+            for value in operands_inside(op, _is_report):  # their numbers are arguments
                 self._take(value)
 
     @property
@@ -194,18 +195,6 @@ def _is_apart(memory: ir.Value, function: func.FuncOp) -> bool:
         return True
     given = function.operation.attributes.get("arg_attrs")
     return given is not None and _NOALIAS in ir.DictAttr(ir.ArrayAttr(given)[memory.arg_number])
-
-
-def _operands(op: ir.Operation) -> list[ir.Value]:
-    """What an operation and all inside it use, but numbers of index errors."""
-    found: list[ir.Value] = []
-
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        found.extend(list(inner.operands)[_is_report(inner) :])
-        return ir.WalkResult.ADVANCE
-
-    op.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return found
 
 
 def _is_report(op: ir.Operation) -> bool:

@@ -19,7 +19,7 @@ from ted.mlir.locations import user_name
 from ted.mlir.queries import count_inputs, is_inside, operands_inside
 
 # To fuse one more, the transform dialect looks at all: a cascade of choices has hundreds.
-MOST_MEMBERS = 32
+MOST_MEMBERS = 64
 FILL, GENERIC = "linalg.fill", "linalg.generic"
 
 

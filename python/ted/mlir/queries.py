@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from ted.errors import PassFailed
 from ted.mlir import func, ir
@@ -91,15 +91,17 @@ def copied_with(op: ir.Operation, known: dict[ir.Value, ir.Value]) -> ir.Operati
     return copy
 
 
-def operands_inside(op: ir.Operation) -> list[ir.Value]:
-    """What an operation and all inside it use."""
+def operands_inside(
+    op: ir.Operation, skipped: Callable[[ir.Operation], int] = lambda op: 0
+) -> list[ir.Value]:
+    """What an operation and all inside it use, without so many of the first operands of each."""
     found: list[ir.Value] = []
 
     def visit(inner: ir.Operation) -> ir.WalkResult:
-        found.extend(inner.operands)
+        found.extend(list(inner.operands)[skipped(inner) :])
         return ir.WalkResult.ADVANCE
 
-    op.walk(visit)
+    op.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
 
 

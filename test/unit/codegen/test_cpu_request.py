@@ -223,6 +223,18 @@ def test_a_worker_with_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> N
     assert not cpu_worker.answer(request)["worn"]
 
 
+def test_memory_that_was_given_back_does_not_wear(monkeypatch: pytest.MonkeyPatch) -> None:
+    # What a process held at most says nothing: it begins with what its parent held.
+    def worn(most: int) -> bool:
+        monkeypatch.setattr(cpu_worker, "_MOST_BYTES", most)
+        return cpu_worker._is_worn()
+
+    held = np.ones(300 << 17)  # 300 MB
+    most = next(n for n in range(0, 1 << 40, 50 << 20) if not worn(n))
+    del held
+    assert not worn(most - (150 << 20))
+
+
 def test_a_worn_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
     pool = Pool(cpu_request._command, most=1)
     pool.request(message("f"), 60.0)

@@ -80,5 +80,5 @@ def logged(level: str) -> str:
 
 def test_the_log_is_shown_where_the_environment_asks_for_it() -> None:
     assert "ted.compile: main: " in logged("info")
-    assert logged("warning") == logged("") == ""
+    assert "of which" not in logged("warning") + logged("")
     assert "TED_LOG: is one of debug, info, warning, error, got 'loud'" in logged("loud")
