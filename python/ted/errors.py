@@ -33,7 +33,7 @@ class SourceLocation:
         return f": {text}" if text else ""
 
 
-_COMMANDS = ("ted.tools", "ted.codegen.cpu_worker")
+_COMMANDS = ("ted.tools", "ted.codegen.worker")
 
 
 def user_location() -> SourceLocation | None:

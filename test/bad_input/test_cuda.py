@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.in_process import compile_here
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.nvptx.ptx import kernel_names
 from ted.errors import CompileError, ExecutionError
@@ -150,6 +151,7 @@ def test_a_code_generator_that_dies(monkeypatch, tmp_path) -> None:
     monkeypatch.setenv("TED_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with monkeypatch.context() as broken:
+        compile_here(broken)
         broken.setattr("ted.codegen.nvptx.ptx.rewrite_literals", unselectable)
         with pytest.raises(CompileError, match="Cannot select"):
             ted.compile([X], X * 2.0, target="cuda:sm_80")

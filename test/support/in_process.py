@@ -11,9 +11,9 @@ from unittest import mock
 
 import pytest
 
-from ted.codegen import cpu_request
-from ted.codegen.cpu_worker import answer
+from ted.codegen import requests
 from ted.codegen.watching import Doing
+from ted.codegen.worker import answer
 
 
 class Here:
@@ -29,7 +29,7 @@ class Here:
 def compiling_here() -> Iterator[None]:
     """Compile in this process, and everything anew."""
     with (
-        mock.patch.object(cpu_request, "_workers", Here()),
+        mock.patch.object(requests, "_workers", Here()),
         mock.patch.dict(os.environ, TED_CACHE_DIR=""),
     ):
         yield
@@ -37,5 +37,5 @@ def compiling_here() -> Iterator[None]:
 
 def compile_here(patch: pytest.MonkeyPatch) -> None:
     """Compile in this process until the patch is undone, and everything anew."""
-    patch.setattr(cpu_request, "_workers", Here())
+    patch.setattr(requests, "_workers", Here())
     patch.setenv("TED_CACHE_DIR", "")

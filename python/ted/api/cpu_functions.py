@@ -12,13 +12,14 @@ from typing import Any
 from ted import dialects
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
-from ted.codegen.cpu_request import Request, compile_cached
 from ted.codegen.jit import Compiled, link
+from ted.codegen.objects import unpacked
+from ted.codegen.requests import compile_cached
 from ted.codegen.watching import Watch
 from ted.cpu.pipeline import CPU_STAGES, cpu_stages
 from ted.cpu.strategies import explained
 from ted.ir.equations import System, Tensor
-from ted.ir.pipelines import pipeline_text, run_stages
+from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
@@ -46,7 +47,7 @@ class CompiledFunction(StagedFunction):
     ) -> None:
         assert isinstance(options.machine, Cpu), "a program for a CPU"
         self._cpu = options.machine
-        self.compile_times: dict[str, float] = {}
+        self.compile_times = {}
         with Watch(system.name, self.compile_times) as watch:
             watch("writing")
             with dialects.session():
@@ -73,11 +74,9 @@ class CompiledFunction(StagedFunction):
 
     def _compiled(self, watch: Watch) -> Compiled:
         libraries = (library_path(),)
-        pipeline = pipeline_text(self._pipeline)
-        request = Request(self._source, self._unnamed, pipeline, libraries)
-        made = compile_cached(request, watch)
+        made = compile_cached(self._request("cpu", {"libraries": libraries}, libraries), watch)
         watch("linking")
-        return link(made, _symbol(self.system.name), libraries)
+        return link(unpacked(made), _symbol(self.system.name), libraries)
 
     @property
     def peak_bytes(self) -> int:

@@ -7,15 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
+from ted import dialects
 from ted.codegen.manifest import ArraySpec, Check, Manifest
+from ted.codegen.manifest_json import dumps
 from ted.codegen.nvptx import compile_to_ptx, start_compiler
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
+from ted.codegen.watching import Doing, ignored
 from ted.errors import CompileError
 from ted.gpu.host_program import HostProgram, read_host_function
 from ted.gpu.pipeline import gpu_stages
 from ted.gpu.ted_record_index_errors import CHECKS
-from ted.ir.pipelines import run_stages
+from ted.ir.equations import System
+from ted.ir.pipelines import pipeline_text, run_text
+from ted.machine import named_gpu
 from ted.mlir import ir
 from ted.mlir.aliasing import DONATED
 from ted.mlir.queries import functions
@@ -35,12 +41,16 @@ def compile_module(
     inputs: Sequence[str] | None = None,
     outputs: Sequence[str] | None = None,
     donated: Mapping[int, int] | None = None,
+    pipeline: str | None = None,
+    libdevice: str | None = None,
+    doing: Doing = ignored,
 ) -> Manifest:
     """Compile a module of one function of ted ops, which is lowered in place, for a GPU.
 
     `name` is the program's name in messages (default: the function's), `inputs` and `outputs` name
     the arrays (default: their locations' names, else numbers). `donated` says for positions of
-    results which input's memory they take over.
+    results which input's memory they take over. `pipeline` lowers it (default: that of the
+    options), `libdevice` is the file of mathematical functions; `doing` hears what is done.
     Raises: CompileError, PassFailed, VerifyError.
     """
     start_compiler(fast_math=options.fast_math)
@@ -48,9 +58,10 @@ def compile_module(
     symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
     takes, gives = _specs(function, inputs, outputs)
     note_donations(module, donated or {})
-    run_stages(module, gpu_stages(options))
+    run_text(module, pipeline or pipeline_text(gpu_stages(options)), doing)
+    doing("PTX")
     host = _host(module, symbol, len(takes))
-    ptx = _ptx(module, options) if host.kernels else ""
+    ptx = _ptx(module, options, libdevice) if host.kernels else ""
     taken = {source: k for k, source in (donated or {}).items()}
     return Manifest(
         name=name or symbol,
@@ -64,6 +75,46 @@ def compile_module(
         constants=tuple(host.constants),
         checks=_checks(module),
     )
+
+
+def request_arguments(
+    system: System,
+    donated: Mapping[int, int],
+    options: CompileOptions,
+    libdevice: str | None,
+) -> dict[str, Any]:
+    """What `answer` needs besides the module and the pipeline."""
+    return {
+        "name": system.name,
+        "inputs": [t.name for t in system.inputs],
+        "outputs": [t.name for t in system.outputs],
+        "donated": list(donated.items()),
+        "machine": options.machine.name,
+        "deterministic": options.deterministic,
+        "fast_math": options.fast_math,
+        "tf32": options.tf32,
+        "libdevice": libdevice,
+    }
+
+
+def answer(
+    source: str, pipeline: str, arguments: Mapping[str, Any], doing: Doing
+) -> dict[str, Any]:
+    """The manifest of a module as JSON text, by `arguments`.
+
+    Raises: CompileError, PassFailed, VerifyError.
+    """
+    given = dict(arguments)
+    flags = {name: given.pop(name) for name in ("deterministic", "fast_math", "tf32")}
+    options = CompileOptions(named_gpu(given.pop("machine")), **flags)
+    donated = dict(given.pop("donated"))
+    with dialects.session():
+        doing("parsing")
+        module = ir.Module.parse(source)
+        made = compile_module(
+            module, options, donated=donated, pipeline=pipeline, doing=doing, **given
+        )
+    return {"manifest": dumps(made)}
 
 
 def note_donations(module: ir.Module, donated: Mapping[int, int]) -> None:
@@ -85,9 +136,12 @@ def _host(module: ir.Module, symbol: str, inputs: int) -> HostProgram:
     raise CompileError(f"cuda: a module must define {symbol!r}")
 
 
-def _ptx(module: ir.Module, options: CompileOptions) -> str:
+def _ptx(module: ir.Module, options: CompileOptions, libdevice: str | None) -> str:
     return compile_to_ptx(
-        mlir_gpu_module_to_llvm_text(module), options.machine.name, fast_math=options.fast_math
+        mlir_gpu_module_to_llvm_text(module),
+        options.machine.name,
+        fast_math=options.fast_math,
+        libdevice=libdevice,
     )
 
 

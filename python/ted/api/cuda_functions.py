@@ -6,6 +6,7 @@ Before: ted.compile([x], [y], target="cuda:sm_90a")      After: a `CudaFunction`
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,18 @@ import numpy as np
 
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
-from ted.api.cuda_compiling import compile_module, note_donations
+from ted.api.cuda_compiling import note_donations, request_arguments
 from ted.api.options import compile_options
 from ted.api.rounding_scales import rounding_scales
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.manifest import Manifest
+from ted.codegen.manifest_json import loads
 from ted.codegen.manifest_limits import check_shared_memory
-from ted.codegen.manifest_rules import MOST_ELEMENTS, validate
+from ted.codegen.manifest_rules import MOST_ELEMENTS
+from ted.codegen.nvptx import toolkit
 from ted.codegen.nvptx.ptxas import Resources, assemble
+from ted.codegen.requests import compile_cached
+from ted.codegen.watching import Watch
 from ted.errors import CompileError
 from ted.forking import cached_property
 from ted.gpu.explaining import explained
@@ -65,19 +70,19 @@ class CudaFunction(StagedFunction):
         self._programs: dict[Context, Program] = {}
         self._latest: Program | None = None
         _check_sizes(system)
-        with dialects.session():
-            module = to_module(system)
-            note_donations(module, donated)
-            super().__init__(system, single, options, module, gpu_stages(options))
-            self.manifest: Manifest = compile_module(
-                module,
-                options,
-                name=system.name,
-                inputs=[t.name for t in system.inputs],
-                outputs=[t.name for t in system.outputs],
-                donated=donated,
-            )
-        validate(self.manifest)
+        self.compile_times = {}
+        with Watch(system.name, self.compile_times) as watch:
+            watch("writing")
+            with dialects.session():
+                module = to_module(system)
+                note_donations(module, donated)
+                super().__init__(system, single, options, module, gpu_stages(options))
+            library = _libdevice()
+            arguments = request_arguments(system, donated, options, library)
+            asked = self._request("cuda", arguments, (library,) if library else ())
+            # The manifest names arrays, kernels and lines.
+            made = compile_cached(replace(asked, unnamed=self._source), watch)
+            self.manifest: Manifest = loads(made["manifest"])
         check_shared_memory(self.manifest)
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any = None) -> Any:
@@ -167,6 +172,14 @@ def _ordinal(arrays: Sequence[Any]) -> int:
         if is_torch(array) and array.is_cuda:
             return array.get_device()
     return 0
+
+
+def _libdevice() -> str | None:
+    """The file, if there is one: few programs need it, and the worker looks again for those."""
+    try:
+        return str(toolkit.libdevice())
+    except CompileError:
+        return None
 
 
 def _check_sizes(system: System) -> None:

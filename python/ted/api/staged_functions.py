@@ -6,13 +6,14 @@ Before: a module of ted ops and a pipeline      After: f.ir("linalg"), f.explain
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 from ted import dialects
+from ted.codegen.requests import Request
 from ted.errors import CompileError
 from ted.ir.equations import System
-from ted.ir.pipelines import Stage, stage_text
+from ted.ir.pipelines import Stage, pipeline_text, stage_text
 from ted.mlir import ir
 from ted.options import CompileOptions
 
@@ -20,10 +21,12 @@ from ted.options import CompileOptions
 class StagedFunction(ABC):
     """A program, and how it is lowered for one machine.
 
-    `stages` names those of the pipeline and, as the last, what they are translated to.
+    `stages` names those of the pipeline and, as the last, what they are translated to,
+    `compile_times` has the seconds of each step of the compilation.
     """
 
     stages: ClassVar[tuple[str, ...]]
+    compile_times: dict[str, float]
 
     def __init__(
         self,
@@ -40,6 +43,13 @@ class StagedFunction(ABC):
         self._unnamed = str(module.operation.get_asm(assume_verified=True))
         self._source = str(module.operation.get_asm(enable_debug_info=True, assume_verified=True))
         self._pipeline = pipeline
+
+    def _request(
+        self, kind: str, arguments: Mapping[str, Any], files: tuple[str, ...] = ()
+    ) -> Request:
+        """What a worker is asked for."""
+        pipeline = pipeline_text(self._pipeline)
+        return Request(kind, self._source, self._unnamed, pipeline, arguments, files)
 
     def ir(self, stage: str = "ted") -> str:
         """The program at the end of a stage: one of `f.stages`.

@@ -5,9 +5,12 @@ O3 gains nothing measurable and doubles the time of code generation.
 
 from __future__ import annotations
 
+import base64
 import os
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ted import dialects
 from ted.codegen.watching import Doing, ignored
@@ -39,6 +42,23 @@ def make(source: str, pipeline: str, libraries: tuple[str, ...], doing: Doing = 
         module = run_text(ir.Module.parse(source), pipeline, doing)
         doing("machine code")
         return object_of(module, libraries)
+
+
+def answer(
+    source: str, pipeline: str, arguments: Mapping[str, Any], doing: Doing
+) -> dict[str, Any]:
+    """An object as JSON has it, linked with the `libraries` of the arguments.
+
+    Raises: TedError of a pass that refuses it; MLIR and LLVM may end the process.
+    """
+    made = make(source, pipeline, tuple(arguments["libraries"]), doing)
+    return {"code": base64.b64encode(made.code).decode(), "indexed": made.indexed}
+
+
+def unpacked(answered: Mapping[str, Any]) -> Object:
+    """The object of an answer."""
+    indexed = tuple((tensor, place) for tensor, place in answered["indexed"])
+    return Object(base64.b64decode(answered["code"]), indexed)
 
 
 def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> Object:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.in_process import compile_here
 from support.ptx_programs import run_manifest
 from sweeps import swept
 from ted import nn
@@ -118,6 +119,7 @@ def small_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sums join the loops over their rows, in groups, however few rows there are."""
     for name, value in (("LEAST_ROWS", 4), ("BUSY_BLOCKS", 3), ("POINTS_AT_ONCE", 1)):
         monkeypatch.setattr(row_sums, name, value)
+    compile_here(monkeypatch)
     monkeypatch.setattr(row_sums, "WORTH_POINTS", 1)
 
 

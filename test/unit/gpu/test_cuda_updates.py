@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.in_process import compile_here
 from support.ptx_programs import run_manifest
 from sweeps import swept
 from ted.errors import ExecutionError
@@ -97,6 +98,7 @@ def test_all_updates_may_meet_at_one_element(bins: int) -> None:
 
 @pytest.mark.parametrize("columns", [(), (40,)])
 def test_chains_add_in_the_order_of_the_program(columns: tuple[int, ...], monkeypatch: Any) -> None:
+    compile_here(monkeypatch)
     monkeypatch.setattr(update_lists, "STRETCH", 256)
     index, x = ted.placeholder((700,), "int64"), ted.placeholder((700, *columns))
     i, a = indices(700, 900), RNG.standard_normal((700, *columns)).astype(np.float32)
@@ -108,6 +110,7 @@ def test_chains_add_in_the_order_of_the_program(columns: tuple[int, ...], monkey
 
 @pytest.mark.parametrize(("bins", "columns"), [(90, ()), (21, (40,))])
 def test_copies_that_do_not_fit_are_cut(bins: int, columns: Any, monkeypatch: Any) -> None:
+    compile_here(monkeypatch)
     monkeypatch.setattr(privatised_accumulators, "SHARED_BUDGET", 1024 if columns else 128)
     index, x = ted.placeholder((500,), "int64"), ted.placeholder((500, *columns))
     i, a = indices(500, bins), RNG.integers(-9, 9, (500, *columns)).astype(np.float32)

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from support.in_process import compile_here
 from ted import dialects
 from ted.gpu import output_tiles
 from ted.gpu.disjoint_store_kernels import apart, why_no_cells
@@ -138,6 +139,7 @@ def turns(count: int) -> Pieces:
 
 
 def test_cells_are_as_wide_as_a_thread_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_here(monkeypatch)
     monkeypatch.setattr(output_tiles, "_bytes_of_cell", lambda pieces: 8 * pieces.cells[-1])
     assert [turns(n).cells for n in (2, MOST_ELEMENTS, 2 * MOST_ELEMENTS)] == [
         [1, 2], [1, MOST_ELEMENTS], [1, 2 * MOST_ELEMENTS]

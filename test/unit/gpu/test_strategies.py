@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.in_process import compile_here
 from support.ptx_programs import run_manifest
 from ted.dialects import make_context
 from ted.errors import ScheduleError
@@ -143,6 +144,7 @@ def asking(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
             asked.append(choice.row.name)
 
         asked: list[str] = []
+        compile_here(monkeypatch)
         monkeypatch.setattr(ted_choose_kernels, "annotate", annotate)
         monkeypatch.setattr(ask, "asked", asked, raising=False)
 

@@ -11,6 +11,7 @@ import pytest
 import ted
 import ted.testing
 from strategy_names import strategy_names
+from support.in_process import compile_here
 from ted.gpu.templates import choices
 
 ROWS, COLUMNS, DEPTH = 72, 40, 64
@@ -54,6 +55,7 @@ def test_bias_residual_and_relu_are_in_the_kernel(dtype: str, tolerance: float) 
 
 
 def test_tensor_maps_are_made_by_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    compile_here(monkeypatch)
     monkeypatch.setattr(choices, "MMA_BESIDE_WGMMA", 0.01)
     names, result, (a, b, bias) = evaluate(
         lambda a, b, bias: ted.relu(a @ b + bias) @ ted.transpose(b),

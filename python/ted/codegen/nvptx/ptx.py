@@ -30,13 +30,19 @@ _DEVICE_RUNTIME = frozenset({"vprintf", "__assertfail", "malloc", "free"})  # ev
 
 
 def compile_to_ptx(
-    llvm_text: str, chip: str = "sm_80", *, fast_math: bool = False, timeout: float = TIMEOUT
+    llvm_text: str,
+    chip: str = "sm_80",
+    *,
+    fast_math: bool = False,
+    timeout: float = TIMEOUT,
+    libdevice: str | None = None,
 ) -> str:
     """Compile a module of LLVM IR (of LLVM 24, without triple and layout) to PTX.
 
     Functions of the calling convention `ptx_kernel` are the entries, all others are inlined or
-    internal. `fast_math` selects `div.full.f32` and `sqrt.approx.f32`. An equal request is answered
-    from the disk.
+    internal. `fast_math` selects `div.full.f32` and `sqrt.approx.f32`. `libdevice` is the file of
+    mathematical functions, looked for where it is not given. An equal request is answered from the
+    disk.
 
     Raises: CompileError for an unknown chip, a module without kernels, one that LLVM refuses or
     does not finish in `timeout` seconds, for a function that nothing defines, and for more than 48
@@ -53,7 +59,7 @@ def compile_to_ptx(
         chip=chip,
         features=f"+ptx{version}",
         keep=tuple(kernels),
-        library=str(toolkit.libdevice()) if _LIBRARY_CALL.search(llvm_text) else None,
+        library=libdevice or str(toolkit.libdevice()) if _LIBRARY_CALL.search(llvm_text) else None,
         options=FAST if fast_math else EXACT,
     )
     try:

@@ -1,20 +1,20 @@
-"""One compilation for a CPU: its result from the disk, or a worker, or at last this process.
+"""One compilation: its result from the disk, or a worker, or at last this process.
 
-Everything that machine code depends on is in the key of an entry: the program, the pipeline, ted,
-the binding, the runtime library, the CPU. Names of tensors and the user's lines are so only where
-the code may report them.
+Everything that code depends on is in the key of an entry: the program, the pipeline, ted, the
+binding, the files that it is linked with, the CPU. Names of tensors and the user's lines are so
+only where the code may report them.
 """
 
 from __future__ import annotations
 
-import base64
 import hashlib
+import importlib
 import json
 import os
 import sys
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,7 +24,6 @@ import ted.errors
 from ted import dialects
 from ted.codegen import disk_cache
 from ted.codegen.children import ChildFailed, NotStarted, Pool
-from ted.codegen.objects import Object, make
 from ted.codegen.watching import Doing, ignored
 from ted.errors import CompileError, SourceLocation, TedError
 from ted.ir.pipelines import kept_reproducer
@@ -35,21 +34,30 @@ _REPORTS = '"check"'  # the mode of accesses that name their tensor and line
 HOME = str(Path(str(ted.errors.__file__)).parent)  # a worker must be the same ted
 # Options of the interpreter that say where modules are found.
 _FLAGS = {"no_site": "-S", "no_user_site": "-s", "ignore_environment": "-E"}
-_START = "import sys; sys.path[:] = sys.argv[1:]; from ted.codegen.cpu_worker import main; main()"
+_START = "import sys; sys.path[:] = sys.argv[1:]; from ted.codegen.worker import main; main()"
+
+
+# The modules whose `answer(source, pipeline, arguments, doing)` makes the result of each kind.
+KINDS = {"cpu": "ted.codegen.objects", "cuda": "ted.api.cuda_compiling"}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A module of ted ops as text, with and without names and places, and how it is lowered."""
+    """A module of ted ops as text, with and without names and places, and how it is lowered.
 
+    `arguments`, as JSON has them, are for what answers the kind; the contents of `files` count.
+    """
+
+    kind: str
     source: str
     unnamed: str
     pipeline: str
-    libraries: tuple[str, ...]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
 
 
-def compile_cached(request: Request, doing: Doing = ignored) -> Object:
-    """The object of a program; `doing` hears what is done.
+def compile_cached(request: Request, doing: Doing = ignored) -> dict[str, Any]:
+    """What is made of a request, as JSON has it; `doing` hears what is done.
 
     Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end the worker.
     """
@@ -57,27 +65,26 @@ def compile_cached(request: Request, doing: Doing = ignored) -> Object:
     name = _key(request)
     stored = disk_cache.load(name)
     if stored is not None:
-        return _unpacked(json.loads(stored))
+        return json.loads(stored)
     made = _compile(request, doing)
-    disk_cache.store(name, json.dumps(packed(made)).encode())
+    disk_cache.store(name, json.dumps(made).encode())
     return made
 
 
-def packed(made: Object) -> dict[str, object]:
-    """An object as JSON has it."""
-    return {"code": base64.b64encode(made.code).decode(), "indexed": made.indexed}
+def answered(message: Mapping[str, Any], doing: Doing) -> dict[str, Any]:
+    """What is made of a request, in this process.
+
+    Raises: TedError of a pass that refuses it; MLIR and LLVM may end the process.
+    """
+    answer = importlib.import_module(KINDS[message["kind"]]).answer
+    return answer(message["source"], message["pipeline"], message["arguments"], doing)
 
 
-def _unpacked(reply: dict[str, object]) -> Object:
-    code, indexed = reply["code"], reply["indexed"]
-    assert isinstance(code, str), "what `packed` makes"
-    assert isinstance(indexed, list), "what `packed` makes"
-    return Object(base64.b64decode(code), tuple((tensor, place) for tensor, place in indexed))
-
-
-def _compile(request: Request, doing: Doing) -> Object:
-    module, pipeline, libraries = request.source, request.pipeline, request.libraries
-    message = {"source": module, "pipeline": pipeline, "libraries": libraries, "ted": HOME}
+def _compile(request: Request, doing: Doing) -> dict[str, Any]:
+    message = {
+        "kind": request.kind, "source": request.source, "pipeline": request.pipeline,
+        "arguments": dict(request.arguments), "ted": HOME,
+    }  # fmt: skip
     doing("worker")
     try:
         reply = _workers.request(message, TIMEOUT, doing)
@@ -85,14 +92,14 @@ def _compile(request: Request, doing: Doing) -> Object:
             raise NotStarted(f"a worker found ted in {reply['stranger']}, not in {HOME}")
     except NotStarted as error:
         _warn(str(error))
-        return make(module, pipeline, libraries, doing)
+        return answered(message, doing)
     except ChildFailed as error:
         what = f"code generation must not end its process, got {error}"
-        reproducer = kept_reproducer(module, pipeline)
+        reproducer = kept_reproducer(request.source, request.pipeline)
         raise CompileError(f"compile: {what}; {reproducer}") from None
     if "refused" in reply:
         raise _refusal(*reply["refused"])
-    return _unpacked(reply)
+    return reply["made"]
 
 
 def _refusal(kind: str, text: str, place: Sequence[Any] | None) -> TedError:
@@ -126,17 +133,19 @@ _workers = Pool(_command, most=os.cpu_count() or 1)
 
 def _key(request: Request) -> str:
     text = request.source if _REPORTS in request.unnamed else request.unnamed
-    given = [_content_hash(path) for path in request.libraries]
-    return disk_cache.key("cpu", text, request.pipeline, *given, *_toolchain())
+    given = [_content_hash(path) for path in request.files]
+    arguments = json.dumps(request.arguments, sort_keys=True)
+    return disk_cache.key(request.kind, text, request.pipeline, arguments, *given, *_toolchain())
 
 
 @cache
 def _toolchain() -> tuple[str, ...]:
     """What generates code: the sources of ted, the binding's libraries, the machine."""
+    import llvmlite
     from llvmlite import binding as llvm
 
     features = llvm.get_host_cpu_features().flatten()
-    return _sources(), _binding(), llvm.get_host_cpu_name(), features
+    return _sources(), _binding(), llvmlite.__version__, llvm.get_host_cpu_name(), features
 
 
 def _sources() -> str:

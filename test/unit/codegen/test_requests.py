@@ -14,12 +14,13 @@ import numpy as np
 import pytest
 
 import ted
-from ted.codegen import cpu_request, cpu_worker, disk_cache
+from ted.codegen import disk_cache, requests, worker
 from ted.codegen.children import NotStarted, Pool
+from ted.codegen.requests import Request
 from ted.codegen.watching import Doing
 from ted.errors import CompileError, PassFailed, ScheduleError
 
-HOME = cpu_request.HOME
+HOME = requests.HOME
 FUNCTION = "module {{ llvm.func @f{}() {{ llvm.return }} }}"
 ROWS = np.arange(6.0, dtype=np.float32).reshape(2, 3)
 
@@ -29,7 +30,7 @@ class Counting:
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
-        self._pool = Pool(cpu_request._command, most=1)
+        self._pool = Pool(requests._command, most=1)
 
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """Count, and ask a worker."""
@@ -53,7 +54,7 @@ class Answering:
 @pytest.fixture
 def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
     found = Counting()
-    monkeypatch.setattr(cpu_request, "_workers", found)
+    monkeypatch.setattr(requests, "_workers", found)
     yield found
     for child in found._pool._idle:
         child.stop()
@@ -61,7 +62,14 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
 
 def message(name: object) -> dict[str, Any]:
     source = FUNCTION.format(name)
-    return {"source": source, "pipeline": "builtin.module()", "libraries": (), "ted": HOME}
+    return {
+        "kind": "cpu", "source": source, "pipeline": "builtin.module()",
+        "arguments": {"libraries": []}, "ted": HOME,
+    }  # fmt: skip
+
+
+def asked(source: str, unnamed: str, pipeline: str, *files: str, kind: str = "cpu") -> Request:
+    return Request(kind, source, unnamed, pipeline, {"libraries": files}, files)
 
 
 def scaled(factor: float, name: str = "x") -> Any:
@@ -93,26 +101,28 @@ def test_a_program_that_reports_its_accesses_is_compiled_with_their_names(
 
 
 def test_each_part_of_the_key_makes_another_entry() -> None:
-    request = cpu_request.Request("named", "unnamed", "pipeline", ())
+    request = asked("named", "unnamed", "pipeline")
     made = {
-        cpu_request._key(request),
-        cpu_request._key(cpu_request.Request("named", "changed", "pipeline", ())),
-        cpu_request._key(cpu_request.Request("named", "unnamed", "changed", ())),
-        cpu_request._key(cpu_request.Request("named", "unnamed", "pipeline", (__file__,))),
-        cpu_request._key(cpu_request.Request("named", '"check"', "pipeline", ())),
-        cpu_request._key(cpu_request.Request("other", '"check"', "pipeline", ())),
+        requests._key(request),
+        requests._key(asked("named", "changed", "pipeline")),
+        requests._key(asked("named", "unnamed", "changed")),
+        requests._key(asked("named", "unnamed", "pipeline", __file__)),
+        requests._key(asked("named", '"check"', "pipeline")),
+        requests._key(asked("other", '"check"', "pipeline")),
+        requests._key(asked("named", "unnamed", "pipeline", kind="cuda")),
+        requests._key(Request("cpu", "named", "unnamed", "pipeline", {"libraries": ["other"]})),
     }
-    assert len(made) == 6
-    assert cpu_request._key(cpu_request.Request("changed", "unnamed", "pipeline", ())) in made
+    assert len(made) == 8
+    assert requests._key(asked("changed", "unnamed", "pipeline")) in made
 
 
 def test_the_toolchain_is_a_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    request = cpu_request.Request("named", "unnamed", "pipeline", ())
-    before = cpu_request._key(request)
-    sources, *rest = cpu_request._toolchain()
+    request = asked("named", "unnamed", "pipeline")
+    before = requests._key(request)
+    sources, *rest = requests._toolchain()
     for changed in (("other", *rest), (sources, "other", *rest[1:]), (sources, *rest[:-1], "")):
-        monkeypatch.setattr(cpu_request, "_toolchain", lambda changed=changed: changed)
-        assert cpu_request._key(request) != before
+        monkeypatch.setattr(requests, "_toolchain", lambda changed=changed: changed)
+        assert requests._key(request) != before
 
 
 def test_a_changed_source_of_ted_is_noticed(
@@ -123,10 +133,10 @@ def test_a_changed_source_of_ted_is_noticed(
     source = tmp_path / "inner" / "rules.py"
     source.write_text("one")
     monkeypatch.setattr(ted.errors, "__file__", str(tmp_path / "__init__.py"))
-    before = cpu_request._sources()
-    assert cpu_request._sources() == before
+    before = requests._sources()
+    assert requests._sources() == before
     source.write_text("two")
-    assert cpu_request._sources() != before
+    assert requests._sources() != before
 
 
 def test_a_damaged_entry_is_compiled_again(
@@ -144,23 +154,23 @@ def test_a_damaged_entry_is_compiled_again(
 
 def test_errors_of_passes_come_back_as_what_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     answer = {"refused": ["ScheduleError", "tile: one, got two", ["model.py", 7, 3]]}
-    monkeypatch.setattr(cpu_request, "_workers", Answering(answer))
+    monkeypatch.setattr(requests, "_workers", Answering(answer))
     with pytest.raises(ScheduleError, match=r"^tile: one, got two \(model\.py:7\)$"):
         scaled(2.0)
 
 
 def test_a_worker_names_the_pass_that_refuses_a_module() -> None:
-    request = cpu_request.Request("module {}", "", "builtin.module(no-such-pass)", ())
+    request = asked("module {}", "", "builtin.module(no-such-pass)")
     with pytest.raises(PassFailed, match=r"no-such-pass"):
-        cpu_request.compile_cached(request)
+        requests.compile_cached(request)
 
 
 def test_a_module_that_ends_the_worker_is_an_error_with_a_reproducer(tmp_path: Path) -> None:
     # What the engine cannot translate ends its process.
     source = "func.func @main() { %c = arith.constant 0 : index\n return }"
-    request = cpu_request.Request(source, source, "builtin.module()", ())
+    request = asked(source, source, "builtin.module()")
     with pytest.raises(CompileError, match=r"must not end its process, got .*ted-opt"):
-        cpu_request.compile_cached(request)
+        requests.compile_cached(request)
     kept = [path for path in tmp_path.rglob("*.mlir") if source.split()[0] in path.read_text()]
     assert len(kept) == 1
     np.testing.assert_array_equal(scaled(2.0)(ROWS), 2 * ROWS)
@@ -169,8 +179,8 @@ def test_a_module_that_ends_the_worker_is_an_error_with_a_reproducer(tmp_path: P
 def test_without_processes_this_one_compiles_and_says_so(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    cpu_request._warn.cache_clear()
-    monkeypatch.setattr(cpu_request, "_workers", Answering(NotStarted("not allowed")))
+    requests._warn.cache_clear()
+    monkeypatch.setattr(requests, "_workers", Answering(NotStarted("not allowed")))
     with pytest.warns(RuntimeWarning, match=r"compiles in this process, .*: not allowed"):
         found = scaled(2.0)(ROWS)
     np.testing.assert_array_equal(found, 2 * ROWS)
@@ -178,9 +188,9 @@ def test_without_processes_this_one_compiles_and_says_so(
 
 
 def test_a_worker_with_another_ted_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert cpu_worker.answer({"ted": "elsewhere"}) == {"stranger": HOME}
-    cpu_request._warn.cache_clear()
-    monkeypatch.setattr(cpu_request, "_workers", Answering({"stranger": "elsewhere"}))
+    assert worker.answer({"ted": "elsewhere"}) == {"stranger": HOME}
+    requests._warn.cache_clear()
+    monkeypatch.setattr(requests, "_workers", Answering({"stranger": "elsewhere"}))
     with pytest.warns(RuntimeWarning, match=r"found ted in elsewhere, not in "):
         found = scaled(2.0)(ROWS)
     np.testing.assert_array_equal(found, 2 * ROWS)
@@ -190,20 +200,20 @@ def test_a_worker_with_another_ted_is_not_used(monkeypatch: pytest.MonkeyPatch) 
 def test_an_interpreter_that_cannot_be_started_is_no_error(
     executable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cpu_request._warn.cache_clear()
+    requests._warn.cache_clear()
     monkeypatch.setattr(sys, "executable", executable)
-    monkeypatch.setattr(cpu_request, "_workers", Pool(cpu_request._command, most=1))
+    monkeypatch.setattr(requests, "_workers", Pool(requests._command, most=1))
     with pytest.warns(RuntimeWarning, match=r"interpreter"):
         found = scaled(2.0)(ROWS)
     np.testing.assert_array_equal(found, 2 * ROWS)
 
 
 def test_threads_have_workers_of_their_own() -> None:
-    pool = Pool(cpu_request._command, most=1)
+    pool = Pool(requests._command, most=1)
     results: list[str] = []
 
     def ask(number: int) -> None:
-        results.append(pool.request(message(number), 60.0)["code"])
+        results.append(pool.request(message(number), 60.0)["made"]["code"])
 
     threads = [threading.Thread(target=ask, args=(k,)) for k in range(3)]
     for thread in threads:
@@ -216,18 +226,18 @@ def test_threads_have_workers_of_their_own() -> None:
 
 
 def test_a_worker_with_much_memory_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cpu_worker, "_MOST_BYTES", 0)
-    request = {**message("f"), "libraries": []}
-    assert cpu_worker.answer(request)["worn"]
-    monkeypatch.setattr(cpu_worker, "_MOST_BYTES", 1 << 50)
-    assert not cpu_worker.answer(request)["worn"]
+    monkeypatch.setattr(worker, "_MOST_BYTES", 0)
+    request = message("f")
+    assert worker.answer(request)["worn"]
+    monkeypatch.setattr(worker, "_MOST_BYTES", 1 << 50)
+    assert not worker.answer(request)["worn"]
 
 
 def test_memory_that_was_given_back_does_not_wear(monkeypatch: pytest.MonkeyPatch) -> None:
     # What a process held at most says nothing: it begins with what its parent held.
     def worn(most: int) -> bool:
-        monkeypatch.setattr(cpu_worker, "_MOST_BYTES", most)
-        return cpu_worker._is_worn()
+        monkeypatch.setattr(worker, "_MOST_BYTES", most)
+        return worker._is_worn()
 
     held = np.ones(300 << 17)  # 300 MB
     most = next(n for n in range(0, 1 << 40, 50 << 20) if not worn(n))
@@ -236,7 +246,7 @@ def test_memory_that_was_given_back_does_not_wear(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_worn_worker_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = Pool(cpu_request._command, most=1)
+    pool = Pool(requests._command, most=1)
     pool.request(message("f"), 60.0)
     (child,) = pool._idle
     monkeypatch.setattr(child, "request", lambda *_: {"worn": True})
@@ -251,7 +261,7 @@ def test_a_worker_imports_nothing_from_the_folder_of_the_script(tmp_path: Path) 
     (tmp_path / "script.py").write_text(
         "import sys\n"
         "folder = sys.path.pop(0)\n"
-        "import numpy as np, ted, ted.codegen.cpu_request\n"
+        "import numpy as np, ted, ted.codegen.requests\n"
         "sys.path.insert(0, folder)\n"
         "x = ted.placeholder((3,), name='x')\n"
         "print(ted.compile([x], x + 1.0)(np.zeros(3, 'float32')))\n"

@@ -1,6 +1,6 @@
-"""The child process that compiles for CPUs: a module of ted ops and a pipeline in, an object out.
+"""The child process that compiles: a module of ted ops and a pipeline in, machine code out.
 
-A reply is the object, or has `refused`: the class, text and place of a `TedError`. MLIR and LLVM
+A reply has what was `made`, or `refused`: the class, text and place of a `TedError`. MLIR and LLVM
 keep some memory of every compilation, so a child that holds much is `worn`: its parent starts
 another one.
 """
@@ -13,9 +13,8 @@ from dataclasses import astuple
 from typing import Any
 
 from ted import dialects
-from ted.codegen.cpu_request import HOME, packed
 from ted.codegen.llvm_worker import serve
-from ted.codegen.objects import make
+from ted.codegen.requests import HOME, answered
 from ted.codegen.watching import Doing, ignored
 from ted.errors import TedError
 
@@ -27,9 +26,8 @@ def answer(request: dict[str, Any], doing: Doing = ignored) -> dict[str, Any]:
     """The reply to a request; `stranger` says where this ted is, when it is another one."""
     if request["ted"] != HOME:
         return {"stranger": HOME}
-    libraries = tuple(request["libraries"])
     try:
-        reply = packed(make(request["source"], request["pipeline"], libraries, doing))
+        reply = {"made": answered(request, doing)}
     except TedError as error:
         place = None if error.location is None else astuple(error.location)
         reply: dict[str, Any] = {"refused": [type(error).__name__, error.message, place]}
@@ -48,6 +46,7 @@ def _is_worn() -> bool:
 def main() -> None:
     """Serve requests."""
     gc.set_threshold(_YOUNG)
+    os.environ["TED_CACHE_DIR"] = ""  # the parent keeps what is made
     serve(answer, _load)
 
 
