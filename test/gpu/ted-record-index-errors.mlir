@@ -1,5 +1,7 @@
 // A report of a bad index becomes a record: the first one wins, and stores its value.
 // RUN: ted-opt %s --ted-record-index-errors | filecheck %s
+// RUN: sed 's/"table"/ /' %s | not ted-opt --ted-record-index-errors 2>&1 | filecheck %s --check-prefix=UNNAMED
+// UNNAMED: a report of an index is of one of the 0 accesses that the module names, got number 0
 
 // CHECK: module attributes {
 // CHECK-SAME: ted.checks = {{\[}}["table", 0, 10, ""]]

@@ -28,8 +28,10 @@ class TedRecordIndexErrors:
     def run(self, module: ir.Module) -> None:
         """Rewrite the module.
 
-        Raises: CompileError for a call whose tensor, dim or extent is no constant.
+        Raises: CompileError for a call whose tensor, dim or extent is no constant, or whose tensor
+        the module does not name.
         """
+        named = len(indexed_accesses(module.operation))
         checks: list[tuple[int, int, int]] = []
         for function in functions(module):
             calls = [c for c in operations(function, "func.call") if _is_report(c)]
@@ -37,7 +39,7 @@ class TedRecordIndexErrors:
                 continue
             flag = _add_flag(function)
             for call in calls:
-                _record(call, flag, checks)
+                _record(call, flag, checks, named)
         for op in [o.operation for o in module.body.operations]:
             if op.name == "func.func" and _name(op) == ERROR_FUNCTION:
                 op.erase()
@@ -81,13 +83,20 @@ def _add_flag(function: func.FuncOp) -> ir.Value:
     return flag
 
 
-def _record(call: ir.Operation, flag: ir.Value, checks: list[tuple[int, int, int]]) -> None:
+def _record(
+    call: ir.Operation, flag: ir.Value, checks: list[tuple[int, int, int]], named: int
+) -> None:
     tensor, dim, value, extent = call.operands
     known = [constant_of(v) for v in (tensor, dim, extent)]
     numbers = [n for n in known if n is not None]
     if len(numbers) < len(known):
         raise CompileError(f"gpu: a report of an index has constants, got {call}")
     check = (numbers[0], numbers[1], numbers[2])
+    if not 0 <= check[0] < named:
+        raise CompileError(
+            f"gpu: a report of an index is of one of the {named} accesses that the module names, "
+            f"got number {check[0]}"
+        )
     if check not in checks:
         checks.append(check)
     i64 = ir.IntegerType.get_signless(64)
