@@ -6,7 +6,7 @@ passes that rewrite work on equations instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,15 +26,20 @@ from ted.mlir.locations import dim_names, source_location, user_name
 class Access:
     """A read or a write: what it is, its tensor, subscripts, and the points where it is made.
 
-    A subscript is None when it is data.
+    A subscript is None when it is data. Most accesses are known without their points.
     """
 
     label: str
     tensor: str
     shape: tuple[Extent, ...]
     subscripts: tuple[Aff | None, ...]
-    points: Any  # isl set
     is_box: bool  # every point of the box
+    made: Callable[[], Any]  # gives the points
+
+    @cached_property
+    def points(self) -> Any:
+        """Where it is made, an isl set."""
+        return self.made()
 
 
 @dataclass(frozen=True)
@@ -62,12 +67,22 @@ class ComputeSets:
     @cached_property
     def is_box(self) -> bool:
         """Whether the domain is written without constraints."""
-        return not constraints_from_mlir(self.op.domain_set, self.symbols)
+        return not constraints_from_mlir(self.domain_set, self.symbols)
+
+    @cached_property
+    def domain_set(self) -> ir.IntegerSet:
+        """The domain as it is written."""
+        return self.op.domain_set
+
+    @cached_property
+    def guard_sets(self) -> Sequence[ir.IntegerSet]:
+        """The guards of the reads as they are written."""
+        return self.op.guard_sets
 
     @cached_property
     def domain(self) -> Any:
         """The points that take part."""
-        points = set_from_mlir(self.op.domain_set, self.symbols)
+        points = set_from_mlir(self.domain_set, self.symbols)
         return parameters.box(self.box).intersect(points)
 
     @cached_property
@@ -76,20 +91,26 @@ class ComputeSets:
         value = self.op.results[0]
         name = name_of(value) or "of the result"
         subscripts = subscripts_of(self.op.write_map, self.symbols)
-        return Access("write", name, self.shape_of(value), subscripts, self.domain, self.is_box)
+        return Access(
+            "write", name, self.shape_of(value), subscripts, self.is_box, lambda: self.domain
+        )
 
-    def reads(self) -> Iterator[Access]:
+    @cached_property
+    def reads(self) -> tuple[Access, ...]:
         """The affine reads in the order of the operands."""
-        op = self.op
-        for k, (value, read, guard) in enumerate(
-            zip(op.inputs, op.read_maps, op.guard_sets, strict=True)
-        ):
-            is_box = self.is_box and not constraints_from_mlir(guard, self.symbols)
-            inside = self.domain if is_box else set_from_mlir(guard, self.symbols)
-            points = self.domain.intersect(inside)
-            name = name_of(value) or f"of operand {k}"
-            subscripts = subscripts_of(read, self.symbols)
-            yield Access(f"read {k}", name, self.shape_of(value), subscripts, points, is_box)
+        given = zip(self.op.inputs, self.op.read_maps, self.guard_sets, strict=True)
+        return tuple(self._read(k, *one) for k, one in enumerate(given))
+
+    def _read(self, k: int, value: ir.Value, read: ir.AffineMap, guard: ir.IntegerSet) -> Access:
+        def made() -> Any:
+            if is_box:
+                return self.domain
+            return self.domain.intersect(set_from_mlir(guard, self.symbols))
+
+        is_box = self.is_box and not constraints_from_mlir(guard, self.symbols)
+        name = name_of(value) or f"of operand {k}"
+        subscripts = subscripts_of(read, self.symbols)
+        return Access(f"read {k}", name, self.shape_of(value), subscripts, is_box, made)
 
     def shape_of(self, value: ir.Value) -> tuple[Extent, ...]:
         """The shape of a tensor value."""

@@ -50,7 +50,7 @@ def _points(op_sets: ComputeSets, wanted: Demand) -> Any:
     asked = [wanted[result] for result in op.results if result in wanted]
     elements = asked[0] if len(asked) == 1 else asked[0].union(asked[1])
     points = _writing(op_sets, elements)
-    for access, value in zip(op_sets.reads(), op.inputs, strict=True):
+    for access, value in zip(op_sets.reads, op.inputs, strict=True):
         read = _read(access, points)
         _want_all(wanted, [value]) if read is None else _want(wanted, value, read)
     captured = [

@@ -73,7 +73,7 @@ def moved_bytes(op_sets: ComputeSets) -> Count:
     """The sizes of the elements that an op reads or writes, each once; of data ones, a bound."""
     accesses: dict[ir.Value, list[Access]] = {}
     op = op_sets.op
-    for value, access in zip(op.inputs, op_sets.reads(), strict=True):
+    for value, access in zip(op.inputs, op_sets.reads, strict=True):
         accesses.setdefault(value, []).append(access)
     touched = [(value, _touched(known)) for value, known in accesses.items()]
     touched += [(value, _touched([op_sets.write])) for value in op.results]

@@ -61,7 +61,7 @@ def _problems(op_sets: ComputeSets) -> Iterator[str]:
     if huge:
         yield from huge
         return
-    for access in (*op_sets.reads(), op_sets.write):
+    for access in (*op_sets.reads, op_sets.write):
         problem = _decided(_out_of_bounds, op_sets, access)
         if problem is not None:
             yield problem
@@ -124,7 +124,11 @@ def _out_of_bounds(op_sets: ComputeSets, access: Access) -> str | None:
 
 def _inside_by_intervals(value: Aff, box: tuple[Extent, ...], extent: Extent) -> bool:
     """Whether the whole box stays inside, which needs no integer set; most accesses are such."""
-    if value.parameters or is_symbolic((*box, extent)):
+    if is_symbolic((*box, extent)):
+        return False
+    if value.as_dim is not None:  # most are a dim by itself
+        return max(numbers(box)[value.as_dim], 1) <= numbers([extent])[0]
+    if value.parameters:
         return False
     low, high = intervals.of_aff(value, [intervals.of_dim(n) for n in box])
     return low >= 0 and high < numbers([extent])[0]

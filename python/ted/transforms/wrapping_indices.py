@@ -8,7 +8,7 @@ examined as in the frontend.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ted.domain import intervals, parameters, sets
@@ -34,7 +34,7 @@ def wrapping_indices(op_sets: ComputeSets) -> Iterator[str]:
         for expression in expressions:
             beyond = _beyond(expression, box)
             if beyond is not None:
-                beyond = _beyond(expression, bounded(lambda p=points: sets.dim_ranges(p)) or box)
+                beyond = _beyond(expression, bounded(lambda p=points: sets.dim_ranges(p())) or box)
             if beyond is not None:
                 got = f"{_text(expression, op_sets)}, computed in {list(beyond)}"
                 yield f"{label}: an index fits into 64 bits, got {got}; {WAY_OUT}"
@@ -43,19 +43,27 @@ def wrapping_indices(op_sets: ComputeSets) -> Iterator[str]:
         yield f"body: {found}"
 
 
-def _written(op_sets: ComputeSets) -> Iterator[tuple[str, Sequence[ir.AffineExpr], Any]]:
-    """The affine expressions of the op with the points at which they are used."""
-    op, domain = op_sets.op, op_sets.domain
-    everywhere = parameters.box(op_sets.box)
-    for access, read, guard in zip(op_sets.reads(), op.read_maps, op.guard_sets, strict=True):
-        yield access.label, read.results, access.points
+def _written(
+    op_sets: ComputeSets,
+) -> Iterator[tuple[str, Sequence[ir.AffineExpr], Callable[[], Any]]]:
+    """The affine expressions of the op, and what gives the points at which they are used."""
+
+    def domain() -> Any:
+        return op_sets.domain
+
+    op = op_sets.op
+    for access, read, guard in zip(op_sets.reads, op.read_maps, op_sets.guard_sets, strict=True):
+        yield access.label, read.results, access.made
         yield f"guard of {access.label}", [row.expr for row in guard.constraints], domain
     yield "write", op.write_map.results, domain
-    yield "domain", [row.expr for row in op.domain_set.constraints], everywhere
+    constraints = [row.expr for row in op_sets.domain_set.constraints]
+    yield "domain", constraints, lambda: parameters.box(op_sets.box)
 
 
 def _beyond(expression: ir.AffineExpr, dims: Sequence[Interval]) -> Interval | None:
     """The interval of the first part that 64 bits do not hold."""
+    if isinstance(expression, ir.AffineDimExpr) and intervals.fits(dims[expression.position]):
+        return None  # most are a dim by itself
     found = ranges_within(expression, dims)
     return next((interval for interval in found if not intervals.fits(interval)), None)
 

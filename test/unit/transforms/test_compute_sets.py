@@ -22,7 +22,7 @@ def test_a_map_with_a_guard() -> None:
     assert found.box == (4, 3)
     assert found.parallel == (0, 1)
     assert found.is_box
-    (read,) = found.reads()
+    (read,) = found.reads
     assert (read.label, read.tensor, read.shape) == ("read 0", "x", (5, 3))
     assert [str(e) for e in read.subscripts] == ["d0 + 1", "d1"]
     assert enumerate_set(read.points) == [(i, j) for i in (2, 3) for j in range(3)]
@@ -40,7 +40,7 @@ def test_a_sum_over_a_triangle() -> None:
     )
     assert found.parallel == (0,)
     assert found.box == (5, 5)
-    points = enumerate_set(next(iter(found.reads())).points)
+    points = enumerate_set(next(iter(found.reads)).points)
     assert points == [(i, k) for i in range(5) for k in range(i + 1)]
 
 
