@@ -114,7 +114,7 @@ def _logical_parts(condition: Expr) -> list[Expr]:
 
 def where_possible(condition: Expr, domain: isl.Set) -> isl.Set:
     """The points of the domain where a condition may hold: what depends on data counts as true."""
-    return domain.intersect(condition_bounds(condition, domain)[0])
+    return domain if condition is TRUE else domain.intersect(condition_bounds(condition, domain)[0])
 
 
 def where_certain(condition: Expr, domain: isl.Set) -> isl.Set:

@@ -136,6 +136,8 @@ def elements_read(read: Expr, condition: Expr, points: Any) -> Any | None:
     """
     try:
         made = where_possible(condition, points)
+        if read.args == tuple(dim(k) for k in range(sets.rank_of(points))):
+            return sets.anonymous(made)  # most reads are at the point itself
         return bounds.image(made, [piecewise(a, made) for a in read.args])
     except (NotAffine, BudgetExhausted):
         return None
