@@ -37,6 +37,7 @@ def alone(members: Sequence[ir.Operation]) -> Iterator[ir.Module]:
         op.move_before(last)
     for old, new in zip(results, end.operands, strict=True):
         old.replace_all_uses_with(new)
+    end.erase()  # it would use values of another module, which may be gone before this one
     for op in reversed(members):
         op.erase()
 
