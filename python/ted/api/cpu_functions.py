@@ -37,7 +37,6 @@ class CompiledFunction(StagedFunction):
 
     `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
     `out=` gives arrays to fill, an entry that is None leaves the array to the function.
-    `f.compile_times` has the seconds of each step of the compilation.
     """
 
     stages = (*(stage.name for stage in CPU_STAGES), "asm")

@@ -17,6 +17,7 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 MOST_BYTES = 1 << 30  # of all entries: code of some thousands of programs
@@ -75,6 +76,17 @@ def _entries() -> Iterator[tuple[Path, int]]:
                 state = one.stat(follow_symlinks=False)
                 if stat.S_ISREG(state.st_mode):
                     yield Path(one.path), state.st_size
+
+
+def content_hash(path: str) -> str:
+    """A hash of a file, which is read again only after it changed."""
+    state = Path(path).stat()
+    return _hash_of(path, state.st_size, state.st_mtime_ns)
+
+
+@cache
+def _hash_of(path: str, size: int, changed: int) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def key(kind: str, *parts: str | bytes) -> str:

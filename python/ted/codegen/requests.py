@@ -133,7 +133,7 @@ _workers = Pool(_command, most=os.cpu_count() or 1)
 
 def _key(request: Request) -> str:
     text = request.source if _REPORTS in request.unnamed else request.unnamed
-    given = [_content_hash(path) for path in request.files]
+    given = [disk_cache.content_hash(path) for path in request.files]
     arguments = json.dumps(request.arguments, sort_keys=True)
     return disk_cache.key(request.kind, text, request.pipeline, arguments, *given, *_toolchain())
 
@@ -165,7 +165,3 @@ def _binding() -> str:
         p for root in found.submodule_search_locations or () for p in Path(root).rglob("*.so*")
     )
     return repr(sorted((path.name, path.stat().st_size) for path in files))
-
-
-def _content_hash(path: str) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()

@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import asdict, dataclass
-from functools import cache
-from pathlib import Path
 
 from ted.codegen import disk_cache, llvm_worker
 from ted.codegen.children import TIMEOUT, ChildFailed
@@ -60,15 +58,6 @@ def refusal(what: str, request: Request, error: ChildFailed) -> CompileError:
 def _key(request: Request) -> str:
     """A hash of the request, of the library's content, of the code generator and of its driver."""
     fields = json.dumps(asdict(request) | {"library": None}, sort_keys=True)
-    library = _content_hash(request.library) if request.library is not None else ""
-    return disk_cache.key("llvm", fields, library, version(), _content_hash(llvm_worker.__file__))
-
-
-def _content_hash(path: str) -> str:
-    state = Path(path).stat()
-    return _hash_of(path, state.st_size, state.st_mtime_ns)
-
-
-@cache
-def _hash_of(path: str, size: int, changed: int) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    library = disk_cache.content_hash(request.library) if request.library is not None else ""
+    driver = disk_cache.content_hash(llvm_worker.__file__)
+    return disk_cache.key("llvm", fields, library, version(), driver)
