@@ -9,7 +9,6 @@ from typing import Any
 from ted.errors import CompileError
 from ted.gpu import reductions, rows
 from ted.gpu.bodies import Work
-from ted.gpu.combining import combiners
 from ted.gpu.contractions import Planned
 from ted.gpu.maps import THREADS, lanes_of, map_points
 from ted.gpu.padded_views import is_padded
@@ -20,6 +19,7 @@ from ted.gpu.transposes import map_turned, turn_of
 from ted.machine import MOST_THREADS, WARP
 from ted.mlir import ir
 from ted.mlir.building import scratch
+from ted.mlir.combining import combiners
 from ted.mlir.strategies import Declined, Strategy
 
 _NO_TEMPLATES = "no template may be used inside of a condition or of another kernel"

@@ -16,12 +16,12 @@ from itertools import combinations
 from math import lcm, prod
 
 from ted.gpu.bodies import Work, work_of
-from ted.gpu.combining import combiners
 from ted.gpu.dead_fills import structured
 from ted.gpu.reductions import Plan, choose
 from ted.gpu.strided_boxes import Region, region_of
 from ted.mlir import ir
 from ted.mlir.aliasing import ANYWHERE, root
+from ted.mlir.combining import combiners
 from ted.mlir.dependences import Dependences
 from ted.mlir.effects import Effects
 from ted.mlir.queries import defining, operations

@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ted.gpu.affine_addresses import Address, address_of
-from ted.gpu.combining import combiner_of_operation
 from ted.gpu.launching import only_if
 from ted.gpu.nest_points import Counter, candidates, chain_of
 from ted.gpu.segment_summaries import LinearSegments, Segments, joining, linear
@@ -21,6 +20,7 @@ from ted.linalg.loops import PARALLEL
 from ted.mlir import arith, ir
 from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.building import constant
+from ted.mlir.combining import combiner_of_operation
 from ted.mlir.queries import constant_of, defining
 
 _PURE = ("arith.", "affine.", "math.")

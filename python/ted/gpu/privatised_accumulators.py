@@ -18,7 +18,6 @@ from math import prod
 from ted.gpu.accesses import byte_width
 from ted.gpu.bodies import Values, work_of
 from ted.gpu.collapsing import collapsed
-from ted.gpu.combining import Combiner, combiner_of
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.launching import Launch, launch, only_if
 from ted.gpu.points import below, delinearized, linearized, plus, times
@@ -28,6 +27,7 @@ from ted.gpu.warp_conflicts import in_turns
 from ted.machine import FULL_WARPS, SHARED_BUDGET, WARP
 from ted.mlir import arith, ir, linalg, memref, scf
 from ted.mlir.building import constant
+from ted.mlir.combining import Combiner, combiner_of
 from ted.mlir.generic import empty_generic
 from ted.mlir.queries import defining
 

@@ -13,7 +13,6 @@ from math import prod
 
 from ted.gpu.accesses import steps_along
 from ted.gpu.bodies import Values, Work
-from ted.gpu.combining import Combiner, combiners
 from ted.gpu.cooperative_groups import Team, joined_in_warp
 from ted.gpu.launching import launch, only_if
 from ted.gpu.maps import THREADS, linear_thread
@@ -23,6 +22,7 @@ from ted.gpu.vector_runs import lanes_along, loads_of_run, moved
 from ted.machine import FULL_THREADS, WARP
 from ted.mlir import arith, ir, memref
 from ted.mlir.building import carried_loop, constant
+from ted.mlir.combining import Combiner, combiners
 from ted.mlir.scalars import conditional
 
 SHORT_ROW = 16  # points that one thread takes even if its neighbours then read far apart

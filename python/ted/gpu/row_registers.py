@@ -15,11 +15,11 @@ from dataclasses import dataclass, field, replace
 from math import prod
 
 from ted.gpu.bodies import Operand, Work
-from ted.gpu.combining import combiners
 from ted.gpu.vector_runs import lanes_along
 from ted.machine import WARP
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import root
+from ted.mlir.combining import combiners
 
 PRIVATE = "#gpu.address_space<private>"
 MOST_SLOTS = 8  # elements of one temporary that a thread keeps

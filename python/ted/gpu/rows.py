@@ -15,7 +15,6 @@ from math import prod
 from ted.errors import CompileError
 from ted.gpu.accesses import byte_width
 from ted.gpu.bodies import Work, work_of
-from ted.gpu.combining import combiners
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.dead_fills import known_starts, structured
 from ted.gpu.launching import launch, only_if
@@ -30,6 +29,7 @@ from ted.machine import SHARED_BUDGET, WARP
 from ted.mlir import arith, ir, memref, scf
 from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.building import constant
+from ted.mlir.combining import combiners
 from ted.mlir.dependences import Dependences
 from ted.mlir.effects import Effects, effects_of
 from ted.mlir.queries import use_known

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.gpu.combining import Combiner
 from ted.mlir import arith, ir, math
+from ted.mlir.combining import Combiner
 
 Values = list[ir.Value]
 

@@ -8,12 +8,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from ted.gpu.combining import Combiner
 from ted.gpu.points import apply, below, delinearized, linearized, plus, times
 from ted.gpu.segment_summaries import joining, linear
 from ted.gpu.strided_loops import UNROLLED, strided_loop
 from ted.mlir import arith, ir
 from ted.mlir.building import constant
+from ted.mlir.combining import Combiner
 from unit.gpu.executed import bits_of, number_of, table
 
 BOXES = [(2, 3, 4), (1, 5), (5, 1), (3, 1, 2, 1), (7,), (1,), (1, 1), (1, 2, 1, 3)]

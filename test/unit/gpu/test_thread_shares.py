@@ -11,12 +11,12 @@ import pytest
 from ted import dialects
 from ted.gpu import reductions
 from ted.gpu.bodies import work_of
-from ted.gpu.combining import combiners
 from ted.gpu.reductions import LONG_ROW, SHORT_ROW, Plan, by_columns, by_teams, choose, counts
 from ted.gpu.row_groups import POINTS_OF_A_THREAD, WARPS, team_of
 from ted.gpu.transposes import LONGEST, POINTS, _sides, turn_of
 from ted.machine import FULL_THREADS, MOST_THREADS, WARP
 from ted.mlir import ir
+from ted.mlir.combining import combiners
 from ted.mlir.queries import operations
 
 SIZES = (1, 2, 7, 16, 17, 33, 256, 1023, 1024, 5000, 100_000)

@@ -8,9 +8,10 @@ A body of another form, a pair for argmax say, has none: its points are then tak
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from ted.gpu.bodies import Work
 from ted.mlir import ir
 from ted.mlir.queries import defining
 
@@ -29,6 +30,20 @@ _IDENTITY_OF_FLOATS = {
     "arith.maxnumf": -math.inf, "arith.minnumf": math.inf,
 }  # fmt: skip
 _ORDERED = ("arith.subf", "arith.subi")  # the accumulator must be on the left
+
+
+class Reducing(Protocol):
+    """Work on elements: a body with an argument for each input, then for each result."""
+
+    @property
+    def body(self) -> ir.Block | None:
+        """The code of a point; None where there is none."""
+        ...
+
+    @property
+    def inputs(self) -> Sequence[object]:
+        """What is only read."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -68,7 +83,7 @@ class Combiner:
         }[self.operation]  # fmt: skip
 
 
-def combiners(work: Work) -> list[Combiner] | None:
+def combiners(work: Reducing) -> list[Combiner] | None:
     """One per result; None if a result is not joined by one known operation."""
     if work.body is None:
         return None
