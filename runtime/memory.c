@@ -8,10 +8,10 @@
 #include <pthread.h>
 #endif
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "ted/block.h"
+#include "ted/call.h"
 
 static _Atomic int64_t current_bytes, peak_bytes, limit_bytes;
 
@@ -59,14 +59,15 @@ static void link_block(struct ted_block *block, struct ted_call *call) {
   block->previous = block->next = NULL;
   if (!call)
     return;
+  struct ted_call *whole = call->whole ? call->whole : call;
   lock_lists();
   block->next = call->blocks;
   if (call->blocks)
     call->blocks->previous = block;
   call->blocks = block;
-  call->current += block->size;
-  if (call->current > call->peak)
-    call->peak = call->current;
+  whole->current += block->size;
+  if (whole->current > whole->peak)
+    whole->peak = whole->current;
   unlock_lists();
 }
 
@@ -81,7 +82,7 @@ static void unlink_block(struct ted_block *block) {
     call->blocks = block->next;
   if (block->next)
     block->next->previous = block->previous;
-  call->current -= block->size;
+  (call->whole ? call->whole : call)->current -= block->size;
   unlock_lists();
 }
 
@@ -142,12 +143,7 @@ static void *take_or_leave(int64_t alignment, int64_t size) {
   void *pointer = take(call, alignment, size, false);
   if (pointer)
     return pointer;
-  if (!call) {
-    fprintf(stderr, "ted: out of memory: cannot allocate %lld bytes\n", (long long)size);
-    abort();
-  }
-  call->failed_bytes = size;
-  longjmp(call->escape, 1);
+  ted_call_fail(call, size);
 }
 
 void *_mlir_memref_to_llvm_alloc(int64_t size) { return take_or_leave(TED_ALIGNMENT, size); }

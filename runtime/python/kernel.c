@@ -1,4 +1,4 @@
-/* `Kernel(address, specs, owner)`: a compiled function that takes buffers.
+/* `Kernel(address, specs, owner, threads)`: a compiled function that takes buffers.
  *
  * A call compares every argument with its spec, packs pointers the way MLIR's packed C interface
  * wants them (an array of pointers to the arguments, here to bare data pointers), releases the GIL
@@ -33,6 +33,7 @@ typedef struct {
   Py_ssize_t count;
   struct spec *specs;
   long long peak_bytes;
+  int threads; /* that a call may use at most, 0 for all */
 } Kernel;
 
 /* The kind of a struct-module format of one native scalar, 0 for anything else. */
@@ -120,7 +121,7 @@ static PyObject *run(Kernel *self, PyObject *arguments, Py_buffer *views, void *
     }
     struct ted_call call;
     PyThreadState *thread = PyEval_SaveThread(); /* releases the GIL */
-    enum ted_status status = ted_call_run(&call, self->function, pointers + self->count);
+    enum ted_status status = ted_call_run(&call, self->function, pointers + self->count, self->threads);
     PyEval_RestoreThread(thread);
     result = report(self, status, &call);
   } else {
@@ -180,8 +181,9 @@ static void kernel_dealloc(PyObject *object) {
 static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   unsigned long long address;
   PyObject *specs, *owner = &_Py_NoneStruct;
+  int threads = 0;
   (void)keywords;
-  if (!PyArg_ParseTuple(arguments, "KO!|O", &address, &PyTuple_Type, &specs, &owner))
+  if (!PyArg_ParseTuple(arguments, "KO!|Oi", &address, &PyTuple_Type, &specs, &owner, &threads))
     return NULL;
   if (!address)
     return PyErr_SetString(PyExc_ValueError, "a kernel's address is 0"), NULL;
@@ -191,6 +193,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     return NULL;
   Py_IncRef(owner);
   self->owner = owner;
+  self->threads = threads;
   self->function = (void (*)(void **))(uintptr_t)address;
   self->count = PyTuple_Size(specs);
   self->specs = PyMem_Calloc((size_t)self->count + 1, sizeof *self->specs);
@@ -214,7 +217,7 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Kernel(address, specs, owner=None): a compiled function that takes buffers."},
+    {Py_tp_doc, "Kernel(address, specs, owner=None, threads=0): a compiled function that takes buffers."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_call, kernel_call},

@@ -36,6 +36,24 @@ static PyObject *memory_set_guard(PyObject *module, PyObject *mode) {
   return PyLong_FromLongLong(ted_memory_set_guard((int)wanted));
 }
 
+static PyObject *threads_default(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return PyLong_FromLongLong(ted_threads_default());
+}
+
+static PyObject *threads_get(PyObject *module, PyObject *unused) {
+  (void)module, (void)unused;
+  return PyLong_FromLongLong(ted_threads_get());
+}
+
+static PyObject *threads_set(PyObject *module, PyObject *count) {
+  (void)module;
+  long long wanted = PyLong_AsLongLong(count);
+  if (wanted == -1 && PyErr_Occurred())
+    return NULL;
+  return PyLong_FromLongLong(ted_threads_set((int)wanted));
+}
+
 static PyMethodDef methods[] = {
     {"memory_current", memory_current, METH_NOARGS, "bytes that the runtime's buffers hold now"},
     {"memory_peak", memory_peak, METH_NOARGS, "the most bytes held since the last reset"},
@@ -45,13 +63,16 @@ static PyMethodDef methods[] = {
     {"memory_set_guard", memory_set_guard, METH_O,
      "for tests: 1 puts new buffers before a page without access, 2 behind one, 0 neither; "
      "returns the old mode"},
+    {"threads_default", threads_default, METH_NOARGS, "the cores that this process may run on"},
+    {"threads_get", threads_get, METH_NOARGS, "how many threads a call may use"},
+    {"threads_set", threads_set, METH_O, "say how many; returns the number before"},
     {NULL, NULL, 0, NULL},
 };
 
 static PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "ted._runtime",
-    .m_doc = "The native side of ted.runtime: kernels, aligned buffers, memory counters.",
+    .m_doc = "The native side of ted.runtime: kernels, aligned buffers, memory counters, threads.",
     .m_size = -1,
     .m_methods = methods,
 };

@@ -16,6 +16,7 @@ from ted._runtime import IndexFault, Kernel
 from ted.errors import CompileError, ExecutionError
 from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, to_numpy
 from ted.runtime.targets import Targets, is_number, targets_of, wrong_count
+from ted.runtime.threads import check_wish
 
 
 class BoundFunction:
@@ -143,15 +144,18 @@ def bind(
     accesses: Mapping[int, tuple[str, str]] | None = None,
     donated: Mapping[int, int] | None = None,
     owner: Any = None,
+    threads: int | None = None,
 ) -> BoundFunction:
     """Make compiled code callable; `code` is an ExecutionEngine or a packed function's address.
 
     The code takes bare pointers, inputs first and then results. `name` stands in messages, `symbol`
     is the function to look up (default: `name`), `accesses` maps the ids that the code passes to
     `ted_index_error` to names of tensors and lines of the user, `donated` gives for results that
-    overwrite an input the positions of both, and `owner` is kept alive with the function.
+    overwrite an input the positions of both, `owner` is kept alive with the function, and a call
+    uses at most so many `threads`.
     Raises: CompileError when the code does not have the symbol, or no kernel takes such arrays.
     """
+    check_wish()
     symbol = symbol or name
     address = code if isinstance(code, int) else code.raw_lookup(symbol)
     if not address:
@@ -161,7 +165,8 @@ def bind(
     specs = [spec.kernel_spec(writable=False) for spec in inputs]
     specs += [spec.kernel_spec(writable=True) for spec in outputs]
     try:
-        kernel = Kernel(address, tuple(specs), code if owner is None else (code, owner))
+        kept = code if owner is None else (code, owner)
+        kernel = Kernel(address, tuple(specs), kept, threads or 0)
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
     return BoundFunction(kernel, inputs, outputs, name, accesses or {}, donated or {})

@@ -1,8 +1,8 @@
 /* The interface of libted_runtime: what compiled ted programs call, and what calls them.
  *
- * Compiled code sees three families of symbols: memory (every buffer that a program allocates
- * comes from here, aligned and counted), copies (the strided copy that MLIR names `memrefCopy`)
- * and faults (an index that is data and out of range). A caller runs compiled code inside a
+ * Compiled code sees four families of symbols: memory (every buffer that a program allocates
+ * comes from here, aligned and counted), copies (the strided copy that MLIR names `memrefCopy`),
+ * faults (an index that is data and out of range) and parallel loops. A caller runs compiled code inside a
  * `ted_call`, which collects what happened: bytes, the first fault, a failed allocation.
  */
 #ifndef TED_RUNTIME_H
@@ -29,26 +29,41 @@ enum ted_status { TED_OK = 0, TED_INDEX_FAULT = 1, TED_OUT_OF_MEMORY = 2 };
 
 struct ted_block;
 
-/* One execution of one compiled function by one thread. Lives on the caller's stack. */
+/* One execution of one compiled function, or a thread's part of one. Lives on a stack. */
 struct ted_call {
   jmp_buf escape;             /* where a failed allocation returns to */
   struct ted_call *outer;     /* the call that this one interrupts, if any */
+  struct ted_call *whole;     /* the call of which this one is a part, if any: bytes count there */
   struct ted_block *blocks;   /* buffers that are still live, freed when the call is abandoned */
-  int64_t current, peak;      /* bytes of buffers that this call allocated itself */
+  int64_t current, peak;      /* bytes of buffers that this call, with its parts, allocated */
   int64_t failed_bytes;       /* the size that could not be had */
+  int threads;                /* that it may use at most, 0 for all of the process */
   bool faulted;
   struct ted_index_fault fault;
 };
 
-/* Runs `function(arguments)` (MLIR's packed C interface) and reports how it ended. After
- * TED_OUT_OF_MEMORY every buffer of the call has been freed and its results are garbage. */
+/* Runs `function(arguments)` (MLIR's packed C interface) on at most so many threads, and reports
+ * how it ended. After TED_OUT_OF_MEMORY every buffer of the call has been freed and its results are
+ * garbage. */
 TED_EXPORT enum ted_status ted_call_run(struct ted_call *call, void (*function)(void **),
-                                        void **arguments);
+                                        void **arguments, int threads);
 TED_EXPORT struct ted_call *ted_call_current(void);
 
 /* Records an index out of range; the first one of a call counts. The program goes on, and must
- * not make the access. Threads that run no call of their own share one slot of the process. */
+ * not make the access. */
 TED_EXPORT void ted_index_error(int64_t tensor_id, int64_t dim, int64_t value, int64_t extent);
+
+/* Runs `body(context, unit)` for all units below `units`, in any order, on the threads of the
+ * process. An index out of range counts as if units were run in order. */
+typedef void (*ted_unit)(void *context, int64_t unit);
+TED_EXPORT void ted_parallel_for(ted_unit body, void *context, int64_t units);
+
+/* How many threads a call may use: at first $TED_NUM_THREADS, else one for each core that this
+ * process may run on. `ted_threads_set` returns the number before. */
+enum { TED_MOST_THREADS = 1024 };
+TED_EXPORT int ted_threads_default(void);
+TED_EXPORT int ted_threads_get(void);
+TED_EXPORT int ted_threads_set(int count);
 
 /* Bytes that compiled programs hold now, and held at most since the last reset, process-wide. */
 TED_EXPORT int64_t ted_memory_current(void);

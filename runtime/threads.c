@@ -1,0 +1,262 @@
+/* Units of work on every core: one small pool of threads for the whole process.
+ *
+ * A parallel loop of a compiled program is cut into units by its shapes alone, so that results are
+ * the same bits for any number of threads; here they are only handed out, first come, first served,
+ * to the calling thread and to workers. One loop at a time has the workers: a loop that finds them
+ * busy, or that runs inside of a unit, is run by its caller. Workers look for the next loop for some
+ * microseconds and sleep then.
+ */
+#ifndef _WIN32
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+#endif
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "ted/call.h"
+
+static void run_alone(ted_unit body, void *context, int64_t units) {
+  for (int64_t unit = 0; unit < units; unit++)
+    body(context, unit);
+}
+
+#ifdef _WIN32
+
+int ted_threads_default(void) { return 1; }
+int ted_threads_set(int count) { return (void)count, 1; }
+int ted_threads_get(void) { return 1; }
+void ted_parallel_for(ted_unit body, void *context, int64_t units) {
+  run_alone(body, context, units);
+}
+
+#else
+
+enum {
+  SPINS = 400,                /* pauses before a worker sleeps: some 10 us, as long as a wake-up */
+  STACK_BYTES = 4 << 20,      /* frames of compiled code hold at most 1/8 of it */
+};
+
+static struct {
+  /* The loop that has the workers. */
+  ted_unit body;
+  void *context;
+  int64_t units;
+  struct ted_call *call; /* of the thread that runs it, NULL if there is none */
+  int helpers;           /* workers that may help, the first ones */
+  _Atomic int64_t next;  /* the first unit that nobody has */
+  _Atomic int64_t failed_bytes; /* of an allocation; then no more units are handed out */
+  atomic_flag faults;    /* who holds it may look at the next two */
+  int64_t faulty_unit;   /* the first unit with an index out of range, or `units` */
+  struct ted_index_fault fault;
+  /* Who is there. */
+  atomic_flag busy;
+  _Atomic int open;   /* whether workers may join */
+  _Atomic int inside; /* workers that joined */
+  _Atomic unsigned generation;
+  _Atomic int sleepers;
+  int workers;
+  pthread_mutex_t mutex;
+  pthread_cond_t wake;
+} pool = {.faults = ATOMIC_FLAG_INIT, .busy = ATOMIC_FLAG_INIT,
+          .mutex = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER};
+
+static _Atomic int wanted_threads; /* 0: not asked for yet */
+
+static inline void pause_briefly(void) {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ volatile("yield");
+#endif
+}
+
+/* A child of a fork has none of the workers, whatever they were doing. */
+static void forget_workers(void) {
+  pool.workers = 0;
+  atomic_store(&pool.open, 0);
+  atomic_store(&pool.inside, 0);
+  atomic_store(&pool.sleepers, 0);
+  atomic_flag_clear(&pool.busy);
+  atomic_flag_clear(&pool.faults);
+  pthread_mutex_init(&pool.mutex, NULL);
+  pthread_cond_init(&pool.wake, NULL);
+}
+
+__attribute__((constructor)) static void forget_workers_in_children(void) {
+  pthread_atfork(NULL, NULL, forget_workers);
+}
+
+static int clamp(long count) {
+  return count < 1 ? 1 : count > TED_MOST_THREADS ? TED_MOST_THREADS : (int)count;
+}
+
+int ted_threads_default(void) {
+#ifdef __linux__
+  cpu_set_t mine;
+  if (sched_getaffinity(0, sizeof mine, &mine) == 0)
+    return clamp(CPU_COUNT(&mine));
+#endif
+  return clamp(sysconf(_SC_NPROCESSORS_ONLN));
+}
+
+static int first_wish(void) {
+  const char *text = getenv("TED_NUM_THREADS");
+  char *end = NULL;
+  long count = text ? strtol(text, &end, 10) : 0;
+  bool fits = text && end != text && !*end && count > 0 && count <= TED_MOST_THREADS;
+  return fits ? (int)count : ted_threads_default();
+}
+
+int ted_threads_get(void) {
+  int count = atomic_load(&wanted_threads);
+  if (!count) {
+    int none = 0;
+    count = first_wish();
+    if (!atomic_compare_exchange_strong(&wanted_threads, &none, count))
+      count = none;
+  }
+  return count;
+}
+
+int ted_threads_set(int count) {
+  int before = ted_threads_get();
+  atomic_store(&wanted_threads, clamp(count));
+  return before;
+}
+
+static void note_fault(struct ted_call *call, int64_t unit) {
+  while (atomic_flag_test_and_set_explicit(&pool.faults, memory_order_acquire))
+    pause_briefly();
+  if (unit < pool.faulty_unit) {
+    pool.faulty_unit = unit;
+    pool.fault = call->fault;
+  }
+  atomic_flag_clear_explicit(&pool.faults, memory_order_release);
+  call->faulted = false;
+}
+
+/* Runs units until there are none. A failed allocation in one ends the loop. */
+static void run_units(void) {
+  struct ted_call call;
+  ted_call_begin(&call, pool.call);
+  if (setjmp(call.escape)) {
+    atomic_store(&pool.failed_bytes, call.failed_bytes);
+    atomic_store(&pool.next, pool.units);
+  } else {
+    int64_t unit;
+    while ((unit = atomic_fetch_add(&pool.next, 1)) < pool.units) {
+      pool.body(pool.context, unit);
+      if (call.faulted)
+        note_fault(&call, unit);
+    }
+  }
+  ted_call_end(&call);
+}
+
+static void help(int number) {
+  atomic_fetch_add(&pool.inside, 1);
+  if (atomic_load(&pool.open) && number < pool.helpers)
+    run_units();
+  atomic_fetch_sub(&pool.inside, 1);
+}
+
+static void sleep_until_after(unsigned seen) {
+  pthread_mutex_lock(&pool.mutex);
+  atomic_fetch_add(&pool.sleepers, 1);
+  while (atomic_load(&pool.generation) == seen)
+    pthread_cond_wait(&pool.wake, &pool.mutex);
+  atomic_fetch_sub(&pool.sleepers, 1);
+  pthread_mutex_unlock(&pool.mutex);
+}
+
+static void *work(void *argument) {
+  int number = (int)(intptr_t)argument;
+  unsigned seen = 0;
+  for (;;) {
+    for (int spin = 0; spin < SPINS && atomic_load(&pool.generation) == seen; spin++)
+      pause_briefly();
+    if (atomic_load(&pool.generation) == seen)
+      sleep_until_after(seen);
+    seen = atomic_load(&pool.generation);
+    help(number);
+  }
+  return NULL;
+}
+
+/* Starts what is missing of `count` workers, as far as there may be threads. */
+static void start_workers(int count) {
+  if (pool.workers >= count)
+    return;
+  pthread_attr_t attributes;
+  if (pthread_attr_init(&attributes))
+    return;
+  pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
+  pthread_attr_setstacksize(&attributes, STACK_BYTES);
+  sigset_t all, before; /* signals are for the threads of the program */
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t thread;
+  while (pool.workers < count &&
+         !pthread_create(&thread, &attributes, work, (void *)(intptr_t)pool.workers))
+    pool.workers++;
+  pthread_sigmask(SIG_SETMASK, &before, NULL);
+  pthread_attr_destroy(&attributes);
+}
+
+static void open_loop(ted_unit body, void *context, int64_t units, int helpers) {
+  pool.body = body;
+  pool.context = context;
+  pool.units = pool.faulty_unit = units;
+  pool.call = ted_call_current();
+  pool.helpers = helpers;
+  atomic_store(&pool.failed_bytes, -1);
+  atomic_store(&pool.next, 0);
+  atomic_store(&pool.open, 1);
+  atomic_fetch_add(&pool.generation, 1);
+  if (atomic_load(&pool.sleepers)) {
+    pthread_mutex_lock(&pool.mutex);
+    pthread_cond_broadcast(&pool.wake);
+    pthread_mutex_unlock(&pool.mutex);
+  }
+}
+
+/* Nobody joins any more, and all that did have left. */
+static void close_loop(void) {
+  atomic_store(&pool.open, 0);
+  for (int spin = 0; atomic_load(&pool.inside); spin++)
+    spin < SPINS ? pause_briefly() : (void)sched_yield();
+}
+
+static void share(ted_unit body, void *context, int64_t units, int threads) {
+  struct ted_call *call = ted_call_current();
+  start_workers(threads - 1);
+  open_loop(body, context, units, threads - 1);
+  run_units();
+  close_loop();
+  int64_t failed_bytes = atomic_load(&pool.failed_bytes);
+  bool faulted = pool.faulty_unit < units;
+  struct ted_index_fault fault = pool.fault;
+  atomic_flag_clear_explicit(&pool.busy, memory_order_release);
+  if (faulted)
+    ted_index_error(fault.tensor_id, fault.dim, fault.value, fault.extent);
+  if (failed_bytes >= 0)
+    ted_call_fail(call, failed_bytes);
+}
+
+void ted_parallel_for(ted_unit body, void *context, int64_t units) {
+  struct ted_call *call = ted_call_current();
+  int threads = ted_threads_get();
+  if (call && call->threads && call->threads < threads)
+    threads = call->threads;
+  if (threads > units)
+    threads = (int)units;
+  if (threads < 2 || atomic_flag_test_and_set_explicit(&pool.busy, memory_order_acquire))
+    run_alone(body, context, units);
+  else
+    share(body, context, units, threads);
+}
+
+#endif

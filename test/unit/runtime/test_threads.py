@@ -1,0 +1,269 @@
+"""The pool of threads: every unit once, whatever else happens, and what units report."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from ted import _runtime
+from ted.errors import ExecutionError
+from ted.runtime.buffers import ArgSpec
+from ted.runtime.calls import bind
+from ted.runtime.library import library_path
+from ted.runtime.threads import MOST_THREADS, get_num_threads, set_num_threads
+from unit.runtime.programs import compile_text
+
+UNIT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+
+# Unit u of 16 takes x[u] bytes, and reports x[u] as an index of tensor 7 where that is odd.
+UNITS = """
+llvm.func @ted_parallel_for(!llvm.ptr, !llvm.ptr, i64)
+llvm.func @ted_index_error(i64, i64, i64, i64)
+llvm.func @_mlir_memref_to_llvm_alloc(i64) -> !llvm.ptr
+llvm.func @_mlir_memref_to_llvm_free(!llvm.ptr)
+llvm.func @unit(%x: !llvm.ptr, %u: i64) {
+  %p = llvm.getelementptr %x[%u] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+  %n = llvm.load %p : !llvm.ptr -> i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %id = llvm.mlir.constant(7 : i64) : i64
+  %odd = llvm.and %n, %one : i64
+  %is_odd = llvm.icmp "eq" %odd, %one : i64
+  llvm.cond_br %is_odd, ^report, ^take
+^report:
+  llvm.call @ted_index_error(%id, %zero, %n, %u) : (i64, i64, i64, i64) -> ()
+  llvm.br ^end
+^take:
+  %m = llvm.call @_mlir_memref_to_llvm_alloc(%n) : (i64) -> !llvm.ptr
+  llvm.call @_mlir_memref_to_llvm_free(%m) : (!llvm.ptr) -> ()
+  llvm.br ^end
+^end:
+  llvm.return
+}
+llvm.func @main(%x: !llvm.ptr, %y: !llvm.ptr) attributes {llvm.emit_c_interface} {
+  %f = llvm.mlir.addressof @unit : !llvm.ptr
+  %n = llvm.mlir.constant(16 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  llvm.call @ted_parallel_for(%f, %x, %n) : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  llvm.store %one, %y : i64, !llvm.ptr
+  llvm.return
+}"""
+
+
+@pytest.fixture(autouse=True)
+def threads() -> Iterator[None]:
+    before = get_num_threads()
+    yield
+    set_num_threads(before)
+
+
+@pytest.fixture
+def units():
+    specs = [ArgSpec("x", "int64", (16,)), ArgSpec("y", "int64", ())]
+    return bind(compile_text(UNITS), specs[:1], specs[1:], name="units", symbol="main",
+                accesses={7: ("B", "model.py:41")})  # fmt: skip
+
+
+def run_units(body: Callable[[int], object], count: int) -> None:
+    function = UNIT(lambda _, unit: body(unit) and None)
+    ctypes.CDLL(library_path()).ted_parallel_for(function, None, ctypes.c_int64(count))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 8, 100])
+def test_every_unit_runs_once(count: int) -> None:
+    set_num_threads(count)
+    for units in (0, 1, 2, 7, 300):
+        seen: list[int] = []
+        run_units(seen.append, units)
+        assert Counter(seen) == Counter(range(units))
+
+
+def test_units_of_two_threads_meet() -> None:
+    set_num_threads(2)
+    both = threading.Barrier(2, timeout=60)
+    run_units(lambda _: both.wait(), 2)
+
+
+def test_a_loop_inside_of_a_unit_is_run_by_its_thread() -> None:
+    set_num_threads(3)
+    seen: list[tuple[int, int]] = []
+
+    def outer(unit: int) -> None:
+        mine = threading.get_ident()
+
+        def inner(k: int) -> None:
+            assert threading.get_ident() == mine
+            seen.append((unit, k))
+
+        run_units(inner, 5)
+
+    run_units(outer, 7)
+    assert sorted(seen) == [(u, k) for u in range(7) for k in range(5)]
+
+
+def test_several_threads_may_call_at_once() -> None:
+    set_num_threads(3)
+
+    def total(k: int) -> int:
+        seen: list[int] = []
+        run_units(lambda unit: seen.append(unit * k), 20)
+        return sum(seen)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert list(pool.map(total, range(100))) == [190 * k for k in range(100)]
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_the_first_bad_index_in_the_order_of_units_is_reported(units, count: int) -> None:
+    set_num_threads(count)
+    x = np.zeros(16, np.int64)
+    x[[5, 9, 15]] = [15, 19, 25]
+    for _ in range(50):
+        with pytest.raises(
+            ExecutionError, match=r"extent 5 in dim 0, got index 15, at model.py:41"
+        ):
+            units(x)
+    assert units(np.zeros(16, np.int64))[0] == 1
+
+
+@pytest.mark.parametrize("count", [1, 2, 8])
+def test_memory_that_runs_out_in_a_unit_is_an_error_and_leaks_nothing(units, count: int) -> None:
+    set_num_threads(count)
+    before = _runtime.memory_current()
+    x = np.full(16, 8)
+    x[11] = 2**60
+    for _ in range(50):
+        with pytest.raises(ExecutionError, match=f"out of memory: cannot allocate {2**60} bytes"):
+            units(x)
+        assert _runtime.memory_current() == before
+    assert units(np.full(16, 8))[0] == 1
+    assert 8 <= units.peak_bytes - 8 <= 8 * count
+
+
+def test_the_threads_of_a_function_are_those_that_it_may_use() -> None:
+    set_num_threads(4)
+    specs = [ArgSpec("x", "int64", (16,)), ArgSpec("y", "int64", ())]
+    alone = bind(compile_text(UNITS), specs[:1], specs[1:], threads=1)
+    started = threading.active_count()
+    assert alone(np.zeros(16, np.int64))[0] == 1
+    assert threading.active_count() == started
+
+
+@pytest.mark.parametrize("count", [0, -1, MOST_THREADS + 1, 10_000, 2.0, True, "2", None])
+def test_what_is_no_number_of_threads_is_refused(count) -> None:
+    with pytest.raises(ExecutionError, match="a number of threads is from 1 to 1024, got "):
+        set_num_threads(count)
+
+
+def test_the_number_of_threads_is_kept() -> None:
+    before = set_num_threads(5)
+    assert get_num_threads() == 5
+    assert set_num_threads(before) == 5
+
+
+def _printed(script: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, **environ},
+        capture_output=True, text=True, timeout=100, check=True,
+    )  # fmt: skip
+
+
+SHOW = "import ted; print(ted.get_num_threads())"
+
+
+def test_the_environment_says_how_many() -> None:
+    assert _printed(SHOW, TED_NUM_THREADS="7").stdout == "7\n"
+
+
+@pytest.mark.parametrize("wish", ["0", "10000", "-2", "many", "", "2.5"])
+def test_a_wish_that_is_no_number_is_warned_of_and_ignored(wish: str) -> None:
+    done = _printed(SHOW, TED_NUM_THREADS=wish)
+    assert int(done.stdout) == _runtime.threads_default()
+    assert f"a number of threads is from 1 to 1024, got {wish!r}" in done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinity")
+def test_there_are_as_many_threads_as_cores_to_run_on() -> None:
+    script = f"import os; os.sched_setaffinity(0, [min(os.sched_getaffinity(0))]); {SHOW}"
+    environ = {k: v for k, v in os.environ.items() if k != "TED_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", script], env=environ, capture_output=True,
+                          text=True, timeout=100, check=True)  # fmt: skip
+    assert done.stdout == "1\n"
+
+
+FORK = """
+import ctypes, os, sys, threading, warnings
+warnings.simplefilter("ignore")  # of Python: a fork with threads, which is what this is about
+import ted
+from ted.runtime.library import library_path
+ted.set_num_threads(3)
+UNIT = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)
+run = ctypes.CDLL(library_path()).ted_parallel_for
+def units(body, count):
+    run(UNIT(lambda _, unit: body(unit) and None), None, ctypes.c_int64(count))
+def child():
+    seen = []
+    for _ in range(20):
+        units(seen.append, 10)
+    os._exit(0 if sorted(seen) == sorted(20 * [*range(10)]) else 1)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_child_has_threads_of_its_own() -> None:
+    _printed(
+        FORK
+        + """
+units(lambda unit: None, 50)
+process = os.fork()
+if not process:
+    child()
+assert os.waitpid(process, 0)[1] == 0
+units(lambda unit: None, 50)
+"""
+    )
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_process_may_fork_while_units_run() -> None:
+    _printed(
+        FORK
+        + """
+inside, over = threading.Event(), threading.Event()
+def body(unit):
+    inside.set()
+    over.wait()
+worker = threading.Thread(target=units, args=(body, 3))
+worker.start()
+inside.wait()
+process = os.fork()
+if not process:
+    child()
+assert os.waitpid(process, 0)[1] == 0
+over.set()
+worker.join()
+"""
+    )
+
+
+def test_a_process_ends_while_units_run() -> None:
+    _printed(
+        FORK
+        + """
+inside = threading.Event()
+def body(unit):
+    inside.set()
+    threading.Event().wait()
+threading.Thread(target=units, args=(body, 3), daemon=True).start()
+inside.wait()
+"""
+    )
