@@ -21,11 +21,18 @@ settings.load_profile("ted")
 
 
 _CACHE = pytest.StashKey[str]()
+# Cycles of a unit of work: with 1 every program that has loops is cut up for threads.
+GRAIN = "TED_TEST_GRAIN"
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.stash[_CACHE] = os.environ["TED_CACHE_DIR"] = tempfile.mkdtemp(prefix="ted-cache-")
+
+    if GRAIN in os.environ:
+        from ted.api import host, options
+
+        options.host_cpu = lambda: host.host_cpu().with_grain(int(os.environ[GRAIN]))
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -27,7 +27,8 @@ class Cpu:
     `features` are named as LLVM and Linux name them; with `is_native`, code may use every other
     instruction of the machine that compiles it as well. `base` and `tuning` are LLVM's names: of a
     machine with the other instructions, and of one to be fast on. `converts_halves`: whether it has
-    instructions between f16 and f32.
+    instructions between f16 and f32. `grain_cycles`: the least work of a unit that threads share,
+    some 20 us: to wake a thread takes as long, to hand out a unit a hundredth of it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Cpu:
     features: tuple[str, ...]
     converts_halves: bool = True
     is_native: bool = False
+    grain_cycles: int = 60_000
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of the given width in one register."""
@@ -46,6 +48,10 @@ class Cpu:
     def native(self) -> Cpu:
         """The row with all instructions of the machine that compiles."""
         return replace(self, is_native=True)
+
+    def with_grain(self, cycles: int) -> Cpu:
+        """The row with other units of work; 0 leaves them as they are."""
+        return replace(self, grain_cycles=cycles) if cycles else self
 
 
 _AVX2 = ("avx2", "fma", "f16c")

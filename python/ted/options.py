@@ -17,7 +17,8 @@ class CompileOptions:
 
     `machine` is a row of `ted.machine`, of `CPUS` or of `GPUS`. Without `deterministic`, sums at
     indices that are data may be in any order on a GPU. `fast_math` is for functions of scalars on a
-    GPU, `tf32` for factors of contractions in float32 there.
+    GPU, `tf32` for factors of contractions in float32 there. A call on a CPU uses at most so many
+    `threads`, None for all that the process may use; the number changes no bit of a result.
 
     Raises: CompileError for what is no row, an option that is no bool, or one that the machine does
     not have.
@@ -25,6 +26,7 @@ class CompileOptions:
 
     machine: Cpu | Gpu
     deterministic: bool = True
+    threads: int | None = None
     fast_math: bool = False
     tf32: bool = False
 
@@ -38,6 +40,10 @@ class CompileOptions:
             if not isinstance(getattr(self, name), bool):
                 got = getattr(self, name)
                 raise CompileError(f"compile: {name} is True or False, got {got!r}")
+        if self.threads is not None and not _is_count(self.threads):
+            raise CompileError(f"compile: threads is a number from 1 on, got {self.threads!r}")
+        if self.threads is not None and isinstance(self.machine, Gpu):
+            raise CompileError(f"compile: threads is an option of CPUs, got {self.machine.name}")
         if self.tf32 and isinstance(self.machine, Gpu) and self.machine.capability < TF32_SINCE:
             raise CompileError(
                 "compile: tf32 needs the tensor cores of sm_80 or later, got "
@@ -50,12 +56,16 @@ class CompileOptions:
     def target(self) -> str:
         """As `target=` takes it: `cpu`, or `cuda:sm_80,tf32`."""
         if isinstance(self.machine, Cpu):
-            return "cpu"
+            return "cpu" if self.threads is None else f"cpu,threads={self.threads}"
         return ",".join([f"cuda:{self.machine.name}", *(p for p in PRECISIONS if getattr(self, p))])
 
     def __str__(self) -> str:
         if isinstance(self.machine, Cpu):
-            machine = f"cpu ({self.machine.name}{', native' * self.machine.is_native})"
+            machine = f"{self.target} ({self.machine.name}{', native' * self.machine.is_native})"
         else:
             machine = self.target
         return f"{machine}, {'' if self.deterministic else 'not '}deterministic"
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 1

@@ -66,11 +66,16 @@ func.func @fill_before_its_user(%x: memref<8x4xf32>, %y: memref<8xf32> {llvm.noa
 
 // -----
 
-// A fill whose memory is freed, read by a load, or never touched again is a kernel of its own.
-// CHECK-COUNT-3: func.func private @kernel_
-// CHECK: func.func @fills_alone
-// CHECK: call @kernel_
+// A fill whose memory is read by a load, or never touched again, is a kernel of its own; one whose
+// memory is freed takes the memory along.
+// CHECK-COUNT-2: func.func private @kernel_
+// CHECK: func.func private @kernel_{{[0-9a-f]+}}()
+// CHECK: memref.alloc
+// CHECK-NEXT: linalg.fill
 // CHECK-NEXT: memref.dealloc
+// CHECK: func.func @fills_alone
+// CHECK-NOT: memref.alloc
+// CHECK: call @kernel_
 // CHECK: call @kernel_
 // CHECK-NEXT: memref.load
 // CHECK: call @kernel_

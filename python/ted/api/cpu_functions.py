@@ -18,6 +18,7 @@ from ted.codegen.requests import compile_cached
 from ted.codegen.watching import Watch
 from ted.cpu.pipeline import CPU_STAGES, cpu_stages
 from ted.cpu.strategies import explained
+from ted.cpu.unit_strategies import explained as explained_threads
 from ted.ir.equations import System, Tensor
 from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
@@ -61,6 +62,7 @@ class CompiledFunction(StagedFunction):
             accesses=dict(enumerate(self._code.made.indexed)),
             donated=donated,
             owner=self._code,
+            threads=options.threads,
         )
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
@@ -94,7 +96,8 @@ class CompiledFunction(StagedFunction):
         run_stages(module, self._pipeline, "tensors", after=EQUATIONS.name)
         groups = explained_groups(decide(module, self._cpu, maps=True))
         run_stages(module, self._pipeline, "buffers", after="tensors")
-        return "\n\n".join(filter(None, [forms, groups, explained(module, self._cpu)]))
+        shared = explained_threads(module, self._cpu)
+        return "\n\n".join(filter(None, [forms, groups, shared, explained(module, self._cpu)]))
 
 
 def _symbol(name: str) -> str:

@@ -19,8 +19,8 @@ def compile_options(target: str = "cpu", *, deterministic: bool = True) -> Compi
     Raises: CompileError for a text of another form, a chip that is not known, or one without what
     an option asks for; ScheduleError when `TED_CPU` names a row that the host cannot execute.
     """
-    if target == "cpu":
-        return CompileOptions(host_cpu(), deterministic)
+    if isinstance(target, str) and target.partition(",")[0] == "cpu":
+        return replace(_on_cpu(target), deterministic=deterministic)
     return replace(_on_gpu(target), deterministic=deterministic)
 
 
@@ -37,6 +37,17 @@ def options_for(
     return replace(
         base, deterministic=mine.deterministic if deterministic is None else deterministic
     )
+
+
+def _on_cpu(text: str) -> CompileOptions:
+    _, comma, option = text.partition(",")
+    name, _, count = option.partition("=")
+    if comma and not (name == "threads" and count.isdecimal()):
+        raise CompileError(
+            f"compile: on a CPU a target is 'cpu', or 'cpu,threads=2' for calls of at most so many "
+            f"threads, got {text!r}"
+        )
+    return CompileOptions(host_cpu(), threads=int(count) if comma else None)
 
 
 def _on_gpu(text: str) -> CompileOptions:

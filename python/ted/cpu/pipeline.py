@@ -35,10 +35,8 @@ CPU_STAGES: tuple[Stage, ...] = (
         "buffers",
         (
             Step("ted-bufferize", "after fusion: tensors are values, memory is not"),
-            Step(
-                "func.func(scf-forall-to-for),canonicalize,cse",
-                "one thread; and a buffer on the stack must not be made inside a parallel loop",
-            ),
+            Step("ted-convert-foralls", "buffers get out of loops, and sums into them"),
+            Step("canonicalize,cse", "loops that run once go"),
             Step("ted-fuse-columns", "on memrefs: a parallel loop on tensors carries no total"),
             Step("ted-shrink-row-buffers", "when the last reader of a row is in its loop"),
             Step("func.func(buffer-hoisting,buffer-loop-hoisting)", "one for all iterations"),
@@ -62,6 +60,7 @@ CPU_STAGES: tuple[Stage, ...] = (
         "loops",
         (
             Step("ted-outline-kernels", "first: all that follows is done once for equal nests"),
+            Step("ted-parallelize-kernels", "before loops are built: units are smaller operations"),
             Step("ted-choose-loops", "layouts are known now; before anything is built, to be read"),
             Step("ted-tile-loops", "on memrefs: a tile on the stack has no tensor"),
             Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
@@ -100,6 +99,7 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step("reconcile-unrealized-casts,canonicalize,cse", "after every conversion"),
             Step("ted-store-halves-as-bits", "on LLVM values, whatever moves them"),
             Step("ted-store-bools-as-bytes", "on LLVM loads: a memref of i1 has no bytes"),
+            Step("ted-fork-units", "on LLVM functions, where there are pointers to them"),
             Step("ted-annotate-functions", "on LLVM functions: the allocator appears with them"),
             Step("ted-annotate-latches", "on the LLVM branches: nothing earlier survives"),
             Step("ted-check-lowered", "last: translation would end the process"),
@@ -113,16 +113,21 @@ _OF_CPU = (
     "ted-schedule-contractions",
     "ted-choose-rows",
     "ted-fuse-rows",
+    "ted-fuse-columns",
+    "ted-parallelize-kernels",
     "ted-choose-loops",
     "ted-tile-loops",
     "ted-expand-half-casts",
 )
+_OF_GRAIN = ("ted-fuse-columns", "ted-parallelize-kernels")
 _ANNOTATING = "ted-annotate-functions"
 
 
 def cpu_stages(cpu: Cpu) -> tuple[Stage, ...]:
     """The stages for one CPU; native code takes all instructions of the machine that compiles."""
     given: dict[str, Sequence[str]] = {name: [f"cpu={cpu.name}"] for name in _OF_CPU}
+    if cpu.grain_cycles != named_cpu(cpu.name).grain_cycles:
+        given |= {name: [f"cpu={cpu.name}", f"grain={cpu.grain_cycles}"] for name in _OF_GRAIN}
     given[_ANNOTATING] = [f"cpu={cpu.name}", *(["native=true"] if cpu.is_native else [])]
     return with_options(CPU_STAGES, given)
 

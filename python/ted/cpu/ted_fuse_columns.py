@@ -2,7 +2,8 @@
 
 Before: a loop over rows that computes `dx[i, :]`, then `linalg.generic` for `db[j] += dy[i, j]`.
 After: the sums advance by one row at the end of each iteration, while the row is in the first
-cache.
+cache. Where that is work for several threads, a loop over blocks of rows is around it, and each
+block has totals of its own.
 
 On memrefs, since a parallel loop on tensors cannot carry a running total. It is legal because the
 loop touches what the sum reads only at its own row, nothing between touches the total, and views
@@ -14,8 +15,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.cpu.row_blocks import block_rows
 from ted.linalg.column_sums import is_by_row, is_column_sum
+from ted.linalg.loops import PARALLEL
 from ted.linalg.row_strategies import ALONE, COLUMNS
+from ted.machine import DEFAULT, named_cpu
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import VIEWS, Memory, root
 from ted.mlir.effects import effects_of
@@ -26,15 +30,25 @@ from ted.mlir.strategies import GROUP, Declined, Plain, Strategy, check_is_seen,
 
 @dataclass(frozen=True)
 class TedFuseColumns:
-    """Move each column reduction into the nearest loop over the same rows before it."""
+    """Move each column reduction into the nearest loop over the same rows before it.
+
+    `cpu` is a row of `ted.machine.CPUS`; `grain` stands for its `grain_cycles`.
+    """
+
+    cpu: str = DEFAULT
+    grain: int = 0
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the top level of every function.
 
         Raises: ScheduleError for a `ted.group` that does not fit.
         """
-        for function in functions(module):
-            _fuse_block(function.entry_block)
+        with module.context:
+            for function in functions(module):
+                _fuse_block(function.entry_block)
+                for op in [o.operation for o in function.entry_block.operations]:
+                    if PARALLEL in op.attributes:
+                        block_rows(op, named_cpu(self.cpu).with_grain(self.grain))
         check_is_seen(module.operation, (), GROUP)
 
 

@@ -5,18 +5,18 @@ After: `func.call @kernel_1f…(%a, %b)`, `func.call @kernel_1f…(%b, %c)`
 
 All that comes later is done once for each kernel that differs, whatever the tensors are called:
 what a kernel is named after is a hash of its text. It takes the memory that it touches, each
-allocation or argument once, and makes constants and views of it again; slots of the frame that
-only it uses are in its own. Numbers of index errors are arguments.
+allocation or argument once, and makes constants and views of it again; memory that only it uses is
+its own. Numbers of index errors are arguments.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ted.linalg.data_reads import ERROR_FUNCTION
-from ted.mlir import func, ir
+from ted.mlir import func, ir, memref
 from ted.mlir.aliasing import ANYWHERE, VIEWS, Memory, memories
 from ted.mlir.effects import effects_of
 from ted.mlir.queries import (
@@ -24,7 +24,6 @@ from ted.mlir.queries import (
     copied_with,
     defining,
     functions,
-    in_block,
     is_inside,
     operands_inside,
     operations,
@@ -33,6 +32,7 @@ from ted.mlir.scalars import constant
 
 _NESTS = ("scf.for", "scf.if", "scf.parallel", "memref.copy")
 _REMADE = (*VIEWS, "arith.constant", "memref.get_global")
+_MAKERS, _FREE = ("memref.alloc", "memref.alloca"), "memref.dealloc"
 _MARKS = "ted.row_"  # of ted-fuse-rows, numbered through the program
 _NOALIAS = "llvm.noalias"
 
@@ -47,7 +47,7 @@ class TedOutlineKernels:
         with module.context:
             for function in list(functions(module)):
                 for group in list(_groups(function.entry_block)):
-                    kernel = _Kernel(group)
+                    kernel = Kernel(group)
                     if kernel.is_callable:
                         kernel.outline(module, function, known)
 
@@ -74,16 +74,19 @@ def _output(fill: ir.Operation) -> set[Memory]:
 
 
 @dataclass
-class _Kernel:
-    """Operations of one block, what they take from outside, and what is made again inside."""
+class Kernel:
+    """Operations of one block, what they take from outside, and what is made again inside.
+
+    `marks` are attributes of the function that is made of them.
+    """
 
     ops: Sequence[ir.Operation]
+    marks: Mapping[str, ir.Attribute] = field(default_factory=dict)
     arguments: list[ir.Value] = field(default_factory=list)
     remade: list[ir.Operation] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._inside = set(self.ops)
-        self._block = self.ops[0].block
         for op in self.ops:
             for value in operands_inside(op, _is_report):  # their numbers are arguments
                 self._take(value)
@@ -118,6 +121,8 @@ class _Kernel:
         for op in reversed(self.ops):
             op.erase()
         for op in reversed(self.remade):
+            for free in _frees(op):
+                free.erase()
             if not list(op.results[0].uses):
                 op.erase()
 
@@ -125,8 +130,8 @@ class _Kernel:
         """Find out how a value comes in."""
         if value in self.arguments or self._is_inside(value):
             return
-        op = defining(value, *_REMADE, "memref.alloca")
-        if op is None or (op.name == "memref.alloca" and not self._is_only_used_here(op)):
+        op = defining(value, *_REMADE, *_MAKERS)
+        if op is None or (op.name in _MAKERS and not self._is_only_used_here(op)):
             self.arguments.append(value)
         elif op not in self.remade:
             for operand in op.operands:
@@ -135,15 +140,23 @@ class _Kernel:
 
     def _is_inside(self, value: ir.Value) -> bool:
         op = value.owner.owner if isinstance(value.owner, ir.Block) else value.owner
-        return op.operation != self._block.owner.operation and (
-            in_block(op.operation, self._block) in self._inside
-        )
+        return self._has(op.operation)
+
+    def _has(self, op: ir.Operation) -> bool:
+        """Whether an operation is one of these, or inside of one."""
+        while op not in self._inside:
+            if op.parent is None:
+                return False
+            op = op.parent.operation
+        return True
 
     def _is_only_used_here(self, op: ir.Operation) -> bool:
         """Whether memory is used by these operations only, directly or through views."""
-        users = [in_block(use.owner.operation, self._block) for use in op.results[0].uses]
+        users = [use.owner.operation for use in op.results[0].uses]
         return all(
-            user in self._inside or (user.name in VIEWS and self._is_only_used_here(user))
+            self._has(user)
+            or (user.name in VIEWS and self._is_only_used_here(user))
+            or user.name == _FREE
             for user in users
         )
 
@@ -161,6 +174,9 @@ class _Kernel:
         with ir.InsertionPoint(block):
             for op in (*self.remade, *self.ops):
                 _clean(copied_with(op, known))
+            for op in self.remade:
+                if _frees(op):
+                    memref.DeallocOp(known[op.results[0]])
             func.ReturnOp([known[result] for result in self.ops[-1].results])
         for call in _reports(made.operation):
             number = call.operands[0]
@@ -172,6 +188,8 @@ class _Kernel:
                 and is_inside(constant, made.operation)
             ):
                 constant.erase()
+        for name, value in self.marks.items():
+            made.attributes[name] = value
         made.arg_attrs = ir.ArrayAttr.get(
             [*self._attributes(function), *[ir.DictAttr.get({})] * len(numbers)]
         )
@@ -197,10 +215,19 @@ def _is_apart(memory: ir.Value, function: func.FuncOp) -> bool:
     return given is not None and _NOALIAS in ir.DictAttr(ir.ArrayAttr(given)[memory.arg_number])
 
 
+def _frees(op: ir.Operation) -> list[ir.Operation]:
+    """What gives the memory of an allocation back."""
+    if op.name != "memref.alloc":
+        return []
+    return [u for use in op.results[0].uses if (u := use.owner.operation).name == _FREE]
+
+
 def _is_report(op: ir.Operation) -> bool:
+    """Whether a call reports an index; in a kernel the number is an argument like any other."""
     return (
         op.name == "func.call"
         and ir.FlatSymbolRefAttr(op.attributes["callee"]).value == ERROR_FUNCTION
+        and constant_of(op.operands[0]) is not None
     )
 
 

@@ -46,7 +46,7 @@ class Row:
     checks: bool = False
 
 
-STRATEGY, GROUP, FORM = "ted.strategy", "ted.group", "ted.form"
+STRATEGY, GROUP, FORM, THREADS = "ted.strategy", "ted.group", "ted.form", "ted.threads"
 
 
 # `ted-x-y` is the class `TedXY` in the file `ted_x_y.py` of its package.
@@ -87,7 +87,12 @@ PASSES: dict[str, Row] = {
     "ted-choose-loops": Row(
         "ted.cpu", "write the strategy of each operation that becomes loops", obeys=STRATEGY
     ),
+    "ted-convert-foralls": Row("ted.cpu", "turn scf.forall into loops that are marked as parallel"),
     "ted-outline-kernels": Row("ted.cpu", "make functions of loop nests, equal ones one"),
+    "ted-parallelize-kernels": Row(
+        "ted.cpu", "cut kernels with much work into units that threads share", obeys=THREADS
+    ),
+    "ted-fork-units": Row("ted.cpu", "let the threads of the runtime share units of work"),
     "ted-tile-loops": Row(
         "ted.cpu",
         "turn contractions and reads across rows into loops around tiles",

@@ -1,0 +1,198 @@
+"""Units of work: a loop over them around an operation, then functions of both.
+
+Before: `linalg.generic` over 512 x 512 points
+After: `func.call @kernel_5b…(%a, %b)`, which calls `@kernel_90…(%unit, %a, %b)` for 8 units, each
+64 x 512 points; it carries `ted.units = 8`, by which `ted-fork-units` knows it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import ceil
+
+from ted.cpu.partial_totals import join_totals, partial_totals, total_of_unit
+from ted.cpu.ted_outline_kernels import Kernel
+from ted.cpu.unit_slices import slice_of, sliced
+from ted.cpu.units import Cut, Iterations, Site, nested_loop
+from ted.cpu.work import trips
+from ted.mlir import arith, func, ir, linalg, memref, scf
+from ted.mlir.building import Index, add, constant, scale
+from ted.mlir.combining import combiners
+from ted.mlir.generic import Generic
+from ted.mlir.queries import copied_with, defining, is_inside, operands_inside
+
+UNITS = "ted.units"
+Values = list[ir.Value]
+
+
+def outline(
+    units: ir.Operation, count: int, module: ir.Module, function: func.FuncOp, known: dict[str, str]
+) -> None:
+    """Make a function of the body of a loop over units, and one of the loop."""
+    body = [o.operation for o in units.regions[0].blocks[0].operations]
+    Kernel(body[:-1]).outline(module, function, known)
+    number = ir.IntegerType.get_signless(64)
+    marks = {UNITS: ir.IntegerAttr.get(number, count)}
+    Kernel([units], marks).outline(module, function, known)
+
+
+def _unit_loop(count: int, body: Callable[[ir.Value], None]) -> ir.Operation:
+    made = scf.ForOp(constant(0), constant(count), constant(1))
+    with ir.InsertionPoint(made.body):
+        body(made.induction_variable)
+        scf.YieldOp([])
+    return made.operation
+
+
+def emit_slices(site: Site, cut: Cut) -> None:
+    """Each unit computes a part of the results, fills included."""
+    generic = Generic(site.op)
+
+    def part(first: Index, size: int) -> None:
+        operands = _parts(generic, cut.loop, first, size)
+        outputs = dict(zip(generic.outputs, operands[generic.count_inputs :], strict=True))
+        for fill in site.fills:
+            linalg.fill(fill.operands[0], outs=[outputs[fill.operands[1]]])
+        sliced(site.op, operands, cut.loop, first)
+
+    site.outline(*_in_units(generic, cut, lambda _, first, size: part(first, size)))
+    for op in (*site.fills, site.op):
+        op.erase()
+
+
+def emit_partial_sums(site: Site, cut: Cut) -> None:
+    """Each unit sums a part into memory of its own; behind them the parts are joined in order."""
+    generic = Generic(site.op)
+    joined = combiners(generic)
+    assert joined is not None, "the row matched"
+    extents = generic.extents or ()
+    count = ceil(extents[cut.loop] / cut.size)
+    partial = [partial_totals(out, count) for out in generic.outputs]
+
+    def part(unit: ir.Value, first: Index, size: int) -> None:
+        operands = _parts(generic, cut.loop, first, size)[: generic.count_inputs]
+        for memory, combiner in zip(partial, joined, strict=True):
+            mine = total_of_unit(memory, unit)
+            linalg.fill(combiner.identity(), outs=[mine])
+            operands.append(mine)
+        sliced(site.op, operands, cut.loop, first)
+
+    made, units = _in_units(generic, cut, part)
+    for memory, out, combiner in zip(partial, generic.outputs, joined, strict=True):
+        join_totals(memory, out, combiner)
+        memref.DeallocOp(memory)
+    site.outline(made, units)
+    site.op.erase()
+
+
+def emit_iterations(site: Site, plan: Iterations) -> None:
+    """Each unit runs some iterations, with memory of its own for what only they use."""
+    outer = site.op
+    inner = nested_loop(outer) if plan.nested else None
+    total = trips(outer) * (trips(inner) if inner is not None else 1)
+    count = ceil(total / plan.size)
+    private = _private_buffers(outer)
+
+    def body(unit: ir.Value) -> None:
+        first = scale(unit, plan.size)
+        last: Index = add(first, plan.size)
+        if total % plan.size:
+            last = arith.MinSIOp(constant(last), constant(total)).result
+        known = {old.results[0]: _again(old) for old in private}
+        made = scf.ForOp(constant(first), constant(last), constant(1))
+        with ir.InsertionPoint(made.body):
+            _iteration(outer, inner, made.induction_variable, known)
+            scf.YieldOp([])
+        for memory in known.values():
+            if defining(memory, "memref.alloc"):
+                memref.DeallocOp(memory)
+
+    made = _unit_loop(count, body)
+    outer.erase()
+    for old in private:
+        _forget(old)
+    site.outline(made, count)
+
+
+def _private_buffers(loop: ir.Operation) -> list[ir.Operation]:
+    """What makes memory outside that only this loop uses: its iterations need not share it."""
+    found = {
+        op
+        for value in operands_inside(loop)
+        if (op := defining(value, "memref.alloc", "memref.alloca")) and not is_inside(op, loop)
+    }
+    return [op for op in found if not len(op.operands) and _is_used_in(op, loop)]
+
+
+def _is_used_in(op: ir.Operation, loop: ir.Operation) -> bool:
+    users = [use.owner.operation for use in op.results[0].uses]
+    return all(is_inside(user, loop) or user.name == "memref.dealloc" for user in users)
+
+
+def _forget(old: ir.Operation) -> None:
+    """Drop memory that nothing uses any more, and what frees it."""
+    for use in list(old.results[0].uses):
+        use.owner.operation.erase()
+    old.erase()
+
+
+def _again(old: ir.Operation) -> ir.Value:
+    return copied_with(old, {}).results[0]
+
+
+def _iteration(
+    outer: ir.Operation,
+    inner: ir.Operation | None,
+    number: ir.Value,
+    known: dict[ir.Value, ir.Value],
+) -> None:
+    """The body of the loops at the insertion point, for one number of an iteration."""
+    body = outer.regions[0].blocks[0]
+    if inner is None:
+        _copy_body(body, {**known, body.arguments[0]: number})
+        return
+    extent = constant(trips(inner))
+    known = {**known, body.arguments[0]: arith.DivUIOp(number, extent).result}
+    for op in (o.operation for o in body.operations):
+        if op.name == "arith.constant":
+            copied_with(op, known)
+    block = inner.regions[0].blocks[0]
+    known[block.arguments[0]] = arith.RemUIOp(number, extent).result
+    _copy_body(block, known)
+
+
+def _copy_body(block: ir.Block, known: dict[ir.Value, ir.Value]) -> None:
+    """Copy what a block does, but for its end."""
+    for op in [o.operation for o in block.operations][:-1]:
+        copied_with(op, known)
+
+
+def _in_units(
+    generic: Generic, cut: Cut, part: Callable[[ir.Value, Index, int], None]
+) -> tuple[ir.Operation, int]:
+    """A loop over the units of a cut: full ones, and a last one that may be smaller."""
+    full, rest = divmod((generic.extents or ())[cut.loop], cut.size)
+
+    def body(unit: ir.Value) -> None:
+        if not rest:
+            part(unit, scale(unit, cut.size), cut.size)
+            return
+        is_full = arith.CmpIOp(arith.CmpIPredicate.ult, unit, constant(full)).result
+        choice = scf.IfOp(is_full, has_else=True)
+        with ir.InsertionPoint(choice.then_block):
+            part(unit, scale(unit, cut.size), cut.size)
+            scf.YieldOp([])
+        with ir.InsertionPoint(choice.operation.regions[1].blocks[0]):
+            part(unit, full * cut.size, rest)
+            scf.YieldOp([])
+
+    count = full + bool(rest)
+    return _unit_loop(count, body), count
+
+
+def _parts(generic: Generic, loop: int, first: Index, size: int) -> Values:
+    extent = (generic.extents or ())[loop]
+    return [
+        slice_of(v, m, loop, first, size, extent)
+        for v, m in zip(generic.operands, generic.maps, strict=True)
+    ]

@@ -1,0 +1,83 @@
+"""The table of how threads share an operation, and what it decides about a function.
+
+Before: the loops of a kernel
+After: for each outermost one that is parallel a row, its plan, and why not another
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ted.cpu.ted_outline_kernels import Kernel
+from ted.cpu.unit_loops import emit_iterations, emit_partial_sums, emit_slices
+from ted.cpu.units import (
+    Outline,
+    Site,
+    check_iterations,
+    check_partial_sums,
+    check_slices,
+    iterations,
+    partial_sums,
+    slices,
+)
+from ted.linalg.loops import PARALLEL
+from ted.machine import Cpu
+from ted.mlir import func, ir
+from ted.mlir.queries import functions
+from ted.mlir.strategies import Choice, Plain, Strategy, choose, described
+
+THREADS = "ted.threads"
+SLICES, PARTIAL_SUMS, ITERATIONS, SERIAL = "slices", "partial_sums", "iterations", "serial"
+TABLE = (
+    Strategy(SLICES, slices, emit_slices, check=check_slices),
+    Strategy(PARTIAL_SUMS, partial_sums, emit_partial_sums, check=check_partial_sums),
+    Strategy(ITERATIONS, iterations, emit_iterations, check=check_iterations),
+    Strategy(SERIAL, lambda _: Plain(), lambda *_: None),
+)
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of a site."""
+
+    site: Site
+    choice: Choice
+
+
+def decide(
+    function: func.FuncOp, cpu: Cpu, outline: Outline = lambda *_: None
+) -> Iterator[Decision]:
+    """The choice for what is outermost and may be parallel, in the order of the text.
+
+    `outline` makes functions of a loop over so many units, once there is one.
+    Raises: ScheduleError for a `ted.threads` that does not fit.
+    """
+    for site in _sites(function.entry_block, cpu, outline):
+        yield Decision(site, choose(TABLE, site, THREADS))
+
+
+def explained(module: ir.Module, cpu: Cpu) -> str:
+    """What threads share, and why not otherwise; nothing is built."""
+    return "\n".join(
+        line
+        for function in functions(module)
+        for d in decide(function, cpu)
+        for line in described(d.site.op, d.choice)
+    )
+
+
+def _sites(block: ir.Block, cpu: Cpu, outline: Outline) -> Iterator[Site]:
+    """Outermost operations that are cut or stay whole; loops over time are looked into."""
+    fills: list[ir.Operation] = []
+    for op in [o.operation for o in block.operations]:
+        if op.name == "linalg.generic" or (op.name == "scf.for" and PARALLEL in op.attributes):
+            outputs = list(op.operands)
+            site = Site(op, tuple(f for f in fills if f.operands[1] in outputs), cpu, outline)
+            if Kernel([*site.fills, op]).is_callable:
+                yield site
+        elif op.name in ("scf.for", "scf.if"):
+            for region in op.regions:
+                for inner in region.blocks:
+                    yield from _sites(inner, cpu, outline)
+        fills = [*fills, op] if op.name == "linalg.fill" else []

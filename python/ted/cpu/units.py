@@ -1,0 +1,251 @@
+"""How an operation on memory may be cut into units of work, which threads share.
+
+A cut follows from shapes and the machine's row alone, never from the number of threads: so results
+are the same bits on one thread and on many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import ceil, prod
+from typing import Any
+
+from ted.cpu.contraction_plan import plan_contraction
+from ted.cpu.unit_slices import may_slice
+from ted.cpu.work import cycles, trips
+from ted.forking import cached_property
+from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
+from ted.linalg.loops import PARALLEL
+from ted.machine import Cpu
+from ted.mlir import ir
+from ted.mlir.affine_forms import dims_used
+from ted.mlir.combining import combiners
+from ted.mlir.generic import Generic, generic_of
+from ted.mlir.queries import constant_of
+from ted.mlir.strategies import Declined
+
+# More units than cores hide that some take longer; each costs some 100 ns.
+MOST_UNITS = 256
+# As many keep a large machine busy; where a loop has fewer points, another one is looked for.
+ENOUGH_UNITS = 16
+# Neighbours in memory that stay in one unit: cache lines are not shared, registers are full.
+RUN = 64
+# Partial sums of a unit must be made of so many points each.
+POINTS_PER_PARTIAL = 16
+# Rows that share a panel which is packed for them alone: it then costs a twentieth of the products.
+ROWS_PER_PACKING = 128
+Outline = Callable[[ir.Operation, int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """An operation, the fills right before it of what it adds to, and the CPU.
+
+    `outline` makes functions of a loop over so many units.
+    """
+
+    op: ir.Operation
+    fills: tuple[ir.Operation, ...]
+    cpu: Cpu
+    outline: Outline
+
+    @cached_property
+    def generic(self) -> Generic | None:
+        """The view of a `linalg.generic` with constant extents."""
+        found = generic_of(self.op)
+        return None if found is None or found.extents is None else found
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the loops of a generic."""
+        return self.generic.extents or () if self.generic else ()
+
+    @cached_property
+    def units(self) -> int:
+        """Units of a grain each, by the estimated time of the operation."""
+        return units_of(cycles(self.op, self.cpu), self.cpu)
+
+    def if_long(self, plan: Any) -> Any:
+        """The plan; only where somebody asks for it, when it is too short for two threads."""
+        reason = f"it takes less than two units of {self.cpu.grain_cycles} cycles"
+        return plan if self.units >= 2 else Declined(reason, plan)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """Units of `size` points of one loop; the last one may have fewer."""
+
+    loop: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Iterations:
+    """Units of `size` iterations, of this loop alone or together with the one nested in it."""
+
+    size: int
+    nested: bool = False
+
+
+def slices(site: Site) -> Any:
+    """Parts of the results: a range of a loop along which every result moves."""
+    if site.generic is None:
+        return Declined("it is no linalg.generic of constant extents")
+    loops = [*_loops(site, site.generic)]
+    cuts = [
+        Cut(loop, size)
+        for loop, multiple in loops
+        if (size := unit_size(site.extents[loop], multiple, site.units))
+    ]
+    if not cuts:
+        reason = "no loop along which all results move has points for two units"
+        return Declined(reason, Cut(loops[0][0], 1) if loops else None)
+    counts = [ceil(site.extents[cut.loop] / cut.size) for cut in cuts]
+    enough = [n >= min(site.units, ENOUGH_UNITS) for n in counts]
+    best = enough.index(True) if any(enough) else counts.index(max(counts))
+    return site.if_long(cuts[best])
+
+
+def check_slices(site: Site, plan: Cut) -> str | None:
+    """The rule that a cut breaks which somebody asked for."""
+    assert site.generic is not None, "the row matched"
+    return _check(site, plan, [loop for loop, _ in _loops(site, site.generic)])
+
+
+def partial_sums(site: Site) -> Any:
+    """Sums over a range of a summed loop each, joined in their order."""
+    generic = site.generic
+    if generic is None or generic.is_map:
+        return Declined("it sums nothing over constant extents")
+    joined = combiners(generic)
+    if joined is None or any(_is_narrow(c.kind) for c in joined):
+        return Declined("partial results are not joined by one operation on wide numbers")
+    loops = _summed(generic)
+    if not loops:
+        return Declined("no operand moves along a summed loop by equal steps")
+    loop = max(loops, key=lambda k: (site.extents[k] >= RUN, -k))
+    kept = prod(n for n, r in zip(site.extents, generic.reductions, strict=True) if not r)
+    most = prod(site.extents) // max(1, kept * POINTS_PER_PARTIAL)
+    multiple = RUN if loop == generic.rank - 1 else 1
+    size = unit_size(site.extents[loop], multiple, min(site.units, most)) if most > 1 else 0
+    if not size:
+        return Declined("partial results would be too many", Cut(loop, 1))
+    return site.if_long(Cut(loop, size))
+
+
+def check_partial_sums(site: Site, plan: Cut) -> str | None:
+    """The rule that a cut breaks which somebody asked for."""
+    assert site.generic is not None, "the row matched"
+    return _check(site, plan, _summed(site.generic))
+
+
+def iterations(site: Site) -> Any:
+    """Iterations of a loop that touch different elements."""
+    if site.op.name != "scf.for" or PARALLEL not in site.op.attributes or len(site.op.results):
+        return Declined("it is no loop whose iterations are known to be apart")
+    if not _counts_up(site.op):
+        return Declined("its bounds are not constant")
+    inner = nested_loop(site.op)
+    count = trips(site.op)
+    nested = inner is not None and count < ENOUGH_UNITS
+    if nested and inner is not None:
+        count *= trips(inner)
+    size = unit_size(count, 1, site.units)
+    return site.if_long(Iterations(size, nested)) if size else Declined("it runs once at most")
+
+
+def check_iterations(site: Site, plan: Iterations) -> str | None:
+    """The rule that iterations break which somebody asked for."""
+    if plan.nested and nested_loop(site.op) is None:
+        return "nested needs a parallel loop that is all that the loop does"
+    return None if plan.size >= 1 else "size is 1 or more"
+
+
+def nested_loop(loop: ir.Operation) -> ir.Operation | None:
+    """The parallel loop that is all that a loop does, if its bounds are constant."""
+    body = [o.operation for o in loop.regions[0].blocks[0].operations]
+    loops = [o for o in body if o.name == "scf.for"]
+    rest = [o for o in body if o.name not in ("scf.for", "scf.yield", "arith.constant")]
+    if len(loops) != 1 or rest or PARALLEL not in loops[0].attributes or len(loops[0].results):
+        return None
+    return loops[0] if _counts_up(loops[0]) else None
+
+
+def _check(site: Site, plan: Cut, loops: list[int]) -> str | None:
+    if plan.loop not in loops:
+        return f"loop is one of {loops}"
+    return None if plan.size >= 1 else "size is 1 or more"
+
+
+def _counts_up(loop: ir.Operation) -> bool:
+    lower, upper, step = (constant_of(v) for v in list(loop.operands)[:3])
+    return lower == 0 and step == 1 and upper is not None
+
+
+def units_of(work: float, cpu: Cpu) -> int:
+    """Units of a grain each in so many cycles."""
+    return min(MOST_UNITS, int(work / cpu.grain_cycles))
+
+
+def unit_size(extent: int, multiple: int, wanted: int) -> int:
+    """Of about so many equal units, each but the last a multiple; 0 where there are not two."""
+    least = ceil(ceil(extent / max(wanted, 2)) / multiple) * multiple
+    even = [n for n in range(least, 2 * least, multiple) if extent % n == 0]
+    size = even[0] if even else least
+    return size if size < extent else 0
+
+
+def _summed(generic: Generic) -> list[int]:
+    return [k for k, r in enumerate(generic.reductions) if r and may_slice(generic, k)]
+
+
+def _loops(site: Site, generic: Generic) -> Iterator[tuple[int, int]]:
+    """The loops along which all results move, the best first, and of what sizes are multiples."""
+    outputs = generic.maps[generic.count_inputs :]
+    apart = [
+        k
+        for k, reduction in enumerate(generic.reductions)
+        if not reduction and all(k in dims_used(*m.results) for m in outputs)
+        if may_slice(generic, k)
+    ]
+    if MARK in site.op.attributes:
+        yield from _of_contraction(site, apart)
+        return
+    runs = {d for m in outputs if len(m.results) for d in dims_used(list(m.results)[-1])}
+    last = max((k for k, r in enumerate(generic.reductions) if not r), default=-1)
+    yield from ((k, RUN if k == last and k in runs else 1) for k in apart)
+
+
+def _of_contraction(site: Site, apart: list[int]) -> Iterator[tuple[int, int]]:
+    """Batches, then columns, whose panels are packed once, then rows; by strides in the result."""
+    found = recognise(site.op)
+    strided = None if found is None else found.strided()
+    plan = None
+    if found is not None and strided is not None:
+        plan = plan_contraction(strided[0], ELEMENT_BYTES[str(found.element)], site.cpu)
+    if strided is None or plan is None:
+        yield from ((k, 1) for k in apart)
+        return
+    dims = strided[0]
+    batch, columns, rows = range(3)
+
+    def role(loop: int) -> tuple[int, int]:
+        dim = dims[loop]
+        a, b = (dim.b, dim.a) if plan.swapped else (dim.a, dim.b)
+        return (batch if bool(a) == bool(b) else columns if b else rows, -dim.c)
+
+    def multiple(loop: int) -> int:
+        kind, step = role(loop)
+        if kind == columns and -step == plan.lane_dim.c:
+            return plan.tile_vectors * plan.lanes
+        if kind == rows and -step == plan.row_dim.c:
+            least = 1 if plan.pack_b == "none" else ROWS_PER_PACKING
+            return ceil(least / plan.tile_rows) * plan.tile_rows
+        return 1
+
+    yield from ((k, multiple(k)) for k in sorted(apart, key=role))
+
+
+def _is_narrow(kind: ir.Type) -> bool:
+    return isinstance(kind, ir.F16Type | ir.BF16Type) or getattr(kind, "width", 64) < 32

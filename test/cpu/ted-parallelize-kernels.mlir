@@ -1,0 +1,159 @@
+// RUN: ted-opt %s --split-input-file --pass-pipeline='builtin.module(ted-parallelize-kernels{grain=800})' | filecheck %s
+// RUN: ted-opt %s --split-input-file --pass-pipeline='builtin.module(ted-parallelize-kernels)' | filecheck %s --check-prefix=SHORT
+
+// A map is cut along its first loop; the last unit has what is left. Fills go along.
+// CHECK: func.func private @[[ALL:kernel_[0-9a-f]+]](%[[X:.*]]: memref<71x64xf32> {llvm.noalias}, %[[Y:.*]]: memref<71x64xf32> {llvm.noalias}) attributes {ted.units = 12 : i64}
+// CHECK: scf.for %[[U:.*]] = %c0{{.*}} to %c12
+// CHECK-NEXT: func.call @[[ONE:kernel_[0-9a-f]+]](%[[U]], %[[X]], %[[Y]])
+// CHECK: func.func private @[[ONE]](%[[U:.*]]: index, %{{.*}}: memref<71x64xf32> {llvm.noalias}, %{{.*}}: memref<71x64xf32> {llvm.noalias})
+// CHECK: %[[FULL:.*]] = arith.cmpi ult, %[[U]], %c11
+// CHECK: scf.if %[[FULL]]
+// CHECK: memref.subview %{{.*}}[%{{.*}}, 0] [6, 64] [1, 1]
+// CHECK: linalg.generic
+// CHECK: else
+// CHECK: memref.subview %{{.*}}[66, 0] [5, 64] [1, 1]
+// CHECK: linalg.generic
+// CHECK: func.func @map
+// CHECK-NEXT: call @[[ALL]]
+// SHORT-LABEL: func.func @map
+// SHORT-NEXT: linalg.generic
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @map(%x: memref<71x64xf32> {llvm.noalias}, %y: memref<71x64xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<71x64xf32>) outs(%y : memref<71x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// The number of a point is that of the whole loop.
+// CHECK: func.func private @{{kernel_[0-9a-f]+}}(%[[U:.*]]: index,
+// CHECK: %[[FIRST:.*]] = arith.muli %[[U]], %c512
+// CHECK: linalg.generic
+// CHECK: %[[I:.*]] = linalg.index 0
+// CHECK-NEXT: arith.addi %[[I]], %[[FIRST]]
+// CHECK-LABEL: func.func @index
+#line = affine_map<(d0) -> (d0)>
+func.func @index(%y: memref<4096xi64> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [#line], iterator_types = ["parallel"]} outs(%y : memref<4096xi64>) {
+  ^bb0(%b: i64):
+    %i = linalg.index 0 : index
+    %0 = arith.index_cast %i : index to i64
+    linalg.yield %0 : i64
+  }
+  return
+}
+
+// -----
+
+// A sum of everything has a total for each unit; they are joined in their order.
+// CHECK: func.func private @{{kernel_[0-9a-f]+}}(%[[U:.*]]: index, %{{.*}}: memref<[[N:[0-9]+]]xf32>
+// CHECK: memref.subview %{{.*}}[%[[U]]] [1] [1]
+// CHECK: %[[ZERO:.*]] = arith.constant -0.000000e+00 : f32
+// CHECK: linalg.fill ins(%[[ZERO]] : f32)
+// CHECK: linalg.generic
+// CHECK-LABEL: func.func @sum
+// CHECK: %[[TOTALS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<[[N]]xf32>
+// CHECK: call @kernel_
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[TOTALS]] :
+// CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc>
+// CHECK: memref.dealloc %[[TOTALS]]
+#all = affine_map<(d0, d1) -> (d0, d1)>
+#none = affine_map<(d0, d1) -> ()>
+func.func @sum(%x: memref<64x64xf32> {llvm.noalias}, %y: memref<f32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction", "reduction"]} ins(%x : memref<64x64xf32>) outs(%y : memref<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a fastmath<reassoc> : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// Columns stay apart in runs of neighbours: no total is needed.
+// CHECK: memref.subview %{{.*}}[0, %{{.*}}] [64, 64] [1, 1]
+// CHECK-LABEL: func.func @columns
+// CHECK-NOT: memref.alloc
+#rows = affine_map<(d0, d1) -> (d0, d1)>
+#column = affine_map<(d0, d1) -> (d1)>
+func.func @columns(%x: memref<64x256xf32> {llvm.noalias}, %y: memref<256xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [#rows, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<64x256xf32>) outs(%y : memref<256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// A loop that says that its iterations are apart is cut, with a buffer for each unit. One that does
+// not is looked into.
+// CHECK: func.func private @{{kernel_[0-9a-f]+}}(%[[U:.*]]: index, %{{.*}}: memref<32x4096xf32>, %[[T:.*]]: index)
+// CHECK: %[[MINE:.*]] = memref.alloc() : memref<4096xf32>
+// CHECK: scf.for
+// CHECK: memref.store %{{.*}}, %[[MINE]]
+// CHECK: memref.dealloc %[[MINE]]
+// CHECK-LABEL: func.func @loops
+// CHECK-NOT: memref.alloc
+// CHECK: scf.for %[[T:.*]] =
+// CHECK-NEXT: func.call @kernel_{{[0-9a-f]+}}(%{{.*}}, %[[T]])
+func.func @loops(%x: memref<32x4096xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  %buffer = memref.alloc() : memref<4096xf32>
+  scf.for %t = %c0 to %c10 step %c1 {
+    scf.for %i = %c0 to %c32 step %c1 {
+      scf.for %j = %c0 to %c128 step %c1 {
+        %0 = memref.load %x[%i, %t] : memref<32x4096xf32>
+        memref.store %0, %buffer[%j] : memref<4096xf32>
+      }
+      %1 = memref.load %buffer[%i] : memref<4096xf32>
+      memref.store %1, %x[%i, %t] : memref<32x4096xf32>
+    } {ted.parallel}
+  }
+  memref.dealloc %buffer : memref<4096xf32>
+  return
+}
+
+// -----
+
+// Few iterations are counted together with those of the loop that is all they do.
+// CHECK: arith.divui %[[N:[a-z0-9]+]], %c100
+// CHECK: arith.remui %[[N]], %c100
+// CHECK-LABEL: func.func @nested
+func.func @nested(%x: memref<2x100xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c100 = arith.constant 100 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    scf.for %j = %c0 to %c100 step %c1 {
+      %0 = memref.load %x[%i, %j] : memref<2x100xf32>
+      %1 = math.sin %0 : f32
+      memref.store %1, %x[%i, %j] : memref<2x100xf32>
+    } {ted.parallel}
+  } {ted.parallel}
+  return
+}
+
+// -----
+
+// What somebody asks for is obeyed, however short it is.
+// SHORT: ted.units = 2
+// SHORT-LABEL: func.func @asked
+#asked = affine_map<(d0, d1) -> (d0, d1)>
+func.func @asked(%x: memref<8x8xf32>, %y: memref<8x8xf32>) {
+  linalg.generic {indexing_maps = [#asked, #asked], iterator_types = ["parallel", "parallel"], ted.threads = {name = "slices", loop = 1 : i64, size = 4 : i64}} ins(%x : memref<8x8xf32>) outs(%y : memref<8x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
