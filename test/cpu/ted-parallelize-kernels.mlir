@@ -2,9 +2,9 @@
 // RUN: ted-opt %s --split-input-file --pass-pipeline='builtin.module(ted-parallelize-kernels)' | filecheck %s --check-prefix=SHORT
 
 // A map is cut along its first loop; the last unit has what is left. Fills go along.
-// CHECK: func.func private @[[ALL:kernel_[0-9a-f]+]](%[[X:.*]]: memref<71x64xf32> {llvm.noalias}, %[[Y:.*]]: memref<71x64xf32> {llvm.noalias}) attributes {ted.units = 12 : i64}
+// CHECK: func.func private @[[ALL:\w+]](%[[X:.*]]: memref<71x64xf32> {llvm.noalias}, %[[Y:.*]]: memref<71x64xf32> {llvm.noalias}) attributes {ted.units = 12 : i64}
 // CHECK: scf.for %[[U:.*]] = %c0{{.*}} to %c12
-// CHECK-NEXT: func.call @[[ONE:kernel_[0-9a-f]+]](%[[U]], %[[X]], %[[Y]])
+// CHECK-NEXT: func.call @[[ONE:\w+]](%[[U]], %[[X]], %[[Y]])
 // CHECK: func.func private @[[ONE]](%[[U:.*]]: index, %{{.*}}: memref<71x64xf32> {llvm.noalias}, %{{.*}}: memref<71x64xf32> {llvm.noalias})
 // CHECK: %[[FULL:.*]] = arith.cmpi ult, %[[U]], %c11
 // CHECK: scf.if %[[FULL]]
@@ -30,7 +30,7 @@ func.func @map(%x: memref<71x64xf32> {llvm.noalias}, %y: memref<71x64xf32> {llvm
 // -----
 
 // The number of a point is that of the whole loop.
-// CHECK: func.func private @{{kernel_[0-9a-f]+}}(%[[U:.*]]: index,
+// CHECK: func.func private @{{\w+}}(%[[U:.*]]: index,
 // CHECK: %[[FIRST:.*]] = arith.muli %[[U]], %c512
 // CHECK: linalg.generic
 // CHECK: %[[I:.*]] = linalg.index 0
@@ -50,14 +50,14 @@ func.func @index(%y: memref<4096xi64> {llvm.noalias}) {
 // -----
 
 // A sum of everything has a total for each unit; they are joined in their order.
-// CHECK: func.func private @{{kernel_[0-9a-f]+}}(%[[U:.*]]: index, %{{.*}}: memref<[[N:[0-9]+]]xf32>
+// CHECK: func.func private @{{\w+}}(%[[U:.*]]: index, %{{.*}}: memref<[[N:[0-9]+]]xf32>
 // CHECK: memref.subview %{{.*}}[%[[U]]] [1] [1]
 // CHECK: %[[ZERO:.*]] = arith.constant -0.000000e+00 : f32
 // CHECK: linalg.fill ins(%[[ZERO]] : f32)
 // CHECK: linalg.generic
 // CHECK-LABEL: func.func @sum
 // CHECK: %[[TOTALS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<[[N]]xf32>
-// CHECK: call @kernel_
+// CHECK: call @sum_
 // CHECK: linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%[[TOTALS]] :
 // CHECK: arith.addf %{{.*}}, %{{.*}} fastmath<reassoc>
 // CHECK: memref.dealloc %[[TOTALS]]
@@ -93,7 +93,7 @@ func.func @columns(%x: memref<64x256xf32> {llvm.noalias}, %y: memref<256xf32> {l
 
 // A loop that says that its iterations are apart is cut, with a buffer for each unit. One that does
 // not is looked into.
-// CHECK: func.func private @{{kernel_[0-9a-f]+}}(%[[U:.*]]: index, %{{.*}}: memref<32x4096xf32>, %[[T:.*]]: index)
+// CHECK: func.func private @{{\w+}}(%[[U:.*]]: index, %{{.*}}: memref<32x4096xf32>, %[[T:.*]]: index)
 // CHECK: %[[MINE:.*]] = memref.alloc() : memref<4096xf32>
 // CHECK: scf.for
 // CHECK: memref.store %{{.*}}, %[[MINE]]
@@ -101,7 +101,7 @@ func.func @columns(%x: memref<64x256xf32> {llvm.noalias}, %y: memref<256xf32> {l
 // CHECK-LABEL: func.func @loops
 // CHECK-NOT: memref.alloc
 // CHECK: scf.for %[[T:.*]] =
-// CHECK-NEXT: func.call @kernel_{{[0-9a-f]+}}(%{{.*}}, %[[T]])
+// CHECK-NEXT: func.call @loops_{{\w+}}(%{{.*}}, %[[T]])
 func.func @loops(%x: memref<32x4096xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

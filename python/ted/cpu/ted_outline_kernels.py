@@ -99,7 +99,13 @@ class Kernel:
             isinstance(v.type, ir.MemRefType) or not _is_passed(v.type) for v in made
         )
 
-    def outline(self, module: ir.Module, function: func.FuncOp, known: dict[str, str]) -> None:
+    def outline(
+        self,
+        module: ir.Module,
+        function: func.FuncOp,
+        known: dict[str, str],
+        prefix: str = "kernel",
+    ) -> None:
         """Replace the operations by a call; `known` has kernels by their text."""
         last = self.ops[-1]
         with last.location:
@@ -107,7 +113,7 @@ class Kernel:
             text = str(made.operation.get_asm(use_local_scope=True))
             name = known.get(text)
             if name is None:
-                name = f"kernel_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+                name = f"{prefix}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"
                 known[text] = name
                 made.attributes["sym_name"] = ir.StringAttr.get(name)
             else:

@@ -34,10 +34,9 @@ class TedParallelizeKernels:
         Raises: ScheduleError for a `ted.threads` that does not fit.
         """
         cpu = named_cpu(self.cpu).with_grain(self.grain)
-        known: dict[str, str] = {}
         with module.context:
             for function in list(functions(module)):
-                made = partial(outline, module=module, function=function, known=known)
+                made = partial(outline, module=module, function=function)
                 for decision in list(decide(function, cpu, made)):
                     site, choice = decision.site, decision.choice
                     forget(site.op, THREADS)

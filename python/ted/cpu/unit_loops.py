@@ -1,7 +1,7 @@
 """Units of work: a loop over them around an operation, then functions of both.
 
 Before: `linalg.generic` over 512 x 512 points
-After: `func.call @kernel_5b…(%a, %b)`, which calls `@kernel_90…(%unit, %a, %b)` for 8 units, each
+After: `func.call @main_5b…(%a, %b)`, which calls `@main_90…(%unit, %a, %b)` for 8 units, each
 64 x 512 points; it carries `ted.units = 8`, by which `ted-fork-units` knows it
 """
 
@@ -25,15 +25,18 @@ UNITS = "ted.units"
 Values = list[ir.Value]
 
 
-def outline(
-    units: ir.Operation, count: int, module: ir.Module, function: func.FuncOp, known: dict[str, str]
-) -> None:
-    """Make a function of the body of a loop over units, and one of the loop."""
+def outline(units: ir.Operation, count: int, module: ir.Module, function: func.FuncOp) -> None:
+    """Make a function of the body of a loop over units, and one of the loop.
+
+    They are named after the function, as kernels may be compiled by themselves and linked.
+    """
+    known: dict[str, str] = {}
+    prefix = function.name.value
     body = [o.operation for o in units.regions[0].blocks[0].operations]
-    Kernel(body[:-1]).outline(module, function, known)
+    Kernel(body[:-1]).outline(module, function, known, prefix)
     number = ir.IntegerType.get_signless(64)
     marks = {UNITS: ir.IntegerAttr.get(number, count)}
-    Kernel([units], marks).outline(module, function, known)
+    Kernel([units], marks).outline(module, function, known, prefix)
 
 
 def _unit_loop(count: int, body: Callable[[ir.Value], None]) -> ir.Operation:
