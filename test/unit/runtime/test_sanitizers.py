@@ -12,7 +12,10 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 FLAGS = "-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer"
-TESTS = ("test_faults.py", "test_calls.py", "test_bad_calls.py", "test_guarded_buffers.py")
+TESTS = (
+    "test_faults.py", "test_calls.py", "test_bad_calls.py", "test_guarded_buffers.py",
+    "test_threads.py",
+)  # fmt: skip
 # CPython keeps memory until it ends; libraries of others mix allocators; tests ask for huge sizes.
 OPTIONS = (
     "detect_leaks=0:alloc_dealloc_mismatch=0:detect_odr_violation=0:allocator_may_return_null=1"
@@ -63,6 +66,18 @@ def test_the_runtime_is_clean_under_sanitizers(build: Path, name: str):
     done = run_sanitized(build, "-n0", str(Path(__file__).with_name(name)))
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     assert "passed" in done.stdout
+
+
+def test_the_pool_is_clean_under_thread_sanitizer(tmp_path: Path) -> None:
+    sources = [Path(__file__).with_name("pool_stress.c"), *(ROOT / "runtime").glob("*.c")]
+    flags = ["-std=gnu11", "-O1", "-g", "-fsanitize=thread", f"-I{ROOT / 'runtime/include'}"]
+    program = str(tmp_path / "stress")
+    command = ["gcc", *flags, *map(str, sources), "-o", program, "-lpthread"]
+    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=300, check=False)
+    if "unexpected memory mapping" in done.stderr:
+        pytest.skip("ThreadSanitizer does not know this kernel's layout of memory")
+    assert done.returncode == 0, done.stderr[-4000:]
 
 
 def test_an_overrun_is_found(build: Path, tmp_path: Path):
