@@ -8,7 +8,6 @@
 #include <pthread.h>
 #endif
 #include <stdatomic.h>
-#include <stdlib.h>
 
 #include "ted/block.h"
 #include "ted/call.h"
@@ -88,13 +87,14 @@ static void unlink_block(struct ted_block *block) {
 
 /* A block whose header stands right in front of the data. */
 static struct ted_block *plain_block(int64_t alignment, int64_t overhead, int64_t size) {
-  void *start = malloc((size_t)(size + overhead));
+  void *start = ted_reuse_take(size + overhead);
   if (!start)
     return NULL;
   uintptr_t first = (uintptr_t)start + sizeof(struct ted_block);
   uintptr_t data = (first + (uintptr_t)alignment - 1) & ~((uintptr_t)alignment - 1);
   struct ted_block *block = (struct ted_block *)data - 1;
   block->start = start;
+  block->room = size + overhead;
   block->data = (void *)data;
   return block;
 }
@@ -130,7 +130,7 @@ void ted_memory_give(void *pointer) {
   if (guarded)
     ted_guard_give(block);
   else
-    free(block->start);
+    ted_reuse_give(block->start, block->room);
 }
 
 void ted_blocks_abandon(struct ted_call *call) {

@@ -28,6 +28,14 @@ static PyObject *memory_set_limit(PyObject *module, PyObject *bytes) {
   return PyLong_FromLongLong(ted_memory_set_limit(limit));
 }
 
+static PyObject *memory_set_kept(PyObject *module, PyObject *bytes) {
+  (void)module;
+  long long most = PyLong_AsLongLong(bytes);
+  if (most == -1 && PyErr_Occurred())
+    return NULL;
+  return PyLong_FromLongLong(ted_memory_set_kept(most));
+}
+
 static PyObject *memory_set_guard(PyObject *module, PyObject *mode) {
   (void)module;
   long long wanted = PyLong_AsLongLong(mode);
@@ -60,6 +68,8 @@ static PyMethodDef methods[] = {
     {"memory_reset_peak", memory_reset_peak, METH_NOARGS, "start a new peak at what is held now"},
     {"memory_set_limit", memory_set_limit, METH_O,
      "refuse to hold more bytes than this, 0 for no limit; returns the old limit"},
+    {"memory_set_kept", memory_set_kept, METH_O,
+     "keep at most so many bytes of large buffers that were given back; returns the old number"},
     {"memory_set_guard", memory_set_guard, METH_O,
      "for tests: 1 puts new buffers before a page without access, 2 behind one, 0 neither; "
      "returns the old mode"},

@@ -72,6 +72,11 @@ TED_EXPORT void ted_memory_reset_peak(void);
 /* Allocations that would pass this many bytes fail; 0 means no limit. Returns the old limit. */
 TED_EXPORT int64_t ted_memory_set_limit(int64_t bytes);
 
+/* Large blocks that are given back stay for later ones, up to so many bytes in all. Returns the old
+ * number; what is kept now goes. */
+#define TED_MOST_KEPT_BYTES ((int64_t)1 << 29)
+TED_EXPORT int64_t ted_memory_set_kept(int64_t bytes);
+
 /* Blocks that are taken from now on lie against a page without access, so that what passes their
  * end, or their start, dies there. For tests; returns the old mode. */
 enum ted_guard { TED_GUARD_OFF = 0, TED_GUARD_END = 1, TED_GUARD_START = 2 };
