@@ -128,3 +128,14 @@ llvm.func @expf(f32) -> f32
 llvm.func @lgamma() {
   llvm.return
 }
+
+// -----
+
+// Another object has what says so.
+
+llvm.func @kernel() attributes {ted.elsewhere}
+
+llvm.func @calls_another_object() {
+  llvm.call @kernel() : () -> ()
+  llvm.return
+}

@@ -19,6 +19,11 @@ from ted.codegen.worker import answer
 class Here:
     """Workers that are this process."""
 
+    idle = 1
+
+    def prepare(self, count: int) -> None:
+        """Nothing: it runs."""
+
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """What a worker would answer."""
         del timeout

@@ -13,14 +13,13 @@ from ted import dialects
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, link
-from ted.codegen.objects import unpacked
-from ted.codegen.requests import compile_cached
+from ted.codegen.kernels import compile_program
 from ted.codegen.watching import Watch
-from ted.cpu.pipeline import CPU_STAGES, cpu_stages
+from ted.cpu.pipeline import CPU_STAGES, KERNELS, cpu_stages
 from ted.cpu.strategies import explained
 from ted.cpu.unit_strategies import explained as explained_threads
 from ted.ir.equations import System, Tensor
-from ted.ir.pipelines import run_stages
+from ted.ir.pipelines import pipeline_text, run_stages
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
@@ -75,9 +74,10 @@ class CompiledFunction(StagedFunction):
 
     def _compiled(self, watch: Watch) -> Compiled:
         libraries = (library_path(),)
-        made = compile_cached(self._request("cpu", {"libraries": libraries}, libraries), watch)
+        rest = pipeline_text(self._pipeline, after=KERNELS)
+        made = compile_program(self._request("cpu", {}, until=KERNELS), rest, libraries, watch)
         watch("linking")
-        return link(unpacked(made), _symbol(self.system.name), libraries)
+        return link(made, _symbol(self.system.name), libraries)
 
     @property
     def peak_bytes(self) -> int:
@@ -88,7 +88,7 @@ class CompiledFunction(StagedFunction):
         return self._call.peak_bytes
 
     def _translated(self) -> str:
-        return disassemble(self._code.made.code)
+        return "\n".join(map(disassemble, self._code.made.objects))
 
     def _explained(self, module: ir.Module) -> str:
         run_stages(module, self._pipeline, EQUATIONS.name)

@@ -45,10 +45,14 @@ class StagedFunction(ABC):
         self._pipeline = pipeline
 
     def _request(
-        self, kind: str, arguments: Mapping[str, Any], files: tuple[str, ...] = ()
+        self,
+        kind: str,
+        arguments: Mapping[str, Any],
+        files: tuple[str, ...] = (),
+        until: str | None = None,
     ) -> Request:
-        """What a worker is asked for."""
-        pipeline = pipeline_text(self._pipeline)
+        """What a worker is asked for, to the end of a stage."""
+        pipeline = pipeline_text(self._pipeline, until)
         return Request(kind, self._source, self._unnamed, pipeline, arguments, files)
 
     def ir(self, stage: str = "ted") -> str:

@@ -1,7 +1,8 @@
-"""Object files -> functions that can be called: linked into this process by LLVM's ORC.
+"""Object files of a program -> a function that can be called: LLVM's ORC links it.
 
-Equal objects are linked once. llvmlite links, since the binding's engine takes no object file; its
-linker keeps all of an object in one piece of memory, so that no part is too far from another.
+Equal programs are linked once. llvmlite links, since the binding's engine takes no object file; its
+linker keeps all of an object in one piece of memory, so that no part is too far from another, and
+calls from one object to another go by a table where they are too far.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ from functools import cache
 from itertools import count
 from typing import Any
 
-from ted.codegen.objects import Object, object_of
+from ted.codegen.objects import Program, object_of
 from ted.errors import CompileError
 from ted.forking import Lock, in_child
+from ted.linalg.data_reads import indexed_accesses
 from ted.mlir import ir
 
 
@@ -27,7 +29,7 @@ class Compiled:
     to the data of argument k: the inputs first, then the results.
     """
 
-    made: Object
+    made: Program
     address: int
     _tracker: Any
 
@@ -39,12 +41,15 @@ _lock = Lock()
 _of_the_parent: list[Compiled] = []
 
 
-def link(made: Object, name: str, libraries: tuple[str, ...] = ()) -> Compiled:
-    """Put the function of an object into memory; `libraries` define what the object does not.
+def link(made: Program, name: str, libraries: tuple[str, ...] = ()) -> Compiled:
+    """Put the function of a program into memory; `libraries` define what its objects do not.
 
     Raises: CompileError when a symbol is not defined anywhere.
     """
-    key = hashlib.sha256(repr((name, made.indexed, libraries)).encode() + made.code).hexdigest()
+    digest = hashlib.sha256(repr((name, made.indexed, libraries)).encode())
+    for code in made.objects:
+        digest.update(len(code).to_bytes(8, "big") + code)
+    key = digest.hexdigest()
     with _lock:
         found = _linked.get(key)
         if found is None:
@@ -52,15 +57,18 @@ def link(made: Object, name: str, libraries: tuple[str, ...] = ()) -> Compiled:
         return found
 
 
-def _link(made: Object, symbol: str, libraries: tuple[str, ...]) -> Compiled:
+def _link(made: Program, symbol: str, libraries: tuple[str, ...]) -> Compiled:
     from llvmlite import binding as llvm
 
     engine = _engine()
     for path in libraries:
         llvm.load_library_permanently(path)
-    builder = llvm.JITLibraryBuilder().add_object_img(made.code).add_current_process()
+    builder = llvm.JITLibraryBuilder()
+    for code in made.objects:
+        builder.add_object_img(code)
+    builder.add_current_process().export_symbol(symbol)
     try:
-        tracker = builder.export_symbol(symbol).link(engine, f"program {next(_names)}")
+        tracker = builder.link(engine, f"program {next(_names)}")
     except RuntimeError as error:
         raise CompileError(f"jit: every symbol must be defined, got: {error}") from None
     return Compiled(made, tracker[symbol], tracker)
@@ -90,4 +98,5 @@ def compile_module(
 
     Raises: CompileError when a symbol is not defined anywhere.
     """
-    return link(object_of(module, libraries), name, libraries)
+    indexed = tuple(indexed_accesses(module.operation))
+    return link(Program((object_of(module, libraries),), indexed), name, libraries)

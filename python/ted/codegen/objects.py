@@ -1,4 +1,4 @@
-"""Programs for CPUs -> object files, by the binding's ExecutionEngine at O2, in this process.
+"""Parts of programs for CPUs -> object files, by the binding's ExecutionEngine at O2.
 
 O3 gains nothing measurable and doubles the time of code generation.
 """
@@ -8,73 +8,84 @@ from __future__ import annotations
 import base64
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ted import dialects
-from ted.codegen.watching import Doing, ignored
+from ted.codegen.splitting import ELSEWHERE
+from ted.codegen.watching import Doing
+from ted.ir.pass_driver import plan
+from ted.ir.pipeline_text import parse_pipeline
 from ted.ir.pipelines import run_text
-from ted.linalg.data_reads import indexed_accesses
 from ted.mlir import ExecutionEngine, ir, keep_loop_order
 
 LEVEL = 2
 
 
 @dataclass(frozen=True)
-class Object:
-    """An object file, and the tensor and the user's line of each access that it checks.
+class Program:
+    """Object files, and the tensor and the user's line of each access that they check.
 
     `indexed[k]` is what number k of `ted_index_error` means.
     """
 
-    code: bytes
+    objects: tuple[bytes, ...]
     indexed: tuple[tuple[str, str], ...] = ()
 
 
-def make(source: str, pipeline: str, libraries: tuple[str, ...], doing: Doing = ignored) -> Object:
-    """Lower the text of a module and generate its code; `doing` hears what is done.
-
-    Raises: TedError of a pass that refuses it; MLIR and LLVM may end the process.
-    """
-    with dialects.session():
-        doing("parsing")
-        module = run_text(ir.Module.parse(source), pipeline, doing)
-        doing("machine code")
-        return object_of(module, libraries)
-
-
 def answer(
-    source: str, pipeline: str, arguments: Mapping[str, Any], doing: Doing
-) -> dict[str, Any]:
-    """An object as JSON has it, linked with the `libraries` of the arguments.
+    source: Sequence[tuple[str, str]], pipeline: str, arguments: Mapping[str, Any], doing: Doing
+) -> list[str]:
+    """An object, as JSON has it, for each module of `source`: its name and its text.
 
-    Raises: TedError of a pass that refuses it; MLIR and LLVM may end the process.
+    They are linked with the `libraries` of the arguments; `doing` hears the names.
+    Raises: TedError of a pass that refuses one; MLIR and LLVM may end the process.
     """
-    made = make(source, pipeline, tuple(arguments["libraries"]), doing)
-    return {"code": base64.b64encode(made.code).decode(), "indexed": made.indexed}
+    made: list[str] = []
+    with dialects.session() as context:
+        steps = plan(parse_pipeline(pipeline), context, verify_each=False)
+        for name, text in source:
+            doing(name)
+            doing("parsing")
+            module = run_text(ir.Module.parse(text), pipeline, doing, steps)
+            doing("machine code")
+            code = object_of(module, tuple(arguments["libraries"]))
+            made.append(base64.b64encode(code).decode())
+    return made
 
 
-def unpacked(answered: Mapping[str, Any]) -> Object:
-    """The object of an answer."""
-    indexed = tuple((tensor, place) for tensor, place in answered["indexed"])
-    return Object(base64.b64decode(answered["code"]), indexed)
-
-
-def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> Object:
+def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> bytes:
     """The code of a module of the LLVM dialect; `libraries` define what it does not."""
     if not libraries:
         _define_allocator(module)
     keep_loop_order()
     engine = ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(libraries))
+    for name in _elsewhere(module):  # the engine wants to know before it lets go of the object
+        engine.raw_register_runtime(name, _Anywhere())
     handle, path = tempfile.mkstemp(suffix=".o")
     os.close(handle)
     try:
         engine.dump_to_object_file(path)
         with open(path, "rb") as file:
-            return Object(file.read(), tuple(indexed_accesses(module.operation)))
+            return file.read()
     finally:
         os.unlink(path)
+
+
+@dataclass(frozen=True)
+class _Anywhere:
+    """An address of what another object has, which is never called in this process."""
+
+    value: int = 4096
+
+
+def _elsewhere(module: ir.Module) -> list[str]:
+    return [
+        ir.StringAttr(op.operation.attributes["sym_name"]).value
+        for op in module.body.operations
+        if ELSEWHERE in op.operation.attributes
+    ]
 
 
 # What libted_runtime provides, without its accounting: for tools that run without the library.

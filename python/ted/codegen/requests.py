@@ -38,7 +38,11 @@ _START = "import sys; sys.path[:] = sys.argv[1:]; from ted.codegen.worker import
 
 
 # The modules whose `answer(source, pipeline, arguments, doing)` makes the result of each kind.
-KINDS = {"cpu": "ted.codegen.objects", "cuda": "ted.api.cuda_compiling"}
+KINDS = {
+    "cpu": "ted.codegen.splitting",
+    "objects": "ted.codegen.objects",
+    "cuda": "ted.api.cuda_compiling",
+}
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Request:
     """A module of ted ops as text, with and without names and places, and how it is lowered.
 
     `arguments`, as JSON has them, are for what answers the kind; the contents of `files` count.
+    `workers` may be busy at once with what comes after.
     """
 
     kind: str
@@ -54,6 +59,7 @@ class Request:
     pipeline: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
     files: tuple[str, ...] = ()
+    workers: int = 1
 
 
 def compile_cached(request: Request, doing: Doing = ignored) -> dict[str, Any]:
@@ -62,16 +68,30 @@ def compile_cached(request: Request, doing: Doing = ignored) -> dict[str, Any]:
     Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end the worker.
     """
     doing("cache")
-    name = _key(request)
-    stored = disk_cache.load(name)
-    if stored is not None:
-        return json.loads(stored)
-    made = _compile(request, doing)
-    disk_cache.store(name, json.dumps(made).encode())
+    made = stored(request)
+    if made is None:
+        made = _compile(request, doing)
+        store(request, made)
     return made
 
 
-def answered(message: Mapping[str, Any], doing: Doing) -> dict[str, Any]:
+def stored(request: Request) -> Any:
+    """What was made of an equal request; None when it is not on the disk."""
+    found = disk_cache.load(_key(request))
+    return None if found is None else json.loads(found)
+
+
+def store(request: Request, made: Any) -> None:
+    """Keep what was made of a request."""
+    disk_cache.store(_key(request), json.dumps(made).encode())
+
+
+def idle_workers() -> int:
+    """How many workers wait for requests."""
+    return _workers.idle
+
+
+def answered(message: Mapping[str, Any], doing: Doing) -> Any:
     """What is made of a request, in this process.
 
     Raises: TedError of a pass that refuses it; MLIR and LLVM may end the process.
@@ -81,11 +101,26 @@ def answered(message: Mapping[str, Any], doing: Doing) -> dict[str, Any]:
 
 
 def _compile(request: Request, doing: Doing) -> dict[str, Any]:
-    message = {
-        "kind": request.kind, "source": request.source, "pipeline": request.pipeline,
-        "arguments": dict(request.arguments), "ted": HOME,
-    }  # fmt: skip
     doing("worker")
+    if request.workers > 1:
+        _workers.prepare(request.workers)
+    try:
+        return made_of(request.kind, request.source, request.pipeline, request.arguments, doing)
+    except ChildFailed as error:
+        raise ended(error, request.source, request.pipeline) from None
+
+
+def made_of(
+    kind: str, source: Any, pipeline: str, arguments: Mapping[str, Any], doing: Doing
+) -> Any:
+    """What a worker makes; without one, this process.
+
+    Raises: TedError of a pass that refuses it; ChildFailed when MLIR or LLVM end the worker.
+    """
+    message = {
+        "kind": kind, "source": source, "pipeline": pipeline, "arguments": dict(arguments),
+        "ted": HOME,
+    }  # fmt: skip
     try:
         reply = _workers.request(message, TIMEOUT, doing)
         if "stranger" in reply:
@@ -93,13 +128,21 @@ def _compile(request: Request, doing: Doing) -> dict[str, Any]:
     except NotStarted as error:
         _warn(str(error))
         return answered(message, doing)
-    except ChildFailed as error:
-        what = f"code generation must not end its process, got {error}"
-        reproducer = kept_reproducer(request.source, request.pipeline)
-        raise CompileError(f"compile: {what}; {reproducer}") from None
     if "refused" in reply:
         raise _refusal(*reply["refused"])
     return reply["made"]
+
+
+def ended(
+    error: ChildFailed,
+    source: str,
+    pipeline: str,
+    of: str = "",
+    place: SourceLocation | None = None,
+) -> CompileError:
+    """The end of a worker as the user sees it: of what, where, and what repeats it."""
+    what = f"compile: code generation{of} must not end its process, got {error}"
+    return CompileError(f"{what}; {kept_reproducer(source, pipeline)}", place)
 
 
 def _refusal(kind: str, text: str, place: Sequence[Any] | None) -> TedError:

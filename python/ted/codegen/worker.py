@@ -47,9 +47,4 @@ def main() -> None:
     """Serve requests."""
     gc.set_threshold(_YOUNG)
     os.environ["TED_CACHE_DIR"] = ""  # the parent keeps what is made
-    serve(answer, _load)
-
-
-def _load() -> None:
-    with dialects.session():  # the first one loads MLIR
-        pass
+    serve(answer, dialects.keep_context)  # which loads MLIR

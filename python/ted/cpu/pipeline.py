@@ -13,6 +13,8 @@ HALVES_IN_F32 = (
     "func.func(math-extend-to-supported-types{target-type=f32})"
 )
 
+KERNELS = "kernels"  # the stage behind which each kernel goes its own way
+
 CPU_STAGES: tuple[Stage, ...] = (
     EQUATIONS,
     LINALG,
@@ -57,9 +59,12 @@ CPU_STAGES: tuple[Stage, ...] = (
         ),
     ),
     Stage(
+        KERNELS,
+        (Step("ted-outline-kernels", "all that follows is done once for equal nests, in objects"),),
+    ),
+    Stage(
         "loops",
         (
-            Step("ted-outline-kernels", "first: all that follows is done once for equal nests"),
             Step("ted-parallelize-kernels", "before loops are built: units are smaller operations"),
             Step("ted-choose-loops", "layouts are known now; before anything is built, to be read"),
             Step("ted-tile-loops", "on memrefs: a tile on the stack has no tensor"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.codegen.splitting import ELSEWHERE
 from ted.errors import CompileError
 from ted.math.arithmetic import element
 from ted.math.narrow_floats import is_narrow
@@ -87,5 +88,7 @@ def _declared(module: ir.Module) -> list[str]:
     return [
         ir.StringAttr(op.operation.attributes["sym_name"]).value
         for op in module.body.operations
-        if op.operation.name == "llvm.func" and not len(op.operation.regions[0].blocks)
+        if op.operation.name == "llvm.func"
+        and not len(op.operation.regions[0].blocks)
+        and ELSEWHERE not in op.operation.attributes
     ]

@@ -83,13 +83,16 @@ def run_pipeline(
     verify_each: bool = True,
     observers: Sequence[Observer] = (),
     doing: Callable[[str], object] | None = None,
+    steps: Sequence[Step] | None = None,
 ) -> None:
     """Run the pipeline on the module, in place; `doing` hears the name of each step.
 
+    `steps` are those of the pipeline, where it runs on many modules of a context.
     Raises: PassFailed for a broken pipeline or a failing pass of MLIR; what our pass raised.
     """
-    tree = parse_pipeline(pipeline)
-    steps = plan(tree, module.context, verify_each=verify_each, one_by_one=bool(observers))
+    if steps is None:
+        tree = parse_pipeline(pipeline)
+        steps = plan(tree, module.context, verify_each=verify_each, one_by_one=bool(observers))
     asked = asked_of(module)
     for step in steps:
         if doing is not None:

@@ -62,6 +62,12 @@ def pipeline_text(
     return f"builtin.module({','.join(steps)})"
 
 
+def joined(*pipelines: str) -> str:
+    """The pipeline that is these, one after the other."""
+    inner = (text.removeprefix("builtin.module(").removesuffix(")") for text in pipelines)
+    return f"builtin.module({','.join(inner)})"
+
+
 def run_stages(
     module: ir.Module,
     stages: Sequence[Stage],
@@ -76,16 +82,20 @@ def run_stages(
 
 
 def run_text(
-    module: ir.Module, pipeline: str, doing: Callable[[str], object] | None = None
+    module: ir.Module,
+    pipeline: str,
+    doing: Callable[[str], object] | None = None,
+    steps: Sequence[pass_driver.Step] | None = None,
 ) -> ir.Module:
     """Run a pipeline on the module, in place; `doing` hears the name of each step.
 
+    `steps` are those of the pipeline, made once where it runs on many modules of a context.
     Raises: PassFailed with the `ted-opt` line that reproduces it; CompileError.
     """
     before = module.operation.clone()
     try:
         # Ours are verified, and the end is: MLIR's own between them would take a tenth of the time.
-        pass_driver.run_pipeline(module, pipeline, verify_each=False, doing=doing)
+        pass_driver.run_pipeline(module, pipeline, verify_each=False, doing=doing, steps=steps)
     except PassFailed as error:
         text = str(before.get_asm(enable_debug_info=True))
         raise PassFailed(f"{error}; {kept_reproducer(text, pipeline)}") from error

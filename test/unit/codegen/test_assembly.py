@@ -94,7 +94,7 @@ def test_innermost_loops_use_the_whole_registers_of_a_row(name, cpu):
     with make_context(), ir.Location.unknown():
         module = run_stages(ir.Module.parse(text), cpu_stages(cpu))
         compiled = compile_module(module, (library_path(),))
-    assembly = disassemble(compiled.made.code)
+    assembly = disassemble(*compiled.made.objects)
     assert scalar_loops(assembly) == []
     assert max(loop.width for loop in innermost_loops(assembly)) == 8 * cpu.vector_bytes
 

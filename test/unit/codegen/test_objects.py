@@ -1,29 +1,47 @@
-"""Object files, and what of them goes through JSON."""
+"""Modules of the LLVM dialect -> object files, several in one request."""
 
 from __future__ import annotations
 
-import json
+import base64
 
-from ted.codegen.objects import Object, answer, make, unpacked
+import pytest
 
-PROGRAM = """module attributes {ted.indexed_tensors = ["x"], ted.indexed_places = ["model.py:3"]} {
-  llvm.func @f() { llvm.return }
-}"""
+from ted import dialects
+from ted.codegen.objects import answer, object_of
+from ted.errors import PassFailed
+from ted.mlir import ir
+
+ONE = "llvm.func @f() { llvm.return }"
+CALLS = """
+llvm.func @kernel() attributes {ted.elsewhere}
+llvm.func @f() { llvm.call @kernel() : () -> () llvm.return }"""
 NOTHING = "builtin.module()"
 
 
-def test_an_answer_is_the_object_as_json_has_it() -> None:
+def made(text: str) -> bytes:
+    with dialects.session():
+        return object_of(ir.Module.parse(text))
+
+
+def test_each_module_becomes_an_object_as_json_has_it() -> None:
     steps: list[str] = []
-    made = make(PROGRAM, NOTHING, ())
-    found = answer(PROGRAM, NOTHING, {"libraries": []}, steps.append)
-    assert unpacked(json.loads(json.dumps(found))) == made
-    assert made.code.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe"))
-    assert made.indexed == (("x", "model.py:3"),)
-    assert steps[0] == "parsing"
-    assert steps[-1] == "machine code"
+    found = answer([("f", ONE), ("g", CALLS)], NOTHING, {"libraries": []}, steps.append)
+    assert [base64.b64decode(code) for code in found] == [made(ONE), made(CALLS)]
+    assert steps == ["f", "parsing", "machine code", "g", "parsing", "machine code"]
 
 
-def test_what_each_number_of_an_index_error_means_is_kept() -> None:
-    object_ = Object(b"code", (("x", "model.py:3"), ("y", "")))
-    packed = {"code": "Y29kZQ==", "indexed": [["x", "model.py:3"], ["y", ""]]}
-    assert unpacked(packed) == object_
+def test_what_another_object_defines_is_left_to_the_linker() -> None:
+    code = made(CALLS)
+    assert code.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe"))
+    assert b"kernel" in code
+
+
+def test_a_module_that_is_refused_ends_the_request() -> None:
+    steps: list[str] = []
+    broken = "builtin.module(ted-check-lowered)"
+    texts = [("f", ONE), ("g", "func.func @g() { return }"), ("h", ONE)]
+    with pytest.raises(Exception, match="operations outside the LLVM dialect"):
+        answer(texts, broken, {"libraries": []}, steps.append)
+    assert "h" not in steps
+    with pytest.raises(PassFailed, match="no-such-pass"):
+        answer(texts, "builtin.module(no-such-pass)", {"libraries": []}, steps.append)

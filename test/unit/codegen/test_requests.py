@@ -16,6 +16,7 @@ import pytest
 import ted
 from ted.codegen import disk_cache, requests, worker
 from ted.codegen.children import NotStarted, Pool
+from ted.codegen.kernels import compile_program
 from ted.codegen.requests import Request
 from ted.codegen.watching import Doing
 from ted.errors import CompileError, PassFailed, ScheduleError
@@ -30,7 +31,13 @@ class Counting:
 
     def __init__(self) -> None:
         self.requests: list[dict[str, Any]] = []
-        self._pool = Pool(requests._command, most=1)
+        self._pool = Pool(requests._command, most=2)
+        self.prepare = self._pool.prepare
+
+    @property
+    def idle(self) -> int:
+        """How many wait."""
+        return self._pool.idle
 
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """Count, and ask a worker."""
@@ -40,6 +47,8 @@ class Counting:
 
 class Answering:
     """Workers that give one answer, or raise it."""
+
+    idle = 0
 
     def __init__(self, answer: Any) -> None:
         self.answer = answer
@@ -61,9 +70,9 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Counting]:
 
 
 def message(name: object) -> dict[str, Any]:
-    source = FUNCTION.format(name)
+    source = [[str(name), FUNCTION.format(name)]]
     return {
-        "kind": "cpu", "source": source, "pipeline": "builtin.module()",
+        "kind": "objects", "source": source, "pipeline": "builtin.module()",
         "arguments": {"libraries": []}, "ted": HOME,
     }  # fmt: skip
 
@@ -86,9 +95,9 @@ def row(name: str = "table") -> Any:
 def test_a_program_is_compiled_once_whatever_its_tensors_are_called(workers: Counting) -> None:
     for name in ("x", "y"):
         np.testing.assert_array_equal(scaled(2.0, name)(ROWS), 2 * ROWS)
-    assert len(workers.requests) == 1
+    assert [one["kind"] for one in workers.requests] == ["cpu", "objects"]
     np.testing.assert_array_equal(scaled(3.0)(ROWS), 3 * ROWS)
-    assert len(workers.requests) == 2
+    assert len(workers.requests) == 4
 
 
 def test_a_program_that_reports_its_accesses_is_compiled_with_their_names(
@@ -97,7 +106,8 @@ def test_a_program_that_reports_its_accesses_is_compiled_with_their_names(
     for name in ("first", "second", "second"):
         with pytest.raises(ted.errors.ExecutionError, match=rf"tensor {name} .*got index 5"):
             row(name)(ROWS, 5)
-    assert len(workers.requests) == 2
+    # The code knows numbers only.
+    assert [one["kind"] for one in workers.requests] == ["cpu", "objects", "cpu"]
 
 
 def test_each_part_of_the_key_makes_another_entry() -> None:
@@ -143,13 +153,19 @@ def test_a_damaged_entry_is_compiled_again(
     workers: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scaled(2.0)
-    entry = next(path for path, _ in disk_cache._entries())
-    entry.write_bytes(entry.read_bytes()[:-1])
-    np.testing.assert_array_equal(scaled(2.0)(ROWS), 2 * ROWS)
-    assert len(workers.requests) == 2
+    entries = [path for path, _ in disk_cache._entries()]
+    for entry in entries:
+        entry.write_bytes(entry.read_bytes()[:-1])
+        np.testing.assert_array_equal(scaled(2.0)(ROWS), 2 * ROWS)
+    kinds = [one["kind"] for one in workers.requests]
+    assert (len(entries), kinds[:2], sorted(kinds[2:])) == (
+        2,
+        ["cpu", "objects"],
+        ["cpu", "objects"],
+    )
     monkeypatch.setenv("TED_CACHE_DIR", "")
     np.testing.assert_array_equal(scaled(2.0)(ROWS), 2 * ROWS)
-    assert len(workers.requests) == 3
+    assert len(workers.requests) == 6
 
 
 def test_errors_of_passes_come_back_as_what_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,7 +186,7 @@ def test_a_module_that_ends_the_worker_is_an_error_with_a_reproducer(tmp_path: P
     source = "func.func @main() { %c = arith.constant 0 : index\n return }"
     request = asked(source, source, "builtin.module()")
     with pytest.raises(CompileError, match=r"must not end its process, got .*ted-opt"):
-        requests.compile_cached(request)
+        compile_program(request, "builtin.module()", ())
     kept = [path for path in tmp_path.rglob("*.mlir") if source.split()[0] in path.read_text()]
     assert len(kept) == 1
     np.testing.assert_array_equal(scaled(2.0)(ROWS), 2 * ROWS)
@@ -213,7 +229,7 @@ def test_threads_have_workers_of_their_own() -> None:
     results: list[str] = []
 
     def ask(number: int) -> None:
-        results.append(pool.request(message(number), 60.0)["made"]["code"])
+        results.append(pool.request(message(number), 60.0)["made"][0])
 
     threads = [threading.Thread(target=ask, args=(k,)) for k in range(3)]
     for thread in threads:

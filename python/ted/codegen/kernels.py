@@ -1,0 +1,155 @@
+"""Programs for CPUs -> object files: of the program, and of kernels, each compiled once for all.
+
+Before: a module of ted ops, and the two halves of its pipeline
+After: a `Program` of objects from the disk and from workers
+
+The first half outlines kernels. What it makes is an entry of its own on the disk, and the text of a
+kernel, which knows neither names nor places, is the key of its object: a program that was changed
+compiles what is new in it. Workers that have nothing to do share what is missing.
+"""
+
+from __future__ import annotations
+
+import base64
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from functools import partial
+
+from ted import dialects
+from ted.codegen import requests
+from ted.codegen.children import ChildFailed
+from ted.codegen.objects import Program
+from ted.codegen.requests import Request, compile_cached
+from ted.codegen.splitting import Part
+from ted.codegen.watching import Doing, ignored
+from ted.errors import SourceLocation, TedError
+from ted.ir.pipelines import joined, run_text
+from ted.mlir import ir
+from ted.mlir.locations import source_location, user_name
+
+# A worker takes half a second to start, and 200 MB. The second half of the pipeline takes as long
+# for a program whose text is a few times as long as this; another worker starts during the first.
+_SHARE = 300_000
+_MOST_WORKERS = 4
+
+
+@dataclass
+class _Failed(Exception):
+    """A part was refused, or ended its worker."""
+
+    part: Part
+    error: TedError | ChildFailed
+
+
+def compile_program(
+    request: Request, rest: str, libraries: tuple[str, ...], doing: Doing = ignored
+) -> Program:
+    """The objects of a program, which its request makes kernels of and the pipeline `rest` lowers.
+
+    Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end a worker, which
+    names the kernel.
+    """
+    more = min(_MOST_WORKERS, 1 + len(request.source) // _SHARE)
+    made = compile_cached(replace(request, workers=more), doing)
+    parts = [Part(*part) for part in made["parts"]]
+    try:
+        codes = _objects(parts, rest, libraries, doing)
+    except _Failed as failed:
+        raise _explained(failed, request, rest) from None
+    indexed = tuple((tensor, place) for tensor, place in made["indexed"])
+    return Program(tuple(map(base64.b64decode, codes)), indexed)
+
+
+def _objects(
+    parts: Sequence[Part], rest: str, libraries: tuple[str, ...], doing: Doing
+) -> list[str]:
+    given = {"libraries": libraries}
+    wanted = [Request("objects", p.text, p.text, rest, given, libraries) for p in parts]
+    found = list(map(requests.stored, wanted))
+    missing = [k for k, one in enumerate(found) if one is None]
+
+    def make(share: Sequence[int]) -> None:
+        for k, code in zip(share, _made([parts[k] for k in share], wanted[0], doing), strict=True):
+            found[k] = code
+            requests.store(wanted[k], code)
+
+    weights = [(parts[k].weight, k) for k in missing]
+    shares = _shares(weights, max(1, requests.idle_workers()))
+    _at_once([partial(make, share) for share in shares])
+    return found
+
+
+def _shares(weights: Sequence[tuple[int, int]], most: int) -> list[list[int]]:
+    """The numbers of weights in groups that weigh about the same."""
+    shares: list[list[int]] = [[] for _ in range(min(most, len(weights)))]
+    totals = [0] * len(shares)
+    for weight, number in sorted(weights, reverse=True):
+        least = totals.index(min(totals))
+        shares[least].append(number)
+        totals[least] += weight
+    return shares
+
+
+def _at_once(work: Sequence[Callable[[], None]]) -> None:
+    """Do all, each but the first in a thread, which an interrupted caller does not wait for."""
+    futures: list[Future[None]] = [Future() for _ in work]
+
+    def run(one: Callable[[], None], future: Future[None]) -> None:
+        try:
+            future.set_result(one())
+        except Exception as error:
+            future.set_exception(error)
+
+    pairs = list(zip(work, futures, strict=True))
+    for pair in pairs[1:]:
+        threading.Thread(target=run, args=pair, daemon=True).start()
+    for pair in pairs[:1]:
+        run(*pair)
+    for future in futures:
+        future.result()
+
+
+def _made(parts: Sequence[Part], request: Request, doing: Doing) -> list[str]:
+    """What a worker makes of parts; `doing` hears the names of kernels, and steps of the rest."""
+    known = {part.name: part for part in parts}
+    now = parts[0]
+
+    def hear(step: str) -> None:
+        nonlocal now
+        now = known.get(step, now)
+        if now.is_kernel == (step in known):
+            doing(step)
+
+    source = [[part.name, part.text] for part in parts]
+    try:
+        return requests.made_of("objects", source, request.pipeline, request.arguments, hear)
+    except (TedError, ChildFailed) as error:
+        raise _Failed(now, error) from None
+    finally:
+        doing("")
+
+
+def _explained(failed: _Failed, request: Request, rest: str) -> TedError:
+    """The error of a part, where the user's program is: the text of a part has no places."""
+    part, error = failed.part, failed.error
+    if isinstance(error, ChildFailed):
+        of, place = _origin(part.name, request) if part.is_kernel else ("", None)
+        return requests.ended(error, part.text, rest, of, place)
+    try:  # the whole, with its places, is refused by the same pass
+        requests.made_of("cpu", request.source, joined(request.pipeline, rest), {}, ignored)
+    except TedError as found:
+        return found
+    except ChildFailed:
+        pass
+    return error
+
+
+def _origin(kernel: str, request: Request) -> tuple[str, SourceLocation | None]:
+    """What a kernel computes, as text behind a noun, and the user's line of it."""
+    with dialects.session():
+        module = run_text(ir.Module.parse(request.source), request.pipeline)
+        location = ir.SymbolTable(module.operation)[kernel].location
+        name, place = user_name(location), source_location(location)
+    return f" of {kernel}" + (f" for {name}" if name else ""), place
