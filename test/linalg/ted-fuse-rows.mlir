@@ -169,7 +169,13 @@ func.func @producer_that_calls(%a: tensor<64x128xf32>, %n: tensor<64xi64>) -> te
 // A loop over rows gives each of its results a start of its own, and takes in the maker of one.
 // CHECK-LABEL: func.func @one_start_of_two
 // CHECK: %[[START:.*]] = linalg.generic
-// CHECK: scf.forall {{.*}} shared_outs(%{{.*}} = %[[START]], %{{.*}} = %[[START]])
+// CHECK: scf.forall {{.*}} shared_outs(%[[A:.*]] = %[[START]], %[[B:.*]] = %[[START]])
+// CHECK-DAG: %[[ROW_A:.*]] = tensor.extract_slice %[[A]]
+// CHECK-DAG: %[[ROW_B:.*]] = tensor.extract_slice %[[B]]
+// CHECK: %[[FIRST:.*]] = linalg.generic {{.*}} outs(%[[ROW_B]] :
+// CHECK: %[[SECOND:.*]] = linalg.generic {{.*}} ins(%[[FIRST]] : {{.*}} outs(%[[ROW_A]] :
+// CHECK: tensor.parallel_insert_slice %[[FIRST]] into %[[B]]
+// CHECK: tensor.parallel_insert_slice %[[SECOND]] into %[[A]]
 func.func @one_start_of_two(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>) {
   %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
       ins(%x : tensor<8x32xf32>) outs(%y : tensor<8x32xf32>) {
@@ -211,4 +217,40 @@ func.func @one_fill_of_two(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>) -> (tenso
     linalg.yield %u : f32
   } -> tensor<8x32xf32>
   return %a, %r : tensor<8x32xf32>, tensor<8x32xf32>
+}
+
+// Each of the two goes on in the memory of its own result: in one memory, the rows of one would lie
+// beside those of the other.
+// CHECK-LABEL: func.func @one_start_of_two_inner_members
+// CHECK: scf.forall {{.*}} shared_outs(%{{.*}}, %[[B:.*]] = %[[START:.*]], %[[A:.*]] = %[[START]])
+// CHECK-DAG: %[[ROW_A:.*]] = tensor.extract_slice %[[A]]
+// CHECK-DAG: %[[ROW_B:.*]] = tensor.extract_slice %[[B]]
+// CHECK: linalg.generic {{.*}} outs(%[[ROW_A]] :
+// CHECK: linalg.generic {{.*}} outs(%[[ROW_B]] :
+func.func @one_start_of_two_inner_members(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>, %z: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) {
+  %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%y : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.tanh %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %a = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %u = arith.addf %o, %e : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %b = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %u = arith.subf %o, %e : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %r = linalg.generic {indexing_maps = [#ij, #ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %b : tensor<8x32xf32>, tensor<8x32xf32>) outs(%z : tensor<8x32xf32>) {
+  ^bb0(%e: f32, %f: f32, %o: f32):
+    %u = arith.mulf %e, %f : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  return %a, %b, %r : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
 }

@@ -91,3 +91,27 @@ func.func @either_of_two(%a: tensor<4xf32>, %b: tensor<4xf32>, %c: i1) -> tensor
   }
   return %y : tensor<4xf32>
 }
+
+// So does one that continues what another one is a copy of, in another shape: canonicalization may
+// put that in its place.
+// CHECK-LABEL: func.func @result_of_what_is_copied
+// CHECK-DAG: %[[YT:.*]] = bufferization.to_tensor %arg2 restrict writable
+// CHECK: %[[EMPTY:.*]] = tensor.empty
+// CHECK: %[[EXP:.*]] = linalg.exp ins(%{{.*}}) outs(%[[EMPTY]] : tensor<4xf32>)
+// CHECK: %[[COPY:.*]] = bufferization.materialize_in_destination %[[EXP]] in %[[YT]]
+// CHECK: tensor.insert %{{.*}} into %[[COPY]]
+func.func @result_of_what_is_copied(%a: tensor<4xf32>) -> (tensor<1x4xf32>, tensor<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<4xf32>
+  %f = tensor.empty() : tensor<4xf32>
+  %x = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+  %copy = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%f : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4xf32>
+  %z = tensor.expand_shape %copy [[0, 1]] output_shape [1, 4] : tensor<4xf32> into tensor<1x4xf32>
+  %y = tensor.insert %one into %x[%c0] : tensor<4xf32>
+  return %z, %y : tensor<1x4xf32>, tensor<4xf32>
+}

@@ -1,20 +1,22 @@
 """Processes that compile: started when they are needed, reused, replaced after they died.
 
 LLVM ends its process when it meets what it cannot select, and may crash or loop. So it runs in a
-child, which ends with its parent: its input ends then. Requests of several threads to one child
-wait for each other; a pool has a child for each. After a fork the new process has no child until it
-asks for one.
+child, which ends with its parent: its input ends then. What a command starts need not be a code
+generator (`sys.executable` may be another interpreter, or a program that embeds this one), so a
+child says first that it is ready. Requests of several threads to one child wait for each other; a
+pool has a child for each. After a fork the new process has no child until it asks for one.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import os
 import subprocess
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from io import RawIOBase
 from typing import Any, cast
 
@@ -24,6 +26,9 @@ from ted.errors import CompileError
 from ted.forking import Lock, in_child
 
 TIMEOUT = 120.0  # seconds; a large kernel takes a tenth of one
+START_TIMEOUT = 120.0  # seconds; a process is ready after half of one
+INSIDE = "TED_CODE_GENERATOR"  # set in the environment of what is started here
+_DYING = 5.0  # seconds between the end of a process' replies and its own
 
 
 class ChildFailed(Exception):
@@ -45,6 +50,7 @@ class Child:
         self._lock = Lock()
         _all.add(self)
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_ready = self._is_busy = self._left = False
         self._messages: Any = None  # the file that takes the child's standard error
 
     @property
@@ -57,7 +63,7 @@ class Child:
 
         A process that cannot be started is the next request's error.
         """
-        with self._lock, contextlib.suppress(OSError, CompileError):
+        with self._lock, contextlib.suppress(OSError, RuntimeError, CompileError):
             self._running()
 
     def request(
@@ -66,31 +72,39 @@ class Child:
         """Send a request and wait for the reply; `doing` hears what the child says until then.
 
         Raises: ChildFailed when it reports an error, dies, or is not done in time; NotStarted when
-        there is no process; what the command raises.
+        there is no process; what the command raises; SystemExit when the interpreter has ended.
         """
         with self._lock:
             try:
                 process = self._running()
-            except OSError as error:
+            except (OSError, RuntimeError) as error:  # RuntimeError while the interpreter ends
                 raise NotStarted(f"no running code generator: {error}") from None
-            try:
+            with self._stopped_by_errors():
+                self._is_busy = True
+                if not self._is_ready:
+                    self._await(process)
                 reply = self._exchange(process, message, timeout, doing)
-            except OSError as error:
-                self.stop()
-                raise ChildFailed(f"no running code generator: {error}") from None
-            except BaseException:  # Ctrl-C too: a late reply would be taken for the next one
-                self.stop()
-                raise
+                self._is_busy = False
         if "error" in reply:
             raise ChildFailed(" ".join(reply["error"].split()))
         return reply
 
     def stop(self) -> None:
         """End the process; the next request starts another."""
-        process, self._process = self._process, None
+        process, self._process, self._is_busy = self._process, None, False
         if process is not None:
             process.kill()
             self._close(process)
+            process.wait()
+
+    def leave(self) -> None:
+        """End the process as the interpreter ends, although a daemon thread may wait for it."""
+        process = self._process
+        if not self._is_busy or process is None:
+            self.stop()
+        else:
+            self._left = True
+            process.kill()
             process.wait()
 
     def forget(self) -> None:
@@ -109,13 +123,38 @@ class Child:
             messages = tempfile.TemporaryFile("a+b", buffering=0)  # noqa: SIM115 (it outlives this)
             try:
                 self._process = subprocess.Popen(
-                    command, bufsize=0, stdin=pipe, stdout=pipe, stderr=messages
-                )
+                    command, bufsize=0, stdin=pipe, stdout=pipe, stderr=messages,
+                    env={**os.environ, INSIDE: "1"},
+                )  # fmt: skip
             except BaseException:
                 messages.close()
                 raise
-            self._messages = messages
+            self._messages, self._is_ready = messages, False
         return self._process
+
+    @contextlib.contextmanager
+    def _stopped_by_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException as error:  # Ctrl-C too: a late reply would be taken for the next one
+            self.stop()
+            if self._left:
+                raise SystemExit from None  # the thread of it is left, too, and has nobody to tell
+            if isinstance(error, OSError):
+                raise ChildFailed(f"no running code generator: {error}") from None
+            raise
+
+    def _await(self, process: subprocess.Popen[bytes]) -> None:
+        """Wait until a new process says that it is ready."""
+        try:
+            with _deadline(process, START_TIMEOUT) as late:
+                said = llvm_worker.read_message(cast("RawIOBase", process.stdout))
+            if said != llvm_worker.READY:
+                raise ChildFailed(self._cause_of_death(process, START_TIMEOUT if late else None))
+        except (ChildFailed, ValueError) as error:
+            program = cast("Sequence[str]", process.args)[0]
+            raise NotStarted(f"{program} is no code generator: {error}") from None
+        self._is_ready = True
 
     def _exchange(
         self,
@@ -126,26 +165,25 @@ class Child:
     ) -> dict[str, Any]:
         requests, replies = cast("tuple[RawIOBase, RawIOBase]", (process.stdin, process.stdout))
         self._messages.truncate(0)
-        late = threading.Event()
-        timer = threading.Timer(timeout, lambda: (late.set(), process.kill()))
-        timer.start()
-        try:
-            llvm_worker.write_message(requests, message)
-            while (reply := llvm_worker.read_message(replies)) and "doing" in reply:
-                doing(reply["doing"])
-        except BrokenPipeError:
-            reply = None
-        finally:
-            timer.cancel()
-            timer.join()
-        if reply is None or late.is_set():
-            raise ChildFailed(self._cause_of_death(process, timeout if late.is_set() else None))
+        with _deadline(process, timeout) as late:
+            try:
+                llvm_worker.write_message(requests, message)
+                while (reply := llvm_worker.read_message(replies)) and "doing" in reply:
+                    doing(reply["doing"])
+            except BrokenPipeError:
+                reply = None
+        if reply is None or late:
+            raise ChildFailed(self._cause_of_death(process, timeout if late else None))
         return reply
 
     def _cause_of_death(self, process: subprocess.Popen[bytes], timeout: float | None) -> str:
-        code = process.wait()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_DYING)
+        code = process.poll()
         if timeout is not None:
             return f"no result within {timeout:g} s"
+        if code is None:
+            return "its replies are none"
         self._messages.seek(0)
         said = self._messages.read().decode(errors="replace").strip().split("\n")
         errors = [k for k, line in enumerate(said) if line.startswith("LLVM ERROR")]
@@ -157,6 +195,22 @@ class Child:
         for stream in (process.stdin, process.stdout, self._messages):
             if stream is not None:
                 stream.close()
+
+
+@contextlib.contextmanager
+def _deadline(process: subprocess.Popen[bytes], seconds: float) -> Iterator[list[bool]]:
+    """Kill a process after some seconds; the list is not empty when that was done."""
+    late: list[bool] = []
+    timer = threading.Timer(seconds, lambda: (late.append(True), process.kill()))
+    timer.daemon = True
+    try:
+        with contextlib.suppress(RuntimeError):  # no thread may be started: the wait has no end
+            timer.start()  # Ctrl-C may come while it starts
+        yield late
+    finally:
+        timer.cancel()
+        if timer.ident is not None:
+            timer.join()
 
 
 class Pool:
@@ -212,9 +266,7 @@ def _forget_all() -> None:
         one.forget()
 
 
-def _stop_all() -> None:
+@atexit.register
+def _leave_all() -> None:
     for one in list(_all):
-        one.stop()
-
-
-atexit.register(_stop_all)
+        one.leave()

@@ -4,14 +4,15 @@ They lie in $TED_CACHE_DIR, else $XDG_CACHE_HOME/ted, else ~/.cache/ted; an empt
 turns the cache off. An entry begins with a hash of its name and its content: one that was cut off,
 changed, or moved from another name counts as absent and is written anew. So does one that belongs
 to somebody else, or that others may write. Nothing here fails: without a writable folder of our own
-there is no cache. The least recently used entries go when there are too many; the folder may be
-deleted at any time.
+there is no cache, which the log says once. The least recently used entries go when there are too
+many; the folder may be deleted at any time.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import stat
 import tempfile
@@ -23,6 +24,7 @@ from pathlib import Path
 MOST_BYTES = 1 << 30  # of all entries: code of some thousands of programs
 _FOLDERS = 256  # by the first two digits of the name; each has its share of the bytes
 _DIGEST = 32  # bytes of a SHA-256
+_log = logging.getLogger("ted.compile")
 # A pipe must not be waited for, a link not be followed.
 _READ = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -120,19 +122,37 @@ def store(name: str, content: bytes) -> None:
     path = _path(name)
     if path is None:
         return
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not (_is_ours(path.parent.parent.stat()) and _is_ours(path.parent.lstat())):
-            return
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(_digest(name, content) + content)
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+    try:
+        _write(path, _digest(name, content) + content)
         _remove_oldest(path.parent, MOST_BYTES // _FOLDERS)
+    except FileNotFoundError:  # somebody deletes entries, or all of the folder
+        pass
+    except OSError as error:
+        _warn(path.parent.parent, error.strerror or str(error))
+
+
+def _write(path: Path, data: bytes) -> None:
+    root, place = path.parent.parent, path.parent
+    root.mkdir(mode=0o700, parents=True, exist_ok=True)  # the mode is not that of its parents
+    place.mkdir(mode=0o700, exist_ok=True)
+    if not (_is_ours(root.stat()) and _is_ours(place.lstat())):
+        raise PermissionError("it belongs to another user")
+    handle, temporary = tempfile.mkstemp(dir=place, prefix=".")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+@cache
+def _warn(root: Path, reason: str) -> None:
+    _log.warning(
+        "cache: its folder must take entries of this user, got %s: %s; TED_CACHE_DIR names another "
+        "one, and is empty for no cache", root, reason,
+    )  # fmt: skip
 
 
 def _path(name: str) -> Path | None:

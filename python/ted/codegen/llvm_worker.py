@@ -2,7 +2,8 @@
 
 Run as a script with the folder that holds llvmlite and LLVM's command-line options as arguments.
 It knows nothing of ted, so that it starts fast. Requests and replies are JSON after an 8-byte
-length, over unbuffered pipes (a process that forks must not send a buffer twice). LLVM's own
+length, over unbuffered pipes (a process that forks must not send a buffer twice), after a message
+that says that this is ready. LLVM's own
 messages go to standard error, which the parent keeps in a file. An error that LLVM can recover from
 is a reply; any other ends this process.
 """
@@ -23,6 +24,8 @@ from io import RawIOBase
 from typing import Any
 
 LENGTH = 8
+LONGEST = 1 << 48  # bytes of a message; eight letters are a longer one
+READY = {"ready": True}  # the first message of a child
 _HEADER = re.compile(r"^target (triple|datalayout) = .*$", re.MULTILINE)  # of another LLVM
 
 
@@ -35,9 +38,9 @@ def write_message(stream: RawIOBase, message: Any) -> None:
 
 
 def read_message(stream: RawIOBase) -> Any:
-    """Receive one message; None at the end of the stream."""
-    head = _read(stream, LENGTH)
-    data = _read(stream, int.from_bytes(head, "big")) if head else b""
+    """Receive one message; None at the end of the stream, and of what is no message."""
+    length = int.from_bytes(_read(stream, LENGTH), "big")
+    data = _read(stream, length) if length < LONGEST else b""
     return json.loads(data) if data else None
 
 
@@ -121,6 +124,7 @@ def serve(
         write_message(replies, {"doing": doing})
 
     load()
+    write_message(replies, READY)
     while True:
         request = requests.get()
         try:

@@ -6,9 +6,10 @@ O3 gains nothing measurable and doubles the time of code generation.
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,7 @@ from ted.ir.pipelines import run_text
 from ted.mlir import ExecutionEngine, ir, keep_loop_order
 
 LEVEL = 2
+_HANDLES = "/proc/self/fd"  # where a file that has no name is found
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,29 @@ def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> bytes:
     engine = ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(libraries))
     for name in _elsewhere(module):  # the engine wants to know before it lets go of the object
         engine.raw_register_runtime(name, _Anywhere())
-    handle, path = tempfile.mkstemp(suffix=".o")
-    os.close(handle)
-    try:
+    with _file() as path:
         engine.dump_to_object_file(path)
         with open(path, "rb") as file:
             return file.read()
-    finally:
-        os.unlink(path)
+
+
+@contextlib.contextmanager
+def _file() -> Iterator[str]:
+    """An empty file: in memory where there are such, for LLVM ends its process on a full disk."""
+    with contextlib.ExitStack() as ends:
+        handle = _in_memory()
+        if handle is not None:
+            ends.callback(os.close, handle)
+            yield f"{_HANDLES}/{handle}"
+        else:
+            yield ends.enter_context(tempfile.NamedTemporaryFile(suffix=".o")).name
+
+
+def _in_memory() -> int | None:
+    if hasattr(os, "memfd_create") and os.path.isdir(_HANDLES):
+        with contextlib.suppress(OSError):
+            return os.memfd_create("object")
+    return None
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from typing import Any
 import ted.errors
 from ted import dialects
 from ted.codegen import disk_cache
-from ted.codegen.children import ChildFailed, NotStarted, Pool
+from ted.codegen.children import INSIDE, ChildFailed, NotStarted, Pool
 from ted.codegen.watching import Doing, ignored
 from ted.errors import CompileError, SourceLocation, TedError
 from ted.ir.pipelines import kept_reproducer
@@ -161,14 +161,21 @@ def _warn(reason: str) -> None:
 
 def _command() -> list[str]:
     """This interpreter as a worker, with the path of this process, but the user's folder last."""
-    if not sys.executable:
-        raise OSError("sys.executable is no interpreter")
-    script = getattr(sys.modules["__main__"], "__file__", None)
-    mine = {os.getcwd(), *([os.path.dirname(os.path.abspath(script))] if script else [])}
-    folders = [os.path.abspath(entry) for entry in sys.path]
+    if not sys.executable or getattr(sys, "frozen", False) or INSIDE in os.environ:
+        raise OSError(f"sys.executable must be a Python interpreter, got {sys.executable!r}")
+    script = getattr(sys.modules.get("__main__"), "__file__", None)
+    mine = {_absolute(""), *([os.path.dirname(_absolute(script))] if script else [])}
+    folders = [_absolute(entry) for entry in sys.path if isinstance(entry, str)]  # like `import`
     first = [f for f in folders if f not in mine]
     flags = [flag for name, flag in _FLAGS.items() if getattr(sys.flags, name)]
     return [sys.executable, *flags, "-c", _START, *first, *(f for f in folders if f in mine)]
+
+
+def _absolute(path: str) -> str:
+    try:
+        return os.path.abspath(path)
+    except FileNotFoundError:  # this process is in a folder that was deleted
+        return os.path.join(os.sep, path)
 
 
 _workers = Pool(_command, most=os.cpu_count() or 1)
@@ -195,7 +202,7 @@ def _sources() -> str:
     digest = hashlib.sha256()
     for package in (ted.errors, dialects):
         root = Path(str(package.__file__)).parent
-        for path in sorted(root.rglob("*.py")):
+        for path in sorted(filter(Path.is_file, root.rglob("*.py"))):  # editors leave dead links
             digest.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()
 

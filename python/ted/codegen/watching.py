@@ -54,7 +54,13 @@ class Watch:
 
     def __enter__(self) -> Watch:
         _show_log()
-        threading.Thread(target=self._warn, daemon=True, name="ted.compile").start()
+        try:
+            threading.Thread(target=self._warn, daemon=True, name="ted.compile").start()
+        except RuntimeError:  # no thread may be started: nobody warns
+            pass
+        except BaseException:  # Ctrl-C while it starts
+            self._over.set()
+            raise
         return self
 
     def __exit__(self, kind: object, *_: object) -> None:

@@ -110,7 +110,7 @@ def kept_reproducer(module_text: str, pipeline: str) -> str:
     try:
         path = keep(f"{hashlib.sha256(source.encode()).hexdigest()[:12]}.mlir", source)
     except OSError as error:  # the failure itself matters more
-        return f"reproducer: must be a writable file, got '{error.filename}': {error.strerror}"
+        return f"reproducer: must be a writable file, got: {error}"
     return f"to reproduce: {command_line(path)}"
 
 

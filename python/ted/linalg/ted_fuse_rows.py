@@ -19,6 +19,7 @@ from ted.linalg.row_groups import RowGroup, rank
 from ted.linalg.row_strategies import decide, erase
 from ted.machine import DEFAULT, named_cpu
 from ted.mlir import interpreter, ir
+from ted.mlir.queries import count_inputs, defining, operations, terminator
 from ted.mlir.scratch_functions import alone
 
 _MARK = "ted.row"
@@ -45,6 +46,8 @@ class TedFuseRows:
         erase(decisions)
         for group in decisions.groups:
             _fuse(group)
+        for loop in operations(module.operation, "scf.forall"):
+            _part_starts(loop)
         split_starts(module)  # a producer that stays outside starts where its copy inside does
 
 
@@ -58,6 +61,28 @@ def _fuse(group: RowGroup) -> None:
     sequence = script.body.operations[0].operation
     with alone(group.members[::-1]) as scratch:
         interpreter.apply_named_sequence(scratch.operation, sequence, script.operation)
+
+
+def _part_starts(loop: ir.Operation) -> None:
+    """Let each result of a loop go on from its own start, where two start from one value.
+
+    The transform dialect lets all members read the start of one, so that others are copied, and
+    the memory of a result holds another one for a while.
+    """
+    count = len(loop.results)
+    block = loop.regions[0].blocks[0]
+    given = dict(zip(list(block.arguments)[-count:], list(loop.operands)[-count:], strict=True))
+    for insertion in terminator(block).regions[0].blocks[0].operations:
+        source, own = insertion.operation.operands[:2]
+        maker = defining(source, "linalg.fill", "linalg.generic")
+        if maker is None:
+            continue
+        position = count_inputs(maker) + ir.OpResult(source).result_number
+        row = defining(maker.operands[position], "tensor.extract_slice")
+        if row is not None and row.operands[0] != own and given.get(row.operands[0]) == given[own]:
+            ours = row.clone(ir.InsertionPoint(row)).operation
+            ours.operands[0] = own
+            maker.operands[position] = ours.results[0]
 
 
 def _script(marks: list[str], sizes: list[int]) -> str:

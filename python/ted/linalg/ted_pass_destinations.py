@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from ted.errors import PassFailed
 from ted.linalg.unit_dims import collapse, expand
 from ted.mlir import bufferization, func, ir, tensor
+from ted.mlir.generic import Generic
 from ted.mlir.locations import source_location
 from ted.mlir.queries import defining, functions, operations, terminator, use_known
 
@@ -33,6 +34,7 @@ _FIRST_DESTINATION = {
     "tensor.collapse_shape": 0,
     "scf.for": 3,
 }
+_RESHAPES = ("tensor.expand_shape", "tensor.collapse_shape")
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,8 @@ def _put(value: ir.Value, start: ir.Value) -> ir.Value:
 
 def _start_chain(results: Sequence[ir.Value], k: int, start: ir.Value, block: ir.Block) -> None:
     """Let the chain of result k start in its memory: empty, or with a copy of another result."""
-    first = _first_operation(results[k], [r for r in results if r != results[k]], block)
+    others = [same for r in results if r != results[k] for same in _equal(r)]
+    first = _first_operation(results[k], others, block)
     if first is None:
         return  # made from something else: putting it there copies
     op, position, old = first
@@ -179,6 +182,23 @@ def _start_chain(results: Sequence[ir.Value], k: int, start: ir.Value, block: ir
         use_known(op, {old: copy})
     else:
         op.operands[position] = copy
+
+
+def _equal(value: ir.Value) -> list[ir.Value]:
+    """The value, and those that canonicalization may put in its place, except for the shape."""
+    found = [value]
+    while (op := defining(found[-1], *_RESHAPES, "linalg.generic")) is not None:
+        if op.name not in _RESHAPES and not _is_copy(Generic(op)):
+            break
+        found.append(op.operands[0])
+    return found
+
+
+def _is_copy(generic: Generic) -> bool:
+    if len(generic.inputs) != 1 or generic.yielded != [generic.body.arguments[0]]:
+        return False
+    identity = ir.AffineMap.get_identity(generic.rank)
+    return generic.is_map and all(m == identity for m in generic.maps)
 
 
 def _expanded(value: ir.Value, kind: ir.Type) -> ir.Value:

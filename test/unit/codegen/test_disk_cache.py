@@ -100,6 +100,44 @@ def test_an_entry_under_another_name_counts_as_absent(cache_folder: Path) -> Non
     assert disk_cache.load(other) is None
 
 
+def said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """What the log says of the cache."""
+    return [r.getMessage() for r in caplog.records if r.getMessage().startswith("cache: ")]
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is full")
+def test_a_full_disk_is_no_error_and_is_said_once(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(dir: Path, prefix: str) -> tuple[int, str]:
+        (dir / f"{prefix}new").touch()
+        return os.open("/dev/full", os.O_WRONLY), str(dir / f"{prefix}new")
+
+    name = disk_cache.key("kind", "text")
+    with monkeypatch.context() as patch:
+        patch.setattr("tempfile.mkstemp", full)
+        for _ in range(2):
+            disk_cache.store(name, b"content")
+            disk_cache.store(name, b"content" * 100_000)
+    assert files(cache_folder) == []
+    (text,) = said(caplog)
+    assert f"got {cache_folder}: No space left on device; TED_CACHE_DIR names" in text
+    disk_cache.store(name, b"content")
+    assert disk_cache.load(name) == b"content"
+
+
+def test_a_folder_that_is_deleted_meanwhile_is_not_worth_a_word(
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def delete(**_: object) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr("tempfile.mkstemp", delete)
+    disk_cache.store(disk_cache.key("kind", "text"), b"content")
+    assert files(cache_folder) == []
+    assert said(caplog) == []
+
+
 posix = pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
 
 
@@ -109,6 +147,7 @@ def test_entries_and_folders_are_their_owner_s(cache_folder: Path) -> None:
     (path,) = files(cache_folder)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(cache_folder.stat().st_mode) == 0o700
 
 
 @posix
@@ -125,7 +164,7 @@ def test_an_entry_that_others_may_write_counts_as_absent(cache_folder: Path) -> 
 
 @posix
 def test_what_belongs_to_somebody_else_is_not_used(
-    cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+    cache_folder: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     name = disk_cache.key("kind", "text")
     disk_cache.store(name, b"content")
@@ -133,6 +172,7 @@ def test_what_belongs_to_somebody_else_is_not_used(
         other_user.setattr(os, "geteuid", lambda: cache_folder.stat().st_uid + 1)
         assert disk_cache.load(name) is None
         disk_cache.store(name, b"planted")
+    assert "it belongs to another user; " in said(caplog)[0]
     assert disk_cache.load(name) == b"content"
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import base64
+import errno
+import os
+import tempfile
 
 import pytest
 
 from ted import dialects
+from ted.codegen import objects
 from ted.codegen.objects import answer, object_of
 from ted.errors import PassFailed
 from ted.mlir import ir
@@ -45,3 +49,29 @@ def test_a_module_that_is_refused_ends_the_request() -> None:
     assert "h" not in steps
     with pytest.raises(PassFailed, match="no-such-pass"):
         answer(texts, "builtin.module(no-such-pass)", {"libraries": []}, steps.append)
+
+
+def test_a_full_disk_does_not_matter_where_files_lie_in_memory(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # LLVM ends its process on it, which may be that of the user.
+    def full(**_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    handle = objects._in_memory()
+    if handle is None:
+        pytest.skip("needs files in memory")
+    os.close(handle)
+    open_files = len(os.listdir(objects._HANDLES))
+    monkeypatch.setattr(tempfile, "NamedTemporaryFile", full)
+    assert made(ONE)
+    assert len(os.listdir(objects._HANDLES)) == open_files
+
+
+def test_without_files_in_memory_there_are_those_of_the_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    before = made(ONE)
+    monkeypatch.setattr(objects, "_HANDLES", "/no/such/folder")
+    assert made(ONE) == before
+    assert os.listdir(tempfile.gettempdir()) == []

@@ -146,6 +146,7 @@ def test_a_changed_source_of_ted_is_noticed(
     before = requests._sources()
     assert requests._sources() == before
     source.write_text("two")
+    (tmp_path / ".#rules.py").symlink_to("user@host")  # an editor's
     assert requests._sources() != before
 
 
