@@ -1,0 +1,83 @@
+"""Functions of scalars, or of vectors of them, with rare cases: `fast unless rare else exact`.
+
+Before: a formula that is right for ordinary arguments, and one for all
+After: the first, then a branch that no lane takes as a rule, then the other for the lanes that need
+it. What an element becomes depends on that element alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from ted.math.arithmetic import Num, element
+from ted.mlir import ir, scf, vector
+from ted.mlir.scalars import index
+
+Formula = Callable[..., Num]
+C_LIBRARY = None
+
+
+@dataclass(frozen=True)
+class Cases:
+    """A function by cases; `exact` of C_LIBRARY is the operation itself, scalar by scalar."""
+
+    fast: Formula
+    is_rare: Formula
+    exact: Formula | None = C_LIBRARY
+
+
+def by_cases(cases: Cases, operation: str, arguments: Sequence[ir.Value]) -> ir.Value:
+    """The value of the function, at the insertion point."""
+    numbers = [Num(value) for value in arguments]
+    fast, rare = cases.fast(*numbers).value, cases.is_rare(*numbers).value
+    branch = scf.IfOp(_any(rare), [fast.type], has_else=True)
+    with ir.InsertionPoint(branch.then_block):
+        if cases.exact is not C_LIBRARY:
+            exact = cases.exact(*numbers)
+            value = Num(rare).where(exact, Num(fast)).value
+        elif isinstance(fast.type, ir.VectorType):
+            value = _by_lane(operation, arguments, fast, rare)
+        else:
+            value = _operation(operation, arguments)
+        scf.YieldOp([value])
+    assert branch.else_block is not None, "asked for"
+    with ir.InsertionPoint(branch.else_block):
+        scf.YieldOp([fast])
+    return branch.results[0]
+
+
+def _any(condition: ir.Value) -> ir.Value:
+    if not isinstance(condition.type, ir.VectorType):
+        return condition
+    return vector.ReductionOp(element(condition.type), vector.CombiningKind.OR, condition).result
+
+
+def _operation(name: str, arguments: Sequence[ir.Value]) -> ir.Value:
+    kind = arguments[0].type
+    return ir.Operation.create(name, results=[kind], operands=list(arguments)).results[0]
+
+
+def _by_lane(
+    operation: str, arguments: Sequence[ir.Value], fast: ir.Value, rare: ir.Value
+) -> ir.Value:
+    """The exact values of rare lanes in a vector of fast ones."""
+    lanes = ir.VectorType(fast.type).shape[0]
+    loop = scf.ForOp(index(0), index(lanes), index(1), [fast])
+    lane, so_far = loop.induction_variable, loop.inner_iter_args[0]
+    with ir.InsertionPoint(loop.body):
+        branch = scf.IfOp(_lane(rare, lane), [fast.type], has_else=True)
+        with ir.InsertionPoint(branch.then_block):
+            exact = _operation(operation, [_lane(value, lane) for value in arguments])
+            kind = ir.DenseI64ArrayAttr.get([ir.ShapedType.get_dynamic_size()])
+            scf.YieldOp([vector.InsertOp(exact, so_far, [lane], kind).result])
+        assert branch.else_block is not None, "asked for"
+        with ir.InsertionPoint(branch.else_block):
+            scf.YieldOp([so_far])
+        scf.YieldOp([branch.results[0]])
+    return loop.results[0]
+
+
+def _lane(value: ir.Value, lane: ir.Value) -> ir.Value:
+    kind = ir.DenseI64ArrayAttr.get([ir.ShapedType.get_dynamic_size()])
+    return vector.ExtractOp(value, [lane], kind).result

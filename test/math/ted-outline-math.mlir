@@ -1,0 +1,52 @@
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-outline-math)' | filecheck %s
+
+// CHECK-LABEL: func.func @two_sines
+// CHECK: %[[Y:.*]] = call @ted_sin_f64(%{{.*}}) : (f64) -> f64
+// CHECK: call @ted_sin_f64(%[[Y]]) : (f64) -> f64
+func.func @two_sines(%x: f64) -> f64 {
+  %y = math.sin %x : f64
+  %z = math.sin %y : f64
+  return %z : f64
+}
+
+// A vector is its own variant, also of a length that no register has.
+// CHECK-LABEL: func.func @vector_of_angles
+// CHECK: call @ted_cos_f32_x3(%{{.*}}) : (vector<3xf32>) -> vector<3xf32>
+func.func @vector_of_angles(%x: vector<3xf32>) -> vector<3xf32> {
+  %y = math.cos %x : vector<3xf32>
+  return %y : vector<3xf32>
+}
+
+// What has no rare cases, and what is narrow or a matrix, is expanded where it stands.
+// CHECK-LABEL: func.func @inline
+// CHECK: math.exp
+// CHECK: math.sin {{.*}} : f16
+// CHECK: math.sin {{.*}} : vector<2x2xf32>
+func.func @inline(%x: f32, %h: f16, %m: vector<2x2xf32>) -> (f32, f16, vector<2x2xf32>) {
+  %y = math.exp %x : f32
+  %g = math.sin %h : f16
+  %n = math.sin %m : vector<2x2xf32>
+  return %y, %g, %n : f32, f16, vector<2x2xf32>
+}
+
+// The scalar names the variants for a register of AVX2 and for half of one.
+// CHECK-LABEL: func.func private @ted_sin_f64
+// CHECK-SAME: llvm.readnone
+// CHECK-SAME: _ZGV_LLVM_N4v_ted_sin_f64(ted_sin_f64_x4),_ZGV_LLVM_N2v_ted_sin_f64(ted_sin_f64_x2)
+// CHECK: %[[RARE:.*]] = arith.cmpf ugt
+// CHECK: scf.if %[[RARE]] -> (f64) {
+// CHECK: math.sin
+// CHECK: } else {
+
+// CHECK-LABEL: func.func private @ted_sin_f64_x4
+// CHECK: %[[LANES:.*]] = arith.cmpf ugt, {{.*}} : vector<4xf64>
+// CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[LANES]] : vector<4xi1> into i1
+// CHECK: scf.if %[[ANY]] -> (vector<4xf64>) {
+// CHECK: scf.for
+// CHECK: math.sin {{.*}} : f64
+// CHECK: vector.insert
+
+// f32 has a formula for all numbers, in f64.
+// CHECK-LABEL: func.func private @ted_cos_f32
+// CHECK: scf.if
+// CHECK: arith.extf {{.*}} : f32 to f64
