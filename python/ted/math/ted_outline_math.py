@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.math import trigonometry, waves
 from ted.math.arithmetic import element
+from ted.math.powers import is_extreme, pow_f64
+from ted.math.remainders import fmod_f32, fmod_of_near, has_far_quotient
 from ted.math.scalar_functions import Cases, by_cases
 from ted.mlir import func, ir
 from ted.mlir.queries import operations
@@ -29,6 +31,9 @@ _CASES: dict[tuple[str, str], Cases] = {
     ("math.sin", "f64"): Cases(waves.sin, waves.is_large),
     ("math.cos", "f64"): Cases(waves.cos, waves.is_large),
     ("math.tan", "f64"): Cases(waves.tan, waves.is_large),
+    ("math.powf", "f64"): Cases(pow_f64, is_extreme),
+    ("arith.remf", "f32"): Cases(fmod_of_near, has_far_quotient, fmod_f32),
+    ("arith.remf", "f64"): Cases(fmod_of_near, has_far_quotient),
 }
 # An attribute of functions that `ted-annotate-functions` hands on: lowering drops `passthrough`.
 FOR_LLVM = "ted.for_llvm"
@@ -61,7 +66,7 @@ def _is_outlined(op: ir.Operation, row: Cpu) -> bool:
 
 def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], row: Cpu) -> None:
     """The functions for a scalar and for vectors, and calls of them."""
-    name = f"ted_{key[0].removeprefix('math.')}_{key[1]}"
+    name = f"ted_{key[0].rpartition('.')[2]}_{key[1]}"
     kinds = {name: element(ops[0].results[0].type)}
     whole = row.lanes(ir.FloatType(kinds[name]).width // 8)
     shapes = {ir.VectorType(op.results[0].type).shape[0] for op in ops
