@@ -33,14 +33,14 @@ def format_of(x: Num) -> Format:
 
 
 def _reduce(x: Num) -> tuple[Num, Num]:
-    """n and r with x = n ln 2 + r, |r| <= ln(2)/2; n as the low bits of an integer."""
+    """n + magic and r with x = n ln 2 + r, |r| <= ln(2)/2."""
     form = format_of(x)
     # Adding the magic number rounds to nearest in the float unit and needs no conversion, which
     # would be undefined for NaN.
     shifted = x.fma(LOG2_E, form.magic)
     n = shifted - form.magic
     r = n.fma(-form.ln2_high, x)
-    return integer_part(shifted), n.fma(-form.ln2_low, r)
+    return shifted, n.fma(-form.ln2_low, r)
 
 
 def _magic_bits(form: Format) -> int:
@@ -53,7 +53,7 @@ def integer_part(shifted: Num) -> Num:
 
 
 def power_of_two(n: Num, kind: ir.Type, form: Format) -> Num:
-    """2**n for an integer n among the exponents of normal numbers."""
+    """2**n for an integer n among the exponents of normal numbers, or its low bits."""
     return ((n + form.bias) << form.mantissa).from_bits(kind)
 
 
@@ -63,9 +63,9 @@ def _expm1_reduced(r: Num) -> Num:
 
 
 def exponential_parts(x: Num) -> tuple[Num, Num]:
-    """n and p with exp(x) = 2**n p, n as an integer, p between sqrt(1/2) and sqrt(2)."""
-    n, r = _reduce(x)
-    return n, _expm1_reduced(r) + 1.0
+    """n and p with exp(x) = 2**n p, n as the low bits of an integer, sqrt(1/2) <= p <= sqrt(2)."""
+    shifted, r = _reduce(x)
+    return shifted.bits(), _expm1_reduced(r) + 1.0
 
 
 def exp(x: Num) -> Num:
@@ -81,8 +81,8 @@ def exp(x: Num) -> Num:
 def expm1(x: Num) -> Num:
     """exp(x) - 1, exact for small x."""
     form = format_of(x)
-    n, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
-    scale = power_of_two(n - 1, x.value.type, form)
+    shifted, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
+    scale = power_of_two(shifted.bits() - 1, x.value.type, form)
     result = (_expm1_reduced(r).fma(scale, scale - 0.5)) * 2.0
     return x.abs().compare("olt", 1e-30).where(x, result)  # keeps the sign of zero and subnormals
 
@@ -94,7 +94,7 @@ def exp2(x: Num) -> Num:
     x = x.least(high).most(low)
     shifted = x + form.magic
     r = (x - (shifted - form.magic)) * math.log(2)
-    n = integer_part(shifted)
+    n = shifted.bits()
     half = n >> 1
     kind = x.value.type
     p = _expm1_reduced(r) + 1.0
