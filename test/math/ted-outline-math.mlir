@@ -29,6 +29,30 @@ func.func @inline(%x: f32, %h: f16, %m: vector<2x2xf32>) -> (f32, f16, vector<2x
   return %y, %g, %n : f32, f16, vector<2x2xf32>
 }
 
+// A function without rare cases that is used 16 times in the module.
+// CHECK-LABEL: func.func @often
+// CHECK-COUNT-16: call @ted_tanh_f32
+// CHECK-NOT: math.tanh
+func.func @often(%y0: f32) -> f32 {
+  %y1 = math.tanh %y0 : f32
+  %y2 = math.tanh %y1 : f32
+  %y3 = math.tanh %y2 : f32
+  %y4 = math.tanh %y3 : f32
+  %y5 = math.tanh %y4 : f32
+  %y6 = math.tanh %y5 : f32
+  %y7 = math.tanh %y6 : f32
+  %y8 = math.tanh %y7 : f32
+  %y9 = math.tanh %y8 : f32
+  %y10 = math.tanh %y9 : f32
+  %y11 = math.tanh %y10 : f32
+  %y12 = math.tanh %y11 : f32
+  %y13 = math.tanh %y12 : f32
+  %y14 = math.tanh %y13 : f32
+  %y15 = math.tanh %y14 : f32
+  %y16 = math.tanh %y15 : f32
+  return %y16 : f32
+}
+
 // The scalar names the variants for a register of AVX2 and for half of one.
 // CHECK-LABEL: func.func private @ted_sin_f64
 // CHECK-SAME: llvm.readnone
@@ -50,3 +74,7 @@ func.func @inline(%x: f32, %h: f16, %m: vector<2x2xf32>) -> (f32, f16, vector<2x
 // CHECK-LABEL: func.func private @ted_cos_f32
 // CHECK: scf.if
 // CHECK: arith.extf {{.*}} : f32 to f64
+
+// CHECK-LABEL: func.func private @ted_tanh_f32
+// CHECK-NEXT: %[[Y:.*]] = math.tanh
+// CHECK-NEXT: return %[[Y]]

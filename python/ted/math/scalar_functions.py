@@ -27,7 +27,7 @@ class Cases:
     exact: Formula | None = C_LIBRARY
 
 
-def by_cases(cases: Cases, operation: str, arguments: Sequence[ir.Value]) -> ir.Value:
+def by_cases(cases: Cases, name: str, arguments: Sequence[ir.Value]) -> ir.Value:
     """The value of the function, at the insertion point."""
     numbers = [Num(value) for value in arguments]
     fast, rare = cases.fast(*numbers).value, cases.is_rare(*numbers).value
@@ -37,9 +37,9 @@ def by_cases(cases: Cases, operation: str, arguments: Sequence[ir.Value]) -> ir.
             exact = cases.exact(*numbers)
             value = Num(rare).where(exact, Num(fast)).value
         elif isinstance(fast.type, ir.VectorType):
-            value = _by_lane(operation, arguments, fast, rare)
+            value = _by_lane(name, arguments, fast, rare)
         else:
-            value = _operation(operation, arguments)
+            value = operation(name, arguments)
         scf.YieldOp([value])
     assert branch.else_block is not None, "asked for"
     with ir.InsertionPoint(branch.else_block):
@@ -53,14 +53,13 @@ def _any(condition: ir.Value) -> ir.Value:
     return vector.ReductionOp(element(condition.type), vector.CombiningKind.OR, condition).result
 
 
-def _operation(name: str, arguments: Sequence[ir.Value]) -> ir.Value:
+def operation(name: str, arguments: Sequence[ir.Value]) -> ir.Value:
+    """An operation whose result is of the type of its operands."""
     kind = arguments[0].type
     return ir.Operation.create(name, results=[kind], operands=list(arguments)).results[0]
 
 
-def _by_lane(
-    operation: str, arguments: Sequence[ir.Value], fast: ir.Value, rare: ir.Value
-) -> ir.Value:
+def _by_lane(name: str, arguments: Sequence[ir.Value], fast: ir.Value, rare: ir.Value) -> ir.Value:
     """The exact values of rare lanes in a vector of fast ones."""
     lanes = ir.VectorType(fast.type).shape[0]
     loop = scf.ForOp(index(0), index(lanes), index(1), [fast])
@@ -68,7 +67,7 @@ def _by_lane(
     with ir.InsertionPoint(loop.body):
         branch = scf.IfOp(_lane(rare, lane), [fast.type], has_else=True)
         with ir.InsertionPoint(branch.then_block):
-            exact = _operation(operation, [_lane(value, lane) for value in arguments])
+            exact = operation(name, [_lane(value, lane) for value in arguments])
             kind = ir.DenseI64ArrayAttr.get([ir.ShapedType.get_dynamic_size()])
             scf.YieldOp([vector.InsertOp(exact, so_far, [lane], kind).result])
         assert branch.else_block is not None, "asked for"

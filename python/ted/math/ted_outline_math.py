@@ -7,7 +7,8 @@ A function with rare cases needs a branch, which would keep the loop around it s
 formula for every element. As a function it has the branch inside: LLVM vectorises the loop, since
 the scalar one names its variants for vectors (`vector-function-abi-variant`; source: LLVM's Vector
 Function ABI). They are for whole registers of the CPU and for halves. Functions without rare
-cases are outlined where a function uses them often: the code is generated once.
+cases are outlined where a module uses one often, so that its code is generated once; elsewhere
+`ted-expand-math` puts them into the loop.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from ted.math import trigonometry, waves
 from ted.math.arithmetic import element
 from ted.math.powers import is_extreme, pow_f64
 from ted.math.remainders import fmod_f32, fmod_of_near, has_far_quotient
-from ted.math.scalar_functions import Cases, by_cases
+from ted.math.scalar_functions import Cases, by_cases, operation
+from ted.math.ted_expand_math import FUNCTIONS
 from ted.mlir import func, ir
 from ted.mlir.queries import operations
 
@@ -37,6 +39,8 @@ _CASES: dict[tuple[str, str], Cases] = {
 }
 # An attribute of functions that `ted-annotate-functions` hands on: lowering drops `passthrough`.
 FOR_LLVM = "ted.for_llvm"
+MANY = 16  # uses in a module, from which on shorter functions are outlined, too
+_SHORT = ("math.rsqrt",)
 _PURE = ("nounwind", "willreturn", "speculatable")
 
 
@@ -50,18 +54,19 @@ class TedOutlineMath:
         """Rewrite scalars, and vectors of one dimension."""
         row = named_cpu(self.cpu)
         used: dict[tuple[str, str], list[ir.Operation]] = defaultdict(list)
-        for op in operations(module.operation, *{name for name, _ in _CASES}):
-            key = op.name, str(element(op.results[0].type))
-            if key in _CASES and _is_outlined(op, row):
-                used[key].append(op)
+        for op in operations(module.operation, *FUNCTIONS):
+            if _is_outlined(op, row):
+                used[op.name, str(element(op.results[0].type))].append(op)
         for key, ops in used.items():
-            _outline(module, key, ops, row)
+            if key in _CASES or (len(ops) >= MANY and key[0] not in _SHORT):
+                _outline(module, key, ops, row)
 
 
 def _is_outlined(op: ir.Operation, row: Cpu) -> bool:
     kind = op.results[0].type
-    is_flat = not isinstance(kind, ir.VectorType) or ir.VectorType(kind).rank == 1
-    return is_flat and (row.fuses or not isinstance(element(kind), ir.F64Type))
+    if isinstance(kind, ir.VectorType) and ir.VectorType(kind).rank != 1:
+        return False
+    return isinstance(element(kind), (ir.F32Type, ir.F64Type) if row.fuses else ir.F32Type)
 
 
 def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], row: Cpu) -> None:
@@ -96,7 +101,10 @@ def _function(
         made.attributes[FOR_LLVM] = _strings(_PURE)
         block = made.add_entry_block()
         with ir.InsertionPoint(block):
-            func.ReturnOp([by_cases(_CASES[key], key[0], list(block.arguments))])
+            arguments = list(block.arguments)
+            cases = _CASES.get(key)
+            value = by_cases(cases, key[0], arguments) if cases else operation(key[0], arguments)
+            func.ReturnOp([value])
 
 
 def _declare_variants(module: ir.Module, name: str, variants: list[int], arity: int) -> None:

@@ -10,6 +10,8 @@ import mpmath
 import numpy as np
 import pytest
 
+import ted
+from ted.math.ted_outline_math import MANY
 from unit.math.test_expand_math import TYPES, apply, ulps
 
 LIMITS = {"f32": 2.0, "f64": 1.0}
@@ -92,6 +94,18 @@ def test_an_element_does_not_depend_on_its_neighbours(name, kind):
         row[k] = rare
     got = at(mixed.ravel()).reshape(mixed.shape)
     np.testing.assert_array_equal(np.where(mixed == x, got, alone), np.tile(alone, (len(got), 1)))
+
+
+@pytest.mark.parametrize("name", ["tanh", "log", "exp", "erf", "atan"])
+@pytest.mark.parametrize("kind", ["float32", "float64"])
+def test_bits_are_the_same_alone_and_among_many_uses(name, kind):
+    function = getattr(ted, name)
+    x = ted.placeholder((43,), kind, name="x")
+    numbers = np.random.default_rng(8).uniform(0.01, 4, 43).astype(kind)
+    many = ted.compile([x], [function(x * (1 + k)) for k in range(MANY)])(numbers)
+    for k in (0, 5):
+        alone = ted.compile([x], function(x * (1 + k)))(numbers)
+        np.testing.assert_array_equal(many[k], alone)
 
 
 def pairs_of(numbers: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
