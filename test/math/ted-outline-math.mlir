@@ -29,6 +29,13 @@ func.func @inline(%x: f32, %h: f16, %m: vector<2x2xf32>) -> (f32, f16, vector<2x
   return %y, %g, %n : f32, f16, vector<2x2xf32>
 }
 
+// CHECK-LABEL: func.func @remainder
+// CHECK: call @ted_remf_f64(
+func.func @remainder(%x: f64, %y: f64) -> f64 {
+  %r = arith.remf %x, %y : f64
+  return %r : f64
+}
+
 // A function without rare cases that is used 16 times in the module.
 // CHECK-LABEL: func.func @often
 // CHECK-COUNT-16: call @ted_tanh_f32
@@ -59,7 +66,7 @@ func.func @often(%y0: f32) -> f32 {
 // CHECK-SAME: _ZGV_LLVM_N4v_ted_sin_f64(ted_sin_f64_x4),_ZGV_LLVM_N2v_ted_sin_f64(ted_sin_f64_x2)
 // CHECK: %[[RARE:.*]] = arith.cmpf ugt
 // CHECK: scf.if %[[RARE]] -> (f64) {
-// CHECK: math.sin
+// CHECK: arith.mului_extended
 // CHECK: } else {
 
 // CHECK-LABEL: func.func private @ted_sin_f64_x4
@@ -67,13 +74,20 @@ func.func @often(%y0: f32) -> f32 {
 // CHECK: %[[ANY:.*]] = vector.reduction <or>, %[[LANES]] : vector<4xi1> into i1
 // CHECK: scf.if %[[ANY]] -> (vector<4xf64>) {
 // CHECK: scf.for
-// CHECK: math.sin {{.*}} : f64
+// CHECK: func.call @ted_sin_f64({{.*}}) : (f64) -> f64
 // CHECK: vector.insert
 
 // f32 has a formula for all numbers, in f64.
 // CHECK-LABEL: func.func private @ted_cos_f32
 // CHECK: scf.if
 // CHECK: arith.extf {{.*}} : f32 to f64
+
+// What has no other formula is a call of the C library, of scalars.
+// CHECK-LABEL: func.func private @ted_remf_f64(
+// CHECK: scf.if
+// CHECK: arith.remf {{.*}} : f64
+// CHECK-LABEL: func.func private @ted_remf_f64_x4
+// CHECK: func.call @ted_remf_f64
 
 // CHECK-LABEL: func.func private @ted_tanh_f32
 // CHECK-NEXT: %[[Y:.*]] = math.tanh

@@ -12,6 +12,9 @@ from collections.abc import Callable
 
 from ted.math.arithmetic import Num, element
 from ted.math.float_formats import (
+    ERF_FAR,
+    ERF_FAR_CENTRE,
+    ERF_FAR_WIDTH,
     ERF_SMALL,
     ERFC_SCALED,
     F32,
@@ -181,11 +184,12 @@ def erf(x: Num) -> Num:
     """Error function."""
     if format_of(x) is F32:
         return erf_f32(x, exp)
-    a = x.abs().least(6.5)
-    square = x * x
-    near = x * square.least(1.0).polynomial(ERF_SMALL)
-    far = (1.0 - _erfc_positive(a)).copysign(x)
-    return a.compare("olt", 1.0).where(near, x.compare("uno", x).where(x, far))
+    a = x.abs().least(ERF_FAR_CENTRE + ERF_FAR_WIDTH)
+    near = x.fma((x * x).polynomial((ERF_SMALL[0] - 1.0, *ERF_SMALL[1:])), x)
+    rest = a.fma(1 / ERF_FAR_WIDTH, -ERF_FAR_CENTRE / ERF_FAR_WIDTH).polynomial(ERF_FAR)
+    n, p = exponential_parts(a.fma(-a, rest))
+    far = (-p).fma(power_of_two(n, x.value.type, F64), 1.0).copysign(x)
+    return a.compare("olt", 1.0).where(near, far)
 
 
 # Source: N. Juffa, single-precision erf with two polynomials and one exponential.

@@ -11,35 +11,37 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ted.math.arithmetic import Num, element
-from ted.mlir import ir, scf, vector
+from ted.mlir import func, ir, scf, vector
 from ted.mlir.scalars import index
 
 Formula = Callable[..., Num]
-C_LIBRARY = None
 
 
 @dataclass(frozen=True)
 class Cases:
-    """A function by cases; `exact` of C_LIBRARY is the operation itself, scalar by scalar."""
+    """A function by cases; without `exact` the operation itself is that, a call of the C library.
+
+    Lanes take it one by one, unless it is `for_vectors` as well.
+    """
 
     fast: Formula
     is_rare: Formula
-    exact: Formula | None = C_LIBRARY
+    exact: Formula | None = None
+    for_vectors: bool = False
 
 
-def by_cases(cases: Cases, name: str, arguments: Sequence[ir.Value]) -> ir.Value:
-    """The value of the function, at the insertion point."""
+def by_cases(cases: Cases, name: str, symbol: str, arguments: Sequence[ir.Value]) -> ir.Value:
+    """The value at the insertion point; `symbol` is the function of scalars for an operation."""
     numbers = [Num(value) for value in arguments]
     fast, rare = cases.fast(*numbers).value, cases.is_rare(*numbers).value
     branch = scf.IfOp(_any(rare), [fast.type], has_else=True)
     with ir.InsertionPoint(branch.then_block):
-        if cases.exact is not C_LIBRARY:
-            exact = cases.exact(*numbers)
-            value = Num(rare).where(exact, Num(fast)).value
-        elif isinstance(fast.type, ir.VectorType):
-            value = _by_lane(name, arguments, fast, rare)
-        else:
+        if isinstance(fast.type, ir.VectorType) and not cases.for_vectors:
+            value = _by_lane(symbol, arguments, fast, rare)
+        elif cases.exact is None:
             value = operation(name, arguments)
+        else:
+            value = Num(rare).where(cases.exact(*numbers), Num(fast)).value
         scf.YieldOp([value])
     assert branch.else_block is not None, "asked for"
     with ir.InsertionPoint(branch.else_block):
@@ -59,15 +61,18 @@ def operation(name: str, arguments: Sequence[ir.Value]) -> ir.Value:
     return ir.Operation.create(name, results=[kind], operands=list(arguments)).results[0]
 
 
-def _by_lane(name: str, arguments: Sequence[ir.Value], fast: ir.Value, rare: ir.Value) -> ir.Value:
-    """The exact values of rare lanes in a vector of fast ones."""
+def _by_lane(
+    symbol: str, arguments: Sequence[ir.Value], fast: ir.Value, rare: ir.Value
+) -> ir.Value:
+    """A vector of fast values, in which rare lanes are what the function of scalars gives."""
     lanes = ir.VectorType(fast.type).shape[0]
     loop = scf.ForOp(index(0), index(lanes), index(1), [fast])
     lane, so_far = loop.induction_variable, loop.inner_iter_args[0]
     with ir.InsertionPoint(loop.body):
         branch = scf.IfOp(_lane(rare, lane), [fast.type], has_else=True)
         with ir.InsertionPoint(branch.then_block):
-            exact = operation(name, [_lane(value, lane) for value in arguments])
+            scalars = [_lane(value, lane) for value in arguments]
+            exact = func.CallOp([element(fast.type)], symbol, scalars).results[0]
             kind = ir.DenseI64ArrayAttr.get([ir.ShapedType.get_dynamic_size()])
             scf.YieldOp([vector.InsertOp(exact, so_far, [lane], kind).result])
         assert branch.else_block is not None, "asked for"

@@ -27,14 +27,14 @@ from ted.mlir import func, ir
 from ted.mlir.queries import operations
 
 _CASES: dict[tuple[str, str], Cases] = {
-    ("math.sin", "f32"): Cases(waves.sin, waves.is_large, trigonometry.sin),
-    ("math.cos", "f32"): Cases(waves.cos, waves.is_large, trigonometry.cos),
-    ("math.tan", "f32"): Cases(waves.tan, waves.is_large, waves.tan_of_large),
-    ("math.sin", "f64"): Cases(waves.sin, waves.is_large),
-    ("math.cos", "f64"): Cases(waves.cos, waves.is_large),
-    ("math.tan", "f64"): Cases(waves.tan, waves.is_large),
+    ("math.sin", "f32"): Cases(waves.sin, waves.is_large, trigonometry.sin, True),
+    ("math.cos", "f32"): Cases(waves.cos, waves.is_large, trigonometry.cos, True),
+    ("math.tan", "f32"): Cases(waves.tan, waves.is_large, waves.tan_of_any, True),
+    ("math.sin", "f64"): Cases(waves.sin, waves.is_large, waves.sin_of_large),
+    ("math.cos", "f64"): Cases(waves.cos, waves.is_large, waves.cos_of_large),
+    ("math.tan", "f64"): Cases(waves.tan, waves.is_large, waves.tan_of_large),
     ("math.powf", "f64"): Cases(pow_f64, is_extreme),
-    ("arith.remf", "f32"): Cases(fmod_of_near, has_far_quotient, fmod_f32),
+    ("arith.remf", "f32"): Cases(fmod_of_near, has_far_quotient, fmod_f32, True),
     ("arith.remf", "f64"): Cases(fmod_of_near, has_far_quotient),
 }
 # An attribute of functions that `ted-annotate-functions` hands on: lowering drops `passthrough`.
@@ -80,7 +80,7 @@ def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], r
     for lanes in sorted({*variants, *shapes}):
         kinds[f"{name}_x{lanes}"] = ir.VectorType.get([lanes], kinds[name])
     for symbol, kind in kinds.items():
-        _function(module, symbol, kind, key, len(ops[0].operands))
+        _function(module, symbol, name, kind, key, len(ops[0].operands))
     _declare_variants(module, name, variants, len(ops[0].operands))
     symbols = {kind: symbol for symbol, kind in kinds.items()}
     for op in ops:
@@ -92,7 +92,7 @@ def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], r
 
 
 def _function(
-    module: ir.Module, symbol: str, kind: ir.Type, key: tuple[str, str], arity: int
+    module: ir.Module, symbol: str, name: str, kind: ir.Type, key: tuple[str, str], arity: int
 ) -> None:
     place = ir.Location.unknown()
     with ir.InsertionPoint(module.body), place:
@@ -103,7 +103,9 @@ def _function(
         with ir.InsertionPoint(block):
             arguments = list(block.arguments)
             cases = _CASES.get(key)
-            value = by_cases(cases, key[0], arguments) if cases else operation(key[0], arguments)
+            value = (
+                by_cases(cases, key[0], name, arguments) if cases else operation(key[0], arguments)
+            )
             func.ReturnOp([value])
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.math.angle_reduction import quarter_turns_of_large
 from ted.math.arithmetic import Num
 from ted.math.elementary_functions import format_of
 from ted.math.float_formats import F32
@@ -82,7 +83,23 @@ def tan(x: Num) -> Num:
     return tan_reduced(*_reduced(x))
 
 
+def sin_of_large(x: Num) -> Num:
+    """Sine of a large f64."""
+    return _signed(*quarter_turns_of_large(x))
+
+
+def cos_of_large(x: Num) -> Num:
+    """Cosine of a large f64."""
+    quadrant, r, low = quarter_turns_of_large(x)
+    return _signed(quadrant + 1, r, low)
+
+
 def tan_of_large(x: Num) -> Num:
+    """Tangent of a large f64."""
+    return tan_reduced(*quarter_turns_of_large(x))
+
+
+def tan_of_any(x: Num) -> Num:
     """Tangent of any f32."""
     quadrant, wide = quarter_turns(x)
     r = wide.to(x.value.type)
