@@ -45,6 +45,11 @@ class Cpu:
         """Elements of the given width in one register."""
         return self.vector_bytes // element_bytes
 
+    @property
+    def fuses(self) -> bool:
+        """Whether it has instructions for `x * y + z`, rounded once."""
+        return "fma" in self.features or "neon" in self.features
+
     def native(self) -> Cpu:
         """The row with all instructions of the machine that compiles."""
         return replace(self, is_native=True)

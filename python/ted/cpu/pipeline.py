@@ -78,6 +78,7 @@ CPU_STAGES: tuple[Stage, ...] = (
                 "LLVM vectorises innermost loops only, so these must be long",
             ),
             Step(HALVES_IN_F32, "what equations do not make, but IR of others"),
+            Step("ted-outline-math", "before expansion, which keeps what has no rare cases inline"),
             Step("ted-expand-math", "on scalars: as a call, exp would keep its loop scalar"),
             Step("loop-invariant-code-motion", "addresses and guards of outer dims leave the loop"),
         ),
@@ -122,6 +123,7 @@ _OF_CPU = (
     "ted-parallelize-kernels",
     "ted-choose-loops",
     "ted-tile-loops",
+    "ted-outline-math",
     "ted-expand-half-casts",
 )
 _OF_GRAIN = ("ted-fuse-columns", "ted-parallelize-kernels")

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.machine import DEFAULT, Cpu, named_cpu
+from ted.math.ted_outline_math import FOR_LLVM
 from ted.mlir import ir
 
 ALLOCATORS = ("_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc")
@@ -40,6 +41,9 @@ def _annotate(function: ir.Operation, cpu: Cpu) -> None:
         function.attributes["no_inline"] = ir.UnitAttr.get()
         for name, value in _of_cpu(cpu).items():
             function.attributes[name] = value
+        if FOR_LLVM in function.attributes:
+            function.attributes["passthrough"] = function.attributes[FOR_LLVM]
+            del function.attributes[FOR_LLVM]
     elif ir.StringAttr(function.attributes["sym_name"]).value in ALLOCATORS:
         function.attributes["res_attrs"] = ir.Attribute.parse(_FRESH)
 

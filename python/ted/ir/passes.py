@@ -130,6 +130,9 @@ PASSES: dict[str, Row] = {
     "ted-unroll-small-loops": Row(
         "ted.cpu", "turn innermost loops of few trips into straight-line code"
     ),
+    "ted-outline-math": Row(
+        "ted.math", "turn math operations into calls of functions with variants for vectors"
+    ),
     "ted-expand-math": Row("ted.math", "turn math operations into polynomials in arith"),
     "ted-expand-half-casts": Row(
         "ted.math", "turn conversions of 16-bit floats into integer arithmetic"

@@ -12,6 +12,9 @@ from collections.abc import Callable
 
 from ted.math.arithmetic import Num, element
 from ted.math.float_formats import (
+    ERF_FAR,
+    ERF_FAR_CENTRE,
+    ERF_FAR_WIDTH,
     ERF_SMALL,
     ERFC_SCALED,
     F32,
@@ -33,14 +36,14 @@ def format_of(x: Num) -> Format:
 
 
 def _reduce(x: Num) -> tuple[Num, Num]:
-    """n and r with x = n ln 2 + r, |r| <= ln(2)/2; n as the low bits of an integer."""
+    """n + magic and r with x = n ln 2 + r, |r| <= ln(2)/2."""
     form = format_of(x)
     # Adding the magic number rounds to nearest in the float unit and needs no conversion, which
     # would be undefined for NaN.
     shifted = x.fma(LOG2_E, form.magic)
     n = shifted - form.magic
     r = n.fma(-form.ln2_high, x)
-    return integer_part(shifted), n.fma(-form.ln2_low, r)
+    return shifted, n.fma(-form.ln2_low, r)
 
 
 def _magic_bits(form: Format) -> int:
@@ -53,7 +56,7 @@ def integer_part(shifted: Num) -> Num:
 
 
 def power_of_two(n: Num, kind: ir.Type, form: Format) -> Num:
-    """2**n for an integer n among the exponents of normal numbers."""
+    """2**n for an integer n among the exponents of normal numbers, or its low bits."""
     return ((n + form.bias) << form.mantissa).from_bits(kind)
 
 
@@ -63,9 +66,9 @@ def _expm1_reduced(r: Num) -> Num:
 
 
 def exponential_parts(x: Num) -> tuple[Num, Num]:
-    """n and p with exp(x) = 2**n p, n as an integer, p between sqrt(1/2) and sqrt(2)."""
-    n, r = _reduce(x)
-    return n, _expm1_reduced(r) + 1.0
+    """n and p with exp(x) = 2**n p, n as the low bits of an integer, sqrt(1/2) <= p <= sqrt(2)."""
+    shifted, r = _reduce(x)
+    return shifted.bits(), _expm1_reduced(r) + 1.0
 
 
 def exp(x: Num) -> Num:
@@ -81,8 +84,8 @@ def exp(x: Num) -> Num:
 def expm1(x: Num) -> Num:
     """exp(x) - 1, exact for small x."""
     form = format_of(x)
-    n, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
-    scale = power_of_two(n - 1, x.value.type, form)
+    shifted, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
+    scale = power_of_two(shifted.bits() - 1, x.value.type, form)
     result = (_expm1_reduced(r).fma(scale, scale - 0.5)) * 2.0
     return x.abs().compare("olt", 1e-30).where(x, result)  # keeps the sign of zero and subnormals
 
@@ -94,7 +97,7 @@ def exp2(x: Num) -> Num:
     x = x.least(high).most(low)
     shifted = x + form.magic
     r = (x - (shifted - form.magic)) * math.log(2)
-    n = integer_part(shifted)
+    n = shifted.bits()
     half = n >> 1
     kind = x.value.type
     p = _expm1_reduced(r) + 1.0
@@ -181,11 +184,12 @@ def erf(x: Num) -> Num:
     """Error function."""
     if format_of(x) is F32:
         return erf_f32(x, exp)
-    a = x.abs().least(6.5)
-    square = x * x
-    near = x * square.least(1.0).polynomial(ERF_SMALL)
-    far = (1.0 - _erfc_positive(a)).copysign(x)
-    return a.compare("olt", 1.0).where(near, x.compare("uno", x).where(x, far))
+    a = x.abs().least(ERF_FAR_CENTRE + ERF_FAR_WIDTH)
+    near = x.fma((x * x).polynomial((ERF_SMALL[0] - 1.0, *ERF_SMALL[1:])), x)
+    rest = a.fma(1 / ERF_FAR_WIDTH, -ERF_FAR_CENTRE / ERF_FAR_WIDTH).polynomial(ERF_FAR)
+    n, p = exponential_parts(a.fma(-a, rest))
+    far = (-p).fma(power_of_two(n, x.value.type, F64), 1.0).copysign(x)
+    return a.compare("olt", 1.0).where(near, far)
 
 
 # Source: N. Juffa, single-precision erf with two polynomials and one exponential.

@@ -1,25 +1,134 @@
-"""`x ** y` in f32, computed as exp(y log x) in f64, with the special cases of IEEE 754."""
+"""`x ** y` as `2 ** (y log2 |x|)`, with the special cases of IEEE 754.
+
+In f32 logarithm and power are polynomials in f64; in f64 the logarithm is a sum of two numbers.
+Errors are within 1 unit in the last place. The polynomials are Chebyshev fits computed with 60
+digits.
+"""
 
 from __future__ import annotations
 
 from ted.math.arithmetic import Num, like
-from ted.math.elementary_functions import INFINITY, NAN, exp, log
+from ted.math.elementary_functions import INFINITY, LOG2_E, NAN, integer_part, power_of_two
+from ted.math.float_formats import F64
 from ted.mlir import ir, math
+
+# log2(1 + f) / f on sqrt(1/2) <= 1 + f <= sqrt(2), within 2**-34.
+_LOG2 = (
+    1.442695040870856, -0.7213475209637739, 0.4808983601907742, -0.36067365521274786,
+    0.28853739292451636, -0.24045434091354512, 0.2061728837581292, -0.18027099374536673,
+    0.15878281778435305, -0.14348994441402418, 0.1449544004300994, -0.14145312593442405,
+    0.07553753710775685,
+)  # fmt: skip
+# 2**r on |r| <= 1/2, within 2**-28.
+_EXP2 = (
+    1.0, 0.6931472067342503, 0.2402265092256076, 0.05550327159647605, 0.00961805662050108,
+    0.0013400454984126323, 0.00015461467905285986,
+)  # fmt: skip
+# (atanh(s) / s - 1 - z/3) / z**2 on 1 <= (1 + s) / (1 - s) <= sqrt(2), z = s*s.
+_ATANH = (
+    0.2, 0.14285714285714682, 0.11111111110827943, 0.09090909167696401, 0.07692297481259215,
+    0.06667402346923655, 0.05853118169745603, 0.05861589311938259,
+)  # fmt: skip
+_LARGEST = 708.0  # exp of it, and of its opposite, are normal numbers of f64
+_THIRD = (1 / 3, 1.850371707708594e-17)
 
 
 def pow_f32(x: Num, y: Num) -> Num:
     """IEEE `pow`: 1 for y = 0 or x = 1, NaN for a negative x and a fractional y."""
     kind = x.value.type
     wide = like(kind, ir.F64Type.get())
-    power = log(x.abs().to(wide)) * y.to(wide)
-    size = exp(power.least(1000.0).most(-1000.0)).to(kind)
-    whole = Num(math.FloorOp(y.value).result).compare("oeq", y)
-    half = y * 0.5
-    odd = whole & Num(math.FloorOp(half.value).result).compare("one", half)
-    negative = x.copysign_bit()
-    signed = (negative & odd).where(-size, size)
-    invalid = x.compare("olt", 0.0) & x.compare("ogt", -INFINITY) & whole.negated()
-    result = invalid.where(x.const(NAN), signed)
+    a = x.abs()
+    m, e = _mantissa(a.to(wide))
+    f = m - 1.0
+    logarithm = f.fma(f.polynomial(_LOG2), e).to(wide)
+    power = _at_ends(a, logarithm) * y.to(wide)
+    power = power.least(300.0).most(-300.0)
+    shifted = power + F64.magic
+    p = (power - (shifted - F64.magic)).polynomial(_EXP2)
+    size = (p * power_of_two(integer_part(shifted), wide, F64)).to(kind)
+    return _at_ones(x, y, _with_sign_of_power(x, y, size))
+
+
+def _at_ends(a: Num, logarithm: Num) -> Num:
+    finite = a.compare("olt", INFINITY).where(logarithm, a.to(logarithm.value.type))
+    return a.compare("oeq", 0.0).where(-INFINITY, finite)
+
+
+def _at_ones(x: Num, y: Num, result: Num) -> Num:
     trivial = y.compare("oeq", 0.0) | x.compare("oeq", 1.0)
     at_one = x.compare("oeq", -1.0) & y.abs().compare("oeq", INFINITY)
     return (trivial | at_one).where(x.const(1.0), result)
+
+
+def _with_sign_of_power(x: Num, y: Num, size: Num) -> Num:
+    """NaN or a negative number for a negative x, by y."""
+    whole = Num(math.FloorOp(y.value).result).compare("oeq", y)
+    half = y * 0.5
+    odd = whole & Num(math.FloorOp(half.value).result).compare("one", half)
+    signed = (x.copysign_bit() & odd).where(-size, size)
+    invalid = x.compare("olt", 0.0) & x.compare("ogt", -INFINITY) & whole.negated()
+    return invalid.where(x.const(NAN), signed)
+
+
+def _mantissa(a: Num) -> tuple[Num, Num]:
+    """m and e with a = m 2**e, m between sqrt(1/2) and sqrt(2), for a positive normal f64."""
+    bits = a.bits()
+    e = (bits - F64.sqrt_half) >> F64.mantissa
+    return (bits - (e << F64.mantissa)).from_bits(a.value.type), e.number_from(a.value.type)
+
+
+# ------------------------------------------------------------------ f64
+
+
+def pow_f64(x: Num, y: Num) -> Num:
+    """`pow` where `is_extreme` is false."""
+    a = x.abs()
+    high, low = _logarithm(a)
+    power = y * high
+    rest = y.fma(high, -power) + y * low
+    shifted = power.fma(LOG2_E, F64.magic)
+    n = shifted - F64.magic
+    exact = n.fma(-F64.ln2_high, power)
+    r, lost = _sum(exact, n.fma(-F64.ln2_low, rest))
+    p = (r + (r * r).fma(r.polynomial(F64.exp_tail), lost)) + 1.0
+    size = p * power_of_two(integer_part(shifted), x.value.type, F64)
+    at_zero = y.compare("olt", 0.0).where(x.const(INFINITY), 0.0)
+    at_zero = y.compare("oeq", 0.0).where(1.0, at_zero)
+    return _with_sign_of_power(x, y, a.compare("oeq", 0.0).where(at_zero, size))
+
+
+def is_extreme(x: Num, y: Num) -> Num:
+    """Where a result may be no normal number, x is subnormal or no number, or y is none."""
+    a = x.abs()
+    beyond = (y * _logarithm(a)[0]).abs().compare("uge", _LARGEST)
+    strange = (a.compare("olt", F64.tiny) | beyond) & a.compare("one", 0.0)
+    return strange | a.compare("uge", INFINITY) | y.abs().compare("uge", INFINITY)
+
+
+def _logarithm(a: Num) -> tuple[Num, Num]:
+    """log(a) as a sum of two numbers, 2**-65 of it missing: log(m) = 2 atanh((m - 1) / (m + 1))."""
+    m, e = _mantissa(a)
+    above, below = m - 1.0, m + 1.0
+    below_low = m - (below - 1.0)
+    inverse = 1.0 / below
+    s = above * inverse
+    s_low = ((-s).fma(below, above) - s * below_low) * inverse
+    z = s * s
+    z_low = s.fma(s, -z) + (s * 2.0) * s_low
+    # t = 1/3 + z/5 + ..., then w = z t, both as sums of two numbers.
+    t, t_low = _sum(z.const(_THIRD[0]), z.fma(z.polynomial(_ATANH), _THIRD[1]))
+    w = z * t
+    w_low = z.fma(t, -w) + z.fma(t_low, z_low * t)
+    s, s_low = s * 2.0, s_low * 2.0
+    cubic = s * w
+    cubic_low = s.fma(w, -cubic) + s.fma(w_low, s_low * w)
+    total, lost = _sum(e * F64.ln2_high, s)
+    total, lost_too = _sum(total, cubic)
+    low = e.fma(F64.ln2_low, s_low + cubic_low) + (lost + lost_too)
+    return _sum(total, low)
+
+
+def _sum(a: Num, b: Num) -> tuple[Num, Num]:
+    """The sum of two numbers, rounded, and what it lacks; the second is smaller or the first 0."""
+    total = a + b
+    return total, (a - total) + b

@@ -37,19 +37,19 @@ _COS = (0.041666664660645766, -0.0013888303106225739, 2.4547940868618788e-05)
 
 def sin(x: Num) -> Num:
     """Sine of an f32."""
-    quadrant, r = _quarter_turns(x)
+    quadrant, r = quarter_turns(x)
     return _signed_wave(quadrant, r, x.value.type)
 
 
 def cos(x: Num) -> Num:
     """Cosine of an f32."""
-    quadrant, r = _quarter_turns(x)
+    quadrant, r = quarter_turns(x)
     return _signed_wave(quadrant + 1, r, x.value.type)
 
 
 def tan(x: Num) -> Num:
     """Tangent of an f32."""
-    quadrant, r = _quarter_turns(x)
+    quadrant, r = quarter_turns(x)
     s, c = _waves(r.to(x.value.type))
     odd = (quadrant & 1).equals(1)
     return odd.where(c, s) / odd.where(-s, c)
@@ -68,7 +68,7 @@ def _waves(r: Num) -> tuple[Num, Num]:
     return s, (z * z).fma(z.polynomial(_COS), z.fma(-0.5, z.const(1.0)))
 
 
-def _quarter_turns(x: Num) -> tuple[Num, Num]:
+def quarter_turns(x: Num) -> tuple[Num, Num]:
     """n and r in f64 with x = n pi/2 + r modulo 2 pi, |r| <= pi/4; n as the low bits of an integer.
 
     A large x is an integer times 2**(24 g), and that power times 2/pi is only needed modulo 4.

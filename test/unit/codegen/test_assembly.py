@@ -78,6 +78,7 @@ PROGRAMS = {
     "column_sum": (SHAPE[::-1], reduction("add", "j, i", "0.0"), SHAPE[:1]),
     "triangle": (SHAPE, reduction("add", "i, j", "0.0", "i + 900 - j >= 0"), SHAPE[:1]),
     "transpose": (SHAPE[::-1], elementwise("math.absf", "j, i"), SHAPE),
+    "sine": (SHAPE, elementwise("math.sin"), SHAPE),
     "guarded": (SHAPE, elementwise("math.tanh", "i, j - 3", "j - 3 >= 0"), SHAPE),
 }
 
@@ -97,6 +98,21 @@ def test_innermost_loops_use_the_whole_registers_of_a_row(name, cpu):
     assembly = disassemble(*compiled.made.objects)
     assert scalar_loops(assembly) == []
     assert max(loop.width for loop in innermost_loops(assembly)) == 8 * cpu.vector_bytes
+
+
+@reads_x86
+@pytest.mark.parametrize("cpu", [c for c in executable_cpus() if c.fuses], ids=lambda c: c.name)
+def test_a_loop_around_a_function_with_rare_cases_moves_whole_registers(cpu):
+    numbers = tensor_type((1000,), "f64")
+    body = '%p = math.sin %a : f64\n"ted.yield"(%p) : (f64) -> ()'
+    y = compute("y", [("A", numbers, "i")], [("e", numbers)], (1000,), "p", "i", body)
+    text = module_text([("A", numbers)], f"%e = tensor.empty() : {numbers}\n{y}", [("y", numbers)])
+    with make_context(), ir.Location.unknown():
+        module = run_stages(ir.Module.parse(text), cpu_stages(cpu))
+        compiled = compile_module(module, (library_path(),))
+    loops = innermost_loops(disassemble(compiled.made.code))
+    widths = [loop.width for loop in loops if loop.function.startswith("kernel")]
+    assert max(widths) == 8 * cpu.vector_bytes
 
 
 CONTRACTIONS = {

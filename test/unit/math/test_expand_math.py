@@ -149,27 +149,3 @@ def test_angles_of_points(kind):
     assert errors[worst] <= LIMITS[kind], f"{errors[worst]:.2f} at {y[worst]!r}, {x[worst]!r}"
     zeros = exact == 0
     np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(exact[zeros]))
-
-
-def test_remainders_are_exact_for_all_quotients():
-    rng = np.random.default_rng(3)
-    bits = rng.integers(0, 2**32, (2, 200000), dtype=np.uint32).view(np.float32)
-    near = (rng.integers(1, 50, (2, 20000)) * rng.choice([0.1, 0.25, 3.0], 20000)).astype("f4")
-    grid = np.array([0, 1, 3, 1e-45, 3.4028235e38, 1e-38, np.inf, np.nan], np.float32)
-    special = [a.ravel() for a in np.meshgrid(np.append(grid, -grid), np.append(grid, -grid))]
-    x, y = (np.concatenate(parts) for parts in zip(bits, near, special, strict=True))
-    with np.errstate(all="ignore"):
-        expected = np.fmod(x, y)
-    got = apply("arith.remf", "f32", x, y)
-    np.testing.assert_array_equal(got, expected)
-    zeros = expected == 0
-    np.testing.assert_array_equal(np.signbit(got[zeros]), np.signbit(expected[zeros]))
-
-
-def test_powers_are_those_of_ieee():
-    bases = [0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, 3.7, -3.7, np.inf, -np.inf, np.nan]
-    exponents = [0.0, 1.0, -1.0, 2.0, 3.0, -3.0, 0.5, -0.5, 2.5, np.inf, -np.inf, np.nan, 127.0]
-    x, y = (a.ravel().astype(np.float32) for a in np.meshgrid(bases, exponents))
-    with np.errstate(all="ignore"):
-        expected = np.power(x.astype(np.float64), y.astype(np.float64)).astype(np.float32)
-    np.testing.assert_allclose(apply("powf", "f32", x, y), expected, rtol=1e-6)
