@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Union
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.options import compile_options
+from ted.api.row_functions import rows_of
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError
 from ted.frontend.systems import system_of, tensors_of
@@ -30,6 +31,7 @@ from ted.ir.to_ops import to_module
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
+from ted.runtime.calls import BoundFunction
 
 if TYPE_CHECKING:
     from ted.api.cuda_functions import CudaFunction
@@ -64,11 +66,34 @@ def compile(
     single = isinstance(outputs, Tensor)
     system = system_of(inputs, [outputs] if single else outputs, name)
     donated = _taken_over(system, donate)
-    if sizes_of(system):
-        return SymbolicFunction(
-            system, lambda known: compile_system(known, single, donated, options), options
-        )
-    return compile_system(system, single, donated, options)
+    return compile_sizes(system, single, donated, options)
+
+
+def compile_sizes(
+    system: System,
+    single: bool = False,
+    donated: Mapping[int, int] | None = None,
+    options: CompileOptions | None = None,
+) -> Compilation | SymbolicFunction[Compilation]:
+    """Compile a program, when it is called if it has symbolic sizes."""
+    options = options or compile_options()
+    if not sizes_of(system):
+        return compile_system(system, single, donated, options)
+
+    def build(known: System) -> Compilation:
+        return compile_system(known, single, donated, options)
+
+    def rows(known: System) -> BoundFunction:
+        made = compile_system(known, options=options)
+        assert isinstance(made, CompiledFunction), "only CPUs run programs of rows"
+        return made.bound
+
+    if not isinstance(options.machine, Cpu):
+        found = "compiled for each combination of sizes, as every program for a GPU"
+    else:
+        own = replace(system, outputs=_distinct(system.outputs))
+        found = rows_of(own, rows, single, donated or {})
+    return SymbolicFunction(system, build, options, found)
 
 
 def compile_system(

@@ -28,7 +28,7 @@ from ted.machine import Cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
 from ted.runtime.buffers import ArgSpec
-from ted.runtime.calls import bind
+from ted.runtime.calls import BoundFunction, bind
 from ted.runtime.library import library_path
 
 
@@ -76,6 +76,11 @@ class CompiledFunction(StagedFunction):
         made = compile_cached(self._request("cpu", {"libraries": libraries}, libraries), watch)
         watch("linking")
         return link(unpacked(made), _symbol(self.system.name), libraries)
+
+    @property
+    def bound(self) -> BoundFunction:
+        """The machine code as a function that always returns a tuple."""
+        return self._call
 
     @property
     def peak_bytes(self) -> int:
