@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Union
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.options import compile_options
-from ted.api.row_functions import rows_of
+from ted.api.row_functions import EACH, rows_of
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError
 from ted.frontend.systems import system_of, tensors_of
@@ -83,13 +83,11 @@ def compile_sizes(
     def build(known: System) -> Compilation:
         return compile_system(known, single, donated, options)
 
-    def rows(known: System) -> BoundFunction:
-        made = compile_system(known, options=options)
-        assert isinstance(made, CompiledFunction), "only CPUs run programs of rows"
-        return made.bound
+    def rows(known: System, in_place: Mapping[int, int]) -> BoundFunction:
+        return compile_on_cpu(known, options, in_place).bound
 
     if not isinstance(options.machine, Cpu):
-        found = "compiled for each combination of sizes, as every program for a GPU"
+        found = f"{EACH}, as every program for a GPU"
     else:
         own = replace(system, outputs=_distinct(system.outputs))
         found = rows_of(own, rows, single, donated or {})
@@ -110,6 +108,13 @@ def compile_system(
     from ted.api.cuda_functions import CudaFunction  # loaded by those who use GPUs
 
     return CudaFunction(distinct, single, donated or {}, options)
+
+
+def compile_on_cpu(
+    system: System, options: CompileOptions, in_place: Mapping[int, int]
+) -> CompiledFunction:
+    """Compile a program whose arrays of results hold inputs when a call starts."""
+    return CompiledFunction(with_saved_values(system), False, {}, options, in_place)
 
 
 def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:

@@ -28,12 +28,18 @@ LEAST = 64
 """Rows of the longest strip at least: from there on a contraction reuses its weights enough."""
 ENOUGH = 2**20
 """Weighted operations of a strip that take a hundred times as long as its call."""
-PER_TOTAL = 1024
-"""Weighted operations for each element of the totals: passing them on is then a few percent."""
+REUSE = 512
+"""Weighted operations of a strip for each element of weights and totals, which every strip reads
+again: that costs a few percent then."""
+CALL, ELEMENT = 10_000, 50
+"""Weighted operations that take as long as a call does, and as reading an element of weights."""
 KEPT = 256
 """Numbers of rows for which what is known of them is kept: a few kilobytes each."""
 
-Compile = Callable[[System], BoundFunction]
+EACH = "compiled for each combination of sizes"
+
+Compile = Callable[[System, Mapping[int, int]], BoundFunction]
+"""`(system, in_place)`: for results the inputs that their arrays hold when a call starts."""
 
 
 def rows_of(
@@ -46,21 +52,22 @@ def rows_of(
         if reason is None:
             return RowFunction(system, size, compile, single, donated)
         refused.append(f"{size} is no batch: {reason}")
-    return "\n".join(["compiled for each combination of sizes", *refused])
+    return "\n".join([EACH, *refused])
 
 
 def strip_lengths(programs: RowPrograms) -> tuple[int, ...]:
     """How many rows there are programs for: a geometric row from 1."""
     work = max(programs.work, 1)
-    totals = sum(
-        total.size if isinstance(total.size, int) else 0
-        for program in programs.programs
-        for total, _ in program.totals
-    )
+    enough = max(ENOUGH, REUSE * programs.elements_without_rows)
     lengths = [1]
-    while lengths[-1] < LEAST or lengths[-1] * work < max(ENOUGH, PER_TOTAL * totals):
+    while lengths[-1] < LEAST or lengths[-1] * work < enough:
         lengths.append(lengths[-1] * RATIO)
     return tuple(lengths)
+
+
+def call_in_rows(programs: RowPrograms) -> float:
+    """How many rows take as long as a call and its reading of weights."""
+    return (CALL + ELEMENT * programs.elements_without_rows) / max(programs.work, 1)
 
 
 class RowFunction:
@@ -78,6 +85,7 @@ class RowFunction:
         self.single = single
         self.programs = row_programs(system, size)
         self.lengths = strip_lengths(self.programs)
+        self._call = call_in_rows(self.programs)
         self._compile = compile
         self._donated = donated
         self._tensors = _tensors(self.programs)
@@ -115,9 +123,12 @@ class RowFunction:
             len(programs.inputs),
             len(programs.outputs),
             {self._slots[t]: _number(t, n, values) for t, n in programs.numbers.items()},
-            {self._slots[t]: value for t, value in programs.starts.items()},
+            {
+                self._slots[t]: np.array(value).astype(_spec(t, values).storage_dtype)
+                for t, value in programs.starts.items()
+            },
         )
-        kernel = StripKernel(parts, slots, count, self.lengths)
+        kernel = StripKernel(parts, slots, count, self.lengths, self._call)
         first, last = len(programs.inputs), len(programs.inputs) + len(programs.outputs)
         return BoundFunction(
             kernel, specs[:first], specs[first:last], self.name, {}, dict(self._donated)
@@ -128,12 +139,17 @@ class RowFunction:
             own = {**values, self.programs.size.name: rows}
             key = (number, *own.values())
             if key not in self._compiled:
-                self._compiled[key] = self._compile(specialise(program.system, own))
+                in_place = {
+                    program.outputs.index(total): program.inputs.index(start)
+                    for total, start in program.totals
+                }
+                self._compiled[key] = self._compile(specialise(program.system, own), in_place)
             return self._compiled[key]
 
         slots = self._slots
+        starts = {start for _, start in program.totals}
         return Part(
-            tuple(slots[t] for t in program.inputs),
+            tuple(slots[t] for t in program.inputs if t not in starts),
             tuple(slots[t] for t in program.outputs),
             program.by_rows,
             tuple((slots[total], slots[start]) for total, start in program.totals),

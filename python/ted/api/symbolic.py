@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ted import dialects
-from ted.api.row_functions import KEPT, RowFunction
+from ted.api.row_functions import EACH, KEPT, RowFunction
 from ted.domain.sizes import Size, Symbol
 from ted.errors import CompileError, DomainError, ExecutionError
 from ted.ir.equations import System, Tensor
@@ -34,7 +34,7 @@ class SymbolicFunction(Generic[Function]):
         system: System,
         build: Callable[[System], Function],
         options: CompileOptions,
-        rows: RowFunction | str,
+        rows: RowFunction | str = EACH,
     ) -> None:
         self.system = system
         self.options = options

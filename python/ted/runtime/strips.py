@@ -3,8 +3,8 @@
 Before: functions of 64, 16, 4 and 1 rows        After: a `StripKernel` of n rows
 
 It stands where a `Kernel` does, so that arguments, results and errors are those of any function.
-Rows along dim 0 are slices of the caller's memory; along another dim they are copied. A total has
-two arrays that take turns: one run starts from what the one before it left.
+Rows along dim 0 are slices of the caller's memory; along another dim they are copied. The array of
+a total holds what it starts from, and each run adds to it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ class Slots:
 class Part:
     """One program: its function for a number of rows, or for 0 if it has none.
 
-    Of `totals` each has the slot of a result, and the slot of the input that it starts from.
+    Of `totals` each has the slot of a result, and the slot of what that holds at the start.
     """
 
     inputs: tuple[Slot, ...]
@@ -76,11 +76,18 @@ class StripKernel:
     """The parts of a program for `count` rows, one after another, each strip by strip."""
 
     def __init__(
-        self, parts: Sequence[Part], slots: Slots, count: int, lengths: Sequence[int]
+        self,
+        parts: Sequence[Part],
+        slots: Slots,
+        count: int,
+        lengths: Sequence[int],
+        call: float,
     ) -> None:
         self._slots = slots
-        cuts = strips(count, lengths)
-        self._parts = [_Run(p, slots, cuts if p.by_rows else [(0, 0)]) for p in parts]
+        once, twice = strips(count, lengths), strips(count, lengths, call)
+        self._parts = [
+            _Run(p, slots, (once if p.totals else twice) if p.by_rows else [(0, 0)]) for p in parts
+        ]
         given = slots.specs[: slots.inputs + slots.outputs]
         specs = [s.kernel_spec(writable=k >= slots.inputs) for k, s in enumerate(given)]
         self._check = Kernel(address_of("ted_call_nothing"), tuple(specs))
@@ -115,50 +122,44 @@ class _Run:
         self._sliced = [(k, slot) for k, slot, dim in cut if dim == 0]
         self._copied = [(k, slot, (slice(None),) * dim) for k, slot, dim in cut if dim]
         self._made = len(part.inputs)
-        self._totals = [
-            (self._all.index(total, self._made), self._all.index(start), total, start)
-            for total, start in part.totals
-        ]
+        self._totals = part.totals
 
     def __call__(self, arrays: Sequence[Any]) -> None:
         arguments = [arrays[slot] for slot in self._all]
-        for made, taken, total, start in self._totals:
-            arguments[taken], arguments[made] = self._turns(total, start, arrays)
+        for total, start in self._totals:
+            np.copyto(arrays[total], self._slots.fills.get(start, arrays[start]))
         for function, rows in self._steps:
             for place, slot in self._sliced:
                 arguments[place] = arrays[slot][rows]
             for place, slot, outer in self._copied:
                 arguments[place] = np.ascontiguousarray(arrays[slot][(*outer, rows)])
             function.fill(arguments)
-            for made, taken, *_ in self._totals:
-                arguments[taken], arguments[made] = arguments[made], arguments[taken]
             for place, slot, outer in self._copied:
                 if place >= self._made:
                     arrays[slot][(*outer, rows)] = arguments[place]
 
-    def _turns(self, total: Slot, start: Slot, arrays: Sequence[Any]) -> tuple[Any, Any]:
-        """The arrays of a total: what the first strip reads, and what it writes.
-
-        The last strip writes the array of the result, whatever the number of strips.
-        """
-        result, other = arrays[total], allocate(self._slots.specs[total])
-        first, second = (other, result) if len(self._steps) % 2 else (result, other)
-        np.copyto(first, self._slots.fills.get(start, arrays[start]))
-        return first, second
-
     @property
     def temporary_bytes(self) -> int:
-        """Bytes that the latest call held at most at once beside the arrays of the whole."""
-        turns = sum(self._slots.specs[total].nbytes for *_, total, _ in self._totals)
-        return turns + max((f.temporary_bytes for f in self._functions.values()), default=0)
+        """Bytes that the latest call held at most at once beside the arrays of the call."""
+        return max((f.temporary_bytes for f in self._functions.values()), default=0)
 
 
-def strips(count: int, lengths: Sequence[int]) -> list[tuple[int, int]]:
-    """Start and stop of each strip: as many of the longest as there are, then of the next."""
+def strips(count: int, lengths: Sequence[int], call: float | None = None) -> list[tuple[int, int]]:
+    """Start and stop of each strip: as many of the longest as there are, then of the next.
+
+    Where rows may be computed twice, a call costs as much as `call` rows, and the last strip begins
+    before the end of the one before it if that costs less than shorter ones.
+    """
     found: list[tuple[int, int]] = []
     start = 0
     for length in sorted(lengths, reverse=True):
         while start + length <= count:
             found.append((start, start + length))
             start += length
+        rest = count - start
+        if call is None or not found or not rest:
+            continue
+        shorter = strips(rest, [n for n in lengths if n < length])
+        if length + call < rest + call * len(shorter):
+            return [*found, (count - length, count)]
     return found

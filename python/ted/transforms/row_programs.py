@@ -85,6 +85,12 @@ class RowPrograms:
         """Weighted operations that one more row costs, a point counted as one more."""
         return sum(program.work_of_row for program in self.programs if program.by_rows)
 
+    @property
+    def elements_without_rows(self) -> int:
+        """Elements of weights and totals, which every run of a program of rows reads again."""
+        used = {t for p in self.programs if p.by_rows for t in (*p.inputs, *p.outputs)}
+        return sum(estimate(t.size) for t in used if row_dim(t, self.size) is None)
+
 
 def row_programs(system: System, size: Symbol) -> RowPrograms:
     """The parts of a system for a size that `row_independence.refusal` does not refuse."""

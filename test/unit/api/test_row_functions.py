@@ -11,6 +11,7 @@ import pytest
 import ted
 from ted import nn
 from ted.api import compiling, row_functions
+from ted.api.cpu_functions import CompiledFunction
 from ted.errors import ExecutionError
 
 SIZES = (1, 3, 4, 7, 16, 23, 64, 100, 333)
@@ -25,13 +26,12 @@ def _normal(rng: Any, *shape: int) -> Any:
 def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The systems that are compiled while the test runs."""
     found: list[Any] = []
-    compile_system = compiling.compile_system
 
-    def counted(system: Any, *args: Any, **kwargs: Any) -> Any:
+    def counted(system: Any, *args: Any) -> Any:
         found.append(system)
-        return compile_system(system, *args, **kwargs)
+        return CompiledFunction(system, *args)
 
-    monkeypatch.setattr(compiling, "compile_system", counted)
+    monkeypatch.setattr(compiling, "CompiledFunction", counted)
     return found
 
 
@@ -256,3 +256,43 @@ def test_strips_are_longer_where_rows_are_short() -> None:
     assert lengths(10_000) == (1, 4, 16, 64)
     assert max(lengths(1)) > 1000
     assert row_functions.RATIO == 4
+
+
+def _loss(params: Any, x: Any, labels: Any) -> Any:
+    return nn.cross_entropy(ted.tanh(x @ params["w"]) + params["b"], labels)
+
+
+def test_functions_with_a_batch_are_traced_and_compiled_once(compiled: list[Any]) -> None:
+    step = ted.value_and_grad(_loss, batch=(1, 2))
+    plain = ted.value_and_grad(_loss)
+    params = {"w": np.linspace(-1, 1, 15).reshape(5, 3), "b": np.ones(3)}
+    for n in (4, 8, 12, 16, 20):
+        x, _, _, labels = _perceptron_arrays(n)
+        before = len(compiled)
+        value, gradients = step(params, x, labels)
+        own = len(compiled) - before
+        expected, slopes = plain(params, x, labels)
+        np.testing.assert_allclose(value, expected, rtol=1e-12)
+        for name in params:
+            np.testing.assert_allclose(gradients[name], slopes[name], rtol=1e-11, atol=1e-14)
+        assert own <= (2 if n == 4 else 1 if n == 16 else 0)
+
+
+def test_what_is_made_of_a_function_with_a_batch_has_it_where_arguments_are_the_same() -> None:
+    def total(x: Any) -> Any:
+        return ted.sum(x * x)
+
+    batched = ted.function(total, batch=0)
+    assert ted.function(batched) is batched
+    assert ted.function(batched, batch=()) is not batched
+    assert ted.grad(batched).batch == (0,)
+    assert "batch is a batch" in ted.grad(batched).compiled(np.ones((3, 2))).explain()
+    primal, tangent = ted.jvp(batched, (np.ones(3),), (np.ones(3),))
+    assert (primal, tangent) == (3, 6)
+
+
+def test_arrays_of_a_batch_must_agree_and_may_be_empty() -> None:
+    f = ted.function(lambda x, y: ted.sum(x * y), batch=(0, 1))
+    with pytest.raises(ExecutionError, match="argument y: dim 0 must have extent batch = 3"):
+        f(np.ones(3), np.ones(4))
+    assert f(np.ones(0), np.ones(0)) == 0
