@@ -4,6 +4,7 @@ torch     programs in ted and torch on the CPU, with metamorphic relations
 cuda      the same through the CUDA pipeline on the emulated GPU
 systems   systems of equations against their definition and exact counts
 symbolic  programs of symbolic sizes against the same with plain numbers
+rows      programs over a batch in strips of few rows against the whole program
 half      programs on f16 and bf16, for two rows of CPUs, against the interpreter
 work      the work of gradients against that of random expressions
 wishes    random strategies at random operations, on both targets: obeyed and right, or refused
@@ -71,6 +72,13 @@ def _decide_symbolic(seed: int) -> Outcome:
     return Outcome("ok")
 
 
+def _decide_rows(seed: int) -> Outcome:
+    from fuzz.row_programs import check
+
+    check(seed)
+    return Outcome("ok")
+
+
 def _decide_half(seed: int) -> Outcome:
     from fuzz.half_checks import check_half_program
 
@@ -108,6 +116,7 @@ ORACLES = {
     "cuda": Oracle(_cuda_case, _decide_case, 180.0),
     "systems": Oracle(_seed, _decide_system, 120.0),
     "symbolic": Oracle(_seed, _decide_symbolic, 120.0),
+    "rows": Oracle(_seed, _decide_rows, 120.0),
     "half": Oracle(_seed, _decide_half),
     "work": Oracle(_seed, _decide_work),
     "wishes": Oracle(_seed, _decide_wishes, 400.0),

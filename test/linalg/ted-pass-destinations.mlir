@@ -115,3 +115,15 @@ func.func @result_of_what_is_copied(%a: tensor<4xf32>) -> (tensor<1x4xf32>, tens
   %y = tensor.insert %one into %x[%c0] : tensor<4xf32>
   return %z, %y : tensor<1x4xf32>, tensor<4xf32>
 }
+
+// An argument that the memory of a result holds at the start is no argument.
+// CHECK-LABEL: func.func @in_place
+// CHECK-SAME: (%[[A:.*]]: memref<4xf32> {llvm.noalias}, %[[OUT:.*]]: memref<4xf32> {llvm.noalias})
+// CHECK-NOT: ted.in_place
+// CHECK: %[[START:.*]] = bufferization.to_tensor %[[OUT]] restrict writable
+// CHECK: %[[SUM:.*]] = linalg.add ins({{.*}}) outs(%[[START]] : tensor<4xf32>)
+// CHECK: bufferization.materialize_in_destination %[[SUM]] in %[[START]]
+func.func @in_place(%total: tensor<4xf32>, %a: tensor<4xf32>) -> tensor<4xf32> attributes {ted.in_place = array<i64: 0, 0>} {
+  %r = linalg.add ins(%a, %total : tensor<4xf32>, tensor<4xf32>) outs(%total : tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

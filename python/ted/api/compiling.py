@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Union
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.options import compile_options
+from ted.api.row_functions import EACH, rows_of
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError
 from ted.frontend.systems import system_of, tensors_of
@@ -30,6 +31,7 @@ from ted.ir.to_ops import to_module
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
+from ted.runtime.calls import BoundFunction
 
 if TYPE_CHECKING:
     from ted.api.cuda_functions import CudaFunction
@@ -64,11 +66,32 @@ def compile(
     single = isinstance(outputs, Tensor)
     system = system_of(inputs, [outputs] if single else outputs, name)
     donated = _taken_over(system, donate)
-    if sizes_of(system):
-        return SymbolicFunction(
-            system, lambda known: compile_system(known, single, donated, options), options
-        )
-    return compile_system(system, single, donated, options)
+    return compile_sizes(system, single, donated, options)
+
+
+def compile_sizes(
+    system: System,
+    single: bool = False,
+    donated: Mapping[int, int] | None = None,
+    options: CompileOptions | None = None,
+) -> Compilation | SymbolicFunction[Compilation]:
+    """Compile a program, when it is called if it has symbolic sizes."""
+    options = options or compile_options()
+    if not sizes_of(system):
+        return compile_system(system, single, donated, options)
+
+    def build(known: System) -> Compilation:
+        return compile_system(known, single, donated, options)
+
+    def rows(known: System, in_place: Mapping[int, int]) -> BoundFunction:
+        return compile_on_cpu(known, options, in_place).bound
+
+    if not isinstance(options.machine, Cpu):
+        found = f"{EACH}, as every program for a GPU"
+    else:
+        own = replace(system, outputs=_distinct(system.outputs))
+        found = rows_of(own, rows, single, donated or {})
+    return SymbolicFunction(system, build, options, found)
 
 
 def compile_system(
@@ -85,6 +108,13 @@ def compile_system(
     from ted.api.cuda_functions import CudaFunction  # loaded by those who use GPUs
 
     return CudaFunction(distinct, single, donated or {}, options)
+
+
+def compile_on_cpu(
+    system: System, options: CompileOptions, in_place: Mapping[int, int]
+) -> CompiledFunction:
+    """Compile a program whose arrays of results hold inputs when a call starts."""
+    return CompiledFunction(with_saved_values(system), False, {}, options, in_place)
 
 
 def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:

@@ -24,11 +24,13 @@ from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
 from ted.linalg.ted_choose_forms import explained_forms
+from ted.linalg.ted_pass_destinations import IN_PLACE
 from ted.machine import Cpu
 from ted.mlir import ir
+from ted.mlir.queries import functions
 from ted.options import CompileOptions
 from ted.runtime.buffers import ArgSpec
-from ted.runtime.calls import bind
+from ted.runtime.calls import BoundFunction, bind
 from ted.runtime.library import library_path
 
 
@@ -42,8 +44,14 @@ class CompiledFunction(StagedFunction):
     stages = (*(stage.name for stage in CPU_STAGES), "asm")
 
     def __init__(
-        self, system: System, single: bool, donated: Mapping[int, int], options: CompileOptions
+        self,
+        system: System,
+        single: bool,
+        donated: Mapping[int, int],
+        options: CompileOptions,
+        in_place: Mapping[int, int] | None = None,
     ) -> None:
+        """`in_place` gives for results the inputs that their arrays hold when a call starts."""
         assert isinstance(options.machine, Cpu), "a program for a CPU"
         self._cpu = options.machine
         self.compile_times = {}
@@ -51,11 +59,13 @@ class CompiledFunction(StagedFunction):
             watch("writing")
             with dialects.session():
                 module = to_module(replace(system, name=_symbol(system.name)))
+                in_place = in_place or {}
+                _mark(module, in_place)
                 super().__init__(system, single, options, module, cpu_stages(self._cpu))
             self._code = self._compiled(watch)
         self._call = bind(
             self._code.address,
-            [_spec(t) for t in system.inputs],
+            [_spec(t) for k, t in enumerate(system.inputs) if k not in in_place.values()],
             [_spec(t) for t in system.outputs],
             name=system.name,
             accesses=dict(enumerate(self._code.made.indexed)),
@@ -78,6 +88,11 @@ class CompiledFunction(StagedFunction):
         made = compile_program(self._request("cpu", {}, until=KERNELS), rest, libraries, watch)
         watch("linking")
         return link(made, _symbol(self.system.name), libraries)
+
+    @property
+    def bound(self) -> BoundFunction:
+        """The machine code as a function that always returns a tuple."""
+        return self._call
 
     @property
     def peak_bytes(self) -> int:
@@ -103,6 +118,15 @@ class CompiledFunction(StagedFunction):
 def _symbol(name: str) -> str:
     """A name that no library has: a function `sin` would be what its own `math.sin` calls."""
     return name if name == "main" else f"ted.{name}"
+
+
+def _mark(module: ir.Module, in_place: Mapping[int, int]) -> None:
+    """Say to `ted-pass-destinations` which arguments are what memory of results holds."""
+    pairs = [k for result, argument in in_place.items() for k in (argument, result)]
+    (function,) = functions(module)
+    if pairs:
+        with module.context:
+            function.operation.attributes[IN_PLACE] = ir.DenseI64ArrayAttr.get(pairs)
 
 
 def _spec(tensor: Tensor) -> ArgSpec:

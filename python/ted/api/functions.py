@@ -10,11 +10,13 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.compiling import Compilation, compile_system
+from ted.api.compiling import Compilation, compile_sizes
 from ted.api.differentiating import differentiate
 from ted.api.lifting import lift
 from ted.api.options import options_for
+from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError, DerivativeError
+from ted.frontend.batches import positions_of_batch, with_batch
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
     Signature,
@@ -29,15 +31,23 @@ from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten, unflatten
 from ted.options import CompileOptions
 
+Compiled = tuple[Trace, "Compilation | SymbolicFunction[Compilation]"]
+
 
 class Function:
     """A Python function of tensors that compiles itself for the arrays it is called on.
 
+    The arguments at the positions `batch` may have any number of rows: they are traced once.
     Raises: FrontendError when `fn` is no function; CompileError when `options` are no
     CompileOptions.
     """
 
-    def __init__(self, fn: Callable[..., Any], options: CompileOptions | None = None) -> None:
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        options: CompileOptions | None = None,
+        batch: int | Sequence[int] = (),
+    ) -> None:
         check_callable(fn, "function")
         if options is not None and not isinstance(options, CompileOptions):
             raise CompileError(
@@ -47,8 +57,9 @@ class Function:
         functools.update_wrapper(self, fn)
         self._fn = fn
         self.options = options or options_for(fn)
-        self._compiled: dict[Signature, tuple[Trace, Compilation]] = {}
-        self._known: dict[Any, tuple[Trace, Compilation]] = {}
+        self.batch = positions_of_batch(batch)
+        self._compiled: dict[Signature, Compiled] = {}
+        self._known: dict[Any, Compiled] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arrays, or build the expression on tensors.
@@ -68,7 +79,7 @@ class Function:
         traced, compiled = found
         return traced.results(compiled(*arrays))
 
-    def _find(self, key: Any) -> tuple[Trace, Compilation] | None:
+    def _find(self, key: Any) -> Compiled | None:
         """What an equal call found; signatures name the argument that cannot be looked up."""
         try:
             return self._known.get(key)
@@ -89,35 +100,47 @@ class Function:
         """The program for arguments like these."""
         return self._specialised(args, kwargs)[0]
 
-    def compiled(self, *args: Any, **kwargs: Any) -> Compilation:
+    def compiled(self, *args: Any, **kwargs: Any) -> Compilation | SymbolicFunction[Compilation]:
         """The compiled function for arguments like these, for its IR and memory."""
         return self._specialised(args, kwargs)[1]
 
-    def _specialised(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> tuple[Trace, Compilation]:
-        signature = signature_of(self._fn, args, kwargs)
+    def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
+        signature = with_batch(self._fn, signature_of(self._fn, args, kwargs), self.batch)
         if signature not in self._compiled:
             traced = trace_signature(self._fn, signature)
-            made = compile_system(traced.system(), options=self.options)
+            made = compile_sizes(traced.system(), options=self.options)
             self._compiled[signature] = (traced, made)
         return self._compiled[signature]
 
 
 def function(
-    fn: Callable[..., Any], target: str | None = None, *, deterministic: bool | None = None
+    fn: Callable[..., Any],
+    target: str | None = None,
+    *,
+    deterministic: bool | None = None,
+    batch: int | Sequence[int] | None = None,
 ) -> Function:
     """A Python function of tensors as a function of arrays, compiled once per signature.
 
     `target` and `deterministic` are those of `ted.compile`; a function that has them keeps them
-    when none is given.
-    Raises: FrontendError when `fn` is no function; CompileError for an unknown target.
+    when none is given, and so `batch`: the positions of arguments whose first dim is the batch, a
+    symbolic size for which nothing is traced or compiled again.
+    Raises: FrontendError when `fn` is no function, or `batch` no position; CompileError for an
+    unknown target.
     """
     check_callable(fn, "function")
     options = options_for(fn, target, deterministic)
-    if isinstance(fn, Function) and fn.options == options:
+    rows = _batch_of(fn, batch)
+    if isinstance(fn, Function) and (fn.options, fn.batch) == (options, rows):
         return fn
-    return Function(fn, options)
+    return Function(fn, options, rows)
+
+
+def _batch_of(fn: Any, batch: int | Sequence[int] | None) -> tuple[int, ...]:
+    """The positions that are asked for, else those of a function of the same arguments."""
+    if batch is None:
+        return fn.batch if isinstance(fn, Function) else ()
+    return positions_of_batch(batch)
 
 
 def value_and_grad(
@@ -126,11 +149,13 @@ def value_and_grad(
     target: str | None = None,
     *,
     deterministic: bool | None = None,
+    batch: int | Sequence[int] | None = None,
 ) -> Function:
     """The function that returns (fn's scalar result, its gradients).
 
     Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
-    of its argument, and is zeros where the result does not depend on it.
+    of its argument, and is zeros where the result does not depend on it. `batch` is that of
+    `function`.
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
     FrontendError when `fn` is no function.
     """
@@ -146,7 +171,8 @@ def value_and_grad(
         found = _gradients(value, None, wanted)
         return lifted.lowered((value, found[0] if isinstance(argnums, int) else tuple(found)))
 
-    return Function(with_gradient, options_for(fn, target, deterministic))
+    options = options_for(fn, target, deterministic)
+    return Function(with_gradient, options, _batch_of(fn, batch))
 
 
 def grad(
@@ -155,18 +181,19 @@ def grad(
     target: str | None = None,
     *,
     deterministic: bool | None = None,
+    batch: int | Sequence[int] | None = None,
 ) -> Function:
     """The function that returns the gradients of fn's scalar result; see `value_and_grad`.
 
     Raises: DerivativeError and FrontendError as `value_and_grad`.
     """
-    both = value_and_grad(fn, argnums, target, deterministic=deterministic)
+    both = value_and_grad(fn, argnums, target, deterministic=deterministic, batch=batch)
 
     @functools.wraps(fn)
     def gradient(*args: Any, **kwargs: Any) -> Any:
         return both(*args, **kwargs)[1]
 
-    return Function(gradient, both.options)
+    return Function(gradient, both.options, both.batch)
 
 
 def vjp(

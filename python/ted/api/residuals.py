@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-from ted.api.compiling import Compilation, compile_system
+from ted.api.compiling import Compilation, compile_sizes
 from ted.api.differentiating import differentiate
 from ted.api.options import compile_options
 from ted.api.symbolic import SymbolicFunction
@@ -21,7 +21,6 @@ from ted.frontend.systems import system_of, tensors_of
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
-from ted.ir.specialising import sizes_of
 from ted.options import CompileOptions
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 
@@ -85,15 +84,5 @@ def forward_backward(
         (*system.outputs, *(g.node for g in gradients)),
     )
     split = split_residuals(joint, len(heads), len(results), recompute)
-    first, second = (_compiled(s, options) for s in (split.forward, split.backward))
+    first, second = (compile_sizes(s, options=options) for s in (split.forward, split.backward))
     return ForwardBackward(split, first, second)
-
-
-def _compiled(
-    system: System, options: CompileOptions
-) -> Compilation | SymbolicFunction[Compilation]:
-    if sizes_of(system):
-        return SymbolicFunction(
-            system, lambda known: compile_system(known, options=options), options
-        )
-    return compile_system(system, options=options)

@@ -1,7 +1,8 @@
-"""Programs with symbolic sizes as functions: the arrays say the sizes, each size is compiled once.
+"""Programs with symbolic sizes as functions: the arrays say the sizes.
 
-Before: f = ted.compile([x], [y]) with x of shape (n, 2*n)
-After:  f(a) takes n from a.shape, compiles the program for that n, or takes it from its cache.
+Before: f = ted.compile([x], [y]) with x of shape (n, 4) or (n, 2*n)
+After:  f(a) takes n from a.shape. Where n is a batch, programs of a few rows run on slices; else
+        the program is compiled for that n, once.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ted import dialects
+from ted.api.row_functions import EACH, KEPT, RowFunction
 from ted.domain.sizes import Size, Symbol
 from ted.errors import CompileError, DomainError, ExecutionError
 from ted.ir.equations import System, Tensor
@@ -23,18 +25,25 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class SymbolicFunction(Generic[Function]):
     """A program for all sizes: call it with arrays, or `specialise` it.
 
-    `build` compiles a system without symbolic sizes, with the options.
+    `build` compiles a system without symbolic sizes, with the options; calls run what `rows` makes
+    for their sizes, where it is no reason to compile for each.
     """
 
     def __init__(
-        self, system: System, build: Callable[[System], Function], options: CompileOptions
+        self,
+        system: System,
+        build: Callable[[System], Function],
+        options: CompileOptions,
+        rows: RowFunction | str = EACH,
     ) -> None:
         self.system = system
         self.options = options
         self.sizes = sizes_of(system)
         self._build = build
+        self._rows = rows
         self._built: dict[tuple[int, ...], Function] = {}
-        self._latest: Function | None = None
+        self._known: dict[tuple[Any, ...], Any] = {}
+        self._latest: Any = None
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on one array per input.
@@ -42,15 +51,36 @@ class SymbolicFunction(Generic[Function]):
         Raises: ExecutionError naming the argument whose extents disagree, or the size that has a
         value which it must not have.
         """
-        self._latest = self._for(self._solved(arrays))
-        return self._latest(*arrays, out=out)
+        self._latest = function = self._function(arrays)
+        results = function(*arrays, out=out)
+        return results[0] if isinstance(self._rows, RowFunction) and self._rows.single else results
+
+    def _function(self, arrays: Sequence[Any]) -> Any:
+        """What runs for the shapes of some arrays."""
+        key = tuple([tuple(getattr(array, "shape", ())) for array in arrays])
+        found = self._known.get(key)
+        if found is None:
+            values = self._checked(self._solved(arrays))
+            make = self._for if isinstance(self._rows, str) else self._rows.for_sizes
+            found = make(values)
+            if len(self._known) >= KEPT:
+                self._known.pop(next(iter(self._known)), None)
+            self._known[key] = found
+        return found
+
+    def explain(self) -> str:
+        """Which size is a batch and what runs for it, or why every size is compiled.
+
+        What becomes of the equations is said by the functions that `specialise` gives.
+        """
+        return self._rows if isinstance(self._rows, str) else self._rows.explain()
 
     def specialise(self, **sizes: int) -> Function:
         """The function for given sizes, all of them, by name.
 
         Raises: ExecutionError for a missing, an unknown or an impossible size.
         """
-        return self._for(sizes)
+        return self._for(self._checked(sizes))
 
     def ir(self, stage: str = "ted") -> str:
         """The program for all sizes; later stages are those of a specialised function.
@@ -79,11 +109,13 @@ class SymbolicFunction(Generic[Function]):
         """Bytes that the latest call held at most at once; 0 before the first call."""
         return getattr(self._latest, "peak_bytes", 0)
 
-    def _for(self, values: Mapping[str, int]) -> Function:
+    def _checked(self, values: Mapping[str, int]) -> dict[str, int]:
         try:
-            values = checked_values(self.sizes, values)
+            return checked_values(self.sizes, values)
         except DomainError as error:
             self._fail(error.message)
+
+    def _for(self, values: Mapping[str, int]) -> Function:
         key = tuple(values.values())
         if key not in self._built:
             self._built[key] = self._build(specialise(self.system, values))

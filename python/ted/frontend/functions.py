@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.creation import full
 from ted.frontend.locations import fail
@@ -22,7 +23,7 @@ from ted.ir.equations import System
 class ArraySpec:
     """What tracing needs to know of an array argument."""
 
-    shape: tuple[int, ...]
+    shape: tuple[Extent, ...]
     dtype: DType
 
 

@@ -15,7 +15,7 @@ user, which `convert-ted-to-linalg` sees to, and no CSE may run before this pass
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from ted.errors import PassFailed
@@ -26,6 +26,7 @@ from ted.mlir.locations import source_location
 from ted.mlir.queries import defining, functions, operations, terminator, use_known
 
 _ARGUMENT = "{llvm.noalias}"
+IN_PLACE = "ted.in_place"
 # The operand that the first result of an operation continues.
 _FIRST_DESTINATION = {
     "tensor.insert": 1,
@@ -57,10 +58,12 @@ def _convert(function: func.FuncOp) -> None:
     _check_calls(function)
     _check_results(function, end)
     with function.operation.location:
-        _arguments_to_memrefs(block)
+        taken = _taken_over(function)
+        _arguments_to_memrefs(block, taken)
         results = list(end.operands)
         outs = [block.add_argument(_memref(value.type), value.location) for value in results]
         starts = [_start(block, out, value.type) for out, value in zip(outs, results, strict=True)]
+        _hold_at_start(block, taken, starts)
         for k, start in enumerate(starts):
             if start is not None:
                 _start_chain(results, k, start, block)
@@ -104,21 +107,55 @@ def _check_results(function: func.FuncOp, end: ir.Operation) -> None:
             )
 
 
+def _taken_over(function: func.FuncOp) -> dict[int, int]:
+    """For each argument that is no memory of its own the result whose memory it is."""
+    attributes = function.operation.attributes
+    if IN_PLACE not in attributes:
+        return {}
+    pairs = list(ir.DenseI64ArrayAttr(attributes[IN_PLACE]))
+    del attributes[IN_PLACE]
+    return dict(zip(pairs[::2], pairs[1::2], strict=True))
+
+
+def _hold_at_start(
+    block: ir.Block, taken: Mapping[int, int], starts: Sequence[ir.Value | None]
+) -> None:
+    """What is read as an argument is read from the memory of a result; they are first in order."""
+    for place, result in enumerate(taken[k] for k in sorted(taken)):
+        old, start = block.arguments[place], starts[result]
+        shaped = ir.RankedTensorType(old.type)
+        if start is None:
+            with ir.InsertionPoint.at_block_begin(block), old.location:
+                held = tensor.EmptyOp(shaped.shape, shaped.element_type).result
+        else:
+            memory = defining(start)
+            assert memory is not None, "a memref as a tensor is made by an operation"
+            with ir.InsertionPoint.after(memory), old.location:
+                held = _expanded(start, old.type)
+        old.replace_all_uses_with(held)
+    for _ in taken:
+        block.erase_argument(0)
+
+
 def _is_memref(kind: ir.Type) -> bool:
     return isinstance(kind, ir.MemRefType)
 
 
-def _arguments_to_memrefs(block: ir.Block) -> None:
-    count = len(block.arguments)
-    for old in list(block.arguments):
+def _arguments_to_memrefs(block: ir.Block, taken: Collection[int]) -> None:
+    """Memrefs in place of tensors; arguments that are taken over stay, before all others."""
+    given = list(block.arguments)
+    for place, old in enumerate(given):
+        if place in taken:
+            continue
         if not isinstance(old.type, ir.RankedTensorType):
             value = block.add_argument(old.type, old.location)
             old.replace_all_uses_with(value)
         else:
             value = block.add_argument(_memref(old.type), old.location)
             _replace_by_tensor(block, old, value)
-    for _ in range(count):
-        block.erase_argument(0)
+    for place in reversed(range(len(given))):
+        if place not in taken:
+            block.erase_argument(place)
 
 
 def _memref(kind: ir.Type) -> ir.MemRefType:

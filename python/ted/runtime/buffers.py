@@ -42,7 +42,7 @@ class ArgSpec:
         """The dtype under which the kernel sees the same bytes."""
         return np.dtype(np.uint16) if self.dtype == "bfloat16" else self.numpy_dtype
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
         """Size of the array in bytes."""
         return prod(self.shape) * self.numpy_dtype.itemsize

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,6 +17,19 @@ from ted.errors import CompileError, ExecutionError
 from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, to_numpy
 from ted.runtime.targets import Targets, is_number, targets_of, wrong_count
 from ted.runtime.threads import check_wish
+
+
+class Runnable(Protocol):
+    """What runs on arrays, or says which of them it cannot take; a `Kernel` is one."""
+
+    def __call__(self, *arguments: Any) -> int | None:
+        """None, or the position of the first argument that does not fit; then nothing ran."""
+        ...
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of temporary buffers that the latest call held at most at once."""
+        ...
 
 
 class BoundFunction:
@@ -29,7 +42,7 @@ class BoundFunction:
 
     def __init__(
         self,
-        kernel: Kernel,
+        kernel: Runnable,
         inputs: Sequence[ArgSpec],
         outputs: Sequence[ArgSpec],
         name: str,
@@ -55,6 +68,19 @@ class BoundFunction:
             return tuple(map(as_result, self._run(arrays), self.outputs))
         targets = targets_of(self.name, self.inputs, self.outputs, self._donated, arrays, out)
         return self._call_into(arrays, targets)
+
+    def fill(self, arguments: Sequence[Any]) -> None:
+        """Run on arrays in storage dtypes that fit, the inputs and then the results to fill.
+
+        Raises: ExecutionError naming the tensor and index, or the bytes.
+        """
+        refused = self._attempt(arguments)
+        assert refused is None, f"{self.name}: argument {refused} is not accepted"
+
+    @property
+    def temporary_bytes(self) -> int:
+        """Bytes of temporary buffers that the latest call held at most at once."""
+        return self._kernel.peak_bytes
 
     @property
     def peak_bytes(self) -> int:

@@ -7,6 +7,7 @@ sources.
 
 from __future__ import annotations
 
+import ctypes
 import sys
 from functools import cache
 from importlib import resources
@@ -29,3 +30,10 @@ def library_path() -> str:
             f"ted.runtime: the native library {name} is not installed; run `pip install .` again"
         )
     return str(path)
+
+
+@cache
+def address_of(symbol: str) -> int:
+    """Where a function of libted_runtime is."""
+    function = getattr(ctypes.CDLL(library_path()), symbol)
+    return ctypes.cast(function, ctypes.c_void_p).value or 0

@@ -48,6 +48,8 @@ struct ted_call {
 TED_EXPORT enum ted_status ted_call_run(struct ted_call *call, void (*function)(void **),
                                         void **arguments, int threads);
 TED_EXPORT struct ted_call *ted_call_current(void);
+/* A function for a kernel that only looks at its arguments. */
+TED_EXPORT void ted_call_nothing(void **arguments);
 
 /* Records an index out of range; the first one of a call counts. The program goes on, and must
  * not make the access. */

@@ -21,7 +21,7 @@ from ted.transforms.ted_check_bounds import TedCheckBounds
 
 
 def _scaled() -> tuple[ted.Tensor, ted.Tensor, ted.Tensor]:
-    n, m = ted.size("n", min=2), ted.size("m", multiple_of=2)
+    n, m = ted.size("n", min=2), ted.size("m", multiple_of=2)  # n is no batch: 2 * n + 1
     x = ted.placeholder((n, m), "float64", name="x")
     w = ted.placeholder((2 * n + 1,), "float64", name="w")
     return x, w, ted.sum(x, axis=1) * w[:n] + m

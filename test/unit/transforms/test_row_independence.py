@@ -1,0 +1,111 @@
+"""Which sizes are batches, and what a program says that keeps one from being one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import ted
+from ted.frontend.systems import system_of
+from ted.ir.specialising import sizes_of
+from ted.transforms.row_independence import refusal
+
+N = ted.size("n", min=2)
+SYMBOL = N.symbols[0]
+
+
+def _x() -> Any:
+    return ted.placeholder((N, 4), "float64", name="x")
+
+
+def _refusal(*outputs: Any, inputs: Any) -> str | None:
+    return refusal(system_of(inputs, outputs), SYMBOL)
+
+
+ROWS: dict[str, Callable[[Any], Any]] = {
+    "map": lambda x: ted.tanh(x) * 2,
+    "softmax": ted.nn.softmax,
+    "mean of all rows": ted.mean,
+    "batch norm": lambda x: x - ted.mean(x, axis=0),
+    "maximum of all rows": lambda x: ted.max(x, axis=0),
+    "part of each row": lambda x: x[:, 1:] * x[:, :-1],
+    "condition on other dims": lambda x: ted.cumsum(x, axis=1),
+    "row of each batch turned": lambda x: ted.flip(x, axis=1) @ ted.eye(4, dtype="float64"),
+    "rows in another place": lambda x: ted.sum(x.T * x.T, axis=0),
+    "size as a number": lambda x: x / ted.cast(N, "float64"),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_rows_that_are_computed_alone_are_a_batch(name: str) -> None:
+    x = _x()
+    assert _refusal(ROWS[name](x), inputs=[x]) is None
+
+
+@pytest.mark.parametrize("name", [n for n in ROWS if not n.startswith("maximum")])
+def test_gradients_of_a_batch_are_of_a_batch(name: str) -> None:
+    x = _x()
+    value = ted.sum(ted.sin(ROWS[name](x)))
+    assert _refusal(value, *ted.differentiate(value, [x]), inputs=[x]) is None
+
+
+REFUSED: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "neighbours": (lambda x: x[1:] * x[:-1], r"has the extent n - 1 in dim 0, which is not n"),
+    "one row": (lambda x: x[0] * 2, "reads x.* at row 0"),
+    "reversed rows": (lambda x: ted.flip(x, axis=0), "number of the row in n"),
+    "pairs of rows": (lambda x: x @ x.T, "has the extent n in more than one dim"),
+    "number of the row": (
+        lambda x: ted.compute((N,), lambda i: x[i, 0] * i), "computes with the number of the row",
+    ),
+    "running sum": (lambda x: ted.cumsum(x, axis=0), "cumsum.* is a recurrence over the rows"),
+    "rows before one": (
+        lambda x: ted.compute((N,), lambda i: ted.where(i > 1, x[i, 0], 0.0)), "number of the row",
+    ),
+    "best row": (lambda x: ted.argmax(x, axis=0), "is made of all rows by argmax"),
+    "flat": (lambda x: ted.flatten(x), r"has the extent 4\*n in dim 0"),
+    "comparison with the size": (
+        lambda x: ted.compute((N, 4), lambda i, j: ted.where(j < N, x[i, j], 0.0)),
+        "the size n itself|depend on n",
+    ),
+    "no rows given": (lambda x: ted.zeros((N,)), "no input has n rows"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_needs_more_than_one_row_is_refused_with_the_reason(name: str) -> None:
+    function, reason = REFUSED[name]
+    x = _x() if name != "no rows given" else ted.placeholder((4,), name="x")
+    found = _refusal(function(x), inputs=[x])
+    assert found is not None
+
+    assert re.search(reason, found), found
+
+
+def test_the_gradient_of_a_maximum_of_all_rows_needs_the_number_of_a_row() -> None:
+    x = _x()
+    gradients = ted.differentiate(ted.sum(ted.max(x, axis=0)), [x])
+    assert "is made of all rows by argmax" in str(_refusal(*gradients, inputs=[x]))
+
+
+def test_rows_that_are_elements_apart_are_refused() -> None:
+    x = ted.placeholder((4, N), name="x")
+    assert "innermost" in str(_refusal(x * 2, inputs=[x]))
+
+
+def test_a_recurrence_within_rows_is_a_batch_and_one_that_needs_all_rows_is_not() -> None:
+    x = ted.placeholder((3, N, 2), "float64", name="x")
+    start = ted.zeros((N, 2), "float64")
+    own, _ = ted.scan(lambda h, row: (ted.tanh(h + row), h), start, x)
+    assert _refusal(own, inputs=[x]) is None
+    mixed, _ = ted.scan(lambda h, row: (ted.tanh(h - ted.mean(h, axis=0) + row), h), start, x)
+    assert "the recurrence of" in str(_refusal(mixed, inputs=[x]))
+
+
+def test_the_other_sizes_of_a_program_may_be_anything() -> None:
+    m = ted.size("m")
+    x = ted.placeholder((N, m), name="x")
+    system = system_of([x], [x[:, 1:] * x[:, :-1]])
+    assert [s.name for s in sizes_of(system) if refusal(system, s) is None] == ["n"]
