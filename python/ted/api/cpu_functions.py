@@ -9,16 +9,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ted import dialects
+from ted.api.programs import Program
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
-from ted.codegen.jit import Compiled, link
+from ted.codegen.jit import link
 from ted.codegen.objects import unpacked
-from ted.codegen.requests import compile_cached
 from ted.codegen.watching import Watch
 from ted.cpu.pipeline import CPU_STAGES, cpu_stages
 from ted.cpu.strategies import explained
-from ted.ir.equations import System, Tensor
+from ted.ir.equations import System
 from ted.ir.pipelines import run_stages
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
@@ -27,7 +26,6 @@ from ted.linalg.ted_choose_forms import explained_forms
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
-from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import bind
 from ted.runtime.library import library_path
 
@@ -41,25 +39,25 @@ class CompiledFunction(StagedFunction):
 
     stages = (*(stage.name for stage in CPU_STAGES), "asm")
 
-    def __init__(
-        self, system: System, single: bool, donated: Mapping[int, int], options: CompileOptions
-    ) -> None:
+    def __init__(self, program: Program, single: bool, options: CompileOptions) -> None:
         assert isinstance(options.machine, Cpu), "a program for a CPU"
+        super().__init__(program, single, options, cpu_stages(options.machine))
         self._cpu = options.machine
         self.compile_times = {}
-        with Watch(system.name, self.compile_times) as watch:
-            watch("writing")
-            with dialects.session():
-                module = to_module(replace(system, name=_symbol(system.name)))
-                super().__init__(system, single, options, module, cpu_stages(self._cpu))
-            self._code = self._compiled(watch)
+        files = (library_path(),)
+        with Watch(program.name, self.compile_times) as watch:
+            call = program.call(
+                lambda: self._request("cpu", {"libraries": files}, files), files, watch
+            )
+            watch("linking")
+            self._code = link(unpacked(call.code), _symbol(program.name), files)
         self._call = bind(
             self._code.address,
-            [_spec(t) for t in system.inputs],
-            [_spec(t) for t in system.outputs],
-            name=system.name,
+            call.inputs,
+            call.outputs,
+            name=program.name,
             accesses=dict(enumerate(self._code.made.indexed)),
-            donated=donated,
+            donated=call.donated,
             owner=self._code,
         )
 
@@ -71,12 +69,6 @@ class CompiledFunction(StagedFunction):
         results = self._call(*arrays, out=out)
         return results[0] if self._single else results
 
-    def _compiled(self, watch: Watch) -> Compiled:
-        libraries = (library_path(),)
-        made = compile_cached(self._request("cpu", {"libraries": libraries}, libraries), watch)
-        watch("linking")
-        return link(unpacked(made), _symbol(self.system.name), libraries)
-
     @property
     def peak_bytes(self) -> int:
         """Bytes of results and temporary buffers that the latest call held at most at once.
@@ -84,6 +76,10 @@ class CompiledFunction(StagedFunction):
         Small buffers in the frame of the call, at most 256 KiB in all, are not counted.
         """
         return self._call.peak_bytes
+
+    def _written(self, system: System, donated: Mapping[int, int]) -> ir.Module:
+        del donated  # the caller's memory is chosen by the call
+        return to_module(replace(system, name=_symbol(system.name)))
 
     def _translated(self) -> str:
         return disassemble(self._code.made.code)
@@ -100,7 +96,3 @@ class CompiledFunction(StagedFunction):
 def _symbol(name: str) -> str:
     """A name that no library has: a function `sin` would be what its own `math.sin` calls."""
     return name if name == "main" else f"ted.{name}"
-
-
-def _spec(tensor: Tensor) -> ArgSpec:
-    return ArgSpec(tensor.name, tensor.dtype.name, tensor.static_shape)

@@ -10,10 +10,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.compiling import Compilation, compile_system
+from ted.api.compiling import Compilation, compile_program
 from ted.api.differentiating import differentiate
 from ted.api.lifting import lift
 from ted.api.options import options_for
+from ted.api.programs import traced_program
 from ted.errors import CompileError, DerivativeError
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
@@ -99,7 +100,8 @@ class Function:
         signature = signature_of(self._fn, args, kwargs)
         if signature not in self._compiled:
             traced = trace_signature(self._fn, signature)
-            made = compile_system(traced.system(), options=self.options)
+            program = traced_program(traced, self.options)
+            made = compile_program(program, False, self.options)
             self._compiled[signature] = (traced, made)
         return self._compiled[signature]
 

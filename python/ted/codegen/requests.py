@@ -62,13 +62,18 @@ def compile_cached(request: Request, doing: Doing = ignored) -> dict[str, Any]:
     Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end the worker.
     """
     doing("cache")
-    name = _key(request)
-    stored = disk_cache.load(name)
-    if stored is not None:
-        return json.loads(stored)
-    made = _compile(request, doing)
-    disk_cache.store(name, json.dumps(made).encode())
+    name = key_of(request)
+    made = known(name)
+    if made is None:
+        made = _compile(request, doing)
+        disk_cache.store(name, json.dumps(made).encode())
     return made
+
+
+def known(name: str) -> dict[str, Any] | None:
+    """What was made of the request of a key, if the disk has it."""
+    stored = disk_cache.load(name)
+    return None if stored is None else json.loads(stored)
 
 
 def answered(message: Mapping[str, Any], doing: Doing) -> dict[str, Any]:
@@ -131,15 +136,21 @@ def _command() -> list[str]:
 _workers = Pool(_command, most=os.cpu_count() or 1)
 
 
-def _key(request: Request) -> str:
-    text = request.source if _REPORTS in request.unnamed else request.unnamed
+def reports(request: Request) -> bool:
+    """Whether the code may report names of tensors and the user's lines."""
+    return _REPORTS in request.unnamed
+
+
+def key_of(request: Request) -> str:
+    """The name of what is made of a request, on the disk."""
+    text = request.source if reports(request) else request.unnamed
     given = [disk_cache.content_hash(path) for path in request.files]
     arguments = json.dumps(request.arguments, sort_keys=True)
-    return disk_cache.key(request.kind, text, request.pipeline, arguments, *given, *_toolchain())
+    return disk_cache.key(request.kind, text, request.pipeline, arguments, *given, *toolchain())
 
 
 @cache
-def _toolchain() -> tuple[str, ...]:
+def toolchain() -> tuple[str, ...]:
     """What generates code: the sources of ted, the binding's libraries, the machine."""
     import llvmlite
     from llvmlite import binding as llvm
