@@ -5,27 +5,28 @@ Before: C = ted.compute(...)      After: f = ted.compile([A, B], [C]);  c = f(a,
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Union
 
 from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.options import compile_options
+from ted.api.programs import (
+    Key,
+    Made,
+    Program,
+    distinct,
+    key_of_program,
+    known_program,
+)
 from ted.api.row_functions import EACH, rows_of
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError
 from ted.frontend.systems import system_of, tensors_of
 from ted.frontend.tensors import Tensor, wrap
-from ted.ir.equations import (
-    System,
-    identity_dims,
-    topological,
-    whole,
-)
-from ted.ir.equations import Tensor as Node
+from ted.ir.equations import System, topological
 from ted.ir.saved_values import with_saved_values
-from ted.ir.scalar import load
 from ted.ir.specialising import sizes_of
 from ted.ir.to_ops import to_module
 from ted.machine import Cpu
@@ -64,15 +65,22 @@ def compile(
     """
     options = compile_options(target, deterministic=deterministic)
     single = isinstance(outputs, Tensor)
-    system = system_of(inputs, [outputs] if single else outputs, name)
-    donated = _taken_over(system, donate)
-    return compile_sizes(system, single, donated, options)
+    inputs, results, donate = (_listed(given) for given in (inputs, outputs, donate))
+
+    def make() -> Made:
+        system = system_of(inputs, results, name)
+        return system, _taken_over(system, donate)
+
+    key = _key(inputs, results, name, donate, options)
+    if key is None:
+        return compile_sizes(*make(), single, options)
+    return compile_program(Program(name, make, key), single, options)
 
 
 def compile_sizes(
     system: System,
-    single: bool = False,
     donated: Mapping[int, int] | None = None,
+    single: bool = False,
     options: CompileOptions | None = None,
 ) -> Compilation | SymbolicFunction[Compilation]:
     """Compile a program, when it is called if it has symbolic sizes."""
@@ -84,12 +92,13 @@ def compile_sizes(
         return compile_system(known, single, donated, options)
 
     def rows(known: System, in_place: Mapping[int, int]) -> BoundFunction:
-        return compile_on_cpu(known, options, in_place).bound
+        program = known_program(known, options=options, in_place=in_place)
+        return CompiledFunction(program, False, options).bound
 
     if not isinstance(options.machine, Cpu):
         found = f"{EACH}, as every program for a GPU"
     else:
-        own = replace(system, outputs=_distinct(system.outputs))
+        own = replace(system, outputs=distinct(system.outputs))
         found = rows_of(own, rows, single, donated or {})
     return SymbolicFunction(system, build, options, found)
 
@@ -101,26 +110,41 @@ def compile_system(
     options: CompileOptions | None = None,
 ) -> Compilation:
     """Compile a program; every output gets memory of its own, or that of a donated input."""
-    distinct = with_saved_values(replace(system, outputs=_distinct(system.outputs)))
     options = options or compile_options()
+    return compile_program(known_program(system, donated, options), single, options)
+
+
+def compile_program(program: Program, single: bool, options: CompileOptions) -> Compilation:
+    """Compile a program, which is derived and written if the disk does not have it."""
     if isinstance(options.machine, Cpu):
-        return CompiledFunction(distinct, single, donated or {}, options)
+        return CompiledFunction(program, single, options)
     from ted.api.cuda_functions import CudaFunction  # loaded by those who use GPUs
 
-    return CudaFunction(distinct, single, donated or {}, options)
+    return CudaFunction(program, single, options)
 
 
-def compile_on_cpu(
-    system: System, options: CompileOptions, in_place: Mapping[int, int]
-) -> CompiledFunction:
-    """Compile a program whose arrays of results hold inputs when a call starts."""
-    return CompiledFunction(with_saved_values(system), False, {}, options, in_place)
+def _listed(given: Any) -> Any:
+    """One tensor or several as a list; anything else as it is."""
+    if isinstance(given, Tensor):
+        return [given]
+    return list(given) if isinstance(given, Iterable) else given
+
+
+def _key(inputs: Any, outputs: Any, name: Any, donate: Any, options: CompileOptions) -> Key | None:
+    """The key of a program; None where something is not what it should be."""
+    lists = (inputs, outputs, donate)
+    if not all(isinstance(v, list) and all(isinstance(x, Tensor) for x in v) for v in lists):
+        return None
+    takes, gives, donated = ([x.node for x in given] for given in lists)
+    if not isinstance(name, str) or not set(donated) <= set(takes):
+        return None
+    return key_of_program(takes, gives, name, [takes.index(node) for node in donated], options)
 
 
 def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
     """For each output that goes into a donated input: the positions of both."""
     found: dict[int, int] = {}
-    for tensor in [donate] if isinstance(donate, Tensor) else donate:
+    for tensor in donate:
         node = tensor.node if isinstance(tensor, Tensor) else tensor
         if node not in system.inputs:
             raise CompileError(f"compile: donate takes inputs of the function, got {tensor!r}")
@@ -137,21 +161,6 @@ def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
             )
         found[fits[0]] = system.inputs.index(node)
     return found
-
-
-def _distinct(nodes: Sequence[Node]) -> tuple[Node, ...]:
-    """Every output owns its memory: an input or a repeated output is copied."""
-    taken: set[Node] = set()
-    result: list[Node] = []
-    for node in nodes:
-        result.append(_copy(node) if node.is_input or node in taken else node)
-        taken.add(node)
-    return tuple(result)
-
-
-def _copy(node: Node) -> Node:
-    copy = whole(node.shape, load(node, identity_dims(len(node.shape))), node.location)
-    return Node(node.name, node.shape, node.dtype, None, (copy,), node.location)
 
 
 def module(program: Any, *arguments: Any) -> ir.Module:

@@ -9,16 +9,17 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ted import dialects
+from ted.api.programs import Call, Program
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
 from ted.codegen.jit import Compiled, link
-from ted.codegen.kernels import compile_program
+from ted.codegen.kernels import objects_of, shared
+from ted.codegen.requests import Request
 from ted.codegen.watching import Watch
 from ted.cpu.pipeline import CPU_STAGES, KERNELS, cpu_stages
 from ted.cpu.strategies import explained
 from ted.cpu.unit_strategies import explained as explained_threads
-from ted.ir.equations import System, Tensor
+from ted.ir.equations import System
 from ted.ir.pipelines import pipeline_text, run_stages
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
@@ -29,7 +30,6 @@ from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
-from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import BoundFunction, bind
 from ted.runtime.library import library_path
 
@@ -43,33 +43,22 @@ class CompiledFunction(StagedFunction):
 
     stages = (*(stage.name for stage in CPU_STAGES), "asm")
 
-    def __init__(
-        self,
-        system: System,
-        single: bool,
-        donated: Mapping[int, int],
-        options: CompileOptions,
-        in_place: Mapping[int, int] | None = None,
-    ) -> None:
-        """`in_place` gives for results the inputs that their arrays hold when a call starts."""
+    def __init__(self, program: Program, single: bool, options: CompileOptions) -> None:
         assert isinstance(options.machine, Cpu), "a program for a CPU"
+        super().__init__(program, single, options, cpu_stages(options.machine))
         self._cpu = options.machine
         self.compile_times = {}
-        with Watch(system.name, self.compile_times) as watch:
-            watch("writing")
-            with dialects.session():
-                module = to_module(replace(system, name=_symbol(system.name)))
-                in_place = in_place or {}
-                _mark(module, in_place)
-                super().__init__(system, single, options, module, cpu_stages(self._cpu))
-            self._code = self._compiled(watch)
+        with Watch(program.name, self.compile_times) as watch:
+            call = program.call(self._kernels_request, (), watch)
+            self._code = self._linked(call, watch)
+        starts = program.in_place.values()
         self._call = bind(
             self._code.address,
-            [_spec(t) for k, t in enumerate(system.inputs) if k not in in_place.values()],
-            [_spec(t) for t in system.outputs],
-            name=system.name,
+            [spec for k, spec in enumerate(call.inputs) if k not in starts],
+            call.outputs,
+            name=program.name,
             accesses=dict(enumerate(self._code.made.indexed)),
-            donated=donated,
+            donated=call.donated,
             owner=self._code,
             threads=options.threads,
         )
@@ -82,12 +71,15 @@ class CompiledFunction(StagedFunction):
         results = self._call(*arrays, out=out)
         return results[0] if self._single else results
 
-    def _compiled(self, watch: Watch) -> Compiled:
-        libraries = (library_path(),)
+    def _kernels_request(self) -> Request:
+        return shared(self._request("cpu", {}, until=KERNELS))
+
+    def _linked(self, call: Call, watch: Watch) -> Compiled:
+        files = (library_path(),)
         rest = pipeline_text(self._pipeline, after=KERNELS)
-        made = compile_program(self._request("cpu", {}, until=KERNELS), rest, libraries, watch)
+        made = objects_of(call.code, self._kernels_request, rest, files, watch)
         watch("linking")
-        return link(made, _symbol(self.system.name), libraries)
+        return link(made, _symbol(self._program.name), files)
 
     @property
     def bound(self) -> BoundFunction:
@@ -101,6 +93,12 @@ class CompiledFunction(StagedFunction):
         Small buffers in the frame of the call, at most 256 KiB in all, are not counted.
         """
         return self._call.peak_bytes
+
+    def _written(self, system: System, donated: Mapping[int, int]) -> ir.Module:
+        del donated  # the caller's memory is chosen by the call
+        module = to_module(replace(system, name=_symbol(system.name)))
+        _mark(module, self._program.in_place)
+        return module
 
     def _translated(self) -> str:
         return "\n".join(map(disassemble, self._code.made.objects))
@@ -127,7 +125,3 @@ def _mark(module: ir.Module, in_place: Mapping[int, int]) -> None:
     if pairs:
         with module.context:
             function.operation.attributes[IN_PLACE] = ir.DenseI64ArrayAttr.get(pairs)
-
-
-def _spec(tensor: Tensor) -> ArgSpec:
-    return ArgSpec(tensor.name, tensor.dtype.name, tensor.static_shape)

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from ted import dialects
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.cuda_compiling import note_donations, request_arguments
 from ted.api.options import compile_options
+from ted.api.programs import Program, known_program
 from ted.api.rounding_scales import rounding_scales
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.manifest import Manifest
@@ -25,7 +25,7 @@ from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS
 from ted.codegen.nvptx import toolkit
 from ted.codegen.nvptx.ptxas import Resources, assemble
-from ted.codegen.requests import compile_cached
+from ted.codegen.requests import Request
 from ted.codegen.watching import Watch
 from ted.errors import CompileError
 from ted.forking import cached_property
@@ -45,7 +45,7 @@ from ted.runtime.cuda.arrays import DeviceArray
 from ted.runtime.cuda.bundles import save_bundle
 from ted.runtime.cuda.contexts import Context, context_of
 from ted.runtime.cuda.graphs import GraphCall
-from ted.runtime.cuda.programs import Program
+from ted.runtime.cuda.programs import Program as DeviceProgram
 
 # Of the largest number, for results of factors that were rounded to 10 bits.
 _TF32_TOLERANCE = 1e-2
@@ -62,27 +62,23 @@ class CudaFunction(StagedFunction):
 
     stages = (*(stage.name for stage in GPU_STAGES), "ptx")
 
-    def __init__(
-        self, system: System, single: bool, donated: Mapping[int, int], options: CompileOptions
-    ) -> None:
+    def __init__(self, program: Program, single: bool, options: CompileOptions) -> None:
         assert isinstance(options.machine, Gpu), "a program for a GPU"
+        super().__init__(program, single, options, gpu_stages(options))
         self.chip = options.machine.name
-        self._programs: dict[Context, Program] = {}
-        self._latest: Program | None = None
-        _check_sizes(system)
+        self._programs: dict[Context, DeviceProgram] = {}
+        self._latest: DeviceProgram | None = None
         self.compile_times = {}
-        with Watch(system.name, self.compile_times) as watch:
-            watch("writing")
-            with dialects.session():
-                module = to_module(system)
-                note_donations(module, donated)
-                super().__init__(system, single, options, module, gpu_stages(options))
-            library = _libdevice()
-            arguments = request_arguments(system, donated, options, library)
-            asked = self._request("cuda", arguments, (library,) if library else ())
-            # The manifest names arrays, kernels and lines.
-            made = compile_cached(replace(asked, unnamed=self._source), watch)
-            self.manifest: Manifest = loads(made["manifest"])
+        library = _libdevice()
+        files = (library,) if library else ()
+
+        def request() -> Request:
+            arguments = request_arguments(*program.made, options, library)
+            asked = self._request("cuda", arguments, files)
+            return replace(asked, unnamed=asked.source)  # the manifest names arrays, kernels, lines
+
+        with Watch(program.name, self.compile_times) as watch:
+            self.manifest: Manifest = loads(program.call(request, files, watch).code["manifest"])
         check_shared_memory(self.manifest)
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any = None) -> Any:
@@ -98,7 +94,7 @@ class CudaFunction(StagedFunction):
         results = program(*arrays, out=out, stream=stream)
         return results[0] if self._single else results
 
-    def program(self, device: int = 0) -> Program:
+    def program(self, device: int = 0) -> DeviceProgram:
         """The program, loaded into a device.
 
         Raises: ExecutionError without a driver, or when the device does not run it.
@@ -106,7 +102,7 @@ class CudaFunction(StagedFunction):
         context = context_of(device)
         found = self._programs.get(context)
         if found is None:
-            found = self._programs[context] = Program(self.manifest, context)
+            found = self._programs[context] = DeviceProgram(self.manifest, context)
         return found
 
     def graph(self, *arrays: Any, **options: Any) -> GraphCall:
@@ -130,6 +126,12 @@ class CudaFunction(StagedFunction):
     def peak_bytes(self) -> int:
         """Bytes of results, temporary buffers and constants that a call holds."""
         return self.manifest.peak_bytes
+
+    def _written(self, system: System, donated: Mapping[int, int]) -> ir.Module:
+        _check_sizes(system)
+        module = to_module(system)
+        note_donations(module, donated)
+        return module
 
     def _translated(self) -> str:
         return self.ptx
@@ -161,7 +163,7 @@ class CudaFunction(StagedFunction):
 
     @cached_property
     def _on_cpu(self) -> Any:
-        return CompiledFunction(self.system, False, {}, compile_options())
+        return CompiledFunction(known_program(self.system), False, compile_options())
 
 
 def _ordinal(arrays: Sequence[Any]) -> int:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, NoReturn, overload
 
 from ted import dialects
+from ted.api.derived import derived
 from ted.api.head_prefixes import split_heads, with_prefix
 from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
 from ted.errors import DerivativeError, DomainError
@@ -31,7 +33,16 @@ class DifferentiationResult(Sequence[Tensor]):
 
     outputs: tuple[Tensor, ...]
     inputs: tuple[Tensor, ...]
-    found: Gradient
+    gradients: tuple[Node, ...]
+    derive: Callable[[], Gradient]
+
+    @cached_property
+    def found(self) -> Gradient:
+        """The gradients and all else that was derived with them."""
+        found = self.derive()
+        own = dict(zip(found.gradients, self.gradients, strict=True))
+        adjoints = {t: own.get(d, d) for t, d in found.adjoints.items()}
+        return replace(found, gradients=self.gradients, adjoints=adjoints)
 
     @overload
     def __getitem__(self, position: int) -> Tensor: ...
@@ -39,24 +50,24 @@ class DifferentiationResult(Sequence[Tensor]):
     def __getitem__(self, position: slice) -> Sequence[Tensor]: ...
     def __getitem__(self, position: int | slice) -> Tensor | Sequence[Tensor]:
         if isinstance(position, slice):
-            return [wrap(n) for n in self.found.gradients[position]]
-        return wrap(self.found.gradients[position])
+            return [wrap(n) for n in self.gradients[position]]
+        return wrap(self.gradients[position])
 
     def __len__(self) -> int:
-        return len(self.found.gradients)
+        return len(self.gradients)
 
     def __iter__(self) -> Iterator[Tensor]:
-        return (wrap(n) for n in self.found.gradients)
+        return (wrap(n) for n in self.gradients)
 
     @property
     def unused(self) -> tuple[Tensor, ...]:
         """The inputs on which no output depends: their gradients are zeros."""
         reached = set(topological([o.node for o in self.outputs]))
-        pairs = zip(self.inputs, self.found.gradients, strict=True)
+        pairs = zip(self.inputs, self.gradients, strict=True)
         return tuple(x for x, g in pairs if x.node not in reached or g.is_zero)
 
     def __repr__(self) -> str:
-        pairs = zip(self.inputs, self.found.gradients, strict=True)
+        pairs = zip(self.inputs, self.gradients, strict=True)
         listed = ", ".join(f"d{x.name}: {x.dtype}{list(g.shape)}" for x, g in pairs)
         unused = ", ".join(x.name for x in self.unused)
         return f"DifferentiationResult({listed}{f'; zeros: {unused}' if unused else ''})"
@@ -85,7 +96,7 @@ class DifferentiationResult(Sequence[Tensor]):
         Symbolic sizes need values, by name: the counts are those of the program of these sizes.
         Raises: DerivativeError for a missing or an unknown size.
         """
-        nodes = [o.node for o in self.outputs] + list(self.found.gradients)
+        nodes = [o.node for o in self.outputs] + list(self.gradients)
         system = System(placeholders(nodes), tuple(nodes), "gradient")
         try:
             values = checked_values(sizes_of(system), sizes)
@@ -104,9 +115,7 @@ class DifferentiationResult(Sequence[Tensor]):
         from ted.ir.printing import format_tensor
 
         primals = set(self.found.adjoints)
-        shown = [
-            n for n in topological(self.found.gradients) if not n.is_input and n not in primals
-        ]
+        shown = [n for n in topological(self.gradients) if not n.is_input and n not in primals]
         return "\n".join(format_tensor(n) for n in shown)
 
 
@@ -140,11 +149,19 @@ def differentiate(
             _fail(f"only float tensors have gradients, got {tensor.name} of {tensor.dtype}", tensor)
     chosen = user_derivatives(nodes, override, fdiff)
     cotangents = split_heads(outputs, heads)
-    found = differentiate_nodes(nodes, [t.node for t in wanted], cotangents.single, chosen)
-    carry(found.moved)
-    found = with_prefix(found, cotangents)
-    unique_names(System(placeholders(nodes), tuple(found.gradients)))
-    return DifferentiationResult(tuple(outputs), tuple(wanted), found)
+    points = [t.node for t in wanted]
+
+    @cache
+    def derive() -> Gradient:
+        found = differentiate_nodes(nodes, points, cotangents.single, chosen)
+        carry(found.moved)
+        found = with_prefix(found, cotangents)
+        unique_names(System(placeholders(nodes), tuple(found.gradients)))
+        return found
+
+    given = nodes, cotangents.given, points
+    gradients = derived("vjp", given, lambda: derive().gradients, chosen)
+    return DifferentiationResult(tuple(outputs), tuple(wanted), tuple(gradients), derive)
 
 
 def _listed(value: Any, what: str) -> list[Tensor]:

@@ -10,10 +10,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.compiling import Compilation, compile_sizes
+from ted.api.compiling import Compilation, compile_program, compile_sizes
 from ted.api.differentiating import differentiate
-from ted.api.lifting import lift
+from ted.api.lifting import Lifted, lift
 from ted.api.options import options_for
+from ted.api.programs import traced_program
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError, DerivativeError
 from ted.frontend.batches import positions_of_batch, with_batch
@@ -108,7 +109,11 @@ class Function:
         signature = with_batch(self._fn, signature_of(self._fn, args, kwargs), self.batch)
         if signature not in self._compiled:
             traced = trace_signature(self._fn, signature)
-            made = compile_sizes(traced.system(), options=self.options)
+            program = traced_program(traced, self.options)
+            if program.key is None:
+                made = compile_sizes(traced.system(), options=self.options)
+            else:
+                made = compile_program(program, False, self.options)
             self._compiled[signature] = (traced, made)
         return self._compiled[signature]
 
@@ -159,17 +164,12 @@ def value_and_grad(
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
     FrontendError when `fn` is no function.
     """
-    check_callable(fn, "grad")
-    positions = positions_of(argnums, "grad")
+    derive = _gradient_of(fn, argnums)
 
     @functools.wraps(fn)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
-        lifted = lift(args)
-        wanted = [argument(lifted.arguments, p, "grad") for p in positions]
-        value = fn(*lifted.arguments, **kwargs)
-        _check_scalar(value)
-        found = _gradients(value, None, wanted)
-        return lifted.lowered((value, found[0] if isinstance(argnums, int) else tuple(found)))
+        lifted, *both = derive(*args, **kwargs)
+        return lifted.lowered(tuple(both))
 
     options = options_for(fn, target, deterministic)
     return Function(with_gradient, options, _batch_of(fn, batch))
@@ -187,13 +187,32 @@ def grad(
 
     Raises: DerivativeError and FrontendError as `value_and_grad`.
     """
-    both = value_and_grad(fn, argnums, target, deterministic=deterministic, batch=batch)
+    derive = _gradient_of(fn, argnums)
 
     @functools.wraps(fn)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        return both(*args, **kwargs)[1]
+        lifted, _, found = derive(*args, **kwargs)
+        return lifted.lowered(found)
 
-    return Function(gradient, both.options, both.batch)
+    return Function(gradient, options_for(fn, target, deterministic), _batch_of(fn, batch))
+
+
+def _gradient_of(
+    fn: Callable[..., Any], argnums: int | Sequence[int]
+) -> Callable[..., tuple[Lifted, Any, Any]]:
+    """The function that returns lifted arguments, fn's scalar result, and its gradients."""
+    check_callable(fn, "grad")
+    positions = positions_of(argnums, "grad")
+
+    def derive(*args: Any, **kwargs: Any) -> tuple[Lifted, Any, Any]:
+        lifted = lift(args)
+        wanted = [argument(lifted.arguments, p, "grad") for p in positions]
+        value = fn(*lifted.arguments, **kwargs)
+        _check_scalar(value)
+        found = _gradients(value, None, wanted)
+        return lifted, value, found[0] if isinstance(argnums, int) else tuple(found)
+
+    return derive
 
 
 def vjp(

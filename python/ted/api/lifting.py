@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ted.api.derived import lowered
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
-from ted.transforms.overrides import substituted
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Lifted:
         """A nest of tensors computed from the placeholders as computed from the arguments."""
         leaves, tree = flatten(nest)
         tensors = [value for _, value in leaves if isinstance(value, Tensor)]
-        found = iter(substituted([t.node for t in tensors], self.mapping))
+        found = iter(lowered([t.node for t in tensors], self.mapping))
         values = (wrap(next(found)) if isinstance(v, Tensor) else v for _, v in leaves)
         return unflatten(tree, values)
 

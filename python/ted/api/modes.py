@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ted.api.derived import derived
 from ted.api.differentiating import differentiate
 from ted.api.functions import Function, argument, grad, positions_of
 from ted.api.lifting import lift
@@ -74,11 +75,14 @@ def push_tensors(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> list[Tensor]:
     """The derivatives of tensors when `inputs` move by `tangents`."""
-    found = push_forward(
-        [o.node for o in outputs], [x.node for x in inputs], [v.node for v in tangents], override_of
-    )
-    carry(found.moved)
-    return [wrap(n) for n in found.gradients]
+    given = [[t.node for t in tensors] for tensors in (outputs, inputs, tangents)]
+
+    def derive() -> Sequence[Node]:
+        found = push_forward(*given, override_of)
+        carry(found.moved)
+        return found.gradients
+
+    return [wrap(n) for n in derived("jvp", given, derive, override_of)]
 
 
 def hvp(

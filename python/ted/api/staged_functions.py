@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ted import dialects
+from ted.api.programs import Program
 from ted.codegen.requests import Request
 from ted.errors import CompileError
+from ted.forking import cached_property
 from ted.ir.equations import System
 from ted.ir.pipelines import Stage, pipeline_text, stage_text
 from ted.mlir import ir
@@ -29,20 +31,30 @@ class StagedFunction(ABC):
     compile_times: dict[str, float]
 
     def __init__(
-        self,
-        system: System,
-        single: bool,
-        options: CompileOptions,
-        module: ir.Module,
-        pipeline: Sequence[Stage],
+        self, program: Program, single: bool, options: CompileOptions, pipeline: Sequence[Stage]
     ) -> None:
-        self.system = system
         self.options = options
+        self._program = program
         self._single = single
-        # With and without names of tensors and the user's lines; whoever reads it verifies it.
-        self._unnamed = str(module.operation.get_asm(assume_verified=True))
-        self._source = str(module.operation.get_asm(enable_debug_info=True, assume_verified=True))
         self._pipeline = pipeline
+
+    @property
+    def system(self) -> System:
+        """The equations of the program, which are derived when somebody asks."""
+        return self._program.system
+
+    @cached_property
+    def _texts(self) -> tuple[str, str]:
+        """The program with and without names of tensors and the user's lines.
+
+        Whoever reads it verifies it.
+        """
+        with dialects.session():
+            op = self._written(*self._program.made).operation
+            return (
+                str(op.get_asm(enable_debug_info=True, assume_verified=True)),
+                str(op.get_asm(assume_verified=True)),
+            )
 
     def _request(
         self,
@@ -53,7 +65,7 @@ class StagedFunction(ABC):
     ) -> Request:
         """What a worker is asked for, to the end of a stage."""
         pipeline = pipeline_text(self._pipeline, until)
-        return Request(kind, self._source, self._unnamed, pipeline, arguments, files)
+        return Request(kind, *self._texts, pipeline, arguments, files)
 
     def ir(self, stage: str = "ted") -> str:
         """The program at the end of a stage: one of `f.stages`.
@@ -65,7 +77,7 @@ class StagedFunction(ABC):
         if stage == self.stages[-1]:
             return self._translated()
         with dialects.session():
-            return stage_text(ir.Module.parse(self._source), self._pipeline, stage)
+            return stage_text(ir.Module.parse(self._texts[0]), self._pipeline, stage)
 
     def explain(self) -> str:
         """What shares a loop over rows, then what becomes of everything that computes.
@@ -75,7 +87,11 @@ class StagedFunction(ABC):
         reason for which they are not taken.
         """
         with dialects.session():
-            return self._explained(ir.Module.parse(self._source))
+            return self._explained(ir.Module.parse(self._texts[0]))
+
+    @abstractmethod
+    def _written(self, system: System, donated: Mapping[int, int]) -> ir.Module:
+        """The program as a module of ted ops."""
 
     @abstractmethod
     def _translated(self) -> str:

@@ -39,7 +39,7 @@ def user_derivatives(
         )
     table = {t.node: _override(t, *entry) for t, entry in _entries(override or {})}
 
-    reached = set(topological(outputs))
+    reached = set(topological(outputs) if table else ())
     for node in table:
         if node not in reached:
             raise DerivativeError(

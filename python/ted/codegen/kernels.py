@@ -1,6 +1,6 @@
 """Programs for CPUs -> object files: of the program, and of kernels, each compiled once for all.
 
-Before: a module of ted ops, and the two halves of its pipeline
+Before: the kernels of a program, and the rest of its pipeline
 After: a `Program` of objects from the disk and from workers
 
 The first half outlines kernels. What it makes is an entry of its own on the disk, and the text of a
@@ -12,16 +12,17 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from ted import dialects
 from ted.codegen import requests
 from ted.codegen.children import ChildFailed
 from ted.codegen.objects import Program
-from ted.codegen.requests import Request, compile_cached
+from ted.codegen.requests import Request, key_of
 from ted.codegen.splitting import Part
 from ted.codegen.watching import Doing, ignored
 from ted.errors import SourceLocation, TedError
@@ -43,21 +44,28 @@ class _Failed(Exception):
     error: TedError | ChildFailed
 
 
-def compile_program(
-    request: Request, rest: str, libraries: tuple[str, ...], doing: Doing = ignored
+def shared(request: Request) -> Request:
+    """The request for the kernels of a program, with the workers that then share them."""
+    return replace(request, workers=min(_MOST_WORKERS, 1 + len(request.source) // _SHARE))
+
+
+def objects_of(
+    made: Mapping[str, Any],
+    request: Callable[[], Request],
+    rest: str,
+    libraries: tuple[str, ...],
+    doing: Doing = ignored,
 ) -> Program:
-    """The objects of a program, which its request makes kernels of and the pipeline `rest` lowers.
+    """The objects of a program, whose kernels were made of a request, by the pipeline `rest`.
 
     Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end a worker, which
     names the kernel.
     """
-    more = min(_MOST_WORKERS, 1 + len(request.source) // _SHARE)
-    made = compile_cached(replace(request, workers=more), doing)
     parts = [Part(*part) for part in made["parts"]]
     try:
         codes = _objects(parts, rest, libraries, doing)
     except _Failed as failed:
-        raise _explained(failed, request, rest) from None
+        raise _explained(failed, request(), rest) from None
     indexed = tuple((tensor, place) for tensor, place in made["indexed"])
     return Program(tuple(map(base64.b64decode, codes)), indexed)
 
@@ -67,13 +75,14 @@ def _objects(
 ) -> list[str]:
     given = {"libraries": libraries}
     wanted = [Request("objects", p.text, p.text, rest, given, libraries) for p in parts]
-    found = list(map(requests.stored, wanted))
+    names = list(map(key_of, wanted))
+    found = list(map(requests.known, names))
     missing = [k for k, one in enumerate(found) if one is None]
 
     def make(share: Sequence[int]) -> None:
         for k, code in zip(share, _made([parts[k] for k in share], wanted[0], doing), strict=True):
             found[k] = code
-            requests.store(wanted[k], code)
+            requests.store(names[k], code)
 
     weights = [(parts[k].weight, k) for k in missing]
     shares = _shares(weights, max(1, requests.idle_workers()))

@@ -68,22 +68,23 @@ def compile_cached(request: Request, doing: Doing = ignored) -> dict[str, Any]:
     Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end the worker.
     """
     doing("cache")
-    made = stored(request)
+    name = key_of(request)
+    made = known(name)
     if made is None:
         made = _compile(request, doing)
-        store(request, made)
+        store(name, made)
     return made
 
 
-def stored(request: Request) -> Any:
-    """What was made of an equal request; None when it is not on the disk."""
-    found = disk_cache.load(_key(request))
+def known(name: str) -> Any:
+    """What was made of the request of a key; None where the disk does not have it."""
+    found = disk_cache.load(name)
     return None if found is None else json.loads(found)
 
 
-def store(request: Request, made: Any) -> None:
-    """Keep what was made of a request."""
-    disk_cache.store(_key(request), json.dumps(made).encode())
+def store(name: str, made: Any) -> None:
+    """Keep what was made of the request of a key."""
+    disk_cache.store(name, json.dumps(made).encode())
 
 
 def idle_workers() -> int:
@@ -181,15 +182,21 @@ def _absolute(path: str) -> str:
 _workers = Pool(_command, most=os.cpu_count() or 1)
 
 
-def _key(request: Request) -> str:
-    text = request.source if _REPORTS in request.unnamed else request.unnamed
+def reports(request: Request) -> bool:
+    """Whether the code may report names of tensors and the user's lines."""
+    return _REPORTS in request.unnamed
+
+
+def key_of(request: Request) -> str:
+    """The name of what is made of a request, on the disk."""
+    text = request.source if reports(request) else request.unnamed
     given = [disk_cache.content_hash(path) for path in request.files]
     arguments = json.dumps(request.arguments, sort_keys=True)
-    return disk_cache.key(request.kind, text, request.pipeline, arguments, *given, *_toolchain())
+    return disk_cache.key(request.kind, text, request.pipeline, arguments, *given, *toolchain())
 
 
 @cache
-def _toolchain() -> tuple[str, ...]:
+def toolchain() -> tuple[str, ...]:
     """What generates code: the sources of ted, the binding's libraries, the machine."""
     import llvmlite
     from llvmlite import binding as llvm

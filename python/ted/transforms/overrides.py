@@ -31,11 +31,18 @@ def substituted(nodes: Sequence[Tensor], mapping: Mapping[Tensor, Tensor]) -> tu
 
     What stands in `mapping` keeps the override that it has, or none: it may be a variable.
     """
+    return substitution(nodes, mapping)[0]
+
+
+def substitution(
+    nodes: Sequence[Tensor], mapping: Mapping[Tensor, Tensor]
+) -> tuple[tuple[Tensor, ...], dict[Tensor, Tensor]]:
+    """The same, and what every tensor below the nodes became."""
     system, became = rewrite_system(
         System((), tuple(nodes)), lambda t, equations: mapping.get(t, equations)
     )
     carry({old: new for old, new in became.items() if old not in mapping}, mapping)
-    return system.outputs
+    return system.outputs, became
 
 
 def carry(became: Mapping[Tensor, Tensor], borders: Mapping[Tensor, Tensor] | None = None) -> None:

@@ -46,7 +46,9 @@ def mark_recomputed(
         if result.dtype.is_float and outputs[k] in region.inside:
             guarded = functools.partial(region.adjoints, k)
             plain = functools.partial(guarded, None)
-            mark(result, Override(region.wanted, plain, guarded if region.is_steep else None))
+            steep = guarded if region.is_steep else None
+            said = f"recompute {k} of {len(outputs)}", (*outputs, *given)
+            mark(result, Override(region.wanted, plain, steep, said))
 
 
 class _Region:

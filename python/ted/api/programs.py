@@ -1,0 +1,184 @@
+"""Programs that are derived and written only where the disk does not know what they compile to.
+
+Before: placeholders and results of a function      After: what is needed to call it
+
+The first key of a compiled function is the program as it was traced, with the transforms that were
+asked for and the options; the entry says how to call it, and names the second key, that of its
+machine code.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+from ted.api.derived import names_of, said_override
+from ted.codegen import disk_cache
+from ted.codegen.requests import Request, compile_cached, key_of, known, reports, toolchain
+from ted.codegen.watching import Watch
+from ted.forking import cached_property
+from ted.frontend.functions import Trace
+from ted.ir.equations import System, Tensor, identity_dims, whole
+from ted.ir.program_text import NotSaid, program_text
+from ted.ir.saved_values import with_saved_values
+from ted.ir.scalar import load
+from ted.machine import Gpu
+from ted.options import CompileOptions
+from ted.runtime.buffers import ArgSpec
+
+Made = tuple[System, Mapping[int, int]]  # with the positions of an output and the input it takes
+
+
+@dataclass(frozen=True)
+class Call:
+    """What is needed to call a program: its arrays, which results take inputs over, its code."""
+
+    inputs: tuple[ArgSpec, ...]
+    outputs: tuple[ArgSpec, ...]
+    donated: Mapping[int, int]
+    code: dict[str, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Key:
+    """What tells a program from others; `has_places`: names of tensors and lines count."""
+
+    parts: tuple[str, ...]
+    has_places: bool
+
+    def name(self, files: Sequence[str]) -> str:
+        """The name of its entry on the disk, where its code is made of some files too."""
+        contents = [disk_cache.content_hash(path) for path in files]
+        return disk_cache.key("program", *self.parts, *contents, *toolchain())
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A program by its key, None where it has none, and what makes it.
+
+    `in_place` gives for results the inputs that their arrays hold when a call starts.
+    """
+
+    name: str
+    make: Callable[[], Made]
+    key: Key | None
+    in_place: Mapping[int, int] = field(default_factory=dict)
+
+    @cached_property
+    def made(self) -> Made:
+        """The system as it is compiled: every output owns its memory."""
+        system, donated = self.make()
+        own = replace(system, outputs=distinct(system.outputs))
+        return with_saved_values(own), donated
+
+    @property
+    def system(self) -> System:
+        """The equations of the program, which are derived now."""
+        return self.made[0]
+
+    def call(self, request: Callable[[], Request], files: Sequence[str], watch: Watch) -> Call:
+        """What is needed to call the program, made of a request where the disk has no entry.
+
+        Raises: TedError of what derives, writes or compiles it.
+        """
+        key = self.key
+        name = "" if key is None else key.name(files)
+        if key is not None:
+            watch("cache")
+            found = _recalled(name)
+            if found is not None:
+                return found
+        watch("writing")
+        system, donated = self.made
+        inputs, outputs = (tuple(map(_spec, t)) for t in (system.inputs, system.outputs))
+        asked = request()
+        made = Call(inputs, outputs, donated, compile_cached(asked, watch))
+        if key is not None and (key.has_places or not reports(asked)):
+            _keep(name, made, key_of(asked))
+        return made
+
+
+def key_of_program(
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    name: str,
+    donated: Sequence[Any],
+    options: CompileOptions,
+) -> Key | None:
+    """The key of a program; None where its text would not say all, or there is no cache."""
+    if disk_cache.folder() is None:
+        return None
+    try:
+        said = program_text([*inputs, *outputs], said_override)
+    except NotSaid:
+        return None
+    has_places = said.reads_data or isinstance(options.machine, Gpu)
+    names = [name, *names_of((inputs, outputs)), *([said.places] if has_places else [])]
+    request = str((len(inputs), list(donated), options))
+    return Key((said.text, request, *names), has_places)
+
+
+def traced_program(traced: Trace, options: CompileOptions) -> Program:
+    """The program of a traced function."""
+    inputs, outputs = ([t.node for t in tensors] for tensors in (traced.inputs, traced.outputs))
+    key = key_of_program(inputs, outputs, traced.name, (), options)
+    return Program(traced.name, lambda: (traced.system(), {}), key)
+
+
+def known_program(
+    system: System,
+    donated: Mapping[int, int] | None = None,
+    options: CompileOptions | None = None,
+    in_place: Mapping[int, int] | None = None,
+) -> Program:
+    """A program whose equations are there; with options, the disk may have it."""
+    given, starts = donated or {}, in_place or {}
+    key = None
+    if options is not None:
+        pairs = [[*given.items()], [*starts.items()]]
+        key = key_of_program(system.inputs, system.outputs, system.name, pairs, options)
+    return Program(system.name, lambda: (system, given), key, starts)
+
+
+def _recalled(name: str) -> Call | None:
+    stored = disk_cache.load(name)
+    if stored is None:
+        return None
+    entry = json.loads(stored)
+    code = known(entry["code"])
+    if code is None:
+        return None
+    inputs, outputs = (
+        tuple(ArgSpec(one["name"], one["dtype"], tuple(one["shape"])) for one in entry[side])
+        for side in ("inputs", "outputs")
+    )
+    return Call(inputs, outputs, dict(entry["donated"]), code)
+
+
+def _keep(name: str, call: Call, code: str) -> None:
+    entry = {
+        "code": code, "inputs": [*map(asdict, call.inputs)],
+        "outputs": [*map(asdict, call.outputs)], "donated": [*call.donated.items()],
+    }  # fmt: skip
+    disk_cache.store(name, json.dumps(entry).encode())
+
+
+def _spec(tensor: Tensor) -> ArgSpec:
+    return ArgSpec(tensor.name, tensor.dtype.name, tensor.static_shape)
+
+
+def distinct(nodes: Sequence[Tensor]) -> tuple[Tensor, ...]:
+    """Every output owns its memory: an input or a repeated output is copied."""
+    taken: set[Tensor] = set()
+    result: list[Tensor] = []
+    for node in nodes:
+        result.append(_copy(node) if node.is_input or node in taken else node)
+        taken.add(node)
+    return tuple(result)
+
+
+def _copy(node: Tensor) -> Tensor:
+    copy = whole(node.shape, load(node, identity_dims(len(node.shape))), node.location)
+    return Tensor(node.name, node.shape, node.dtype, None, (copy,), node.location)
