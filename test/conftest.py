@@ -1,6 +1,7 @@
 """Settings that all tests share.
 
 All processes of one run share a cache of machine code, which begins empty and goes with the run.
+Each test derives its programs itself: others may do so with a part of ted replaced, as mutants do.
 Hypothesis has no deadlines, since machines differ in speed. What collecting thousands of tests and
 importing the oracles leaves lives as long as the process, so the garbage collector need not walk
 it again and again.
@@ -11,7 +12,9 @@ from __future__ import annotations
 import gc
 import os
 import shutil
+import sys
 import tempfile
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -38,6 +41,22 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if _CACHE in config.stash:
         shutil.rmtree(config.stash[_CACHE], ignore_errors=True)
+
+
+_KEYED = ("ted.api.derived", "ted.api.programs")
+
+
+def pytest_runtest_setup() -> None:
+    """Keys of what is derived hold the name of the test and of the process."""
+    for name in _KEYED:
+        module: Any = sys.modules.get(name)
+        if module is not None and not hasattr(module, "all_toolchain"):
+            module.all_toolchain = module.toolchain
+            module.toolchain = lambda whole=module.toolchain: (*_test(), *whole())
+
+
+def _test() -> tuple[str, str]:
+    return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0], str(os.getpid())
 
 
 def pytest_collection_finish() -> None:

@@ -75,14 +75,14 @@ def push_tensors(
     outputs: Sequence[Tensor], inputs: Sequence[Tensor], tangents: Sequence[Tensor]
 ) -> list[Tensor]:
     """The derivatives of tensors when `inputs` move by `tangents`."""
-    given = [[t.node for t in tensors] for tensors in (outputs, inputs, tangents)]
+    results, moving, given = ([t.node for t in v] for v in (outputs, inputs, tangents))
 
     def derive() -> Sequence[Node]:
-        found = push_forward(*given, override_of)
+        found = push_forward(results, moving, given, override_of)
         carry(found.moved)
         return found.gradients
 
-    return [wrap(n) for n in derived("jvp", given, derive, override_of)]
+    return [wrap(n) for n in derived("jvp", (results, moving, given), derive, override_of)]
 
 
 def hvp(
