@@ -13,29 +13,32 @@ from collections.abc import Callable, Sequence
 from importlib import metadata
 
 Call = Callable[[], object]
+Clock = Callable[[], float]
 
 
-def rounds(calls: Sequence[Call], count: int, least_seconds: float = 2e-3) -> list[list[float]]:
+def rounds(
+    calls: Sequence[Call], count: int, least_seconds: float = 2e-3, clock: Clock = time.thread_time
+) -> list[list[float]]:
     """Seconds per call of each contender in each round, after one round that is not counted."""
-    repeats = [_repeats(call, least_seconds) for call in calls]
+    repeats = [_repeats(call, least_seconds, clock) for call in calls]
     times: list[list[float]] = [[] for _ in calls]
     for _ in range(count):
         for call, mine, repeat in zip(calls, times, repeats, strict=True):
-            mine.append(_once(call, repeat))
+            mine.append(_once(call, repeat, clock))
     return times
 
 
-def _repeats(call: Call, least_seconds: float) -> int:
+def _repeats(call: Call, least_seconds: float, clock: Clock) -> int:
     """How many calls fill the least time that is worth a reading of the clock."""
     call()
-    return max(1, int(least_seconds / max(_once(call, 1), 1e-9)))
+    return max(1, int(least_seconds / max(_once(call, 1, clock), 1e-9)))
 
 
-def _once(call: Call, repeats: int) -> float:
-    began = time.thread_time()
+def _once(call: Call, repeats: int, clock: Clock) -> float:
+    began = clock()
     for _ in range(repeats):
         call()
-    return (time.thread_time() - began) / repeats
+    return (clock() - began) / repeats
 
 
 def spread(values: Sequence[float]) -> str:
