@@ -140,3 +140,18 @@ def test_an_einsum_of_symbolic_sizes_is_taken_in_pairs() -> None:
     for extent in (3, 17):
         a = np.random.default_rng(extent).normal(size=(extent, extent))
         np.testing.assert_allclose(f(a), a @ a @ a, rtol=1e-12, atol=1e-12)
+
+
+def test_a_part_of_symbolic_points_is_divided_between_steps() -> None:
+    n = ted.size("n", min=2)
+    x = ted.placeholder((n, n), "float64", name="x")
+    r = ted.reduce_axis(n, "r")
+
+    def element(i: Any, j: Any) -> Any:
+        return ted.sum(x[i, r] * x[j, j] * x[0, j], axis=r, where=r <= i)
+
+    f = ted.compile([x], ted.compute((n, n), element))
+    for extent in (3, 17):
+        a = np.random.default_rng(extent).normal(size=(extent, extent))
+        want = np.tril(a).sum(1)[:, None] * np.diag(a) * a[0]
+        np.testing.assert_allclose(f(a), want, rtol=1e-12, atol=1e-12)

@@ -20,14 +20,55 @@ MOST = 16  # values that are added, and factors of one of them; a shared body ma
 
 def summands(body: Expr, summed: frozenset[int]) -> list[Factors]:
     """The factors of each value that is added; the body alone where there are too many."""
-    found = _summands(body, summed)
-    return found if len(found) <= MOST and all(len(f) <= MOST for f in found) else [(body,)]
+    found: list[Factors] = []
+    stack: list[tuple[Expr, Factors]] = [(body, ())]  # values, and what they are multiplied by
+    while stack:
+        value, outer = stack.pop()
+        if len(found) + len(stack) > MOST or len(outer) > MOST:
+            return [(body,)]
+        parts = _parts(value, summed)
+        if parts is None:
+            found.append((*factors(value), *outer))
+        else:
+            stack += [(part, (*own, *outer)) for part, own in reversed(parts)]
+    return found
+
+
+def _parts(value: Expr, summed: frozenset[int]) -> list[tuple[Expr, Factors]] | None:
+    """What a value adds, and by what each part is multiplied; None for a product."""
+    if value.op in ("add", "sub"):
+        left, right = value.args
+        return [(left, ()), (right, () if value.op == "add" else _minus(value))]
+    if value.op == "neg":
+        return [(value.args[0], _minus(value))]
+    if value.op == "mul":
+        for one, other in (value.args, value.args[::-1]):
+            if not one.dims & summed:
+                return [(other, factors(one))]
+    if value.op == "div" and not value.args[1].dims & summed:
+        return [(value.args[0], (div(const(1, value.dtype), value.args[1]),))]
+    return None
 
 
 def factors(body: Expr) -> Factors:
     """The factors of a product; the body alone where there are too many."""
-    found = _factors(body)
-    return found if len(found) <= MOST else (body,)
+    found: list[Expr] = []
+    stack = [body]
+    while stack:
+        value = stack.pop()
+        if len(found) + len(stack) > MOST:
+            return (body,)
+        if value.op == "mul":
+            stack += value.args[::-1]
+        elif value.op == "neg":
+            stack += [value.args[0], *_minus(value)]
+        else:
+            found.append(value)
+    return tuple(found)
+
+
+def _minus(value: Expr) -> Factors:
+    return (const(-1, value.dtype),)
 
 
 def product(values: Sequence[Expr]) -> Expr:
@@ -74,34 +115,3 @@ def _product_without(term: Factors, common: Expr) -> Expr | None:
 
 def _is_reciprocal(value: Expr) -> bool:
     return value.op == "div" and is_const(value.args[0], 1)
-
-
-def _summands(body: Expr, summed: frozenset[int]) -> list[Factors]:
-    if body.op in ("add", "sub"):
-        left, right = (_summands(a, summed) for a in body.args)
-        if len(left) + len(right) > MOST:
-            return [(body,)]
-        return [*left, *(right if body.op == "add" else map(_negative, right))]
-    if body.op == "neg":
-        return [_negative(term) for term in _summands(body.args[0], summed)]
-    if body.op == "mul":
-        for one, other in (body.args, body.args[::-1]):
-            if not one.dims & summed:
-                return [(*term, *factors(one)) for term in _summands(other, summed)]
-    if body.op == "div" and not body.args[1].dims & summed:
-        inverse = div(const(1, body.dtype), body.args[1])
-        return [(*term, inverse) for term in _summands(body.args[0], summed)]
-    return [factors(body)]
-
-
-def _negative(term: Factors) -> Factors:
-    return (const(-1, term[0].dtype), *term)
-
-
-def _factors(body: Expr) -> Factors:
-    if body.op == "neg":
-        return _negative(factors(body.args[0]))
-    if body.op != "mul":
-        return (body,)
-    left, right = (_factors(a) for a in body.args)
-    return (*left, *right) if len(left) + len(right) <= MOST else (body,)

@@ -22,7 +22,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from ted.ir.dtypes import FLOAT32, FLOAT64, INT32, INT64
-from ted.ir.equations import Equation, System, Tensor, recurrent_tensors, rewrite_system
+from ted.ir.equations import Equation, System, Tensor, operands, recurrent_tensors, rewrite_system
 from ted.ir.expressions import Expr
 from ted.ir.rewriting import SystemPass
 from ted.transforms.copies import copied_read, reading_through
@@ -44,6 +44,8 @@ def factor_sums(
 
     `through`: who reads a tensor that becomes a copy of a smaller one reads that one instead.
     """
+    if not any(_is_open(t, e) for t in system.tensors() for e in t.equations):
+        return system, {}
     recurrent = recurrent_tensors(system.outputs)
     known: dict[object, Tensor] = {}
     sources: dict[Tensor, Expr] = {}
@@ -55,7 +57,8 @@ def factor_sums(
         if tensor in keep or tensor in recurrent or tensor.is_input:
             return equations
         old = tensor if equations == tensor.equations else replace(tensor, equations=equations)
-        old = reading_through(old, sources)
+        if any(operand in sources for operand in operands(old)):
+            old = reading_through(old, sources)
         new = _with_factored_sums(old, share)
         source = copied_read(new) if through and new is not old else None
         if source is not None:

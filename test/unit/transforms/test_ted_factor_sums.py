@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import ted
+from ted.domain.sizes import numbers
 from ted.frontend.systems import system_of
 from ted.ir.equations import System, Tensor, topological
 from ted.ir.printing import format_system
 from ted.testing.tracing import interpreted
 from ted.transforms.ted_factor_sums import factor_sums
+from ted.transforms.ted_simplify import simplify
 
 
 def p(name: str, *shape: int, dtype: str = "float64") -> ted.Tensor:
@@ -153,3 +157,29 @@ def test_equal_parts_of_two_tensors_are_one() -> None:
     y = ted.einsum("ij,jk,kl->il", A, B, e)
     z = ted.einsum("ij,jk,kl->li", A, B, e)
     assert factored(y, z).count("a[i, j]*b[j, k]") == 1
+
+
+def points(*outputs: Tensor) -> int:
+    """The points of all equations."""
+    equations = [e for t in topological(outputs) for e in t.equations]
+    return sum(math.prod(numbers(e.extents)) for e in equations)
+
+
+@pytest.mark.parametrize("count", [3, 5, 8])
+def test_the_gradients_of_many_factors_take_few_times_their_points(count: int) -> None:
+    letters = "ijklmnopq"
+    terms = [a + b for a, b in itertools.pairwise(letters[: count + 1])]
+    xs = [p(f"x{k}", 9, 9) for k in range(count)]
+    y = ted.einsum(f"{','.join(terms)}->i{letters[count]}", *xs)
+    (value,) = factor_sums(System((), (y.node,)))[0].outputs
+    gradients = ted.differentiate(y, xs, head=p("head", 9, 9))
+    everything, _ = factor_sums(System((), (y.node, *(g.node for g in gradients))))
+    shared, _ = simplify(everything)
+    assert points(*shared.outputs) <= 3 * points(value)
+
+
+def test_equations_of_gradients_are_factored_in_reports() -> None:
+    """Of the gradient of a sum of products no equation has the points of a product of matrices."""
+    gradients = ted.differentiate(ted.sum(A @ B), [A, B])
+    counted = [e.points for e in gradients.report().gradients]
+    assert max(counted) <= 10 * 11
