@@ -19,9 +19,12 @@ from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
 from ted.transforms.gradient import differentiate
 from ted.transforms.single_points import drop_unit_reductions
+from ted.transforms.ted_factor_sums import factor_sums
 from ted.transforms.ted_simplify import simplify
 
-STAGES = (drop_unit_reductions, shrink_to_demand, simplify, compose_copies, simplify)
+STAGES = (
+    drop_unit_reductions, shrink_to_demand, simplify, compose_copies, factor_sums, simplify,
+)  # fmt: skip
 
 
 def sliced(tensor: Tensor, draw: random.Random, name: str) -> Tensor:

@@ -72,6 +72,9 @@ PASSES: dict[str, Row] = {
     "ted-simplify": Row(
         "ted.transforms", "drop zeros, empty domains and dead equations; merge equal ones"
     ),
+    "ted-factor-sums": Row(
+        "ted.transforms", "take factors out of sums, and products of many factors in pairs"
+    ),
     "ted-specialise-sizes": Row(
         "ted.transforms", "put numbers where symbolic sizes are: values=5,8 in their order"
     ),

@@ -11,6 +11,7 @@ EQUATIONS = Stage(
         Step("ted-check-bounds", "every later step may rely on reads inside tensors"),
         Step("inline,symbol-dce", "later steps work inside one function"),
         Step("ted-simplify", "dead and equal equations before anything is decided by uses"),
+        Step("ted-factor-sums", "before fusion: operands of contractions are plain reads still"),
         Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
         Step("ted-split-dims", "after fusion, which brings divisions to where they are needed"),
         Step("ted-sink-recomputed", "on ops: in equations it would be no part of a recurrence"),

@@ -51,8 +51,8 @@ def compose_copies(
             return equations
         new = tensor if equations == tensor.equations else replace(tensor, equations=equations)
         if tensor not in keep and tensor not in opaque:
-            new = _with_moved(_reading_through(new, sources), movable)
-        source = None if tensor in opaque else _source(new)
+            new = _with_moved(reading_through(new, sources), movable)
+        source = None if tensor in opaque else copied_read(new)
         if source is not None:
             sources[new] = source
             movable.discard(source.attr)  # readers of the copy will read it
@@ -66,7 +66,7 @@ def compose_copies(
 # ------------------------------------------------------------------ readers
 
 
-def _source(tensor: Tensor) -> Expr | None:
+def copied_read(tensor: Tensor) -> Expr | None:
     """The read that every element of a tensor is, each subscript a linear function of one dim."""
     if len(tensor.equations) != 1:
         return None
@@ -83,7 +83,7 @@ def _is_copy(equation: Equation, tensor: Tensor) -> bool:
     return plain and body.op == "load" and body.dtype == tensor.dtype
 
 
-def _reading_through(tensor: Tensor, sources: dict[Tensor, Expr]) -> Tensor:
+def reading_through(tensor: Tensor, sources: dict[Tensor, Expr]) -> Tensor:
     """The tensor with reads of copies made reads of what they are copies of."""
 
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:

@@ -22,6 +22,7 @@ from ted.transforms.guarded_producers import (
 from ted.transforms.preparation import Overrides, Stage, no_overrides, prepare
 from ted.transforms.single_points import map_single_points
 from ted.transforms.summands import Summands, Sweep
+from ted.transforms.ted_factor_sums import factor_sums
 from ted.transforms.ted_scatter_to_gather import scatter_to_gather
 from ted.transforms.ted_simplify import simplify
 from ted.transforms.ted_split_dims import split_dims
@@ -33,14 +34,18 @@ def preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
     masks = partial(mask_guarded_producers, opaque=cut)
     # Maps first: an extremum of one point asks for no argument. Guards while producers are still
     # pointwise, and masks for what cannot be inlined; divisions before anything asks isl; combiners
-    # last, since a product tree introduces reads that need no further preparation.
-    return map_single_points, inline_guarded_producers, parts, masks, split_dims, expand_combiners
+    # then, since a product tree introduces reads that need no further preparation; sums last: the
+    # adjoint of a sum in steps is one in as many steps, and what these store is known.
+    return (
+        map_single_points, inline_guarded_producers, parts, masks, split_dims, expand_combiners,
+        factor_sums,
+    )  # fmt: skip
 
 
 def forward_preparation(cut: Collection[Tensor]) -> Sequence[Stage]:
-    """Tangents are selected, not multiplied, and no read is inverted: only combiners matter."""
+    """Tangents are selected, not multiplied, and no read is inverted: combiners and sums matter."""
     del cut
-    return (expand_combiners,)
+    return expand_combiners, factor_sums
 
 
 @dataclass(frozen=True)
@@ -92,8 +97,9 @@ def differentiate(
     asked = System(result.inputs, tuple(found[t] for t in inputs))
     opaque = [cleaned.get(t, t) for t in (gathered.get(t, t) for t in marked)]
     result, direct = compose_copies(asked, keep, opaque)
+    result, factored = factor_sums(result, {*keep, *opaque}, through=True)
     found.update(zip(inputs, result.outputs, strict=True))
-    moved = _composed(reached, gathered, cleaned, direct)
+    moved = _composed(reached, gathered, cleaned, direct, factored)
     summands = partial(sweep.gathered, found, keep)
     return Gradient(result.outputs, found, moved, (*said, *remarks), summands)
 

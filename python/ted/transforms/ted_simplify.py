@@ -211,7 +211,8 @@ def tensor_key(tensor: Tensor) -> Hashable:
         (e.parallel, e.write, e.combiner, e.ties, e.recomputed, e.wishes, e.body, *domain_key(e))
         for e in tensor.equations
     )
-    return (tensor.shape, tensor.dtype, repr(tensor.fill), parts)
+    fill = None if tensor.fill is None else repr(const(tensor.fill, tensor.dtype).attr)
+    return (tensor.shape, tensor.dtype, fill, parts)
 
 
 def copied_tensor(tensor: Tensor) -> Tensor | None:
