@@ -100,7 +100,7 @@ def line(name: str, kind: str, size: int, options: argparse.Namespace) -> str:
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--size", default="4096,1000000")
     parser.add_argument("--types", default="float64,float32")

@@ -43,7 +43,7 @@ def _errors(got: Any, wanted: Any) -> Any:
 
 def main() -> None:
     """Print a line for each function."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--stride", type=int, default=1)
     options = parser.parse_args()

@@ -113,7 +113,8 @@ def test_bits_are_the_same_alone_and_among_many_uses(name, kind):
 
 
 def pairs_of(numbers: np.ndarray, others: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return tuple(grid.ravel() for grid in np.meshgrid(numbers, others))
+    first, second = np.meshgrid(numbers, others)
+    return first.ravel(), second.ravel()
 
 
 def special_numbers(kind: str) -> np.ndarray:
@@ -155,7 +156,7 @@ def test_special_powers_are_those_of_ieee(kind):
     with np.errstate(all="ignore"):
         wanted = np.power(x.astype(np.longdouble), y.astype(np.longdouble)).astype(TYPES[kind])
     got = apply("powf", kind, x, y)
-    np.testing.assert_allclose(got, wanted, rtol=np.finfo(TYPES[kind]).eps)
+    np.testing.assert_allclose(got, wanted, rtol=float(np.finfo(TYPES[kind]).eps))
     exact = (wanted == 0) | np.isinf(wanted) | np.isnan(wanted) | (np.abs(wanted) == 1)
     assert_same_with_zeros(got[exact], wanted[exact])
 
