@@ -308,3 +308,15 @@ def test_arrays_of_a_batch_must_agree_and_may_be_empty() -> None:
     with pytest.raises(ExecutionError, match="argument y: dim 0 must have extent batch = 3"):
         f(np.ones(3), np.ones(4))
     assert f(np.ones(0), np.ones(0)) == 0
+
+
+def test_what_is_known_of_numbers_of_rows_is_bounded(
+    compiled: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(row_functions, "KEPT", 2)
+    x = ted.placeholder((N,), "float64", name="x")
+    f = ted.compile([x], x * 2)
+    for n in (1, 2, 3, 1, 2, 3):
+        np.testing.assert_array_equal(f(np.ones(n)), 2 * np.ones(n))
+    assert len(f._known) == len(f._rows._bound) == 2
+    assert len(compiled) == 1

@@ -154,3 +154,32 @@ def test_a_total_has_one_combiner_from_its_first_rows_to_its_last() -> None:
     assert _of((), plain, add, plain) is None
     assert "is made of all rows by add, max" in str(_of((), add, most))
     assert "is made of all rows by add, mul" in str(_of((), add, plain, add))
+
+
+def _image() -> Any:
+    return ted.placeholder((N, 4, 4, 2), name="x")
+
+
+OPERATORS: dict[str, Callable[[], tuple[list[Any], Any]]] = {
+    "convolution": lambda: (
+        [x := _image(), w := ted.placeholder((3, 3, 2, 2), name="w")],
+        ted.nn.conv2d(x, w, stride=2, padding=1),
+    ),
+    "pool": lambda: ([x := _image()], ted.nn.max_pool2d(x, 2)),
+    "dense layer of images": lambda: (
+        [x := _image(), w := ted.placeholder((32, 3), name="w")], ted.nn.flatten(x) @ w,
+    ),
+    "attention": lambda: (
+        [x := ted.placeholder((N, 2, 4, 3), name="x")], ted.nn.attention(x, x, x, causal=True),
+    ),
+    "cross entropy": lambda: (
+        [x := _x(), y := ted.placeholder((N,), "int64", name="y")], ted.nn.cross_entropy(x, y),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_with_their_gradients_are_of_a_batch(name: str) -> None:
+    inputs, y = OPERATORS[name]()
+    gradients = ted.differentiate(ted.sum(y * y), [t for t in inputs if t.dtype.is_float])
+    assert _refusal(y, *gradients, inputs=inputs) is None
