@@ -75,6 +75,7 @@ def _steps(x: Any, w: Any, index: Any) -> dict[str, Callable[[], Any]]:
         "picked": lambda: ted.take_along_axis(x, ted.reshape(index % x.shape[1], (N, 1)), 1) * x,
         "chosen": lambda: ted.where(ted.reshape(index % 2, (N, 1)) == 0, x, ted.sqrt(x * x + 1)),
         "largest": lambda: x * ted.max(x, axis=1, keepdims=True),
+        "started": lambda: x * ted.tanh(ted.sum(x, 0, init=ted.ones(x.shape[1:], "float64"))),
         "weights of rows": lambda: x + ted.tanh(x.T @ x)[0, : x.shape[1]],
         "normed weights": lambda: x * ted.sum(w / (1 + ted.sum(w * w)) ** 2),
         "ahead": lambda: x[1:], "first": lambda: x * x[0], "reversed": lambda: ted.flip(x, 0),

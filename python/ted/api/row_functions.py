@@ -98,9 +98,7 @@ class RowFunction:
         key = tuple(values.values())
         if key not in self._bound:
             made = self._bind(values)
-            if len(self._bound) >= KEPT:
-                self._bound.pop(next(iter(self._bound)), None)
-            self._bound[key] = made
+            keep(self._bound, key, made)
         return self._bound[key]
 
     def explain(self) -> str:
@@ -155,6 +153,13 @@ class RowFunction:
             tuple((slots[total], slots[start]) for total, start in program.totals),
             function,
         )
+
+
+def keep(known: dict[Any, Any], key: Any, made: Any) -> None:
+    """Add an entry to what is known; the oldest goes where there are too many."""
+    for oldest in list(known)[: max(len(known) + 1 - KEPT, 0)]:
+        known.pop(oldest, None)
+    known[key] = made
 
 
 def _tensors(programs: RowPrograms) -> list[Tensor]:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Generic, NoReturn, TypeVar
 
 from ted import dialects
-from ted.api.row_functions import EACH, KEPT, RowFunction
+from ted.api.row_functions import EACH, RowFunction, keep
 from ted.domain.sizes import Size, Symbol
 from ted.errors import CompileError, DomainError, ExecutionError
 from ted.ir.equations import System, Tensor
@@ -63,9 +63,7 @@ class SymbolicFunction(Generic[Function]):
             values = self._checked(self._solved(arrays))
             make = self._for if isinstance(self._rows, str) else self._rows.for_sizes
             found = make(values)
-            if len(self._known) >= KEPT:
-                self._known.pop(next(iter(self._known)), None)
-            self._known[key] = found
+            keep(self._known, key, found)
         return found
 
     def explain(self) -> str:

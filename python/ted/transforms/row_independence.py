@@ -18,7 +18,7 @@ from typing import Any
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent, Quotient, Symbol, symbolic, symbols_of
 from ted.ir.equations import Equation, System, Tensor, components, is_recurrence
-from ted.ir.expressions import Expr, postorder
+from ted.ir.expressions import Expr, format_expr, postorder
 from ted.ir.scalar import as_extent
 
 TOTALS = ("add", "mul", "max", "min")
@@ -132,10 +132,17 @@ def _of_uses(tensor: Tensor, equation: Equation, size: Symbol) -> str | None:
     for node in postorder(equation.body, *equation.write):
         rows = row_dim(node.attr, size) if node.op == "load" else None
         if rows is not None and not _is_loop(node.args[rows], loop):
-            return f"reads {node.attr} at row {node.args[rows]}"
+            return f"reads {node.attr} at row {_text(node.args[rows], equation)}"
         if any(_is_loop(a, loop) for k, a in enumerate(node.args) if k != rows):
-            return f"computes with the number of the row in {node}"
+            return f"computes with the number of the row in {_text(node, equation)}"
     return None
+
+
+def _text(e: Expr, equation: Equation) -> str:
+    return format_expr(e, equation.dim_names or _NAMES)
+
+
+_NAMES = tuple("ijklmn")
 
 
 def _written_row(equation: Equation, loop: int | None) -> int | None:

@@ -207,11 +207,14 @@ class _Parts:
         return homes
 
     def _cheap_ones(self) -> set[Tensor]:
-        """Tensors without rows that cost little, what they are made of included."""
+        """Tensors without rows that cost little with all that they are made of; no start is one."""
+        starts = set(self._starts.values())
         costs: dict[Tensor, int] = {}
         for group in components(self._system.outputs):
             (tensor, *_) = group
-            if is_recurrence(group) or tensor.is_input or self._homes[tensor][1]:
+            if is_recurrence(group) or tensor.is_input or tensor in starts:
+                continue
+            if self._homes[tensor][1]:
                 continue
             cost = sum(_work(e) for e in tensor.equations) + estimate(tensor.size)
             cost += sum(costs.get(o, 0) for o in operands(tensor))

@@ -9,7 +9,11 @@ from typing import Any
 import pytest
 
 import ted
+from ted.domain import parameters, sets
 from ted.frontend.systems import system_of
+from ted.ir.dtypes import FLOAT64
+from ted.ir.equations import Equation, System, Tensor
+from ted.ir.scalar import const, dim, index, load
 from ted.ir.specialising import sizes_of
 from ted.transforms.row_independence import refusal
 
@@ -109,3 +113,73 @@ def test_the_other_sizes_of_a_program_may_be_anything() -> None:
     x = ted.placeholder((N, m), name="x")
     system = system_of([x], [x[:, 1:] * x[:, :-1]])
     assert [s.name for s in sizes_of(system) if refusal(system, s) is None] == ["n"]
+
+
+def _of(tensor_shape: tuple[Any, ...], *equations: Equation) -> str | None:
+    node = Tensor("y", tensor_shape, FLOAT64, 0, equations)
+    return refusal(System((_ROWS,), (node,)), SYMBOL)
+
+
+_ROWS = Tensor("x", (N,), FLOAT64)
+_ALL = parameters.box((N,))
+_ROW = load(_ROWS, (dim(0),))
+
+
+def _over(write: Any, domain: Any = _ALL, combiner: str = "add", body: Any = _ROW) -> Equation:
+    return Equation((N,), len(write), domain, write, combiner, body)
+
+
+def test_rows_are_written_where_they_are_read() -> None:
+    assert _of((N,), _over((dim(0),))) is None
+    assert "is written at another row" in str(_of((N,), _over((index(0),))))
+    assert "is written at the number of the row" in str(_of((4,), _over((dim(0),))))
+    first = Equation((1,), 1, parameters.box((1,)), (dim(0),), "add", const(1.0, FLOAT64))
+    assert "has an equation for some rows only" in str(_of((N,), first))
+    twice = Tensor("z", (N, 4), FLOAT64, 0, (_over((dim(0), dim(0))),))
+    assert "number of the row" in str(refusal(System((_ROWS,), (twice,)), SYMBOL))
+
+
+def test_points_that_take_part_are_those_of_every_row() -> None:
+    later = _ALL.intersect(sets.box([2]).complement())
+    assert "depend on the number of the row" in str(_of((N,), _over((dim(0),), later)))
+    assert "depend on the number of the row" in str(_of((), _over((), later)))
+    many = _ALL.intersect_params(parameters.box((N - 4,)).params())
+    assert _of((), _over((), many)) is not None
+
+
+def test_a_total_has_one_combiner_from_its_first_rows_to_its_last() -> None:
+    plain = Equation((), 0, parameters.box(()), (), "mul", const(2.0, FLOAT64))
+    add, most = _over(()), _over((), combiner="max")
+    assert _of((), add, add) is None
+    assert _of((), plain, add, plain) is None
+    assert "is made of all rows by add, max" in str(_of((), add, most))
+    assert "is made of all rows by add, mul" in str(_of((), add, plain, add))
+
+
+def _image() -> Any:
+    return ted.placeholder((N, 4, 4, 2), name="x")
+
+
+OPERATORS: dict[str, Callable[[], tuple[list[Any], Any]]] = {
+    "convolution": lambda: (
+        [x := _image(), w := ted.placeholder((3, 3, 2, 2), name="w")],
+        ted.nn.conv2d(x, w, stride=2, padding=1),
+    ),
+    "pool": lambda: ([x := _image()], ted.nn.max_pool2d(x, 2)),
+    "dense layer of images": lambda: (
+        [x := _image(), w := ted.placeholder((32, 3), name="w")], ted.nn.flatten(x) @ w,
+    ),
+    "attention": lambda: (
+        [x := ted.placeholder((N, 2, 4, 3), name="x")], ted.nn.attention(x, x, x, causal=True),
+    ),
+    "cross entropy": lambda: (
+        [x := _x(), y := ted.placeholder((N,), "int64", name="y")], ted.nn.cross_entropy(x, y),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_with_their_gradients_are_of_a_batch(name: str) -> None:
+    inputs, y = OPERATORS[name]()
+    gradients = ted.differentiate(ted.sum(y * y), [t for t in inputs if t.dtype.is_float])
+    assert _refusal(y, *gradients, inputs=inputs) is None
