@@ -13,6 +13,7 @@ import pytest
 import ted
 from ted.codegen import children, requests
 from ted.codegen.children import INSIDE, Child, NotStarted
+from ted.codegen.watching import Watch
 
 SCRIPTS = {
     "ends": ("raise ImportError('no module named ted')", "no module named ted .ended with status"),
@@ -76,6 +77,29 @@ def test_a_program_is_compiled_although_no_thread_may_be_started(
     monkeypatch.setattr(threading.Thread, "start", refuse)
     x = ted.placeholder((3,), name="x")
     assert "worker" in ted.compile([x], x * 2.5).compile_times
+
+
+def test_an_interrupt_while_a_thread_starts_leaves_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # One that waits for an hour would keep the interpreter from its end, or go on to warn.
+    before = set(threading.enumerate())
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    child = Child(lambda: python("import sys; sys.stdin.read()"))
+    with pytest.raises(KeyboardInterrupt):
+        child.request({})
+    with pytest.raises(KeyboardInterrupt), Watch("f", {}):
+        pytest.fail("it was interrupted before")
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert child.pid is None
 
 
 # ------------------------------------------------------------------ the command of a worker
