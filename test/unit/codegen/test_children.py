@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,7 @@ import pytest
 import ted
 from ted.codegen import children, requests
 from ted.codegen.children import INSIDE, Child, NotStarted
+from ted.codegen.llvm import child as llvm
 from ted.codegen.watching import Watch
 
 SCRIPTS = {
@@ -110,15 +111,18 @@ def folders() -> list[str]:
     return command[command.index(requests._START) + 1 :]
 
 
-def test_a_program_that_embeds_python_is_no_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", [requests._command, llvm.command], ids=["worker", "llvm"])
+def test_a_program_that_embeds_python_is_no_interpreter(
+    command: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as frozen:
         frozen.setattr(sys, "frozen", True, raising=False)
         with pytest.raises(OSError, match="a Python interpreter"):
-            requests._command()
+            command()
     # Else one that runs its script whatever its arguments are would start itself for ever.
     monkeypatch.setenv(INSIDE, "1")
     with pytest.raises(OSError, match="a Python interpreter"):
-        requests._command()
+        command()
 
 
 def test_a_child_knows_that_it_is_one() -> None:
