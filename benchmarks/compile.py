@@ -1,12 +1,15 @@
 """Seconds to compile programs with their gradients, in fresh processes, by size.
 
-    python benchmarks/compile.py [--only mlp] [--peers jax,torch] [--operators]
+    python benchmarks/compile.py [--only mlp] [--peers jax,torch]
+    python benchmarks/compile.py --lines | --operators | --memory 1000
 
 For each program and size, the wall clock from the first call to its result, without imports: by ted
 with an empty cache (cold), by another process with what that one left (warm), by the peers (cold).
 All may use every core. The exponent is that of the growth from the smallest size to the largest: 1
-is linear. `--operators` measures operators of `ted.nn` and recurrences instead, after another
-program was compiled in their process.
+is linear; so for the steps of a compilation that take a twentieth of it. `--lines` counts lines of
+IR instead. `--operators` measures operators of `ted.nn` and recurrences, after another program was
+compiled in their process, and all that the examples compile. `--memory` tells how much a process
+grows that compiles so many programs.
 """
 
 from __future__ import annotations
@@ -15,122 +18,157 @@ import argparse
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
-import numpy as np
+from compile_once import STAGES
 from compile_peers import FRAMEWORKS
 from compile_programs import OPERATORS, PROGRAMS
 from timing import environment
 
 LIMIT = 300.0  # seconds, after which a process is given up
+HERE = Path(__file__).resolve().parent
+EXAMPLES = HERE.parent / "examples"
+_LOGGED = re.compile(r"^ted\.compile: .*?: ([0-9.]+) s, of which", re.MULTILINE)
+# What the arguments of an example are that takes some.
+_ARGUMENTS = {"03_digits.py": ("--epochs", "1", "--output", "demo-output")}
 
 
-def seconds_of(framework: str, name: str, size: int) -> float:
-    """Seconds of the first call, in this process."""
-    made = FRAMEWORKS[framework]()
-    loss, shapes = PROGRAMS[name].make(made.framework, size)
-    run = made.compiled(loss)
-    arrays = {key: made.array(_random(shape)) for key, shape in shapes.items()}
-    began = time.perf_counter()
-    run(arrays)
-    return time.perf_counter() - began
+def measured(cache: str, *arguments: object) -> dict[str, Any]:
+    """What a fresh process measures; nothing if it fails or takes too long."""
+    with tempfile.TemporaryDirectory() as empty:
+        found = _run(cache, empty, HERE / "compile_once.py", *map(str, arguments))
+    return json.loads(found.stdout.splitlines()[-1]) if found else {}
 
 
-def operator_seconds(name: str) -> float:
-    """Seconds of the first call of an operator with its gradient, by ted, in this process."""
-    import ted
-
-    function, shapes = OPERATORS[name]
-    ted.function(lambda x: ted.sum(ted.sin(x)))(_random((8, 8)))
-    arrays = [_random(shape) for shape in shapes]
-    gradient = ted.value_and_grad(
-        lambda *given: ted.sum(function(*given) ** 2), argnums=tuple(range(len(shapes)))
-    )
-    run = ted.function(gradient)
-    began = time.perf_counter()
-    run(*arrays)
-    return time.perf_counter() - began
-
-
-def _random(shape: tuple[int, ...]) -> Any:
-    return np.random.default_rng(1).uniform(0.1, 1.0, shape).astype(np.float32)
-
-
-# ------------------------------------------------------------------ all of them
-
-
-def measured(cache: str, *arguments: object) -> float:
-    """Seconds that a fresh process prints; not a number if it fails or takes too long."""
-    command = [sys.executable, __file__, "--once", *map(str, arguments)]
-    environ = {**os.environ, "TED_CACHE_DIR": cache}
+def _run(cache: str, folder: str, script: Path, *arguments: str) -> Any:
+    """A process in a folder, where torch keeps what it compiles."""
+    variables = {"TED_CACHE_DIR": cache, "TORCHINDUCTOR_CACHE_DIR": folder, "TED_LOG": "info"}
+    command = [sys.executable, str(script), *arguments]
     try:
-        done = subprocess.run(
-            command, env=environ, capture_output=True, text=True, timeout=LIMIT, check=True
-        )
+        return subprocess.run(
+            command, env={**os.environ, **variables}, cwd=folder, capture_output=True, text=True,
+            timeout=LIMIT, check=True,
+        )  # fmt: skip
     except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
-        print(f"# {' '.join(map(str, arguments))}: {str(error.stderr or error)[-300:]}")
-        return math.nan
-    return json.loads(done.stdout.splitlines()[-1])
+        print(f"# {script.name} {' '.join(arguments)}: {str(error.stderr or error)[-300:]}")
 
 
-def both(*arguments: object) -> tuple[float, float]:
-    """Seconds of ted with an empty cache, and with what the first process left."""
-    with tempfile.TemporaryDirectory() as cache:
-        return measured(cache, *arguments), measured(cache, *arguments)
+def seconds(cache: str, *arguments: object) -> float:
+    """Seconds that a fresh process takes; not a number where it fails."""
+    return measured(cache, *arguments).get("seconds", math.nan)
+
+
+def growth(values: Sequence[float], sizes: Sequence[int]) -> str:
+    """As which power of the size values grow, from the first to the last."""
+    if not values[0] or not values[-1]:
+        return "?"
+    return f"n^{math.log(values[-1] / values[0]) / math.log(sizes[-1] / sizes[0]):.2f}"
+
+
+# ------------------------------------------------------------------ tables
 
 
 def programs(names: Sequence[str], peers: Sequence[str]) -> None:
-    """A line for each program and size, and the exponent of its growth."""
+    """A line for each program and size, and the exponents of its growth."""
     print(f"{'program':14}{'size':>6}{'cold':>8}{'warm':>8}{'limit':>8}", end="")
     print("".join(f"{peer:>8}{'ratio':>8}" for peer in peers))
     for name in names:
-        colds = []
-        program = PROGRAMS[name]
+        program, colds, steps = PROGRAMS[name], [], []
         for size in program.sizes:
-            cold, warm = both("ted", name, size)
-            colds.append(cold)
-            limit = program.limits.get(size)
-            line = f"{name:14}{size:6}{cold:8.2f}{warm:8.2f}{limit or '':>8}"
+            with tempfile.TemporaryDirectory() as cache:
+                found = measured(cache, "program", "ted", name, size)
+                warm = seconds(cache, "program", "ted", name, size)
+            colds.append(found.get("seconds", math.nan))
+            steps.append(found.get("steps", {}))
+            line = f"{name:14}{size:6}{colds[-1]:8.2f}{warm:8.2f}{program.limits.get(size, ''):>8}"
             for peer in peers:
-                theirs = measured("", peer, name, size)
-                line += f"{theirs:8.2f}{cold / theirs:8.2f}"
+                theirs = seconds("", "program", peer, name, size)
+                line += f"{theirs:8.2f}{colds[-1] / theirs:8.2f}"
             print(line, flush=True)
         if len(colds) > 1:
-            growth = math.log(colds[-1] / colds[0]) / math.log(program.sizes[-1] / program.sizes[0])
-            print(f"{'':14}growth as n^{growth:.2f}")
+            print(f"{'':14}growth as {growth(colds, program.sizes)}", end="")
+            print(_fastest(steps, program.sizes))
+
+
+def _fastest(steps: Sequence[dict[str, float]], sizes: Sequence[int]) -> str:
+    """The steps that grow fastest, of those that take a twentieth of the time."""
+    first, last = steps[0], steps[-1]
+    large = [name for name in first if last.get(name, 0.0) > sum(last.values()) / 20]
+    large.sort(key=lambda name: first[name] / last[name])
+    grown = (f"{name.split(',')[0]} {growth([first[name], last[name]], sizes)}" for name in large)
+    return "".join(f", {text}" for text in list(grown)[:3])
+
+
+def lines(names: Sequence[str]) -> None:
+    """A line for each program and size: lines of IR, and the exponents of their growth."""
+    print(f"{'program':14}{'size':>6}" + "".join(f"{stage:>9}" for stage in STAGES))
+    for name in names:
+        sizes, found = PROGRAMS[name].sizes, []
+        for size in sizes:
+            found.append(measured("", "lines", name, size))
+            counts = "".join(f"{found[-1].get(stage, 0):9}" for stage in STAGES)
+            print(f"{name:14}{size:6}{counts}", flush=True)
+        if len(sizes) > 1:
+            grown = [growth([row.get(stage, 0) for row in found], sizes) for stage in STAGES]
+            print(f"{'':20}" + "".join(f"{text:>9}" for text in grown))
 
 
 def operators(names: Sequence[str]) -> None:
-    """A line for each operator."""
+    """A line for each operator and example."""
     print(f"{'operator':24}{'cold':>8}{'warm':>8}")
     for name in names:
-        cold, warm = both("operator", name)
-        print(f"{name:24}{cold:8.2f}{warm:8.2f}", flush=True)
+        with tempfile.TemporaryDirectory() as cache:
+            measure = example if name in EXAMPLE_NAMES else _operator
+            print(f"{name:24}{measure(cache, name):8.2f}{measure(cache, name):8.2f}", flush=True)
+
+
+def _operator(cache: str, name: str) -> float:
+    return seconds(cache, "operator", name)
+
+
+def example(cache: str, name: str) -> float:
+    """Seconds of all compilations of an example."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = _run(cache, folder, EXAMPLES / name, *_ARGUMENTS.get(name, ()))
+    return sum(map(float, _LOGGED.findall(done.stderr))) if done else math.nan
+
+
+EXAMPLE_NAMES = sorted(path.name for path in EXAMPLES.glob("[0-9]*.py"))
+
+
+def memory(count: int) -> None:
+    """How much a process grows."""
+    found = measured("", "memory", count)
+    if found:
+        before, after = found["before"] / 1e6, found["after"] / 1e6
+        print(f"{count} compilations: {before:.0f} MB after a tenth, {after - before:+.1f} MB more")
 
 
 def main() -> None:
-    """Print the table."""
+    """Print a table."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", help="names, with commas between them")
     parser.add_argument("--peers", default="jax", help=f"some of {', '.join(FRAMEWORKS)}")
-    parser.add_argument("--operators", action="store_true")
-    parser.add_argument("--once", nargs="+", help=argparse.SUPPRESS)
+    parser.add_argument("--lines", action="store_true", help="lines of IR")
+    parser.add_argument("--operators", action="store_true", help="operators and examples")
+    parser.add_argument("--memory", type=int, metavar="COUNT", help="programs to compile")
     options = parser.parse_args()
-    if options.once:
-        kind, *rest = options.once
-        found = operator_seconds(rest[0]) if kind == "operator" else None
-        print(json.dumps(found or seconds_of(kind, rest[0], int(rest[1]))))
-        return
-    peers = [peer for peer in options.peers.split(",") if peer and not options.operators]
+    plain = not (options.lines or options.operators or options.memory)
+    peers = [peer for peer in options.peers.split(",") if peer and plain]
     print(f"{environment('torch-mlir', 'islpy', *peers)}: {os.cpu_count()} cores for all")
     names = options.only.split(",") if options.only else None
-    if options.operators:
-        operators(names or list(OPERATORS))
+    if options.memory:
+        memory(options.memory)
+    elif options.lines:
+        lines(names or list(PROGRAMS))
+    elif options.operators:
+        operators(names or [*OPERATORS, *EXAMPLE_NAMES])
     else:
         programs(names or list(PROGRAMS), peers)
 

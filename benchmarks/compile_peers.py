@@ -28,7 +28,13 @@ def _ted() -> Peer:
     def compiled(loss: Callable[..., Any]) -> Callable[[dict[str, Any]], Any]:
         return ted.function(ted.value_and_grad(loss))
 
-    return Peer(Framework(ted, convolve, ted.where), compiled, lambda array: array)
+    def scan(step: Any, first: Any, rows: Any, segment: int | None) -> Any:
+        def pair(state: Any, row: Any) -> tuple[Any, Any]:
+            return (after := step(state, row)), after
+
+        return ted.scan(pair, first, rows, checkpoint=segment)[1]
+
+    return Peer(Framework(ted, convolve, ted.where, scan), compiled, lambda array: array)
 
 
 def _jax() -> Peer:
@@ -43,11 +49,22 @@ def _jax() -> Peer:
         run = jax.jit(jax.value_and_grad(loss))
         return lambda arrays: jax.block_until_ready(run(arrays))
 
-    return Peer(Framework(jnp, convolve, jnp.where), compiled, jnp.asarray)
+    def scan(step: Any, first: Any, rows: Any, segment: int | None) -> Any:
+        def pair(state: Any, row: Any) -> tuple[Any, Any]:
+            return (after := step(state, row)), after
+
+        if segment is None:
+            return jax.lax.scan(pair, first, rows)[1]
+        part = jax.checkpoint(lambda state, some: jax.lax.scan(pair, state, some))
+        parts = rows.reshape(-1, segment, *rows.shape[1:])
+        return jax.lax.scan(part, first, parts)[1]
+
+    return Peer(Framework(jnp, convolve, jnp.where, scan), compiled, jnp.asarray)
 
 
 def _torch() -> Peer:
     import torch
+    import torch.utils.checkpoint
 
     def convolve(x: Any, kernel: Any) -> Any:
         images, weights = x.permute(0, 3, 1, 2), kernel.permute(3, 2, 0, 1)
@@ -57,6 +74,20 @@ def _torch() -> Peer:
         run = torch.compile(loss, fullgraph=True)
         return lambda arrays: run(arrays).backward()
 
+    def scan(step: Any, first: Any, rows: Any, segment: int | None) -> Any:
+        def part(state: Any, some: Any) -> tuple[Any, Any]:
+            states = [state := step(state, row) for row in some]
+            return state, torch.stack(states)
+
+        if segment is None:
+            return part(first, rows)[1]
+        again = torch.utils.checkpoint.checkpoint
+        state, found = first, []
+        for some in rows.split(segment):
+            state, states = again(part, state, some, use_reentrant=False)
+            found.append(states)
+        return torch.cat(found)
+
     names = ("sum", "mean", "exp", "sqrt", "sin", "tanh")
     xp = SimpleNamespace(
         **{name: getattr(torch, name) for name in names},
@@ -64,7 +95,7 @@ def _torch() -> Peer:
         maximum=torch.clamp_min,
     )
     return Peer(
-        Framework(xp, convolve, torch.where),
+        Framework(xp, convolve, torch.where, scan),
         compiled,
         lambda array: torch.tensor(array, requires_grad=True),
     )

@@ -24,11 +24,15 @@ class Framework:
     """What differs between ted and its peers.
 
     `convolve` takes images (n, h, w, c) and a kernel (h, w, c, d), with zeros around the images.
+    `scan` takes a step from a state and a row to the next state, the first state, the rows, and how
+    many steps a segment has whose states the gradient computes again, None for none; it gives all
+    states.
     """
 
     xp: Any
     convolve: Callable[[Any, Any], Any]
     where: Callable[[Any, Any, Any], Any]
+    scan: Callable[[Callable[[Any, Any], Any], Any, Any, int | None], Any]
 
 
 def softmax(f: Framework, n: int) -> tuple[Loss, Shapes]:
@@ -124,6 +128,34 @@ def cascade(f: Framework, n: int) -> tuple[Loss, Shapes]:
     return loss, {"x": (64, 256), "y": (64, 256)}
 
 
+def loop(f: Framework, n: int) -> tuple[Loss, Shapes]:
+    """n steps of a recurrence in a loop of Python."""
+
+    def loss(p: dict[str, Any]) -> Any:
+        y = p["x"]
+        for _ in range(n):
+            y = y * p["w"] + f.xp.sin(y)
+        return f.xp.sum(y)
+
+    return loss, {"x": (64, 256), "w": (64, 256)}
+
+
+def steps(f: Framework, n: int, segment: int | None = None) -> tuple[Loss, Shapes]:
+    """n steps of a recurrence of the framework, whose gradient keeps all states."""
+
+    def loss(p: dict[str, Any]) -> Any:
+        step = lambda state, row: f.xp.tanh(state @ p["w"] + row)  # noqa: E731
+        states = f.scan(step, p["first"], p["rows"], segment)
+        return f.xp.sum(states * states)
+
+    return loss, {"rows": (n, 32), "w": (32, 32), "first": (32,)}
+
+
+def segments(f: Framework, n: int) -> tuple[Loss, Shapes]:
+    """The same in n segments of 8 steps, whose states the gradient computes again."""
+    return steps(f, 8 * n, 8)
+
+
 def _softmax(f: Framework, x: Any) -> Any:
     e = f.xp.exp(x - f.xp.max(x, axis=-1, keepdims=True))
     return e / f.xp.sum(e, axis=-1, keepdims=True)
@@ -162,6 +194,9 @@ PROGRAMS = {
     "stencil": Program(stencil, (5, 10, 20)),
     "product": Program(factors, (8, 16, 32, 64)),
     "where": Program(cascade, (40, 80, 160)),
+    "loop": Program(loop, (10, 20, 40)),
+    "steps": Program(steps, (16, 64, 256)),
+    "segments": Program(segments, (4, 8, 16, 32)),
 }
 
 

@@ -13,6 +13,7 @@ import atexit
 import contextlib
 import os
 import subprocess
+import sys
 import tempfile
 import threading
 import weakref
@@ -27,8 +28,19 @@ from ted.forking import Lock, in_child
 
 TIMEOUT = 120.0  # seconds; a large kernel takes a tenth of one
 START_TIMEOUT = 120.0  # seconds; a process is ready after half of one
-INSIDE = "TED_CODE_GENERATOR"  # set in the environment of what is started here
+INSIDE = "TED_CODE_GENERATOR"  # set in the environment of what is started, which drops it
 _DYING = 5.0  # seconds between the end of a process' replies and its own
+
+
+def interpreter() -> str:
+    """The program that runs Python code.
+
+    Raises: OSError where it need not be one: nothing is known of it, it holds the user's program,
+    or it was started as a code generator and is not one.
+    """
+    if not sys.executable or getattr(sys, "frozen", False) or INSIDE in os.environ:
+        raise OSError(f"sys.executable must be a Python interpreter, got {sys.executable!r}")
+    return sys.executable
 
 
 class ChildFailed(Exception):

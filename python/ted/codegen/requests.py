@@ -23,7 +23,7 @@ from typing import Any
 import ted.errors
 from ted import dialects
 from ted.codegen import disk_cache
-from ted.codegen.children import INSIDE, ChildFailed, NotStarted, Pool
+from ted.codegen.children import ChildFailed, NotStarted, Pool, interpreter
 from ted.codegen.watching import Doing, ignored
 from ted.errors import CompileError, SourceLocation, TedError
 from ted.ir.pipelines import kept_reproducer
@@ -162,14 +162,12 @@ def _warn(reason: str) -> None:
 
 def _command() -> list[str]:
     """This interpreter as a worker, with the path of this process, but the user's folder last."""
-    if not sys.executable or getattr(sys, "frozen", False) or INSIDE in os.environ:
-        raise OSError(f"sys.executable must be a Python interpreter, got {sys.executable!r}")
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     mine = {_absolute(""), *([os.path.dirname(_absolute(script))] if script else [])}
     folders = [_absolute(entry) for entry in sys.path if isinstance(entry, str)]  # like `import`
     first = [f for f in folders if f not in mine]
     flags = [flag for name, flag in _FLAGS.items() if getattr(sys.flags, name)]
-    return [sys.executable, *flags, "-c", _START, *first, *(f for f in folders if f in mine)]
+    return [interpreter(), *flags, "-c", _START, *first, *(f for f in folders if f in mine)]
 
 
 def _absolute(path: str) -> str:

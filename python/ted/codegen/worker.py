@@ -13,6 +13,7 @@ from dataclasses import astuple
 from typing import Any
 
 from ted import dialects
+from ted.codegen.children import INSIDE
 from ted.codegen.llvm_worker import serve
 from ted.codegen.requests import HOME, answered
 from ted.codegen.watching import Doing, ignored
@@ -47,4 +48,5 @@ def main() -> None:
     """Serve requests."""
     gc.set_threshold(_YOUNG)
     os.environ["TED_CACHE_DIR"] = ""  # the parent keeps what is made
+    os.environ.pop(INSIDE, None)  # this is one, and may start another
     serve(answer, dialects.keep_context)  # which loads MLIR

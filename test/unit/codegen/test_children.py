@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -13,6 +13,8 @@ import pytest
 import ted
 from ted.codegen import children, requests
 from ted.codegen.children import INSIDE, Child, NotStarted
+from ted.codegen.llvm import child as llvm
+from ted.codegen.watching import Watch
 
 SCRIPTS = {
     "ends": ("raise ImportError('no module named ted')", "no module named ted .ended with status"),
@@ -78,6 +80,29 @@ def test_a_program_is_compiled_although_no_thread_may_be_started(
     assert "worker" in ted.compile([x], x * 2.5).compile_times
 
 
+def test_an_interrupt_while_a_thread_starts_leaves_no_thread(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # One that waits for an hour would keep the interpreter from its end, or go on to warn.
+    before = set(threading.enumerate())
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    child = Child(lambda: python("import sys; sys.stdin.read()"))
+    with pytest.raises(KeyboardInterrupt):
+        child.request({})
+    with pytest.raises(KeyboardInterrupt), Watch("f", {}):
+        pytest.fail("it was interrupted before")
+    for thread in set(threading.enumerate()) - before:
+        thread.join(10)
+        assert not thread.is_alive()
+    assert child.pid is None
+
+
 # ------------------------------------------------------------------ the command of a worker
 
 
@@ -86,15 +111,18 @@ def folders() -> list[str]:
     return command[command.index(requests._START) + 1 :]
 
 
-def test_a_program_that_embeds_python_is_no_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("command", [requests._command, llvm.command], ids=["worker", "llvm"])
+def test_a_program_that_embeds_python_is_no_interpreter(
+    command: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as frozen:
         frozen.setattr(sys, "frozen", True, raising=False)
         with pytest.raises(OSError, match="a Python interpreter"):
-            requests._command()
+            command()
     # Else one that runs its script whatever its arguments are would start itself for ever.
     monkeypatch.setenv(INSIDE, "1")
     with pytest.raises(OSError, match="a Python interpreter"):
-        requests._command()
+        command()
 
 
 def test_a_child_knows_that_it_is_one() -> None:

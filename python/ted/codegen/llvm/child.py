@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
-import sys
 from pathlib import Path
 
 from ted.codegen import llvm_worker
-from ted.codegen.children import Child
+from ted.codegen.children import Child, interpreter
 from ted.errors import CompileError
 from ted.forking import Lock
 
@@ -19,10 +18,10 @@ _MISSING = "llvm: code for other machines needs llvmlite, got none; pip install 
 def command(options: tuple[str, ...] = ()) -> list[str]:
     """What starts a code generator.
 
-    Raises: CompileError when llvmlite is not installed.
+    Raises: CompileError when llvmlite is not installed; OSError when there is no interpreter.
     """
     arguments = [llvm_worker.__file__, _folder(), *_ALWAYS, *options]
-    return [sys.executable, "-I", "-S", *arguments]
+    return [interpreter(), "-I", "-S", *arguments]
 
 
 def _folder() -> str:

@@ -1,0 +1,94 @@
+"""What `compile.py` measures in a fresh process, which prints it as JSON.
+
+python benchmarks/compile_once.py program FRAMEWORK NAME SIZE
+python benchmarks/compile_once.py operator|lines|memory ...
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from compile_peers import FRAMEWORKS
+from compile_programs import OPERATORS, PROGRAMS
+
+STAGES = ("ted", "llvm")  # the equations, and what LLVM gets
+
+
+def program(framework: str, name: str, size: str) -> dict[str, Any]:
+    """Seconds of the first call of a program with its gradient; by ted, also those of its steps."""
+    run, arrays = _made(framework, name, size)
+    began = time.perf_counter()
+    run(arrays)
+    seconds = time.perf_counter() - began
+    steps = run.compiled(arrays).compile_times if framework == "ted" else {}
+    return {"seconds": seconds, "steps": steps}
+
+
+def lines(name: str, size: str) -> dict[str, int]:
+    """Lines of IR of a program with its gradient, for some stages."""
+    run, arrays = _made("ted", name, size)
+    compiled = run.compiled(arrays)
+    return {stage: compiled.ir(stage).count("\n") for stage in STAGES}
+
+
+def _made(framework: str, name: str, size: str) -> tuple[Any, dict[str, Any]]:
+    made = FRAMEWORKS[framework]()
+    loss, shapes = PROGRAMS[name].make(made.framework, int(size))
+    return made.compiled(loss), {key: made.array(_random(shape)) for key, shape in shapes.items()}
+
+
+def operator(name: str) -> dict[str, float]:
+    """Seconds of the first call of an operator with its gradient, by ted, after another program."""
+    import ted
+
+    function, shapes = OPERATORS[name]
+    ted.function(lambda x: ted.sum(ted.sin(x)))(_random((8, 8)))
+    arrays = [_random(shape) for shape in shapes]
+    gradient = ted.value_and_grad(
+        lambda *given: ted.sum(function(*given) ** 2), argnums=tuple(range(len(shapes)))
+    )
+    run = ted.function(gradient)
+    began = time.perf_counter()
+    run(*arrays)
+    return {"seconds": time.perf_counter() - began}
+
+
+def memory(count: str) -> dict[str, float]:
+    """How much this process grows while it compiles programs that differ, after the first tenth."""
+    import ted
+
+    first = max(1, int(count) // 10)
+    before = 0
+    for k in range(int(count)):
+        if k == first:
+            before = resident()
+        x = ted.placeholder((5 + k % 13, 7), name="x")
+        ted.compile([x], ted.sum(ted.tanh(x) * float(k + 1), axis=1))(_random(x.shape))
+    return {"before": before, "after": resident()}
+
+
+def resident() -> int:
+    """Bytes of this process in memory."""
+    gc.collect()
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGESIZE")
+
+
+def _random(shape: Any) -> Any:
+    return np.random.default_rng(1).uniform(0.1, 1.0, shape).astype(np.float32)
+
+
+MEASURED: Mapping[str, Callable[..., dict[str, Any]]] = {
+    "program": program, "lines": lines, "operator": operator, "memory": memory,
+}  # fmt: skip
+
+if __name__ == "__main__" and sys.argv[1:]:  # `make bench` runs every file of this folder
+    print(json.dumps(MEASURED[sys.argv[1]](*sys.argv[2:])))
