@@ -61,7 +61,8 @@ def run(script: str, timeout: float = 100) -> None:
     ("module", "name", "use"),
     [
         ("ted.api.cpu_functions", "to_module", ""),  # holds the session
-        ("ted.api.cpu_functions", "compile_cached", ""),
+        ("ted.api.cpu_functions", "compile_program", ""),
+        ("ted.codegen.kernels", "_made", ""),
         ("ted.codegen.llvm_worker", "read_message", ""),  # holds a worker
         ("ted.codegen.jit", "_link", ""),  # holds the linker
         ("ted.ir.pass_driver", "_run_step", ".ir('loops')"),
