@@ -24,7 +24,7 @@ from fuzz.comparison import compare
 from fuzz.outcomes import Outcome
 from support.in_process import compiling_here
 from ted.api import cpu_functions, cuda_compiling
-from ted.codegen import objects
+from ted.codegen import splitting
 from ted.cpu import strategies as cpu_strategies
 from ted.cpu import ted_choose_loops
 from ted.gpu import strategies as gpu_strategies
@@ -184,7 +184,7 @@ def wishing(wishes: Wishes) -> Iterator[None]:
         (ted_choose_rows, "note", wishes.of_rows),
         (cpu_functions, "run_stages", partial(early, cpu_functions.run_stages)),
         *((module, "run_text", partial(early, module.run_text))
-          for module in (objects, cuda_compiling)),
+          for module in (splitting, cuda_compiling)),
     )  # fmt: skip
     with ExitStack() as stack:
         stack.enter_context(compiling_here())

@@ -62,6 +62,7 @@ def run(script: str, timeout: float = 100) -> None:
     [
         ("ted.api.cpu_functions", "to_module", ""),  # holds the session
         ("ted.api.programs", "compile_cached", ""),
+        ("ted.codegen.kernels", "_made", ""),
         ("ted.codegen.llvm_worker", "read_message", ""),  # holds a worker
         ("ted.codegen.jit", "_link", ""),  # holds the linker
         ("ted.ir.pass_driver", "_run_step", ".ir('loops')"),
