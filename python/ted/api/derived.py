@@ -10,7 +10,6 @@ so that it fails at the same place each time.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
@@ -20,7 +19,7 @@ from ted.codegen.requests import toolchain
 from ted.ir.derivations import Deferred, Derivation, defer, origin_of, trace_back
 from ted.ir.dtypes import BY_NAME
 from ted.ir.equations import Tensor
-from ted.ir.program_text import Marks, NotSaid, ProgramText, program_text
+from ted.ir.program_text import Marks, NotSaid, ProgramText, name_of, program_text
 from ted.transforms.overrides import override_of, substituted, substitution
 from ted.transforms.preparation import Overrides
 
@@ -28,9 +27,13 @@ Given = Sequence[Sequence[Tensor]]
 
 
 def derived(
-    what: str, given: Given, derive: Callable[[], Sequence[Tensor]], overrides: Overrides
+    what: str,
+    given: Given,
+    named: Sequence[Tensor],
+    derive: Callable[[], Sequence[Tensor]],
+    overrides: Overrides,
 ) -> Sequence[Tensor]:
-    """What `derive` gives, a function of the tensors in `given` and of nothing else."""
+    """What `derive` gives, of the tensors in `given` alone; results are called after `named`."""
     if disk_cache.folder() is None:
         return derive()
     derivation = Derivation(what, tuple(map(tuple, given)), derive)
@@ -39,7 +42,8 @@ def derived(
     except NotSaid:
         return derive()
     sizes = str([len(tensors) for tensors in given])
-    name = disk_cache.key("derivation", what, said.text, sizes, *names_of(given), *toolchain())
+    names = [name_of(tensor) for tensor in named]
+    name = disk_cache.key("derivation", what, said.text, sizes, *names, *toolchain())
     known = disk_cache.load(name)
     if known is not None:
         return _recalled(json.loads(known), derivation, said)
@@ -67,17 +71,12 @@ def lowered(nodes: Sequence[Tensor], mapping: Mapping[Tensor, Tensor]) -> Sequen
         derivation.derive = lambda: substituted(late, {**became, **mapping})
     for position, node in enumerate(late):
         if waits:
-            new[node] = Deferred(node.name, node.shape, node.dtype)
+            new[node] = Deferred(node.name, node.shape, node.dtype, node.given_name)
             derivation.waiting[position] = new[node]
         elif new[node] is node:  # it depends on no argument, and stays what it was derived from
             new[node] = replace(node)
         trace_back(new[node], derivation, position)
     return [new[n] for n in nodes]
-
-
-def names_of(given: Given) -> list[str]:
-    """The names of tensors without the numbers that make them different from others."""
-    return [re.sub(r"_\d+$", "", tensor.name) for tensors in given for tensor in tensors]
 
 
 def said_override(tensor: Tensor) -> tuple[str, Sequence[Tensor]] | None:
@@ -110,7 +109,8 @@ def _rows(found: Sequence[Tensor], said: ProgramText) -> list[list[Any]]:
         elif first.setdefault(tensor, position) < position:
             rows.append(["same", first[tensor]])
         else:
-            rows.append(["new", tensor.name, tensor.static_shape, tensor.dtype.name])
+            form = tensor.name, tensor.static_shape, tensor.dtype.name, tensor.given_name
+            rows.append(["new", *form])
     return rows
 
 
@@ -124,8 +124,8 @@ def _recalled(
         elif kind == "same":
             results.append(results[form[0]])
         else:
-            name, shape, dtype = form
-            late = Deferred(name, tuple(shape), BY_NAME[dtype])
+            name, shape, dtype, given_name = form
+            late = Deferred(name, tuple(shape), BY_NAME[dtype], given_name)
             defer(late, derivation, position)
             results.append(late)
     return results

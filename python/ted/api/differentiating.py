@@ -160,7 +160,7 @@ def differentiate(
         return found
 
     given = nodes, cotangents.given, points
-    gradients = derived("vjp", given, lambda: derive().gradients, chosen)
+    gradients = derived("vjp", given, points, lambda: derive().gradients, chosen)
     return DifferentiationResult(tuple(outputs), tuple(wanted), tuple(gradients), derive)
 
 

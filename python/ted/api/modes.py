@@ -82,7 +82,7 @@ def push_tensors(
         carry(found.moved)
         return found.gradients
 
-    return [wrap(n) for n in derived("jvp", (results, moving, given), derive, override_of)]
+    return [wrap(n) for n in derived("jvp", (results, moving, given), results, derive, override_of)]
 
 
 def hvp(

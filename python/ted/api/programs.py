@@ -14,14 +14,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from ted.api.derived import names_of, said_override
+from ted.api.derived import said_override
 from ted.codegen import disk_cache
 from ted.codegen.requests import Request, compile_cached, key_of, known, reports, toolchain
 from ted.codegen.watching import Watch
 from ted.forking import cached_property
 from ted.frontend.functions import Trace
 from ted.ir.equations import System, Tensor, identity_dims, whole
-from ted.ir.program_text import NotSaid, program_text
+from ted.ir.program_text import NotSaid, name_of, program_text
 from ted.ir.saved_values import with_saved_values
 from ted.ir.scalar import load
 from ted.machine import Gpu
@@ -115,7 +115,7 @@ def key_of_program(
     except NotSaid:
         return None
     has_places = said.reads_data or isinstance(options.machine, Gpu)
-    names = [name, *names_of((inputs, outputs)), *([said.places] if has_places else [])]
+    names = [name, *map(name_of, (*inputs, *outputs)), *([said.places] if has_places else [])]
     request = str((len(inputs), list(donated), options))
     return Key((said.text, request, *names), has_places)
 

@@ -70,5 +70,6 @@ def unique_names(system: System) -> None:
         name, count = tensor.name, 0
         while tensor.name in taken:
             count += 1
+            tensor.given_name = tensor.given_name or name
             tensor.name = f"{name}_{count}"
         taken.add(tensor.name)

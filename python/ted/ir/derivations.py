@@ -19,7 +19,7 @@ from ted.ir.dtypes import DType
 from ted.ir.equations import Tensor, replace_operands, topological
 
 _KEY = "origin"  # kept by the node itself, as an override is
-_OWN = ("name", _KEY)
+_OWN = ("name", "given_name", _KEY)
 _LATE = ("fill", "equations", "location", "time", "reverse")
 _lock = Lock()
 
@@ -53,8 +53,10 @@ class Derivation:
 class Deferred(Tensor):
     """A tensor that becomes an ordinary one when its derivation has run."""
 
-    def __init__(self, name: str, shape: tuple[Extent, ...], dtype: DType) -> None:
-        self.name, self.shape, self.dtype = name, shape, dtype
+    def __init__(
+        self, name: str, shape: tuple[Extent, ...], dtype: DType, given_name: str = ""
+    ) -> None:
+        self.name, self.shape, self.dtype, self.given_name = name, shape, dtype, given_name
 
 
 def _late(name: str) -> Any:

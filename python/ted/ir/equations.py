@@ -64,6 +64,7 @@ class Tensor:
     `time` is the dim along which a recurrence runs; a tensor of the graph's acyclic part may keep
     one from the recurrence it once was in, it means nothing there.  `equations` is assigned after
     construction for recurrences only, whose equations read the tensor itself.
+    `given_name` is the name before it was numbered, to be another than those of other tensors.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Tensor:
     location: SourceLocation | None = None
     time: int | None = None
     reverse: bool = False
+    given_name: str = ""
 
     @property
     def is_input(self) -> bool:

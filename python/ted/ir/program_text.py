@@ -49,7 +49,8 @@ def program_text(roots: Sequence[Tensor], marks: Marks) -> ProgramText:
     start: list[Node] = [*roots]
     nodes = finished(start, lambda node: _led_to(node, marks))
     tensors = [n for n in nodes if isinstance(n, Tensor)]
-    written = [e for t in tensors if origin_of(t) is None for e in t.equations]
+    own = [t for t in tensors if origin_of(t) is None]
+    written = [e for t in own for e in t.equations]
     values = postorder(*(v for e in written for v in (e.body, *e.write)))
     numbers = _Numbers({n: k for k, n in enumerate(nodes)}, {v: k for k, v in enumerate(values)})
     lines = [numbers.value(v) for v in values]
@@ -57,9 +58,14 @@ def program_text(roots: Sequence[Tensor], marks: Marks) -> ProgramText:
     lines.append(f"roots {numbers.of(roots)}")
     at_data = any(v.op == "load" and any(a.reads for a in v.args) for v in values)
     at_data = at_data or any(v.reads for e in written for v in e.write)
-    places = [f"{t.name} {t.location}" for t in tensors if origin_of(t) is None]
+    places = [name_of(t) if t.is_input else f"{name_of(t)} {t.location}" for t in own]
     places += [f"{e.location} {e.dim_names}" for e in written]
     return ProgramText("\n".join(lines), nodes, "\n".join(places), at_data)
+
+
+def name_of(tensor: Tensor) -> str:
+    """The name that a tensor was given, whatever others there are beside it."""
+    return tensor.given_name or tensor.name
 
 
 def _led_to(node: Node, marks: Marks) -> Sequence[Node]:

@@ -65,6 +65,11 @@ def twice(x: Any, w: Any) -> Any:
     return dx, dw, ted.grad(loss)(x, w)
 
 
+def rows_at(x: Any, w: Any) -> Any:
+    k = ted.floor(w[:2, 0]).astype("int64") * 0
+    return ted.sum(ted.tanh(ted.take(x, k)) * ted.tanh(ted.take(x, k + 0)))
+
+
 PROGRAMS: dict[str, Callable[[], Callable[..., Any]]] = {
     "gradient": lambda: ted.grad(loss, (0, 1)),
     "value and gradient": lambda: ted.function(ted.value_and_grad(loss, 1)),
@@ -73,6 +78,7 @@ PROGRAMS: dict[str, Callable[[], Callable[..., Any]]] = {
     "gradient of a gradient": lambda: ted.grad(penalised, 1),
     "tangent": lambda: lambda x, w: ted.jvp(loss, (x, w), (w.T, x.T)),
     "tangent of a gradient": lambda: lambda x, w: ted.hvp(loss, (x, w), (w.T, x.T)),
+    "reads at data": lambda: ted.value_and_grad(rows_at),
     "pullback": lambda: lambda x, w: ted.vjp(lambda x, w: x @ w, x, w)[1](x @ w),
     "checkpoint": lambda: ted.grad(lambda x, w: loss(ted.checkpoint(ted.sin)(x), w)),
     "equal gradients": lambda: ted.grad(lambda x, y: ted.sum(ted.exp(x + y.T)), (0, 1)),
