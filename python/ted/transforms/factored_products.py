@@ -55,7 +55,7 @@ class FactoredProduct:
     def steps(self) -> Step | None:
         """The steps of least work; None if there are none, or a count is not known."""
         extents = self.equation.extents
-        if 0 in extents or (self.absent and is_symbolic(extents[d] for d in self.absent)):
+        if is_symbolic(extents[d] for d in self.absent):
             return None
         if self.absent and self._count >= LARGEST_COUNT:
             return None
