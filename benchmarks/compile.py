@@ -3,7 +3,8 @@
     python benchmarks/compile.py [--only mlp] [--peers jax,torch] [--operators]
 
 For each program and size, the wall clock from the first call to its result, without imports: by ted
-with an empty cache (cold), by another process with what that one left (warm), by the peers (cold).
+with an empty cache (cold), by other processes with what that one left, of twice the loss (changed),
+and of the same (warm), by the peers (cold).
 All may use every core. The exponent is that of the growth from the smallest size to the largest: 1
 is linear. `--operators` measures operators of `ted.nn` and recurrences instead, after another
 program was compiled in their process.
@@ -30,11 +31,11 @@ from timing import environment
 LIMIT = 300.0  # seconds, after which a process is given up
 
 
-def seconds_of(framework: str, name: str, size: int) -> float:
-    """Seconds of the first call, in this process."""
+def seconds_of(framework: str, name: str, size: int, change: str = "") -> float:
+    """Seconds of the first call, in this process; with a change, of another program."""
     made = FRAMEWORKS[framework]()
     loss, shapes = PROGRAMS[name].make(made.framework, size)
-    run = made.compiled(loss)
+    run = made.compiled((lambda given: 2.0 * loss(given)) if change else loss)
     arrays = {key: made.array(_random(shape)) for key, shape in shapes.items()}
     began = time.perf_counter()
     run(arrays)
@@ -78,24 +79,25 @@ def measured(cache: str, *arguments: object) -> float:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def both(*arguments: object) -> tuple[float, float]:
-    """Seconds of ted with an empty cache, and with what the first process left."""
+def by_ted(*variants: Sequence[object]) -> list[float]:
+    """Seconds of ted with an empty cache, and then with what the processes before left."""
     with tempfile.TemporaryDirectory() as cache:
-        return measured(cache, *arguments), measured(cache, *arguments)
+        return [measured(cache, *arguments) for arguments in variants]
 
 
 def programs(names: Sequence[str], peers: Sequence[str]) -> None:
     """A line for each program and size, and the exponent of its growth."""
-    print(f"{'program':14}{'size':>6}{'cold':>8}{'warm':>8}{'limit':>8}", end="")
+    print(f"{'program':14}{'size':>6}{'cold':>8}{'changed':>8}{'warm':>8}{'limit':>8}", end="")
     print("".join(f"{peer:>8}{'ratio':>8}" for peer in peers))
     for name in names:
         colds = []
         program = PROGRAMS[name]
         for size in program.sizes:
-            cold, warm = both("ted", name, size)
+            same = "ted", name, size
+            cold, changed, warm = by_ted(same, (*same, "changed"), same)
             colds.append(cold)
             limit = program.limits.get(size)
-            line = f"{name:14}{size:6}{cold:8.2f}{warm:8.2f}{limit or '':>8}"
+            line = f"{name:14}{size:6}{cold:8.2f}{changed:8.2f}{warm:8.2f}{limit or '':>8}"
             for peer in peers:
                 theirs = measured("", peer, name, size)
                 line += f"{theirs:8.2f}{cold / theirs:8.2f}"
@@ -109,7 +111,7 @@ def operators(names: Sequence[str]) -> None:
     """A line for each operator."""
     print(f"{'operator':24}{'cold':>8}{'warm':>8}")
     for name in names:
-        cold, warm = both("operator", name)
+        cold, warm = by_ted(("operator", name), ("operator", name))
         print(f"{name:24}{cold:8.2f}{warm:8.2f}", flush=True)
 
 
@@ -124,7 +126,7 @@ def main() -> None:
     if options.once:
         kind, *rest = options.once
         found = operator_seconds(rest[0]) if kind == "operator" else None
-        print(json.dumps(found or seconds_of(kind, rest[0], int(rest[1]))))
+        print(json.dumps(found or seconds_of(kind, rest[0], int(rest[1]), *rest[2:])))
         return
     peers = [peer for peer in options.peers.split(",") if peer and not options.operators]
     print(f"{environment('torch-mlir', 'islpy', *peers)}: {os.cpu_count()} cores for all")
