@@ -4,7 +4,8 @@
     python benchmarks/compile.py --lines | --operators | --memory 1000
 
 For each program and size, the wall clock from the first call to its result, without imports: by ted
-with an empty cache (cold), by another process with what that one left (warm), by the peers (cold).
+with an empty cache (cold), by other processes with what that one left, of twice the loss (changed),
+and of the same (warm), by the peers (cold).
 All may use every core. The exponent is that of the growth from the smallest size to the largest: 1
 is linear; so for the steps of a compilation that take a twentieth of it. `--lines` counts lines of
 IR instead. `--operators` measures operators of `ted.nn` and recurrences, after another program was

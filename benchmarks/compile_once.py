@@ -1,6 +1,6 @@
 """What `compile.py` measures in a fresh process, which prints it as JSON.
 
-python benchmarks/compile_once.py program FRAMEWORK NAME SIZE
+python benchmarks/compile_once.py program FRAMEWORK NAME SIZE [changed]
 python benchmarks/compile_once.py operator|lines|memory ...
 """
 
@@ -22,9 +22,12 @@ from compile_programs import OPERATORS, PROGRAMS
 STAGES = ("ted", "llvm")  # the equations, and what LLVM gets
 
 
-def program(framework: str, name: str, size: str) -> dict[str, Any]:
-    """Seconds of the first call of a program with its gradient; by ted, also those of its steps."""
-    run, arrays = _made(framework, name, size)
+def program(framework: str, name: str, size: str, change: str = "") -> dict[str, Any]:
+    """Seconds of the first call of a program with its gradient; by ted, also those of its steps.
+
+    With a change it is another program, with twice the loss.
+    """
+    run, arrays = _made(framework, name, size, 2.0 if change else 1.0)
     began = time.perf_counter()
     run(arrays)
     seconds = time.perf_counter() - began
@@ -39,10 +42,11 @@ def lines(name: str, size: str) -> dict[str, int]:
     return {stage: compiled.ir(stage).count("\n") for stage in STAGES}
 
 
-def _made(framework: str, name: str, size: str) -> tuple[Any, dict[str, Any]]:
+def _made(framework: str, name: str, size: str, scale: float = 1.0) -> tuple[Any, dict[str, Any]]:
     made = FRAMEWORKS[framework]()
     loss, shapes = PROGRAMS[name].make(made.framework, int(size))
-    return made.compiled(loss), {key: made.array(_random(shape)) for key, shape in shapes.items()}
+    run = made.compiled(loss if scale == 1.0 else lambda given: scale * loss(given))
+    return run, {key: made.array(_random(shape)) for key, shape in shapes.items()}
 
 
 def operator(name: str) -> dict[str, float]:

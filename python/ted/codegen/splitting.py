@@ -23,9 +23,9 @@ from ted.mlir import func, ir
 from ted.mlir.queries import functions
 
 ELSEWHERE = "ted.elsewhere"  # of a declaration: another object has this function
-LARGE = 8000  # weight of the smallest kernel that is an object: its code takes 15 ms and more
+LARGE = 10_000  # weight of the smallest kernel that is an object: its code takes 15 ms and more
 # What one of these adds to the weight of a text, whose characters weigh 1.
-_WEIGHTS = {MARK: 8000, "math.": 2000}
+_WEIGHTS = {MARK: LARGE, "math.": 2000}
 
 
 @dataclass(frozen=True)

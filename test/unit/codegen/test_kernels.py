@@ -178,7 +178,7 @@ def test_numbers_of_accesses_mean_the_tensors_of_each_program(workers: Workers) 
     def program(name: str) -> Any:
         a, k = ted.placeholder((3, 4), name=name), ted.placeholder((), "int64", name="k")
         value = ted.compute(
-            (4,), lambda j: ted.tanh(ted.exp(ted.sin(ted.cos(a[k[()], j])))), name="row"
+            (4,), lambda j: ted.tanh(ted.exp(ted.sin(ted.cos(ted.sin(a[k[()], j]))))), name="row"
         )
         return ted.compile([a, k], [value, ted.sum(value)])
 
