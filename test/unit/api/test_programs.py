@@ -218,6 +218,10 @@ def in_steps(checkpoint: int | None) -> Callable[..., Any]:
     return total
 
 
+def first_slope(a: Any, b: Any) -> Any:
+    return ted.grad(lambda a, b: ted.sum(a * b * b))(a, b)
+
+
 OTHERS: dict[str, Callable[[], Callable[..., Any]]] = {
     "the first argument": lambda: ted.grad(loss),
     "the second argument": lambda: ted.grad(loss, 1),
@@ -238,6 +242,10 @@ OTHERS: dict[str, Callable[[], Callable[..., Any]]] = {
     "all steps": lambda: ted.grad(in_steps(None)),
     "segments of a step": lambda: ted.grad(in_steps(1)),
     "segments of two steps": lambda: ted.grad(in_steps(2)),
+    "arguments": lambda: ted.function(lambda x, w: first_slope(x * 2.0, w.T * 2.0)),
+    "arguments the other way round": lambda: ted.function(
+        lambda x, w: first_slope(w.T * 2.0, x * 2.0)
+    ),
     "other options": lambda: ted.grad(loss, deterministic=False),
 }
 
