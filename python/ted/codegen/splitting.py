@@ -19,6 +19,7 @@ from ted.codegen.watching import Doing
 from ted.ir.pipelines import run_text
 from ted.linalg.contractions import MARK
 from ted.linalg.data_reads import PLACES, TENSOR_NAMES, indexed_accesses
+from ted.math.ted_outline_math import PART
 from ted.mlir import func, ir
 from ted.mlir.queries import functions
 
@@ -90,6 +91,7 @@ def _own_module(kernel: func.FuncOp, symbols: ir.SymbolTable) -> str:
     """The text of a module of a kernel, which others may call, and of the symbols that it uses."""
     with kernel.context, ir.Location.unknown():
         module = ir.Module.create()
+        module.operation.attributes[PART] = ir.StringAttr.get(kernel.name.value)
         end = ir.InsertionPoint(module.body)
         for name in dict.fromkeys(_used(kernel.operation)):
             symbols[name].operation.clone(end)

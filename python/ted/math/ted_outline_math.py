@@ -39,6 +39,8 @@ _CASES: dict[tuple[str, str], Cases] = {
 }
 # An attribute of functions that `ted-annotate-functions` hands on: lowering drops `passthrough`.
 FOR_LLVM = "ted.for_llvm"
+# An attribute of modules: their name among those that are linked into one program.
+PART = "ted.part"
 MANY = 16  # uses in a module, from which on shorter functions are outlined, too
 _SHORT = ("math.rsqrt",)
 _PURE = ("nounwind", "willreturn", "speculatable")
@@ -71,7 +73,7 @@ def _is_outlined(op: ir.Operation, row: Cpu) -> bool:
 
 def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], row: Cpu) -> None:
     """The functions for a scalar and for vectors, and calls of them."""
-    name = f"ted_{key[0].rpartition('.')[2]}_{key[1]}"
+    name = f"ted_{key[0].rpartition('.')[2]}_{key[1]}{_suffix(module)}"
     kinds = {name: element(ops[0].results[0].type)}
     whole = row.lanes(ir.FloatType(kinds[name]).width // 8)
     shapes = {ir.VectorType(op.results[0].type).shape[0] for op in ops
@@ -89,6 +91,12 @@ def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], r
             call = func.CallOp([kind], symbols[kind], list(op.operands))
         op.results[0].replace_all_uses_with(call.results[0])
         op.erase()
+
+
+def _suffix(module: ir.Module) -> str:
+    """What tells the functions of a part of a program from those of the others."""
+    attributes = module.operation.attributes
+    return f"_{ir.StringAttr(attributes[PART]).value}" if PART in attributes else ""
 
 
 def _function(

@@ -290,10 +290,10 @@ def test_damaged_entries_are_made_again(work: list[str], cache_folder: Path) -> 
 
 def test_code_that_is_gone_is_made_again(work: list[str], cache_folder: Path) -> None:
     expected = ted.grad(loss)(X, W)
-    largest = max(cache_folder.rglob("??/*"), key=lambda path: path.stat().st_size)
-    largest.unlink()
-    assert np.array_equal(ted.grad(loss)(X, W), expected)
-    assert work.count("differentiate_nodes") == 2
+    for path in sorted(cache_folder.rglob("??/*")):
+        path.unlink()
+        assert np.array_equal(ted.grad(loss)(X, W), expected)
+    assert work.count("differentiate_nodes") >= 2
 
 
 # ------------------------------------------------------------------ what users are told

@@ -28,9 +28,9 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The systems that are compiled while the test runs."""
     found: list[Any] = []
 
-    def counted(system: Any, *args: Any) -> Any:
-        found.append(system)
-        return CompiledFunction(system, *args)
+    def counted(program: Any, *args: Any) -> Any:
+        found.append(program)
+        return CompiledFunction(program, *args)
 
     monkeypatch.setattr(compiling, "CompiledFunction", counted)
     return found
@@ -64,7 +64,7 @@ def test_twenty_sizes_compile_as_many_programs_as_there_are_strips(compiled: lis
     f = ted.compile(*_perceptron())
     for n in range(1, 21):
         f(*_perceptron_arrays(n))
-    kinds = {system.inputs[0].shape for system in compiled}
+    kinds = {program.system.inputs[0].shape for program in compiled}
     assert len(compiled) <= 4
     assert {shape[0] for shape in kinds if len(shape) == 2} <= {1, 4, 16}
 

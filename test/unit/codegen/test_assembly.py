@@ -110,7 +110,7 @@ def test_a_loop_around_a_function_with_rare_cases_moves_whole_registers(cpu):
     with make_context(), ir.Location.unknown():
         module = run_stages(ir.Module.parse(text), cpu_stages(cpu))
         compiled = compile_module(module, (library_path(),))
-    loops = innermost_loops(disassemble(compiled.made.code))
+    loops = innermost_loops(disassemble(compiled.made.objects[0]))
     widths = [loop.width for loop in loops if loop.function.startswith("kernel")]
     assert max(widths) == 8 * cpu.vector_bytes
 
