@@ -78,17 +78,19 @@ def growth(values: Sequence[float], sizes: Sequence[int]) -> str:
 
 def programs(names: Sequence[str], peers: Sequence[str]) -> None:
     """A line for each program and size, and the exponents of its growth."""
-    print(f"{'program':14}{'size':>6}{'cold':>8}{'warm':>8}{'limit':>8}", end="")
+    print(f"{'program':14}{'size':>6}{'cold':>8}{'changed':>8}{'warm':>8}{'limit':>8}", end="")
     print("".join(f"{peer:>8}{'ratio':>8}" for peer in peers))
     for name in names:
         program, colds, steps = PROGRAMS[name], [], []
         for size in program.sizes:
             with tempfile.TemporaryDirectory() as cache:
                 found = measured(cache, "program", "ted", name, size)
+                changed = seconds(cache, "program", "ted", name, size, "changed")
                 warm = seconds(cache, "program", "ted", name, size)
             colds.append(found.get("seconds", math.nan))
             steps.append(found.get("steps", {}))
-            line = f"{name:14}{size:6}{colds[-1]:8.2f}{warm:8.2f}{program.limits.get(size, ''):>8}"
+            limit = program.limits.get(size, "")
+            line = f"{name:14}{size:6}{colds[-1]:8.2f}{changed:8.2f}{warm:8.2f}{limit:>8}"
             for peer in peers:
                 theirs = seconds("", "program", peer, name, size)
                 line += f"{theirs:8.2f}{colds[-1] / theirs:8.2f}"
