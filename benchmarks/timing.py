@@ -1,17 +1,21 @@
 """Fair times: contenders in turn, CPU time of the thread, ratios with their spread.
 
-Every round times each contender once, so that a slow phase of the machine meets all of them; the
-ratio is taken within a round and reported as its median with quartiles.
+Programs of ted run on one thread, unless `TED_NUM_THREADS` or a script says otherwise: the time of
+other threads would not count. Every round times each contender once, so that a slow phase of the
+machine meets all of them; the ratio is taken within a round and reported as its median with
+quartiles.
 """
 
 from __future__ import annotations
 
+import os
 import platform
 import statistics
 import time
 from collections.abc import Callable, Sequence
 from importlib import metadata
 
+os.environ.setdefault("TED_NUM_THREADS", "1")
 Call = Callable[[], object]
 Clock = Callable[[], float]
 
