@@ -119,11 +119,8 @@ def emit_iterations(site: Site, plan: Iterations) -> None:
 
 def _private_buffers(loop: ir.Operation) -> list[ir.Operation]:
     """What makes memory outside that only this loop uses: its iterations need not share it."""
-    found = {
-        op
-        for value in operands_inside(loop)
-        if (op := defining(value, "memref.alloc", "memref.alloca")) and not is_inside(op, loop)
-    }
+    makers = (defining(v, "memref.alloc", "memref.alloca") for v in operands_inside(loop))
+    found = dict.fromkeys(op for op in makers if op is not None and not is_inside(op, loop))
     return [op for op in found if not len(op.operands) and _is_used_in(op, loop)]
 
 
