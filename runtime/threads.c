@@ -46,6 +46,7 @@ static struct {
   int64_t units;
   struct ted_call *call; /* of the thread that runs it, NULL if there is none */
   int helpers;           /* workers that may help, the first ones */
+  uint64_t rounding;     /* of the thread that runs it, with what it does about small numbers */
   _Atomic int64_t next;  /* the first unit that nobody has */
   _Atomic int64_t failed_bytes; /* of an allocation; then no more units are handed out */
   atomic_flag faults;    /* who holds it may look at the next two */
@@ -70,6 +71,29 @@ static inline void pause_briefly(void) {
   __builtin_ia32_pause();
 #elif defined(__aarch64__)
   __asm__ volatile("yield");
+#endif
+}
+
+/* How a thread computes with floats, which a program may have changed: units must not depend on it. */
+static uint64_t float_mode(void) {
+#if defined(__x86_64__)
+  return __builtin_ia32_stmxcsr();
+#elif defined(__aarch64__)
+  uint64_t mode;
+  __asm__ volatile("mrs %0, fpcr" : "=r"(mode));
+  return mode;
+#else
+  return 0;
+#endif
+}
+
+static void set_float_mode(uint64_t mode) {
+#if defined(__x86_64__)
+  __builtin_ia32_ldmxcsr((unsigned)mode);
+#elif defined(__aarch64__)
+  __asm__ volatile("msr fpcr, %0" : : "r"(mode));
+#else
+  (void)mode;
 #endif
 }
 
@@ -158,8 +182,10 @@ static void run_units(void) {
 
 static void help(int number) {
   atomic_fetch_add(&pool.inside, 1);
-  if (atomic_load(&pool.open) && number < pool.helpers)
+  if (atomic_load(&pool.open) && number < pool.helpers) {
+    set_float_mode(pool.rounding);
     run_units();
+  }
   atomic_fetch_sub(&pool.inside, 1);
 }
 
@@ -212,6 +238,7 @@ static void open_loop(ted_unit body, void *context, int64_t units, int helpers) 
   pool.units = pool.faulty_unit = units;
   pool.call = ted_call_current();
   pool.helpers = helpers;
+  pool.rounding = float_mode();
   atomic_store(&pool.failed_bytes, -1);
   atomic_store(&pool.next, 0);
   atomic_store(&pool.open, 1);

@@ -108,8 +108,8 @@ func.func @loops(%x: memref<32x4096xf32>) {
   %c10 = arith.constant 10 : index
   %c32 = arith.constant 32 : index
   %c128 = arith.constant 128 : index
-  %buffer = memref.alloc() : memref<4096xf32>
   scf.for %t = %c0 to %c10 step %c1 {
+    %buffer = memref.alloc() : memref<4096xf32>
     scf.for %i = %c0 to %c32 step %c1 {
       scf.for %j = %c0 to %c128 step %c1 {
         %0 = memref.load %x[%i, %t] : memref<32x4096xf32>
@@ -118,8 +118,8 @@ func.func @loops(%x: memref<32x4096xf32>) {
       %1 = memref.load %buffer[%i] : memref<4096xf32>
       memref.store %1, %x[%i, %t] : memref<32x4096xf32>
     } {ted.parallel}
+    memref.dealloc %buffer : memref<4096xf32>
   }
-  memref.dealloc %buffer : memref<4096xf32>
   return
 }
 
@@ -154,6 +154,111 @@ func.func @asked(%x: memref<8x8xf32>, %y: memref<8x8xf32>) {
   linalg.generic {indexing_maps = [#asked, #asked], iterator_types = ["parallel", "parallel"], ted.threads = {name = "slices", loop = 1 : i64, size = 4 : i64}} ins(%x : memref<8x8xf32>) outs(%y : memref<8x8xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
+  }
+  return
+}
+
+// -----
+
+// Memory that stands outside of a loop around may keep a state: it stays one.
+// CHECK-LABEL: func.func @state
+// CHECK-NOT: call
+// CHECK: return
+func.func @state(%x: memref<32x4096xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %c32 = arith.constant 32 : index
+  %h = memref.alloc() : memref<32xf32>
+  scf.for %t = %c0 to %c10 step %c1 {
+    scf.for %i = %c0 to %c32 step %c1 {
+      %0 = memref.load %x[%i, %t] : memref<32x4096xf32>
+      %1 = math.exp %0 : f32
+      %2 = math.exp %1 : f32
+      %3 = math.exp %2 : f32
+      %4 = memref.load %h[%i] : memref<32xf32>
+      %5 = arith.addf %3, %4 : f32
+      memref.store %5, %h[%i] : memref<32xf32>
+      memref.store %5, %x[%i, %t] : memref<32x4096xf32>
+    } {ted.parallel}
+  }
+  memref.dealloc %h : memref<32xf32>
+  return
+}
+
+// -----
+
+// Equal cuts of one function share their functions.
+// CHECK: func.func private @[[EQUAL:twice_[0-9a-f]+]](%{{.*}}) attributes {ted.units
+// CHECK-LABEL: func.func @twice
+// CHECK-NEXT: call @[[EQUAL]](%arg0, %arg1)
+// CHECK-NEXT: call @[[EQUAL]](%arg1, %arg0)
+#twice = affine_map<(d0) -> (d0)>
+func.func @twice(%x: memref<4096xf32>, %y: memref<4096xf32>) {
+  linalg.generic {indexing_maps = [#twice, #twice], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#twice, #twice], iterator_types = ["parallel"]} ins(%y : memref<4096xf32>) outs(%x : memref<4096xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// Results with gaps, or that meet, are not cut; a fill of what is read stays in front.
+// CHECK-LABEL: func.func @gaps
+// CHECK-NEXT: arith.constant
+// CHECK-NEXT: linalg.fill
+// CHECK-NEXT: linalg.generic
+#plain = affine_map<(d0) -> (d0)>
+#gaps = affine_map<(d0) -> (d0 * 2)>
+func.func @gaps(%x: memref<4096xf32>, %y: memref<8191xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%x : memref<4096xf32>)
+  linalg.generic {indexing_maps = [#plain, #gaps], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%y : memref<8191xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK: func.func private @filled_input_
+// CHECK-LABEL: func.func @filled_input
+// CHECK: linalg.fill
+// CHECK-NEXT: call
+#filled = affine_map<(d0) -> (d0)>
+func.func @filled_input(%x: memref<4096xf32>, %y: memref<4096xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%x : memref<4096xf32>)
+  linalg.generic {indexing_maps = [#filled, #filled], iterator_types = ["parallel"]} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// A sum along which the result moves has no totals.
+// CHECK-LABEL: func.func @moving_sum
+// CHECK-NOT: call
+// CHECK: return
+#sum_of_two = affine_map<(d0, d1) -> (d0 + d1)>
+#read_two = affine_map<(d0, d1) -> (d0, d1)>
+func.func @moving_sum(%x: memref<64x64xf32>, %y: memref<127xf32>) {
+  linalg.generic {indexing_maps = [#read_two, #sum_of_two], iterator_types = ["reduction", "reduction"]} ins(%x : memref<64x64xf32>) outs(%y : memref<127xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %0 = arith.addf %b, %a : f32
+    linalg.yield %0 : f32
   }
   return
 }

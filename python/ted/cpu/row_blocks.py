@@ -31,7 +31,7 @@ def block_rows(loop: ir.Operation, cpu: Cpu) -> None:
     sums = [
         op
         for op in (o.operation for o in loop.regions[0].blocks[0].operations)
-        if is_column_sum(op) and _is_outside(Generic(op).outputs[0], loop)
+        if is_column_sum(op) and any(_is_outside(v, loop) for v in Generic(op).outputs)
     ]
     if not sums:
         return
@@ -40,7 +40,7 @@ def block_rows(loop: ir.Operation, cpu: Cpu) -> None:
     wanted = min(units_of(cycles(loop, cpu), cpu), rows // POINTS_PER_PARTIAL)
     size = unit_size(rows, 1, wanted) if wanted >= 2 else 0
     del loop.attributes[PARALLEL]
-    if not size or None in joined:
+    if not size or None in joined or any(len(Generic(op).outputs) > 1 for op in sums):
         return
     totals = [
         (op, Generic(op).outputs[0], found[0])

@@ -36,7 +36,7 @@ class TedParallelizeKernels:
         cpu = named_cpu(self.cpu).with_grain(self.grain)
         with module.context:
             for function in list(functions(module)):
-                made = partial(outline, module=module, function=function)
+                made = partial(outline, module=module, function=function, known={})
                 for decision in list(decide(function, cpu, made)):
                     site, choice = decision.site, decision.choice
                     forget(site.op, THREADS)

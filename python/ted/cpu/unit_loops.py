@@ -13,24 +13,26 @@ from math import ceil
 from ted.cpu.partial_totals import join_totals, partial_totals, total_of_unit
 from ted.cpu.ted_outline_kernels import Kernel
 from ted.cpu.unit_slices import slice_of, sliced
-from ted.cpu.units import Cut, Iterations, Site, nested_loop
+from ted.cpu.units import Cut, Iterations, Site, nested_loop, own_memory
 from ted.cpu.work import trips
 from ted.mlir import arith, func, ir, linalg, memref, scf
 from ted.mlir.building import Index, add, constant, scale
 from ted.mlir.combining import combiners
 from ted.mlir.generic import Generic
-from ted.mlir.queries import copied_with, defining, is_inside, operands_inside
+from ted.mlir.queries import copied_with, defining, is_inside
 
 UNITS = "ted.units"
 Values = list[ir.Value]
 
 
-def outline(units: ir.Operation, count: int, module: ir.Module, function: func.FuncOp) -> None:
+def outline(
+    units: ir.Operation, count: int, module: ir.Module, function: func.FuncOp, known: dict[str, str]
+) -> None:
     """Make a function of the body of a loop over units, and one of the loop.
 
-    They are named after the function, as kernels may be compiled by themselves and linked.
+    They are named after the function, as kernels may be compiled by themselves and linked; `known`
+    has those of the function by their text.
     """
-    known: dict[str, str] = {}
     prefix = function.name.value
     body = [o.operation for o in units.regions[0].blocks[0].operations]
     Kernel(body[:-1]).outline(module, function, known, prefix)
@@ -94,7 +96,7 @@ def emit_iterations(site: Site, plan: Iterations) -> None:
     inner = nested_loop(outer) if plan.nested else None
     total = trips(outer) * (trips(inner) if inner is not None else 1)
     count = ceil(total / plan.size)
-    private = _private_buffers(outer)
+    private = [op for op in own_memory(outer) if not len(op.operands) and _is_direct(op, outer)]
 
     def body(unit: ir.Value) -> None:
         first = scale(unit, plan.size)
@@ -117,14 +119,8 @@ def emit_iterations(site: Site, plan: Iterations) -> None:
     site.outline(made, count)
 
 
-def _private_buffers(loop: ir.Operation) -> list[ir.Operation]:
-    """What makes memory outside that only this loop uses: its iterations need not share it."""
-    makers = (defining(v, "memref.alloc", "memref.alloca") for v in operands_inside(loop))
-    found = dict.fromkeys(op for op in makers if op is not None and not is_inside(op, loop))
-    return [op for op in found if not len(op.operands) and _is_used_in(op, loop)]
-
-
-def _is_used_in(op: ir.Operation, loop: ir.Operation) -> bool:
+def _is_direct(op: ir.Operation, loop: ir.Operation) -> bool:
+    """Whether no view outside is between memory and a loop; else it goes along with its views."""
     users = [use.owner.operation for use in op.results[0].uses]
     return all(is_inside(user, loop) or user.name == "memref.dealloc" for user in users)
 

@@ -24,6 +24,7 @@ from ted.cpu.units import (
 from ted.linalg.loops import PARALLEL
 from ted.machine import Cpu
 from ted.mlir import func, ir
+from ted.mlir.generic import Generic
 from ted.mlir.queries import functions
 from ted.mlir.strategies import Choice, Plain, Strategy, choose, described
 
@@ -72,7 +73,7 @@ def _sites(block: ir.Block, cpu: Cpu, outline: Outline) -> Iterator[Site]:
     fills: list[ir.Operation] = []
     for op in [o.operation for o in block.operations]:
         if op.name == "linalg.generic" or (op.name == "scf.for" and PARALLEL in op.attributes):
-            outputs = list(op.operands)
+            outputs = Generic(op).outputs if op.name == "linalg.generic" else []
             site = Site(op, tuple(f for f in fills if f.operands[1] in outputs), cpu, outline)
             if Kernel([*site.fills, op]).is_callable:
                 yield site

@@ -13,16 +13,17 @@ from typing import Any
 
 from ted.cpu.contraction_plan import plan_contraction
 from ted.cpu.unit_slices import may_slice
-from ted.cpu.work import cycles, trips
+from ted.cpu.work import bytes_of, cycles, trips
 from ted.forking import cached_property
 from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
 from ted.linalg.loops import PARALLEL
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used
+from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.combining import combiners
 from ted.mlir.generic import Generic, generic_of
-from ted.mlir.queries import constant_of
+from ted.mlir.queries import constant_of, defining, is_inside, operands_inside
 from ted.mlir.strategies import Declined
 
 # More units than cores hide that some take longer; each costs some 100 ns.
@@ -33,6 +34,8 @@ ENOUGH_UNITS = 16
 RUN = 64
 # Partial sums of a unit must be made of so many points each.
 POINTS_PER_PARTIAL = 16
+# Of buffers that each thread has for itself; rows are shorter.
+MOST_PRIVATE_BYTES = 1 << 24
 # Rows that share a panel which is packed for them alone: it then costs a twentieth of the products.
 ROWS_PER_PACKING = 128
 Outline = Callable[[ir.Operation, int], None]
@@ -119,7 +122,7 @@ def partial_sums(site: Site) -> Any:
     if generic is None or generic.is_map:
         return Declined("it sums nothing over constant extents")
     joined = combiners(generic)
-    if joined is None or any(_is_narrow(c.kind) for c in joined):
+    if joined is None or not all(_is_wide(c.kind) for c in joined):
         return Declined("partial results are not joined by one operation on wide numbers")
     loops = _summed(generic)
     if not loops:
@@ -146,6 +149,11 @@ def iterations(site: Site) -> Any:
         return Declined("it is no loop whose iterations are known to be apart")
     if not _counts_up(site.op):
         return Declined("its bounds are not constant")
+    own = own_memory(site.op)
+    if any(op.block != site.op.block for op in own):
+        return Declined("memory that only it uses may keep a state over a loop around it")
+    if sum(bytes_of(op.results[0].type) for op in own) > MOST_PRIVATE_BYTES:
+        return Declined(f"a thread would have more than {MOST_PRIVATE_BYTES} bytes for itself")
     inner = nested_loop(site.op)
     count = trips(site.op)
     nested = inner is not None and count < ENOUGH_UNITS
@@ -160,6 +168,26 @@ def check_iterations(site: Site, plan: Iterations) -> str | None:
     if plan.nested and nested_loop(site.op) is None:
         return "nested needs a parallel loop that is all that the loop does"
     return None if plan.size >= 1 else "size is 1 or more"
+
+
+def own_memory(loop: ir.Operation) -> list[ir.Operation]:
+    """What makes memory outside of a loop that only the loop uses, in the order of its uses.
+
+    Iterations that are apart have no need to share it.
+    """
+    roots = (root(v) for v in operands_inside(loop) if isinstance(v.type, ir.MemRefType))
+    makers = (defining(v, "memref.alloc", "memref.alloca") for v in roots)
+    found = dict.fromkeys(op for op in makers if op is not None and not is_inside(op, loop))
+    return [op for op in found if _is_used_in(op, loop)]
+
+
+def _is_used_in(op: ir.Operation, loop: ir.Operation) -> bool:
+    return all(
+        is_inside(user, loop)
+        or user.name == "memref.dealloc"
+        or (user.name in VIEWS and _is_used_in(user, loop))
+        for user in (use.owner.operation for use in op.results[0].uses)
+    )
 
 
 def nested_loop(loop: ir.Operation) -> ir.Operation | None:
@@ -197,7 +225,19 @@ def unit_size(extent: int, multiple: int, wanted: int) -> int:
 
 
 def _summed(generic: Generic) -> list[int]:
-    return [k for k, r in enumerate(generic.reductions) if r and may_slice(generic, k)]
+    """The loops along which no result moves, and all operands by equal steps."""
+    moving = dims_used(*(e for m in generic.maps[generic.count_inputs :] for e in m.results))
+    return [
+        k
+        for k, reduction in enumerate(generic.reductions)
+        if reduction and k not in moving and may_slice(generic, k)
+    ]
+
+
+def _is_subscript(loop: int, amap: ir.AffineMap) -> bool:
+    """Whether a loop is one subscript by itself: parts neither meet nor leave gaps."""
+    users = [e for e in amap.results if loop in dims_used(e)]
+    return len(users) == 1 and isinstance(users[0], ir.AffineDimExpr)
 
 
 def _loops(site: Site, generic: Generic) -> Iterator[tuple[int, int]]:
@@ -206,8 +246,7 @@ def _loops(site: Site, generic: Generic) -> Iterator[tuple[int, int]]:
     apart = [
         k
         for k, reduction in enumerate(generic.reductions)
-        if not reduction and all(k in dims_used(*m.results) for m in outputs)
-        if may_slice(generic, k)
+        if not reduction and all(_is_subscript(k, m) for m in outputs) and may_slice(generic, k)
     ]
     if MARK in site.op.attributes:
         yield from _of_contraction(site, apart)
@@ -247,5 +286,7 @@ def _of_contraction(site: Site, apart: list[int]) -> Iterator[tuple[int, int]]:
     yield from ((k, multiple(k)) for k in sorted(apart, key=role))
 
 
-def _is_narrow(kind: ir.Type) -> bool:
-    return isinstance(kind, ir.F16Type | ir.BF16Type) or getattr(kind, "width", 64) < 32
+def _is_wide(kind: ir.Type) -> bool:
+    if isinstance(kind, ir.IntegerType):
+        return ir.IntegerType(kind).width >= 32
+    return isinstance(kind, ir.F32Type | ir.F64Type)

@@ -16,7 +16,7 @@ from ted.linalg.contractions import MARK
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.generic import generic_of
-from ted.mlir.queries import constant_of
+from ted.mlir.queries import constant_of, defining
 
 # Times that a loop runs whose bounds are known at run time only.
 UNKNOWN_TRIPS = 16
@@ -33,10 +33,10 @@ def cycles(op: ir.Operation, cpu: Cpu) -> float:
     generic = generic_of(op)
     if generic is not None:
         points = prod(generic.extents or (UNKNOWN_TRIPS,) * generic.rank)
-        moved = sum(_bytes(v.type) for v in generic.operands) / STREAM_BYTES
+        moved = sum(bytes_of(v.type) for v in generic.operands) / STREAM_BYTES
         return max(points * _point(op, cpu), moved)
     if op.name in ("linalg.fill", "linalg.copy", "memref.copy"):
-        return sum(_bytes(v.type) for v in op.operands) / STREAM_BYTES
+        return sum(bytes_of(v.type) for v in op.operands) / STREAM_BYTES
     inside = sum(
         cycles(inner.operation, cpu)
         for region in op.regions
@@ -50,8 +50,15 @@ def trips(loop: ir.Operation) -> int:
     """How often a loop runs, a guess where only the run knows."""
     lower, upper, step = (constant_of(v) for v in list(loop.operands)[:3])
     if lower is None or upper is None or not step:
-        return UNKNOWN_TRIPS
+        return _distance(loop.operands[0], loop.operands[1]) or UNKNOWN_TRIPS
     return max(0, -(-(upper - lower) // step))
+
+
+def _distance(lower: ir.Value, upper: ir.Value) -> int | None:
+    """How far a bound `lower + c`, or the least of that and an end, is from the other one."""
+    least = defining(upper, "arith.minsi")
+    end = defining(upper if least is None else least.operands[0], "arith.addi")
+    return None if end is None or end.operands[0] != lower else constant_of(end.operands[1])
 
 
 def _point(op: ir.Operation, cpu: Cpu) -> float:
@@ -78,7 +85,7 @@ def _width(kind: ir.Type) -> int:
     return getattr(kind, "width", 64)
 
 
-def _bytes(kind: ir.Type) -> int:
+def bytes_of(kind: ir.Type) -> int:
     """Bytes of memory, 0 of anything else, or where the shape is not known."""
     if not isinstance(kind, ir.MemRefType) or not kind.has_static_shape:
         return 0

@@ -27,6 +27,13 @@ def _gradient(fn: Callable[..., Any], count: int) -> Callable[..., Any]:
     return ted.value_and_grad(lambda *xs: ted.sum(fn(*xs) ** 2), argnums=tuple(range(count)))
 
 
+def _layers(x: Any, w: Any, v: Any) -> Any:
+    def step(h: Any, a: Any) -> Any:
+        return (ted.tanh(ted.tanh(h @ w + a) @ v + a),) * 2
+
+    return ted.scan(step, ted.zeros((40, 40), "float32"), x)[1]
+
+
 def _steps(x: Any, w: Any) -> Any:
     return ted.scan(lambda h, a: (ted.tanh(h @ w + a),) * 2, ted.zeros((17, 9), "float32"), x)[1]
 
@@ -52,6 +59,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arrays]] = {
     "running sums": (lambda x: (ted.cumsum(x, 0), ted.cumsum(x, 1)), [_floats(45, 67)]),
     "triangle": (lambda x: ted.tril(x) @ x, [_floats(40, 40)]),
     "steps": (_gradient(_steps, 2), [_floats(6, 17, 9), _floats(9, 9)]),
+    "layers of steps": (_layers, [_floats(3, 40, 40), _floats(40, 40), _floats(40, 40)]),
     "embedding": (_gradient(lambda t: ted.take(t, ted.arange(50) * 7 % 33, axis=0), 1),
                   [_floats(33, 70)]),
     "halves": (lambda x: ted.sum(ted.cast(x, "bfloat16") * 3, axis=0), [_floats(100, 9)]),

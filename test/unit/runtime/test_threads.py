@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import platform
 import subprocess
 import sys
 import threading
@@ -267,3 +268,38 @@ threading.Thread(target=units, args=(body, 3), daemon=True).start()
 inside.wait()
 """
     )
+
+
+FLOATS = """
+llvm.func @ted_parallel_for(!llvm.ptr, !llvm.ptr, i64)
+llvm.func @unit(%x: !llvm.ptr, %u: i64) {
+  %p = llvm.getelementptr %x[%u] : (!llvm.ptr, i64) -> !llvm.ptr, f64
+  %one = llvm.load volatile %p : !llvm.ptr -> f64
+  %three = llvm.mlir.constant(3.0 : f64) : f64
+  %third = llvm.fdiv %one, %three : f64
+  llvm.store volatile %third, %p : f64, !llvm.ptr
+  llvm.return
+}
+llvm.func @main(%x: !llvm.ptr, %y: !llvm.ptr) attributes {llvm.emit_c_interface} {
+  %f = llvm.mlir.addressof @unit : !llvm.ptr
+  %n = llvm.mlir.constant(100000 : i64) : i64
+  llvm.call @ted_parallel_for(%f, %y, %n) : (!llvm.ptr, !llvm.ptr, i64) -> ()
+  llvm.return
+}"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs the C library's fesetround")
+def test_units_round_as_the_caller_does() -> None:
+    set_num_threads(4)
+    specs = [ArgSpec("x", "float64", ()), ArgSpec("y", "float64", (100_000,))]
+    thirds = bind(compile_text(FLOATS), specs[:1], specs[1:], symbol="main")
+    thirds(np.float64(0), out=[np.ones(100_000)])  # the workers are there
+    libm = ctypes.CDLL(None)
+    upward = {"x86_64": 0x800, "aarch64": 0x400000}[platform.machine()]
+    result = np.ones(100_000)
+    assert libm.fesetround(upward) == 0
+    try:
+        thirds(np.float64(0), out=[result])
+    finally:
+        libm.fesetround(0)
+    assert np.unique(result).tolist() == [np.nextafter(1 / 3, 1)]
