@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 from ted.api.compiling import compile_system
 from ted.api.host import host_cpu
 from ted.api.options import compile_options
@@ -67,6 +68,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arrays]] = {
 }  # fmt: skip
 
 
+FAST = ("map", "long product", "window", "sum", "columns", "norm", "layers of steps", "embedding")
+
+
 @pytest.fixture(autouse=True)
 def threads() -> Iterator[None]:
     before = ted.get_num_threads()
@@ -79,7 +83,7 @@ def compiled(fn: Callable[..., Any], arrays: Arrays, grain: int = 1) -> Any:
     return compile_system(ted.function(fn).trace(*arrays).system(), options=options)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@swept("name", PROGRAMS, fast=FAST)
 def test_bits_are_the_same_for_any_number_of_threads(name: str) -> None:
     fn, arrays = PROGRAMS[name]
     run = compiled(fn, arrays)
@@ -93,7 +97,7 @@ def test_bits_are_the_same_for_any_number_of_threads(name: str) -> None:
                 np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@swept("name", PROGRAMS, fast=FAST)
 def test_units_compute_what_one_loop_computes(name: str) -> None:
     fn, arrays = PROGRAMS[name]
     whole = compiled(fn, arrays, 1 << 40)
