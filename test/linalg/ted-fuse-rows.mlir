@@ -254,3 +254,14 @@ func.func @one_start_of_two_inner_members(%x: tensor<8x32xf32>, %y: tensor<8x32x
   } -> tensor<8x32xf32>
   return %a, %b, %r : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
 }
+
+// A loop on memory, which somebody wrote, is left alone.
+// CHECK-LABEL: func.func @loop_on_memory
+// CHECK: scf.forall
+// CHECK-NEXT: memref.store
+func.func @loop_on_memory(%x: memref<8xf32>, %v: f32) {
+  scf.forall (%i) in (8) {
+    memref.store %v, %x[%i] : memref<8xf32>
+  }
+  return
+}

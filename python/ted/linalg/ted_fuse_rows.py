@@ -70,6 +70,8 @@ def _part_starts(loop: ir.Operation) -> None:
     the memory of a result holds another one for a while.
     """
     count = len(loop.results)
+    if not count:  # somebody's loop on memory
+        return
     block = loop.regions[0].blocks[0]
     given = dict(zip(list(block.arguments)[-count:], list(loop.operands)[-count:], strict=True))
     for insertion in terminator(block).regions[0].blocks[0].operations:
