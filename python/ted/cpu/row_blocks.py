@@ -17,8 +17,8 @@ from ted.cpu.work import cycles, trips
 from ted.linalg.column_sums import is_column_sum
 from ted.linalg.loops import PARALLEL
 from ted.machine import Cpu
-from ted.mlir import arith, ir, linalg, scf
-from ted.mlir.building import Index, add, constant, scale
+from ted.mlir import ir, linalg, scf
+from ted.mlir.building import bounds_of_part, constant
 from ted.mlir.combining import Combiner, combiners
 from ted.mlir.generic import Generic
 from ted.mlir.queries import defining, is_inside, terminator
@@ -62,10 +62,7 @@ def _block(loop: ir.Operation, totals: list[Total], rows: int, size: int) -> Non
     blocks = scf.ForOp(constant(0), constant(count), constant(1))
     blocks.operation.attributes[PARALLEL] = ir.UnitAttr.get()
     with ir.InsertionPoint(blocks.body):
-        first = scale(blocks.induction_variable, size)
-        last: Index = add(first, size)
-        if rows % size:
-            last = arith.MinSIOp(constant(last), constant(rows)).result
+        first, last = bounds_of_part(blocks.induction_variable, size, rows)
         for memory, (op, _, combiner) in zip(partial, totals, strict=True):
             mine = total_of_unit(memory, blocks.induction_variable)
             linalg.fill(combiner.identity(), outs=[mine])

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
+from ted.cpu.work import bytes_of
 from ted.mlir import ir, memref
 from ted.mlir.aliasing import VIEWS
 from ted.mlir.queries import functions, operations
@@ -39,9 +39,7 @@ class TedPromoteBuffers:
 
     def _candidates(self, function: ir.Operation) -> Iterator[tuple[int, ir.Operation]]:
         for op in operations(function, "memref.alloc"):
-            kind = ir.MemRefType(op.results[0].type)
-            bits = getattr(kind.element_type, "width", 64)
-            size = prod(kind.shape) * max(1, bits // 8)
+            size = bytes_of(op.results[0].type)
             if not len(op.operands) and size <= self.each and not _escapes(op.results[0]):
                 yield size, op
 

@@ -16,7 +16,7 @@ from ted.cpu.unit_slices import slice_of, sliced
 from ted.cpu.units import Cut, Iterations, Site, nested_loop, own_memory
 from ted.cpu.work import trips
 from ted.mlir import arith, func, ir, linalg, memref, scf
-from ted.mlir.building import Index, add, constant, scale
+from ted.mlir.building import Index, bounds_of_part, constant, scale
 from ted.mlir.combining import combiners
 from ted.mlir.generic import Generic
 from ted.mlir.queries import copied_with, defining, is_inside
@@ -99,10 +99,7 @@ def emit_iterations(site: Site, plan: Iterations) -> None:
     private = [op for op in own_memory(outer) if not len(op.operands) and _is_direct(op, outer)]
 
     def body(unit: ir.Value) -> None:
-        first = scale(unit, plan.size)
-        last: Index = add(first, plan.size)
-        if total % plan.size:
-            last = arith.MinSIOp(constant(last), constant(total)).result
+        first, last = bounds_of_part(unit, plan.size, total)
         known = {old.results[0]: _again(old) for old in private}
         made = scf.ForOp(constant(first), constant(last), constant(1))
         with ir.InsertionPoint(made.body):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from math import prod
 
+from ted.cpu.ted_unroll_small_loops import trip_count
 from ted.ir.operations import ROOT, TRANSCENDENTAL
 from ted.linalg.contractions import MARK
 from ted.machine import Cpu
@@ -48,10 +49,10 @@ def cycles(op: ir.Operation, cpu: Cpu) -> float:
 
 def trips(loop: ir.Operation) -> int:
     """How often a loop runs, a guess where only the run knows."""
-    lower, upper, step = (constant_of(v) for v in list(loop.operands)[:3])
-    if lower is None or upper is None or not step:
+    known = trip_count(loop)
+    if known is None:
         return _distance(loop.operands[0], loop.operands[1]) or UNKNOWN_TRIPS
-    return max(0, -(-(upper - lower) // step))
+    return max(0, known)
 
 
 def _distance(lower: ir.Value, upper: ir.Value) -> int | None:

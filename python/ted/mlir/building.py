@@ -51,6 +51,15 @@ def scale(index: Index, factor: int) -> Index:
     return arith.MulIOp(index, constant(factor)).result
 
 
+def bounds_of_part(number: Index, size: int, total: int) -> tuple[Index, Index]:
+    """Where part `number` of so many points begins and ends; the last one may have fewer."""
+    first = scale(number, size)
+    last = add(first, size)
+    if total % size:
+        last = arith.MinSIOp(constant(last), constant(total)).result
+    return first, last
+
+
 def loop(
     lower: int, upper: Index, step: int, body: Callable[[Index], None], *, keep: bool = False
 ) -> None:
