@@ -86,7 +86,11 @@ def test_scatters_remain_only_where_the_budget_ran_out():
     assert kept <= 0.02 * total
 
 
-def test_pieces_of_a_single_read_visit_no_point_twice():
+def test_pieces_of_a_single_read_visit_each_of_its_points_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # Sums over what nothing depends on would be counted instead: fewer points, which is no fault.
+    monkeypatch.setattr("ted.transforms.ted_factor_sums._factored", lambda *_: None)
     checked = 0
     for seed in range(200):
         contraction = random_contraction(seed)
@@ -98,6 +102,6 @@ def test_pieces_of_a_single_read_visit_no_point_twice():
         counts = Counts()
         run = interpreted([*contraction.inputs, head], gradients, counts)
         run(*contraction.arrays(seed), np.zeros(contraction.output.shape))
-        assert counts.points <= made, f"seed {seed}: {contraction.output}"
+        assert counts.points == made, f"seed {seed}: {contraction.output}"
         checked += 1
     assert checked > 33
