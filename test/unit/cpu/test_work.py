@@ -1,0 +1,60 @@
+"""How long operations take, roughly: trips of loops, bytes of memory, and what they come to."""
+
+from __future__ import annotations
+
+import pytest
+
+from ted.cpu.work import UNKNOWN_TRIPS, bytes_of, cycles, trips
+from ted.machine import named_cpu
+from ted.mlir import ir
+from ted.mlir.queries import operations
+
+LOOPS = """
+func.func @loops(%n: index, %x: memref<{n}x{n}xf32>) {{
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %c64 = arith.constant 64 : index
+  %end = arith.addi %n, %c64 : index
+  %least = arith.minsi %end, %n : index
+  scf.for %i = %c0 to %c64 step %c3 {{ }}
+  scf.for %i = %c3 to %c0 step %c1 {{ }}
+  scf.for %i = %n to %end step %c1 {{ }}
+  scf.for %i = %n to %least step %c1 {{ }}
+  scf.for %i = %c0 to %n step %c1 {{ }}
+  scf.for %i = %c0 to %end step %c1 {{ }}
+  return
+}}"""
+MAP = """
+func.func @map(%x: memref<{n}x{n}xf32>) {{
+  linalg.generic {{indexing_maps = [affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}} outs(%x : memref<{n}x{n}xf32>) {{
+  ^bb0(%a: f32):
+    %0 = math.exp %a : f32
+    linalg.yield %0 : f32
+  }}
+  return
+}}"""  # noqa: E501
+
+
+def test_trips_are_those_of_the_bounds_or_a_guess() -> None:
+    with ir.Context():
+        module = ir.Module.parse(LOOPS.format(n=4))
+        loops = operations(module.operation, "scf.for")
+        assert [trips(loop) for loop in loops] == [22, 0, 64, 64, UNKNOWN_TRIPS, UNKNOWN_TRIPS]
+
+
+def test_four_times_the_points_take_four_times_as_long() -> None:
+    row = named_cpu("avx2")
+    with ir.Context():
+        modules = [ir.Module.parse(MAP.format(n=n)) for n in (64, 128)]
+        small, large = (operations(m.operation, "linalg.generic")[0] for m in modules)
+        assert cycles(large, row) == 4 * cycles(small, row) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("memref<3x5xf64>", 120), ("memref<7xi1>", 7), ("memref<?xf32>", 0), ("f32", 0)],
+)
+def test_bytes_of_memory(text: str, expected: int) -> None:
+    with ir.Context():
+        assert bytes_of(ir.Type.parse(text)) == expected
