@@ -127,3 +127,31 @@ func.func @in_place(%total: tensor<4xf32>, %a: tensor<4xf32>) -> tensor<4xf32> a
   %r = linalg.add ins(%a, %total : tensor<4xf32>, tensor<4xf32>) outs(%total : tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
+
+// What a result is but for its shape is no other result, whatever others copy it: its chain starts
+// in its own memory.
+// CHECK-LABEL: func.func @result_in_a_shape_that_another_copies
+// CHECK-DAG: %[[X:.*]] = bufferization.to_tensor %arg1 restrict writable
+// CHECK-DAG: %[[Y:.*]] = bufferization.to_tensor %arg2 restrict writable
+// CHECK: %[[WIDE:.*]] = tensor.expand_shape %[[X]]
+// CHECK: linalg.generic {{.*}} outs(%[[WIDE]] : tensor<2x2xf32>)
+// CHECK: bufferization.materialize_in_destination %{{.*}} in %[[X]]
+// CHECK: bufferization.materialize_in_destination %{{.*}} in %[[Y]]
+func.func @result_in_a_shape_that_another_copies(%a: tensor<2xf32>) -> (tensor<4xf32>, tensor<4x1xf32>) {
+  %e = tensor.empty() : tensor<4xf32>
+  %f = tensor.empty() : tensor<4x1xf32>
+  %wide = tensor.expand_shape %e [[0, 1]] output_shape [2, 2] : tensor<4xf32> into tensor<2x2xf32>
+  %twice = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%a : tensor<2xf32>) outs(%wide : tensor<2x2xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x2xf32>
+  %x = tensor.collapse_shape %twice [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+  %long = tensor.expand_shape %x [[0, 1]] output_shape [4, 1] : tensor<4xf32> into tensor<4x1xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+      ins(%long : tensor<4x1xf32>) outs(%f : tensor<4x1xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x1xf32>
+  return %x, %y : tensor<4xf32>, tensor<4x1xf32>
+}

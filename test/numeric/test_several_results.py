@@ -53,6 +53,17 @@ def test_the_same_result_twice_is_two_equal_arrays() -> None:
     np.testing.assert_array_equal(second, np.ones(3))
 
 
+@pytest.mark.parametrize("count", [2, 3])
+def test_a_result_made_in_another_shape_and_its_copy(count: int) -> None:
+    x = ted.placeholder((2,), "float64", name="x")
+    twice = ted.repeat(x, 2, 0)
+    outputs = [twice, twice[:, None], twice[None, :]][:count]
+    for order in permutations(outputs):
+        results = ted.compile([x], list(order))(np.array([1.0, -1.0]))
+        for out, found in zip(order, results, strict=True):
+            np.testing.assert_array_equal(found, np.reshape([1.0, 1.0, -1.0, -1.0], out.shape))
+
+
 @pytest.mark.parametrize("target", ["cpu", "cuda:sm_80"])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_one_element_is_added_at_data_to_another_result(swapped: bool, target: str) -> None:

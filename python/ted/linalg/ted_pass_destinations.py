@@ -247,15 +247,18 @@ def _first_operation(
 ) -> tuple[ir.Operation, int | None, ir.Value] | None:
     """Where the destination chain of `value` starts: at a `tensor.empty`, or at another result.
 
-    Gives the operation, which operand of it that is (none of a branch's), and the start.
+    Gives the operation, which operand of it that is (none of a branch's), and the start. What is
+    the value but for its shape is no start: others are copies of it.
     """
+    is_itself = True
     while isinstance(value, ir.OpResult):
         op = value.owner.operation
+        is_itself = is_itself and op.name in _RESHAPES
         before = _destination(op, value.result_number)
         if before is None or op.block != block:
             return None
         position, value = before
-        if _is_empty(value) or value in others:
+        if _is_empty(value) or (value in others and not is_itself):
             return op, position, value
     return None
 
