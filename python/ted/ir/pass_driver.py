@@ -12,7 +12,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import groupby, zip_longest
 from typing import Protocol
 
 from ted.errors import PassFailed, TedError
@@ -94,13 +94,20 @@ def run_pipeline(
         tree = parse_pipeline(pipeline)
         steps = plan(tree, module.context, verify_each=verify_each, one_by_one=bool(observers))
     asked = asked_of(module)
-    for step in steps:
+    unverified: list[str] = []  # passes of ours
+    for step, after in zip_longest(steps, steps[1:]):
         if doing is not None:
             doing(step.name)
         for observer in observers:
             observer.before(step.name, module)
         try:
             _run_step(step, module)
+            if not isinstance(step.work, PassManager) and not step.row.checks:
+                unverified.append(step.name)
+            # Also without verify_each: a pass of MLIR that meets invalid IR may end the process.
+            if unverified and (verify_each or after is None or isinstance(after.work, PassManager)):
+                _verify(",".join(unverified), module)
+                unverified.clear()
             asked = _still_asked(asked, step, module)
         except TedError:
             for observer in observers:
@@ -212,9 +219,6 @@ def _run_step(step: Step, module: ir.Module) -> None:
     here = ir.Location.unknown(module.context)
     with module.context, here, _one_thread(module.context), _failures_of(step.name):
         step.work.run(module)
-    # Also without verify_each: a pass of MLIR that meets invalid IR may end the process.
-    if not step.row.checks:
-        _verify(step.name, module)
 
 
 def _run_upstream(manager: PassManager, name: str, module: ir.Module) -> None:

@@ -37,6 +37,9 @@ class TedProbe:
         if self.name == "break":
             with ir.InsertionPoint(module.body), ir.Location.unknown():
                 ir.Operation.create("func.func")
+        if self.name == "leave":
+            two = ir.ArrayAttr.get([ir.UnitAttr.get()] * 2)
+            module.body.operations[0].operation.attributes["arg_attrs"] = two
         if self.name == "add":
             with ir.InsertionPoint(module.body), ir.Location.unknown():
                 func.FuncOp("added", ([], []), visibility="private")
@@ -138,6 +141,15 @@ def test_nothing_runs_when_a_later_pass_is_unknown(module: ir.Module) -> None:
 def test_a_bug_in_a_pass_is_an_error_of_ours(module: ir.Module, what: str, message: str) -> None:
     with pytest.raises(PassFailed, match=message):
         run_pipeline(module, f"ted-probe{{name={what}}}")
+
+
+@pytest.mark.parametrize("after", ["", ",cse", ",ted-probe", ",ted-check-sizes,cse"])
+@pytest.mark.parametrize("verify_each", [False, True])
+def test_what_our_passes_leave_is_verified_before_mlir_and_at_the_end(
+    module: ir.Module, verify_each: bool, after: str
+) -> None:
+    with pytest.raises(PassFailed, match=r"^ted-probe(,ted-probe)?: left invalid IR: .*arg_attrs"):
+        run_pipeline(module, f"ted-probe{{name=leave}}{after}", verify_each=verify_each)
 
 
 def test_a_pass_of_mlir_that_fails_says_why(module: ir.Module) -> None:
