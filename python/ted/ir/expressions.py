@@ -17,13 +17,14 @@ Number: TypeAlias = "int | float | bool"
 class Expr:
     """A node: `op`, argument nodes, an attribute (value, position, tensor) and its type."""
 
-    __slots__ = ("__weakref__", "args", "attr", "dims", "dtype", "op", "reads", "tests")
+    __slots__ = ("__weakref__", "args", "attr", "below", "dims", "dtype", "op", "reads", "tests")
     op: str
     args: tuple[Expr, ...]
     attr: Any
     dtype: DType
     dims: frozenset[int]  # positions of dims below, subscripts included
     reads: bool  # whether a value of a tensor is read below
+    below: tuple[Expr, ...] | None  # `postorder` without the node, once somebody asked
     tests: bool  # whether a condition has, under and, or and not, a part on indices alone
 
     def __repr__(self) -> str:
@@ -48,29 +49,43 @@ def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
     node.dims = frozenset({attr} if op == "dim" else ()).union(*(a.dims for a in args))
     node.reads = op == "load" or any(a.reads for a in args)
     node.tests = any(a.tests for a in args) if op in LOGIC else not node.reads
+    node.below = None if args else ()
     _interned[key] = node
     return node
 
 
-def postorder(*roots: Expr) -> list[Expr]:
+def postorder(*roots: Expr) -> Sequence[Expr]:
     """Every node below the roots once, arguments before their users."""
-    done: set[int] = set()
-    begun: set[int] = set()
+    if len(roots) == 1:
+        return (*_below(roots[0]), roots[0])
+    return tuple(dict.fromkeys(node for root in roots for node in (*_below(root), root)))
+
+
+def _below(root: Expr) -> tuple[Expr, ...]:
+    """What an expression is made of, arguments before their users; walks ask for it often."""
+    found = root.below
+    if found is None:
+        found = root.below = _walked(root)[:-1]
+    return found
+
+
+def _walked(root: Expr) -> tuple[Expr, ...]:
+    done: set[Expr] = set()
+    begun: set[Expr] = set()
     order: list[Expr] = []
-    stack = list(reversed(roots))
+    stack = [root]
     while stack:
         node = stack.pop()
-        key = id(node)
-        if key in done:
+        if node in done:
             continue
-        if node.args and key not in begun:
-            begun.add(key)
+        if node.args and node not in begun:
+            begun.add(node)
             stack.append(node)
             stack.extend(node.args[::-1])
             continue
-        done.add(key)
+        done.add(node)
         order.append(node)
-    return order
+    return tuple(order)
 
 
 # ------------------------------------------------------------------ text

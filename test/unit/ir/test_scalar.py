@@ -213,7 +213,7 @@ def test_trust_ends_at_what_is_read_outside_of_it() -> None:
 def test_walks_meet_arguments_first_and_each_node_once() -> None:
     total = add(mul(x, y), x)
     order = postorder(total, y)
-    assert order == [i, x, y, mul(x, y), total]
+    assert order == (i, x, y, mul(x, y), total)
     assert loads(total, load(N, [i])) == [x, y, load(N, [i])]
     inside = load(X, [cast(load(N, [j]), INDEX)])
     assert loads(inside) == [load(N, [j]), inside]
