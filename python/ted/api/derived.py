@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Any, cast
 
 from ted.codegen import disk_cache
-from ted.codegen.requests import toolchain
+from ted.codegen.requests import start_worker, toolchain
 from ted.ir.derivations import Deferred, Derivation, defer, origin_of, trace_back
 from ted.ir.dtypes import BY_NAME
 from ted.ir.equations import Tensor
@@ -47,6 +47,7 @@ def derived(
     known = disk_cache.load(name)
     if known is not None:
         return _recalled(json.loads(known), derivation, said)
+    start_worker()  # what it will compile is new, too
     found = derive()
     rows = _rows(found, said)
     disk_cache.store(name, json.dumps(rows).encode())

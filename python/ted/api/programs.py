@@ -16,7 +16,15 @@ from typing import Any
 
 from ted.api.derived import said_override
 from ted.codegen import disk_cache
-from ted.codegen.requests import Request, compile_cached, key_of, known, reports, toolchain
+from ted.codegen.requests import (
+    Request,
+    compile_cached,
+    key_of,
+    known,
+    reports,
+    start_worker,
+    toolchain,
+)
 from ted.codegen.watching import Watch
 from ted.forking import cached_property
 from ted.frontend.functions import Trace
@@ -90,6 +98,7 @@ class Program:
             found = _recalled(name)
             if found is not None:
                 return found
+            start_worker()
         watch("writing")
         system, donated = self.made
         inputs, outputs = (tuple(map(_spec, t)) for t in (system.inputs, system.outputs))

@@ -87,6 +87,11 @@ def store(name: str, made: Any) -> None:
     disk_cache.store(name, json.dumps(made).encode())
 
 
+def start_worker() -> None:
+    """Start a worker, if none waits, for a request that is still to be made."""
+    _workers.prepare(1)
+
+
 def idle_workers() -> int:
     """How many workers wait for requests."""
     return _workers.idle

@@ -53,6 +53,9 @@ class Answering:
     def __init__(self, answer: Any) -> None:
         self.answer = answer
 
+    def prepare(self, count: int) -> None:
+        """There is nothing to start."""
+
     def request(self, message: dict[str, Any], timeout: float, doing: Doing) -> dict[str, Any]:
         """The answer."""
         if isinstance(self.answer, Exception):
