@@ -46,10 +46,6 @@ class Candidates:
         for k, op in enumerate(self.operations):
             self.position[op] = k
 
-    def untaken(self) -> list[ir.Operation]:
-        """What is in no group yet."""
-        return [op for op in self.operations if op not in self.taken]
-
     def users(self, value: ir.Value) -> list[ir.Operation]:
         """The operations of this block that use a value, directly or in their regions."""
         return [self._top(use.owner.operation) for use in value.uses]
@@ -75,7 +71,7 @@ def candidates(block: ir.Block, cpu: Cpu) -> Candidates:
 def grow(
     root: ir.Operation, table: Candidates, among: Collection[ir.Operation] | None = None
 ) -> RowGroup:
-    """The root with all that may join it, or with those of `among` that may."""
+    """The root with all that may join it, or with fills and those of `among` that may."""
     members = [root]
     depth = _leading_parallel(root)
     waiting = table.producers(root)  # the last one first, so that its users have been looked at
@@ -84,7 +80,8 @@ def grow(
         waiting.discard(op)
         if op.name not in (FILL, GENERIC):
             continue
-        if (op in table.taken) if among is None else (op not in among):
+        is_free = op not in table.taken and (among is None or op.name == FILL)
+        if not is_free and (among is None or op not in among):
             continue
         common = _common_depth(op, members, root, table, depth)
         if isinstance(common, int) and among is None and len(members) == MOST_MEMBERS:

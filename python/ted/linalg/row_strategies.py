@@ -158,7 +158,7 @@ def _asked_group(depths: dict[ir.Operation, Any], table: Candidates) -> RowGroup
     why = why_no_root(root, table.cpu)
     if why is not None:
         raise refused(root, f"the last member of a group has rows, got: {why}", GROUP)
-    group = grow(root, table, {*depths, *(op for op in table.untaken() if op.name == FILL)})
+    group = grow(root, table, depths)
     for op in (op for op in depths if op not in group.members):
         why = table.apart.get(op, "no later member uses it")
         raise refused(op, f"members of a group share rows, got: {why}", GROUP)
