@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from math import gcd
 
 import islpy as isl
 
@@ -191,6 +192,36 @@ def dim_ranges(points: isl.Set) -> list[tuple[int, int]] | None:
             return None
         ranges.append(limits)
     return ranges
+
+
+def dim_steps(points: isl.Set) -> list[range] | None:
+    """The coordinates of a set of points that has some, with the step between them.
+
+    None when one is unbounded.
+    """
+    ranges = dim_ranges(points)
+    if ranges is None:
+        return None
+    parts = [isl.Set.from_basic_set(part) for part in points.get_basic_sets()]
+    return [range(lower, upper + 1, _step(parts, k)) for k, (lower, upper) in enumerate(ranges)]
+
+
+def _step(parts: Sequence[isl.Set], index: int) -> int:
+    """The greatest step at which every coordinate of some sets is met: isl joins parts roughly."""
+    sides = [dim_range(part, index) for part in parts]
+    found = [(part, *side) for part, side in zip(parts, sides, strict=True) if side is not None]
+    steps = [to_int(part.get_stride(index)) for part, lower, upper in found if lower < upper]
+    return gcd(*steps, *(lower - found[0][1] for _, lower, _ in found)) or 1
+
+
+def lattice(sides: Sequence[range]) -> isl.Set:
+    """The points whose coordinate k is in `sides[k]`."""
+    result = bounding_box([(side.start, side[-1]) for side in sides])
+    for k, side in enumerate(sides):
+        if side.step > 1:
+            from_start = dim_aff(len(sides), k).add_constant_val(isl.Val(-side.start))
+            result = result.intersect(from_start.mod_val(isl.Val(side.step)).zero_basic_set())
+    return result
 
 
 def to_int(value: isl.Val) -> int:

@@ -1,11 +1,12 @@
-"""Compute of a tensor only the box of elements that someone reads.
+"""Compute of a tensor only the box of elements that someone reads, or of every few of them.
 
-Before: C[i, j] += A[i, r] * B[r, j]  for i < 40, j < 40       S[i, j] = C[i, j]  for i < 2, j < 40
-After:  C[i, j] += A[i, r] * B[r, j]  for i < 2, j < 40        S[i, j] = C[i, j]  for i < 2, j < 40
+Before: C[i, j] += A[i, r] * B[r, j]  for i < 40, j < 40    S[i, j] = C[8*i, j]  for i < 2, j < 40
+After:  C[i, j] += A[8*i, r] * B[r, j]  for i < 2, j < 40   S[i, j] = C[i, j]    for i < 2, j < 40
 
 From the outputs back, every equation keeps the points that write into the box around what is read
-of its tensor, and the tensor becomes as small as that box.  Whole stays what is an output, part of
-a recurrence, of symbolic shape, read or written at data, or takes too much integer arithmetic.
+of its tensor, at the steps at which that is read, and the tensor becomes as small.  Whole stays
+what is an output, part of a recurrence, of symbolic shape, read or written at data, or takes too
+much integer arithmetic.
 """
 
 from __future__ import annotations
@@ -34,36 +35,30 @@ from ted.ir.equations import (
 )
 from ted.ir.expressions import Expr
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import add, dim, index, load, rewrite, sub, substitute
+from ted.ir.scalar import add, dim, floordiv, index, load, mul, rewrite, sub, substitute
 
 
 @dataclass(frozen=True)
 class _Box:
-    """The least and greatest subscript of each dim, and the points of each equation that count."""
+    """The subscripts of each dim, and the points of each equation that count."""
 
-    ranges: tuple[tuple[int, int], ...]
+    sides: tuple[range, ...]
     points: tuple[Any, ...]
-
-    @property
-    def corner(self) -> list[Expr]:
-        """The least subscripts."""
-        return [index(lower) for lower, _ in self.ranges]
 
 
 def shrink_to_demand(system: System) -> tuple[System, dict[Tensor, Tensor]]:
     """The system without elements that nobody reads; also old tensor -> new tensor."""
     boxes = _demanded(system)
-    corners: dict[Tensor, list[Expr]] = {}
+    kept: dict[Tensor, tuple[range, ...]] = {}
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
-        moved = tuple(_reading(e, corners) for e in equations)
+        moved = tuple(_reading(e, kept) for e in equations)
         box = boxes.get(tensor)
         if box is None:
             return moved
         made = tuple(_within(e, p, box) for e, p in zip(moved, box.points, strict=True))
-        shape = tuple(upper - lower + 1 for lower, upper in box.ranges)
-        new = replace(tensor, shape=shape, equations=made)
-        corners[new] = box.corner
+        new = replace(tensor, shape=tuple(map(len, box.sides)), equations=made)
+        kept[new] = box.sides
         return new
 
     return rewrite_system(system, visit) if boxes else (system, {t: t for t in system.tensors()})
@@ -91,13 +86,13 @@ def _box_of(tensor: Tensor, elements: Any | None) -> _Box | None:
     if elements is None or elements.is_empty():
         return None
     try:
-        ranges = required(sets.dim_ranges, elements)
-        if ranges is None or ranges == [(0, extent - 1) for extent in tensor.static_shape]:
+        sides = required(sets.dim_steps, elements)
+        if sides is None or sides == [range(extent) for extent in tensor.static_shape]:
             return None
-        points = tuple(points_writing(e, sets.bounding_box(ranges)) for e in tensor.equations)
+        points = tuple(points_writing(e, sets.lattice(sides)) for e in tensor.equations)
     except (BudgetExhausted, NotAffine):
         return None
-    return _Box(tuple(ranges), points)
+    return _Box(tuple(sides), points)
 
 
 def points_writing(equation: Equation, part: Any) -> Any:
@@ -143,14 +138,14 @@ def elements_read(read: Expr, condition: Expr, points: Any) -> Any | None:
         return None
 
 
-def _reading(equation: Equation, corners: dict[Tensor, list[Expr]]) -> Equation:
-    """The equation with subscripts that count from the corners of the boxes."""
+def _reading(equation: Equation, kept: dict[Tensor, tuple[range, ...]]) -> Equation:
+    """The equation with subscripts that count what is kept."""
 
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
-        corner = corners.get(node.attr) if node.op == "load" else None
-        if corner is None:
+        sides = kept.get(node.attr) if node.op == "load" else None
+        if sides is None:
             return None
-        moved = [sub(a, lower) for a, lower in zip(args, corner, strict=True)]
+        moved = map(_place, args, sides)
         return load(node.attr, [canonical_index(m, equation.domain) for m in moved])
 
     body, *write = rewrite([equation.body, *equation.write], visit)
@@ -159,22 +154,26 @@ def _reading(equation: Equation, corners: dict[Tensor, list[Expr]]) -> Equation:
     return replace(equation, body=body, write=tuple(write))
 
 
+def _place(subscript: Expr, side: range) -> Expr:
+    """The position of a subscript among those that are kept."""
+    return floordiv(sub(subscript, index(side.start)), index(side.step))
+
+
 def _within(equation: Equation, points: Any, box: _Box) -> Equation:
     """Some points of an equation, which write into a box; its parallel dims get as short."""
-    rank, shifts, extents = equation.rank, [0] * equation.rank, list(equation.extents)
-    ranges = None if points.is_empty() else bounded(sets.dim_ranges, points)
-    for d, (lower, upper) in enumerate((ranges or [])[: equation.parallel]):
-        shifts[d], extents[d] = lower, upper + 1 - lower
-    affs = [sets.linear(rank, _unit(rank, d), shift) for d, shift in enumerate(shifts)]
+    rank, sides = equation.rank, [range(extent) for extent in equation.extents]
+    if not points.is_empty():
+        found = bounded(lambda: sets.dim_steps(points)) or []
+        sides[: equation.parallel] = found[: equation.parallel]
+    affs = [sets.linear(rank, _unit(rank, d, s.step), s.start) for d, s in enumerate(sides)]
     domain = sets.preimage(points, rank, affs).coalesce()
-    write = [sub(w, lower) for w, lower in zip(equation.write, box.corner, strict=True)]
-    moved = [add(dim(d), index(shift)) for d, shift in enumerate(shifts)]
-    body, *write = canonical_indices(substitute([equation.body, *write], moved), domain)
+    moved = [add(mul(dim(d), index(s.step)), index(s.start)) for d, s in enumerate(sides)]
+    body, *write = canonical_indices(substitute([equation.body, *equation.write], moved), domain)
     return replace(
-        equation, extents=tuple(extents), domain=domain, body=body,
-        write=tuple(canonical_index(w, domain) for w in write),
+        equation, extents=tuple(map(len, sides)), domain=domain, body=body,
+        write=tuple(canonical_index(w, domain) for w in map(_place, write, box.sides)),
     )  # fmt: skip
 
 
-def _unit(rank: int, d: int) -> Sequence[int]:
-    return [int(k == d) for k in range(rank)]
+def _unit(rank: int, d: int, step: int) -> Sequence[int]:
+    return [step * (k == d) for k in range(rank)]

@@ -1,7 +1,11 @@
 """Boxes, functions and projections of integer sets, against enumeration."""
 
+from math import gcd
+
 import islpy as isl
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ted.domain import sets
 from unit.domain.random_maps import enumerate_set
@@ -83,3 +87,24 @@ def test_a_fraction_is_no_integer() -> None:
     assert sets.to_int(isl.Val(-3)) == -3
     with pytest.raises(AssertionError, match="integer expected"):
         sets.to_int(isl.Val("1/2"))
+
+
+@given(st.lists(st.integers(-9, 30), min_size=1, max_size=5), st.booleans())
+def test_steps_are_what_all_coordinates_have_in_common(places: list[int], at_once: bool) -> None:
+    found = sets.empty(1)
+    for place in places:
+        found = found.union(sets.bounding_box([(place, place)]))
+    (side,) = sets.dim_steps(found.coalesce() if at_once else found) or [range(0)]
+    least = min(places)
+    assert side == range(least, max(places) + 1, gcd(*(p - least for p in places)) or 1)
+
+
+def test_points_at_steps_are_those_of_the_sides() -> None:
+    sides = [range(-3, 9, 4), range(5, 6), range(0, 7, 3)]
+    points = sets.lattice(sides)
+    assert enumerate_set(points) == [
+        (i, j, k) for i in sides[0] for j in sides[1] for k in sides[2]
+    ]
+    assert sets.dim_steps(points) == [range(-3, 6, 4), range(5, 6), range(0, 7, 3)]
+    half = isl.Set("{ [i] : i >= 0 and i mod 2 = 0 }")
+    assert sets.dim_steps(half) is None

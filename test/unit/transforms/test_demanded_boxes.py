@@ -65,12 +65,44 @@ def test_pieces_of_a_joined_tensor_are_cut_or_dropped(stop: int) -> None:
     assert shapes(found)["concatenate"] == (stop, 5)
 
 
-def test_strided_and_mirrored_reads_keep_the_box_between_them() -> None:
+def test_strided_and_mirrored_reads_keep_what_they_meet() -> None:
     square = ted.compute((8, 5), lambda i, j: A[i, j] ** 2, name="square")
     y = ted.compute((3, 2), lambda i, j: square[6 - 2 * i, j * 3], name="y")
     found = shrunk(y)
-    assert shapes(found)["square"] == (5, 4)
-    assert "square[4 - i*2, j*3]" in format_tensor(found.outputs[0])
+    assert shapes(found)["square"] == (3, 2)
+    assert "square[2 - i, j]" in format_tensor(found.outputs[0])
+
+
+def test_reads_at_several_steps_keep_what_is_between() -> None:
+    square = ted.compute((8, 5), lambda i, j: A[i, j] ** 2, name="square")
+    sixth = ted.compute((2, 5), lambda i, j: square[1 + 6 * i, j])
+    fourth = ted.compute((2, 5), lambda i, j: square[1 + 4 * i, j])
+    assert shapes(shrunk(sixth, fourth))["square"] == (4, 5)
+    assert shapes(shrunk(sixth, square[2:3] * 2.0))["square"] == (7, 5)
+
+
+def test_every_other_row_of_a_product_sums_no_others() -> None:
+    found = shrunk(ted.tanh(A @ B)[1::3, ::-2])
+    (equation,) = next(t for t in found.tensors() if t.name == "matmul").equations
+    assert (equation.extents, shapes(found)["matmul"]) == ((3, 3, 5), (3, 3))
+
+
+def test_every_other_element_of_interleaved_ones_drops_half_of_them() -> None:
+    halves = [A * 2.0, A + 1.0]
+    woven = ted.compute(
+        (16, 5),
+        lambda i, j: ted.where(i % 2 < 1, halves[0][i // 2, j], halves[1][i // 2, j]),
+        name="woven",
+    )
+    assert shapes(shrunk(ted.exp(woven)[1::2]))["woven"] == (8, 5)
+
+
+@pytest.mark.parametrize("step", [2, 3])
+def test_a_part_of_what_is_kept_is_kept_of_what_that_reads(step: int) -> None:
+    h = (A @ B) @ p("c", 6, 6)
+    found = shapes(shrunk((h * 2.0)[::step][1:]))
+    rows = len(range(8)[::step][1:])
+    assert {shape[0] for name, shape in found.items() if name.startswith("matmul")} == {rows}
 
 
 def test_reads_under_a_condition_count_where_it_holds() -> None:
