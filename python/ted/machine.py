@@ -28,7 +28,9 @@ class Cpu:
     instruction of the machine that compiles it as well. `base` and `tuning` are LLVM's names: of a
     machine with the other instructions, and of one to be fast on. `converts_halves`: whether it has
     instructions between f16 and f32. `grain_cycles`: the least work of a unit that threads share,
-    some 20 us: to wake a thread takes as long, to hand out a unit a hundredth of it.
+    some 20 us: to wake a thread takes as long, to hand out a unit a hundredth of it. `chains`: how
+    many additions are under way that do not wait for each other: two begin in each of the 4 cycles
+    that one takes.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Cpu:
     converts_halves: bool = True
     is_native: bool = False
     grain_cycles: int = 60_000
+    chains: int = 8
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of the given width in one register."""

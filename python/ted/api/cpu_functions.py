@@ -105,7 +105,7 @@ class CompiledFunction(StagedFunction):
 
     def _explained(self, module: ir.Module) -> str:
         run_stages(module, self._pipeline, EQUATIONS.name)
-        forms = explained_forms(module)
+        forms = explained_forms(module, self._cpu.chains)
         run_stages(module, self._pipeline, "tensors", after=EQUATIONS.name)
         groups = explained_groups(decide(module, self._cpu, maps=True))
         run_stages(module, self._pipeline, "buffers", after="tensors")

@@ -5,17 +5,16 @@ Each equation becomes one subdomain (`subdomain.py`), and what the table in `str
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.linalg.initial_values import drop_unused_starts, number_starts, unshare_starts
 from ted.linalg.padding import Paddings
-from ted.linalg.scans import lower_scan
+from ted.linalg.scan_strategies import lower_scan
 from ted.linalg.strategies import lower_equation
 from ted.linalg.subdomain import from_compute
 from ted.linalg.ted_check_sizes import check_is_static
 from ted.mlir import ir
-from ted.mlir.queries import operations
+from ted.mlir.queries import operations, replace_op
 from ted.mlir.strategies import FORM, Choice, check_is_seen
 
 
@@ -25,45 +24,53 @@ class ConvertTedToLinalg:
 
     Before: `"ted.compute"(%A, %B, %init) ({...}) {...}`
     After: `linalg.matmul ins(%A, %B) outs(%init)`
+
+    `rows` of a recurrence along which nothing is read are looped over at once, 0 for all.
     """
+
+    rows: int = 0
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module.
 
         Raises: ScheduleError for a `ted.form` that does not fit.
         """
-        lower(module)
+        lower(module, self.rows)
 
 
-def lower(module: ir.Module) -> list[Choice | None]:
-    """Rewrite the module; the rows of `equations(module)`, None for one without points.
+def lower(module: ir.Module, rows: int = 0) -> list[Choice | None]:
+    """Rewrite the module; the rows of its table for each of `decided(module)`, None for no points.
 
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
-    check_is_seen(module.operation, set(operations(module.operation, "ted.compute")), FORM)
+    seen = {*operations(module.operation, "ted.compute"), *operations(module.operation, "ted.scan")}
+    check_is_seen(module.operation, seen, FORM)
     unshare_starts(module)
+    choices: list[Choice | None] = []
     for op in operations(module.operation, "ted.scan"):
         _check_sizes(op)
-        with ir.InsertionPoint(op), op.location:
-            _replace(op, lower_scan(op))
+        choices.append(lower_scan(op, rows))
     for op in operations(module.operation, "ted.stop_gradient"):
-        _replace(op, list(op.operands))
+        replace_op(op, list(op.operands))
     paddings: dict[ir.Block, Paddings] = {}
-    choices = []
-    for op in equations(module):
+    for op in _equations(module):
         _check_sizes(op)
         shared = paddings.setdefault(op.block, Paddings())
         with ir.InsertionPoint(op), op.location:
             results, choice = lower_equation(from_compute(op), shared)
         choices.append(choice)
-        _replace(op, results)
+        replace_op(op, results)
     drop_unused_starts(module)
     number_starts(module)
     return choices
 
 
-def equations(module: ir.Module) -> list[ir.Operation]:
-    """Every `ted.compute` that is no part of a step, in order."""
+def decided(module: ir.Module) -> list[ir.Operation]:
+    """Every recurrence, then every equation that is no part of a step, in order."""
+    return [*operations(module.operation, "ted.scan"), *_equations(module)]
+
+
+def _equations(module: ir.Module) -> list[ir.Operation]:
     found: list[ir.Operation] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
@@ -79,9 +86,3 @@ def _check_sizes(op: ir.Operation) -> None:
     for result in op.results:
         if isinstance(result.type, ir.RankedTensorType):
             check_is_static(result)
-
-
-def _replace(op: ir.Operation, results: Sequence[ir.Value]) -> None:
-    for old, new in zip(op.results, results, strict=True):
-        old.replace_all_uses_with(new)
-    op.erase()

@@ -22,8 +22,8 @@ from ted.mlir.scalars import index
 Values = list[ir.Value]
 
 
-def lower_scan(op: ir.Operation) -> Values:
-    """Emit the recurrence at the insertion point; returns the final histories."""
+def emit_steps(op: ir.Operation) -> Values:
+    """Emit the recurrence step by step at the insertion point; returns the final histories."""
     scan = _Scan(op)
     states = scan.starts()
     stretches = scan.stretches()

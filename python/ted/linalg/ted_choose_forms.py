@@ -1,4 +1,4 @@
-"""`ted-choose-forms`: what each equation becomes in linalg, as attributes.
+"""`ted-choose-forms`: what each equation and each recurrence becomes in linalg, as attributes.
 
 Before: `"ted.compute"(%A, %B, %init)`, a sum of products
 After: the same with `ted.form = {name = "contraction", boxes = 1}`
@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ted.linalg.convert_ted_to_linalg import equations, lower
+from ted.linalg.convert_ted_to_linalg import decided, lower
 from ted.linalg.subdomain import from_compute
 from ted.mlir import ir
 from ted.mlir.strategies import FORM, Choice, annotate, described
@@ -21,34 +21,39 @@ from ted.mlir.strategies import FORM, Choice, annotate, described
 
 @dataclass(frozen=True)
 class TedChooseForms:
-    """Write `ted.form`."""
+    """Write `ted.form`; `rows` are those of `convert-ted-to-linalg`."""
+
+    rows: int = 0
 
     def run(self, module: ir.Module) -> None:
-        """Annotate every equation outside of steps.
+        """Annotate every recurrence, and every equation outside of one.
 
         Raises: ScheduleError for a `ted.form` that does not fit.
         """
-        for op, choice in decide(module):
+        for op, choice in decide(module, self.rows):
             annotate(op, choice, FORM)
 
 
-def decide(module: ir.Module) -> list[tuple[ir.Operation, Choice]]:
-    """The row of each equation with points; a copy of the module is lowered.
+def decide(module: ir.Module, rows: int = 0) -> list[tuple[ir.Operation, Choice]]:
+    """The row of each recurrence and equation with points; a copy of the module is lowered.
 
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
     text = module.operation.get_asm(enable_debug_info=True)
-    chosen = lower(ir.Module.parse(str(text), module.context))
-    pairs = zip(equations(module), chosen, strict=True)
+    chosen = lower(ir.Module.parse(str(text), module.context), rows)
+    pairs = zip(decided(module), chosen, strict=True)
     return [(op, choice) for op, choice in pairs if choice is not None]
 
 
-def explained_forms(module: ir.Module) -> str:
-    """The form of each equation that sums or has conditions, and why no other."""
-    return "\n".join(line for op, choice in decide(module) for line in _lines(op, choice))
+def explained_forms(module: ir.Module, rows: int = 0) -> str:
+    """The form of what recurs, sums or has conditions, and why no other."""
+    return "\n".join(line for op, choice in decide(module, rows) for line in _lines(op, choice))
 
 
 def _lines(op: ir.Operation, choice: Choice) -> Iterator[str]:
+    if op.name == "ted.scan":
+        yield from described(op, choice)
+        return
     subdomain = from_compute(op)
     conditions = [*subdomain.domain, *(c for r in subdomain.reads if r for c in r.guard)]
     if subdomain.reduction_dims or conditions:

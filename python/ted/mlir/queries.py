@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ted.errors import PassFailed
 from ted.mlir import func, ir
@@ -117,6 +117,13 @@ def in_block(op: ir.Operation, block: ir.Block) -> ir.Operation:
         assert parent is not None, "an operation is inside of the block"
         op = parent.operation
     return op
+
+
+def replace_op(op: ir.Operation, values: Sequence[ir.Value]) -> None:
+    """Put values in the place of an operation's results, and erase it."""
+    for old, new in zip(op.results, values, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
 
 
 def count_inputs(op: ir.Operation) -> int:

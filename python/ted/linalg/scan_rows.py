@@ -1,0 +1,246 @@
+"""A recurrence whose rows do not read each other -> loops over rows, all steps of a few inside.
+
+Before: `"ted.scan"(%init)` over `tensor<4096x1024xf32>`, with the time along dim 1
+After: `scf.for` over blocks of rows, with `"ted.scan"` over a slice, `tensor<8x1024xf32>`
+
+A step by itself would touch one element of each row, and so a line of memory, or a page, for each.
+The rows of a block are several chains of operations that do not wait for each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from ted.linalg.loops import PARALLEL
+from ted.linalg.scan_bodies import ScanBody
+from ted.linalg.storage_folding import find_windows
+from ted.mlir import ir, scf, tensor
+from ted.mlir.affine_forms import dims_used
+from ted.mlir.queries import replace_op
+from ted.mlir.scalars import affine_value, element_type, index, shape_of
+from ted.mlir.strategies import Declined
+
+Values = list[ir.Value]
+FEW = 16  # elements that a step has of a row, from which on they fill vectors, and lines of memory
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The dims of the histories that are looped over, the last of them in blocks."""
+
+    block: int
+    axes: tuple[int, ...] = field(repr=False)
+
+
+def rows_of(body: ScanBody, block: int) -> Rows | Declined:
+    """The dims before the time along which no equation reads another place than its own."""
+    if not block:
+        return Declined("this target takes all rows at once")
+    times = min(body.times)
+    if not times:
+        return Declined("time is the first dim of a history")
+    if any(prod(shape_of(v)[t + 1 :]) >= FEW for v, t in zip(body.inits, body.times, strict=True)):
+        return Declined(f"a step has {FEW} elements of a row and more")
+    kept = [k for k in find_windows(body) if list(body.op.results[k].uses)]
+    if kept:
+        return Declined("of a history only some slices are kept")
+    axes = tuple(axis for axis in range(times) if _is_apart(body, axis))
+    if not axes:
+        return Declined("rows read each other, or where they are")
+    rows = prod(shape_of(body.inits[0])[axis] for axis in axes)
+    return Rows(block, axes) if rows > block else Declined(f"there are no more than {block} rows")
+
+
+def _is_apart(body: ScanBody, axis: int) -> bool:
+    if len({shape_of(value)[axis] for value in body.inits}) > 1:
+        return False
+    if any(op.name != "ted.compute" and _has_tensors(op) for op in body.inner):
+        return False
+    return all(_dim_of(op, body, axis) is not None for op in body.equations)
+
+
+def _has_tensors(op: ir.Operation) -> bool:
+    return any(isinstance(r.type, ir.RankedTensorType) for r in op.results)
+
+
+def _dim_of(op: ir.Operation, body: ScanBody, axis: int) -> int | None:
+    """The dim of an equation that counts rows, where it does nothing else."""
+    equation = op.opview
+    write, shape = equation.write_map, shape_of(op.results[0])
+    dim = _plain(write.results[axis])
+    if write.n_symbols or dim is None or dim not in _parallel(equation):
+        return None
+    if equation.box[dim] != shape[axis] or _is_asked(op, dim):
+        return None
+    rest = [e for k, e in enumerate(write.results) if k != axis]
+    sets = [equation.domain_set, *equation.guard_sets]
+    if dim in dims_used(*rest, *(c.expr for one in sets for c in one.constraints)):
+        return None
+    reads = zip(op.operands, equation.read_maps, strict=False)
+    return dim if all(_reads_its_row(v, m, dim, body, axis) for v, m in reads) else None
+
+
+def _plain(expr: ir.AffineExpr) -> int | None:
+    """The dim that an expression is."""
+    found = expr.maybe_downcast()
+    return found.position if isinstance(found, ir.AffineDimExpr) else None
+
+
+def _parallel(equation: ir.OpView) -> list[int]:
+    return [k for k, kind in enumerate(equation.iterator_kinds) if kind == "parallel"]
+
+
+def _is_asked(op: ir.Operation, dim: int) -> bool:
+    """Whether the body asks for the value of a dim, or reads at data, which may be anywhere."""
+    for one in (view.operation for view in op.regions[0].blocks[0].operations):
+        if one.name == "ted.load":
+            return True
+        if one.name == "ted.index" and ir.IntegerAttr(one.attributes["dim"]).value == dim:
+            return True
+    return False
+
+
+def _reads_its_row(
+    value: ir.Value, places: ir.AffineMap, dim: int, body: ScanBody, axis: int
+) -> bool:
+    using = [k for k, expr in enumerate(places.results) if dim in dims_used(expr)]
+    if value in body.history:
+        return using == [axis] and _plain(places.results[axis]) == dim
+    return not using or (len(using) == 1 and _plain(places.results[using[0]]) == dim)
+
+
+# ------------------------------------------------------------------ emission
+
+
+def emit_rows(op: ir.Operation, plan: Rows, lower: Callable[[ir.Operation], None]) -> Values:
+    """The final histories; `lower` replaces a scan over few rows by its steps."""
+    return _loop(op, plan, plan.axes, list(op.operands), lower)
+
+
+def _loop(
+    op: ir.Operation,
+    plan: Rows,
+    axes: Sequence[int],
+    states: Values,
+    lower: Callable[[ir.Operation], None],
+) -> Values:
+    """The scan with its states replaced, looped over dims."""
+    axis, *inner = axes
+    size = 1 if inner else plan.block
+    count, rest = divmod(shape_of(states[0])[axis], size)
+
+    def part(at: ir.Value | int, rows: int, given: Values) -> Values:
+        return _on_rows(op, axis, at, rows, given, lambda one: _inside(one, plan, inner, lower))
+
+    if count:
+        loop = scf.ForOp(index(0), index(count), index(1), states)
+        loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        with ir.InsertionPoint(loop.body):
+            at = affine_value(ir.AffineExpr.get_dim(0) * size, [loop.induction_variable])
+            scf.YieldOp(part(at, size, list(loop.inner_iter_args)))
+        states = list(loop.results)
+    return part(count * size, rest, states) if rest else states
+
+
+def _inside(
+    op: ir.Operation, plan: Rows, axes: Sequence[int], lower: Callable[[ir.Operation], None]
+) -> None:
+    """Replace a scan over a block by loops over the other dims, or at last its steps."""
+    if not axes:
+        lower(op)
+        return
+    with ir.InsertionPoint(op):
+        results = _loop(op, plan, axes, list(op.operands), lower)
+    replace_op(op, results)
+
+
+def _on_rows(
+    op: ir.Operation,
+    axis: int,
+    at: ir.Value | int,
+    rows: int,
+    states: Values,
+    replaced: Callable[[ir.Operation], None],
+) -> Values:
+    """The states after the scan on some rows; those that nobody reads are not put back."""
+    body = ScanBody(op)
+    slices = [_taken(state, axis, at, rows) for state in states]
+    copy = _copied(body, axis, at, rows, slices)
+    used = [bool(list(result.uses)) for result in op.results]
+    after = [
+        _put(part, state, axis, at) if is_used else state
+        for part, state, is_used in zip(copy.results, states, used, strict=True)
+    ]
+    replaced(copy)
+    return after
+
+
+def _copied(
+    body: ScanBody, axis: int, at: ir.Value | int, rows: int, slices: Values
+) -> ir.Operation:
+    """The scan on slices of its histories, and of what its equations read of the same rows."""
+    dims = {op: _dim_of(op, body, axis) for op in body.equations}
+    taken: dict[tuple[ir.Value, int], ir.Value] = {}
+    operands: list[tuple[int, int, ir.Value]] = []
+    for n, op in enumerate(body.inner):
+        if op not in dims:
+            continue
+        for k, (value, places) in enumerate(zip(op.operands, op.opview.read_maps, strict=False)):
+            using = [p for p, e in enumerate(places.results) if dims[op] in dims_used(e)]
+            if value in body.history or not using:
+                continue
+            key = value, using[0]
+            if key not in taken:
+                taken[key] = _taken(value, using[0], at, rows)
+            operands.append((n, k, taken[key]))
+    copy = body.op.clone().operation
+    for k, part in enumerate(slices):
+        copy.operands[k] = part
+    inside = ScanBody(copy)
+    for n, k, value in operands:
+        inside.inner[n].operands[k] = value
+    _shorten(body, inside, dims, rows, [part.type for part in slices])
+    return copy
+
+
+def _shorten(
+    body: ScanBody,
+    copy: ScanBody,
+    dims: dict[ir.Operation, int | None],
+    rows: int,
+    types: Sequence[ir.Type],
+) -> None:
+    """Give equations their extents, and states their types."""
+    for old, new in zip(body.inner, copy.inner, strict=True):
+        if old in dims:
+            extents = list(old.opview.box)
+            extents[dims[old]] = rows
+            new.attributes["extents"] = ir.DenseI64ArrayAttr.get(extents)
+    for value, history in copy.history.items():
+        value.set_type(types[history])
+    for result, kind in zip(copy.op.results, types, strict=True):
+        result.set_type(kind)
+
+
+def _taken(source: ir.Value, axis: int, at: ir.Value | int, rows: int) -> ir.Value:
+    """The slice of some rows along a dim."""
+    sizes = list(shape_of(source))
+    sizes[axis] = rows
+    kind = ir.RankedTensorType.get(sizes, element_type(source))
+    return tensor.ExtractSliceOp(kind, source, *_geometry(sizes, axis, at)).result
+
+
+def _put(part: ir.Value, whole: ir.Value, axis: int, at: ir.Value | int) -> ir.Value:
+    return tensor.InsertSliceOp(part, whole, *_geometry(shape_of(part), axis, at)).result
+
+
+def _geometry(
+    sizes: Sequence[int], axis: int, at: ir.Value | int
+) -> tuple[Values, Values, Values, list[int], list[int], list[int]]:
+    """Dynamic offsets, sizes and strides, then static ones."""
+    offsets = [0] * len(sizes)
+    offsets[axis] = at if isinstance(at, int) else ir.ShapedType.get_dynamic_stride_or_offset()
+    moving = [] if isinstance(at, int) else [at]
+    return moving, [], [], offsets, list(sizes), [1] * len(sizes)

@@ -1,0 +1,67 @@
+"""The table of what a recurrence becomes: loops over rows with the steps inside, or steps alone.
+
+Before: `"ted.scan"(%init)`, a running sum of each row
+After: what `{ted.form = {name = "rows", block = 8}}` says: eight rows at once, all steps of them
+
+A recurrence that carries the attribute gets the row of that name, or is refused with the reason.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ted.linalg.scan_bodies import ScanBody
+from ted.linalg.scan_rows import Rows, emit_rows, rows_of
+from ted.linalg.scans import emit_steps
+from ted.mlir import ir
+from ted.mlir.queries import replace_op
+from ted.mlir.strategies import FORM, Choice, Declined, Plain, Strategy, choose
+
+
+@dataclass(eq=False)
+class Site:
+    """A recurrence, how many rows may share a loop on the target, and its final histories."""
+
+    op: ir.Operation
+    block: int
+    results: list[ir.Value]
+
+
+def lower_scan(op: ir.Operation, block: int) -> Choice:
+    """Replace a recurrence by what the table says.
+
+    Raises: ScheduleError for a `ted.form` that does not fit.
+    """
+    site = Site(op, block, [])
+    with ir.InsertionPoint(op), op.location:
+        choice = choose(TABLE, site, FORM)
+        choice.row.emit(site, choice.plan)
+    replace_op(op, site.results)
+    return choice
+
+
+def _rows(site: Site) -> Rows | Declined:
+    return rows_of(ScanBody(site.op), site.block)
+
+
+def _emit_rows(site: Site, plan: Rows) -> None:
+    site.results = emit_rows(site.op, plan, _replace_by_steps)
+
+
+def _emit_steps(site: Site, _: Plain) -> None:
+    site.results = emit_steps(site.op)
+
+
+def _replace_by_steps(op: ir.Operation) -> None:
+    with ir.InsertionPoint(op), op.location:
+        replace_op(op, emit_steps(op))
+
+
+def _check_rows(_: Site, plan: Rows) -> str | None:
+    return None if plan.block > 0 else "a block has a row"
+
+
+TABLE = (
+    Strategy("rows", _rows, _emit_rows, check=_check_rows),
+    Strategy("steps", lambda _: Plain(), _emit_steps),
+)
