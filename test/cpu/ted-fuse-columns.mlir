@@ -191,3 +191,112 @@ func.func @no_loop(%y: memref<8x16xf32>, %s: memref<16xf32>) {
   }
   return
 }
+
+// A loop behind the sum reads the same rows; the total is started before it.
+// CHECK-LABEL: func.func @sum_before_the_loop
+// CHECK: linalg.fill
+// CHECK-NOT: linalg.generic
+// CHECK: scf.for %[[I:[a-z0-9]+]] =
+// CHECK: linalg.exp
+// CHECK: memref.subview %{{.*}}[%[[I]], 0] [1, 16] [1, 1]
+// CHECK: linalg.generic {{.*}}["reduction", "parallel"]
+// CHECK: }
+// CHECK: return
+func.func @sum_before_the_loop(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %z = arith.constant 0.0 : f32
+  linalg.fill ins(%z : f32) outs(%s : memref<16xf32>)
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  scf.for %i = %c0 to %c8 step %c1 {
+    %p = memref.subview %x[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%p : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  return
+}
+
+// The loop behind it overwrites what is summed.
+// CHECK-LABEL: func.func @overwritten_behind
+// CHECK: linalg.generic
+// CHECK: scf.for
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @overwritten_behind(%x: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  scf.for %i = %c0 to %c8 step %c1 {
+    %p = memref.subview %x[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%p : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%p : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  return
+}
+
+// Somebody reads the total before the loop.
+// CHECK-LABEL: func.func @read_between
+// CHECK: linalg.generic
+// CHECK: linalg.exp
+// CHECK: scf.for
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @read_between(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %s: memref<16xf32>, %e: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  linalg.exp ins(%s : memref<16xf32>) outs(%e : memref<16xf32>)
+  scf.for %i = %c0 to %c8 step %c1 {
+    %p = memref.subview %x[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.tanh ins(%p : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  return
+}
+
+// The loop behind it reads other rows, or nothing of what is summed: it gains nothing there.
+// CHECK-LABEL: func.func @others_behind
+// CHECK: linalg.generic
+// CHECK: scf.for
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @others_behind(%x: memref<8x16xf32>, %y: memref<8x16xf32>, %s: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %c8 = arith.constant 8 : index
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<8x16xf32>) outs(%s : memref<16xf32>) {
+  ^bb0(%a: f32, %t: f32):
+    %u = arith.addf %t, %a : f32
+    linalg.yield %u : f32
+  }
+  scf.for %i = %c0 to %c8 step %c1 {
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  scf.for %i = %c0 to %c8 step %c1 {
+    %k = arith.subi %c7, %i : index
+    %p = memref.subview %x[%k, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    %q = memref.subview %y[%i, 0] [1, 16] [1, 1] : memref<8x16xf32> to memref<1x16xf32, strided<[16, 1], offset: ?>>
+    linalg.exp ins(%p : memref<1x16xf32, strided<[16, 1], offset: ?>>) outs(%q : memref<1x16xf32, strided<[16, 1], offset: ?>>)
+  }
+  return
+}

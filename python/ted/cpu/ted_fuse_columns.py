@@ -1,4 +1,4 @@
-"""`ted-fuse-columns`: sums over rows -> into the loop that makes the rows.
+"""`ted-fuse-columns`: sums over rows -> into the loop that makes the rows, or reads them again.
 
 Before: a loop over rows that computes `dx[i, :]`, then `linalg.generic` for `db[j] += dy[i, j]`.
 After: the sums advance by one row at the end of each iteration, while the row is in the first
@@ -7,7 +7,8 @@ block has totals of its own.
 
 On memrefs, since a parallel loop on tensors cannot carry a running total. It is legal because the
 loop touches what the sum reads only at its own row, nothing between touches the total, and views
-that are made behind the loop move in front of it. A sum with `ted.group = {name = "alone"}` stays
+that are made behind the loop move in front of it; a loop behind the sum changes nothing that it
+reads. A sum with `ted.group = {name = "alone"}` stays
 where it is; one with `{name = "column_sums"}` moves, or is refused.
 """
 
@@ -54,10 +55,11 @@ class TedFuseColumns:
 
 @dataclass(frozen=True, eq=False)
 class Site:
-    """A sum over rows, and what stands before it."""
+    """A sum over rows, what stands before it, and what behind."""
 
     op: ir.Operation
     before: list[ir.Operation]
+    behind: list[ir.Operation]
 
 
 @dataclass(frozen=True)
@@ -72,23 +74,28 @@ def _fuse_block(block: ir.Block) -> None:
         if op.results or not is_column_sum(op):
             continue
         operations = [other.operation for other in block.operations]
-        site = Site(op, operations[: operations.index(op)])
+        place = operations.index(op)
+        site = Site(op, operations[:place], operations[place + 1 :])
         choice = choose(TABLE, site, GROUP)
         forget(op, GROUP)
         choice.row.emit(site, choice.plan)
 
 
 def _row_loop(site: Site) -> Into | Declined:
-    """The nearest loop over the rows of the sum into which it may move."""
+    """The nearest loop over the rows of the sum into which it may move, sooner one before it."""
+    found = _loop_before(site)
+    return _loop_behind(site) or found if isinstance(found, Declined) else found
+
+
+def _loop_before(site: Site) -> Into | Declined:
     op = site.op
     operands = list(op.operands)[: len(op.operands) - 1]
     mine = effects_of(op)
-    rows = (Generic(op).extents or (0,))[0]
     for other in reversed(site.before):
         if other.name in VIEWS or not len(other.operands):
             continue
         found = effects_of(other)
-        if other.name == "scf.for" and _trips(other) == rows:
+        if _is_over_rows(other, op):
             if mine.writes & found.touched:
                 return Declined("the loop over its rows touches the total")
             if not _only_own_row(other, mine.reads):
@@ -99,6 +106,25 @@ def _row_loop(site: Site) -> Into | Declined:
         if not found.may_swap(mine) and not _is_start(other, op):
             return Declined(f"{other.name} before it uses the same memory, and is no such loop")
     return Declined("no loop over its rows stands before it")
+
+
+def _loop_behind(site: Site) -> Into | None:
+    op, mine = site.op, effects_of(site.op)
+    for other in site.behind:
+        if other.name in VIEWS or not len(other.operands):
+            continue
+        found = effects_of(other)
+        if not found.may_swap(mine):
+            return None
+        shared = mine.reads & found.touched
+        if shared and _is_over_rows(other, op) and _only_own_row(other, shared):
+            return Into(other)
+    return None
+
+
+def _is_over_rows(other: ir.Operation, op: ir.Operation) -> bool:
+    """Whether an operation is a loop with an iteration for each row of a sum."""
+    return other.name == "scf.for" and _trips(other) == (Generic(op).extents or (0,))[0]
 
 
 def _is_start(other: ir.Operation, op: ir.Operation) -> bool:

@@ -107,3 +107,26 @@ def test_a_sum_is_where_it_is_asked_to_be(
         loops = operations(module, "scf.for")
         assert [any(is_inside(op, loop) for loop in loops) for op in sums] == [is_in_the_loop]
         assert "ted.group" not in str(module)
+
+
+def test_a_sum_joins_the_loop_behind_it_that_reads_the_rows_again() -> None:
+    x, w, b = (
+        ted.placeholder(n, "float64", name=s) for n, s in (((40, 24), "x"), (24, "w"), (24, "b"))
+    )
+    d = ted.placeholder((40, 24), "float64", name="d")
+    loss = ted.sum(ted.nn.layer_norm(x, w, b) * d)
+    f = ted.compile([x, w, b, d], list(ted.differentiate(loss, [x, w, b])))
+    with make_context(), ir.Location.unknown():
+        module = ir.Module.parse(f.ir("buffers"))
+        loops = operations(module, "scf.for")
+        sums = [o for o in operations(module, "linalg.generic") if '["reduction", "pa' in str(o)]
+        assert [any(is_inside(op, loop) for loop in loops) for op in sums] == [True, True]
+    rng = np.random.default_rng(1)
+    arrays = [rng.normal(size=t.shape) for t in (x, w, b, d)]
+    a, scale, _, g = arrays
+    spread = np.sqrt(a.var(1, keepdims=True) + 1e-5)
+    h = (a - a.mean(1, keepdims=True)) / spread
+    k = g * scale
+    wanted = (k - k.mean(1, keepdims=True) - h * (k * h).mean(1, keepdims=True)) / spread
+    for given, want in zip(f(*arrays), (wanted, (g * h).sum(0), g.sum(0)), strict=True):
+        np.testing.assert_allclose(given, want, rtol=1e-10)
