@@ -74,6 +74,9 @@ def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
 
     Raises: ExecutionError naming the argument when rank, dtype or shape differ.
     """
+    as_it_is = _as_it_is(value, spec)
+    if as_it_is is not None:
+        return as_it_is
     if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
         return _from_scalar(value, spec, function).view(spec.storage_dtype)
     what = f"{function}: argument {spec.name!r}"
@@ -82,7 +85,25 @@ def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
     array = np.asarray(array, dtype=spec.numpy_dtype, order="C")
     if not array.flags.aligned:
         array = array.copy(order="C")
-    return array.view(spec.storage_dtype)
+    return array if spec.dtype != "bfloat16" else array.view(spec.storage_dtype)
+
+
+def _as_it_is(value: Any, spec: ArgSpec) -> np.ndarray | None:
+    """An array that fits as it is, whoever made it; None for all that takes a longer look."""
+    if spec.dtype == "bfloat16":
+        return None
+    try:
+        array = value if type(value) is np.ndarray else value.__array__()
+    except Exception:  # whatever the other library raises; it is asked again by `to_numpy`
+        return None
+    if (
+        type(array) is not np.ndarray
+        or array.shape != spec.shape
+        or array.dtype != spec.numpy_dtype
+    ):
+        return None
+    flags = array.flags
+    return array if flags.c_contiguous and flags.aligned else None
 
 
 def to_numpy(value: Any, spec: ArgSpec, what: str) -> np.ndarray:
@@ -90,10 +111,12 @@ def to_numpy(value: Any, spec: ArgSpec, what: str) -> np.ndarray:
 
     Raises: ExecutionError for what is no array, or does not convert to one of numbers.
     """
-    if isinstance(value, list | tuple | str | None):
+    if isinstance(value, (list, tuple, str, type(None))):
         raise ExecutionError(f"{what}: expected an array, got {type(value).__name__}")
+    if _is_torch_bfloat16(value):  # torch does not hand it to numpy, but it reinterprets bits
+        return np.asarray(value.view(sys.modules["torch"].int16)).view(_BFLOAT16)
     try:
-        array = np.asarray(_torch_bfloat16_bits(value))
+        array = np.asarray(value)
     except TedError:
         raise ExecutionError(f"{what}: expected an array, got {value!r}") from None
     except Exception as error:  # whatever the other library raises
@@ -103,7 +126,7 @@ def to_numpy(value: Any, spec: ArgSpec, what: str) -> np.ndarray:
     if array.dtype == object:
         kind = "an array of objects" if value is array else type(value).__name__
         raise ExecutionError(f"{what}: expected an array of {spec.dtype}, got {kind}")
-    return array.view(_BFLOAT16) if _is_torch_bfloat16(value) else array
+    return array
 
 
 def check(array: np.ndarray, spec: ArgSpec, what: str) -> None:
@@ -144,8 +167,3 @@ def _from_scalar(value: float, spec: ArgSpec, function: str) -> np.ndarray:
 def _is_torch_bfloat16(value: Any) -> bool:
     torch = sys.modules.get("torch")
     return torch is not None and isinstance(value, torch.Tensor) and value.dtype == torch.bfloat16
-
-
-def _torch_bfloat16_bits(value: Any) -> Any:
-    """Torch does not hand bfloat16 to numpy, but it reinterprets bits."""
-    return value.view(sys.modules["torch"].int16) if _is_torch_bfloat16(value) else value

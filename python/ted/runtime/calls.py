@@ -100,11 +100,11 @@ class BoundFunction:
         """Compute fresh results, converting each input that the kernel refuses."""
         storage = self._allocate()
         arguments = [*arrays, *storage]
-        converted = -1
-        while (refused := self._attempt(arguments)) is not None:
-            assert converted < refused < len(self.inputs), f"argument {refused} is not accepted"
-            arguments[refused] = as_input(arguments[refused], self.inputs[refused], self.name)
-            converted = refused
+        refused = self._attempt(arguments)
+        if refused is not None:  # who passes one tensor of another library passes several
+            for k in range(refused, len(self.inputs)):
+                arguments[k] = as_input(arguments[k], self.inputs[k], self.name)
+            self.fill(arguments)
         return storage
 
     def _attempt(self, arguments: Sequence[Any]) -> int | None:
