@@ -54,16 +54,15 @@ class CompileOptions:
 
     @property
     def target(self) -> str:
-        """As `target=` takes it: `cpu`, or `cuda:sm_80,tf32`."""
+        """As `target=` takes it: `cpu`, `cpu:avx2`, or `cuda:sm_80,tf32`."""
         if isinstance(self.machine, Cpu):
-            return "cpu" if self.threads is None else f"cpu,threads={self.threads}"
+            device = "cpu" if self.machine.is_native else f"cpu:{self.machine.name}"
+            return device if self.threads is None else f"{device},threads={self.threads}"
         return ",".join([f"cuda:{self.machine.name}", *(p for p in PRECISIONS if getattr(self, p))])
 
     def __str__(self) -> str:
-        if isinstance(self.machine, Cpu):
-            machine = f"{self.target} ({self.machine.name}{', native' * self.machine.is_native})"
-        else:
-            machine = self.target
+        is_native = isinstance(self.machine, Cpu) and self.machine.is_native
+        machine = f"{self.target} ({self.machine.name}, native)" if is_native else self.target
         return f"{machine}, {'' if self.deterministic else 'not '}deterministic"
 
 

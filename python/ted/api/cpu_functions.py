@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ted.api.host import executable_cpus
 from ted.api.programs import Call, Program
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
@@ -19,6 +20,7 @@ from ted.codegen.watching import Watch
 from ted.cpu.pipeline import CPU_STAGES, KERNELS, cpu_stages
 from ted.cpu.strategies import explained
 from ted.cpu.unit_strategies import explained as explained_threads
+from ted.errors import ExecutionError
 from ted.ir.equations import System
 from ted.ir.pipelines import pipeline_text, run_stages
 from ted.ir.to_ops import to_module
@@ -47,6 +49,7 @@ class CompiledFunction(StagedFunction):
         assert isinstance(options.machine, Cpu), "a program for a CPU"
         super().__init__(program, single, options, cpu_stages(options.machine))
         self._cpu = options.machine
+        self._runs = options.machine.is_native or options.machine in executable_cpus()
         self.compile_times = {}
         with Watch(program.name, self.compile_times) as watch:
             call = program.call(self._kernels_request, (), watch)
@@ -68,7 +71,7 @@ class CompiledFunction(StagedFunction):
 
         Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
         """
-        results = self._call(*arrays, out=out)
+        results = self.bound(*arrays, out=out)
         return results[0] if self._single else results
 
     def _kernels_request(self) -> Request:
@@ -83,7 +86,16 @@ class CompiledFunction(StagedFunction):
 
     @property
     def bound(self) -> BoundFunction:
-        """The machine code as a function that always returns a tuple."""
+        """The machine code as a function that always returns a tuple.
+
+        Raises: ExecutionError where this machine does not have the instructions.
+        """
+        if not self._runs:
+            raise ExecutionError(
+                f"{self._program.name}: code for '{self.options.target}' needs a CPU with "
+                f"{', '.join(self._cpu.features)}, which this machine is not; "
+                "its stages and its assembly can be looked at"
+            )
         return self._call
 
     @property

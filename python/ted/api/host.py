@@ -39,10 +39,19 @@ def host_cpu() -> Cpu:
 @cache
 def executable_cpus() -> tuple[Cpu, ...]:
     """The rows whose code the machine of this process can execute, the best one first."""
-    if platform.machine() in ("aarch64", "arm64"):
-        return (CPUS["neon"],)
+    if _is_arm():
+        return compilable_cpus()
     flags = _x86_flags()
-    return tuple(row for row in CPUS.values() if flags.issuperset(row.features))
+    return tuple(row for row in compilable_cpus() if flags.issuperset(row.features))
+
+
+def compilable_cpus() -> tuple[Cpu, ...]:
+    """The rows of this machine's architecture, for which it makes code, the best one first."""
+    return tuple(row for row in CPUS.values() if (row.name == "neon") == _is_arm())
+
+
+def _is_arm() -> bool:
+    return platform.machine() in ("aarch64", "arm64")
 
 
 def host_gpu() -> str:

@@ -1,4 +1,4 @@
-"""What users say, target="cuda:sm_80,tf32" or deterministic=False -> `CompileOptions`."""
+"""What users say, target="cpu:avx2", "cuda,tf32" or deterministic=False -> `CompileOptions`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ted.api.host import host_cpu, host_gpu
+from ted.api.host import compilable_cpus, host_cpu, host_gpu
 from ted.errors import CompileError
-from ted.machine import GPUS
+from ted.machine import GPUS, Cpu
 from ted.options import PRECISIONS, CompileOptions
 
 
@@ -19,7 +19,7 @@ def compile_options(target: str = "cpu", *, deterministic: bool = True) -> Compi
     Raises: CompileError for a text of another form, a chip that is not known, or one without what
     an option asks for; ScheduleError when `TED_CPU` names a row that the host cannot execute.
     """
-    if isinstance(target, str) and target.partition(",")[0] == "cpu":
+    if isinstance(target, str) and target.partition(",")[0].partition(":")[0] == "cpu":
         return replace(_on_cpu(target), deterministic=deterministic)
     return replace(_on_gpu(target), deterministic=deterministic)
 
@@ -40,14 +40,25 @@ def options_for(
 
 
 def _on_cpu(text: str) -> CompileOptions:
-    _, comma, option = text.partition(",")
+    device, comma, option = text.partition(",")
+    _, colon, row = device.partition(":")
     name, _, count = option.partition("=")
-    if comma and not (name == "threads" and count.isdecimal()):
+    if (comma and not (name == "threads" and count.isdecimal())) or (colon and not row):
         raise CompileError(
-            f"compile: on a CPU a target is 'cpu', or 'cpu,threads=2' for calls of at most so many "
-            f"threads, got {text!r}"
+            f"compile: on a CPU a target is 'cpu', 'cpu:avx2' for code of a row of CPUs, or "
+            f"'cpu,threads=2' for calls of at most so many threads, got {text!r}"
         )
-    return CompileOptions(host_cpu(), threads=int(count) if comma else None)
+    machine = _named_cpu(row) if row else host_cpu()
+    return CompileOptions(machine, threads=int(count) if comma else None)
+
+
+def _named_cpu(name: str) -> Cpu:
+    known = {row.name: row for row in compilable_cpus()}
+    if name not in known:
+        raise CompileError(
+            f"compile: this machine makes code for one of {', '.join(known)}, got 'cpu:{name}'"
+        )
+    return known[name]
 
 
 def _on_gpu(text: str) -> CompileOptions:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import ted
-from ted.api import Function
-from ted.api.host import host_cpu
+from ted.api import Function, cpu_functions
+from ted.api.host import compilable_cpus, host_cpu
 from ted.api.options import compile_options
-from ted.errors import CompileError, DerivativeError
-from ted.machine import CPUS, GPUS
+from ted.errors import CompileError, DerivativeError, ExecutionError
+from ted.machine import CPUS, GPUS, Cpu
 from ted.options import CompileOptions
 
 CHIP = "cuda:sm_90a,tf32"
@@ -29,6 +29,7 @@ MADE: dict[str, Callable[..., Any]] = {
 }
 A = np.array([1.0, 2.0], "float32")
 V = np.array([1.0, 0.5], "float32")
+MANY = np.arange(1000, dtype="float32")
 
 
 def cubes(x: Any) -> Any:
@@ -86,12 +87,49 @@ def test_functions_and_what_is_compiled_show_their_options() -> None:
         "cuda:sm_90a,tf32, not deterministic"
     )
     row = CPUS["sse2"]
-    assert str(CompileOptions(row)) == "cpu (sse2), deterministic"
+    assert str(CompileOptions(row)) == "cpu:sse2, deterministic"
     assert str(CompileOptions(row.native())) == "cpu (sse2, native), deterministic"
     x = ted.placeholder((2,), name="x")
     assert ted.compile([x], x + 1.0).options == compile_options()
     assert ted.compile([x], x + 1.0, target="cuda:sm_80").options == CompileOptions(GPUS["sm_80"])
     assert ted.function(cubes).compiled(A).options == Function(cubes).options == compile_options()
+
+
+@pytest.mark.parametrize("row", compilable_cpus())
+def test_a_row_of_cpus_is_a_target(row: Cpu) -> None:
+    function = ted.function(cubes, f"cpu:{row.name},threads=2")
+    assert function.options == CompileOptions(row, threads=2)
+    assert function.target == f"cpu:{row.name},threads=2"
+    assert ted.grad(function).options == function.options
+    assert compile_options(f"cpu:{row.name}").target == f"cpu:{row.name}"
+
+
+@pytest.mark.skipif(host_cpu().name == "neon", reason="rows of x86")
+def test_code_for_a_row_has_its_instructions_and_runs_where_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    function = ted.function(lambda x: x * 2.0, "cpu:avx2")
+    monkeypatch.setattr(cpu_functions, "executable_cpus", lambda: (CPUS["sse2"],))
+    assert "%ymm" in (code := function.compiled(MANY).ir("asm"))
+    assert "%zmm" not in code
+    with pytest.raises(ExecutionError, match=r"'cpu:avx2' needs a CPU with avx2, fma, f16c, which"):
+        function(MANY)
+    doubled = ted.function(lambda x: x * 2.0, "cpu:sse2")
+    assert "%ymm" not in doubled.compiled(MANY).ir("asm")
+    np.testing.assert_array_equal(doubled(MANY), 2 * MANY)
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("cpu:", "on a CPU a target is 'cpu', 'cpu:avx2' for code of a row of CPUs, or .* 'cpu:'"),
+        ("cpu:avx2,tf32", "on a CPU a target is .* got 'cpu:avx2,tf32'"),
+        ("cpu:avx", "this machine makes code for one of .*, got 'cpu:avx'"),
+    ],
+)
+def test_what_is_no_row_of_cpus_is_refused(target: str, message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        ted.function(cubes, target)
 
 
 def test_a_program_and_its_gradient_show_their_options() -> None:
