@@ -8,7 +8,7 @@ condition that any of its uses is made, so that expressions grow with the body a
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import reduce
 
 from ted.autodiff.rules import contributions, under
@@ -56,7 +56,7 @@ def read_adjoints(
     return found
 
 
-def _varied(order: list[Expr], active: Callable[[Tensor], bool]) -> set[Expr]:
+def _varied(order: Sequence[Expr], active: Callable[[Tensor], bool]) -> set[Expr]:
     """The float nodes whose value depends on an active tensor."""
     varied: set[Expr] = set()
     for node in order:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 from ted.linalg.loops import PARALLEL
 from ted.linalg.scan_bodies import ScanBody
@@ -67,7 +68,7 @@ def _has_tensors(op: ir.Operation) -> bool:
 
 def _dim_of(op: ir.Operation, body: ScanBody, axis: int) -> int | None:
     """The dim of an equation that counts rows, where it does nothing else."""
-    equation = op.opview
+    equation: Any = op.opview
     write, shape = equation.write_map, shape_of(op.results[0])
     dim = _plain(write.results[axis])
     if write.n_symbols or dim is None or dim not in _parallel(equation):
@@ -88,7 +89,7 @@ def _plain(expr: ir.AffineExpr) -> int | None:
     return found.position if isinstance(found, ir.AffineDimExpr) else None
 
 
-def _parallel(equation: ir.OpView) -> list[int]:
+def _parallel(equation: Any) -> list[int]:
     return [k for k, kind in enumerate(equation.iterator_kinds) if kind == "parallel"]
 
 
@@ -187,7 +188,8 @@ def _copied(
     for n, op in enumerate(body.inner):
         if op not in dims:
             continue
-        for k, (value, places) in enumerate(zip(op.operands, op.opview.read_maps, strict=False)):
+        equation: Any = op.opview
+        for k, (value, places) in enumerate(zip(op.operands, equation.read_maps, strict=False)):
             using = [p for p, e in enumerate(places.results) if dims[op] in dims_used(e)]
             if value in body.history or not using:
                 continue
@@ -214,9 +216,9 @@ def _shorten(
 ) -> None:
     """Give equations their extents, and states their types."""
     for old, new in zip(body.inner, copy.inner, strict=True):
-        if old in dims:
-            extents = list(old.opview.box)
-            extents[dims[old]] = rows
+        if (dim := dims.get(old)) is not None:
+            equation: Any = old.opview
+            extents = [rows if k == dim else n for k, n in enumerate(equation.box)]
             new.attributes["extents"] = ir.DenseI64ArrayAttr.get(extents)
     for value, history in copy.history.items():
         value.set_type(types[history])

@@ -114,7 +114,7 @@ def _decided(equation: Equation) -> Equation:
     return replace(equation, body=body, write=tuple(write))
 
 
-def _nodes(equation: Equation) -> list[Expr]:
+def _nodes(equation: Equation) -> Sequence[Expr]:
     return postorder(equation.body, *equation.write)
 
 
