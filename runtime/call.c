@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "ted/call.h"
 
@@ -51,6 +52,11 @@ enum ted_status ted_call_run(struct ted_call *call, void (*function)(void **), v
   function(arguments);
   ted_call_end(call);
   return call->faulted ? TED_INDEX_FAULT : TED_OK;
+}
+
+int64_t ted_nanoseconds(void) {
+  struct timespec now;
+  return timespec_get(&now, TIME_UTC) ? (int64_t)now.tv_sec * 1000000000 + now.tv_nsec : 0;
 }
 
 void ted_call_nothing(void **arguments) { (void)arguments; }

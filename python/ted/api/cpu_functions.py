@@ -9,7 +9,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from ted import dialects
 from ted.api.host import executable_cpus
+from ted.api.profiles import Profile, TimedProgram, timed_program
 from ted.api.programs import Call, Program
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
@@ -21,6 +23,7 @@ from ted.cpu.pipeline import CPU_STAGES, KERNELS, cpu_stages
 from ted.cpu.strategies import explained
 from ted.cpu.unit_strategies import explained as explained_threads
 from ted.errors import ExecutionError
+from ted.forking import cached_property
 from ted.ir.equations import System
 from ted.ir.pipelines import pipeline_text, run_stages
 from ted.ir.to_ops import to_module
@@ -73,6 +76,23 @@ class CompiledFunction(StagedFunction):
         """
         results = self.bound(*arrays, out=out)
         return results[0] if self._single else results
+
+    def profile(self, *arrays: Any, repeats: int = 20) -> Profile:
+        """How long each kernel takes, the median over some calls on arrays; print it.
+
+        Units: seconds; bytes of the arrays that a kernel is given; operations on floats.
+        Raises: ExecutionError as a call does.
+        """
+        if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
+            raise ExecutionError(f"profile: repeats is a number from 1 on, got {repeats!r}")
+        return self._timed.measured(arrays, repeats)
+
+    @cached_property
+    def _timed(self) -> TimedProgram:
+        symbol, threads = _symbol(self._program.name), self.options.threads
+        with dialects.session():
+            module = ir.Module.parse(self._texts[0])
+            return timed_program(module, self._pipeline, symbol, self.bound, threads)
 
     def _kernels_request(self) -> Request:
         return shared(self._request("cpu", {}, until=KERNELS))

@@ -11,9 +11,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.api.compiling import Compilation, compile_program, compile_sizes
+from ted.api.cpu_functions import CompiledFunction
 from ted.api.differentiating import differentiate
 from ted.api.lifting import Lifted, lift
 from ted.api.options import options_for
+from ted.api.profiles import Profile
 from ted.api.programs import traced_program
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError, DerivativeError
@@ -104,6 +106,19 @@ class Function:
     def compiled(self, *args: Any, **kwargs: Any) -> Compilation | SymbolicFunction[Compilation]:
         """The compiled function for arguments like these, for its IR and memory."""
         return self._specialised(args, kwargs)[1]
+
+    def profile(self, *args: Any, repeats: int = 20, **kwargs: Any) -> Profile:
+        """How long each kernel takes for arguments like these; print it.
+
+        Raises: CompileError for what is no program of fixed sizes for CPUs.
+        """
+        found = self.compiled(*args, **kwargs)
+        if not isinstance(found, CompiledFunction):
+            raise CompileError(
+                f"profile: kernels of programs of fixed sizes for CPUs are timed, got one for "
+                f"'{self.target}'"
+            )
+        return found.profile(*arrays_of(self._fn, args, kwargs), repeats=repeats)
 
     def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
         signature = with_batch(self._fn, signature_of(self._fn, args, kwargs), self.batch)

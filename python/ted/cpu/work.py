@@ -26,6 +26,9 @@ STREAM_BYTES = 4.0
 # Cycles of an operation on one register beside arithmetic; of a library call on one element.
 ACCESS_CYCLES, CALL_CYCLES = 0.5, 20.0
 _ROOTS = ("arith.divf", "math.sqrt", "arith.divsi", "arith.remsi", "arith.floordivsi")
+_ON_FLOATS = tuple(
+    f"arith.{name}f" for name in ("add", "sub", "mul", "div", "neg", "maximum", "minimum", "maxnum")
+)
 _FREE = ("arith.constant", "linalg.yield", "linalg.index", "scf.yield")
 
 
@@ -45,6 +48,23 @@ def cycles(op: ir.Operation, cpu: Cpu) -> float:
         for inner in block.operations
     )
     return trips(op) * inside if op.name == "scf.for" else inside + _scalar(op)
+
+
+def operations(op: ir.Operation) -> int:
+    """How many operations on floats an operation takes with all that is in it."""
+    generic = generic_of(op)
+    inside = sum(
+        operations(inner.operation)
+        for region in op.regions
+        for block in region.blocks
+        for inner in block.operations
+    )
+    if generic is not None:
+        return inside * prod(generic.extents or (UNKNOWN_TRIPS,) * generic.rank)
+    if op.name == "scf.for":
+        return trips(op) * inside
+    computes = op.name.startswith("math.") or op.name in _ON_FLOATS
+    return inside + (2 if op.name == "math.fma" else int(computes))
 
 
 def trips(loop: ir.Operation) -> int:

@@ -87,6 +87,9 @@ PASSES: dict[str, Row] = {
     "ted-schedule-contractions": Row(
         "ted.cpu", "find contractions on tensors and claim them for the vector route"
     ),
+    "ted-time-kernels": Row(
+        "ted.cpu", "let a program that calls kernels say when each began and ended"
+    ),
     "ted-choose-loops": Row(
         "ted.cpu", "write the strategy of each operation that becomes loops", obeys=STRATEGY
     ),

@@ -84,6 +84,9 @@ TED_EXPORT int64_t ted_memory_set_kept(int64_t bytes);
 enum ted_guard { TED_GUARD_OFF = 0, TED_GUARD_END = 1, TED_GUARD_START = 2 };
 TED_EXPORT int ted_memory_set_guard(int mode);
 
+/* A clock, for programs that say how long their kernels take. */
+TED_EXPORT int64_t ted_nanoseconds(void);
+
 /* A block, counted; NULL when it cannot be had. Aligned, unless it is guarded at its end. */
 TED_EXPORT void *ted_memory_take(int64_t alignment, int64_t size);
 TED_EXPORT void ted_memory_give(void *pointer);

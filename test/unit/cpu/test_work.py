@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ted.cpu.work import UNKNOWN_TRIPS, bytes_of, cycles, trips
+from ted.cpu.work import operations as count_of_operations
 from ted.machine import named_cpu
 from ted.mlir import ir
 from ted.mlir.queries import operations
@@ -58,3 +59,15 @@ def test_four_times_the_points_take_four_times_as_long() -> None:
 def test_bytes_of_memory(text: str, expected: int) -> None:
     with ir.Context():
         assert bytes_of(ir.Type.parse(text)) == expected
+
+
+def test_operations_are_those_of_the_points() -> None:
+    text = MAP.format(n=8).replace(
+        "math.exp %a : f32",
+        "math.exp %a : f32\n    %1 = arith.mulf %0, %a : f32\n    %2 = math.fma %1, %a, %0 : f32",
+    )
+    with ir.Context():
+        (function,) = operations(ir.Module.parse(text).operation, "func.func")
+        assert count_of_operations(function) == 4 * 8 * 8
+        (loops,) = operations(ir.Module.parse(LOOPS.format(n=8)).operation, "func.func")
+        assert count_of_operations(loops) == 0

@@ -1,0 +1,129 @@
+"""How long each kernel of a program takes: `f.profile(*arrays)`.
+
+Before: a compiled function and its arrays
+After: ms, GB/s and GF/s of each kernel, with the user's tensor and line
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from ted.codegen.jit import link
+from ted.codegen.kernels import objects_of
+from ted.codegen.requests import Request, compile_cached
+from ted.cpu.pipeline import KERNELS
+from ted.cpu.ted_time_kernels import TedTimeKernels, kernel_calls, program_of
+from ted.cpu.work import bytes_of, operations
+from ted.ir.pipelines import Stage, pipeline_text, run_stages
+from ted.mlir import func, ir
+from ted.mlir.locations import source_location, user_name
+from ted.mlir.queries import functions
+from ted.runtime.buffers import ArgSpec
+from ted.runtime.calls import BoundFunction, bind
+from ted.runtime.library import library_path
+
+_NOTHING = "builtin.module()"
+
+
+@dataclass(frozen=True)
+class KernelTime:
+    """A kernel: the last tensor that it makes, the user's line, and the median of its times.
+
+    `nbytes` is the memory that it is given, each array once; `operations` are those on floats.
+    """
+
+    tensor: str
+    place: str
+    seconds: float
+    nbytes: int
+    operations: int
+
+    def __str__(self) -> str:
+        amounts = self.nbytes, self.operations
+        gigabytes, gigaflops = (n / max(self.seconds, 1e-9) / 1e9 for n in amounts)
+        where = f" ({self.place})" if self.place else ""
+        return (
+            f"{self.seconds * 1e3:9.4f} ms {gigabytes:8.2f} GB/s {gigaflops:8.2f} GF/s  "
+            f"{self.tensor}{where}"
+        )
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The kernels of a program in their order; `seconds` has the median of whole calls."""
+
+    kernels: tuple[KernelTime, ...]
+    seconds: float
+
+    def __str__(self) -> str:
+        rest = max(0.0, self.seconds - sum(one.seconds for one in self.kernels))
+        end = f"{rest * 1e3:9.4f} ms of {self.seconds * 1e3:.4f} in no kernel"
+        return "\n".join([*map(str, self.kernels), end])
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class TimedProgram:
+    """A program that has one more result, the times of its kernels."""
+
+    kernels: tuple[KernelTime, ...]
+    call: BoundFunction
+
+    def measured(self, arrays: Sequence[Any], repeats: int) -> Profile:
+        """The medians over some calls, after one that is not counted."""
+        self.call(*arrays)
+        seconds, ends = [], []
+        for _ in range(repeats):
+            began = perf_counter()
+            *_, times = self.call(*arrays)
+            seconds.append(perf_counter() - began)
+            ends.append(times.reshape(-1, 2))
+        each = np.median(np.diff(ends, axis=2)[:, :, 0], axis=0) * 1e-9
+        kernels = [replace(k, seconds=float(s)) for k, s in zip(self.kernels, each, strict=True)]
+        return Profile(tuple(kernels), statistics.median(seconds))
+
+
+def timed_program(
+    module: ir.Module,
+    stages: Sequence[Stage],
+    symbol: str,
+    like: BoundFunction,
+    threads: int | None,
+) -> TimedProgram:
+    """A module of ted ops, which is lowered in place, with arguments and results as another call.
+
+    Raises: TedError of the pass that refuses it.
+    """
+    run_stages(module, stages, KERNELS)
+    known = {one.name.value: one for one in functions(module)}
+    kernels = [_kernel(call, known) for call in kernel_calls(program_of(module))]
+    TedTimeKernels().run(module)
+    text = str(module.operation.get_asm(enable_debug_info=True))
+    request, files = Request("cpu", text, text, _NOTHING), (library_path(),)
+    rest = pipeline_text(stages, after=KERNELS)
+    code = link(objects_of(compile_cached(request), lambda: request, rest, files), symbol, files)
+    times = ArgSpec("times", "int64", (2 * len(kernels),))
+    call = bind(
+        code.address, like.inputs, [*like.outputs, times], name=like.name,
+        accesses=dict(enumerate(code.made.indexed)), owner=code, threads=threads,
+    )  # fmt: skip
+    return TimedProgram(tuple(kernels), call)
+
+
+def _kernel(call: ir.Operation, known: Mapping[str, func.FuncOp]) -> KernelTime:
+    place = source_location(call.location)
+    body = known[ir.FlatSymbolRefAttr(call.attributes["callee"]).value].operation
+    return KernelTime(
+        tensor=user_name(call.location) or "no name",
+        place="" if place is None else str(place),
+        seconds=0.0,
+        nbytes=sum(bytes_of(value.type) for value in dict.fromkeys(call.operands)),
+        operations=operations(body),
+    )
