@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from ted.linalg.combiners import BODY
 from ted.linalg.data_reads import checked_load
 from ted.linalg.domain_forms import all_hold
+from ted.linalg.folded_predicates import chosen, decided_conditions, needed_operations
 from ted.linalg.subdomain import Read, Subdomain
 from ted.math.narrow_floats import computed, copied, rounded
 from ted.mlir import arith, ir, tensor
@@ -49,15 +50,22 @@ def emit_body(
 ) -> tuple[list[ir.Value], list[ir.Value]]:
     """Copy the body here; returns its values and, for a data-dependent write, its indices.
 
+    A select whose condition on indices has one answer on the box is what it chooses.
+
     Values are computed ones, f32 for f16 and bf16, not yet rounded. For argmax and argmin, which
     compare what would be stored, they are, and the row-major index over the reduction dims is
     appended. `latest` says what stands for tensors from outside.
     """
     known: dict[ir.Value, ir.Value] = dict(latest or {})
     known.update(zip(subdomain.body.arguments, map(computed, arguments), strict=True))
-    *operations, terminator = list(subdomain.body.operations)
-    for op in operations:
-        _copy(op.operation, subdomain, known, dims)
+    terminator = subdomain.body.operations[-1]
+    decided = decided_conditions(subdomain)
+    for op in needed_operations(subdomain.body, decided):
+        value = chosen(op, decided)
+        if value is not None:
+            known[op.results[0]] = computed(known.get(value, value))
+        else:
+            _copy(op, subdomain, known, dims)
     yielded = [computed(known.get(v, v)) for v in terminator.operands]
     if subdomain.combiner in ("argmax", "argmin"):
         value = rounded(yielded[0], element_type(subdomain.inits[0]))

@@ -34,6 +34,26 @@ def cells_of(subdomain: Subdomain, most: int) -> list[Subdomain]:
     return [subdomain]
 
 
+def interior_and_slabs(subdomain: Subdomain) -> tuple[Subdomain, list[Subdomain]]:
+    """The part inside of all borders, and what is around it: at most two slabs for each dim.
+
+    A slab reaches over the borders of the dims behind its own, but not of those before.
+    """
+    slabs: list[Subdomain] = []
+    lower, extents = [0] * subdomain.rank, list(subdomain.extents)
+    for dim in subdomain.parallel_dims:
+        first, last = interior(subdomain, dim)
+        first = min(first, extents[dim])
+        last = max(last, first - 1)
+        for low, size in ((0, first), (last + 1, extents[dim] - last - 1)):
+            at, sizes = [*lower], [*extents]
+            at[dim], sizes[dim] = low, size
+            slabs.append(subdomain.cut(tuple(at), tuple(sizes)))
+        lower[dim], extents[dim] = first, last - first + 1
+    inside = subdomain.cut(tuple(lower), tuple(extents))
+    return inside, [s for s in slabs if not s.is_empty]
+
+
 def _cells(subdomain: Subdomain, cuts: list[list[Interval]]) -> Iterator[Subdomain]:
     if all(len(c) == 1 for c in cuts):
         yield subdomain

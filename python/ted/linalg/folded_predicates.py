@@ -23,22 +23,49 @@ _ANSWERS = {
 }
 
 
-def decide_selects(subdomain: Subdomain) -> None:
-    """Drop the selects of the subdomain's body, which is its own, that are decided on its box."""
+def decided_conditions(subdomain: Subdomain) -> dict[ir.Value, bool]:
+    """The conditions in the body that have one answer on the subdomain's box."""
     ranges: dict[ir.Value, Range | None] = {}
     known: dict[ir.Value, bool] = {}
-    for view in list(subdomain.body.operations):
+    for view in subdomain.body.operations:
         op = view.operation
-        if op.name == "arith.select" and op.operands[0] in known:
-            op.results[0].replace_all_uses_with(op.operands[1 if known[op.operands[0]] else 2])
-            op.erase()
-            continue
         answer = _answer(op, ranges, known)
         if answer is not None:
             known[op.results[0]] = answer
         if op.name == "ted.index":
             which = ir.IntegerAttr(op.attributes["dim"]).value
             ranges[op.results[0]] = value_range(subdomain.coordinates[which], subdomain.extents)
+    return known
+
+
+def chosen(op: ir.Operation, decided: dict[ir.Value, bool]) -> ir.Value | None:
+    """The operand that a select always is; None where it is none, or is not decided."""
+    if op.name != "arith.select" or op.operands[0] not in decided:
+        return None
+    return op.operands[1 if decided[op.operands[0]] else 2]
+
+
+def needed_operations(body: ir.Block, decided: dict[ir.Value, bool]) -> list[ir.Operation]:
+    """The operations of a body that its values need, and reads at data, which may be errors."""
+    *operations, terminator = [view.operation for view in body.operations]
+    wanted: set[ir.Value] = set(terminator.operands)
+    found: list[ir.Operation] = []
+    for op in reversed(operations):
+        if op.results[0] in wanted or op.name == "ted.load":
+            value = chosen(op, decided)
+            wanted.update(op.operands if value is None else [value])
+            found.append(op)
+    return found[::-1]
+
+
+def decide_selects(subdomain: Subdomain) -> None:
+    """Drop the selects of the subdomain's body, which is its own, that are decided on its box."""
+    decided = decided_conditions(subdomain)
+    for view in list(subdomain.body.operations):
+        value = chosen(view.operation, decided)
+        if value is not None:
+            view.operation.results[0].replace_all_uses_with(value)
+            view.operation.erase()
     for view in reversed(list(subdomain.body.operations)[:-1]):
         if not list(view.operation.results[0].uses):
             view.operation.erase()

@@ -2,24 +2,29 @@
 
 Before: one subdomain, `guard(read) = (i - 1 >= 0)`.  After: a subdomain on i >= 1 that reads freely
 and one on i == 0 whose read is 0.  A part that is a box becomes a subdomain over that box; any
-other part keeps its set, and becomes a loop nest with exact bounds.  When this needs too many
-parts, the subdomain stays whole and its guards are tested at each point.
+other part keeps its set, and becomes a loop nest with exact bounds.  What is around the interior
+becomes two slabs for each dim, in which guards are tested at each point, if these are half as many
+parts and have few points, or there would be too many parts.  When the interior is too small for
+that, guards are tested at each point of all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, total_budget
-from ted.linalg.constraint_splitting import cells_of
+from ted.linalg.constraint_splitting import cells_of, interior_and_slabs
 from ted.linalg.dead_bodies import is_zero_without
 from ted.linalg.domain_forms import points
 from ted.linalg.subdomain import Constraint, Subdomain
 
 MOST_PARTS = 24
+THIN_SHARE = 1 / 32  # of the points: testing guards takes four times as long at a point
+LARGEST_SHARE = 1 / 2  # where there would be too many parts without guards
 
 
 @dataclass(frozen=True)
@@ -33,7 +38,29 @@ class Part:
 def parts_of(subdomain: Subdomain, most: int = MOST_PARTS) -> list[Part]:
     """Split the subdomain; the order of the parts does not matter, they are disjoint."""
     found = [p for cell in cells_of(subdomain, most) for p in _parts_of_cell(cell, most)]
-    return found if len(found) <= most else _parts_of_cell(subdomain, most)
+    if len(found) <= most and not any(map(_tests_guards, found)):
+        slabs = _inside_of_slabs(subdomain, len(found) // 2, THIN_SHARE)
+        return slabs or found
+    slabs = _inside_of_slabs(subdomain, most, LARGEST_SHARE)
+    return slabs or (found if len(found) <= most else _parts_of_cell(subdomain, most))
+
+
+def _tests_guards(part: Part) -> bool:
+    return any(r is not None and r.guard for r in part.subdomain.reads)
+
+
+def _inside_of_slabs(subdomain: Subdomain, most: int, share: float) -> list[Part]:
+    """The parts of the interior, and slabs that test their guards; none where these are too large.
+
+    There are two slabs for each dim at most, so that code stays short where there are many guards.
+    """
+    inside, slabs = interior_and_slabs(subdomain)
+    points = prod(subdomain.extents)
+    if not slabs or points - prod(inside.extents) > share * points:
+        return []
+    tested = [p for slab in slabs if not is_zero_without(slab) for p in whole(slab)]
+    found = [*_parts_of_cell(inside, most), *tested]
+    return found if len(found) <= most else []
 
 
 def whole(subdomain: Subdomain) -> list[Part]:

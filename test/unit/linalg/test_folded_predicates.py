@@ -6,7 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from ted.linalg.folded_predicates import decide_selects
+from ted.linalg.folded_predicates import (
+    decide_selects,
+    decided_conditions,
+    needed_operations,
+)
 from unit.linalg.subdomains import kept_subdomains, subdomain_of
 
 
@@ -109,3 +113,17 @@ def test_conditions_on_data_are_not_decided_but_conditions_beside_them_may() -> 
         "second", []
     )  # fmt: skip
     assert decided("%c = arith.xori %data, %data : i1")[0] == "undecided"
+
+
+def test_a_read_at_data_is_made_even_if_it_is_not_chosen() -> None:
+    """It may be an error, whatever is done with its value."""
+    load = '%b2 = "ted.load"(%A1, %data, %i, %j) {mode = "check"} : '
+    load += "(tensor<9x9xf32>, i1, index, index) -> f32"
+    condition = f"{load}\n%c = arith.cmpi slt, %i, %c5 : index"
+    body = BODY.format(condition).replace("%a, %b :", "%a, %b2 :")
+    reads = [((9, 9), "i, j"), ((9, 9), "j, i")]
+    subdomain = subdomain_of(((9, 9), "i, j"), reads, (9, 9), "pp", body).cut(*BOX)
+    decided = decided_conditions(subdomain)
+    names = [op.name for op in needed_operations(subdomain.body, decided)]
+    assert "ted.load" in names
+    assert "arith.cmpi" not in names

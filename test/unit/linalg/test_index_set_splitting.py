@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -88,6 +88,72 @@ def test_conditions_are_decided_on_disjoint_parts(case: str) -> None:
     assert [part.points is None for part in found].count(True) == boxes
     assert len(found) == boxes + others
     assert all(part.subdomain.unordered for part in found if part.points is not None)
+
+
+STAR = [
+    f"{d} - {low} >= 0, {top} - {d} >= 0"
+    for d in "ijk" for low, top in ((0, 38), (1, 39))
+]  # fmt: skip
+
+
+SIX = '%r = arith.addf %a, %f : f32\n"ted.yield"(%r) : (f32) -> ()'
+
+
+def star(extent: int, *guards: str, body: str = SIX, combiner: str = "set") -> Subdomain:
+    """A map on a cube that reads under these conditions."""
+    read: Access = ((extent,) * 3, "i, j, k")
+    return subdomain_of(read, [read] * len(guards), (extent,) * 3, "ppp", body, guards=guards,
+                    combiner=combiner)  # fmt: skip
+
+
+def test_many_conditions_leave_an_interior_and_two_slabs_for_each_dim() -> None:
+    subdomain = star(40, *STAR)
+    inside, *slabs = parts_of(subdomain)
+    assert inside.subdomain.extents == (38, 38, 38)
+    assert not any(r is None or r.guard for r in inside.subdomain.reads)
+    sizes = [part.subdomain.extents for part in slabs]
+    assert sizes == [(1, 40, 40)] * 2 + [(38, 1, 40)] * 2 + [(38, 38, 1)] * 2
+    assert [part.points is None for part in slabs] == [False] * 4 + [True] * 2, "decided at last"
+    assert together([inside, *slabs]) == updates(subdomain)
+
+
+def test_slabs_that_are_most_of_it_are_not_cut_off() -> None:
+    """Half of the points are at the border: conditions are tested at each of them all."""
+    guards = [f"{d} - {low} >= 0, {top} - {d} >= 0" for d in "ijk" for low, top in ((0, 6), (1, 7))]
+    (part,) = parts_of(star(8, *guards))
+    assert part.subdomain.extents == (8, 8, 8)
+
+
+CROSS = ((1, 1), (0, 1), (2, 1), (1, 0), (1, 2))  # how far five pieces are shifted
+
+
+def test_thin_borders_are_slabs_if_boxes_are_twice_as_many() -> None:
+    def sizes(extent: int, shifts: Sequence[tuple[int, int]]) -> list[tuple[int, ...]]:
+        read: Access = ((extent, extent), "i, j")
+        guards = [
+            f"i - {a} >= 0, {a + extent - 3} - i >= 0, j - {b} >= 0, {b + extent - 3} - j >= 0"
+            for a, b in shifts
+        ]
+        body = '%r = arith.addf %a, %b : f32\n"ted.yield"(%r) : (f32) -> ()'
+        subdomain = subdomain_of(read, [read] * len(guards), (extent,) * 2, "pp", body,
+                             guards=guards)  # fmt: skip
+        return [part.subdomain.extents for part in parts_of(subdomain)]
+
+    assert sizes(300, CROSS) == [(296, 296), (2, 300), (2, 300), (296, 2), (296, 2)]
+    read: Access = ((300, 300), "i, j")
+    few = subdomain_of(read, [read] * 2, (300, 300), "pp", SUM, guards=["i - 1 >= 0", "j - 1 >= 0"])
+    assert [part.points is None for part in parts_of(few)] == [True] * 4, "boxes, not three slabs"
+
+
+def test_slabs_that_add_nothing_are_left_out() -> None:
+    both = equation(PRODUCT, "i - 1 >= 0", "7 - i >= 0", combiner="add")
+    (part,) = index_set_splitting._inside_of_slabs(both, MOST_PARTS, 1 / 2)
+    assert (part.subdomain.extents, part.points) == ((7, 8), None)
+
+
+def test_no_more_parts_than_asked_for() -> None:
+    assert len(parts_of(star(40, *STAR), most=7)) == 7
+    assert len(parts_of(star(40, *STAR), most=6)) == 1
 
 
 def test_parts_of_a_sum_that_add_nothing_are_left_out() -> None:

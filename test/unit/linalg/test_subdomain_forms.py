@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ted.linalg import boundary_strips
 from ted.linalg.boundary_strips import frames
-from ted.linalg.constraint_splitting import cells_of
+from ted.linalg.constraint_splitting import cells_of, interior_and_slabs
 from ted.linalg.dead_inits import without_superfluous_inits
 from ted.linalg.expanded_results import expanded
 from ted.linalg.residue_classes import MOST_CLASSES, MOST_PIECES, residue_subdomains
@@ -67,10 +67,16 @@ def each(form: Callable[[Subdomain], Subdomain]) -> Callable[[Subdomain], list[S
     return lambda subdomain: [form(subdomain)]
 
 
+def slabs(subdomain: Subdomain) -> list[Subdomain]:
+    inside, around = interior_and_slabs(subdomain)
+    return [inside, *around]
+
+
 FORMS: dict[str, Callable[[Subdomain], list[Subdomain]]] = {
     "residue classes": residue_subdomains,
     "frames": frames,
     "cells": lambda subdomain: cells_of(subdomain, 64),
+    "an interior and slabs": lambda subdomain: [p for p in slabs(subdomain) if not p.is_empty],
     "no unit iterations": each(without_unit_iterations),
     "no unit dims": each(lambda subdomain: squeezed(subdomain)[0]),
     "expanded results": each(lambda subdomain: expanded(subdomain)[0]),
