@@ -20,8 +20,8 @@ BLOCK = 10
 FAST_BLOCKS, SLOW_BLOCKS = 1, 16
 # Each pass meets what the others leave, in two orders.
 ROADS = (
-    "ted-scatter-to-gather,ted-simplify,ted-factor-sums,ted-fuse-pointwise,ted-split-dims,"
-    "ted-inline-pointwise",
+    "ted-scatter-to-gather,ted-simplify,ted-factor-sums,ted-join-pieces,ted-fuse-pointwise,"
+    "ted-split-dims,ted-inline-pointwise",
     "ted-inline-pointwise,ted-split-dims,ted-fuse-pointwise,ted-scatter-to-gather,ted-simplify,"
     "ted-cpu-pipeline{until=scheduled}",
 )

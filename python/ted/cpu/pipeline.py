@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
-from ted.linalg.pipeline import CLEAN, DESTINATIONS, EQUATIONS, LINALG
+from ted.linalg.pipeline import CLEAN, DESTINATIONS, LINALG, equations
 from ted.machine import DEFAULT, Cpu, named_cpu
 
 HALVES_IN_F32 = (
@@ -16,7 +16,9 @@ HALVES_IN_F32 = (
 KERNELS = "kernels"  # the stage behind which each kernel goes its own way
 
 CPU_STAGES: tuple[Stage, ...] = (
-    EQUATIONS,
+    equations(
+        Step("ted-join-pieces", "before fusion: what is one map can be moved to where it is read")
+    ),
     LINALG,
     Stage(
         "tensors",

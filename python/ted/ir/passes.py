@@ -75,6 +75,9 @@ PASSES: dict[str, Row] = {
     "ted-factor-sums": Row(
         "ted.transforms", "take factors out of sums, and products of many factors in pairs"
     ),
+    "ted-join-pieces": Row(
+        "ted.transforms", "add up the pieces of a tensor that mostly overlap in one equation"
+    ),
     "ted-specialise-sizes": Row(
         "ted.transforms", "put numbers where symbolic sizes are: values=5,8 in their order"
     ),

@@ -79,7 +79,7 @@ def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equat
     live = [_decided(e) for e in equations if not _is_dead(e)]
     if any(e.combiner != "add" for e in live) or tensor.fill != 0:
         return tuple(live)
-    return _stored_where_first(tensor, _full_write_first(tensor, _merged(live)))
+    return started_with_stores(tensor, _merged(live))
 
 
 def _with_constants(equations: Sequence[Equation]) -> list[Equation]:
@@ -135,6 +135,11 @@ def _merged(equations: Sequence[Equation]) -> list[Equation]:
     return list(groups.values())
 
 
+def started_with_stores(tensor: Tensor, sums: Sequence[Equation]) -> tuple[Equation, ...]:
+    """Additions to zeros; maps that meet nothing else there store, one that covers all is first."""
+    return _stored_where_first(tensor, _full_write_first(tensor, list(sums)))
+
+
 def _full_write_first(tensor: Tensor, equations: list[Equation]) -> tuple[Equation, ...]:
     """A map that covers the tensor starts it, instead of adding to a zero fill."""
     for position, equation in enumerate(equations):
@@ -149,7 +154,7 @@ def _stored_where_first(tensor: Tensor, equations: Sequence[Equation]) -> tuple[
 
     Of a recurrence, whose equations take turns, nothing else at all must write them.
     """
-    images = [_image(e) for e in equations]
+    images = [written_elements(e) for e in equations]
 
     def is_first(position: int) -> bool:
         own = images[position]
@@ -175,7 +180,7 @@ def _is_injective_map(equation: Equation) -> bool:
     return index is not None and bool(_answer(bounds.is_injective, equation.domain, index))
 
 
-def _image(equation: Equation) -> Any | None:
+def written_elements(equation: Equation) -> Any | None:
     """The elements that an equation writes; None when they are data or too hard to find."""
     index = _written(equation)
     return None if index is None else _answer(bounds.image, equation.domain, index)

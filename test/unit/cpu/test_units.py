@@ -48,6 +48,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arrays]] = {
     "long product": (lambda a, b: a.T @ b, [_floats(4000, 3), _floats(4000, 5)]),
     "window": (lambda x, w: ted.nn.conv2d(x, w, padding=1),
                [_floats(3, 9, 9, 4), _floats(3, 3, 4, 20)]),
+    "pieces": (_gradient(lambda x: x[1:-1, 1:-1] * x[2:, 1:-1] - x[1:-1, 2:], 1),
+               [_floats(45, 67)]),
     "sum": (lambda x: ted.sum(x * x), [_floats(45, 67)]),
     "greatest": (lambda x: (ted.max(x), ted.argmax(x), ted.prod(x[:9, :9])), [_floats(45, 67)]),
     "rows": (lambda x: ted.sum(x, axis=1), [_floats(45, 67)]),
