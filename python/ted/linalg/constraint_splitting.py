@@ -46,11 +46,13 @@ def interior_and_slabs(subdomain: Subdomain) -> tuple[Subdomain, list[Subdomain]
         first = min(first, extents[dim])
         last = max(last, first - 1)
         for low, size in ((0, first), (last + 1, extents[dim] - last - 1)):
+            if not size:
+                continue
             at, sizes = [*lower], [*extents]
             at[dim], sizes[dim] = low, size
             slabs.append(subdomain.cut(tuple(at), tuple(sizes)))
         lower[dim], extents[dim] = first, last - first + 1
-    inside = subdomain.cut(tuple(lower), tuple(extents))
+    inside = subdomain.cut(tuple(lower), tuple(extents)) if slabs else subdomain
     return inside, [s for s in slabs if not s.is_empty]
 
 

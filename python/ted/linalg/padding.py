@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import prod
 
+from ted.domain.linear import Form
 from ted.linalg.bodies import read_value
 from ted.linalg.generics import build_generic, filled, linalg_indices
 from ted.linalg.slices import Operand, extract_slice, insert_slice
@@ -68,11 +69,13 @@ def subscript_windows(read: Read, guard: tuple[Constraint, ...]) -> list[tuple[i
     The ranges are also inside the tensor, since a guard never lets a read leave it.
     """
     windows = [(0, extent - 1) for extent in shape_of(read.tensor)]
+    forms = [linear(e) for e in read.subscripts] if guard else []
     for constraint in guard:
+        wanted = None if constraint.is_equality else linear(constraint.expr)
         found = [
             (k, window)
-            for k, e in enumerate(read.subscripts)
-            if (window := _window(constraint, e)) is not None
+            for k, form in enumerate(forms)
+            if (window := _window(wanted, form)) is not None
         ]
         if not found:
             return None
@@ -81,10 +84,9 @@ def subscript_windows(read: Read, guard: tuple[Constraint, ...]) -> list[tuple[i
     return windows
 
 
-def _window(constraint: Constraint, subscript: ir.AffineExpr) -> tuple[int, int] | None:
-    """The values of the subscript that satisfy the constraint, if it is about nothing else."""
-    form, wanted = linear(subscript), linear(constraint.expr)
-    if form is None or wanted is None or not form.terms or constraint.is_equality:
+def _window(wanted: Form[int] | None, form: Form[int] | None) -> tuple[int, int] | None:
+    """The values of a subscript at which `wanted >= 0` holds, if that is about nothing else."""
+    if form is None or wanted is None or not form.terms:
         return None
     pivot, step = form.terms[0]
     # A constraint may be shorter than the subscript: i - 1 >= 0 of 2 * i - 2 >= 0.

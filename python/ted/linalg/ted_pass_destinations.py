@@ -64,9 +64,12 @@ def _convert(function: func.FuncOp) -> None:
         outs = [block.add_argument(_memref(value.type), value.location) for value in results]
         starts = [_start(block, out, value.type) for out, value in zip(outs, results, strict=True)]
         _hold_at_start(block, taken, starts)
+        equal = [_equal(result) for result in results]
         for k, start in enumerate(starts):
             if start is not None:
-                _start_chain(results, k, start, block)
+                others = [v for r, same in zip(results, equal, strict=True)
+                          if r != results[k] for v in same]  # fmt: skip
+                _start_chain(results[k], others, start, block)
         with ir.InsertionPoint(end):
             returned = [
                 _put(collapse(value), start)
@@ -200,10 +203,11 @@ def _put(value: ir.Value, start: ir.Value) -> ir.Value:
     return put
 
 
-def _start_chain(results: Sequence[ir.Value], k: int, start: ir.Value, block: ir.Block) -> None:
-    """Let the chain of result k start in its memory: empty, or with a copy of another result."""
-    others = [same for r in results if r != results[k] for same in _equal(r)]
-    first = _first_operation(results[k], others, block)
+def _start_chain(
+    result: ir.Value, others: Sequence[ir.Value], start: ir.Value, block: ir.Block
+) -> None:
+    """Let the chain of a result start in its memory: empty, or with a copy of another result."""
+    first = _first_operation(result, others, block)
     if first is None:
         return  # made from something else: putting it there copies
     op, position, old = first
