@@ -412,7 +412,7 @@ class LoadOp(Ted.Operation, name="load", traits=[ext.Pure]):
         %yes = arith.constant true
         %i = arith.index_cast %n : i64 to index
         %j = "ted.index"() {dim = 1 : i64} : () -> index
-        %x = "ted.load"(%T, %yes, %i, %j) {mode = "check"}
+        %x = "ted.load"(%T, %yes, %i, %j) {mode = "check", checked = array<i64: 0>}
             : (tensor<9x2xf32>, i1, index, index) -> f32
         "ted.yield"(%x) : (f32) -> ()
       }) {
@@ -427,9 +427,11 @@ class LoadOp(Ted.Operation, name="load", traits=[ext.Pure]):
 
     The tensor is captured from outside the body. An index outside the tensor is an error at run
     time (`check`), moved to the nearest valid one (`clip`), a 0 (`drop`), or trusted (`unchecked`).
+    With `checked`, only the indices of these dims are checked, the others are known to be inside.
 
     VJP: a scatter, `dT[i, j, ...] += d` under the predicate. Verifier: inside a body; one index per
-    dim of the tensor; the result has its element type; a known mode.
+    dim of the tensor; the result has its element type; a known mode; dims that are checked in mode
+    `check` only.
     """
 
     value: ext.Result[Any]
@@ -451,14 +453,18 @@ class LoadOp(Ted.Operation, name="load", traits=[ext.Pure]):
         indices: Sequence[ir.Value],
         *,
         mode: str = "check",
+        checked: Sequence[int] | None = None,
         loc: ir.Location | None = None,
     ) -> "LoadOp":
-        """Insert a read of `source` at computed indices."""
+        """Insert a read of `source` at computed indices, of which `checked` are checked, or all."""
+        attributes: dict[str, ir.Attribute] = {"mode": ir.StringAttr.get(mode)}
+        if checked is not None and len(checked) < len(indices):
+            attributes["checked"] = ir.DenseI64ArrayAttr.get(list(checked))
         return ir.Operation.create(
             "ted.load",
             results=[ir.RankedTensorType(source.type).element_type],
             operands=[source, predicate, *indices],
-            attributes={"mode": ir.StringAttr.get(mode)},
+            attributes=attributes,
             loc=loc,
         ).opview
 

@@ -221,6 +221,19 @@ def mode_is_known(op: Any) -> str | None:
     return None
 
 
+def checked_are_dims(op: Any) -> str | None:
+    """Dims that are checked ascend, and there are some, in the mode that checks."""
+    checked = op.attributes.get("checked")
+    if checked is None:
+        return None
+    rank = len(op.operands) - 2
+    dims = list(checked) if isinstance(checked, ir.DenseI64ArrayAttr) else []
+    if not dims or dims != sorted(set(dims)) or not 0 <= dims[0] <= dims[-1] < rank:
+        return f"checked must be ascending dims below {rank}, got {checked}"
+    mode = op.attributes["mode"]
+    return None if mode.value == "check" else f"checked is for mode 'check', got {mode}"
+
+
 def operand_and_result_agree(op: Any) -> str | None:
     """One operand and one result, of one type of ours."""
     if len(op.operands) != 1 or op.operands[0].type != op.results[0].type:
@@ -244,5 +257,6 @@ LOAD_RULES = (
     load_has_one_index_per_dim,
     load_gives_the_element_type,
     mode_is_known,
+    checked_are_dims,
 )
 STOP_GRADIENT_RULES = (results_are_one, operand_and_result_agree)

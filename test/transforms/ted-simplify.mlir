@@ -269,7 +269,7 @@ func.func @rows_that_are_copied(%x: tensor<8x2x5xf64>) -> tensor<2x3xf64> {
 
 // -----
 
-// A read at data that clips becomes one at the nearest index of each dim.
+// A read at data that clips becomes one at the nearest index of each dim, which is inside.
 // CHECK-LABEL: func.func @clipped_read
 // CHECK: %[[P:.*]] = arith.index_cast
 // CHECK: %[[LOW:.*]] = arith.maxsi %[[P]], %{{.*}} : index
@@ -277,7 +277,7 @@ func.func @rows_that_are_copied(%x: tensor<8x2x5xf64>) -> tensor<2x3xf64> {
 // CHECK: %[[D:.*]] = "ted.index"()
 // CHECK: %[[LOW:.*]] = arith.maxsi %[[D]], %{{.*}} : index
 // CHECK: %[[COLUMN:.*]] = arith.minsi %[[LOW]], %{{.*}} : index
-// CHECK: "ted.load"(%{{.*}}, %{{.*}}, %[[ROW]], %[[COLUMN]]) {mode = "check"}
+// CHECK: "ted.load"(%{{.*}}, %{{.*}}, %[[ROW]], %[[COLUMN]]) {mode = "unchecked"}
 func.func @clipped_read(%x: tensor<5x7xf64>, %at: tensor<3xi64>) -> tensor<3xf64> {
   %e = tensor.empty() : tensor<3xf64>
   %0 = "ted.compute"(%at, %e) ({
@@ -297,7 +297,8 @@ func.func @clipped_read(%x: tensor<5x7xf64>, %at: tensor<3xi64>) -> tensor<3xf64
 
 // -----
 
-// One that drops what is outside is made under the condition that every index is inside.
+// One that drops what is outside is made under the condition that every index is inside, which
+// proves that it is.
 // CHECK-LABEL: func.func @dropped_read
 // CHECK: %[[P:.*]] = arith.index_cast
 // CHECK: %[[LOW:.*]] = arith.cmpi sle, %{{.*}}, %[[P]] : index
@@ -308,7 +309,7 @@ func.func @clipped_read(%x: tensor<5x7xf64>, %at: tensor<3xi64>) -> tensor<3xf64
 // CHECK: %[[BOTH:.*]] = arith.andi %[[ROW]], %[[LOW]] : i1
 // CHECK: %[[HIGH:.*]] = arith.cmpi slt, %[[D]], %{{.*}} : index
 // CHECK: %[[INSIDE:.*]] = arith.andi %[[BOTH]], %[[HIGH]] : i1
-// CHECK: "ted.load"(%{{.*}}, %[[INSIDE]], %[[P]], %[[D]]) {mode = "check"}
+// CHECK: "ted.load"(%{{.*}}, %[[INSIDE]], %[[P]], %[[D]]) {mode = "unchecked"}
 func.func @dropped_read(%x: tensor<5x7xf64>, %at: tensor<3xi64>) -> tensor<3xf64> {
   %e = tensor.empty() : tensor<3xf64>
   %0 = "ted.compute"(%at, %e) ({

@@ -12,15 +12,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ted.domain import sets
-from ted.domain.budget import bounded
 from ted.domain.sizes import Extent
-from ted.ir.affine import condition_set
 from ted.ir.equations import Equation
 from ted.ir.expressions import Expr
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import TRUE, compare, dim, index, is_trusted, land, reads_data, select, unchecked
-from ted.ir.unknowns import value_where
+from ted.ir.scalar import TRUE, index, is_trusted, reads_data, select, unchecked
+from ted.ir.unknowns import is_inside
 
 
 def guarded_writes(equation: Equation, reads: Sequence[Expr]) -> list[tuple[Expr, ...]]:
@@ -39,14 +36,7 @@ def _write(read: Expr, condition: Expr, domain: Any) -> tuple[Expr, ...]:
 
 
 def _guarded(e: Expr, extent: Extent, condition: Expr, domain: Any) -> Expr:
-    if not reads_data(e) or _is_inside(e, extent, domain):
+    if not reads_data(e) or is_inside(e, extent, TRUE, domain):
         return e
     guarded = select(condition, e, index(0))
     return unchecked(guarded) if is_trusted(e) else guarded
-
-
-def _is_inside(e: Expr, extent: Extent, domain: Any) -> bool:
-    """Whether an index is proved to be inside whatever the data is, as one that is clipped."""
-    points, value = value_where(e, TRUE, domain), dim(sets.rank_of(domain))
-    inside = land(compare("le", index(0), value), compare("lt", value, index(extent)))
-    return bounded(lambda: points.is_subset(condition_set(inside, points))) is True

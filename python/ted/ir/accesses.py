@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from ted.domain import bounds, conversion, sets
 from ted.domain.affine import Aff, Constraint
 from ted.domain.budget import BudgetExhausted, bounded
+from ted.domain.sizes import Extent
 from ted.ir.affine import NotAffine, condition_set, piecewise, single_piece, where_possible
 from ted.ir.affine_attributes import NEVER, expr_to_aff
 from ted.ir.equations import Equation
@@ -26,6 +27,7 @@ from ted.ir.graphs import finished
 from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.predicate_cycles import without_cycles
 from ted.ir.scalar import TRUE, is_const, is_trusted, land, loads, rewrite
+from ted.ir.unknowns import is_inside
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,14 @@ class AffineRead:
 
 @dataclass(frozen=True)
 class DataRead:
-    """A read at computed indices, made where the predicate holds."""
+    """A read at computed indices, made where the predicate holds.
+
+    `checked` are the dims whose index is neither the user's responsibility nor proved to be inside.
+    """
 
     node: Expr
     predicate: Expr
-    mode: str
+    checked: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -64,7 +69,9 @@ def plan_accesses(equation: Equation) -> Accesses:
     planned = {node: _plan(node, paths[node], equation.domain) for node in loads(*roots)}
     predicates = {n: p.predicate for n, p in planned.items() if isinstance(p, DataRead)}
     for node, predicate in without_cycles(predicates).items():
-        planned[node] = replace(planned[node], predicate=predicate)
+        if predicate is not predicates[node]:  # weaker, so that it proves less
+            checked = checked_dims(node.args, node.attr.shape, predicate, equation.domain)
+            planned[node] = DataRead(node, predicate, checked)
     body, *write = _without_guard_selects(roots, planned, equation.domain)
     live = set(_live([body, *write], planned))
     affine = {n: p for n, p in planned.items() if isinstance(p, AffineRead) and n in live}
@@ -109,8 +116,8 @@ def _plan(node: Expr, path: Expr, domain: Any) -> AffineRead | DataRead:
         guard = _guard(node, used, domain)
         if guard is not None:
             return AffineRead(node, subscripts, *guard)
-    inside = _needs_no_check(node, domain if used is None else used)
-    return DataRead(node, conjunction(path), "unchecked" if inside else "check")
+    predicate = conjunction(path)
+    return DataRead(node, predicate, checked_dims(node.args, node.attr.shape, predicate, domain))
 
 
 def affine_subscripts(indices: Sequence[Expr], points: Any) -> tuple[Aff, ...] | None:
@@ -157,19 +164,22 @@ def _needed(constraints: tuple[Constraint, ...], used: Any, domain: Any) -> tupl
     return tuple(kept)
 
 
-def _needs_no_check(node: Expr, points: Any) -> bool:
-    """Whether every subscript of a read is the user's responsibility or proved to be inside."""
-    left = [k for k, e in enumerate(node.args) if not is_trusted(e)]
-    return _stays_inside(node, points, left)
+def checked_dims(
+    indices: Sequence[Expr], shape: Sequence[Extent], condition: Expr, domain: Any
+) -> tuple[int, ...]:
+    """The dims in which an access under a condition may leave its tensor, against all promises."""
+    return tuple(
+        k
+        for k, (e, extent) in enumerate(zip(indices, shape, strict=True))
+        if not is_trusted(e) and not is_inside(e, extent, condition, domain)
+    )
 
 
-def _stays_inside(node: Expr, points: Any, dims: Sequence[int] | None = None) -> bool:
-    """Whether a read is proved to lie inside its tensor (in some dims) at every point of a set."""
-    dims = range(len(node.args)) if dims is None else dims
+def _stays_inside(node: Expr, points: Any) -> bool:
+    """Whether an affine read is proved to lie inside its tensor at every point of a set."""
     try:
-        values = [piecewise(node.args[k], points) for k in dims]
-        extents = [node.attr.shape[k] for k in dims]
-        return bounds.out_of_bounds_witness(points, values, extents) is None
+        values = [piecewise(e, points) for e in node.args]
+        return bounds.out_of_bounds_witness(points, values, node.attr.shape) is None
     except (NotAffine, BudgetExhausted):
         return False
 

@@ -184,6 +184,10 @@ class _Reader:
         mode = ir.StringAttr(op.attributes["mode"]).value
         if mode == "unchecked":
             places = self._trusted(places)
+        if "checked" in op.attributes:
+            checked = set(ir.DenseI64ArrayAttr(op.attributes["checked"]))
+            trusted = self._trusted(places)
+            places = [p if k in checked else trusted[k] for k, p in enumerate(places)]
         if mode == "clip":
             places = [_clipped(p, n) for p, n in zip(places, tensor.shape, strict=True)]
         if mode == "drop":

@@ -25,6 +25,7 @@ from ted.ir.accesses import (
     Accesses,
     AffineRead,
     affine_subscripts,
+    checked_dims,
     emission_order,
     plan_accesses,
 )
@@ -34,7 +35,7 @@ from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.expressions import Expr
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
-from ted.ir.scalar import dim, is_trusted
+from ted.ir.scalar import TRUE, dim
 from ted.ir.specialising import sizes_of
 from ted.ir.spelling import constant, mlir_type, spell
 from ted.ir.symbols import ATTRIBUTE as SIZES
@@ -268,7 +269,7 @@ class _Writer:
         )
         if equation.ties != "first":
             op.operation.attributes["ted.ties"] = ir.StringAttr.get(equation.ties)
-        if symbols and all(is_trusted(s) for s in symbols):
+        if symbols and not self._may_leave(plan.write, symbols, equation.domain):
             op.operation.attributes["mode"] = ir.StringAttr.get("unchecked")
         if equation.recomputed:
             op.operation.attributes["ted.recomputed"] = ir.UnitAttr.get()
@@ -280,6 +281,12 @@ class _Writer:
         results = list(op.operation.results)
         self.total = results[-1]
         self.best = results[0] if len(results) > 1 else None
+
+    def _may_leave(self, write: Sequence[Expr], symbols: Sequence[Expr], domain: Any) -> bool:
+        """Whether a write at indices that are data has to be checked."""
+        data = [(e, n) for e, n in zip(write, self.node.shape, strict=True) if e in symbols]
+        indices, extents = zip(*data, strict=True)
+        return bool(checked_dims(indices, extents, TRUE, domain))
 
     def _inits(self, equation: Equation) -> list[ir.Value]:
         if equation.combiner not in _ARG_VALUE:
@@ -353,7 +360,8 @@ def _emit(
             known[node] = IndexOp.build(node.attr).operation.results[0]
         elif node.op == "load":
             read = plan.data[node]
-            op = LoadOp.build(values[node.attr], known[read.predicate], args, mode=read.mode)
+            mode = {"checked": read.checked} if read.checked else {"mode": "unchecked"}
+            op = LoadOp.build(values[node.attr], known[read.predicate], args, **mode)
             known[node] = op.operation.results[0]
         else:
             known[node] = spell(node, args)

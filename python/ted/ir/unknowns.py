@@ -3,9 +3,9 @@
 Before: the index minimum(idx[t], int64(t - 1)) where idx[t] != 0, over t
 After:  d1 where d1 == minimum(d2, t - 1) and d2 != 0 for some d2, over t and d1
 
-What holds for all values of the new dims holds whatever the data is. Integers of data are read as
-whole numbers: conversions between index and int64 are transparent, arithmetic on them, which may
-wrap, is unknown.
+What holds for all values of the new dims holds whatever the data is; they have the values that the
+data can have (`data_ranges.py`). Integers of data are read as whole numbers: conversions to wider
+types are transparent, arithmetic that may wrap is unknown.
 """
 
 from __future__ import annotations
@@ -13,13 +13,27 @@ from __future__ import annotations
 from typing import Any
 
 from ted.domain import sets
-from ted.ir.affine import where_possible
+from ted.domain.budget import bounded
+from ted.domain.sizes import Extent
+from ted.ir.affine import condition_set, where_possible
+from ted.ir.data_ranges import of_type, range_of, wraps
 from ted.ir.dtypes import INDEX, INT64
 from ted.ir.expressions import Expr
 from ted.ir.scalar import apply, compare, dim, index, is_const, land, lnot, lor, select
 
 _SAME = ("minimum", "maximum")  # of integers, they wrap nothing
-_OF_INDICES = ("add", "sub", "neg", "abs")
+_SUMS = ("add", "sub", "neg", "abs")
+
+
+def is_inside(e: Expr, extent: Extent, condition: Expr, domain: Any) -> bool:
+    """Whether an index is in [0, extent) wherever a condition holds, whatever the data is."""
+
+    def proved() -> bool:
+        points, value = value_where(e, condition, domain), dim(sets.rank_of(domain))
+        inside = land(compare("le", index(0), value), compare("lt", value, index(extent)))
+        return points.is_subset(condition_set(inside, points))
+
+    return bounded(proved) is True
 
 
 def value_where(e: Expr, condition: Expr, domain: Any) -> Any:
@@ -32,7 +46,7 @@ def value_where(e: Expr, condition: Expr, domain: Any) -> Any:
     value, holds = lifted.value(e), lifted.condition(condition)
     wider = lifted.first + len(lifted.unknowns)
     points = sets.preimage(domain, wider, [sets.dim_aff(wider, d) for d in range(rank)])
-    holds = land(compare("eq", dim(rank), value), holds)
+    holds = land(compare("eq", dim(rank), value), lifted.in_range(holds))
     return sets.project(where_possible(holds, points), range(rank + 1))
 
 
@@ -51,9 +65,8 @@ class _Lifted:
             return e
         if e.op == "unchecked" or (e.op == "cast" and self._keeps_values(e)):
             return self.value(e.args[0])
-        if e.op in _SAME or (e.dtype.is_index and e.op in _OF_INDICES):
-            return apply(e.op, *map(self.value, e.args))
-        if e.dtype.is_index and e.op == "mul" and any(map(is_const, e.args)):
+        is_sum = e.op in _SUMS or (e.op == "mul" and any(map(is_const, e.args)))
+        if e.op in _SAME or (is_sum and (e.dtype.is_index or not wraps(e))):
             return apply(e.op, *map(self.value, e.args))
         if e.op in ("floordiv", "mod") and is_const(e.args[1]) and e.args[1].attr > 0:
             return apply(e.op, *map(self.value, e.args))
@@ -63,7 +76,19 @@ class _Lifted:
 
     def _keeps_values(self, e: Expr) -> bool:
         source = e.args[0].dtype
-        return source.kind in ("index", "int") and e.dtype in (INDEX, INT64)
+        if source.kind not in ("index", "int", "bool"):
+            return False
+        return e.dtype in (INDEX, INT64) or not wraps(e)
+
+    def in_range(self, condition: Expr) -> Expr:
+        """The condition, and what is known of the values of data."""
+        for e, number in self.unknowns.items():
+            found, value = range_of(e), dim(self.first + number)
+            if found != of_type(INDEX):  # then they are finite
+                low, high = (index(int(end)) for end in found)
+                between = land(compare("le", low, value), compare("le", value, high))
+                condition = land(condition, between)
+        return condition
 
     def condition(self, e: Expr) -> Expr:
         """A condition; what compares no whole numbers stays as it is."""

@@ -65,7 +65,7 @@ def emit_body(
         if value is not None:
             known[op.results[0]] = computed(known.get(value, value))
         else:
-            _copy(op, subdomain, known, dims)
+            copy_operation(op, subdomain, known, dims)
     yielded = [computed(known.get(v, v)) for v in terminator.operands]
     if subdomain.combiner in ("argmax", "argmin"):
         value = rounded(yielded[0], element_type(subdomain.inits[0]))
@@ -74,12 +74,13 @@ def emit_body(
     return yielded[:count], yielded[count:]
 
 
-def _copy(
+def copy_operation(
     op: ir.Operation,
     subdomain: Subdomain,
     known: dict[ir.Value, ir.Value],
     dims: Sequence[ir.Value],
 ) -> None:
+    """Copy an operation of the body here; `known` has what stands for its values, and gets more."""
     operands = [known.get(v, v) for v in op.operands]
     if op.name == "ted.index":
         which = ir.IntegerAttr(op.attributes["dim"]).value
@@ -87,7 +88,7 @@ def _copy(
     elif op.name == "ted.stop_gradient":
         value = computed(operands[0])
     elif op.name == "ted.load":
-        value = computed(checked_load(op, operands))
+        value = computed(checked_load(op, operands, ahead=subdomain.ahead))
     else:
         value = copied(op, [computed(v) for v in operands])
         made = defining(value)

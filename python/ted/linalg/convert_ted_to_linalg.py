@@ -11,7 +11,7 @@ from ted.linalg.initial_values import drop_unused_starts, number_starts, unshare
 from ted.linalg.padding import Paddings
 from ted.linalg.scan_strategies import lower_scan
 from ted.linalg.strategies import lower_equation
-from ted.linalg.subdomain import from_compute
+from ted.linalg.subdomain import TESTED_AHEAD, from_compute
 from ted.linalg.ted_check_sizes import check_is_static
 from ted.mlir import ir
 from ted.mlir.queries import operations, replace_op
@@ -25,16 +25,20 @@ class ConvertTedToLinalg:
     Before: `"ted.compute"(%A, %B, %init) ({...}) {...}`
     After: `linalg.matmul ins(%A, %B) outs(%init)`
 
-    `rows` of a recurrence along which nothing is read are looped over at once, 0 for all.
+    `rows` of a recurrence along which nothing is read are looped over at once, 0 for all. `ahead`:
+    indices that are data are tested before the points of an equation, not at each.
     """
 
     rows: int = 0
+    ahead: bool = False
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module.
 
         Raises: ScheduleError for a `ted.form` that does not fit.
         """
+        for op in operations(module.operation, "ted.compute") if self.ahead else ():
+            op.attributes[TESTED_AHEAD] = ir.UnitAttr.get()
         lower(module, self.rows)
 
 

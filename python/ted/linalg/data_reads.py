@@ -1,13 +1,17 @@
-"""Reads and writes whose indices are data: checked before use, so that no program can crash.
+"""Reads and writes whose indices are data: tested before use, so that no program can crash.
 
 A bad index in mode `check` calls `ted_index_error(tensor, dim, value, extent)` of the runtime,
-which records the first one and returns; the read then gives 0 and the write is left out.  `clip`
-moves the index to the nearest element, `drop` gives 0 silently, `unchecked` trusts the data.
+which records the first one and returns. Where the test is made at the access, the read then gives 0
+and the write is left out; where it was made ahead (`index_tests.py`), the index is moved inside,
+which costs no branch. `clip` moves the index to the nearest element, `drop` gives 0 silently,
+`unchecked` trusts the data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
 
 from ted.mlir import arith, func, ir, scf, tensor
 from ted.mlir.locations import source_location
@@ -16,55 +20,107 @@ from ted.mlir.scalars import conditional, constant, element_type, index, shape_o
 ERROR_FUNCTION = "ted_index_error"
 TENSOR_NAMES = "ted.indexed_tensors"
 PLACES = "ted.indexed_places"  # the user's line of each access, as text, empty where not known
+AHEAD = "ahead"  # the mode of an access of mode `check` whose indices were tested before
 
 
-def checked_load(op: ir.Operation, operands: list[ir.Value]) -> ir.Value:
-    """A `ted.load` at a point: `operands` are the tensor, the predicate and the indices."""
+@dataclass(frozen=True)
+class Access:
+    """An element of a tensor at indices that are data, where the predicate holds, if there is one.
+
+    `tested` are the dims whose index may be outside.
+    """
+
+    target: ir.Value
+    place: tuple[ir.Value, ...]
+    tested: tuple[int, ...]
+    predicate: ir.Value | None = None
+
+    def extent(self, dim: int) -> int:
+        """The extent of the tensor in a dim."""
+        return shape_of(self.target)[dim]
+
+    def _compared(self, dim: int, predicate: arith.CmpIPredicate) -> ir.Value:
+        # Unsigned: a negative index is a huge one, so one comparison does for both ends.
+        return arith.CmpIOp(predicate, self.place[dim], index(self.extent(dim))).result
+
+    def is_inside(self, dim: int) -> ir.Value:
+        """Whether the index of a dim is inside."""
+        return self._compared(dim, arith.CmpIPredicate.ult)
+
+    def is_bad(self, dim: int) -> ir.Value:
+        """Whether the access is made and the index of a dim is outside."""
+        outside = self._compared(dim, arith.CmpIPredicate.uge)
+        return outside if self.predicate is None else arith.AndIOp(self.predicate, outside).result
+
+    def report(self) -> None:
+        """Tell the runtime about each index that is outside."""
+        for dim in self.tested:
+            branch = scf.IfOp(self.is_bad(dim))
+            with ir.InsertionPoint(branch.then_block):
+                _call(self, dim)
+                scf.YieldOp([])
+
+
+def load_access(op: ir.Operation, operands: Sequence[ir.Value]) -> Access:
+    """What a `ted.load` reads: `operands` are the tensor, the predicate and the indices."""
     source, predicate, *where = operands
+    return Access(source, tuple(where), checked_dims(op), predicate)
+
+
+def checked_dims(op: ir.Operation) -> tuple[int, ...]:
+    """The dims of its tensor whose index a `ted.load` checks."""
+    if ir.StringAttr(op.attributes["mode"]).value != "check":
+        return ()
+    if "checked" in op.attributes:
+        return tuple(ir.DenseI64ArrayAttr(op.attributes["checked"]))
+    return tuple(range(len(op.operands) - 2))
+
+
+def checked_load(op: ir.Operation, operands: Sequence[ir.Value], *, ahead: bool) -> ir.Value:
+    """A `ted.load` at a point, whose indices are tested here or were tested ahead."""
+    access = load_access(op, operands)
     mode = ir.StringAttr(op.attributes["mode"]).value
-    kind = element_type(source)
+    kind = element_type(access.target)
     return guarded(
-        predicate, source, where, mode, [kind],
-        lambda place: [tensor.ExtractOp(source, place).result],
+        access, AHEAD if ahead and mode == "check" else mode, [kind],
+        lambda place: [tensor.ExtractOp(access.target, place).result],
         lambda: [constant(kind, 0)],
     )[0]  # fmt: skip
 
 
 def guarded(
-    predicate: ir.Value | None,
-    target: ir.Value,
-    where: Sequence[ir.Value],
+    access: Access,
     mode: str,
     types: list[ir.Type],
-    access: Callable[[list[ir.Value]], list[ir.Value]],
+    make: Callable[[list[ir.Value]], list[ir.Value]],
     otherwise: Callable[[], list[ir.Value]],
 ) -> list[ir.Value]:
-    """Make an access of `target` at data-dependent indices if the predicate and `mode` allow it."""
-    shape, place = shape_of(target), list(where)
+    """Make an access if its predicate and `mode` allow it."""
+    place = list(access.place)
+    if mode == AHEAD:
+        if any(access.extent(dim) == 0 for dim in access.tested):
+            return otherwise()
+        for dim in access.tested:
+            place[dim] = arith.MinUIOp(place[dim], index(access.extent(dim) - 1)).result
     if mode == "clip":
-        place = [_clipped(i, e) for i, e in zip(place, shape, strict=True)]
-    if mode in ("clip", "unchecked"):
-        if predicate is None:
-            return access(place)
-        return conditional(predicate, types, lambda: access(place), otherwise)
-    insides = [_inside(i, e) for i, e in zip(place, shape, strict=True)]
-    allowed = predicate
-    for inside in insides:
-        allowed = inside if allowed is None else arith.AndIOp(allowed, inside).result
-    if allowed is None:
-        return access(place)
+        place = [_clipped(i, e) for i, e in zip(place, shape_of(access.target), strict=True)]
+    limited = range(len(place)) if mode == "drop" else access.tested if mode == "check" else ()
+    given = [] if access.predicate is None else [access.predicate]
+    conditions = [*given, *map(access.is_inside, limited)]
+    if not conditions:
+        return make(place)
 
     def refused() -> list[ir.Value]:
         if mode == "check":
-            _report(predicate, target, place, insides)
+            access.report()
         return otherwise()
 
-    return conditional(allowed, types, lambda: access(place), refused)
+    allowed = reduce(_both, conditions)
+    return conditional(allowed, types, lambda: make(place), refused)
 
 
-def _inside(value: ir.Value, extent: int) -> ir.Value:
-    # Unsigned: a negative index is a huge one, so one comparison does for both ends.
-    return arith.CmpIOp(arith.CmpIPredicate.ult, value, index(extent)).result
+def _both(left: ir.Value, right: ir.Value) -> ir.Value:
+    return arith.AndIOp(left, right).result
 
 
 def _clipped(value: ir.Value, extent: int) -> ir.Value:
@@ -72,25 +128,11 @@ def _clipped(value: ir.Value, extent: int) -> ir.Value:
     return arith.MinSIOp(low, index(extent - 1)).result
 
 
-def _report(
-    predicate: ir.Value | None,
-    target: ir.Value,
-    place: Sequence[ir.Value],
-    insides: Sequence[ir.Value],
-) -> None:
+def _call(access: Access, dim: int) -> None:
     i64 = ir.IntegerType.get_signless(64)
-    true = constant(ir.IntegerType.get_signless(1), 1)
-    identifier = _identifier(target)
-    for k, (value, inside) in enumerate(zip(place, insides, strict=True)):
-        bad = arith.XOrIOp(inside, true).result
-        bad = bad if predicate is None else arith.AndIOp(predicate, bad).result
-        branch = scf.IfOp(bad)
-        with ir.InsertionPoint(branch.then_block):
-            number = arith.IndexCastOp(i64, value).result
-            extent = shape_of(target)[k]
-            arguments = [constant(i64, n) for n in (identifier, k)]
-            func.CallOp([], ERROR_FUNCTION, [*arguments, number, constant(i64, extent)])
-            scf.YieldOp([])
+    known = [constant(i64, n) for n in (_identifier(access.target), dim)]
+    value = arith.IndexCastOp(i64, access.place[dim]).result
+    func.CallOp([], ERROR_FUNCTION, [*known, value, constant(i64, access.extent(dim))])
 
 
 def _module_of(op: ir.Operation) -> ir.Operation:

@@ -8,21 +8,21 @@ carry the total as a scalar.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ted.domain.loops import LoopBounds, LoopNest, loop_nests
 from ted.linalg.bodies import emit_body, read_value
 from ted.linalg.combiners import combine
-from ted.linalg.data_reads import guarded
+from ted.linalg.data_reads import AHEAD, Access, guarded
 from ted.linalg.domain_forms import all_hold, constraints_from, from_plain
 from ted.linalg.domain_forms import points as box_points
 from ted.linalg.loop_order import loop_order
 from ted.linalg.subdomain import Constraint, Subdomain
 from ted.linalg.wide_accumulators import in_wide_totals
 from ted.mlir import affine, ir, scf, tensor
-from ted.mlir.affine_forms import dims_used, single_dim, symbols_used
+from ted.mlir.affine_forms import dims_used, single_dim, substitute, symbols_used
 from ted.mlir.scalars import (
     affine_value,
     conditional,
@@ -73,7 +73,8 @@ def emit_loops_at(subdomain: Subdomain, where: Any, fixed: int, value: ir.Value)
     """
     order = [fixed, *(d for d in loop_order(subdomain, windows=False) if d != fixed)]
     nests = loop_nests(where, order)
-    subdomain = replace(subdomain, unordered=subdomain.unordered or len(nests) > 1)
+    unordered = subdomain.unordered or len(nests) > 1
+    subdomain = replace(subdomain, unordered=unordered, ahead=False)
 
     def emit(totals: Values) -> Values:
         for nest in nests:
@@ -137,8 +138,7 @@ class _Nest:
         if not loops:
             return leaf(carried)
         bounds, *inner = loops
-        lower = self._bound(bounds.lower, affine.AffineMaxOp)
-        upper = self._bound(bounds.upper, affine.AffineMinOp)
+        lower, upper = loop_bounds(bounds, self.dims)
         loop = scf.ForOp(lower, upper, index(1), carried)
         if len(self.dims) == self.fixed:
             attach(loop.operation, self.subdomain.wishes)
@@ -162,22 +162,6 @@ class _Nest:
             return True
         alone = [single_dim(e) for e in subdomain.write if not symbols_used(e)]
         return any(form is not None and form[0] == dim for form in alone)
-
-    def _bound(self, values: Sequence[Any], operation: Any) -> ir.Value:
-        exprs = [from_plain(v) for v in values]
-        known = sorted(self.dims)
-        place = {d: k for k, d in enumerate(known)}
-        moved = [
-            e.compose(ir.AffineMap.get(len(known), 0, [
-                ir.AffineExpr.get_dim(place.get(d, 0)) for d in range(self.subdomain.rank)
-            ]))
-            for e in exprs
-        ]  # fmt: skip
-        dims = [self.dims[d] for d in known]
-        if len(moved) == 1:
-            return affine_value(moved[0].maybe_downcast(), dims)
-        amap = ir.AffineMap.get(len(known), 0, moved)
-        return operation(amap, dims).result
 
     def _points(self) -> Values:
         return [self.dims[d] for d in range(self.subdomain.rank)]
@@ -259,9 +243,28 @@ class _Nest:
                         for n, r in zip(new, results, strict=True)]  # fmt: skip
 
             types = [r.type for r in results]
-            return guarded(None, results[0], place, subdomain.mode, types, put, lambda: results)
+            access = Access(results[0], tuple(place), subdomain.tested_subscripts)
+            mode = AHEAD if subdomain.ahead and subdomain.mode == "check" else subdomain.mode
+            return guarded(access, mode, types, put, lambda: results)
 
         if not self._guard():
             return update()
         inside = all_hold(self._guard(), dims)
         return conditional(inside, [r.type for r in results], update, lambda: results)
+
+
+def loop_bounds(bounds: LoopBounds, dims: Mapping[int, ir.Value]) -> tuple[ir.Value, ir.Value]:
+    """The values of both bounds of a loop, where the loops around it have these values."""
+    lower = _bound(bounds.lower, affine.AffineMaxOp, dims)
+    return lower, _bound(bounds.upper, affine.AffineMinOp, dims)
+
+
+def _bound(values: Sequence[Any], operation: Any, dims: Mapping[int, ir.Value]) -> ir.Value:
+    known = sorted(dims)
+    place = {d: ir.AffineExpr.get_dim(k) for k, d in enumerate(known)}
+    given = [place.get(d, ir.AffineExpr.get_constant(0)) for d in range(max(known, default=-1) + 1)]
+    moved = [substitute(given, e) if dims_used(e) else e for e in map(from_plain, values)]
+    operands = [dims[d] for d in known]
+    if len(moved) == 1:
+        return affine_value(moved[0], operands)
+    return operation(ir.AffineMap.get(len(known), 0, moved), operands).result

@@ -21,6 +21,7 @@ from ted.linalg.dead_inits import without_superfluous_inits
 from ted.linalg.expanded_results import expanded
 from ted.linalg.generics import emit_generic
 from ted.linalg.index_set_splitting import MOST_PARTS, Part, parts_of, whole
+from ted.linalg.index_tests import with_tests
 from ted.linalg.loops import emit_loops
 from ted.linalg.padding import Paddings
 from ted.linalg.residue_classes import residue_subdomains
@@ -81,6 +82,8 @@ def lower_equation(subdomain: Subdomain, paddings: Paddings) -> tuple[Values, Ch
     if subdomain.is_empty or 0 in _shape(subdomain.inits[0]):
         refuse_form(op, "an equation without points has no form")
         return list(subdomain.inits), None
+    if subdomain.ahead:
+        subdomain = with_tests(subdomain)
     subdomain, reshaped = squeezed(subdomain)
     subdomain, collapsed = expanded(subdomain)
     subdomain = without_superfluous_inits(subdomain)

@@ -13,11 +13,12 @@ from dataclasses import dataclass, replace
 
 from ted.domain.linear import Form
 from ted.mlir import integer_set, ir
-from ted.mlir.affine_forms import down, linear, substitute
+from ted.mlir.affine_forms import down, linear, substitute, symbols_used
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.strategies import FORM, Wishes, wishes_of
 
 Expr = ir.AffineExpr
+TESTED_AHEAD = "ted.tested_ahead"  # attribute of an equation
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ class Subdomain:
     location: ir.Location
     mode: str = "check"  # what a write at data does with a bad index
     unordered: bool = False  # reduction points come in any order, argmax must compare indices
+    ahead: bool = False  # indices that are data are tested before the points are run through
     wishes: Wishes = ()  # what the operations that compute it carry, but for its form
 
     @property
@@ -90,6 +92,13 @@ class Subdomain:
     def writes_at_data(self) -> bool:
         """Whether the body yields indices of the write beside the values."""
         return len(self.body.operations[-1].operands) > len(self.inits)
+
+    @property
+    def tested_subscripts(self) -> tuple[int, ...]:
+        """The subscripts of the write that are data, and tested."""
+        if self.mode != "check":
+            return ()
+        return tuple(k for k, e in enumerate(self.write) if symbols_used(e))
 
     def substituted(self, exprs: Sequence[Expr], extents: tuple[int, ...]) -> Subdomain:
         """The subdomain over new dims; `exprs` gives every old dim in terms of the new ones."""
@@ -161,6 +170,7 @@ def from_compute(op: ir.Operation) -> Subdomain:
         location=op.location,
         mode=ir.StringAttr(attributes["mode"]).value if "mode" in attributes else "check",
         wishes=tuple(w for w in wishes_of(op) if w[0] != FORM),
+        ahead=TESTED_AHEAD in op.attributes,
     )
     return subdomain if subdomain.is_empty else subdomain.settled()
 

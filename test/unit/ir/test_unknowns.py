@@ -31,7 +31,7 @@ from ted.ir.scalar import (
     sub,
     unchecked,
 )
-from ted.ir.unknowns import value_where
+from ted.ir.unknowns import is_inside, value_where
 from unit.domain.random_maps import enumerate_set
 from unit.ir.scalar_values import value
 
@@ -81,8 +81,24 @@ def test_every_value_of_the_data_is_there_and_no_other(e: Expr, condition: Expr)
 
 def test_what_may_wrap_or_truncate_is_unknown() -> None:
     for e in (
-        cast(add(n, const(1, INT64)), INDEX), cast(cast(n, INT8), INDEX),
+        cast(add(n, const(1, INT64)), INDEX),
         cast(cast(load(Tensor("x", (3,), FLOAT64), [t]), INT64), INDEX), mul(at, at),
     ):  # fmt: skip
         found = value_where(e, compare("eq", at, index(0)), sets.box((3,)))
         assert sets.dim_range(found, 1) is None
+    found = value_where(cast(cast(n, INT8), INDEX), TRUE, sets.box((3,)))
+    assert sets.dim_range(found, 1) == (-128, 127)
+
+
+def test_an_index_is_inside_by_what_is_computed_or_asked_before() -> None:
+    column = Tensor("small", (3,), INT8)
+    small = load(column, [t])
+    shifted = cast(add(cast(small, INT64), const(128, INT64)), INDEX)
+    box = sets.box((3,))
+    assert is_inside(shifted, 256, TRUE, box)
+    assert not is_inside(shifted, 255, TRUE, box)
+    assert is_inside(mod(at, index(3)), 3, TRUE, box)
+    assert is_inside(at, 3, land(compare("le", index(0), at), compare("lt", at, index(3))), box)
+    assert not is_inside(at, 3, compare("lt", at, index(3)), box)
+    assert is_inside(add(t, index(1)), 4, TRUE, box)
+    assert not is_inside(add(t, index(1)), 3, TRUE, box)
