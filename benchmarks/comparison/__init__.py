@@ -1,0 +1,1 @@
+"""What `benchmarks/peers.py` is made of: workloads, peers, a fresh process for each row, tables."""
