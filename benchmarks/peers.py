@@ -50,13 +50,14 @@ def parser() -> argparse.ArgumentParser:
 
 
 def chosen(options: argparse.Namespace) -> list[Workload]:
-    """The workloads of the options."""
+    """The workloads of the options, those of the table first."""
     groups, parts = options.group.split(","), options.only.split(",")
-    return [
+    some = (
         w
         for w in workloads(options.odd)
         if (not options.group or w.group in groups) and any(p in w.label for p in parts)
-    ]
+    )
+    return sorted(some, key=lambda w: not w.table)
 
 
 def asked(options: argparse.Namespace) -> runs.Asked:

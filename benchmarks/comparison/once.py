@@ -148,12 +148,21 @@ class Row:
             return timed
         ted, kit = timed["ted"], self.kit("ted")
         ted.prepare = lambda: kit.threads(self.threads)
+        self.peers["ted"]["wrong"] = self.bits(ted)
         made = dict(timed)
         made["ted on one"] = Contender(ted.call, lambda: kit.threads(1))
         for name, threads in (("plain on one", 1), ("plain", self.threads)):
             loop = machine.plain_loop(self.workload.bound, self.workload.dtype, size, threads)
             made[name] = Contender(loop)
         return made
+
+    def bits(self, ted: Contender) -> str:
+        """Whether bits depend on the number of threads, which ted promises that they do not."""
+        found = []
+        for threads in (1, self.threads):
+            self.kit("ted").threads(threads)
+            found.append([np.asarray(x).tobytes() for x in as_list(ted.call())])
+        return "" if found[0] == found[1] else f"other bits on {self.threads} threads"
 
     def run(self) -> dict[str, Any]:
         """The row."""

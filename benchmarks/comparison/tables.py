@@ -131,16 +131,17 @@ def _faults(rows: figures.Rows) -> Iterator[str]:
 def section(run: Mapping[str, Any]) -> str:
     """The section of docs/performance.md that a run is."""
     about = run["environment"]
-    lines = [BEGIN, "", f"{about}.", "", *summary(run), ""]
+    how = "`python benchmarks/peers.py --write-docs` writes this section from a run"
+    lines = [BEGIN, "", "# Beside its peers", "", f"{how}: {about}.", "", *summary(run), ""]
     for threads in sorted({row["threads"] for row in run["rows"]}):
         lines += [f"All rows, threads: {threads}", "", *whole(run["rows"], threads), ""]
     return "\n".join([*lines, END])
 
 
 def written(text: str, new: str) -> str:
-    """The document with the section, in place of the one that is between the marks."""
-    if BEGIN not in text or END not in text:
-        raise ValueError(f"no place for the section: the document needs the lines {BEGIN} {END}")
+    """The document with the section, in place of the one between the marks or at the end."""
+    if BEGIN not in text:
+        return f"{text.rstrip()}\n\n{new}\n"
     before, _, rest = text.partition(BEGIN)
     return before + new + rest.partition(END)[2]
 
