@@ -88,10 +88,8 @@ def summary(run: Mapping[str, Any]) -> Iterator[str]:
         found = figures.entries(rows, threads)
         yield f"Threads: {threads}. ted over the best peer, geometric means:"
         yield ""
-        means = figures.means(found).items()
-        yield from markdown(
-            ["family", "ted / best", "entries"], ((f, f"{m:.2f}", n) for f, (m, n) in means)
-        )
+        means = [(f, f"{m:.2f}", n) for f, (m, n) in figures.means(found).items() if n]
+        yield from markdown(["family", "ted / best", "entries"], means)
         for kind in BOUNDS:
             yield ""
             yield from missed(found, run["peaks"], kind)
@@ -103,10 +101,11 @@ def summary(run: Mapping[str, Any]) -> Iterator[str]:
 
 def _small(found: Sequence[Entry]) -> Iterator[str]:
     some = figures.small(found)
-    mean = figures.geometric_mean([e.ratio for e in some])
-    yield f"Work of 20 us and less: {len(some)} entries, ted / best {mean:.2f} in the mean"
+    yield f"Work of 20 us and less: {len(some)} entries"
     if some:
-        yield f"(most lost: {', '.join(f'{e.label} {e.ratio:.2f}' for e in some[:5])})"
+        mean = figures.geometric_mean([e.ratio for e in some])
+        most = ", ".join(f"{e.label} {e.ratio:.2f}" for e in some[:5])
+        yield f"ted / best {mean:.2f} in the mean; the most lost: {most}"
 
 
 def _gains(rows: figures.Rows) -> Iterator[str]:
