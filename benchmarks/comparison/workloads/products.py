@@ -82,7 +82,8 @@ def workloads() -> Iterator[Workload]:
     yield from both(matmul("mm2048", 2048, 2048, 2048))
     yield from both(
         Workload(
-            "mm bias gelu", bias_gelu, (normal(512, 512), normal(512, 2048), normal(2048)),
+            "mm bias gelu", bias_gelu,
+            (normal(512, 512), normal(512, 2048, scale=512**-0.5), normal(2048)),
             "products", "compute", flops=2.0 * 512 * 512 * 2048, table=True,
         ), factor=3.0,
     )  # fmt: skip

@@ -208,7 +208,8 @@ def test_a_seed_draws_the_same_odd_cases_and_another_one_others() -> None:
         return [w.label for w in odd.drawn(seed, 24)]
 
     assert labels(1) == labels(1)
-    assert len(set(labels(1)) & set(labels(2))) == 0
+    shapes = [{x.partition(" #")[0] for x in labels(seed)} for seed in (1, 2)]
+    assert len(shapes[0] & shapes[1]) < 6
     assert catalogue.found(labels(1)[5], 1).label == labels(1)[5]
     with pytest.raises(KeyError, match="no workload is called 'nothing'"):
         catalogue.found("nothing")
