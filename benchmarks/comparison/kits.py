@@ -6,13 +6,13 @@ are the names that programs use, written as a user of that peer writes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-Function = Callable[..., Any]
+from .arguments import Function, of_some
 
 
 @dataclass(frozen=True)
@@ -36,23 +36,6 @@ class Kit:
     forward_only: Callable[[Function], Function] = lambda fn: fn
 
 
-def as_list(result: Any) -> list[Any]:
-    """The results of a program, which may be one."""
-    return list(result) if isinstance(result, (tuple, list)) else [result]
-
-
-def _with(fn: Function, xs: Sequence[Any], wrt: Sequence[int]) -> Function:
-    """fn of the arguments `wrt` alone."""
-
-    def of(*some: Any) -> Any:
-        given = list(xs)
-        for k, x in zip(wrt, some, strict=True):
-            given[k] = x
-        return fn(*given)
-
-    return of
-
-
 def ted_kit() -> Kit:
     """ted, as `ted.function` compiles it."""
     import ted
@@ -62,20 +45,17 @@ def ted_kit() -> Kit:
     def vjp(fn: Function, xs: Any, heads: Any, wrt: Any) -> Any:
         some = [xs[k] for k in wrt]
         head = tuple(heads) if len(heads) > 1 else heads[0]
-        return ted.vjp(_with(fn, xs, wrt), *some)[1](head)
+        return ted.vjp(of_some(fn, xs, wrt), *some)[1](head)
 
     def grad(fn: Function, xs: Any, wrt: Any) -> Any:
         return ted.grad(fn, argnums=tuple(wrt))(*xs)
 
     def jvp(fn: Function, xs: Any, tangents: Any, wrt: Any) -> Any:
-        return ted.jvp(_with(fn, xs, wrt), tuple(xs[k] for k in wrt), tuple(tangents))[1]
+        return ted.jvp(of_some(fn, xs, wrt), tuple(xs[k] for k in wrt), tuple(tangents))[1]
 
-    def hvp(fn: Function, xs: Any, tangents: Any, wrt: Any) -> Any:
-        return ted.hvp(_with(fn, xs, wrt), tuple(xs[k] for k in wrt), tuple(tangents))
-
+    own = operators_ted.Operators()
     return Kit(
-        operators_ted.Operators(), lambda a: a, np.asarray, ted.function, vjp, grad, jvp, hvp,
-        ted.set_num_threads,
+        own, lambda a: a, np.asarray, ted.function, vjp, grad, jvp, own.hvp, ted.set_num_threads
     )  # fmt: skip
 
 
@@ -93,17 +73,17 @@ def jax_kit() -> Kit:
     def vjp(fn: Function, xs: Any, heads: Any, wrt: Any) -> Any:
         some = [xs[k] for k in wrt]
         head = tuple(heads) if len(heads) > 1 else heads[0]
-        return jax.vjp(_with(fn, xs, wrt), *some)[1](head)
+        return jax.vjp(of_some(fn, xs, wrt), *some)[1](head)
 
     def grad(fn: Function, xs: Any, wrt: Any) -> Any:
         return jax.grad(fn, argnums=tuple(wrt))(*xs)
 
     def jvp(fn: Function, xs: Any, tangents: Any, wrt: Any) -> Any:
-        return jax.jvp(_with(fn, xs, wrt), tuple(xs[k] for k in wrt), tuple(tangents))[1]
+        return jax.jvp(of_some(fn, xs, wrt), tuple(xs[k] for k in wrt), tuple(tangents))[1]
 
     def hvp(fn: Function, xs: Any, tangents: Any, wrt: Any) -> Any:
         some = tuple(xs[k] for k in wrt)
-        gradients = jax.grad(_with(fn, xs, wrt), argnums=tuple(range(len(some))))
+        gradients = jax.grad(of_some(fn, xs, wrt), argnums=tuple(range(len(some))))
         return jax.jvp(gradients, some, tuple(tangents))[1]
 
     return Kit(operators_jax.Operators(), jax.numpy.asarray, np.asarray, ready, vjp, grad, jvp, hvp)

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .kits import Function, Kit, as_list
+from .arguments import Function, as_list
+from .kits import Kit
 from .workload import Workload, numpy_type
 
 

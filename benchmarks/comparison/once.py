@@ -23,8 +23,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 import numpy as np
 
 from comparison import machine
+from comparison.arguments import as_list
 from comparison.catalogue import found
-from comparison.kits import KITS, Kit, as_list
+from comparison.kits import KITS, Kit
 from comparison.modes import Reference, call_of, difference, extra_arrays
 from comparison.workload import Workload
 

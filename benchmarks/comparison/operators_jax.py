@@ -9,9 +9,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from .arguments import of_some
+
 Array = Any
 _SPATIAL = ("W", "HW", "DHW")
-_RENAMED = {"asin": "arcsin", "atan": "arctan"}
 
 
 def _layout(rank: int) -> tuple[str, str, str]:
@@ -23,13 +24,10 @@ class Operators:
     """The names of `jax.numpy`, or those below where programs call them otherwise."""
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(jnp, _RENAMED.get(name, name))
+        return getattr(jnp, name)
 
     def zeros(self, shape: Any, like: Array) -> Array:
         return jnp.zeros(shape, like.dtype)
-
-    def cast(self, x: Array, dtype: str) -> Array:
-        return x.astype(dtype)
 
     def contiguous(self, x: Array) -> Array:
         return x
@@ -65,9 +63,6 @@ class Operators:
 
     def gelu(self, x: Array) -> Array:
         return jax.nn.gelu(x, approximate=False)
-
-    def sigmoid(self, x: Array) -> Array:
-        return jax.nn.sigmoid(x)
 
     def softmax(self, x: Array) -> Array:
         return jax.nn.softmax(x, -1)
@@ -159,14 +154,10 @@ class Operators:
         return jax.grad(fn)(x)
 
     def hvp(self, fn: Callable[..., Any], xs: Any, tangents: Any, wrt: Any) -> Any:
-        def of(*some: Array) -> Array:
-            given = list(xs)
-            for k, x in zip(wrt, some, strict=True):
-                given[k] = x
-            return fn(*given)
-
+        """Forward mode over the gradient."""
         some = tuple(xs[k] for k in wrt)
-        return jax.jvp(jax.grad(of, tuple(range(len(some)))), some, tuple(tangents))[1]
+        gradients = jax.grad(of_some(fn, xs, wrt), tuple(range(len(some))))
+        return jax.jvp(gradients, some, tuple(tangents))[1]
 
     def scan(self, step: Callable[..., Any], init: Any, xs: Any, reverse: bool = False) -> Any:
         return lax.scan(step, init, xs, reverse=reverse)

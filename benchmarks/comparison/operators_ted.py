@@ -8,6 +8,8 @@ from typing import Any
 import ted
 from ted import nn
 
+from .arguments import of_some
+
 Tensor = Any
 _LAYOUTS = ("NCL", "NCHW", "NCDHW")
 _CONVOLUTIONS = (nn.conv1d, nn.conv2d, nn.conv3d)
@@ -100,10 +102,4 @@ class Operators:
         return ted.grad(fn)(x)
 
     def hvp(self, fn: Callable[..., Any], xs: Any, tangents: Any, wrt: Any) -> Any:
-        def of(*some: Tensor) -> Tensor:
-            given = list(xs)
-            for k, x in zip(wrt, some, strict=True):
-                given[k] = x
-            return fn(*given)
-
-        return ted.hvp(of, tuple(xs[k] for k in wrt), tuple(tangents))
+        return ted.hvp(of_some(fn, xs, wrt), tuple(xs[k] for k in wrt), tuple(tangents))

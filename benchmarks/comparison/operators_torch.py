@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch.nn import functional
 
+from .arguments import as_list, of_some
+
 Tensor = torch.Tensor
 
 
@@ -41,15 +43,11 @@ def _given(xs: Sequence[Tensor], wrt: Sequence[int]) -> list[Tensor]:
     ]
 
 
-def _several(value: Any) -> list[Tensor]:
-    return list(value) if isinstance(value, (tuple, list)) else [value]
-
-
 def vjp(fn: Callable[..., Any], xs: Any, heads: Any, wrt: Any) -> Any:
     """Gradients from inputs and cotangents."""
     given = _given(xs, wrt)
     with torch.enable_grad():
-        found = _several(fn(*given))
+        found = as_list(fn(*given))
     return torch.autograd.grad(found, [given[k] for k in wrt], list(heads))
 
 
@@ -64,14 +62,7 @@ def grad(fn: Callable[..., Any], xs: Any, wrt: Any) -> Any:
 
 def jvp(fn: Callable[..., Any], xs: Any, tangents: Any, wrt: Any) -> Any:
     """The tangent, in forward mode."""
-
-    def of(*some: Tensor) -> Any:
-        given = list(xs)
-        for k, x in zip(wrt, some, strict=True):
-            given[k] = x
-        return fn(*given)
-
-    return torch.func.jvp(of, tuple(xs[k] for k in wrt), tuple(tangents))[1]
+    return torch.func.jvp(of_some(fn, xs, wrt), tuple(xs[k] for k in wrt), tuple(tangents))[1]
 
 
 def hvp(fn: Callable[..., Any], xs: Any, tangents: Any, wrt: Any) -> Any:
@@ -86,10 +77,6 @@ def hvp(fn: Callable[..., Any], xs: Any, tangents: Any, wrt: Any) -> Any:
 
 # ------------------------------------------------------------------ operators
 
-_RENAMED = {
-    "power": "pow", "concatenate": "cat", "transpose": "permute", "asin": "arcsin",
-    "atan": "arctan", "cast": "Tensor.to",
-}  # fmt: skip
 _CONVOLUTIONS = (functional.conv1d, functional.conv2d, functional.conv3d)
 _TRANSPOSED = (
     functional.conv_transpose1d, functional.conv_transpose2d, functional.conv_transpose3d,
@@ -102,7 +89,7 @@ class Operators:
     hvp = staticmethod(hvp)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(torch, _RENAMED.get(name, name))
+        return getattr(torch, name)
 
     def sum(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return x.sum() if axis is None else x.sum(axis, keepdim=keepdims)
@@ -125,9 +112,6 @@ class Operators:
     def zeros(self, shape: Any, like: Tensor) -> Tensor:
         return torch.zeros(tuple(shape), dtype=like.dtype)
 
-    def cast(self, x: Tensor, dtype: str) -> Tensor:
-        return x.to(getattr(torch, dtype))
-
     def reshape(self, x: Tensor, shape: Any) -> Tensor:
         return x.reshape(tuple(shape))
 
@@ -136,9 +120,6 @@ class Operators:
 
     def contiguous(self, x: Tensor) -> Tensor:
         return x.contiguous()
-
-    def erf(self, x: Tensor) -> Tensor:
-        return torch.erf(x)
 
     def take(self, x: Tensor, ids: Tensor, axis: int = 0) -> Tensor:
         return torch.index_select(x, axis, ids)
@@ -166,9 +147,6 @@ class Operators:
         return torch.diff(x, dim=axis)
 
     # ---- rows
-
-    def relu(self, x: Tensor) -> Tensor:
-        return torch.relu(x)
 
     def gelu(self, x: Tensor) -> Tensor:
         return functional.gelu(x)
@@ -231,6 +209,9 @@ class Operators:
         start = torch.zeros((1, x.shape[1], wh.shape[0]), dtype=x.dtype)
         weights = [wx.T.contiguous(), wh.T.contiguous(), b, torch.zeros_like(b)]
         return torch.lstm(x, (start, start), weights, True, 1, 0.0, False, False, False)[0]
+
+    def power(self, x: Tensor, y: Tensor) -> Tensor:
+        return torch.pow(x, y)
 
     def cholesky(self, a: Tensor) -> Tensor:
         return torch.linalg.cholesky(a)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def _told(row: Mapping[str, Any], who: str, times: Mapping[str, Sequence[float]]
         return "WRONG"
     if told.get("error"):
         return "error"
-    return seconds(figures.statistics.median(times[who])) if who in times else ""
+    return seconds(statistics.median(times[who])) if who in times else ""
 
 
 def markdown(header: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-
-ROOT = Path(__file__).resolve().parents[3]
-sys.path.insert(0, str(ROOT / "benchmarks"))
-
-from comparison import catalogue, figures, kits, modes, runs, tables  # noqa: E402
-from comparison.workload import Input, Workload, both, normal  # noqa: E402
-from comparison.workloads import odd  # noqa: E402
+from comparison import catalogue, figures, kits, modes, runs, tables
+from comparison.arguments import as_list
+from comparison.workload import Input, Workload, both, normal
+from comparison.workloads import odd
 
 ADD = Workload("add", lambda k, x, y: x + y, (normal(3, 4), normal(3, 4)), "rows", table=True)
 
@@ -252,7 +247,7 @@ def test_peers_are_asked_for_the_same_derivative(mode: str) -> None:
     for peer in ("ted", "torch"):
         kit = kits.KITS[peer]()
         call = modes.call_of(kit, made, peer)
-        found = kits.as_list(call(*[kit.array(a) for a in (*arrays, *extra)]))
+        found = as_list(call(*[kit.array(a) for a in (*arrays, *extra)]))
         assert modes.difference([kit.numpy(f) for f in found], wanted, 1e-12) == "", peer
 
 
