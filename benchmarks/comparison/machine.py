@@ -21,8 +21,9 @@ import numpy as np
 SOURCE = Path(__file__).with_name("plain_loops.c")
 FLAGS = ("-O3", "-march=native", "-ffast-math", "-mprefer-vector-width=512", "-shared", "-fPIC")
 CHAINS, VECTOR = 16, 64  # as in the source: accumulators, and bytes of each
-STEPS = 200_000  # multiply-adds of each accumulator in a reading
+STEPS = 1_000_000  # multiply-adds of each accumulator in a reading
 COPIES = tuple(4**k * 1024 for k in range(3, 10))  # bytes, 64 KiB to 256 MiB
+LEAST = 1 << 22  # bytes that a loop copies beside a workload: starting a thread is no part of it
 MOST = 1 << 30  # bytes that a reading copies at most
 
 
@@ -77,7 +78,7 @@ def plain_loop(bound: str, dtype: str, size: int, threads: int) -> Callable[[], 
     """The loop that a workload is compared with: multiply-adds, or a copy of as many bytes."""
     if bound == "compute":
         return multiply_adds(dtype, threads)
-    return copies(min(max(size // 2, COPIES[0]), COPIES[-1]), threads)
+    return copies(min(max(size // 2, LEAST), COPIES[-1]), threads)
 
 
 def measured(threads: int, rounds: int = 7) -> Mapping[str, object]:

@@ -9,8 +9,9 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-from comparison import catalogue, figures, kits, modes, runs, tables
+from comparison import catalogue, figures, kits, machine, memory, modes, runs, tables
 from comparison.arguments import as_list
+from comparison.once import Contender, rounds
 from comparison.workload import Input, Workload, both, normal
 from comparison.workloads import odd
 
@@ -177,6 +178,17 @@ def test_a_peer_that_ends_its_process_is_left_out_of_the_next_one(monkeypatch) -
     assert "error" not in found
 
 
+def test_a_phase_that_takes_too_long_ends_the_process() -> None:
+    limits = dict.fromkeys(runs.LIMITS, 0.01)
+    found = runs.row_of(ADD, 1, runs.Asked(["ted"], limits=limits))
+    assert found["error"] == "imports: more than 0.01 s"
+
+
+def test_a_phase_has_its_own_limit_or_that_of_its_kind() -> None:
+    assert runs.phase_limit("compile inductor", {"compile": 1.0, "compile inductor": 2.0}) == 2.0
+    assert runs.phase_limit("compile jax", {"compile": 1.0, "compile inductor": 2.0}) == 1.0
+
+
 def test_the_last_words_of_a_process_are_its_fault_and_its_place() -> None:
     errors = ["warning\n", "Fatal Python error: Segmentation fault\n", "Current thread:\n",
               '  File "a.py", line 1 in f\n', "Extension modules: many\n"]  # fmt: skip
@@ -185,6 +197,28 @@ def test_the_last_words_of_a_process_are_its_fault_and_its_place() -> None:
     )
     assert runs.last_words(["one\n", "ValueError: two\n", "\n"]) == "ValueError: two"
     assert runs.last_words([]) == ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "once", "turns"),
+    [
+        (60.0, [0.1, 0.1], [9, 9]), (1.0, [0.1, 0.1], [5, 5]), (1.5, [0.1, 0.1], [7, 7]),
+        (60.0, [0.001, 0.25], [9, 2]), (60.0, [0.001, 0.1], [9, 9]), (60.0, [0.3, 1.0], [9, 9]),
+    ],
+)  # fmt: skip
+def test_rounds_are_fewer_where_they_take_long_or_for_who_is_far_behind(
+    seconds: float, once: list[float], turns: list[int]
+) -> None:
+    class Fake(Contender):
+        def warm(self) -> float:
+            return self.call()  # type: ignore[return-value]
+
+        def turn(self) -> None:
+            self.walls.append(0.0)
+
+    contenders = [Fake(lambda s=s: s) for s in once]
+    rounds(contenders, 9, seconds)
+    assert [len(one.walls) for one in contenders] == turns
 
 
 # ------------------------------------------------------------------ workloads
@@ -262,3 +296,25 @@ def test_a_tiny_run_compares_checks_and_times(tmp_path) -> None:
         assert one["peers"]["ted"]["wrong"] == ""
         assert len(one["peers"]["ted"]["cpus"]) == 3
         assert figures.entry(one) is not None
+
+
+def test_a_tiny_run_on_two_threads_tells_the_gain() -> None:
+    asked = runs.Asked(["ted"], rounds=3, seconds=0.2, oracles=["numpy"])
+    found = runs.row_of(catalogue.found("softmax 1000x1021 forward"), 2, asked)
+    assert set(found["peers"]) == {"ted", "ted on one", "plain on one", "plain"}
+    assert found["peers"]["ted"]["wrong"] == ""
+    assert [g.label for g in figures.gains([found])] == ["softmax 1000x1021 forward"]
+
+
+def test_the_plain_loops_compute_and_copy() -> None:
+    to, start = np.zeros(99, "i1"), np.arange(99, dtype="i1")
+    machine.loops().copy(to.ctypes.data, start.ctypes.data, 99)
+    np.testing.assert_array_equal(to, start)
+    # Each chain goes towards factor / (1 - factor).
+    assert machine.loops().multiply_add_f64(20_000) == pytest.approx(16 * 0.999 / 0.001)
+    assert machine.loops().multiply_add_f32(20_000) == pytest.approx(16 * 999, rel=1e-2)
+
+
+def test_a_peak_is_that_of_a_whole_process() -> None:
+    assert 20 < memory.peak(memory.NOTHING, "ted") < 2000
+    assert np.isnan(memory.peak("nothing", "ted"))
