@@ -50,13 +50,21 @@ def parser() -> argparse.ArgumentParser:
 
 
 def chosen(options: argparse.Namespace) -> list[Workload]:
-    """The workloads of the options, those of the table first."""
+    """The workloads of the options, those of the table first; `table` is a group, too.
+
+    Raises: SystemExit where there are none.
+    """
     groups, parts = options.group.split(","), options.only.split(",")
-    some = (
+    known = list(workloads(options.odd))
+    some = [
         w
-        for w in workloads(options.odd)
-        if (not options.group or w.group in groups) and any(p in w.label for p in parts)
-    )
+        for w in known
+        if (not options.group or w.group in groups or (w.table and "table" in groups))
+        and any(p in w.label for p in parts)
+    ]
+    if not some:
+        names = ", ".join(sorted({w.group for w in known}))
+        sys.exit(f"peers: groups are table, {names}; --list has the labels")
     return sorted(some, key=lambda w: not w.table)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import peers
 import pytest
 from comparison import catalogue, figures, kits, machine, memory, modes, runs, tables
 from comparison.arguments import as_list
@@ -230,6 +231,18 @@ def test_every_label_is_there_once_and_the_table_has_31_workloads() -> None:
     assert len(set(labels)) == len(labels)
     assert len({w.name for w in rows if w.table}) == 31
     assert all(w.flops > 0 for w in rows if w.bound == "compute")
+
+
+@pytest.mark.parametrize("flags", [["--group", "none"], ["--only", "no such label"]])
+def test_what_names_no_workload_is_refused(flags: list[str]) -> None:
+    with pytest.raises(SystemExit, match=r"groups are table, .*stencils"):
+        peers.chosen(peers.parser().parse_args(flags))
+
+
+def test_the_table_is_a_group() -> None:
+    found = peers.chosen(peers.parser().parse_args(["--group", "table"]))
+    assert found
+    assert all(w.table for w in found)
 
 
 def test_a_seed_draws_the_same_odd_cases_and_another_one_others() -> None:
