@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import product
 from math import ceil, prod
 
+from ted.cpu.interleaving import is_interleaved
 from ted.linalg.strided_contractions import Contraction, Dim, classify, swap_inputs
 from ted.machine import Cpu
 
@@ -20,7 +21,10 @@ NO_DIM = Dim(1, 0, 0, 0)
 # Summed products that one visit of an output tile handles; longer reductions are cut.
 REDUCTION_BLOCK = 1152
 # Cycles to pack one element of B, by how it is read; rows must be many enough to pay for it.
-PACK_CYCLES = {"none": 0.0, "copy": 0.2, "transpose": 0.5, "gather": 1.5}
+PACK_CYCLES = {"none": 0.0, "copy": 0.2, "deinterleave": 0.2, "transpose": 0.5, "gather": 1.5}
+# To read and shuffle, or shuffle and store, one register of those between lanes a few apart.
+INTERLEAVING_CYCLES = 2.0
+SCATTER_CYCLES = 4.0  # to write one element by itself
 MIN_ROWS_FOR_RELAYOUT = 4
 # From this distance between the rows of B (bytes), pages and cache sets run out before bytes do.
 FAR_APART_BYTES = 512
@@ -69,14 +73,15 @@ def plan_contraction(dims: tuple[Dim, ...], element_bytes: int, cpu: Cpu) -> Pla
     """The cheapest plan, or None when scalar loops and the loop vectoriser do as well.
 
     None for: no column dim (a dot product, an element-wise product), or an operand that has to be
-    laid out anew for fewer than `MIN_ROWS_FOR_RELAYOUT` uses (a matrix times one vector).
+    laid out anew for fewer than `MIN_ROWS_FOR_RELAYOUT` uses (a matrix times one vector). Of equal
+    ones it is the one whose rows of A are nearest, as they share lines of the first cache.
     """
     candidates = [
         plan
         for swapped in (False, True)
         for plan in _plans(dims, swapped=swapped, element_bytes=element_bytes, cpu=cpu)
     ]
-    return min(candidates, key=lambda plan: plan.cycles, default=None)
+    return min(candidates, key=lambda plan: (plan.cycles, abs(plan.row_dim.a)), default=None)
 
 
 def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu) -> Iterator[Plan]:
@@ -87,8 +92,11 @@ def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu
     lanes = cpu.lanes(element_bytes)
     for lane_dim, row_dim in product(contraction.columns, contraction.rows or (NO_DIM,)):
         pack = _packing(contraction, lane_dim, element_bytes)
-        if pack in ("transpose", "gather") and contraction.row_count < MIN_ROWS_FOR_RELAYOUT:
+        if pack not in ("none", "copy") and contraction.row_count < MIN_ROWS_FOR_RELAYOUT:
             continue
+        outer = contraction.row_count // row_dim.extent
+        outer *= contraction.column_count // lane_dim.extent
+        scattered = _scatter_cycles(lane_dim.c, lanes)
         far = row_dim.c * element_bytes >= FAR_ROWS_BYTES
         tile_rows, tile_vectors, tile_cycles = _best_tile(
             (row_dim.extent, lane_dim.extent),
@@ -111,7 +119,12 @@ def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu
             tile_rows=tile_rows,
             tile_vectors=tile_vectors,
             lanes=lanes,
-            cycles=_cycles(contraction, lane_dim, row_dim, pack, tile_cycles, len(blocks)),
+            cycles=_cycles(
+                contraction,
+                outer * tile_cycles,
+                _packing_cycles(pack, lane_dim.b, lanes),
+                scattered * (1 + len(blocks)),
+            ),
         )
 
 
@@ -147,11 +160,13 @@ def cut_reduction(
 
 
 def _packing(contraction: Contraction, lane_dim: Dim, element_bytes: int) -> str:
-    """How B gets its lanes next to each other: 'none', 'copy', 'transpose' or 'gather'."""
+    """How B gets its lanes next to each other: by which row of `PACK_CYCLES`."""
     if lane_dim.b == 1:
         far = contraction.reduction[-1].b * element_bytes >= FAR_APART_BYTES
         used_often = contraction.row_count >= MIN_ROWS_FOR_COPY
         return "copy" if far and used_often else "none"
+    if is_interleaved(lane_dim.b):
+        return "deinterleave"
     if contraction.reduction[-1].b == 1 and contraction.reduction[-1].extent >= 4:
         return "transpose"
     return "gather"
@@ -222,12 +237,25 @@ def _tile_cycles(rows: int, vectors: int, steps: int, per_output: float) -> floa
     return steps * per_step + per_output * rows * vectors + 10
 
 
-def _cycles(
-    contraction: Contraction, lane_dim: Dim, row_dim: Dim, pack: str, tile: float, blocks: int
-) -> float:
+def _cycles(contraction: Contraction, tiles: float, per_packed: float, per_result: float) -> float:
+    """All register tiles, the packing of B and the writes that are no whole registers."""
     batch = prod(dim.extent for dim in contraction.batch)
-    rows, columns = contraction.row_count, contraction.column_count
-    outer = rows // row_dim.extent * columns // lane_dim.extent
-    packing = PACK_CYCLES[pack] * columns * contraction.reduction_count
-    scattered = 0.0 if lane_dim.c == 1 else 4.0 * rows * columns * (1 + blocks)
-    return batch * (outer * tile + packing + scattered)
+    columns = contraction.column_count
+    packing = per_packed * columns * contraction.reduction_count
+    scattered = per_result * contraction.row_count * columns
+    return batch * (tiles + packing + scattered)
+
+
+def _packing_cycles(pack: str, stride: int, lanes: int) -> float:
+    """To pack one element of B."""
+    apart = stride - 1 if pack == "deinterleave" else 0
+    return PACK_CYCLES[pack] + INTERLEAVING_CYCLES * apart / lanes
+
+
+def _scatter_cycles(stride: int, lanes: int) -> float:
+    """To write one element of lanes that lie `stride` apart, beside the register tile."""
+    if stride == 1:
+        return 0.0
+    if is_interleaved(stride):
+        return INTERLEAVING_CYCLES * stride / lanes
+    return SCATTER_CYCLES

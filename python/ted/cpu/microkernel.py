@@ -9,9 +9,10 @@ register width mask the last vector's loads and stores; the arithmetic is the sa
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from ted.cpu.interleaving import every, is_interleaved, register_starts, spread
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import arith, ir, memref, semiring, vector
 from ted.mlir.building import Index, add, carried_loop, constant, scale
@@ -67,6 +68,8 @@ class Lanes:
 
     def load(self, source: Pointer, start: int, stride: int = 1) -> ir.Value:
         """Read the register at `start`; lanes that do not exist read as zero."""
+        if is_interleaved(stride):
+            return self._load_interleaved(source.advance(start * stride), start, stride)
         mask = self.mask(start)
         if stride != 1:
             at, steps, mask = self._spread(source, start, stride, mask)
@@ -75,6 +78,13 @@ class Lanes:
             return self.load_masked(source.advance(start), mask)
         return vector.LoadOp(self.type, source.memory, [source.at(start)]).result
 
+    def _load_interleaved(self, source: Pointer, start: int, stride: int) -> ir.Value:
+        """Read every `stride`-th element of a run of registers; nothing past the last lane."""
+        count = min(self.count - start, self.width)
+        run = replace(self, count=(count - 1) * stride + 1)
+        starts = register_starts(self.width, stride, count)
+        return every([run.load(source, at) for at in starts], starts, stride)
+
     def load_masked(self, source: Pointer, mask: ir.Value) -> ir.Value:
         """Read one register; lanes outside the mask read as zero."""
         at = source.at(0)
@@ -82,6 +92,12 @@ class Lanes:
 
     def store(self, value: ir.Value, target: Pointer, start: int, stride: int = 1) -> None:
         """Write the lanes that exist of the register at `start`."""
+        if is_interleaved(stride):
+            count = min(self.count - start, self.width)
+            for first, register, mask in spread(value, stride, count):
+                at = target.at(start * stride + first)
+                vector.MaskedStoreOp(target.memory, [at], mask, register)
+            return
         mask = self.mask(start)
         if stride != 1:
             at, steps, mask = self._spread(target, start, stride, mask)

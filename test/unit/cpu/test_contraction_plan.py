@@ -52,6 +52,28 @@ def test_a_transposed_input_is_transposed_while_packing() -> None:
     assert planned(matmul(64, 64, 64, b_transposed=True)).pack_b == "transpose"
 
 
+def test_lanes_a_few_elements_apart_are_taken_from_whole_registers() -> None:
+    def strided(stride: int) -> str:
+        image, taps = Dim(64, 0, stride, 1), Dim(3, 1, 1, 0, reduction=True)
+        return planned((Dim(64, 96, 0, 64), image, Dim(32, 3, 400, 0, True), taps)).pack_b
+
+    kinds = ["none", "deinterleave", "deinterleave", "gather"]
+    assert [strided(k) for k in (1, 2, 4, 5)] == kinds
+
+
+def test_lanes_fill_every_second_element_of_a_result_rather_than_far_ones() -> None:
+    points, filters = Dim(32, 0, 1, 2), Dim(32, 4, 0, 4096)
+    plan = planned((filters, points, Dim(64, 512, 32, 0, reduction=True)))
+    assert plan.lane_dim.c == 2
+
+
+def test_of_plans_that_cost_the_same_rows_of_a_are_near() -> None:
+    near, far = Dim(28, 2, 0, 784), Dim(28, 114, 0, 7840)
+    channels, filters = Dim(64, 3249, 64, 0, reduction=True), Dim(64, 0, 1, 1)
+    for rows in ((near, far), (far, near)):
+        assert planned((*rows, filters, channels)).row_dim == near
+
+
 def test_lanes_run_along_the_destination_whichever_input_that_is() -> None:
     dims = (Dim(64, 1, 0, 1), Dim(32, 0, 1, 64), Dim(16, 64, 32, 0, reduction=True))
     plan = planned(dims)
