@@ -7,9 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+import ted
 from ted.api.host import executable_cpus
 from ted.cpu.interleaving import MOST_INTERLEAVED, is_interleaved, register_starts
 from ted.machine import Cpu
+from ted.testing.tracing import interpreted
 from unit.cpu.contraction_programs import Program, check, run
 
 STRIDES = range(2, MOST_INTERLEAVED + 2)  # the last one is gathered
@@ -75,3 +77,17 @@ def test_registers_of_all_lanes_end_with_the_last_one(width: int, stride: int) -
 
 def test_neighbours_and_far_lanes_are_not_interleaved() -> None:
     assert [k for k in range(-4, 9) if is_interleaved(k)] == [2, 3, 4]
+
+
+@pytest.mark.parametrize("cpu", executable_cpus(), ids=lambda cpu: cpu.name)
+@pytest.mark.parametrize("element", ["float32", "float64"])
+@pytest.mark.parametrize("stride", STRIDES)
+def test_transposed_convolutions_write_apart(stride: int, element: str, cpu: Cpu) -> None:
+    x = ted.placeholder((2, 3, 6, 19), element, name="x")
+    w = ted.placeholder((3, 5, 3, 3), element, name="w")
+    y = ted.nn.conv_transpose2d(x, w, stride=stride, layout="NCHW")
+    rng = np.random.default_rng(2)
+    a, b = (rng.uniform(-1, 1, t.shape).astype(element) for t in (x, w))
+    (want,) = interpreted([x.node, w.node], [y.node])(a, b)
+    found = ted.compile([x, w], y, target=f"cpu:{cpu.name}")(a, b)
+    np.testing.assert_allclose(found, want, atol=100 * np.finfo(element).eps)
