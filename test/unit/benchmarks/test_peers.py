@@ -326,6 +326,7 @@ def test_the_plain_loops_compute_and_copy() -> None:
     # Each chain goes towards factor / (1 - factor).
     assert machine.loops().multiply_add_f64(20_000) == pytest.approx(16 * 0.999 / 0.001)
     assert machine.loops().multiply_add_f32(20_000) == pytest.approx(16 * 999, rel=1e-2)
+    assert np.float32(1e-40) * np.float32(0.5) > 0  # loading them changed no mode of this thread
 
 
 def test_a_peak_is_that_of_a_whole_process() -> None:
