@@ -208,9 +208,15 @@ def dim_steps(points: isl.Set) -> list[range] | None:
 
 def _step(parts: Sequence[isl.Set], index: int) -> int:
     """The greatest step at which every coordinate of some sets is met: isl joins parts roughly."""
-    sides = [dim_range(part, index) for part in parts]
-    found = [(part, *side) for part, side in zip(parts, sides, strict=True) if side is not None]
-    steps = [to_int(part.get_stride(index)) for part, lower, upper in found if lower < upper]
+    found: list[tuple[isl.Set, int, int]] = []
+    for part in parts:
+        # By itself: where it follows another coordinate, `i = j mod 2`, isl says its step for a j.
+        alone = part.project_out(SET, index + 1, rank_of(part) - index - 1)
+        alone = alone.project_out(SET, 0, index)
+        limits = dim_range(alone, 0)
+        if limits is not None:
+            found.append((alone, *limits))
+    steps = [to_int(alone.get_stride(0)) for alone, lower, upper in found if lower < upper]
     return gcd(*steps, *(lower - found[0][1] for _, lower, _ in found)) or 1
 
 

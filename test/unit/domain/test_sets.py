@@ -108,3 +108,10 @@ def test_points_at_steps_are_those_of_the_sides() -> None:
     assert sets.dim_steps(points) == [range(-3, 6, 4), range(5, 6), range(0, 7, 3)]
     half = isl.Set("{ [i] : i >= 0 and i mod 2 = 0 }")
     assert sets.dim_steps(half) is None
+
+
+def test_a_step_is_that_of_a_coordinate_whatever_the_others_are() -> None:
+    points = isl.Set("{ [i, j] : 0 <= i < 10 and 0 <= j < 3 and (i - j) mod 2 = 0 }")
+    assert sets.dim_steps(points) == [range(10), range(3)]
+    points = points.intersect(isl.Set("{ [i, j] : j mod 2 = 1 }"))
+    assert sets.dim_steps(points) == [range(1, 10, 2), range(1, 2)]
