@@ -114,6 +114,8 @@ def test_code_for_a_row_has_its_instructions_and_runs_where_they_are(
     assert "%zmm" not in code
     with pytest.raises(ExecutionError, match=r"'cpu:avx2' needs a CPU with avx2, fma, f16c, which"):
         function(MANY)
+    other_units = Function(lambda x: x * 3.0, CompileOptions(CPUS["sse2"].with_grain(1)))
+    np.testing.assert_array_equal(other_units(MANY), 3 * MANY)
     doubled = ted.function(lambda x: x * 2.0, "cpu:sse2")
     assert "%ymm" not in doubled.compiled(MANY).ir("asm")
     np.testing.assert_array_equal(doubled(MANY), 2 * MANY)
