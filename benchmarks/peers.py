@@ -8,8 +8,9 @@ A row is a workload as a user of each peer writes it, or its gradient from input
 Results are compared with float64 first; a wrong one is printed and not timed. On one thread a time
 is the CPU time of the process, which other load disturbs little, on two the wall clock. The ratio
 is taken within a round; a miss has its lower quartile above the bound. Rows are written to `--out`
-as they come, and `--resume` goes on from there. JAX's users reported the rows of the group
-`reported` as slow; the version that was timed is in the header.
+as they come, `--resume` goes on from there, and `--again` puts new rows in place of old ones.
+JAX's users reported the rows of the group `reported` as slow; the version that was timed is in the
+header.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--odd", type=int, metavar="SEED", help="50 more odd cases, drawn by a seed")
     made.add_argument("--out", type=Path, default=ROOT / "build" / "peers.json")
     made.add_argument("--resume", action="store_true", help="keep the rows that are in --out")
+    made.add_argument("--again", action="store_true", help="as --resume, but time what is chosen")
     made.add_argument("--report", action="store_true", help="only print what --out says")
     made.add_argument("--write-docs", action="store_true", help=f"and write it to {DOCUMENT.name}")
     made.add_argument("--png", type=Path, help="and draw the ratios")
@@ -88,10 +90,11 @@ def header(options: argparse.Namespace) -> dict[str, Any]:
 def measure(options: argparse.Namespace) -> dict[str, Any]:
     """The run, whose rows are printed as they come."""
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    results = runs.Results(options.out, header(options), options.resume)
+    kept = options.resume or options.again
+    results = runs.Results(options.out, header(options), kept)
     print(f"# {results.header['environment']}", flush=True)
     threads = [int(n) for n in options.threads.split(",")]
-    for row in runs.run(chosen(options), threads, asked(options), results):
+    for row in runs.run(chosen(options), threads, asked(options), results, options.again):
         print(tables.line(row), flush=True)
     results.write()
     return results.whole()

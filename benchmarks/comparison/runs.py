@@ -199,12 +199,16 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def run(
-    workloads: Sequence[Workload], threads: Sequence[int], asked: Asked, results: Results
+    workloads: Sequence[Workload],
+    threads: Sequence[int],
+    asked: Asked,
+    results: Results,
+    again: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """The rows that are not there yet, each as it comes."""
+    """The rows that are not there yet, or all `again`, each as it comes."""
     for workload in workloads:
         for count in threads:
-            if results.has(workload.label, count):
+            if not again and results.has(workload.label, count):
                 continue
             began = time.perf_counter()
             row = row_of(workload, count, asked)

@@ -148,15 +148,18 @@ def test_a_run_goes_on_with_the_rows_that_are_missing_or_failed(tmp_path, monkey
 
     monkeypatch.setattr(runs, "row_of", measured)
 
-    def whole_run() -> None:
+    def whole_run(again: bool = False) -> None:
         results = runs.Results(path, {"environment": "it", "peaks": {"1": {}}}, resume=True)
-        assert len(list(runs.run(list(both(ADD)), (1, 2), asked, results))) == len(made)
+        assert len(list(runs.run(list(both(ADD)), (1, 2), asked, results, again))) == len(made)
 
     whole_run()
     assert made == [(f"add {mode}", n) for mode in ("forward", "vjp") for n in (1, 2)]
     made.clear()
     whole_run()
     assert made == [("add vjp", 2)]
+    made.clear()
+    whole_run(again=True)
+    assert len(made) == 4
     assert len(json.loads(path.read_text())["rows"]) == 4
 
 
