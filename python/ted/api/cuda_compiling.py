@@ -24,7 +24,7 @@ from ted.ir.pipelines import pipeline_text, run_text
 from ted.machine import named_gpu
 from ted.mlir import ir
 from ted.mlir.aliasing import DONATED
-from ted.mlir.queries import functions
+from ted.mlir.queries import functions, symbol_name
 from ted.options import CompileOptions
 
 _DTYPES = {
@@ -55,7 +55,7 @@ def compile_module(
     """
     start_compiler(fast_math=options.fast_math)
     function = next(iter(functions(module)))
-    symbol = ir.StringAttr(function.operation.attributes["sym_name"]).value
+    symbol = symbol_name(function)
     takes, gives = _specs(function, inputs, outputs)
     note_donations(module, donated or {})
     run_text(module, pipeline or pipeline_text(gpu_stages(options)), doing)
@@ -131,7 +131,7 @@ def note_donations(module: ir.Module, donated: Mapping[int, int]) -> None:
 
 def _host(module: ir.Module, symbol: str, inputs: int) -> HostProgram:
     for function in functions(module):
-        if ir.StringAttr(function.operation.attributes["sym_name"]).value == symbol:
+        if symbol_name(function) == symbol:
             return read_host_function(function, inputs)
     raise CompileError(f"cuda: a module must define {symbol!r}")
 

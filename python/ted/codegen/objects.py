@@ -20,6 +20,7 @@ from ted.ir.pass_driver import plan
 from ted.ir.pipeline_text import parse_pipeline
 from ted.ir.pipelines import run_text
 from ted.mlir import ExecutionEngine, ir, keep_loop_order
+from ted.mlir.queries import symbol_name
 
 LEVEL = 2
 _HANDLES = "/proc/self/fd"  # where a file that has no name is found
@@ -99,9 +100,7 @@ class _Anywhere:
 
 def _elsewhere(module: ir.Module) -> list[str]:
     return [
-        ir.StringAttr(op.operation.attributes["sym_name"]).value
-        for op in module.body.operations
-        if ELSEWHERE in op.operation.attributes
+        symbol_name(op) for op in module.body.operations if ELSEWHERE in op.operation.attributes
     ]
 
 

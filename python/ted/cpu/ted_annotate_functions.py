@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.math.ted_outline_math import FOR_LLVM
 from ted.mlir import ir
+from ted.mlir.queries import symbol_name
 
 ALLOCATORS = ("_mlir_memref_to_llvm_alloc", "_mlir_memref_to_llvm_aligned_alloc")
 _FRESH = "[{llvm.noalias, llvm.noundef, llvm.align = 64 : i64}]"
@@ -44,7 +45,7 @@ def _annotate(function: ir.Operation, cpu: Cpu) -> None:
         if FOR_LLVM in function.attributes:
             function.attributes["passthrough"] = function.attributes[FOR_LLVM]
             del function.attributes[FOR_LLVM]
-    elif ir.StringAttr(function.attributes["sym_name"]).value in ALLOCATORS:
+    elif symbol_name(function) in ALLOCATORS:
         function.attributes["res_attrs"] = ir.Attribute.parse(_FRESH)
 
 

@@ -15,6 +15,7 @@ from ted.errors import CompileError
 from ted.math.arithmetic import element
 from ted.math.narrow_floats import is_narrow
 from ted.mlir import ir
+from ted.mlir.queries import symbol_name
 
 # What libted_runtime, the C library and the mathematical library provide.
 KNOWN_SYMBOLS = frozenset(
@@ -86,7 +87,7 @@ def _on_halves(module: ir.Module) -> set[str]:
 
 def _declared(module: ir.Module) -> list[str]:
     return [
-        ir.StringAttr(op.operation.attributes["sym_name"]).value
+        symbol_name(op)
         for op in module.body.operations
         if op.operation.name == "llvm.func"
         and not len(op.operation.regions[0].blocks)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ted.cpu.unit_loops import UNITS
 from ted.mlir import ir
-from ted.mlir.queries import operations
+from ted.mlir.queries import operations, symbol_name
 
 RUNTIME = "ted_parallel_for"
 _DECLARATION = f"llvm.func @{RUNTIME}(!llvm.ptr, !llvm.ptr, i64)"
@@ -57,7 +57,7 @@ class _Call:
 
 
 def _fork(function: ir.Operation, module: ir.Module) -> None:
-    call, name = _call_of(function), _symbol(function)
+    call, name = _call_of(function), symbol_name(function)
     count = ir.IntegerAttr(function.attributes[UNITS]).value
     parameters = [str(a.type) for a in function.regions[0].blocks[0].arguments]
     made = ir.Module.parse(f"""{_DECLARATION}
@@ -67,19 +67,15 @@ def _fork(function: ir.Operation, module: ir.Module) -> None:
     for attribute in function.attributes:
         if attribute != UNITS:
             _named(made, name).attributes[attribute] = function.attributes[attribute]
-    known = {_symbol(op.operation) for op in module.body.operations} - {name}
+    known = {symbol_name(op.operation) for op in module.body.operations} - {name}
     for op in [o.operation for o in made.body.operations]:
-        if _symbol(op) not in known:
+        if symbol_name(op) not in known:
             op.clone(ir.InsertionPoint(function))
     function.erase()
 
 
-def _symbol(function: ir.Operation) -> str:
-    return ir.StringAttr(function.attributes["sym_name"]).value
-
-
 def _named(module: ir.Module, name: str) -> ir.Operation:
-    return next(o.operation for o in module.body.operations if _symbol(o.operation) == name)
+    return next(o.operation for o in module.body.operations if symbol_name(o.operation) == name)
 
 
 def _call_of(function: ir.Operation) -> _Call:

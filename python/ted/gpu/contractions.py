@@ -28,7 +28,7 @@ from ted.linalg.contractions import MARK, LinalgContraction
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import gpu, ir, memref
 from ted.mlir.dependences import Dependences
-from ted.mlir.queries import is_zero
+from ted.mlir.queries import is_zero, symbol_name
 
 MODULE = "kernels"  # where the kernels of a program are
 # Fewer fill no tile, and plain sums compile in a tenth of the time.
@@ -207,7 +207,7 @@ def claimed_readers(operations: Sequence[ir.Operation], known: Dependences) -> s
 def _workspace(module: ir.Module, symbol: str, arguments: tuple[Any, ...]) -> ir.Value:
     """A buffer of the type that a kernel takes for its partial sums."""
     for op in kernel_module(module).regions[0].blocks[0].operations:
-        if ir.StringAttr(op.operation.attributes["sym_name"]).value == symbol:
+        if symbol_name(op) == symbol:
             kind = ir.FunctionType(ir.TypeAttr(op.operation.attributes["function_type"]).value)
             return memref.AllocOp(kind.inputs[arguments.index("workspace")], [], []).result
     raise AssertionError(f"the kernel {symbol} was just made")
@@ -217,7 +217,7 @@ def kernel_module(module: ir.Module) -> ir.Operation:
     """The module of kernels, made on first use."""
     for op in module.body.operations:
         is_module = op.operation.name == "gpu.module"
-        if is_module and ir.StringAttr(op.operation.attributes["sym_name"]).value == MODULE:
+        if is_module and symbol_name(op) == MODULE:
             return op.operation
     with ir.InsertionPoint(module.body), ir.Location.unknown():
         made = gpu.GPUModuleOp(MODULE).operation

@@ -23,7 +23,7 @@ from ted.machine import ACCESS_BYTES
 from ted.mlir import ir
 from ted.mlir.aliasing import donated_pairs
 from ted.mlir.locations import user_name
-from ted.mlir.queries import functions, operations
+from ted.mlir.queries import functions, operations, symbol_name
 
 _Path = tuple[str, ...]  # a kernel in its module
 _STEM, _DIGITS = 40, 8  # characters of a name, and of the hash behind it
@@ -54,15 +54,15 @@ class TedMergeKernels:
             call.attributes["kernel"] = ir.SymbolRefAttr.get([MODULE, names[_path(call)]])
         # Not before: kernels are printed to be compared, and only valid IR prints as text.
         for source in sources:
-            if _name(source) != MODULE:
+            if symbol_name(source) != MODULE:
                 source.erase()
 
 
 def _kernels(sources: list[ir.Operation]) -> Iterator[tuple[_Path, ir.Operation]]:
     """All kernels, those of templates first."""
-    for source in sorted(sources, key=lambda op: _name(op) != MODULE):
+    for source in sorted(sources, key=lambda op: symbol_name(op) != MODULE):
         for kernel in operations(source, "gpu.func"):
-            yield (_name(source), _name(kernel)), kernel
+            yield (symbol_name(source), symbol_name(kernel)), kernel
 
 
 def _names(
@@ -141,7 +141,3 @@ def _marks(kind: ir.Type, may_be_shared: bool) -> ir.Attribute:
     if not may_be_shared:
         marks["llvm.noalias"] = ir.UnitAttr.get()
     return ir.DictAttr.get(marks)
-
-
-def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value

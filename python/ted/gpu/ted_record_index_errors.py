@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from ted.errors import CompileError
 from ted.linalg.data_reads import ERROR_FUNCTION, indexed_accesses
 from ted.mlir import arith, func, ir, llvm, memref, scf
-from ted.mlir.queries import constant_of, functions, operations
+from ted.mlir.queries import constant_of, functions, operations, symbol_name
 
 CHECKS = "ted.checks"  # attribute of the module: tensor, dim, extent, place of each code, from 1
 ERRORS = "ted.errors"  # attribute of a function: which argument is the error flag
@@ -41,7 +41,7 @@ class TedRecordIndexErrors:
             for call in calls:
                 _record(call, flag, checks, named)
         for op in [o.operation for o in module.body.operations]:
-            if op.name == "func.func" and _name(op) == ERROR_FUNCTION:
+            if op.name == "func.func" and symbol_name(op) == ERROR_FUNCTION:
                 op.erase()
         if checks:
             module.operation.attributes[CHECKS] = _table(module, checks)
@@ -60,10 +60,6 @@ def error_flag(op: ir.Operation) -> ir.Value | None:
 
 def _is_report(call: ir.Operation) -> bool:
     return ir.FlatSymbolRefAttr(call.attributes["callee"]).value == ERROR_FUNCTION
-
-
-def _name(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 def _add_flag(function: func.FuncOp) -> ir.Value:

@@ -36,7 +36,7 @@ from ted.ir.symbols import symbols_of_function
 from ted.mlir import ir, scalar_value
 from ted.mlir.attributes import choice, string
 from ted.mlir.locations import source_location, user_name
-from ted.mlir.queries import defining
+from ted.mlir.queries import defining, symbol_name
 from ted.mlir.strategies import wishes_of
 
 _ARG_VALUE = {"argmax": "max", "argmin": "min"}
@@ -57,7 +57,7 @@ def from_module(module: ir.Module, name: str | None = None) -> System:
 
     Raises: VerifyError if there is no such function, or it has no equation form.
     """
-    found = {_symbol(op): op for op in functions(module)}
+    found = {symbol_name(op): op for op in functions(module)}
     if name is None and len(found) == 1:
         name = next(iter(found))
     if name not in found:
@@ -71,10 +71,6 @@ def from_function(function: ir.Operation | ir.OpView, calls: Calls | None = None
     Raises: VerifyError if an op has no equation form, as calls have not without `calls`.
     """
     return _Reader(function.operation, calls).read()
-
-
-def _symbol(op: ir.Operation) -> str:
-    return ir.StringAttr(op.attributes["sym_name"]).value
 
 
 @dataclass(frozen=True)
@@ -108,7 +104,7 @@ class _Reader:
                 raise _no_form(op)
             _READERS[op.name](self, op)
         outputs = tuple(self.tensor(v) for v in operations[-1].operands)
-        return System(tuple(inputs), outputs, _symbol(self.function), self.symbols.sizes)
+        return System(tuple(inputs), outputs, symbol_name(self.function), self.symbols.sizes)
 
     # ---- values ----------------------------------------------------------------------------------
 

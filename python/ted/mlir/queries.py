@@ -39,6 +39,11 @@ def operations(root: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation
     return found
 
 
+def symbol_name(op: ir.Operation | ir.OpView) -> str:
+    """The name of an operation that is a symbol."""
+    return ir.StringAttr(op.attributes["sym_name"]).value
+
+
 def defining(value: ir.Value, *names: str) -> ir.Operation | None:
     """The operation that makes a value; None for an argument, or if it has none of the names."""
     owner = value.owner

@@ -18,6 +18,7 @@ from ted.dialects import make_context
 from ted.dialects.ted import ComputeOp
 from ted.errors import ExecutionError
 from ted.mlir import ir
+from ted.mlir.queries import symbol_name
 from ted.testing import interpreter_scalars as scalars
 from ted.testing.interpreter_compute import run_compute
 from ted.testing.interpreter_regions import run_op
@@ -141,7 +142,7 @@ def functions_of(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions of a module by name."""
     tops = [view.operation for view in module.body.operations]
     found = [op for op in tops if op.name == "func.func"]
-    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in found}
+    return {symbol_name(op): op for op in found}
 
 
 def has_body(function: ir.Operation) -> bool:

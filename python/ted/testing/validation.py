@@ -18,6 +18,7 @@ import numpy as np
 from ted.errors import ExecutionError, PassFailed
 from ted.ir.passes import PASSES
 from ted.mlir import ir
+from ted.mlir.queries import symbol_name
 from ted.testing.derivative_validation import Request, requests, validate_derivative
 from ted.testing.field_evaluation import (
     NO_BODY,
@@ -163,7 +164,7 @@ def _symbols(module: ir.Module) -> dict[str, str]:
     """What the symbols of a module are."""
     tops = [view.operation for view in module.body.operations]
     named = [op for op in tops if "sym_name" in op.attributes]
-    return {ir.StringAttr(op.attributes["sym_name"]).value: op.name for op in named}
+    return {symbol_name(op): op.name for op in named}
 
 
 def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:

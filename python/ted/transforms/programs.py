@@ -20,6 +20,7 @@ from ted.ir.from_ops import from_function
 from ted.mlir import ir
 from ted.mlir.attributes import symbol
 from ted.mlir.locations import source_location
+from ted.mlir.queries import symbol_name
 from ted.transforms.overrides import mark, substituted
 from ted.transforms.recomputation import mark_recomputed
 
@@ -34,11 +35,7 @@ class Program:
 
     def __init__(self, module: ir.Module) -> None:
         tops = (op.operation for op in module.body.operations)
-        self.functions = {
-            ir.StringAttr(op.attributes["sym_name"]).value: op
-            for op in tops
-            if op.name == "func.func"
-        }
+        self.functions = {symbol_name(op): op for op in tops if op.name == "func.func"}
         self.systems: dict[str, System] = {}
         self.open: list[str] = []  # functions whose systems are being read
         for name, op in self.functions.items():

@@ -24,6 +24,7 @@ from ted.ir import from_ops
 from ted.mlir import ir
 from ted.mlir.attributes import string
 from ted.mlir.locations import user_name
+from ted.mlir.queries import symbol_name
 from ted.transforms.compute_sets import ComputeSets, to_isl
 from ted.transforms.demanded_points import demanded_points
 from ted.transforms.gradient_report import EquationReport, GradientReport
@@ -73,7 +74,7 @@ class TedReportGradient:
 def functions(module: ir.Module) -> dict[str, ir.Operation]:
     """The functions of a module that have a body, by name."""
     found = from_ops.functions(module)
-    return {ir.StringAttr(op.attributes["sym_name"]).value: op for op in found}
+    return {symbol_name(op): op for op in found}
 
 
 def report_function(module: ir.Module, function: str = "main", results: int = 0) -> GradientReport:

@@ -22,6 +22,7 @@ from ted.ir.to_ops import build_function, function_type
 from ted.mlir import func, ir
 from ted.mlir.attributes import symbol
 from ted.mlir.locations import source_location
+from ted.mlir.queries import symbol_name
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 from ted.transforms.ted_differentiate import REQUEST
 
@@ -49,7 +50,7 @@ class TedSplitResiduals:
                 f"ted-split-residuals: recompute must not be negative, got {self.recompute}"
             )
         tops = [op.operation for op in module.body.operations]
-        taken = {ir.StringAttr(op.attributes["sym_name"]).value: op
+        taken = {symbol_name(op): op
                  for op in tops if "sym_name" in op.attributes}  # fmt: skip
         for function in list(functions(module)):
             if REQUEST in function.attributes and has_equations(function):

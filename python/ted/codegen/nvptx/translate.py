@@ -21,6 +21,7 @@ from typing import Any, cast
 
 from ted.errors import CompileError
 from ted.mlir import PassManager, ir, llvm, scalar_value
+from ted.mlir.queries import symbol_name
 
 DYNAMIC_SHARED = "__dynamic_shmem__"  # prefix of the symbols that convert-gpu-to-nvvm makes
 TENSOR_MAPS = "ted.tensor_maps"
@@ -96,7 +97,7 @@ def _one_module(modules: list[ir.Operation]) -> ir.Module:
 def _symbol(op: ir.Operation) -> str:
     if "sym_name" not in op.attributes:
         return ""
-    return ir.StringAttr(op.attributes["sym_name"]).value
+    return symbol_name(op)
 
 
 def _check_translatable(module: ir.Operation) -> None:
