@@ -57,6 +57,23 @@ func.func @padded_window_product(%A: tensor<8x9x4xf32>, %W: tensor<3x4x8xf32>, %
   func.return %0 : tensor<8x9x8xf32>
 }
 
+// The larger factor of a sum is read along its elements, the smaller one is laid out the other way round.
+// CHECK-LABEL: func.func @larger_factor_read_backwards
+// CHECK: %[[TURNED:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<9xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]} ins(%{{.*}}, %[[TURNED]] : tensor<100xf32>, tensor<9xf32>)
+// CHECK-NOT: tensor.extract %
+func.func @larger_factor_read_backwards(%X: tensor<100xf32>, %W: tensor<9xf32>, %y: tensor<92xf32>) -> tensor<92xf32> {
+  %0 = "ted.compute"(%X, %W, %y) ({
+  ^bb0(%x: f32, %w: f32):
+    %p = arith.mulf %x, %w : f32
+    "ted.yield"(%p) : (f32) -> ()
+  }) {extents = array<i64: 92, 9>, iterators = ["parallel", "reduction"], domain = affine_set<(d0, d1) : (0 == 0)>,
+      reads = [affine_map<(d0, d1) -> (d0 - d1 + 8)>, affine_map<(d0, d1) -> (d1)>],
+      guards = [affine_set<(d0, d1) : (0 == 0)>, affine_set<(d0, d1) : (0 == 0)>],
+      write = affine_map<(d0, d1) -> (d0)>, combiner = "add"} : (tensor<100xf32>, tensor<9xf32>, tensor<92xf32>) -> tensor<92xf32>
+  return %0 : tensor<92xf32>
+}
+
 // A guard of one dim cuts the box; no test is left at any point.
 // CHECK-LABEL: func.func @guarded_map
 // CHECK-NOT: scf.if

@@ -29,8 +29,14 @@ _EXTENSIONS = ("arith.extf", "arith.extsi")  # of factors narrower than their su
 
 
 def dense_form(subdomain: Subdomain) -> Subdomain | Declined:
-    """The same sum over a box, its conditions guards of the factors; nothing is built."""
-    why = why_no_contraction(subdomain)
+    """The same sum over a box, its conditions guards of the factors; nothing is built.
+
+    A product with a factor that has no dim of the result for itself gains where the other one is
+    read backwards: turned round, its elements lie in a row.
+    """
+    why = why_no_sum_of_products(subdomain)
+    if why is None and not (_reads_backwards(subdomain) and not subdomain.domain):
+        why = why_no_contraction(subdomain)
     if why is not None:
         return Declined(why)
     if written_slice(subdomain) is None:
@@ -51,15 +57,32 @@ def is_contraction(subdomain: Subdomain) -> bool:
 
 def why_no_contraction(subdomain: Subdomain) -> str | None:
     """The property that a contraction has and the subdomain lacks; None for a contraction."""
+    why = why_no_sum_of_products(subdomain)
+    if why is not None:
+        return why
+    left, right = (_dims(r) for r in subdomain.reads if r is not None)
+    parallel = set(subdomain.parallel_dims)
+    both = (left - right) & parallel and (right - left) & parallel
+    return None if both else "a factor has no dim of the result for itself"
+
+
+def why_no_sum_of_products(subdomain: Subdomain) -> str | None:
+    """The property of sums of products that the subdomain lacks; None for such a sum."""
     if subdomain.combiner != "add" or not subdomain.reduction_dims:
         return "it is no sum"
     if not _is_product(subdomain):
         return "what it sums is no product of two reads"
     left, right = (_dims(r) for r in subdomain.reads if r is not None)
-    parallel = set(subdomain.parallel_dims)
-    if not ((left - right) & parallel and (right - left) & parallel):
-        return "a factor has no dim of the result for itself"
-    return None if left & right - parallel else "the factors share no dim that is summed over"
+    shared = left & right - set(subdomain.parallel_dims)
+    return None if shared else "the factors share no dim that is summed over"
+
+
+def _reads_backwards(subdomain: Subdomain) -> bool:
+    """Whether the larger factor is read against the direction of a dim of the sum."""
+    return any(
+        sum(_direction(r, dim) for r in subdomain.reads if r is not None) < 0
+        for dim in subdomain.reduction_dims
+    )
 
 
 def _is_product(subdomain: Subdomain) -> bool:

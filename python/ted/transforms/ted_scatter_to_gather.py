@@ -20,6 +20,7 @@ from ted.ir.equations import Equation, System, Tensor, reorder_dims, rewrite_sys
 from ted.ir.remarks import remark
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import reads_data, substitute
+from ted.transforms.counted_elements import counting_elements
 from ted.transforms.reshapes import by_targets
 
 INVERTIBLE = ("add", "max", "min", "mul")
@@ -91,11 +92,12 @@ def _piece(equation: Equation, fibre: Fibre) -> Equation:
     (body,) = substitute([equation.body], point)
     (body,) = canonical_indices([body], fibre.domain)
     (body,) = decide_selects([body], fibre.domain)
-    return replace(
+    piece = replace(
         equation, extents=fibre.extents, parallel=fibre.parallel, domain=fibre.domain,
         write=tuple(aff_to_expr(w) for w in fibre.write), body=body, dim_names=(),
         scatter_reason="",
     )  # fmt: skip
+    return counting_elements(piece)
 
 
 def race_free_first(equation: Equation) -> Equation:
