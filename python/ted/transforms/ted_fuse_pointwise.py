@@ -4,13 +4,15 @@ Before: t[i, j] = x[i, j] + b[j]          After: y[i, j] = maximum(x[i, j] + b[j
         y[i, j] = maximum(t[i, j], 0)
 
 A producer is fused when all its uses together evaluate it about once per element, or when it is
-cheap and has few uses.  Contractions keep plain operands: their reads are packed and reused many
-times, so only producers that are pure re-indexing are folded into them, as affine reads.
+cheap and has few uses; a function of one element may have more, since nothing more is read then.
+Contractions keep plain operands: their reads are packed and reused many times, so only producers
+that are pure re-indexing are folded into them, as affine reads.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from ted.domain.sizes import estimate
@@ -34,6 +36,14 @@ CHEAP_USES = 3
 MAX_NODES = 400  # a fused body stays below this size
 
 
+@dataclass(frozen=True)
+class Cost:
+    """What an element of a producer takes: weighted operations, and elements that it reads."""
+
+    work: int
+    reads: int
+
+
 def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
     """Fuse producers into their consumers; also old tensor -> new tensor."""
     fused = _worth_fusing(system)
@@ -55,12 +65,11 @@ def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
 def _worth_fusing(system: System) -> set[Tensor]:
     users = _uses(system)
     stored = {*system.outputs, *recurrent_tensors(system.outputs)}
-    costs: dict[Tensor, int] = {}  # of what is fused, with what is fused into it
+    costs: dict[Tensor, Cost] = {}  # of what is fused, with what is fused into it
     for tensor, found in users.items():
         if tensor in stored or not is_pointwise(tensor) or not found:
             continue
-        body = tensor.equations[0].body
-        cost = weight(body) + sum(costs.get(read.attr, 0) for read in loads(body))
+        cost = _cost(tensor.equations[0].body, costs)
         if _is_cheaper(tensor, cost, found):
             costs[tensor] = cost
     return set(costs)
@@ -88,16 +97,27 @@ def _uses(system: System) -> dict[Tensor, list[tuple[Equation, Expr]]]:
     return uses
 
 
-def _is_cheaper(tensor: Tensor, cost: int, uses: list[tuple[Equation, Expr]]) -> bool:
+def _cost(body: Expr, fused: Mapping[Tensor, Cost]) -> Cost:
+    parts = [fused.get(read.attr, Cost(0, 1)) for read in loads(body)]
+    return Cost(weight(body) + sum(p.work for p in parts), sum(p.reads for p in parts))
+
+
+def _is_cheaper(tensor: Tensor, cost: Cost, uses: list[tuple[Equation, Expr]]) -> bool:
     body = tensor.equations[0].body
     if any(is_contraction(e) or _in_subscript(e, r) for e, r in uses):
-        cheap = cost == 0 or _widens(body)
+        cheap = cost.work == 0 or _widens(body)
         return cheap and len(loads(body)) == 1 and _stays_affine(tensor)
     points, elements = sum(_box_size(e) for e, _ in uses), estimate(tensor.size)
-    if cost == 0 and len(loads(body)) <= 1:
+    if cost.work == 0 and len(loads(body)) <= 1:
         return True
-    few = cost <= CHEAP and len(uses) <= CHEAP_USES and points <= CHEAP_USES * elements
+    most = _cheap_uses(cost)
+    few = cost.work <= CHEAP and len(uses) <= most and points <= most * elements
     return few or points <= EVALUATIONS * elements
+
+
+def _cheap_uses(cost: Cost) -> int:
+    """How often a cheap body may be evaluated: that of one read up to the same work altogether."""
+    return CHEAP_USES * CHEAP // max(cost.work, 1) if cost.reads == 1 else CHEAP_USES
 
 
 def _widens(body: Expr) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, whole
 from ted.ir.expressions import Expr
-from ted.ir.scalar import add, apply, dim, load, mul, weight
+from ted.ir.scalar import add, apply, dim, index, load, mod, mul, weight
 from ted.transforms.ted_fuse_pointwise import fuse_pointwise
 
 HERE = [dim(0)]
@@ -42,3 +44,37 @@ def test_a_chain_with_one_reader_is_one_tensor() -> None:
         link = tensor(f"t{k}", apply("maximum", load(link, HERE), load(x, HERE)))
     fused, _ = fuse_pointwise(System((x,), (link,)))
     assert len(fused.tensors()) == 2
+
+
+def window(source: Tensor, uses: int) -> Tensor:
+    """The sum of so many neighbouring elements."""
+    body = load(source, HERE)
+    for k in range(1, uses):
+        body = add(body, load(source, [mod(add(dim(0), index(k)), index(8))]))
+    return tensor("w", body)
+
+
+@pytest.mark.parametrize(("uses", "stored"), [(3, 2), (6, 2), (7, 3)])
+def test_a_function_of_one_element_is_computed_again_for_as_much_work_as_is_cheap(
+    uses: int, stored: int
+) -> None:
+    x = Tensor("x", (8,), FLOAT64)
+    scaled = tensor("s", mul(mul(load(x, HERE), load(x, HERE)), load(x, HERE)))
+    fused, _ = fuse_pointwise(System((x,), (window(scaled, uses),)))
+    assert len(fused.tensors()) == stored
+
+
+@pytest.mark.parametrize(("uses", "stored"), [(3, 3), (4, 4)])
+def test_what_reads_several_elements_has_few_uses_however_cheap(uses: int, stored: int) -> None:
+    x, y = Tensor("x", (8,), FLOAT64), Tensor("y", (8,), FLOAT64)
+    added = tensor("a", add(load(x, HERE), load(y, HERE)))
+    fused, _ = fuse_pointwise(System((x, y), (window(added, uses),)))
+    assert len(fused.tensors()) == stored
+
+
+def test_elements_that_are_read_by_what_is_computed_again_count_as_well() -> None:
+    x, y = Tensor("x", (8,), FLOAT64), Tensor("y", (8,), FLOAT64)
+    added = tensor("a", add(load(x, HERE), load(y, HERE)))
+    negative = tensor("n", apply("neg", load(added, HERE)))
+    fused, _ = fuse_pointwise(System((x, y), (window(negative, 4),)))
+    assert [t.name for t in fused.tensors()] == ["x", "y", "n", "w"]
