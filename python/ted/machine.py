@@ -13,11 +13,27 @@ included. Source: IREE, issue 13751, "Consistently enable 512-bit vectors on Sky
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from math import gcd
 
 from ted.errors import CompileError, ScheduleError
 
 DEFAULT = "avx2"
 DEFAULT_GPU = "sm_80"
+LINE_BYTES = 64  # that caches of CPUs hold together
+PAGE_BYTES = 4096  # that have one place in memory
+
+
+@dataclass(frozen=True)
+class Cache:
+    """A cache of `size` bytes; a line can be in one of `ways` places, which its address says."""
+
+    size: int
+    ways: int
+
+    def lines(self, step: int) -> int:
+        """How many lines it holds at once that lie `step` bytes apart."""
+        sets = self.size // (self.ways * LINE_BYTES)
+        return self.ways * sets // gcd(sets, step // LINE_BYTES if step % LINE_BYTES == 0 else 1)
 
 
 @dataclass(frozen=True)
@@ -30,7 +46,8 @@ class Cpu:
     instructions between f16 and f32. `grain_cycles`: the least work of a unit that threads share,
     some 20 us: to wake a thread takes as long, to hand out a unit a hundredth of it. `chains`: how
     many additions are under way that do not wait for each other: two begin in each of the 4 cycles
-    that one takes.
+    that one takes. `first_cache` and `second_cache` belong to a core, which knows the places
+    of `pages` pages at once.
     """
 
     name: str
@@ -39,6 +56,9 @@ class Cpu:
     base: str
     tuning: str
     features: tuple[str, ...]
+    first_cache: Cache
+    second_cache: Cache
+    pages: int
     converts_halves: bool = True
     is_native: bool = False
     grain_cycles: int = 60_000
@@ -62,18 +82,24 @@ class Cpu:
         return replace(self, grain_cycles=cycles) if cycles else self
 
 
+# Caches and pages are those of the first CPUs with the instructions, later ones have as much or
+# more: Skylake's server, Haswell, Nehalem, Neoverse N1. Source: Intel 64 and IA-32 Architectures
+# Optimization Reference Manual, on each of them; Arm Neoverse N1 Core Technical Reference Manual.
+_FIRST, _SMALL, _LARGE = Cache(32 << 10, 8), Cache(256 << 10, 8), Cache(1 << 20, 16)
 _AVX2 = ("avx2", "fma", "f16c")
 _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq", "avx512vl")
 
 CPUS = {
     cpu.name: cpu
     for cpu in (
-        Cpu("avx512", 64, 32, "x86-64", "skylake-avx512", _AVX512),
-        Cpu("avx2", 32, 16, "x86-64", "haswell", _AVX2),
-        Cpu("sse2", 16, 16, "x86-64", "x86-64", ("sse2",), converts_halves=False),
-        Cpu("neon", 16, 32, "generic", "generic", ("neon",)),
+        Cpu("avx512", 64, 32, "x86-64", "skylake-avx512", _AVX512, _FIRST, _LARGE, 1536),
+        Cpu("avx2", 32, 16, "x86-64", "haswell", _AVX2, _FIRST, _SMALL, 1024),
+        Cpu("sse2", 16, 16, "x86-64", "x86-64", ("sse2",), _FIRST, _SMALL, 512,
+            converts_halves=False),
+        Cpu("neon", 16, 32, "generic", "generic", ("neon",), Cache(64 << 10, 4), Cache(1 << 20, 8),
+            1280),
     )
-}
+}  # fmt: skip
 
 
 def named_cpu(name: str) -> Cpu:

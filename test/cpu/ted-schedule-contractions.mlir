@@ -131,3 +131,54 @@ func.func @no_points(%A: tensor<8x0xf32>, %B: tensor<0x32xf32>, %C: tensor<8x32x
   %r = linalg.matmul ins(%A, %B : tensor<8x0xf32>, tensor<0x32xf32>) outs(%C : tensor<8x32xf32>) -> tensor<8x32xf32>
   return %r : tensor<8x32xf32>
 }
+
+#ki = affine_map<(i, j, k) -> (k, i)>
+
+// What a step of a tile reads is 4096 bytes from the step before: it is copied once, for both products.
+// CHECK-LABEL: func.func @sums_across_far_rows
+// CHECK: %[[T:.*]] = linalg.generic {indexing_maps = [#{{.*}}, #{{.*}}], iterator_types = ["parallel", "parallel"]} ins(%arg0 : tensor<512x1024xf32>) outs(%{{.*}} : tensor<1024x512xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[T]], %arg1 : tensor<1024x512xf32>, tensor<512x256xf32>)
+// CHECK-SAME: ted.contraction
+// CHECK-NOT: ["parallel", "parallel"]
+// CHECK: linalg.generic {{.*}} ins(%[[T]], %arg2 : tensor<1024x512xf32>, tensor<512x256xf32>)
+// CHECK: return
+func.func @sums_across_far_rows(%A: tensor<512x1024xf32>, %B: tensor<512x256xf32>, %D: tensor<512x256xf32>, %C: tensor<1024x256xf32>) -> (tensor<1024x256xf32>, tensor<1024x256xf32>) {
+  %r = linalg.matmul indexing_maps = [#ki, #kj, #ij] ins(%A, %B : tensor<512x1024xf32>, tensor<512x256xf32>) outs(%C : tensor<1024x256xf32>) -> tensor<1024x256xf32>
+  %s = linalg.matmul indexing_maps = [#ki, #kj, #ij] ins(%A, %D : tensor<512x1024xf32>, tensor<512x256xf32>) outs(%C : tensor<1024x256xf32>) -> tensor<1024x256xf32>
+  return %r, %s : tensor<1024x256xf32>, tensor<1024x256xf32>
+}
+
+// The first cache has room for all steps, so tiles wait less than a copy takes.
+// CHECK-LABEL: func.func @sums_across_few_rows
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<64x1000xf32>, tensor<64x256xf32>)
+// CHECK-SAME: ted.contraction
+func.func @sums_across_few_rows(%A: tensor<64x1000xf32>, %B: tensor<64x256xf32>, %C: tensor<1000x256xf32>) -> tensor<1000x256xf32> {
+  %r = linalg.matmul indexing_maps = [#ki, #kj, #ij] ins(%A, %B : tensor<64x1000xf32>, tensor<64x256xf32>) outs(%C : tensor<1000x256xf32>) -> tensor<1000x256xf32>
+  return %r : tensor<1000x256xf32>
+}
+
+// CHECK-LABEL: func.func @a_copy_that_is_asked_for
+// CHECK: linalg.generic {{.*}}["parallel", "parallel"]{{.*}} outs(%{{.*}} : tensor<1000x64xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %arg1 : tensor<1000x64xf32>, tensor<64x256xf32>)
+// CHECK-NOT: ted.layout
+// CHECK: return
+func.func @a_copy_that_is_asked_for(%A: tensor<64x1000xf32>, %B: tensor<64x256xf32>, %C: tensor<1000x256xf32>) -> tensor<1000x256xf32> {
+  %r = linalg.generic {indexing_maps = [#ki, #kj, #ij], iterator_types = ["parallel", "parallel", "reduction"], ted.layout = {name = "transposed"}}
+      ins(%A, %B : tensor<64x1000xf32>, tensor<64x256xf32>) outs(%C : tensor<1000x256xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<1000x256xf32>
+  return %r : tensor<1000x256xf32>
+}
+
+// One tensor is both factors, of which one is read across.
+// CHECK-LABEL: func.func @both_factors
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<2000x512xf64>) outs(%{{.*}} : tensor<512x2000xf64>)
+// CHECK: linalg.generic {{.*}} ins(%[[T]], %arg0 : tensor<512x2000xf64>, tensor<2000x512xf64>)
+// CHECK-SAME: ted.contraction
+func.func @both_factors(%A: tensor<2000x512xf64>, %C: tensor<512x512xf64>) -> tensor<512x512xf64> {
+  %r = linalg.matmul indexing_maps = [#ki, #kj, #ij] ins(%A, %A : tensor<2000x512xf64>, tensor<2000x512xf64>) outs(%C : tensor<512x512xf64>) -> tensor<512x512xf64>
+  return %r : tensor<512x512xf64>
+}

@@ -2,15 +2,18 @@
 
 Before: named matrix products and convolutions, and generics that sum products of anything.
 After: `linalg.generic {ted.contraction}` with a body `out + a * b` for each that
-`plan_contraction` has a plan for; element-wise work in its factors stands before it as maps. Other
-ops are not touched. What has the mark must be left alone until `ted-tile-loops`.
+`plan_contraction` has a plan for; element-wise work in its factors stands before it as maps, and
+copies of operands that would be read across far lines (operand_layouts.py). Other ops are not
+touched. What has the mark must be left alone until `ted-tile-loops`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ted.cpu.contraction_plan import plan_contraction
+from ted.cpu.operand_layouts import LAYOUT, Site, lay_out
 from ted.linalg.contraction_factors import split_factors
 from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
 from ted.linalg.generalizing import generalize, generics
@@ -18,6 +21,7 @@ from ted.linalg.initial_values import number_starts
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir
 from ted.mlir.semiring import FASTMATH, FLOAT_OPERATIONS
+from ted.mlir.strategies import check_is_seen
 
 
 @dataclass(frozen=True)
@@ -27,16 +31,23 @@ class TedScheduleContractions:
     cpu: str = DEFAULT
 
     def run(self, module: ir.Module) -> None:
-        """Mark every contraction that has a plan."""
+        """Mark every contraction that has a plan.
+
+        Raises: ScheduleError for a `ted.layout` that does not fit.
+        """
         cpu = named_cpu(self.cpu)
         with module.context, ir.Location.unknown(module.context):
             generalize(module)
+            copies: dict[Any, ir.Value] = {}
             for op in generics(module.operation):
                 contraction = split_factors(op) or op
-                if _has_plan(contraction, cpu):
+                site = _planned(contraction, cpu, copies)
+                if site is not None:
                     contraction.attributes[MARK] = ir.UnitAttr.get()
+                    lay_out(site)
                 elif recognise(contraction) is not None:
                     _allow_reassociation(contraction)
+            check_is_seen(module.operation, (), LAYOUT)
         number_starts(module)  # those of the factors too, before the next CSE
 
 
@@ -47,11 +58,11 @@ def _allow_reassociation(op: ir.Operation) -> None:
             inner.operation.attributes["fastmath"] = ir.Attribute.parse(FASTMATH)
 
 
-def _has_plan(op: ir.Operation, cpu: Cpu) -> bool:
-    """Whether the op gets a plan when its operands are dense; layouts are known only later."""
+def _planned(op: ir.Operation, cpu: Cpu, copies: dict[Any, ir.Value]) -> Site | None:
+    """The op with its plan when its operands are dense; layouts are known only later."""
     contraction = recognise(op)
     strided = contraction.strided() if contraction else None
     if contraction is None or strided is None:
-        return False
-    element_bytes = ELEMENT_BYTES[str(contraction.element)]
-    return plan_contraction(strided[0], element_bytes, cpu) is not None
+        return None
+    plan = plan_contraction(strided[0], ELEMENT_BYTES[str(contraction.element)], cpu)
+    return None if plan is None else Site(op, contraction, plan, cpu, copies)
