@@ -11,6 +11,7 @@ from typing import Any
 
 from ted import dialects
 from ted.api.host import executable_cpus
+from ted.api.memory_timelines import MemoryTimeline, memory_timeline
 from ted.api.profiles import Profile, TimedProgram, timed_program
 from ted.api.programs import Call, Program
 from ted.api.staged_functions import StagedFunction
@@ -87,6 +88,19 @@ class CompiledFunction(StagedFunction):
         if isinstance(repeats, bool) or not isinstance(repeats, int) or repeats < 1:
             raise ExecutionError(f"profile: repeats is a number from 1 on, got {repeats!r}")
         return self._timed.measured(arrays, repeats)
+
+    def memory(self) -> MemoryTimeline:
+        """What the program holds while it runs, found without running it; print it.
+
+        Units: bytes. Small buffers in the frame of the call are not counted.
+        """
+        return self._memory
+
+    @cached_property
+    def _memory(self) -> MemoryTimeline:
+        with dialects.session():
+            module = ir.Module.parse(self._texts[0])
+            return memory_timeline(module, self._pipeline, self._call)
 
     @cached_property
     def _timed(self) -> TimedProgram:

@@ -14,6 +14,7 @@ from ted.api.compiling import Compilation, compile_program, compile_sizes
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.differentiating import differentiate
 from ted.api.lifting import Lifted, lift
+from ted.api.memory_timelines import MemoryTimeline
 from ted.api.options import options_for
 from ted.api.profiles import Profile
 from ted.api.programs import traced_program
@@ -112,13 +113,26 @@ class Function:
 
         Raises: CompileError for what is no program of fixed sizes for CPUs.
         """
+        found = self._for_cpu("profile", args, kwargs)
+        return found.profile(*arrays_of(self._fn, args, kwargs), repeats=repeats)
+
+    def memory(self, *args: Any, **kwargs: Any) -> MemoryTimeline:
+        """What the program for arguments like these holds while it runs; print it.
+
+        Raises: CompileError for what is no program of fixed sizes for CPUs.
+        """
+        return self._for_cpu("memory", args, kwargs).memory()
+
+    def _for_cpu(
+        self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> CompiledFunction:
         found = self.compiled(*args, **kwargs)
         if not isinstance(found, CompiledFunction):
             raise CompileError(
-                f"profile: kernels of programs of fixed sizes for CPUs are timed, got one for "
+                f"{what}: it is known of programs of fixed sizes for CPUs, got one for "
                 f"'{self.target}'"
             )
-        return found.profile(*arrays_of(self._fn, args, kwargs), repeats=repeats)
+        return found
 
     def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
         signature = with_batch(self._fn, signature_of(self._fn, args, kwargs), self.batch)

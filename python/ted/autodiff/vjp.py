@@ -34,7 +34,18 @@ from ted.ir.equations import (
     whole,
 )
 from ted.ir.expressions import Expr
-from ted.ir.scalar import cast, dims_used, is_linear, load, replace_nodes, rewrite, select, weight
+from ted.ir.scalar import (
+    cast,
+    compare,
+    dims_used,
+    is_const,
+    is_linear,
+    load,
+    replace_nodes,
+    rewrite,
+    select,
+    weight,
+)  # fmt: skip
 
 DIFFERENTIABLE = ("set", "add", "max", "min")
 
@@ -220,14 +231,15 @@ def _scatter(equation: Equation, write: tuple[Expr, ...], body: Expr, domain: An
 def _reuse_value(tensor: Tensor, equation: Equation, g: Expr) -> Expr:
     """Read the stored result instead of evaluating the body again inside its adjoint.
 
-    Of a body `where(c, a, b)` also instead of `a`, where `c` holds.
+    Of a body `where(c, a, b)` also instead of `a`, where `c` holds; of `maximum(c, x)`, instead of
+    `x` where that is compared with a constant: `x` may be needed for nothing else then.
     """
     body = equation.body
     stored = len(tensor.equations) == 1 and equation.combiner == "set"
     if not stored or equation.parallel != equation.rank or weight(body) == 0:
         return g
     value = load(tensor, equation.write)
-    g = replace_nodes(g, {body: value})
+    g = replace_nodes(g, {body: value, **_bounded_by_first(body, value)})
     if body.op != "select" or weight(body.args[1]) == 0:
         return g
     condition, chosen, _ = body.args
@@ -238,6 +250,19 @@ def _reuse_value(tensor: Tensor, equation: Equation, g: Expr) -> Expr:
         return select(args[0], replace_nodes(args[1], {chosen: value}), args[2])
 
     return rewrite([g], visit)[0]
+
+
+def _bounded_by_first(body: Expr, value: Expr) -> dict[Expr, Expr]:
+    """The condition that an extremum takes its first argument, a constant: of the value instead.
+
+    `x <= c` if and only if `maximum(c, x) <= c`, for infinities and NaN as well.
+    """
+    if body.op not in ("maximum", "minimum") or not is_const(body.args[0]):
+        return {}
+    first, other = body.args
+    if body.op == "maximum":
+        return {compare("le", other, first): compare("le", value, first)}
+    return {compare("le", first, other): compare("le", first, value)}
 
 
 def _started(

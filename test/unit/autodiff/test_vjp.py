@@ -87,6 +87,26 @@ def summands(z: Tensor) -> list:
     return found.get(z, [])
 
 
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_a_condition_on_what_an_extremum_bounds_reads_the_result(name: str) -> None:
+    inf, nan = math.inf, math.nan
+    numbers = [-inf, -1.0, -0.0, 0.0, 1.0, inf, nan]
+    given_numbers, one = Tensor("x", (7,), FLOAT64), const(0.0, FLOAT64)
+    bounded = defined("u", (7,), equation((7,), apply(name, one, load(given_numbers, [i]))))
+    head = Tensor("head", (7,), FLOAT64)
+    (adjoint,) = vjp(System((given_numbers,), (bounded,)), [head]).adjoints[given_numbers].equations
+    assert {read.attr for read in loads(adjoint.body)} == {bounded, head}
+    taken = [not n <= 0 if name == "maximum" else not 0 <= n for n in numbers]
+    (found,) = gradients([given_numbers], bounded, [numbers], [3.0] * 7)
+    assert found == [3.0 if t else 0.0 for t in taken]
+
+
+def test_a_condition_on_an_extremum_that_may_be_its_argument_still_reads_the_argument() -> None:
+    bounded = pointwise("u", apply("maximum", x, ZERO))  # on a tie the first one is taken
+    (found,) = gradients([X], bounded, [[-1, 0, 2]], [1, 1, 1])
+    assert found == [0, 1, 1]
+
+
 def test_an_adjoint_visits_only_where_it_can_be_non_zero() -> None:
     z = pointwise("z", select(compare("lt", i, index(1)), x, ZERO))
     (summand,) = summands(z)
