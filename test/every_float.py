@@ -2,8 +2,8 @@
 
     python test/every_float.py sin cos tan [--stride 64]
 
-Each function is computed for every stride-th pattern of 32 bits (all: some ten minutes each), and
-compared with extended precision, in which NumPy has the function.
+Each function is computed for every stride-th pattern of 32 bits (all: a few minutes each), and
+compared with NumPy's of f64, whose errors are nothing beside a unit of f32.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 import ted
 
-CHUNK = 1 << 22
+CHUNK = 1 << 18  # the arrays stay in the cache
 
 
 def largest_error(name: str, stride: int) -> tuple[float, float]:
@@ -27,7 +27,7 @@ def largest_error(name: str, stride: int) -> tuple[float, float]:
     for first in range(0, 1 << 32, CHUNK * stride):
         patterns = np.arange(first, first + CHUNK * stride, stride, dtype=np.uint64) & 0xFFFFFFFF
         numbers = patterns.astype(np.uint32).view(np.float32)
-        errors = _errors(np.asarray(compiled(numbers)), exact(numbers.astype(np.longdouble)))
+        errors = _errors(np.asarray(compiled(numbers)), exact(numbers.astype(np.float64)))
         k = int(np.argmax(errors))
         if errors[k] > worst:
             worst, place = float(errors[k]), float(numbers[k])

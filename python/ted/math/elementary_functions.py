@@ -27,23 +27,32 @@ from ted.mlir import ir
 from ted.mlir import math as math_ops
 
 LOG2_E = 1.4426950408889634
+# log10(e) as sums of two numbers of the format, both positive, so that infinity stays infinite.
+LOG10_E, LOG10_E_F32 = (
+    (0.4342944819032518, 1.098319650216765e-17), (0.4342944622039795, 1.9699272335463627e-08),
+)  # fmt: skip
 INFINITY, NAN = math.inf, math.nan
 
 
 def format_of(x: Num) -> Format:
     """The constants of the type of x."""
-    return F32 if str(element(x.value.type)) == "f32" else F64
+    return _format_of_type(x.value.type)
+
+
+def _format_of_type(kind: ir.Type) -> Format:
+    return F32 if str(element(kind)) == "f32" else F64
 
 
 def _reduce(x: Num) -> tuple[Num, Num]:
-    """n + magic and r with x = n ln 2 + r, |r| <= ln(2)/2."""
+    """n + 2 bias as low bits of an integer, and r with x = n ln 2 + r, |r| <= ln(2)/2."""
     form = format_of(x)
     # Adding the magic number rounds to nearest in the float unit and needs no conversion, which
     # would be undefined for NaN.
-    shifted = x.fma(LOG2_E, form.magic)
-    n = shifted - form.magic
+    magic = form.magic + 2 * form.bias
+    shifted = x.fma(LOG2_E, magic)
+    n = shifted - magic
     r = n.fma(-form.ln2_high, x)
-    return shifted, n.fma(-form.ln2_low, r)
+    return shifted.bits(), n.fma(-form.ln2_low, r)
 
 
 def _magic_bits(form: Format) -> int:
@@ -67,25 +76,44 @@ def _expm1_reduced(r: Num) -> Num:
 
 def exponential_parts(x: Num) -> tuple[Num, Num]:
     """n and p with exp(x) = 2**n p, n as the low bits of an integer, sqrt(1/2) <= p <= sqrt(2)."""
-    shifted, r = _reduce(x)
-    return shifted.bits(), _expm1_reduced(r) + 1.0
+    biased, r = _reduce(x)
+    return biased - 2 * format_of(x).bias, _expm1_reduced(r) + 1.0
+
+
+def exponential_factors(x: Num) -> tuple[Num, Num, Num]:
+    """q, s and t with exp(x) = (1 + q) s t, s and t powers of two."""
+    form = format_of(x)
+    biased, r = _reduce(x.least(form.exp_range[1]).most(form.exp_range[0]))
+    return _expm1_reduced(r), *_two_powers(biased, x.value.type)
+
+
+def _two_powers(biased: Num, kind: ir.Type) -> tuple[Num, Num]:
+    """Factors of 2**n, n + 2 bias being given: half of that, rounded down and up, is their fields.
+
+    Two factors reach every exponent, subnormal results and infinity included.
+    """
+    form = _format_of_type(kind)
+    one = 1 << (form.mantissa - 1)
+    fields = (2 * form.bias + 1) << form.mantissa
+    moved = biased << (form.mantissa - 1)
+    return (moved & fields).from_bits(kind), ((moved + one) & fields).from_bits(kind)
+
+
+def scaled(q: Num, s: Num, t: Num) -> Num:
+    """(1 + q) s t; only the last product may be rounded to fewer bits."""
+    return q.fma(s, s) * t
 
 
 def exp(x: Num) -> Num:
     """e to the x."""
-    form = format_of(x)
-    n, p = exponential_parts(x.least(form.exp_range[1]).most(form.exp_range[0]))
-    # Two factors reach every exponent, subnormal results and infinity included.
-    half = n >> 1
-    kind = x.value.type
-    return p * power_of_two(half, kind, form) * power_of_two(n - half, kind, form)
+    return scaled(*exponential_factors(x))
 
 
 def expm1(x: Num) -> Num:
     """exp(x) - 1, exact for small x."""
     form = format_of(x)
-    shifted, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
-    scale = power_of_two(shifted.bits() - 1, x.value.type, form)
+    biased, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
+    scale = power_of_two(biased - (2 * form.bias + 1), x.value.type, form)
     result = (_expm1_reduced(r).fma(scale, scale - 0.5)) * 2.0
     return x.abs().compare("olt", 1e-30).where(x, result)  # keeps the sign of zero and subnormals
 
@@ -95,41 +123,33 @@ def exp2(x: Num) -> Num:
     form = format_of(x)
     low, high = -float(form.bias + form.mantissa + 2), float(form.bias + 2)
     x = x.least(high).most(low)
-    shifted = x + form.magic
-    r = (x - (shifted - form.magic)) * math.log(2)
-    n = shifted.bits()
-    half = n >> 1
-    kind = x.value.type
-    p = _expm1_reduced(r) + 1.0
-    return p * power_of_two(half, kind, form) * power_of_two(n - half, kind, form)
+    magic = form.magic + 2 * form.bias
+    shifted = x + magic
+    r = (x - (shifted - magic)) * math.log(2)
+    return scaled(_expm1_reduced(r), *_two_powers(shifted.bits(), x.value.type))
 
 
 def split(x: Num) -> tuple[Num, Num]:
-    """f and e with x = (1 + f) 2**e, sqrt(1/2) <= 1 + f < sqrt(2), for positive finite x."""
+    """f and e 2**mantissa with x = (1 + f) 2**e, sqrt(1/2) <= 1 + f < sqrt(2), 0 < x < infinity."""
     form, kind = format_of(x), x.value.type
-    small = x.compare("olt", form.tiny)
     shift = form.mantissa + 1
-    bits = small.where(x * 2.0**shift, x).bits()
-    e = (bits - form.sqrt_half) >> form.mantissa
-    f = (bits - (e << form.mantissa)).from_bits(kind) - 1.0
-    exponent = e.number_from(kind)
-    return f, small.where(exponent - float(shift), exponent)
+    raised = (x * 2.0**shift).bits() - (shift << form.mantissa)
+    bits = x.compare("olt", form.tiny).where(raised, x.bits())
+    e = (bits - form.sqrt_half) & -(1 << form.mantissa)
+    return (bits - e).from_bits(kind) - 1.0, e.number_from(kind)
 
 
 def log(x: Num) -> Num:
     """Natural logarithm."""
     form = format_of(x)
     f, e = split(x)
-    half_square = 0.5 * f * f
+    unit = 2.0**-form.mantissa
     if form is F32:
-        tail = (f * f * f) * f.polynomial(LOG_F32)
-        tail = e.fma(form.ln2_low, tail)
+        result = e.fma(unit * math.log(2), _log_mantissa(f))
     else:
-        s = f / (2.0 + f)
-        z = s * s
-        tail = s * (half_square + z * z.polynomial(LOG_F64))
-        tail = e.fma(form.ln2_low, tail)
-    result = e.fma(form.ln2_high, f - (half_square - tail))
+        half_square, tail = _log_parts(f)
+        tail = e.fma(unit * form.ln2_low, tail)
+        result = e.fma(unit * form.ln2_high, f - (half_square - tail))
     return _log_edges(x, result)
 
 
@@ -142,22 +162,30 @@ def _log_edges(x: Num, result: Num) -> Num:
 def log2(x: Num) -> Num:
     """Logarithm to the base 2."""
     f, e = split(x)
-    return _log_edges(x, _log_mantissa(f).fma(LOG2_E, e))
+    return _log_edges(x, _log_mantissa(f).fma(LOG2_E, e * 2.0 ** -format_of(x).mantissa))
 
 
 def _log_mantissa(f: Num) -> Num:
     """log(1 + f) where the exponent is zero."""
-    half_square = 0.5 * f * f
     if format_of(f) is F32:
-        return f - (half_square - (f * f * f) * f.polynomial(LOG_F32))
+        return (f * f).fma(f.polynomial(LOG_F32), f)
+    half_square, tail = _log_parts(f)
+    return f - (half_square - tail)
+
+
+def _log_parts(f: Num) -> tuple[Num, Num]:
+    """f*f/2 and what makes log(1 + f) of f - f*f/2, in f64."""
+    half_square = 0.5 * f * f
     s = f / (2.0 + f)
     z = s * s
-    return f - (half_square - s * (half_square + z * z.polynomial(LOG_F64)))
+    return half_square, s * z.fma(z.polynomial(LOG_F64), half_square)
 
 
 def log10(x: Num) -> Num:
     """Logarithm to the base 10."""
-    return log(x) * (1 / math.log(10))
+    high, low = LOG10_E_F32 if format_of(x) is F32 else LOG10_E
+    logarithm = log(x)
+    return logarithm.fma(high, logarithm * low)
 
 
 def log1p(x: Num) -> Num:

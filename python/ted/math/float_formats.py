@@ -1,6 +1,7 @@
 """Constants of the float formats and fitted polynomials that `expand_math` evaluates.
 
-The fits are Chebyshev expansions computed with 60 digits, except the ones that name a source.
+The fits are Chebyshev expansions computed with 60 digits, except the ones that name a source
+or the script that computes them.
 """
 
 from __future__ import annotations
@@ -17,11 +18,12 @@ class Format:
     magic: float  # 1.5 * 2**mantissa: adding it rounds to an integer and leaves that in the bits
     ln2_high: float  # few bits, so that a product with an exponent is exact
     ln2_low: float
-    exp_range: tuple[float, float]
+    exp_range: tuple[float, float]  # beyond it exp(x)/2 is zero or infinite
     expm1_range: tuple[float, float]
     tiny: float  # least normal number
     sqrt_half: int  # bits of sqrt(1/2)
-    exp_tail: tuple[float, ...]  # (exp(r) - 1 - r) / r**2 on |r| <= ln(2)/2
+    # (exp(r) - 1 - r) / r**2 on |r| <= ln(2)/2: test/fitted_polynomials.py
+    exp_tail: tuple[float, ...]
 
 
 F32 = Format(
@@ -30,13 +32,13 @@ F32 = Format(
     magic=1.5 * 2**23,
     ln2_high=0.693359375,
     ln2_low=-2.12194440e-4,
-    exp_range=(-104.0, 89.0),
+    exp_range=(-104.0, 90.0),
     expm1_range=(-30.0, 89.0),
     tiny=2.0**-126,
     sqrt_half=0x3F3504F3,
     exp_tail=(
-        0.5, 0.16666576305560638, 0.041666553762567636, 0.008363292753030603,
-        0.0013926325618133463,
+        0.5000000095698922, 0.16666518306087016, 0.04166620414271038, 0.008368953506451426,
+        0.0013950602101339801,
     ),
 )  # fmt: skip
 
@@ -46,22 +48,22 @@ F64 = Format(
     magic=1.5 * 2**52,
     ln2_high=6.93147180369123816490e-01,
     ln2_low=1.90821492927058770002e-10,
-    exp_range=(-746.0, 710.0),
+    exp_range=(-746.0, 711.0),
     expm1_range=(-50.0, 710.0),
     tiny=2.0**-1022,
     sqrt_half=0x3FE6A09E667F3BCD,
     exp_tail=(
-        0.5, 0.1666666666666667, 0.04166666666666667, 0.008333333333325544,
-        0.0013888888888883327, 0.00019841269876864356, 2.4801587327007187e-05,
-        2.755725283351691e-06, 2.75572718102198e-07, 2.5106274733573296e-08,
-        2.0915442297780116e-09,
+        0.5000000000000013, 0.166666666666667, 0.04166666666651432, 0.008333333333307017,
+        0.0013888888947331144, 0.00019841269917793186, 2.4801489590594495e-05,
+        2.7557215932063173e-06, 2.76314137965381e-07, 2.5117978771424758e-08,
     ),
 )  # fmt: skip
 
-# log(1 + f) = f - f*f/2 + f**3 * P(f). Source: S. Moshier, Cephes, logf.
+# (log(1 + f) - f) / f**2 on sqrt(1/2) <= 1 + f <= sqrt(2): test/fitted_polynomials.py.
 LOG_F32 = (
-    3.3333331174e-1, -2.4999993993e-1, 2.0000714765e-1, -1.6668057665e-1, 1.4249322787e-1,
-    -1.2420140846e-1, 1.1676998740e-1, -1.1514610310e-1, 7.0376836292e-2,
+    -0.49999989157521874, 0.33333308292204994, -0.25001522041640356, 0.20003015624924553,
+    -0.1661115051104087, 0.14163468630496734, -0.1320879356340766, 0.13004835160530837,
+    -0.07823386293559652,
 )  # fmt: skip
 
 # With s = f / (2 + f): log(1 + f) = f - f*f/2 + s * (f*f/2 + z * P(z)), z = s*s.

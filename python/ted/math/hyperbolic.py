@@ -12,11 +12,12 @@ from ted.math.arithmetic import Num
 from ted.math.elementary_functions import (
     INFINITY,
     NAN,
-    exponential_parts,
+    exponential_factors,
     format_of,
     integer_part,
     log1p,
     power_of_two,
+    scaled,
     split,
 )
 from ted.math.float_formats import F32
@@ -39,10 +40,8 @@ _CUBE_ROOT = (
 
 def _half_exp(a: Num) -> Num:
     """exp(a) / 2 for a >= 0, which overflows later than exp(a)."""
-    form, kind = format_of(a), a.value.type
-    n, p = exponential_parts(a.least(form.exp_range[1] + 1.0))
-    half = n >> 1
-    return p * power_of_two(half, kind, form) * power_of_two(n - half - 1, kind, form)
+    q, s, t = exponential_factors(a)
+    return scaled(q, s * 0.5, t)
 
 
 def cosh(x: Num) -> Num:
@@ -98,7 +97,8 @@ def cbrt(x: Num) -> Num:
     """Cube root."""
     form = format_of(x)
     a = x.abs()
-    f, exponent = split(a)
+    f, e = split(a)
+    exponent = e * 2.0**-form.mantissa
     shifted = exponent.fma(1 / 3, form.magic)
     third = shifted - form.magic
     # The rest of the exponent is -1, 0 or 1; this is 2 to its power.
