@@ -8,6 +8,7 @@ from ted.errors import CompileError
 from ted.machine import Cpu, Gpu
 
 PRECISIONS = ("fast_math", "tf32")
+COUNTS = ("threads", "memory_limit")
 TF32_SINCE = (8, 0)  # sm_80
 
 
@@ -18,7 +19,9 @@ class CompileOptions:
     `machine` is a row of `ted.machine`, of `CPUS` or of `GPUS`. Without `deterministic`, sums at
     indices that are data may be in any order on a GPU. `fast_math` is for functions of scalars on a
     GPU, `tf32` for factors of contractions in float32 there. A call on a CPU uses at most so many
-    `threads`, None for all that the process may use; the number changes no bit of a result.
+    `threads`, None for all that the process may use; the number changes no bit of a result. A call
+    holds at most `memory_limit` bytes of results and of its own, on one thread: what is needed late
+    is computed again for that; None for as many as are fast.
 
     Raises: CompileError for what is no row, an option that is no bool, or one that the machine does
     not have.
@@ -29,6 +32,7 @@ class CompileOptions:
     threads: int | None = None
     fast_math: bool = False
     tf32: bool = False
+    memory_limit: int | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.machine, Cpu | Gpu):
@@ -40,10 +44,12 @@ class CompileOptions:
             if not isinstance(getattr(self, name), bool):
                 got = getattr(self, name)
                 raise CompileError(f"compile: {name} is True or False, got {got!r}")
-        if self.threads is not None and not _is_count(self.threads):
-            raise CompileError(f"compile: threads is a number from 1 on, got {self.threads!r}")
-        if self.threads is not None and isinstance(self.machine, Gpu):
-            raise CompileError(f"compile: threads is an option of CPUs, got {self.machine.name}")
+        for name in COUNTS:
+            count = getattr(self, name)
+            if count is not None and not _is_count(count):
+                raise CompileError(f"compile: {name} is a number from 1 on, got {count!r}")
+            if count is not None and isinstance(self.machine, Gpu):
+                raise CompileError(f"compile: {name} is an option of CPUs, got {self.machine.name}")
         if self.tf32 and isinstance(self.machine, Gpu) and self.machine.capability < TF32_SINCE:
             raise CompileError(
                 "compile: tf32 needs the tensor cores of sm_80 or later, got "
@@ -54,10 +60,11 @@ class CompileOptions:
 
     @property
     def target(self) -> str:
-        """As `target=` takes it: `cpu`, `cpu:avx2`, or `cuda:sm_80,tf32`."""
+        """As `target=` takes it: `cpu`, `cpu:avx2,threads=2`, or `cuda:sm_80,tf32`."""
         if isinstance(self.machine, Cpu):
             device = "cpu" if self.machine.is_native else f"cpu:{self.machine.name}"
-            return device if self.threads is None else f"{device},threads={self.threads}"
+            given = {name: getattr(self, name) for name in COUNTS}
+            return ",".join([device, *(f"{k}={n}" for k, n in given.items() if n is not None)])
         return ",".join([f"cuda:{self.machine.name}", *(p for p in PRECISIONS if getattr(self, p))])
 
     def __str__(self) -> str:

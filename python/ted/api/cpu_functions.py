@@ -5,12 +5,14 @@ Before: ted.compile([x], [y])      After: a `CompiledFunction`: f(x), f.ir("loop
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from ted import dialects
 from ted.api.host import executable_cpus
+from ted.api.memory_limits import stages_within
 from ted.api.memory_timelines import MemoryTimeline, memory_timeline
 from ted.api.profiles import Profile, TimedProgram, timed_program
 from ted.api.programs import Call, Program
@@ -26,7 +28,7 @@ from ted.cpu.unit_strategies import explained as explained_threads
 from ted.errors import ExecutionError
 from ted.forking import cached_property
 from ted.ir.equations import System
-from ted.ir.pipelines import pipeline_text, run_stages
+from ted.ir.pipelines import Stage, pipeline_text, run_stages
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
@@ -98,9 +100,22 @@ class CompiledFunction(StagedFunction):
 
     @cached_property
     def _memory(self) -> MemoryTimeline:
+        return self._timeline(self._pipeline)
+
+    def _timeline(self, stages: Sequence[Stage]) -> MemoryTimeline:
+        arrays = self._program.arrays
         with dialects.session():
-            module = ir.Module.parse(self._texts[0])
-            return memory_timeline(module, self._pipeline, self._call)
+            return memory_timeline(ir.Module.parse(self._texts[0]), stages, *arrays)
+
+    @property
+    def _pipeline(self) -> Sequence[Stage]:
+        return self._stages if self.options.memory_limit is None else self._stages_within
+
+    @cached_property
+    def _stages_within(self) -> Sequence[Stage]:
+        limit, stages = self.options.memory_limit, partial(cpu_stages, self._cpu)
+        assert limit is not None, "asked for"
+        return stages_within(limit, stages, self._timeline, self._program.name)
 
     @cached_property
     def _timed(self) -> TimedProgram:
@@ -114,7 +129,7 @@ class CompiledFunction(StagedFunction):
 
     def _linked(self, call: Call, watch: Watch) -> Compiled:
         files = (library_path(),)
-        rest = pipeline_text(self._pipeline, after=KERNELS)
+        rest = pipeline_text(self._stages, after=KERNELS)
         made = objects_of(call.code, self._kernels_request, rest, files, watch)
         watch("linking")
         return link(made, _symbol(self._program.name), files)

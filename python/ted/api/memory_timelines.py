@@ -16,7 +16,7 @@ from ted.ir.pipelines import Stage, run_stages
 from ted.mlir import ir
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import functions, symbol_name
-from ted.runtime.calls import BoundFunction
+from ted.runtime.buffers import ArgSpec
 
 LOOPS = "loops"  # the stage at which kernels have their own buffers
 INPUT, RESULT, TEMPORARY = "input", "result", "temporary"
@@ -58,16 +58,24 @@ class MemoryTimeline:
     buffers: tuple[Buffer, ...]
     steps: tuple[Step, ...]
 
+    def held_in(self, step: int) -> list[Buffer]:
+        """The buffers that are held in kernel number `step`."""
+        return [b for b in self.buffers if b.first <= step <= b.last]
+
     def held(self, step: int) -> int:
         """Bytes of results, temporary buffers and what kernel number `step` takes itself."""
-        alive = [b for b in self.buffers if b.kind != INPUT and b.first <= step <= b.last]
-        return sum(b.nbytes for b in alive) + self.steps[step].nbytes
+        own = self.steps[step].nbytes if self.steps else 0
+        return own + sum(b.nbytes for b in self.held_in(step) if b.kind != INPUT)
 
     @property
     def peak_bytes(self) -> int:
         """The most bytes held at once, on one thread."""
-        results = sum(b.nbytes for b in self.buffers if b.kind == RESULT)
-        return max((self.held(k) for k in range(len(self.steps))), default=results)
+        return self.held(self.peak_step)
+
+    @property
+    def peak_step(self) -> int:
+        """The kernel in which most is held, the first of several."""
+        return max(range(len(self.steps)), key=self.held, default=0)
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
@@ -87,9 +95,12 @@ class MemoryTimeline:
 
 
 def memory_timeline(
-    module: ir.Module, stages: Sequence[Stage], like: BoundFunction
+    module: ir.Module,
+    stages: Sequence[Stage],
+    inputs: Sequence[ArgSpec],
+    outputs: Sequence[ArgSpec],
 ) -> MemoryTimeline:
-    """The timeline of a module of ted ops, which is lowered in place, as calls run it.
+    """The timeline of a module of ted ops, which is lowered in place, with the arrays of a call.
 
     Raises: TedError of the pass that refuses it.
     """
@@ -100,7 +111,7 @@ def memory_timeline(
     steps = tuple(_step(op, callees) for op in body if op.name in _STEPS)
     last = max(0, len(steps) - 1)
     places = dict(map(_origin, program.arguments))
-    arrays = [(INPUT, one) for one in like.inputs] + [(RESULT, one) for one in like.outputs]
+    arrays = [(INPUT, one) for one in inputs] + [(RESULT, one) for one in outputs]
     arguments = [
         Buffer(one.name, places.get(one.name, ""), kind, one.nbytes, 0, last)
         for kind, one in arrays

@@ -10,7 +10,7 @@ from typing import Any
 from ted.api.host import compilable_cpus, host_cpu, host_gpu
 from ted.errors import CompileError
 from ted.machine import GPUS, Cpu
-from ted.options import PRECISIONS, CompileOptions
+from ted.options import COUNTS, PRECISIONS, CompileOptions
 
 
 def compile_options(target: str = "cpu", *, deterministic: bool = True) -> CompileOptions:
@@ -40,16 +40,21 @@ def options_for(
 
 
 def _on_cpu(text: str) -> CompileOptions:
-    device, comma, option = text.partition(",")
+    device, *options = text.split(",")
     _, colon, row = device.partition(":")
-    name, _, count = option.partition("=")
-    if (comma and not (name == "threads" and count.isdecimal())) or (colon and not row):
+    pairs = [option.partition("=") for option in options]
+    given = {name: int(count) for name, _, count in pairs if count.isdecimal()}
+    known = len(given) == len(options) and set(given) <= set(COUNTS)
+    if not known or (colon and not row):
         raise CompileError(
-            f"compile: on a CPU a target is 'cpu', 'cpu:avx2' for code of a row of CPUs, or "
-            f"'cpu,threads=2' for calls of at most so many threads, got {text!r}"
+            f"compile: on a CPU a target is 'cpu', 'cpu:avx2' for code of a row of CPUs, or one with "
+            f"',threads=2' for calls of at most so many threads and ',memory_limit=67108864' for "
+            f"calls that hold at most so many bytes after it, got {text!r}"
         )
     machine = _named_cpu(row) if row else host_cpu()
-    return CompileOptions(machine, threads=int(count) if comma else None)
+    return CompileOptions(
+        machine, threads=given.get("threads"), memory_limit=given.get("memory_limit")
+    )
 
 
 def _named_cpu(name: str) -> Cpu:

@@ -86,6 +86,12 @@ class Program:
         """The equations of the program, which are derived now."""
         return self.made[0]
 
+    @property
+    def arrays(self) -> tuple[tuple[ArgSpec, ...], tuple[ArgSpec, ...]]:
+        """The arguments and results of a call."""
+        system, _ = self.made
+        return tuple(map(_spec, system.inputs)), tuple(map(_spec, system.outputs))
+
     def call(self, request: Callable[[], Request], files: Sequence[str], watch: Watch) -> Call:
         """What is needed to call the program, made of a request where the disk has no entry.
 
@@ -100,10 +106,9 @@ class Program:
                 return found
             start_worker()
         watch("writing")
-        system, donated = self.made
-        inputs, outputs = (tuple(map(_spec, t)) for t in (system.inputs, system.outputs))
+        inputs, outputs = self.arrays
         asked = request()
-        made = Call(inputs, outputs, donated, compile_cached(asked, watch))
+        made = Call(inputs, outputs, self.made[1], compile_cached(asked, watch))
         if key is not None and (key.has_places or not reports(asked)):
             _keep(name, made, key_of(asked))
         return made

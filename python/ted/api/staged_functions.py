@@ -36,7 +36,12 @@ class StagedFunction(ABC):
         self.options = options
         self._program = program
         self._single = single
-        self._pipeline = pipeline
+        self._stages = pipeline
+
+    @property
+    def _pipeline(self) -> Sequence[Stage]:
+        """The stages of this program."""
+        return self._stages
 
     @property
     def system(self) -> System:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
-from ted.linalg.pipeline import CLEAN, DESTINATIONS, LINALG, equations
+from ted.ir.pipelines import Stage, Step, pipeline_text, with_options, with_step
+from ted.linalg.pipeline import CLEAN, DESTINATIONS, LAST_ON_SYSTEMS, LINALG, equations
 from ted.machine import DEFAULT, Cpu, named_cpu
 
 HALVES_IN_F32 = (
@@ -132,14 +132,21 @@ _OF_GRAIN = ("ted-fuse-columns", "ted-parallelize-kernels")
 _ANNOTATING = "ted-annotate-functions"
 
 
-def cpu_stages(cpu: Cpu) -> tuple[Stage, ...]:
-    """The stages for one CPU; native code takes all instructions of the machine that compiles."""
+def cpu_stages(cpu: Cpu, memory: int | None = None) -> tuple[Stage, ...]:
+    """The stages for one CPU; native code takes all instructions of the machine that compiles.
+
+    `memory`: bytes that equations should hold at most, computed again where they are read late.
+    """
     given: dict[str, Sequence[str]] = {name: [f"cpu={cpu.name}"] for name in _OF_CPU}
     if cpu.grain_cycles != named_cpu(cpu.name).grain_cycles:
         given |= {name: [f"cpu={cpu.name}", f"grain={cpu.grain_cycles}"] for name in _OF_GRAIN}
     given["convert-ted-to-linalg"] = [f"rows={cpu.chains}", "ahead=true"]
     given[_ANNOTATING] = [f"cpu={cpu.name}", *(["native=true"] if cpu.is_native else [])]
-    return with_options(CPU_STAGES, given)
+    stages = with_options(CPU_STAGES, given)
+    if memory is None:
+        return stages
+    limit = Step(f"ted-limit-memory{{bytes={memory}}}", "after fusion: what is left is held")
+    return with_step(stages, LAST_ON_SYSTEMS, limit)
 
 
 def cpu_pipeline_text(

@@ -78,6 +78,9 @@ PASSES: dict[str, Row] = {
     "ted-join-pieces": Row(
         "ted.transforms", "add up the pieces of a tensor that mostly overlap in one equation"
     ),
+    "ted-limit-memory": Row(
+        "ted.transforms", "compute tensors again so that at most so many bytes are held: bytes=N"
+    ),
     "ted-specialise-sizes": Row(
         "ted.transforms", "put numbers where symbolic sizes are: values=5,8 in their order"
     ),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from ted.ir.pipelines import Stage, Step
 
+LAST_ON_SYSTEMS = "ted-split-dims"
+
 
 def equations(*before_fusion: Step) -> Stage:
     """The first stage, with steps of a target's own on equations that are not fused yet."""
@@ -19,7 +21,7 @@ def equations(*before_fusion: Step) -> Stage:
             ),
             *before_fusion,
             Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
-            Step("ted-split-dims", "after fusion, which brings divisions to where they are needed"),
+            Step(LAST_ON_SYSTEMS, "after fusion, which brings divisions to where they are needed"),
             Step("ted-sink-recomputed", "on ops: in equations it would be no part of a recurrence"),
         ),
     )

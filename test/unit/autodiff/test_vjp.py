@@ -96,7 +96,7 @@ def test_a_condition_on_what_an_extremum_bounds_reads_the_result(name: str) -> N
     head = Tensor("head", (7,), FLOAT64)
     (adjoint,) = vjp(System((given_numbers,), (bounded,)), [head]).adjoints[given_numbers].equations
     assert {read.attr for read in loads(adjoint.body)} == {bounded, head}
-    taken = [not n <= 0 if name == "maximum" else not 0 <= n for n in numbers]
+    taken = [not n <= 0 if name == "maximum" else not n >= 0 for n in numbers]
     (found,) = gradients([given_numbers], bounded, [numbers], [3.0] * 7)
     assert found == [3.0 if t else 0.0 for t in taken]
 

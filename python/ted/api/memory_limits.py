@@ -1,0 +1,57 @@
+"""Programs that hold at most so many bytes: what is computed again for `memory_limit=`.
+
+Before: a program, and stages that hold 9 MiB at most      After: stages that hold 4 MiB
+
+The pass `ted-limit-memory` decides on equations, where it is known what can be made again; what
+lowering adds (packed operands, padding) or saves (rows that are fused) shows only at the end, so
+that is measured, and the pass is asked for less where it was too much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ted.api.memory_timelines import INPUT, MemoryTimeline
+from ted.errors import CompileError
+from ted.ir.pipelines import Stage
+
+ATTEMPTS = 6  # each is a lowering of the program
+SHOWN = 5  # of what is held, in an error
+
+
+def stages_within(
+    limit: int, stages: Callable[[int | None], Sequence[Stage]],
+    timeline: Callable[[Sequence[Stage]], MemoryTimeline], name: str,
+) -> Sequence[Stage]:  # fmt: skip
+    """The stages, for some bytes that equations should hold, by which a program keeps to a limit.
+
+    Raises: CompileError, which names the least peak that was found and what is held then.
+    """
+    asked: int | None = None
+    least: MemoryTimeline | None = None
+    for _ in range(ATTEMPTS):
+        made = stages(asked)
+        found = timeline(made)
+        excess = found.peak_bytes - limit
+        if excess <= 0:
+            return made
+        if least is None or found.peak_bytes < least.peak_bytes:
+            least = found
+        asked = limit if asked is None else asked - max(excess, asked // 8)
+        if asked <= 0:
+            break
+    assert least is not None, "a first attempt"
+    raise CompileError(
+        f"{name}: memory_limit is {limit} bytes, the least that was found is {least.peak_bytes}, "
+        f"{_holders(least)}; give more, or compile for smaller arrays"
+    )
+
+
+def _holders(timeline: MemoryTimeline) -> str:
+    """Where the peak is, and the largest of what is held there."""
+    where = timeline.peak_step
+    held = [b for b in timeline.held_in(where) if b.kind != INPUT]
+    largest = sorted(held, key=lambda b: -b.nbytes)[:SHOWN]
+    told = ", ".join(f"{b.tensor} {b.nbytes}" for b in largest)
+    kernel = f"kernel {timeline.steps[where].tensor}" if timeline.steps else "the results"
+    return f"in {kernel}, of which {told}{', ...' if len(held) > SHOWN else ''}"

@@ -1,0 +1,120 @@
+"""`memory_limit=`: a call holds no more, results are the same bits, and what cannot be says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted.api.memory_limits import ATTEMPTS, stages_within
+from ted.api.memory_timelines import RESULT, TEMPORARY, Buffer, MemoryTimeline, Step
+from ted.api.options import compile_options
+from ted.errors import CompileError
+
+LAYERS = 6
+RNG = np.random.default_rng(0)
+ARRAYS = [RNG.normal(size=(512, 64)), *(0.2 * RNG.normal(size=(64, 64)) for _ in range(LAYERS))]
+ONE = "cpu,threads=1"
+
+
+def loss(x: ted.Tensor, *weights: ted.Tensor) -> ted.Tensor:
+    for weight in weights:
+        x = ted.tanh(x @ weight)
+    return ted.sum(x**2)
+
+
+gradient = ted.grad(loss, argnums=tuple(range(1, LAYERS + 1)))
+
+
+def in_numpy() -> list[np.ndarray]:
+    """The gradients by hand."""
+    values = [ARRAYS[0]]
+    for weight in ARRAYS[1:]:
+        values.append(np.tanh(values[-1] @ weight))
+    adjoint, found = 2 * values[-1], []
+    for k in reversed(range(LAYERS)):
+        adjoint = adjoint * (1 - values[k + 1] ** 2)
+        found.insert(0, values[k].T @ adjoint)
+        adjoint = adjoint @ ARRAYS[k + 1].T
+    return found
+
+
+def test_a_call_holds_no_more_than_the_limit_and_gives_the_same_bits() -> None:
+    free = ted.function(gradient, target=ONE)
+    wanted = free(*ARRAYS)
+    for found, right in zip(wanted, in_numpy(), strict=True):
+        np.testing.assert_allclose(found, right, rtol=1e-11, atol=1e-11)
+    most = free.compiled(*ARRAYS).peak_bytes
+    for limit in (most, int(0.9 * most), int(0.7 * most)):
+        bounded = ted.function(gradient, target=f"{ONE},memory_limit={limit}")
+        for found, right in zip(bounded(*ARRAYS), wanted, strict=True):
+            np.testing.assert_array_equal(found, right)
+        compiled = bounded.compiled(*ARRAYS)
+        assert compiled.peak_bytes == compiled.memory().peak_bytes <= limit
+    assert "ted.recomputed" in compiled.ir("ted")
+
+
+def test_second_derivatives_keep_to_a_limit_too() -> None:
+    def slope(*arrays: ted.Tensor) -> ted.Tensor:
+        return ted.sum(ted.grad(loss, argnums=1)(*arrays) ** 2)
+
+    arrays = ARRAYS[:5]
+    free = ted.function(ted.grad(slope, argnums=(1, 2)), target=ONE)
+    wanted = free(*arrays)
+    limit = int(0.9 * free.compiled(*arrays).peak_bytes)
+    bounded = ted.function(ted.grad(slope, argnums=(1, 2)), target=f"{ONE},memory_limit={limit}")
+    for found, right in zip(bounded(*arrays), wanted, strict=True):
+        np.testing.assert_array_equal(found, right)
+    assert bounded.compiled(*arrays).peak_bytes <= limit
+
+
+def test_a_limit_that_cannot_be_kept_names_the_least_peak_and_who_holds_it() -> None:
+    bounded = ted.function(gradient, target=f"{ONE},memory_limit=300000")
+    with pytest.raises(CompileError) as told:
+        bounded(*ARRAYS)
+    text = str(told.value)
+    assert "loss: memory_limit is 300000 bytes, the least that was found is " in text
+    least = int(text.split("found is ")[1].split(",")[0])
+    assert 300000 < least < ted.function(gradient, target=ONE).memory(*ARRAYS).peak_bytes
+    assert "tanh" in text
+    assert "; give more, or compile for smaller arrays" in text
+
+
+def timeline(nbytes: int) -> MemoryTimeline:
+    buffers = [Buffer(f"b{k}", "", TEMPORARY, nbytes, 0, 0) for k in range(6)]
+    return MemoryTimeline((*buffers, Buffer("r", "", RESULT, 1, 0, 0)), (Step("s", "", 0),))
+
+
+def test_less_is_asked_for_where_lowering_holds_more() -> None:
+    asked: list[int | None] = []
+
+    def stages(memory: int | None) -> list[int | None]:
+        asked.append(memory)
+        return [memory]
+
+    peaks = iter([1000, 100, 90, 60])
+    found = stages_within(500, stages, lambda made: timeline(next(peaks)), "f")  # type: ignore
+    assert asked == [None, 500, 500 - 101, 399 - 49]  # by the excess, or by an eighth
+    assert found == [350]
+    asked.clear()
+    with pytest.raises(CompileError, match=r"is 601, in kernel s, of which .*b4 100, \.\.\.; give"):
+        stages_within(500, stages, lambda made: timeline(100), "f")  # type: ignore
+    assert len(asked) <= ATTEMPTS
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["cpu,memory_limit=0", "cpu,memory_limit=-1", "cpu,memory_limit=nan", "cpu,memory_limit=1.5",
+     "cpu,memory_limit=", "cpu,memory_limit=5,memory_limit=6", "cpu,memory=5",
+     "cuda:sm_80,memory_limit=5"],
+)  # fmt: skip
+def test_what_is_no_limit_is_refused(target: str) -> None:
+    with pytest.raises(CompileError):
+        compile_options(target)
+
+
+def test_a_target_with_a_limit_reads_as_it_was_given() -> None:
+    options = compile_options("cpu,threads=2,memory_limit=4096")
+    assert (options.threads, options.memory_limit) == (2, 4096)
+    assert options.target == "cpu,threads=2,memory_limit=4096"
+    assert compile_options(options.target) == options
