@@ -60,7 +60,7 @@ def _exp2(x: Num) -> Num:
 
 def _tanh(x: Num) -> Num:
     a, z = x.abs(), x * x
-    near = (x * z).fma(z.polynomial(TANH_NEAR), x)
+    near = (a * z).fma(z.polynomial(TANH_NEAR), a)
     far = _call("rcp", _call("ex2", a * (2 * LOG2_E)) + 1.0).fma(-2.0, 1.0)
     return a.compare("olt", NEAR).where(near, far).copysign(x)
 

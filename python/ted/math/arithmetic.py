@@ -140,12 +140,13 @@ class Num:
         return Num(math.AbsFOp(self.value).result)
 
     def copysign(self, sign: Num) -> Num:
-        """This magnitude with the sign of another number."""
-        if self._is32:
-            return Num(math.CopySignOp(self.value, sign.value).result)
-        # LLVM would round the sign from f64 to f16, by a function, where f16 is stored in the end.
-        size = self.abs()
-        return sign.copysign_bit().where(-size, size)
+        """This number, whose own sign is not set, with the sign of another.
+
+        Not `math.copysign`, in which LLVM would round the sign from f64 to f16, by a function,
+        where f16 is stored in the end; nor a mask of both, of which it makes that.
+        """
+        top = -(1 << (31 if self._is32 else 63))
+        return (self.bits() ^ (sign.bits() & top)).from_bits(self.value.type)
 
     def least(self, other: Number) -> Num:
         """At most `other`; NaN stays NaN, in one instruction."""

@@ -112,10 +112,16 @@ def exp(x: Num) -> Num:
 def expm1(x: Num) -> Num:
     """exp(x) - 1, exact for small x."""
     form = format_of(x)
-    biased, r = _reduce(x.least(form.expm1_range[1]).most(form.expm1_range[0]))
-    scale = power_of_two(biased - (2 * form.bias + 1), x.value.type, form)
-    result = (_expm1_reduced(r).fma(scale, scale - 0.5)) * 2.0
+    result = _half_expm1(x.least(form.expm1_range[1]).most(form.expm1_range[0])) * 2.0
     return x.abs().compare("olt", 1e-30).where(x, result)  # keeps the sign of zero and subnormals
+
+
+def _half_expm1(x: Num) -> Num:
+    """(exp(x) - 1) / 2, which overflows later than exp(x)."""
+    form = format_of(x)
+    biased, r = _reduce(x)
+    scale = power_of_two(biased - (2 * form.bias + 1), x.value.type, form)
+    return _expm1_reduced(r).fma(scale, scale - 0.5)
 
 
 def exp2(x: Num) -> Num:
@@ -203,9 +209,8 @@ def log1p(x: Num) -> Num:
 def tanh(x: Num) -> Num:
     """Hyperbolic tangent."""
     form = format_of(x)
-    t = expm1((x.abs() * 2.0).least(20.0 if form is F32 else 44.0))
-    result = (t / (t + 2.0)).copysign(x)
-    return x.compare("uno", x).where(x, result)
+    t = _half_expm1((x.abs() * 2.0).least(20.0 if form is F32 else 44.0))
+    return (t / (t + 1.0)).copysign(x)
 
 
 def erf(x: Num) -> Num:

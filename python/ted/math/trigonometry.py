@@ -64,7 +64,7 @@ def _signed_wave(quadrant: Num, r: Num, kind: ir.Type) -> Num:
 def _waves(r: Num) -> tuple[Num, Num]:
     """sin and cos of |r| <= pi/4 in f32; sin keeps the sign of zero."""
     z = r * r
-    s = (r * z).fma(z.polynomial(_SIN), r).copysign(r)
+    s = (r * z).fma(z.polynomial(_SIN), r).abs().copysign(r)
     return s, (z * z).fma(z.polynomial(_COS), z.fma(-0.5, z.const(1.0)))
 
 

@@ -100,7 +100,7 @@ def _half_wave(x: Num, n: Num, turns: Num) -> Num:
     for part in _HALF_PI_F32:
         r = less.fma(2 * part, r)
     z = r * r
-    wave = with_sign((r * z).fma(z.polynomial(_HALF_WAVE_F32), r), r.bits())
+    wave = (r * z).fma(z.polynomial(_HALF_WAVE_F32), r).abs().copysign(r)
     return (wave.bits() ^ (turns << 31)).from_bits(x.value.type)
 
 
@@ -132,7 +132,7 @@ def _cosine_parts(r: Num, z: Num, low: Num) -> tuple[Num, Num]:
 
 def _signed(quadrant: Num, r: Num, low: Num) -> Num:
     z = r * r
-    s = with_sign(r + _sine_rest(r, z, low), r.bits())
+    s = (r + _sine_rest(r, z, low)).abs().copysign(r)
     near, rest = _cosine_parts(r, z, low)
     wave = (quadrant & 1).equals(1).where(near + rest, s)
     return (wave.bits() ^ ((quadrant & 2) << 62)).from_bits(r.value.type)
@@ -142,7 +142,7 @@ def tan_reduced(quadrant: Num, r: Num, low: Num) -> Num:
     """tan(r + low), or -1 over it where the quadrant is odd."""
     odd = (quadrant & 1).equals(1)
     size = (_tangent_f32 if format_of(r) is F32 else _tangent_f64)(odd, r, low)
-    return with_sign(size, odd.where(-r, r).bits())
+    return size.abs().copysign(odd.where(-r, r))
 
 
 def _tangent_f32(odd: Num, r: Num, low: Num) -> Num:
@@ -170,10 +170,3 @@ def _joined(a: Num, b: Num) -> tuple[Num, Num]:
     """The sum of a large number and a small one, rounded, and what it lacks."""
     total = a + b
     return total, (a - total) + b
-
-
-def with_sign(size: Num, sign: Num) -> Num:
-    """The magnitude with the sign of bits; LLVM makes one instruction of it."""
-    top = 31 if format_of(size) is F32 else 63
-    low_bits = size.bits() & ((1 << top) - 1)
-    return (low_bits | (sign & -(1 << top))).from_bits(size.value.type)
