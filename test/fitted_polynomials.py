@@ -43,11 +43,17 @@ def logarithm_tail(f: Any) -> Any:
     return (mpmath.log(1 + f) - f) / f**2
 
 
+def erf_over_x(z: Any) -> Any:
+    """erf(x) / x of the square of x."""
+    return mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z) if z > 0 else 2 / mpmath.sqrt(mpmath.pi)
+
+
 _HALF = float(mpmath.log(2)) / 2 * 1.001
 FITS = {
     "exp_tail f32": Fit(exponential_tail, lambda r: r**2, -_HALF, _HALF, 5),
     "exp_tail f64": Fit(exponential_tail, lambda r: r**2, -_HALF, _HALF, 10),
     "LOG_F32": Fit(logarithm_tail, abs, 0.5**0.5 - 1, 2**0.5 - 1, 9),
+    "ERF_SMALL": Fit(erf_over_x, lambda z: 1, 0, 1, 12),
 }
 
 
