@@ -103,8 +103,10 @@ def _transposed(site: Site) -> Any:
     if dims is None or len(set(dims)) < len(dims):
         return Declined("a subscript of what fills the rows is no loop by itself")
     order = tuple(sorted(range(len(dims)), key=lambda k: generic.reductions[dims[k]]))
-    if site.plan.row_dim.a != 1 or order == tuple(range(len(dims))):
+    if order == tuple(range(len(dims))):
         return Declined("what is summed lies together")
+    if site.plan.row_dim.a != 1:
+        return Declined("the rows of a tile are no neighbours")
     plan = Transposed(operand, order)
     element_bytes = ELEMENT_BYTES[str(site.contraction.element)]
     waited = reading_cycles(site.plan, element_bytes, site.cpu)

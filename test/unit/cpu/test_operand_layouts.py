@@ -78,12 +78,30 @@ def test_steps_on_more_pages_than_the_tables_have_cost_more() -> None:
     assert reading_cycles(many, 4, CPU) > 1.5 * reading_cycles(many, 4, plenty)
 
 
+def test_steps_of_one_page_do_not_wait_for_its_entry() -> None:
+    plan = across(1000, 1024, 2048)
+    assert reading_cycles(plan, 4, CPU) == reading_cycles(plan, 4, replace(CPU, pages=4096))
+
+
+def test_lines_that_no_tile_read_before_are_waited_for() -> None:
+    few, many = (reading_cycles(across(m, 64, 600), 4, CPU) / m for m in (400, 4000))
+    assert many > 1.2 * few  # more than the second cache holds
+
+
+def test_a_copy_behind_the_second_cache_costs_more() -> None:
+    near, far = (transposing_cycles(across(n, 64, 128), 4, CPU) for n in (1024, 2048))
+    assert far - operand_layouts.BEGIN_CYCLES > 2.2 * (near - operand_layouts.BEGIN_CYCLES)
+
+
 def test_a_batch_is_copied_as_often_as_it_moves() -> None:
     plan = across(1024, 1024, 1024)
     batch = Dim(3, 1 << 20, 1 << 20, 1 << 20)
     one = transposing_cycles(plan, 4, CPU) - operand_layouts.BEGIN_CYCLES
     three = transposing_cycles(replace(plan, batch=(batch,)), 4, CPU)
     assert three == operand_layouts.BEGIN_CYCLES + 3 * one
+    still = replace(batch, a=0)
+    alone = transposing_cycles(replace(plan, batch=(still,)), 4, CPU)
+    assert alone == operand_layouts.BEGIN_CYCLES + one
 
 
 def matmul(element: str, layout: tuple[str, str] = ("k, i", "k, j")) -> Program:
@@ -130,6 +148,36 @@ def asking(program: Program, layout: str) -> str:
     return text(program).replace("iterator_types", f"ted.layout = {layout}, iterator_types")
 
 
+def test_the_operand_that_fills_rows_is_copied_and_not_the_other() -> None:
+    second = Program("ppr", ((512, 4096), "k, j"), ((512, 512), "k, i"), ((512, 4096), "i, j"))
+    assert "outs(%0 : tensor<512x512xf32>)" in scheduled(asking(second, '{name = "transposed"}'))
+
+
+def test_two_orders_of_one_operand_are_two_copies() -> None:
+    source = """
+      #A = affine_map<(b, i, j, k) -> (b, k, i)>
+      #D = affine_map<(b, i, j, k) -> (k, b, i)>
+      #B = affine_map<(b, i, j, k) -> (b, k, j)>
+      #C = affine_map<(b, i, j, k) -> (b, i, j)>
+      func.func @main(%A: tensor<8x8x64xf32>, %B: tensor<8x8x64xf32>, %C: tensor<8x64x64xf32>)
+          -> (tensor<8x64x64xf32>, tensor<8x64x64xf32>) {
+    """
+    for name in "AD":
+        source += f"""
+        %{name}r = linalg.generic {{indexing_maps = [#{name}, #B, #C],
+            iterator_types = ["parallel", "parallel", "parallel", "reduction"],
+            ted.layout = {{name = "transposed"}}}}
+            ins(%A, %B : tensor<8x8x64xf32>, tensor<8x8x64xf32>) outs(%C : tensor<8x64x64xf32>) {{
+        ^bb0(%a: f32, %b: f32, %c: f32):
+          %p = arith.mulf %a, %b : f32
+          %s = arith.addf %c, %p : f32
+          linalg.yield %s : f32
+        }} -> tensor<8x64x64xf32>
+        """
+    source += "return %Ar, %Dr : tensor<8x64x64xf32>, tensor<8x64x64xf32>}"
+    assert scheduled(source).count("linalg.generic") == 4
+
+
 def test_an_operand_may_be_asked_to_stay() -> None:
     large = Program("ppr", ((1024, 1024), "k, i"), ((1024, 512), "k, j"), ((1024, 512), "i, j"))
     assert scheduled(text(large)).count("linalg.generic") == 2
@@ -140,6 +188,21 @@ def test_an_operand_may_be_asked_to_stay() -> None:
     ("program", "layout", "reason"),
     [
         (matmul("f32", ("i, k", "k, j")), '{name = "transposed"}', "what is summed lies together"),
+        (
+            Program("ppr", ((9, 8, 8), "k, i, i"), ((9, 64), "k, j"), ((8, 64), "i, j")),
+            '{name = "transposed"}',
+            "no loop by itself",
+        ),
+        (
+            Program("ppr", ((9, 8, 2), "k, i, 0"), ((9, 64), "k, j"), ((8, 64), "i, j")),
+            '{name = "transposed"}',
+            "no loop by itself",
+        ),
+        (
+            Program("pprp", ((9, 20, 3), "k, i, l"), ((9, 64), "k, j"), ((20, 64, 3), "i, j, l")),
+            '{name = "transposed"}',
+            "no neighbours",
+        ),
         (matmul("f32"), '{name = "transposed", operand = 1}', "numbers follow from the operands"),
         (matmul("f32"), '{name = "packed"}', "name is one of transposed, as_it_lies"),
     ],
