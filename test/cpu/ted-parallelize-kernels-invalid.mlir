@@ -17,3 +17,19 @@ func.func @nothing_to_share(%x: memref<8xf32>) {
   memref.dealloc %x {ted.threads = {name = "serial"}} : memref<8xf32>
   return
 }
+
+// -----
+
+func.func @no_columns(%x: memref<8x8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  // expected-error @below {{columns: size is 1 or more, got size = 0}}
+  scf.for %i = %c0 to %c8 step %c1 {
+    scf.for %j = %c0 to %c8 step %c1 {
+      memref.store %zero, %x[%i, %j] : memref<8x8xf32>
+    } {ted.parallel}
+  } {ted.parallel_inside, ted.threads = {name = "columns", size = 0 : i64}}
+  return
+}

@@ -210,10 +210,13 @@ func.func @twice(%x: memref<4096xf32>, %y: memref<4096xf32>) {
 
 // -----
 
-// Results with gaps, or that meet, are not cut; a fill of what is read stays in front.
+// Results with gaps, or that meet, are not cut; a fill of what is read stays in front, by itself.
+// CHECK: func.func private @[[PART:gaps_[0-9a-f]*]](%[[UNIT:.*]]: index, %[[X:.*]]: memref<4096xf32>)
+// CHECK: %[[FIRST:.*]] = arith.muli %[[UNIT]], %c1024
+// CHECK: %[[VIEW:.*]] = memref.subview %[[X]][%[[FIRST]]] [1024] [1]
+// CHECK-NEXT: linalg.fill ins(%{{.*}} : f32) outs(%[[VIEW]]
 // CHECK-LABEL: func.func @gaps
-// CHECK-NEXT: arith.constant
-// CHECK-NEXT: linalg.fill
+// CHECK: call @gaps_
 // CHECK-NEXT: linalg.generic
 #plain = affine_map<(d0) -> (d0)>
 #gaps = affine_map<(d0) -> (d0 * 2)>
@@ -232,7 +235,7 @@ func.func @gaps(%x: memref<4096xf32>, %y: memref<8191xf32>) {
 
 // CHECK: func.func private @filled_input_
 // CHECK-LABEL: func.func @filled_input
-// CHECK: linalg.fill
+// CHECK: call
 // CHECK-NEXT: call
 #filled = affine_map<(d0) -> (d0)>
 func.func @filled_input(%x: memref<4096xf32>, %y: memref<4096xf32>) {
@@ -260,5 +263,78 @@ func.func @moving_sum(%x: memref<64x64xf32>, %y: memref<127xf32>) {
     %0 = arith.addf %b, %a : f32
     linalg.yield %0 : f32
   }
+  return
+}
+
+// -----
+
+// Rows at data meet, their columns do not: each unit adds a strip of all rows, in their order.
+// CHECK: func.func private @[[STRIP:rows_at_data_[0-9a-f]*]](%[[UNIT:.*]]: index,
+// CHECK: %[[FIRST:.*]] = arith.muli %[[UNIT]], %c64
+// CHECK: scf.for %{{.*}} = %c0 to %c32 step %c1
+// CHECK-NEXT: scf.for %[[J:.*]] = %{{.*}} to %c64{{.*}} step %c1
+// CHECK-NEXT: arith.addi %[[J]], %[[FIRST]]
+// CHECK: {ted.parallel_inside}
+// CHECK-LABEL: func.func @rows_at_data
+// CHECK-NOT: scf.for
+// CHECK: call @rows_at_data_
+func.func @rows_at_data(%v: memref<32x128xf32>, %at: memref<32xindex>, %y: memref<9000x128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  scf.for %i = %c0 to %c32 step %c1 {
+    scf.for %j = %c0 to %c128 step %c1 {
+      %k = memref.load %at[%i] : memref<32xindex>
+      %a = memref.load %v[%i, %j] : memref<32x128xf32>
+      %b = memref.load %y[%k, %j] : memref<9000x128xf32>
+      %c = arith.addf %a, %b : f32
+      memref.store %c, %y[%k, %j] : memref<9000x128xf32>
+    } {ted.parallel}
+  } {ted.parallel_inside}
+  return
+}
+
+// -----
+
+// A step of a recurrence may read what another one wrote elsewhere: the loop over time stays.
+// CHECK-LABEL: func.func @over_time
+// CHECK: scf.for
+// CHECK: call @over_time_
+func.func @over_time(%x: memref<32x4096xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c31 = arith.constant 31 : index
+  %c4096 = arith.constant 4096 : index
+  scf.for %i = %c0 to %c31 step %c1 {
+    scf.for %j = %c0 to %c4096 step %c1 {
+      %next = arith.addi %i, %c1 : index
+      %a = memref.load %x[%i, %j] : memref<32x4096xf32>
+      memref.store %a, %x[%next, %j] : memref<32x4096xf32>
+    } {ted.parallel}
+  }
+  return
+}
+
+// -----
+
+// What stays in the second cache is written by one thread: strips would cost it half as much again.
+// CHECK-LABEL: func.func @near_rows_at_data
+// CHECK: scf.for
+// CHECK: scf.for
+func.func @near_rows_at_data(%v: memref<32x128xf32>, %at: memref<32xindex>, %y: memref<9x128xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c32 = arith.constant 32 : index
+  %c128 = arith.constant 128 : index
+  scf.for %i = %c0 to %c32 step %c1 {
+    scf.for %j = %c0 to %c128 step %c1 {
+      %k = memref.load %at[%i] : memref<32xindex>
+      %a = memref.load %v[%i, %j] : memref<32x128xf32>
+      %b = memref.load %y[%k, %j] : memref<9x128xf32>
+      %c = arith.addf %a, %b : f32
+      memref.store %c, %y[%k, %j] : memref<9x128xf32>
+    } {ted.parallel}
+  } {ted.parallel_inside}
   return
 }

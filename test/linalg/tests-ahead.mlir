@@ -97,6 +97,8 @@ func.func @guarded(%T: tensor<9x8xf32>, %at: tensor<40xi64>, %m: tensor<40x8xi1>
 // CHECK-NOT: scf.if
 // CHECK: arith.minui
 // CHECK-NOT: scf.if
+// CHECK: {ted.parallel}
+// CHECK: {ted.parallel_inside}
 // CHECK: return
 func.func @added(%v: tensor<40x8xf32>, %at: tensor<40xi64>, %init: tensor<9x8xf32>)
     -> tensor<9x8xf32> {

@@ -12,8 +12,8 @@ from math import ceil
 
 from ted.cpu.partial_totals import join_totals, partial_totals, total_of_unit
 from ted.cpu.ted_outline_kernels import Kernel
-from ted.cpu.unit_slices import slice_of, sliced
-from ted.cpu.units import Cut, Iterations, Site, nested_loop, own_memory
+from ted.cpu.unit_slices import shift, slice_of, sliced
+from ted.cpu.units import Columns, Cut, Iterations, Site, nested_loop, own_memory
 from ted.cpu.work import trips
 from ted.mlir import arith, func, ir, linalg, memref, scf
 from ted.mlir.building import Index, bounds_of_part, constant, scale
@@ -51,6 +51,9 @@ def _unit_loop(count: int, body: Callable[[ir.Value], None]) -> ir.Operation:
 
 def emit_slices(site: Site, cut: Cut) -> None:
     """Each unit computes a part of the results, fills included."""
+    if site.op.name == "linalg.fill":
+        _emit_fill(site, cut)
+        return
     generic = Generic(site.op)
 
     def part(first: Index, size: int) -> None:
@@ -60,9 +63,20 @@ def emit_slices(site: Site, cut: Cut) -> None:
             linalg.fill(fill.operands[0], outs=[outputs[fill.operands[1]]])
         sliced(site.op, operands, cut.loop, first)
 
-    site.outline(*_in_units(generic, cut, lambda _, first, size: part(first, size)))
+    site.outline(*_in_units(site, cut, lambda _, first, size: part(first, size)))
     for op in (*site.fills, site.op):
         op.erase()
+
+
+def _emit_fill(site: Site, cut: Cut) -> None:
+    value, memory = site.op.operands
+    amap, extent = ir.AffineMap.get_identity(len(site.extents)), site.extents[cut.loop]
+
+    def part(_: ir.Value, first: Index, size: int) -> None:
+        linalg.fill(value, outs=[slice_of(memory, amap, cut.loop, first, size, extent)])
+
+    site.outline(*_in_units(site, cut, part))
+    site.op.erase()
 
 
 def emit_partial_sums(site: Site, cut: Cut) -> None:
@@ -82,7 +96,7 @@ def emit_partial_sums(site: Site, cut: Cut) -> None:
             operands.append(mine)
         sliced(site.op, operands, cut.loop, first)
 
-    made, units = _in_units(generic, cut, part)
+    made, units = _in_units(site, cut, part)
     for memory, out, combiner in zip(partial, generic.outputs, joined, strict=True):
         join_totals(memory, out, combiner)
         memref.DeallocOp(memory)
@@ -113,6 +127,29 @@ def emit_iterations(site: Site, plan: Iterations) -> None:
     outer.erase()
     for old in private:
         _forget(old)
+    site.outline(made, count)
+
+
+def emit_columns(site: Site, plan: Columns) -> None:
+    """Each unit runs the loop with a part of the iterations of the one inside."""
+    inner = nested_loop(site.op)
+    assert inner is not None, "the row matched"
+    total = trips(inner)
+
+    def body(unit: ir.Value) -> None:
+        first, last = bounds_of_part(unit, plan.size, total)
+        even = total % plan.size == 0  # then LLVM is told how often the loop runs
+        ends = [constant(end) for end in ((0, plan.size) if even else (first, last))]
+        part = nested_loop(copied_with(site.op, {}))
+        assert part is not None, "a copy of the loop"
+        part.operands[0], part.operands[1] = ends
+        if even:
+            block = part.regions[0].blocks[0]
+            shift(block.arguments[0], ir.InsertionPoint.at_block_begin(block), first)
+
+    count = ceil(total / plan.size)
+    made = _unit_loop(count, body)
+    site.op.erase()
     site.outline(made, count)
 
 
@@ -161,10 +198,10 @@ def _copy_body(block: ir.Block, known: dict[ir.Value, ir.Value]) -> None:
 
 
 def _in_units(
-    generic: Generic, cut: Cut, part: Callable[[ir.Value, Index, int], None]
+    site: Site, cut: Cut, part: Callable[[ir.Value, Index, int], None]
 ) -> tuple[ir.Operation, int]:
     """A loop over the units of a cut: full ones, and a last one that may be smaller."""
-    full, rest = divmod((generic.extents or ())[cut.loop], cut.size)
+    full, rest = divmod(site.extents[cut.loop], cut.size)
 
     def body(unit: ir.Value) -> None:
         if not rest:

@@ -49,13 +49,14 @@ def sliced(op: ir.Operation, operands: Sequence[ir.Value], loop: int, first: Ind
         copy.operands[k] = value
     for place in operations(copy, "linalg.index"):
         if ir.IntegerAttr(place.attributes["dim"]).value == loop:
-            _shift(place, first)
+            with place.location:
+                shift(place.results[0], ir.InsertionPoint.after(place), first)
 
 
-def _shift(place: ir.Operation, first: Index) -> None:
-    """Let a body see the numbers of the points of the whole loop."""
-    users = [(use.owner.operation, use.operand_number) for use in place.results[0].uses]
-    with ir.InsertionPoint.after(place), place.location:
-        moved = arith.AddIOp(place.results[0], constant(first)).result
+def shift(value: ir.Value, where: ir.InsertionPoint, first: Index) -> None:
+    """Let what uses the number of a point of a part see that of the whole loop."""
+    users = [(use.owner.operation, use.operand_number) for use in value.uses]
+    with where:
+        moved = arith.AddIOp(value, constant(first)).result
     for user, position in users:
         user.operands[position] = moved

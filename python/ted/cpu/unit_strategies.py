@@ -10,18 +10,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ted.cpu.ted_outline_kernels import Kernel
-from ted.cpu.unit_loops import emit_iterations, emit_partial_sums, emit_slices
+from ted.cpu.unit_loops import emit_columns, emit_iterations, emit_partial_sums, emit_slices
 from ted.cpu.units import (
     Outline,
     Site,
+    check_columns,
     check_iterations,
     check_partial_sums,
     check_slices,
+    columns,
     iterations,
+    nested_loop,
     partial_sums,
     slices,
 )
-from ted.linalg.loops import PARALLEL
+from ted.linalg.loops import PARALLEL, PARALLEL_INSIDE
 from ted.machine import Cpu
 from ted.mlir import func, ir
 from ted.mlir.generic import Generic
@@ -29,11 +32,13 @@ from ted.mlir.queries import functions
 from ted.mlir.strategies import Choice, Plain, Strategy, choose, described
 
 THREADS = "ted.threads"
-SLICES, PARTIAL_SUMS, ITERATIONS, SERIAL = "slices", "partial_sums", "iterations", "serial"
+SLICES, PARTIAL_SUMS, ITERATIONS = "slices", "partial_sums", "iterations"
+COLUMNS, SERIAL = "columns", "serial"
 TABLE = (
     Strategy(SLICES, slices, emit_slices, check=check_slices),
     Strategy(PARTIAL_SUMS, partial_sums, emit_partial_sums, check=check_partial_sums),
     Strategy(ITERATIONS, iterations, emit_iterations, check=check_iterations),
+    Strategy(COLUMNS, columns, emit_columns, check=check_columns),
     Strategy(SERIAL, lambda _: Plain(), lambda *_: None),
 )
 
@@ -72,13 +77,24 @@ def _sites(block: ir.Block, cpu: Cpu, outline: Outline) -> Iterator[Site]:
     """Outermost operations that are cut or stay whole; loops over time are looked into."""
     fills: list[ir.Operation] = []
     for op in [o.operation for o in block.operations]:
-        if op.name == "linalg.generic" or (op.name == "scf.for" and PARALLEL in op.attributes):
-            outputs = Generic(op).outputs if op.name == "linalg.generic" else []
-            site = Site(op, tuple(f for f in fills if f.operands[1] in outputs), cpu, outline)
-            if Kernel([*site.fills, op]).is_callable:
-                yield site
-        elif op.name in ("scf.for", "scf.if"):
+        if op.name == "linalg.fill":
+            fills.append(op)
+            continue
+        outputs = Generic(op).outputs if op.name == "linalg.generic" else []
+        mine = tuple(f for f in fills if f.operands[1] in outputs)
+        whole = [Site(f, (), cpu, outline) for f in fills if f not in mine]
+        fills = []
+        if _is_site(op):
+            whole.append(Site(op, mine, cpu, outline))
+        yield from (site for site in whole if Kernel([*site.fills, site.op]).is_callable)
+        if not _is_site(op) and op.name in ("scf.for", "scf.if"):
             for region in op.regions:
                 for inner in region.blocks:
                     yield from _sites(inner, cpu, outline)
-        fills = [*fills, op] if op.name == "linalg.fill" else []
+
+
+def _is_site(op: ir.Operation) -> bool:
+    if op.name != "scf.for":
+        return op.name == "linalg.generic"
+    around = PARALLEL_INSIDE in op.attributes and nested_loop(op) is not None
+    return around or PARALLEL in op.attributes

@@ -16,14 +16,14 @@ from ted.cpu.unit_slices import may_slice
 from ted.cpu.work import bytes_of, cycles, trips
 from ted.forking import cached_property
 from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
-from ted.linalg.loops import PARALLEL
+from ted.linalg.loops import PARALLEL, PARALLEL_INSIDE
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used
 from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.combining import combiners
 from ted.mlir.generic import Generic, generic_of
-from ted.mlir.queries import constant_of, defining, is_inside, operands_inside
+from ted.mlir.queries import constant_of, defining, is_inside, operands_inside, operations
 from ted.mlir.strategies import Declined
 
 # More units than cores hide that some take longer; each costs some 100 ns.
@@ -61,7 +61,10 @@ class Site:
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Of the loops of a generic."""
+        """Of the loops of a generic, or the memory that is filled."""
+        if self.op.name == "linalg.fill":
+            kind = ir.MemRefType(self.op.operands[1].type)
+            return tuple(kind.shape) if kind.has_static_shape else ()
         return self.generic.extents or () if self.generic else ()
 
     @cached_property
@@ -84,6 +87,13 @@ class Cut:
 
 
 @dataclass(frozen=True)
+class Columns:
+    """Units of `size` iterations of the parallel loop inside of a loop, which all run whole."""
+
+    size: int
+
+
+@dataclass(frozen=True)
 class Iterations:
     """Units of `size` iterations, of this loop alone or together with the one nested in it."""
 
@@ -93,9 +103,9 @@ class Iterations:
 
 def slices(site: Site) -> Any:
     """Parts of the results: a range of a loop along which every result moves."""
-    if site.generic is None:
+    if not site.extents:
         return Declined("it is no linalg.generic of constant extents")
-    loops = [*_loops(site, site.generic)]
+    loops = [*_loops(site)]
     cuts = [
         Cut(loop, size)
         for loop, multiple in loops
@@ -112,8 +122,7 @@ def slices(site: Site) -> Any:
 
 def check_slices(site: Site, plan: Cut) -> str | None:
     """The rule that a cut breaks which somebody asked for."""
-    assert site.generic is not None, "the row matched"
-    return _check(site, plan, [loop for loop, _ in _loops(site, site.generic)])
+    return _check(site, plan, [loop for loop, _ in _loops(site)])
 
 
 def partial_sums(site: Site) -> Any:
@@ -167,6 +176,37 @@ def check_iterations(site: Site, plan: Iterations) -> str | None:
     """The rule that iterations break which somebody asked for."""
     if plan.nested and nested_loop(site.op) is None:
         return "nested needs a parallel loop that is all that the loop does"
+    return None if plan.size >= 1 else "size is 1 or more"
+
+
+def columns(site: Site) -> Any:
+    """Strips of the parallel loop inside of a loop that is none: each runs the whole outer loop."""
+    if site.op.name != "scf.for" or PARALLEL_INSIDE not in site.op.attributes:
+        return Declined("it is no loop around one that is parallel whatever it does")
+    inner = nested_loop(site.op)
+    if inner is None or len(site.op.results):
+        return Declined("it does more than that loop, or its bounds are not constant")
+    if own_memory(site.op):
+        return Declined("all that runs would share memory that only it uses")
+    if _written(inner) <= site.cpu.second_cache.size:
+        return Declined(
+            "what it writes stays in the second cache, where strips cost more", Columns(1)
+        )
+    rows = [o for o in inner.regions[0].blocks[0].operations if o.operation.name == "scf.for"]
+    size = unit_size(trips(inner), 1 if rows else RUN, site.units)
+    if not size:
+        return Declined(f"the loop inside has no two strips of {RUN}", Columns(1))
+    return site.if_long(Columns(size))
+
+
+def _written(loop: ir.Operation) -> int:
+    """Bytes of the largest memory that a loop writes to."""
+    stores = operations(loop, "memref.store")
+    return max((bytes_of(store.operands[1].type) for store in stores), default=0)
+
+
+def check_columns(_: Site, plan: Columns) -> str | None:
+    """The rule that columns break which somebody asked for."""
     return None if plan.size >= 1 else "size is 1 or more"
 
 
@@ -240,8 +280,13 @@ def _is_subscript(loop: int, amap: ir.AffineMap) -> bool:
     return len(users) == 1 and isinstance(users[0], ir.AffineDimExpr)
 
 
-def _loops(site: Site, generic: Generic) -> Iterator[tuple[int, int]]:
+def _loops(site: Site) -> Iterator[tuple[int, int]]:
     """The loops along which all results move, the best first, and of what sizes are multiples."""
+    generic = site.generic
+    if generic is None:
+        last = len(site.extents) - 1
+        yield from ((k, RUN if k == last else 1) for k in range(last + 1))
+        return
     outputs = generic.maps[generic.count_inputs :]
     apart = [
         k

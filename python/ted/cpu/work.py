@@ -14,10 +14,12 @@ from math import prod
 from ted.cpu.ted_unroll_small_loops import trip_count
 from ted.ir.operations import ROOT, TRANSCENDENTAL
 from ted.linalg.contractions import MARK
+from ted.linalg.data_reads import reports
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.generic import generic_of
 from ted.mlir.queries import constant_of, defining
+from ted.mlir.queries import operations as named
 
 # Times that a loop runs whose bounds are known at run time only.
 UNKNOWN_TRIPS = 16
@@ -45,9 +47,17 @@ def cycles(op: ir.Operation, cpu: Cpu) -> float:
         cycles(inner.operation, cpu)
         for region in op.regions
         for block in region.blocks
+        if op.name != "scf.if" or not _only_reports(block)
         for inner in block.operations
     )
     return trips(op) * inside if op.name == "scf.for" else inside + _scalar(op)
+
+
+def _only_reports(block: ir.Block) -> bool:
+    """Whether a branch does nothing but look for an index that is outside, which ends the call."""
+    *ops, end = [o.operation for o in block.operations]
+    writes = [store for op in ops for store in named(op, "memref.store")]
+    return not len(end.operands) and not writes and any(map(reports, ops))
 
 
 def operations(op: ir.Operation) -> int:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.errors import CompileError
-from ted.linalg.data_reads import ERROR_FUNCTION, indexed_accesses
+from ted.linalg.data_reads import ERROR_FUNCTION, indexed_accesses, reports
 from ted.mlir import arith, func, ir, llvm, memref, scf
-from ted.mlir.queries import constant_of, functions, operations, symbol_name
+from ted.mlir.queries import constant_of, functions, symbol_name
 
 CHECKS = "ted.checks"  # attribute of the module: tensor, dim, extent, place of each code, from 1
 ERRORS = "ted.errors"  # attribute of a function: which argument is the error flag
@@ -34,7 +34,7 @@ class TedRecordIndexErrors:
         named = len(indexed_accesses(module.operation))
         checks: list[tuple[int, int, int]] = []
         for function in functions(module):
-            calls = [c for c in operations(function, "func.call") if _is_report(c)]
+            calls = reports(function.operation)
             if not calls:
                 continue
             flag = _add_flag(function)
@@ -56,10 +56,6 @@ def error_flag(op: ir.Operation) -> ir.Value | None:
         return None
     position = ir.IntegerAttr(parent.operation.attributes[ERRORS]).value
     return parent.operation.regions[0].blocks[0].arguments[position]
-
-
-def _is_report(call: ir.Operation) -> bool:
-    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value == ERROR_FUNCTION
 
 
 def _add_flag(function: func.FuncOp) -> ir.Value:

@@ -15,6 +15,7 @@ from functools import reduce
 
 from ted.mlir import arith, func, ir, scf, tensor
 from ted.mlir.locations import source_location
+from ted.mlir.queries import operations
 from ted.mlir.scalars import conditional, constant, element_type, index, shape_of
 
 ERROR_FUNCTION = "ted_index_error"
@@ -175,6 +176,15 @@ def declare_error_function(module: ir.Operation) -> None:
     i64 = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint.at_block_begin(body), ir.Location.unknown():
         func.FuncOp(ERROR_FUNCTION, ir.FunctionType.get([i64] * 4, []), visibility="private")
+
+
+def reports(root: ir.Operation) -> list[ir.Operation]:
+    """The calls inside an operation that report an index that is outside."""
+    return [
+        call
+        for call in operations(root, "func.call")
+        if ir.FlatSymbolRefAttr(call.attributes["callee"]).value == ERROR_FUNCTION
+    ]
 
 
 def tensor_name(value: ir.Value) -> str:

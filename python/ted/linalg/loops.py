@@ -35,6 +35,8 @@ from ted.mlir.strategies import attach
 Values = list[ir.Value]
 # Attribute of a loop whose iterations touch different elements of the results.
 PARALLEL = "ted.parallel"
+# Of a loop around loops that are parallel whatever it does: these may be the outermost ones.
+PARALLEL_INSIDE = "ted.parallel_inside"
 
 
 def emit_loops(subdomain: Subdomain, where: Any, results: Values) -> Values:
@@ -144,6 +146,8 @@ class _Nest:
             attach(loop.operation, self.subdomain.wishes)
         if self._is_race_free(bounds.dim):
             loop.operation.attributes[PARALLEL] = ir.UnitAttr.get()
+        elif any(self._is_race_free(one.dim) for one in inner):
+            loop.operation.attributes[PARALLEL_INSIDE] = ir.UnitAttr.get()
         with ir.InsertionPoint(loop.body):
             self.dims[bounds.dim] = loop.induction_variable
             scf.YieldOp(self._loops(inner, list(loop.inner_iter_args), leaf))

@@ -39,6 +39,11 @@ def _steps(x: Any, w: Any) -> Any:
     return ted.scan(lambda h, a: (ted.tanh(h @ w + a),) * 2, ted.zeros((17, 9), "float32"), x)[1]
 
 
+def _rows() -> Any:
+    """Fifty, of results that are larger than a second cache."""
+    return ted.arange(50) * 7 % 5 * 900
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], Arrays]] = {
     "map": (lambda x: ted.exp(x) * 2 + ted.arange(67), [_floats(33, 67)]),
     "line": (lambda x: ted.sin(x), [_floats(1000)]),
@@ -63,6 +68,10 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arrays]] = {
     "triangle": (lambda x: ted.tril(x) @ x, [_floats(40, 40)]),
     "steps": (_gradient(_steps, 2), [_floats(6, 17, 9), _floats(9, 9)]),
     "layers of steps": (_layers, [_floats(3, 40, 40), _floats(40, 40), _floats(40, 40)]),
+    "rows at data": (lambda x, v: ted.index_add(x, 0, _rows(), v),
+                     [_floats(6000, 200), _floats(50, 200)]),
+    "sums of segments": (lambda v: ted.scatter((9000, 128), [_rows()], v, "add"),
+                         [_floats(50, 128)]),
     "embedding": (_gradient(lambda t: ted.take(t, ted.arange(50) * 7 % 33, axis=0), 1),
                   [_floats(33, 70)]),
     "halves": (lambda x: ted.sum(ted.cast(x, "bfloat16") * 3, axis=0), [_floats(100, 9)]),
@@ -70,7 +79,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arrays]] = {
 }  # fmt: skip
 
 
-FAST = ("map", "long product", "window", "sum", "columns", "norm", "layers of steps", "embedding")
+FAST = ("map", "long product", "window", "sum", "columns", "norm", "layers of steps", "embedding",
+        "rows at data", "sums of segments")  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from ted.cpu.work import UNKNOWN_TRIPS, bytes_of, cycles, trips
 from ted.cpu.work import operations as count_of_operations
 from ted.machine import named_cpu
-from ted.mlir import ir
+from ted.mlir import arith, ir, memref
 from ted.mlir.queries import operations
 
 LOOPS = """
@@ -71,3 +71,34 @@ def test_operations_are_those_of_the_points() -> None:
         assert count_of_operations(operations(module, "func.func")[0]) == 4 * 8 * 8
         module = ir.Module.parse(LOOPS.format(n=8))
         assert count_of_operations(operations(module, "func.func")[0]) == 0
+
+
+REPORT = """
+func.func private @ted_index_error(i64, i64, i64, i64)
+func.func @test(%x: memref<64xf32>, %bad: i1, %n: i64) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c64 = arith.constant 64 : index
+  scf.if %bad {
+    scf.for %i = %c0 to %c64 step %c1 {
+      func.call @ted_index_error(%n, %n, %n, %n) : (i64, i64, i64, i64) -> ()
+    }
+  } else {
+    %a = memref.load %x[%c0] : memref<64xf32>
+  }
+  return
+}"""
+
+
+def test_a_branch_that_reports_an_index_is_never_taken() -> None:
+    row = named_cpu("avx2")
+    with ir.Context():
+        module = ir.Module.parse(REPORT)
+        (branch,) = operations(module.operation, "scf.if")
+        (read,) = operations(module.operation, "memref.load")
+        assert cycles(branch, row) == cycles(read, row) > 0
+        (loop,) = operations(module.operation, "scf.for")
+        with ir.InsertionPoint.at_block_begin(loop.regions[0].blocks[0]), ir.Location.unknown():
+            zero = arith.ConstantOp(ir.F32Type.get(), 0.0).result
+            memref.StoreOp(zero, read.operands[0], [loop.operands[0]])
+        assert cycles(branch, row) > cycles(read, row), "a branch that writes as well is"
