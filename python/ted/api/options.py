@@ -47,9 +47,9 @@ def _on_cpu(text: str) -> CompileOptions:
     known = len(given) == len(options) and set(given) <= set(COUNTS)
     if not known or (colon and not row):
         raise CompileError(
-            f"compile: on a CPU a target is 'cpu', 'cpu:avx2' for code of a row of CPUs, or one with "
-            f"',threads=2' for calls of at most so many threads and ',memory_limit=67108864' for "
-            f"calls that hold at most so many bytes after it, got {text!r}"
+            "compile: on a CPU a target is 'cpu', 'cpu:avx2' for code of a row of CPUs, or one of "
+            "them with ',threads=2' for calls of at most so many threads, or ',memory_limit=65536' "
+            f"for calls that hold at most so many bytes, got {text!r}"
         )
     machine = _named_cpu(row) if row else host_cpu()
     return CompileOptions(

@@ -64,6 +64,12 @@ class Plan:
     cycles: float
 
     @property
+    def fills_row_blocks(self) -> bool:
+        """Whether blocks of as many tiles as the first leave some to the last one."""
+        tiles = self.row_dim.extent // self.tile_rows
+        return self.row_blocks == 1 or blocks_used(tiles, self.row_blocks) == self.row_blocks
+
+    @property
     def single_block(self) -> bool:
         """Whether each output tile is visited once, so that it can start at zero."""
         return not self.reduction_blocks
@@ -186,8 +192,12 @@ def _row_blocks(
     alone = len(contraction.rows) == 1 and len(contraction.columns) == 1
     if not alone or tiles <= 2 * fitting or not fitting:
         return 1
-    blocks = ceil(tiles / fitting)
-    return ceil(tiles / ceil(tiles / blocks))
+    return blocks_used(tiles, ceil(tiles / fitting))
+
+
+def blocks_used(tiles: int, blocks: int) -> int:
+    """How many blocks there are where each but the last has as many tiles as the largest."""
+    return ceil(tiles / max(1, ceil(tiles / blocks)))
 
 
 def _row_packing(contraction: Contraction, row_dim: Dim, element_bytes: int) -> str:

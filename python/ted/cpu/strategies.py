@@ -109,8 +109,8 @@ def _check_tiles(site: Site, plan: Plan) -> str | None:
         return f"a tile has 1 to {plan.row_dim.extent} rows, and vectors"
     if rows * vectors + vectors + 1 > site.cpu.registers:
         return f"a tile fits into {site.cpu.registers} registers"
-    if plan.row_blocks > 1 and plan.row_dim.extent // rows < plan.row_blocks:
-        return f"{plan.row_blocks} blocks have a tile each"
+    if not plan.fills_row_blocks:
+        return f"{plan.row_blocks} blocks have tiles, as many each"
     return None
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import prod
+from dataclasses import replace
+from math import ceil, prod
 
 import pytest
 from hypothesis import example, given
@@ -103,6 +104,17 @@ def test_blocks_of_a_reduction_cover_it_exactly(extents: list[int]) -> None:
         total -= rest * (inner[0].extent - last)
     assert total == prod(extents)
     assert inner
+
+
+def test_blocks_of_rows_have_tiles_each() -> None:
+    plan = planned(matmul(64512, 512, 512))
+    assert plan.row_blocks > 100
+    assert plan.fills_row_blocks
+    rows = [n for n in range(1, 32) if replace(plan, tile_rows=n).fills_row_blocks]
+    for count in rows:
+        tiles = plan.row_dim.extent // count
+        assert tiles > (plan.row_blocks - 1) * ceil(tiles / plan.row_blocks)
+    assert 0 < len(rows) < 31  # of others the last block would begin behind the last row
 
 
 def test_split_gives_full_tiles_and_the_rest() -> None:
