@@ -26,6 +26,7 @@ ANSWER = "[2. 2. 2.]\n"
 # A compilation that takes longer than anything here, and what its worker is.
 LONG = """
 import os, signal, subprocess, sys, threading, time, ted
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored below a shell's background
 def long():
     x = y = ted.placeholder((64, 256), name="x")
     for k in range(150):

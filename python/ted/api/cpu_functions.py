@@ -28,6 +28,7 @@ from ted.cpu.unit_strategies import explained as explained_threads
 from ted.errors import ExecutionError
 from ted.forking import cached_property
 from ted.ir.equations import System
+from ted.ir.from_ops import from_function
 from ted.ir.pipelines import Stage, pipeline_text, run_stages
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
@@ -40,6 +41,7 @@ from ted.mlir.queries import functions
 from ted.options import CompileOptions
 from ted.runtime.calls import BoundFunction, bind
 from ted.runtime.library import library_path
+from ted.transforms.live_memory import LiveMemory
 
 
 class CompiledFunction(StagedFunction):
@@ -115,7 +117,13 @@ class CompiledFunction(StagedFunction):
     def _stages_within(self) -> Sequence[Stage]:
         limit, stages = self.options.memory_limit, partial(cpu_stages, self._cpu)
         assert limit is not None, "asked for"
-        return stages_within(limit, stages, self._timeline, self._program.name)
+        return stages_within(limit, stages, self._timeline, self._modelled, self._program.name)
+
+    def _modelled(self) -> int:
+        with dialects.session():
+            module = ir.Module.parse(self._texts[0])
+            run_stages(module, self._stages, EQUATIONS.name)
+            return sum(LiveMemory.of(from_function(f)).most for f in functions(module))
 
     @cached_property
     def _timed(self) -> TimedProgram:

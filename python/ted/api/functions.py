@@ -113,7 +113,8 @@ class Function:
 
         Raises: CompileError for what is no program of fixed sizes for CPUs.
         """
-        found = self._for_cpu("profile", args, kwargs)
+        what = "profile: kernels of programs of fixed sizes for CPUs are timed"
+        found = self._for_cpu(what, args, kwargs)
         return found.profile(*arrays_of(self._fn, args, kwargs), repeats=repeats)
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryTimeline:
@@ -121,17 +122,15 @@ class Function:
 
         Raises: CompileError for what is no program of fixed sizes for CPUs.
         """
-        return self._for_cpu("memory", args, kwargs).memory()
+        what = "memory: it is known of programs of fixed sizes for CPUs"
+        return self._for_cpu(what, args, kwargs).memory()
 
     def _for_cpu(
         self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> CompiledFunction:
         found = self.compiled(*args, **kwargs)
         if not isinstance(found, CompiledFunction):
-            raise CompileError(
-                f"{what}: it is known of programs of fixed sizes for CPUs, got one for "
-                f"'{self.target}'"
-            )
+            raise CompileError(f"{what}, got one for '{self.target}'")
         return found
 
     def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:

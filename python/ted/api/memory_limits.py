@@ -16,15 +16,17 @@ from ted.errors import CompileError
 from ted.ir.pipelines import Stage
 
 ATTEMPTS = 6  # each is a lowering of the program
+STEP = 7 / 8  # less is asked for each time, at least
 SHOWN = 5  # of what is held, in an error
 
 
 def stages_within(
     limit: int, stages: Callable[[int | None], Sequence[Stage]],
-    timeline: Callable[[Sequence[Stage]], MemoryTimeline], name: str,
+    timeline: Callable[[Sequence[Stage]], MemoryTimeline], modelled: Callable[[], int], name: str,
 ) -> Sequence[Stage]:  # fmt: skip
     """The stages, for some bytes that equations should hold, by which a program keeps to a limit.
 
+    `modelled` is what equations hold where nothing is computed again, by the model of the pass.
     Raises: CompileError, which names the least peak that was found and what is held then.
     """
     asked: int | None = None
@@ -37,9 +39,8 @@ def stages_within(
             return made
         if least is None or found.peak_bytes < least.peak_bytes:
             least = found
-        asked = limit if asked is None else asked - max(excess, asked // 8)
-        if asked <= 0:
-            break
+        share = limit / found.peak_bytes
+        asked = int(share * (modelled() if asked is None else min(asked, STEP * asked / share)))
     assert least is not None, "a first attempt"
     raise CompileError(
         f"{name}: memory_limit is {limit} bytes, the least that was found is {least.peak_bytes}, "

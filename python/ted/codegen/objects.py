@@ -16,6 +16,7 @@ from typing import Any
 from ted import dialects
 from ted.codegen.splitting import ELSEWHERE
 from ted.codegen.watching import Doing
+from ted.errors import CompileError
 from ted.ir.pass_driver import plan
 from ted.ir.pipeline_text import parse_pipeline
 from ted.ir.pipelines import run_text
@@ -59,7 +60,10 @@ def answer(
 
 
 def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> bytes:
-    """The code of a module of the LLVM dialect; `libraries` define what it does not."""
+    """The code of a module of the LLVM dialect; `libraries` define what it does not.
+
+    Raises: CompileError when a symbol is not defined anywhere.
+    """
     if not libraries:
         _define_allocator(module)
     keep_loop_order()
@@ -69,7 +73,14 @@ def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> bytes:
     with _file() as path:
         engine.dump_to_object_file(path)
         with open(path, "rb") as file:
-            return file.read()
+            code = file.read()
+    if not code:
+        raise CompileError(
+            "machine code: every symbol must be defined by the program or its libraries "
+            f"({', '.join(libraries) or 'none'}), got an empty object; reinstall ted if its "
+            "library is older than its Python code"
+        )
+    return code
 
 
 @contextlib.contextmanager

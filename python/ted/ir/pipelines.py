@@ -74,7 +74,7 @@ def pipeline_text(
 def joined(*pipelines: str) -> str:
     """The pipeline that is these, one after the other."""
     inner = (text.removeprefix("builtin.module(").removesuffix(")") for text in pipelines)
-    return f"builtin.module({','.join(inner)})"
+    return f"builtin.module({','.join(filter(None, inner))})"
 
 
 def run_stages(

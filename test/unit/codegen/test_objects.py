@@ -12,7 +12,7 @@ import pytest
 from ted import dialects
 from ted.codegen import objects
 from ted.codegen.objects import answer, object_of
-from ted.errors import PassFailed
+from ted.errors import CompileError, PassFailed
 from ted.mlir import ir
 
 ONE = "llvm.func @f() { llvm.return }"
@@ -38,6 +38,13 @@ def test_what_another_object_defines_is_left_to_the_linker() -> None:
     code = made(CALLS)
     assert code.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe"))
     assert b"kernel" in code
+
+
+def test_a_symbol_that_nothing_defines_is_refused() -> None:
+    # LLVM prints it, and writes a file of no bytes.
+    undefined = CALLS.replace(" attributes {ted.elsewhere}", "")
+    with pytest.raises(CompileError, match=r"every symbol must be defined .* got an empty object"):
+        made(undefined)
 
 
 def test_a_module_that_is_refused_ends_the_request() -> None:
