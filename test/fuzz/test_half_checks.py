@@ -18,7 +18,7 @@ def test_a_few_programs_agree_with_the_interpreter():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(6, 306, BLOCK))
+@pytest.mark.parametrize("first", range(6, 186, BLOCK))
 def test_many_programs_agree_with_the_interpreter(first: int):
     clean("half", first, BLOCK)
 

@@ -17,7 +17,7 @@ from ted.ir.to_ops import to_module
 from ted.testing.validation import Validator
 
 BLOCK = 10
-FAST_BLOCKS, SLOW_BLOCKS = 1, 16
+FAST_BLOCKS, SLOW_BLOCKS = 1, 11
 # Each pass meets what the others leave, in two orders.
 ROADS = (
     "ted-scatter-to-gather,ted-simplify,ted-factor-sums,ted-join-pieces,ted-fuse-pointwise,"
