@@ -34,13 +34,12 @@ def stages_within(
     for _ in range(ATTEMPTS):
         made = stages(asked)
         found = timeline(made)
-        excess = found.peak_bytes - limit
-        if excess <= 0:
+        if found.peak_bytes <= limit:
             return made
         if least is None or found.peak_bytes < least.peak_bytes:
             least = found
         share = limit / found.peak_bytes
-        asked = int(share * (modelled() if asked is None else min(asked, STEP * asked / share)))
+        asked = int(share * modelled() if asked is None else min(share, STEP) * asked)
     assert least is not None, "a first attempt"
     raise CompileError(
         f"{name}: memory_limit is {limit} bytes, the least that was found is {least.peak_bytes}, "

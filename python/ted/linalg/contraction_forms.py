@@ -79,10 +79,12 @@ def why_no_sum_of_products(subdomain: Subdomain) -> str | None:
 
 def _reads_backwards(subdomain: Subdomain) -> bool:
     """Whether the larger factor is read against the direction of a dim of the sum."""
-    return any(
-        sum(_direction(r, dim) for r in subdomain.reads if r is not None) < 0
-        for dim in subdomain.reduction_dims
-    )
+    return any(_is_backwards(subdomain, dim) for dim in subdomain.reduction_dims)
+
+
+def _is_backwards(subdomain: Subdomain, dim: int) -> bool:
+    """Whether more elements are read backwards than forwards along a dim."""
+    return sum(_direction(r, dim) for r in subdomain.reads if r is not None) < 0
 
 
 def _is_product(subdomain: Subdomain) -> bool:
@@ -133,8 +135,7 @@ def factor_about(constraint: Constraint, subdomain: Subdomain) -> int | None:
 def _turned_forwards(subdomain: Subdomain) -> Subdomain:
     """Flip each reduction dim along which more elements are read backwards than forwards."""
     for dim in subdomain.reduction_dims:
-        weight = sum(_direction(r, dim) for r in subdomain.reads if r is not None)
-        if weight < 0:
+        if _is_backwards(subdomain, dim):
             subdomain = subdomain.flipped(dim)
     return subdomain
 
