@@ -19,6 +19,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from support.emulated_cpu import ROW, emulate
+
 settings.register_profile("ted", deadline=None, print_blob=True)
 settings.load_profile("ted")
 
@@ -31,6 +33,9 @@ GRAIN = "TED_TEST_GRAIN"
 def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         config.stash[_CACHE] = os.environ["TED_CACHE_DIR"] = tempfile.mkdtemp(prefix="ted-cache-")
+
+    if ROW in os.environ:
+        emulate(os.environ[ROW])
 
     if GRAIN in os.environ:
         from ted.api import host, options

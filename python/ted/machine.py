@@ -47,7 +47,7 @@ class Cpu:
     some 20 us: to wake a thread takes as long, to hand out a unit a hundredth of it. `chains`: how
     many additions are under way that do not wait for each other: two begin in each of the 4 cycles
     that one takes. `first_cache` and `second_cache` belong to a core, which knows the places
-    of `pages` pages at once.
+    of `pages` pages at once. `architecture` is the kernel's name of all machines that run its code.
     """
 
     name: str
@@ -63,6 +63,7 @@ class Cpu:
     is_native: bool = False
     grain_cycles: int = 60_000
     chains: int = 8
+    architecture: str = "x86_64"
 
     def lanes(self, element_bytes: int) -> int:
         """Elements of the given width in one register."""
@@ -97,7 +98,7 @@ CPUS = {
         Cpu("sse2", 16, 16, "x86-64", "x86-64", ("sse2",), _FIRST, _SMALL, 512,
             converts_halves=False),
         Cpu("neon", 16, 32, "generic", "generic", ("neon",), Cache(64 << 10, 4), Cache(1 << 20, 8),
-            1280),
+            1280, architecture="aarch64"),
     )
 }  # fmt: skip
 

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from ted import dialects
-from ted.api.host import executable_cpus
+from ted.api.host import executable_cpus, is_foreign
 from ted.api.memory_limits import stages_within
 from ted.api.memory_timelines import MemoryTimeline, memory_timeline
 from ted.api.profiles import Profile, TimedProgram, timed_program
@@ -40,8 +40,10 @@ from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
 from ted.runtime.calls import BoundFunction, bind
-from ted.runtime.library import library_path
+from ted.runtime.library import address_of, library_path
 from ted.transforms.live_memory import LiveMemory
+
+_NOT_HERE = "ted_call_nothing"  # what code of another architecture, which is not linked, calls
 
 
 class CompiledFunction(StagedFunction):
@@ -138,7 +140,10 @@ class CompiledFunction(StagedFunction):
     def _linked(self, call: Call, watch: Watch) -> Compiled:
         files = (library_path(),)
         rest = pipeline_text(self._stages, after=KERNELS)
-        made = objects_of(call.code, self._kernels_request, rest, files, watch)
+        foreign = self._cpu.name if is_foreign(self._cpu) else ""
+        made = objects_of(call.code, self._kernels_request, rest, files, foreign, watch)
+        if foreign:
+            return Compiled(made, address_of(_NOT_HERE))
         watch("linking")
         return link(made, _symbol(self._program.name), files)
 
@@ -171,7 +176,9 @@ class CompiledFunction(StagedFunction):
         return module
 
     def _translated(self) -> str:
-        return "\n".join(map(disassemble, self._code.made.objects))
+        objects = self._code.made.objects
+        text = bytes.decode if is_foreign(self._cpu) else disassemble
+        return "\n".join(map(text, objects))
 
     def _explained(self, module: ir.Module) -> str:
         run_stages(module, self._pipeline, EQUATIONS.name)

@@ -39,19 +39,20 @@ def host_cpu() -> Cpu:
 @cache
 def executable_cpus() -> tuple[Cpu, ...]:
     """The rows whose code the machine of this process can execute, the best one first."""
-    if _is_arm():
-        return compilable_cpus()
+    rows = tuple(row for row in CPUS.values() if not is_foreign(row))
+    if _architecture() != "x86_64":
+        return rows
     flags = _x86_flags()
-    return tuple(row for row in compilable_cpus() if flags.issuperset(row.features))
+    return tuple(row for row in rows if flags.issuperset(row.features))
 
 
-def compilable_cpus() -> tuple[Cpu, ...]:
-    """The rows of this machine's architecture, for which it makes code, the best one first."""
-    return tuple(row for row in CPUS.values() if (row.name == "neon") == _is_arm())
+def is_foreign(cpu: Cpu) -> bool:
+    """Whether a row is of another architecture: its code can be made here, but not linked."""
+    return cpu.architecture != _architecture()
 
 
-def _is_arm() -> bool:
-    return platform.machine() in ("aarch64", "arm64")
+def _architecture() -> str:
+    return "aarch64" if platform.machine() in ("aarch64", "arm64") else "x86_64"
 
 
 def host_gpu() -> str:

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from ted.api.host import compilable_cpus, host_cpu, host_gpu
+from ted.api.host import host_cpu, host_gpu
 from ted.errors import CompileError
-from ted.machine import GPUS, Cpu
+from ted.machine import CPUS, GPUS, Cpu
 from ted.options import COUNTS, PRECISIONS, CompileOptions
 
 
@@ -58,12 +58,9 @@ def _on_cpu(text: str) -> CompileOptions:
 
 
 def _named_cpu(name: str) -> Cpu:
-    known = {row.name: row for row in compilable_cpus()}
-    if name not in known:
-        raise CompileError(
-            f"compile: this machine makes code for one of {', '.join(known)}, got 'cpu:{name}'"
-        )
-    return known[name]
+    if name not in CPUS:
+        raise CompileError(f"compile: a CPU is one of {', '.join(CPUS)}, got 'cpu:{name}'")
+    return CPUS[name]
 
 
 def _on_gpu(text: str) -> CompileOptions:

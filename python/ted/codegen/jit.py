@@ -31,7 +31,7 @@ class Compiled:
 
     made: Program
     address: int
-    _tracker: Any
+    _tracker: Any = None
 
 
 # Machine code lives as long as a function that uses it.

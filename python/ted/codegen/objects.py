@@ -1,6 +1,7 @@
 """Parts of programs for CPUs -> object files, by the binding's ExecutionEngine at O2.
 
-O3 gains nothing measurable and doubles the time of code generation.
+O3 gains nothing measurable and doubles the time of code generation. For a CPU of another
+architecture than this machine's an object is assembly (`ted.codegen.foreign`).
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ted import dialects
+from ted.codegen.foreign import assembly_of
 from ted.codegen.splitting import ELSEWHERE
 from ted.codegen.watching import Doing
 from ted.errors import CompileError
 from ted.ir.pass_driver import plan
 from ted.ir.pipeline_text import parse_pipeline
 from ted.ir.pipelines import run_text
+from ted.machine import named_cpu
 from ted.mlir import ExecutionEngine, ir, keep_loop_order
 from ted.mlir.queries import symbol_name
 
@@ -31,7 +34,8 @@ _HANDLES = "/proc/self/fd"  # where a file that has no name is found
 class Program:
     """Object files, and the tensor and the user's line of each access that they check.
 
-    `indexed[k]` is what number k of `ted_index_error` means.
+    For a row of another architecture they are text for its assembler. `indexed[k]` is what number k
+    of `ted_index_error` means.
     """
 
     objects: tuple[bytes, ...]
@@ -43,10 +47,12 @@ def answer(
 ) -> list[str]:
     """An object, as JSON has it, for each module of `source`: its name and its text.
 
-    They are linked with the `libraries` of the arguments; `doing` hears the names.
+    They are linked with the `libraries` of the arguments; `doing` hears the names. `foreign`
+    there is the row of CPUs that they are for, where it is of another architecture.
     Raises: TedError of a pass that refuses one; MLIR and LLVM may end the process.
     """
     made: list[str] = []
+    foreign = arguments.get("foreign")
     with dialects.session() as context:
         steps = plan(parse_pipeline(pipeline), context, verify_each=False)
         for name, text in source:
@@ -54,7 +60,10 @@ def answer(
             doing("parsing")
             module = run_text(ir.Module.parse(text), pipeline, doing, steps)
             doing("machine code")
-            code = object_of(module, tuple(arguments["libraries"]))
+            if foreign:
+                code = assembly_of(module, named_cpu(foreign)).encode()
+            else:
+                code = object_of(module, tuple(arguments["libraries"]))
             made.append(base64.b64encode(code).decode())
     return made
 
