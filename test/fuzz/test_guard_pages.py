@@ -7,6 +7,7 @@ import ctypes
 import numpy as np
 import pytest
 
+import ted
 from fuzz import guard_pages
 from fuzz.guard_pages import AT_END, AT_START, died, guarded, in_guarded_memory
 from numeric.operators import OPERATORS
@@ -51,6 +52,17 @@ def test_what_is_written_beside_the_data_is_found_later():
     assert writing_at(0, AT_END) == ""
     assert writing_at(-1, AT_END) == ABORT
     assert writing_at(12, AT_START) == ABORT
+
+
+def test_a_tile_that_is_turned_round_stays_inside_its_memory():
+    def run(shapes: tuple[tuple[int, ...], ...]) -> None:
+        x, w = (
+            ted.placeholder(shape, "float32", name=n) for n, shape in zip("xw", shapes, strict=True)
+        )
+        y = ted.nn.conv2d(x[None], w, layout="NCHW")
+        guard_pages.run_guarded([x, w], [y], [np.ones(shape, np.float32) for shape in shapes])
+
+    assert died(run, ((64, 16, 58), (64, 64, 3, 3))) == ""
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -273,3 +273,24 @@ func.func @unrelated(%x: tensor<8x8xf32>, %y: tensor<8x8xf32>, %v: tensor<8xf32>
   } -> tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
+
+// Eight images of 193 KiB each, padded: the second cache holds one.
+// CHECK-LABEL: func.func @padding
+// CHECK: linalg.generic {{.*}} attrs = {ted.contraction, ted.group = {name = "padded_blocks", size = 1 : i64}}
+func.func @padding(%x: tensor<8x384x128xf32>, %w: tensor<3x128x32xf32>) -> tensor<8x384x32xf32> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x386x128xf32>
+  %z = linalg.fill ins(%c : f32) outs(%e : tensor<8x386x128xf32>) -> tensor<8x386x128xf32>
+  %p = tensor.insert_slice %x into %z[0, 1, 0] [8, 384, 128] [1, 1, 1] : tensor<8x384x128xf32> into tensor<8x386x128xf32>
+  %s = tensor.empty() : tensor<8x384x32xf32>
+  %f = linalg.fill ins(%c : f32) outs(%s : tensor<8x384x32xf32>) -> tensor<8x384x32xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(n, i, k, r, j) -> (n, i + k, r)>, affine_map<(n, i, k, r, j) -> (k, r, j)>, affine_map<(n, i, k, r, j) -> (n, i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction", "reduction", "parallel"]}
+      ins(%p, %w : tensor<8x386x128xf32>, tensor<3x128x32xf32>) outs(%f : tensor<8x384x32xf32>) attrs = {ted.contraction} {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.mulf %a, %b : f32
+    %u = arith.addf %o, %m : f32
+    linalg.yield %u : f32
+  } -> tensor<8x384x32xf32>
+  return %r : tensor<8x384x32xf32>
+}

@@ -9,9 +9,9 @@ shape); every quantity is a static integer, so the choice is deterministic.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from math import ceil, prod
+from math import ceil, gcd, prod
 
 from ted.cpu.interleaving import is_interleaved
 from ted.linalg.strided_contractions import Contraction, Dim, classify, swap_inputs
@@ -91,23 +91,29 @@ def plan_contraction(dims: tuple[Dim, ...], element_bytes: int, cpu: Cpu) -> Pla
 
 
 def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu) -> Iterator[Plan]:
-    contraction = classify(swap_inputs(dims) if swapped else dims)
+    given = contraction = classify(swap_inputs(dims) if swapped else dims)
     if not contraction.reduction:
         return
-    blocks, inner, last_block = cut_reduction(contraction.reduction, REDUCTION_BLOCK)
     lanes = cpu.lanes(element_bytes)
     for lane_dim, row_dim in product(contraction.columns, contraction.rows or (NO_DIM,)):
+        contraction = _without_shared_rows(given, row_dim, min(row_dim.extent, cpu.registers))
+        blocks, inner, last_block = cut_reduction(contraction.reduction, REDUCTION_BLOCK)
         pack = _packing(contraction, lane_dim, element_bytes)
         if pack not in ("none", "copy") and contraction.row_count < MIN_ROWS_FOR_RELAYOUT:
             continue
         outer = contraction.row_count // row_dim.extent
         outer *= contraction.column_count // lane_dim.extent
-        scattered = _scatter_cycles(lane_dim.c, lanes)
-        far = row_dim.c * element_bytes >= FAR_ROWS_BYTES
+        turned = is_turned(row_dim.c, lane_dim.c)
+        far = (lane_dim if turned else row_dim).c * element_bytes >= FAR_ROWS_BYTES
+        per_output = FAR_OUTPUT_CYCLES if far else OUTPUT_CYCLES
         tile_rows, tile_vectors, tile_cycles = _best_tile(
             (row_dim.extent, lane_dim.extent),
             (lanes, cpu.registers),
-            (contraction.reduction_count, FAR_OUTPUT_CYCLES if far else OUTPUT_CYCLES),
+            Work(
+                contraction.reduction_count,
+                per_output,
+                turned_cycles(lanes, per_output) * (1 + len(blocks)) if turned else 0.0,
+            ),
         )
         yield Plan(
             swapped=swapped,
@@ -129,9 +135,23 @@ def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu
                 contraction,
                 outer * tile_cycles,
                 _packing_cycles(pack, lane_dim.b, lanes),
-                scattered * (1 + len(blocks)),
+                0.0 if turned else _scatter_cycles(lane_dim.c, lanes) * (1 + len(blocks)),
             ),
         )
+
+
+def _without_shared_rows(contraction: Contraction, row_dim: Dim, rows: int) -> Contraction:
+    """The same with a window that moves along the rows outermost: steps share no elements of A.
+
+    LLVM would keep what several steps read in registers, which a tile of so many rows needs.
+    """
+    *outer, last = contraction.reduction
+    if not row_dim.a or not last.a:
+        return contraction
+    steps = abs(row_dim.a) // gcd(row_dim.a, last.a)  # that are as far as some rows
+    if steps >= last.extent or steps * abs(last.a) >= rows * abs(row_dim.a):
+        return contraction
+    return replace(contraction, reduction=(last, *outer))
 
 
 def cut_reduction(
@@ -211,12 +231,34 @@ def _row_packing(contraction: Contraction, row_dim: Dim, element_bytes: int) -> 
     return "transpose" if inner.a == 1 else "none"
 
 
+@dataclass(frozen=True)
+class Work:
+    """Products that one output sums, cycles for an output register, and to turn a square of them.
+
+    `to_turn` is 0 where rows of the tile are written as they are.
+    """
+
+    steps: int
+    per_output: float
+    to_turn: float = 0.0
+
+
+def is_turned(rows_c: int, lanes_c: int) -> bool:
+    """Whether a tile is turned round before it is written: its rows are neighbours in memory."""
+    return rows_c == 1 and lanes_c != 1 and not is_interleaved(lanes_c)
+
+
+def turned_cycles(lanes: int, per_output: float) -> float:
+    """To turn a square of registers, which takes rounds of shuffles, and to write it."""
+    return lanes * (lanes.bit_length() - 1 + per_output)
+
+
 def _best_tile(
-    extents: tuple[int, int], registers: tuple[int, int], work: tuple[int, float]
+    extents: tuple[int, int], registers: tuple[int, int], work: Work
 ) -> tuple[int, int, float]:
     """Tile (rows, vectors) with the fewest cycles for all outputs of (rows, columns).
 
-    `registers` is (lanes, count); `work` is (products per output, cycles per output register).
+    `registers` is (lanes, count).
     """
     rows, vectors = extents[0], ceil(extents[1] / registers[0])
     best = (1, 1, float("inf"))
@@ -225,7 +267,7 @@ def _best_tile(
         most_rows = min(rows, (registers[1] - 1 - tile_vectors) // tile_vectors)
         for tile_rows in range(1, most_rows + 1):
             cycles = sum(
-                row_tiles * vector_tiles * _tile_cycles(height, width, *work)
+                row_tiles * vector_tiles * _tile_cycles(height, width, registers[0], work)
                 for row_tiles, height in split(rows, tile_rows)
                 for vector_tiles, width in split(vectors, tile_vectors)
             )
@@ -240,11 +282,15 @@ def split(extent: int, size: int) -> tuple[tuple[int, int], ...]:
     return tuple((count, part) for count, part in parts if count and part)
 
 
-def _tile_cycles(rows: int, vectors: int, steps: int, per_output: float) -> float:
+def _tile_cycles(rows: int, vectors: int, lanes: int, work: Work) -> float:
     """Per step: multiply-adds, loads, or latency; per tile: read, write and start the outputs."""
     loads = rows + vectors
     per_step = max(rows * vectors / 2, loads / 2, 4.0) + 0.25 + LOAD_CYCLES * loads
-    return steps * per_step + per_output * rows * vectors + 10
+    if work.to_turn:
+        outputs = work.to_turn * vectors * ceil(rows / lanes)
+    else:
+        outputs = work.per_output * rows * vectors
+    return work.steps * per_step + outputs + 10
 
 
 def _cycles(contraction: Contraction, tiles: float, per_packed: float, per_result: float) -> float:

@@ -8,11 +8,14 @@ register width mask the last vector's loads and stores; the arithmetic is the sa
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any, cast
 
+from ted.cpu.contraction_plan import is_turned
 from ted.cpu.interleaving import every, is_interleaved, register_starts, spread
+from ted.cpu.transposed_tiles import transposed
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import arith, ir, memref, semiring, vector
 from ted.mlir.building import Index, add, carried_loop, constant, scale
@@ -149,12 +152,34 @@ def multiply_tile(
     if first_extent is not None:
         extents[0] = first_extent
     places = [(row, start) for row in range(tile.rows) for start in tile.lanes.starts]
-    rows = [c.advance(row * tile.rows_c) for row in range(tile.rows)]
     sums = _reduce(tile, extents, 0, a, b, [tile.lanes.zero()] * len(places))
-    for (row, start), value in zip(places, sums, strict=True):
-        if not tile.starts_at_zero:
-            value = semiring.add(value, tile.lanes.load(rows[row], start, tile.lanes_c))
-        tile.lanes.store(value, rows[row], start, tile.lanes_c)
+    values = dict(zip(places, sums, strict=True))
+    if is_turned(tile.rows_c, tile.lanes_c):
+        _write_turned(tile, values, c)
+        return
+    for (row, start), value in values.items():
+        _write(tile, value, tile.lanes, c.advance(row * tile.rows_c), start, tile.lanes_c)
+
+
+def _write(
+    tile: Tile, value: ir.Value, lanes: Lanes, target: Pointer, start: int = 0, stride: int = 1
+) -> None:
+    if not tile.starts_at_zero:
+        value = semiring.add(value, lanes.load(target, start, stride))
+    lanes.store(value, target, start, stride)
+
+
+def _write_turned(tile: Tile, sums: Mapping[tuple[int, int], ir.Value], c: Pointer) -> None:
+    """Squares of registers, turned round: each register then has neighbours in memory."""
+    width = tile.lanes.width
+    for first, start in product(range(0, tile.rows, width), tile.lanes.starts):
+        rows = min(width, tile.rows - first)
+        square = [sums[first + row, start] for row in range(rows)]
+        square += [tile.lanes.zero()] * (width - rows)
+        neighbours = Lanes(rows, width, tile.lanes.element)
+        for lane, value in enumerate(transposed(square)[: tile.lanes.count - start]):
+            target = c.advance(first + (start + lane) * tile.lanes_c)
+            _write(tile, value, neighbours, target)
 
 
 def _reduce(

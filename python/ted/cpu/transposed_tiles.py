@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ted.linalg.transposes import TransposedRead, lanes, transposed_reads
+from ted.linalg.transposes import TransposedRead, tile_side, transposed_reads
 from ted.machine import Cpu
 from ted.mlir import ir, memref, vector
 from ted.mlir.building import Index, add, constant, loop
@@ -37,7 +37,7 @@ def plan_tiles(op: ir.Operation, cpu: Cpu) -> Plan | None:
     reads = transposed_reads(op, cpu)
     if not reads or not all(_has_unit_stride(op.operands[r.operand]) for r in reads):
         return None
-    size = max(lanes(op.operands[r.operand], cpu) for r in reads)
+    size = tile_side(op, reads, cpu)
     along = reads[0].along
     return Plan(size, along, tuple(r for r in reads if r.along == along))
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
-from ted.cpu.contraction_plan import plan_contraction
+from ted.cpu.contraction_plan import PACK_CYCLES, Plan, plan_contraction
 from ted.cpu.unit_slices import may_slice
 from ted.cpu.work import bytes_of, cycles, trips
 from ted.forking import cached_property
 from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
 from ted.linalg.loops import PARALLEL, PARALLEL_INSIDE
+from ted.linalg.transposes import tile_side, transposed_reads
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used
@@ -36,8 +37,8 @@ RUN = 64
 POINTS_PER_PARTIAL = 16
 # Of buffers that each thread has for itself; rows are shorter.
 MOST_PRIVATE_BYTES = 1 << 24
-# Rows that share a panel which is packed for them alone: it then costs a twentieth of the products.
-ROWS_PER_PACKING = 128
+# What packing a panel costs for the rows of one unit, by what their products cost.
+PACKING_SHARE = 1 / 20
 Outline = Callable[[ir.Operation, int], None]
 
 
@@ -298,7 +299,9 @@ def _loops(site: Site) -> Iterator[tuple[int, int]]:
         return
     runs = {d for m in outputs if len(m.results) for d in dims_used(list(m.results)[-1])}
     last = max((k for k, r in enumerate(generic.reductions) if not r), default=-1)
-    yield from ((k, RUN if k == last and k in runs else 1) for k in apart)
+    turned = transposed_reads(site.op, site.cpu)
+    sides = {read.along: tile_side(site.op, turned, site.cpu) for read in turned}
+    yield from ((k, RUN if k == last and k in runs else sides.get(k, 1)) for k in apart)
 
 
 def _of_contraction(site: Site, apart: list[int]) -> Iterator[tuple[int, int]]:
@@ -323,12 +326,18 @@ def _of_contraction(site: Site, apart: list[int]) -> Iterator[tuple[int, int]]:
         kind, step = role(loop)
         if kind == columns and -step == plan.lane_dim.c:
             return plan.tile_vectors * plan.lanes
-        if kind == rows and -step == plan.row_dim.c:
-            least = 1 if plan.pack_b == "none" else ROWS_PER_PACKING
-            return ceil(least / plan.tile_rows) * plan.tile_rows
+        if kind == rows:
+            together = prod(d.extent for d in (*plan.rows, plan.row_dim)) // dims[loop].extent
+            tile = plan.tile_rows if -step == plan.row_dim.c else 1
+            return ceil(max(1, _rows_per_packing(plan) / together) / tile) * tile
         return 1
 
     yield from ((k, multiple(k)) for k in sorted(apart, key=role))
+
+
+def _rows_per_packing(plan: Plan) -> float:
+    """Rows of one unit, whose products for each packed element take two registers a cycle."""
+    return 2 * plan.lanes * PACK_CYCLES[plan.pack_b] / PACKING_SHARE
 
 
 def _is_wide(kind: ir.Type) -> bool:

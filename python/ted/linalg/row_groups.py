@@ -25,10 +25,14 @@ FILL, GENERIC = "linalg.fill", "linalg.generic"
 
 @dataclass
 class RowGroup:
-    """Operations of one loop over rows, the root first; `depth` leading dims are common."""
+    """Operations of one loop over rows, the root first; `depth` leading dims are common.
+
+    Each iteration has `size` rows of them.
+    """
 
     members: list[ir.Operation]
     depth: int = 1
+    size: int = 1
 
 
 @dataclass

@@ -16,6 +16,7 @@ from itertools import count
 from typing import Any
 
 from ted.linalg.column_sums import is_column_sum
+from ted.linalg.padded_blocks import Blocks, planned, wrong_size
 from ted.linalg.row_groups import (
     FILL,
     GENERIC,
@@ -44,7 +45,7 @@ from ted.mlir.strategies import (
     refused,
 )
 
-ROWS, COLUMNS, ALONE = "common_rows", "column_sums", "alone"
+ROWS, COLUMNS, PADDED, ALONE = "common_rows", "column_sums", "padded_blocks", "alone"
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,7 @@ class Site:
     op: ir.Operation
     found: Rows | Declined
     maps: bool
+    cpu: Cpu
 
 
 @dataclass(frozen=True)
@@ -71,6 +73,11 @@ class Decisions:
     maps: bool
     choices: list[tuple[ir.Operation, Choice]] = field(default_factory=list)
     groups: list[RowGroup] = field(default_factory=list)
+
+    @property
+    def blocks(self) -> list[tuple[ir.Operation, Blocks]]:
+        """The contractions that run block by block."""
+        return [(op, choice.plan) for op, choice in self.choices if choice.row.name == PADDED]
 
 
 def decide(module: ir.Module, cpu: Cpu, *, maps: bool) -> Decisions:
@@ -129,7 +136,9 @@ def _decide_block(table: Candidates, found: Decisions) -> None:
             groups[next(numbers)] = group
     places = {op: Rows(k, group.depth) for k, group in groups.items() for op in group.members}
     for op in operations:
-        site = Site(op, places[op] if op in places else Declined(reasons[op]), found.maps)
+        site = Site(
+            op, places[op] if op in places else Declined(reasons[op]), found.maps, table.cpu
+        )
         found.choices.append((op, choose(TABLE, site, GROUP)))
     found.groups.extend(groups.values())
 
@@ -193,5 +202,9 @@ def _column_sums(site: Site) -> Plain | Declined:
 TABLE = (
     Strategy(ROWS, lambda site: site.found, lambda *_: None),
     Strategy(COLUMNS, _column_sums, lambda *_: None),
+    Strategy(
+        PADDED, lambda site: planned(site.op, site.cpu), lambda *_: None,
+        check=lambda site, blocks: wrong_size(site.op, blocks),
+    ),
     Strategy(ALONE, lambda _: Plain(), lambda *_: None),
-)
+)  # fmt: skip

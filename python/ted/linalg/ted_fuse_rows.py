@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.linalg.initial_values import split_starts
+from ted.linalg.padded_blocks import Blocks, pad_in_blocks, padding_of, start_of
 from ted.linalg.row_groups import RowGroup, rank
 from ted.linalg.row_strategies import decide, erase
 from ted.machine import DEFAULT, named_cpu
@@ -46,9 +47,18 @@ class TedFuseRows:
         erase(decisions)
         for group in decisions.groups:
             _fuse(group)
+        for op, blocks in decisions.blocks:
+            _block(op, blocks)
         for loop in operations(module.operation, "scf.forall"):
             _part_starts(loop)
         split_starts(module)  # a producer that stays outside starts where its copy inside does
+
+
+def _block(op: ir.Operation, blocks: Blocks) -> None:
+    """Run a contraction, which is erased, with its start and its padding block by block."""
+    padding, start = padding_of(op), start_of(op)
+    _fuse(RowGroup([op, *([] if start is None else [start])], size=blocks.size))
+    pad_in_blocks(padding)
 
 
 def _fuse(group: RowGroup) -> None:
@@ -56,7 +66,7 @@ def _fuse(group: RowGroup) -> None:
     marks = [f"{_MARK}_{k}" for k in range(len(group.members))]
     for op, mark in zip(group.members, marks, strict=True):
         op.attributes[mark] = ir.UnitAttr.get()
-    sizes = [1] * group.depth + [0] * (rank(group.members[0]) - group.depth)
+    sizes = [group.size] * group.depth + [0] * (rank(group.members[0]) - group.depth)
     script = ir.Module.parse(_script(marks, sizes))
     sequence = script.body.operations[0].operation
     with alone(group.members[::-1]) as scratch:

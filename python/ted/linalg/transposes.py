@@ -6,6 +6,7 @@ cache line for each element. Both loops must be long enough for a square tile of
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.machine import Cpu
@@ -37,6 +38,11 @@ def transposed_reads(op: ir.Operation, cpu: Cpu) -> list[TransposedRead]:
         for k, along in across
         if min(extents[along], extents[inner]) >= lanes(found.operands[k], cpu)
     ]
+
+
+def tile_side(op: ir.Operation, reads: Sequence[TransposedRead], cpu: Cpu) -> int:
+    """Rows and columns of the square tiles in which some operands of an operation are read."""
+    return max(lanes(op.operands[read.operand], cpu) for read in reads)
 
 
 def lanes(value: ir.Value, cpu: Cpu) -> int:

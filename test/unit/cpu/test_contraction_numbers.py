@@ -102,6 +102,10 @@ CONVOLUTIONS = {
         "pppprrr", ((2, 5, 9, 11), "i, p, k+m, l+n"), ((6, 5, 3, 3), "j, p, m, n"),
         ((2, 6, 7, 9), "i, j, k, l"),
     ),
+    "channels first, turned round": Program(
+        "pppprrr", ((2, 5, 9, 41), "i, p, k+m, l+n"), ((37, 5, 3, 3), "j, p, m, n"),
+        ((2, 37, 7, 39), "i, j, k, l"),
+    ),
     "input gradient": Program(
         "pppprrr", ((2, 9, 11, 7), "i, j-m+2, k-n+2, p"), ((3, 3, 5, 7), "m, n, l, p"),
         ((2, 7, 9, 5), "i, j, k, l"),

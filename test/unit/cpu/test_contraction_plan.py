@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ted.cpu.contraction_plan import Plan, cut_reduction, plan_contraction, split
+from ted.cpu.contraction_plan import Plan, cut_reduction, is_turned, plan_contraction, split
 from ted.linalg.strided_contractions import Dim
 from ted.machine import CPUS
 
@@ -80,6 +80,35 @@ def test_lanes_run_along_the_destination_whichever_input_that_is() -> None:
     plan = planned(dims)
     assert plan.lane_dim.c == 1
     assert plan.swapped
+
+
+def channels_first(row: int = 1) -> tuple[Dim, ...]:
+    """A 3x3 convolution of 64 channels on 58 x 58, to 56 points of one row that lie `row` apart."""
+    return (
+        Dim(64, 0, 576, 3136), Dim(56, 58 * row, 0, 56), Dim(56, row, 0, 1),
+        Dim(64, 3364, 9, 0, reduction=True), Dim(3, 58, 3, 0, reduction=True),
+        Dim(3, 1, 1, 0, reduction=True),
+    )  # fmt: skip
+
+
+def test_a_tile_whose_rows_are_neighbours_in_the_result_is_turned_round() -> None:
+    plan = planned(channels_first())
+    assert (plan.lane_dim.extent, plan.lane_dim.c, plan.row_dim.c) == (64, 3136, 1)
+    assert plan.row_dim.extent % plan.tile_rows == 0, "14 rows of 56"
+    assert is_turned(plan.row_dim.c, plan.lane_dim.c)
+    # Where lanes are neighbours, or a few apart, they are written as they are.
+    assert not any(is_turned(1, lanes) for lanes in (1, 2, 4))
+    assert not is_turned(2, 64)
+
+
+@pytest.mark.parametrize("row", [1, 2])
+def test_steps_of_a_window_share_no_elements_with_rows_of_a_tile(row: int) -> None:
+    plan = planned(channels_first(row))
+    if plan.row_dim.a == row:
+        assert plan.reduction[0].a == 1, "the window along the rows is outermost"
+    assert plan.reduction[-1].a != 1
+    # A window that starts where no row of the tile does stays innermost.
+    assert planned(channels_first(5)).reduction[-1].a == 1
 
 
 def test_a_matrix_times_one_vector_has_no_plan() -> None:

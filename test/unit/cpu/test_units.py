@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -132,6 +133,17 @@ def test_the_first_bad_index_is_the_same_for_any_number_of_threads() -> None:
                 run(table, places)
 
 
+@pytest.mark.parametrize("shape", [(6272, 128), (1000, 200), (2100, 80)])
+def test_units_of_a_transposition_are_whole_tiles(shape: tuple[int, ...]) -> None:
+    x = ted.placeholder(shape, "float32", name="x")
+    y = ted.transpose(x, (len(shape) - 1, *range(len(shape) - 1)))
+    loops = ted.compile([x], y, target="cpu:avx512").ir("loops")
+    assert "ted.units" in loops
+    size = int(re.findall(r"arith.muli %arg0, %c(\d+)", loops)[0])
+    assert size % 16 == 0
+    assert "vector.shuffle" in loops
+
+
 def test_explain_says_what_threads_share() -> None:
     x = ted.placeholder((2048, 512), "float32", name="x")
     text = ted.compile([x], ted.exp(x)).explain()
@@ -142,3 +154,15 @@ def test_explain_says_what_threads_share() -> None:
         "not slices: it takes less than two units of 60000 cycles"
         in ted.compile([small], ted.exp(small)).explain()
     )
+
+
+def test_a_unit_has_rows_enough_for_the_panel_that_it_packs() -> None:
+    # Gathered lanes: 960 points are worth it, of 18 rows; 56 units of one row were made before.
+    x = ted.placeholder((1, 64, 58, 58), "float32", name="x")
+    w = ted.placeholder((64, 64, 3, 3), "float32", name="w")
+    y = ted.nn.conv2d(x, w, layout="NCHW")
+    text = ted.compile([x, w], y, target="cpu:avx512").explain()
+    assert re.search(r"conv2d, linalg.generic \(.*\): slices, loop = 1, size = 18", text)
+    packed = re.search(r"register_tiles, .*pack_b = (\w+)", text)
+    assert packed is not None
+    assert packed[1] == "gather"

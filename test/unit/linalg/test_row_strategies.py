@@ -96,6 +96,7 @@ REASONS = {
         "what it takes in stays apart: it has several results",
     },
     "unrelated": {"nothing shares its rows"},
+    "padding": {"a fill ends no group", "it is a claimed contraction"},
 }
 
 
@@ -177,7 +178,7 @@ def test_what_is_asked_for_is_obeyed_and_right(case: str, monkeypatch: Any) -> N
 REFUSED = {
     "no row": (
         {"max": '{name = "rows"}'},
-        "name is one of common_rows, column_sums, alone, got rows",
+        "name is one of common_rows, column_sums, padded_blocks, alone, got rows",
     ),
     "no number": ({"max": '{name = "common_rows"}'}, "group = NUMBER says which"),
     "a word": ({"max": '{name = "common_rows", group = "a"}'}, "group = NUMBER says which"),
