@@ -36,8 +36,8 @@ MIN_COLUMNS_FOR_COPY = 512
 MOST_VECTORS = 4
 # What a load costs beside arithmetic that hides it: not all come from the first cache.
 LOAD_CYCLES = 0.05
-# What a block of rows of A may fill of the second cache.
-BLOCK_BYTES = 1 << 19
+# What a block of rows of A may fill of the second cache, and one of C that is written row by row.
+BLOCK_BYTES, STREAMED_BLOCK_BYTES = 1 << 19, 1 << 16
 # Cycles to read and write one register of C; more where each row of the tile is on its own page.
 OUTPUT_CYCLES, FAR_OUTPUT_CYCLES, FAR_ROWS_BYTES = 2.0, 8.0, 2048
 
@@ -91,53 +91,73 @@ def plan_contraction(dims: tuple[Dim, ...], element_bytes: int, cpu: Cpu) -> Pla
 
 
 def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu) -> Iterator[Plan]:
-    given = contraction = classify(swap_inputs(dims) if swapped else dims)
+    contraction = classify(swap_inputs(dims) if swapped else dims)
     if not contraction.reduction:
         return
-    lanes = cpu.lanes(element_bytes)
     for lane_dim, row_dim in product(contraction.columns, contraction.rows or (NO_DIM,)):
-        contraction = _without_shared_rows(given, row_dim, min(row_dim.extent, cpu.registers))
-        blocks, inner, last_block = cut_reduction(contraction.reduction, REDUCTION_BLOCK)
-        pack = _packing(contraction, lane_dim, element_bytes)
-        if pack not in ("none", "copy") and contraction.row_count < MIN_ROWS_FOR_RELAYOUT:
-            continue
-        outer = contraction.row_count // row_dim.extent
-        outer *= contraction.column_count // lane_dim.extent
-        turned = is_turned(row_dim.c, lane_dim.c)
-        far = (lane_dim if turned else row_dim).c * element_bytes >= FAR_ROWS_BYTES
-        per_output = FAR_OUTPUT_CYCLES if far else OUTPUT_CYCLES
-        tile_rows, tile_vectors, tile_cycles = _best_tile(
-            (row_dim.extent, lane_dim.extent),
-            (lanes, cpu.registers),
-            Work(
-                contraction.reduction_count,
-                per_output,
-                turned_cycles(lanes, per_output) * (1 + len(blocks)) if turned else 0.0,
-            ),
-        )
-        yield Plan(
-            swapped=swapped,
-            batch=contraction.batch,
-            reduction_blocks=blocks,
-            row_blocks=_row_blocks(contraction, row_dim, inner, tile_rows, element_bytes),
-            pack_a=_row_packing(contraction, row_dim, element_bytes),
-            columns=tuple(dim for dim in contraction.columns if dim is not lane_dim),
-            lane_dim=lane_dim,
-            pack_b=pack,
-            rows=tuple(dim for dim in contraction.rows if dim is not row_dim),
-            row_dim=row_dim,
-            reduction=inner,
-            last_block=last_block,
-            tile_rows=tile_rows,
-            tile_vectors=tile_vectors,
-            lanes=lanes,
-            cycles=_cycles(
-                contraction,
-                outer * tile_cycles,
-                _packing_cycles(pack, lane_dim.b, lanes),
-                0.0 if turned else _scatter_cycles(lane_dim.c, lanes) * (1 + len(blocks)),
-            ),
-        )
+        apart = _without_shared_rows(contraction, row_dim, min(row_dim.extent, cpu.registers))
+        pack = _packing(apart, lane_dim, element_bytes)
+        if pack in ("none", "copy") or contraction.row_count >= MIN_ROWS_FOR_RELAYOUT:
+            yield _plan(apart, (row_dim, lane_dim), pack, element_bytes, cpu, swapped=swapped)
+
+
+def _plan(
+    contraction: Contraction,
+    tiled: tuple[Dim, Dim],
+    pack: str,
+    element_bytes: int,
+    cpu: Cpu,
+    *,
+    swapped: bool,
+) -> Plan:
+    """The plan with a tile of two dims, rows and lanes, of which B is packed in this way."""
+    row_dim, lane_dim = tiled
+    lanes = cpu.lanes(element_bytes)
+    blocks, inner, last_block = cut_reduction(contraction.reduction, REDUCTION_BLOCK)
+    work, scattered = _outputs(contraction, tiled, 1 + len(blocks), element_bytes, lanes)
+    tile_rows, tile_vectors, tile_cycles = _best_tile(
+        (row_dim.extent, lane_dim.extent), (lanes, cpu.registers), work
+    )
+    if streams(contraction, row_dim, element_bytes, cpu):
+        row = contraction.column_count * element_bytes
+        fitting = max(tile_rows, STREAMED_BLOCK_BYTES // row)
+    else:
+        fitting = BLOCK_BYTES // (prod(dim.extent for dim in inner) * element_bytes)
+    outer = contraction.row_count // row_dim.extent
+    outer *= contraction.column_count // lane_dim.extent
+    packing = _packing_cycles(pack, lane_dim.b, lanes)
+    return Plan(
+        swapped=swapped,
+        batch=contraction.batch,
+        reduction_blocks=blocks,
+        row_blocks=_row_blocks(contraction, row_dim, tile_rows, fitting),
+        pack_a=_row_packing(contraction, row_dim, element_bytes),
+        columns=tuple(dim for dim in contraction.columns if dim is not lane_dim),
+        lane_dim=lane_dim,
+        pack_b=pack,
+        rows=tuple(dim for dim in contraction.rows if dim is not row_dim),
+        row_dim=row_dim,
+        reduction=inner,
+        last_block=last_block,
+        tile_rows=tile_rows,
+        tile_vectors=tile_vectors,
+        lanes=lanes,
+        cycles=_cycles(contraction, outer * tile_cycles, packing, scattered),
+    )
+
+
+def _outputs(
+    contraction: Contraction, tiled: tuple[Dim, Dim], visits: int, element_bytes: int, lanes: int
+) -> tuple[Work, float]:
+    """What a tile does, and cycles for each result that is written by itself, in all visits."""
+    row_dim, lane_dim = tiled
+    turned = is_turned(row_dim.c, lane_dim.c)
+    far = (lane_dim if turned else row_dim).c * element_bytes >= FAR_ROWS_BYTES
+    per_output = FAR_OUTPUT_CYCLES if far else OUTPUT_CYCLES
+    steps = contraction.reduction_count
+    if turned:
+        return Work(steps, per_output, turned_cycles(lanes, per_output) * visits), 0.0
+    return Work(steps, per_output), _scatter_cycles(lane_dim.c, lanes) * visits
 
 
 def _without_shared_rows(contraction: Contraction, row_dim: Dim, rows: int) -> Contraction:
@@ -198,21 +218,27 @@ def _packing(contraction: Contraction, lane_dim: Dim, element_bytes: int) -> str
     return "gather"
 
 
-def _row_blocks(
-    contraction: Contraction,
-    row_dim: Dim,
-    reduction: tuple[Dim, ...],
-    tile_rows: int,
-    element_bytes: int,
-) -> int:
-    """Into how many blocks rows are cut so that those of A stay in the second cache."""
-    steps = prod(dim.extent for dim in reduction)
-    fitting = BLOCK_BYTES // (steps * tile_rows * element_bytes)
-    tiles = row_dim.extent // tile_rows
+def streams(contraction: Contraction, row_dim: Dim, element_bytes: int, cpu: Cpu) -> bool:
+    """Whether C is better written row after row: B is small, and C is not.
+
+    Rows on pages of their own are not prefetched, and a panel would come back to each of them.
+    """
+    row = contraction.column_count * element_bytes
+    return (
+        contraction.row_count * row > 4 * cpu.first_cache.size
+        and 4 * contraction.reduction_count * row <= cpu.second_cache.size
+        and row_dim.c * element_bytes >= FAR_ROWS_BYTES
+        and not contraction.batch
+    )
+
+
+def _row_blocks(contraction: Contraction, row_dim: Dim, tile_rows: int, fitting: int) -> int:
+    """Into how many blocks of fitting rows they are cut, so that all panels read each from near."""
+    tiles, most = row_dim.extent // tile_rows, fitting // tile_rows
     alone = len(contraction.rows) == 1 and len(contraction.columns) == 1
-    if not alone or tiles <= 2 * fitting or not fitting:
+    if not alone or tiles <= 2 * most or not most:
         return 1
-    return blocks_used(tiles, ceil(tiles / fitting))
+    return blocks_used(tiles, ceil(tiles / most))
 
 
 def blocks_used(tiles: int, blocks: int) -> int:

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
-from ted.cpu.contraction_plan import PACK_CYCLES, Plan, plan_contraction
+from ted.cpu.contraction_plan import PACK_CYCLES, Plan, plan_contraction, streams
 from ted.cpu.unit_slices import may_slice
 from ted.cpu.work import bytes_of, cycles, trips
 from ted.forking import cached_property
 from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
 from ted.linalg.loops import PARALLEL, PARALLEL_INSIDE
+from ted.linalg.strided_contractions import classify, swap_inputs
 from ted.linalg.transposes import tile_side, transposed_reads
 from ted.machine import Cpu
 from ted.mlir import ir
@@ -311,7 +312,7 @@ def _of_contraction(site: Site, apart: list[int]) -> Iterator[tuple[int, int]]:
     plan = None
     if found is not None and strided is not None:
         plan = plan_contraction(strided[0], ELEMENT_BYTES[str(found.element)], site.cpu)
-    if strided is None or plan is None:
+    if found is None or strided is None or plan is None:
         yield from ((k, 1) for k in apart)
         return
     dims = strided[0]
@@ -332,7 +333,10 @@ def _of_contraction(site: Site, apart: list[int]) -> Iterator[tuple[int, int]]:
             return ceil(max(1, _rows_per_packing(plan) / together) / tile) * tile
         return 1
 
-    yield from ((k, multiple(k)) for k in sorted(apart, key=role))
+    sides = classify(swap_inputs(dims) if plan.swapped else dims)
+    in_rows = streams(sides, plan.row_dim, ELEMENT_BYTES[str(found.element)], site.cpu)
+    wanted = [k for k in apart if not in_rows or role(k)[0] != columns]
+    yield from ((k, multiple(k)) for k in sorted(wanted, key=role))
 
 
 def _rows_per_packing(plan: Plan) -> float:

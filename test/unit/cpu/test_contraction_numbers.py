@@ -55,6 +55,12 @@ def test_matrix_product_for_each_vector_width(layout: str, element: str, cpu: Cp
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("size", [(101, 1000, 7), (700, 600, 5)], ids=str)
+def test_a_result_that_is_written_row_after_row(size: tuple[int, int, int], layout: str) -> None:
+    check(matmul(*size, layout))
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
 def test_a_reduction_in_blocks_with_a_shorter_last_one(
     layout: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

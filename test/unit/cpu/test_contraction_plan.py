@@ -82,6 +82,14 @@ def test_lanes_run_along_the_destination_whichever_input_that_is() -> None:
     assert plan.swapped
 
 
+def test_a_large_result_of_short_sums_is_written_row_after_row() -> None:
+    plan = planned(matmul(1000, 1000, 17))
+    rows = 1000 // plan.row_blocks
+    assert 8 <= rows <= 16, "what 64 KiB hold of rows of 4 KB"
+    for other in (matmul(1000, 1000, 200), matmul(1000, 64, 17), matmul(20, 1000, 17)):
+        assert planned(other).row_blocks == 1
+
+
 def channels_first(row: int = 1) -> tuple[Dim, ...]:
     """A 3x3 convolution of 64 channels on 58 x 58, to 56 points of one row that lie `row` apart."""
     return (

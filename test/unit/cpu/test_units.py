@@ -166,3 +166,10 @@ def test_a_unit_has_rows_enough_for_the_panel_that_it_packs() -> None:
     packed = re.search(r"register_tiles, .*pack_b = (\w+)", text)
     assert packed is not None
     assert packed[1] == "gather"
+
+
+def test_threads_share_rows_of_a_result_that_is_written_row_after_row() -> None:
+    a = ted.placeholder((2000, 17), "float32", name="a")
+    b = ted.placeholder((17, 2000), "float32", name="b")
+    text = ted.compile([a, b], a @ b, target="cpu:avx512").explain()
+    assert re.search(r"matmul, linalg.generic \(.*\): slices, loop = 0, size = ", text)
