@@ -4,7 +4,8 @@ Before: t[i, j] = x[i, j] + b[j]          After: y[i, j] = maximum(x[i, j] + b[j
         y[i, j] = maximum(t[i, j], 0)
 
 A producer is fused when all its uses together evaluate it about once per element, or when it is
-cheap and has few uses; a function of one element may have more, since nothing more is read then.
+cheap and has few uses; a function of one element may have more, since nothing more is read then,
+and so may a stencil of a stencil that no cache holds, as it has most of its work in common.
 Contractions keep plain operands: their reads are packed and reused many times, so only producers
 that are pure re-indexing are folded into them, as affine reads.
 """
@@ -28,20 +29,26 @@ from ted.ir.equations import (
 )  # fmt: skip
 from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
-from ted.ir.scalar import loads, rebuild, rewrite, substitute, weight
+from ted.ir.scalar import dim, is_const, loads, rebuild, rewrite, substitute, weight
 
 EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free
 CHEAP = 4  # weight of a body that may be evaluated a few times instead of being stored
 CHEAP_USES = 3
+# Work in all places of a stencil that takes no longer than to store it and to read it from memory.
+STENCIL, CACHED_BYTES = 80, 1 << 20
 MAX_NODES = 400  # a fused body stays below this size
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What an element of a producer takes: weighted operations, and elements that it reads."""
+    """What an element of a producer takes: weighted operations, and elements that it reads.
+
+    It `spreads` where several of them are of one tensor.
+    """
 
     work: int
     reads: int
+    spreads: bool = False
 
 
 def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
@@ -98,8 +105,10 @@ def _uses(system: System) -> dict[Tensor, list[tuple[Equation, Expr]]]:
 
 
 def _cost(body: Expr, fused: Mapping[Tensor, Cost]) -> Cost:
-    parts = [fused.get(read.attr, Cost(0, 1)) for read in loads(body)]
-    return Cost(weight(body) + sum(p.work for p in parts), sum(p.reads for p in parts))
+    read = [one.attr for one in loads(body)]
+    parts = [fused.get(one, Cost(0, 1)) for one in read]
+    spreads = len(set(read)) < len(read) or any(p.spreads for p in parts)
+    return Cost(weight(body) + sum(p.work for p in parts), sum(p.reads for p in parts), spreads)
 
 
 def _is_cheaper(tensor: Tensor, cost: Cost, uses: list[tuple[Equation, Expr]]) -> bool:
@@ -112,7 +121,33 @@ def _is_cheaper(tensor: Tensor, cost: Cost, uses: list[tuple[Equation, Expr]]) -
         return True
     most = _cheap_uses(cost)
     few = cost.work <= CHEAP and len(uses) <= most and points <= most * elements
-    return few or points <= EVALUATIONS * elements
+    return few or points <= EVALUATIONS * elements or _is_stencil(tensor, cost, uses)
+
+
+def _is_stencil(tensor: Tensor, cost: Cost, uses: list[tuple[Equation, Expr]]) -> bool:
+    """Whether maps read a stencil that no cache holds, or beside their points, and it is cheap.
+
+    What points beside each other have in common is computed once.
+    """
+    size = estimate(tensor.size) * tensor.dtype.bits // 8
+    evaluated = len(uses) * max(cost.work, cost.reads)
+    if size <= CACHED_BYTES or evaluated > STENCIL:
+        return False
+    moves = [_moves(equation, read) for equation, read in uses]
+    return None not in moves and (cost.spreads or any(moves))
+
+
+def _moves(equation: Equation, read: Expr) -> bool | None:
+    """Whether a map reads beside its own point, by a constant; None where it reads elsewhere."""
+    places = [_without_constant(a) for a in read.args]
+    here = equation.parallel == equation.rank and places == list(map(dim, range(equation.rank)))
+    return places != list(read.args) if here else None
+
+
+def _without_constant(subscript: Expr) -> Expr:
+    if subscript.op in ("add", "sub") and is_const(subscript.args[1]):
+        return subscript.args[0]
+    return subscript
 
 
 def _cheap_uses(cost: Cost) -> int:

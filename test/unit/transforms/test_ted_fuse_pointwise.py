@@ -78,3 +78,62 @@ def test_elements_that_are_read_by_what_is_computed_again_count_as_well() -> Non
     negative = tensor("n", apply("neg", load(added, HERE)))
     fused, _ = fuse_pointwise(System((x, y), (window(negative, 4),)))
     assert [t.name for t in fused.tensors()] == ["x", "y", "n", "w"]
+
+
+LARGE = (1 << 17) + 8  # elements of 8 bytes, more than 1 MiB
+
+
+def around(name: str, source: Tensor, reach: int, length: int) -> Tensor:
+    """Sums of neighbours up to `reach` apart, of which there are so many."""
+    body = load(source, HERE)
+    for k in range(1, reach + 1):
+        body = add(body, load(source, [add(dim(0), index(k))]))
+    return Tensor(name, (length,), FLOAT64, 0, (whole((length,), body, None),))
+
+
+@pytest.mark.parametrize(
+    ("length", "first", "second", "stored"),
+    [
+        (LARGE, 2, 3, 2),  # 2 additions at 4 points
+        (LARGE, 7, 9, 2),  # 8 elements at 10 points: as much as may be
+        (LARGE, 8, 9, 3),
+        (LARGE // 2, 2, 3, 3),  # a cache holds it
+    ],
+)
+def test_a_cheap_stencil_of_a_stencil_that_no_cache_holds_is_one(
+    length: int, first: int, second: int, stored: int
+) -> None:
+    x = Tensor("x", (length,), FLOAT64)
+    inner = around("a", x, first, length - first)
+    system = System((x,), (around("b", inner, second, length - first - second),))
+    fused, _ = fuse_pointwise(system)
+    assert len(fused.tensors()) == stored
+
+
+def test_a_large_map_of_one_element_is_not_computed_again_at_the_same_point() -> None:
+    x = Tensor("x", (LARGE,), FLOAT64)
+    steep = Tensor(
+        "s", (LARGE,), FLOAT64, 0, (whole((LARGE,), apply("tanh", load(x, HERE)), None),)
+    )
+    results = [around(f"y{k}", steep, 0, LARGE) for k in range(2)]
+    doubled = [
+        Tensor(
+            t.name,
+            t.shape,
+            t.dtype,
+            0,
+            (whole(t.shape, mul(load(steep, HERE), load(x, HERE)), None),),
+        )
+        for t in results
+    ]
+    fused, _ = fuse_pointwise(System((x,), tuple(doubled)))
+    assert len(fused.tensors()) == 4
+
+
+def test_what_is_read_backwards_is_stored() -> None:
+    x = Tensor("x", (LARGE + 5,), FLOAT64)
+    inner, length = around("a", x, 5, LARGE), LARGE - 1
+    far = [load(inner, [add(mul(dim(0), index(-1)), index(length - k))]) for k in (0, 1)]
+    outer = Tensor("b", (length,), FLOAT64, 0, (whole((length,), add(*far), None),))
+    fused, _ = fuse_pointwise(System((x,), (outer,)))
+    assert len(fused.tensors()) == 3
