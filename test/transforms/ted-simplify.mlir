@@ -326,3 +326,44 @@ func.func @dropped_read(%x: tensor<5x7xf64>, %at: tensor<3xi64>) -> tensor<3xf64
   } : (tensor<3xi64>, tensor<3xf64>) -> tensor<3xf64>
   func.return %0 : tensor<3xf64>
 }
+
+// -----
+
+// Of eight steps on six columns, three on two columns are read.
+// CHECK-LABEL: func.func @part_of_a_recurrence
+// CHECK: %[[E:.*]] = tensor.empty() : tensor<3x2xf64>
+// CHECK: "ted.scan"(%[[E]])
+// CHECK: extents = array<i64: 3, 2>
+// CHECK-SAME: reads = [affine_map<(d0, d1) -> (d0 - 1, d1)>, affine_map<(d0, d1) -> (d0, d1 + 1)>]
+// CHECK: steps = 3
+func.func @part_of_a_recurrence(%x: tensor<8x6xf64>) -> tensor<3x2xf64> {
+  %e = tensor.empty() : tensor<8x6xf64>
+  %h = "ted.scan"(%e) ({
+  ^bb0(%now: tensor<8x6xf64>):
+    %s = "ted.compute"(%now, %x, %now) ({
+    ^bb0(%a: f64, %b: f64):
+      %t = arith.addf %a, %b : f64
+      "ted.yield"(%t) : (f64) -> ()
+    }) {
+      extents = array<i64: 8, 6>, iterators = ["parallel", "parallel"],
+      domain = affine_set<(d0, d1) : (0 == 0)>,
+      reads = [affine_map<(d0, d1) -> (d0 - 1, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+      guards = [affine_set<(d0, d1) : (d0 - 1 >= 0)>, affine_set<(d0, d1) : (0 == 0)>],
+      write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "set"
+    } : (tensor<8x6xf64>, tensor<8x6xf64>, tensor<8x6xf64>) -> tensor<8x6xf64>
+    "ted.yield"(%s) : (tensor<8x6xf64>) -> ()
+  }) {reverse = false, steps = 8 : i64, times = array<i64: 0>} : (tensor<8x6xf64>) -> tensor<8x6xf64>
+  %r = tensor.empty() : tensor<3x2xf64>
+  %y = "ted.compute"(%h, %r) ({
+  ^bb0(%a: f64):
+    %t = arith.negf %a : f64
+    "ted.yield"(%t) : (f64) -> ()
+  }) {
+    extents = array<i64: 3, 2>, iterators = ["parallel", "parallel"],
+    domain = affine_set<(d0, d1) : (0 == 0)>,
+    reads = [affine_map<(d0, d1) -> (d0, d1 + 1)>],
+    guards = [affine_set<(d0, d1) : (0 == 0)>],
+    write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "set"
+  } : (tensor<8x6xf64>, tensor<3x2xf64>) -> tensor<3x2xf64>
+  func.return %y : tensor<3x2xf64>
+}

@@ -277,14 +277,17 @@ def reads_itself(tensor: Tensor) -> bool:
 Rewriter = Callable[[Tensor, tuple["Equation", ...]], "tuple[Equation, ...] | Tensor"]
 
 
-def rewrite_system(system: System, rewriter: Rewriter) -> tuple[System, dict[Tensor, Tensor]]:
+def rewrite_system(
+    system: System, rewriter: Rewriter, became: dict[Tensor, Tensor] | None = None
+) -> tuple[System, dict[Tensor, Tensor]]:
     """Rebuild a system operands first; also return what each old tensor became.
 
     `rewriter(tensor, equations)` gets the tensor and its equations already reading rewritten
     operands; it returns the new equations, or another tensor to use in its place.  A tensor whose
-    equations do not change is kept, so that identity survives.
+    equations do not change is kept, so that identity survives.  It may look into `became`, which
+    has what all before it became; tensors of one recurrence read the old ones of it.
     """
-    new: dict[Tensor, Tensor] = {}
+    new: dict[Tensor, Tensor] = {} if became is None else became
     for group in components(system.outputs):
         if is_recurrence(group):
             _rewrite_recurrence(group, rewriter, new)

@@ -27,7 +27,7 @@ from ted.ir.equations import Equation, Tensor, components, is_recurrence
 from ted.ir.expressions import Expr
 from ted.ir.paths import slope_conditions
 from ted.ir.scalar import FALSE, TRUE, dims_used, reads_data
-from ted.transforms.demanded_boxes import elements_read, points_writing, written_elements
+from ted.transforms.demanded_elements import elements_read, points_writing, written_elements
 from ted.transforms.usage_masks import (
     Mask,
     Use,
