@@ -3,8 +3,8 @@
     python test/every_cpu.py -n auto -m "not slow"
 
 The host's own row, with all its instructions, is what `make test` runs; here `TED_CPU` names each
-row in turn, so that code is for its least CPU: AVX-512 without bf16, AVX2 alone, SSE2 alone. Rows
-of another architecture run emulated where QEMU and a cross compiler are installed.
+row in turn, so that code is for its least CPU: AVX-512 with bf16 and without, AVX2, SSE2. Rows of
+another architecture run emulated where QEMU and a cross compiler are installed.
 """
 
 from __future__ import annotations

@@ -63,3 +63,14 @@ llvm.func @other_types(%p: !llvm.ptr) {
   llvm.store %x, %p : f32, !llvm.ptr
   llvm.return
 }
+
+// Instructions on vectors of bf16 take them as such: registers have no type.
+// CHECK-LABEL: llvm.func @instruction
+// CHECK: %[[X:.*]] = llvm.bitcast %arg1 : vector<16xi32> to vector<32xi16>
+// CHECK: llvm.bitcast %[[X]] : vector<32xi16> to vector<32xbf16>
+// CHECK: llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"
+llvm.func @instruction(%c: vector<16xf32>, %a: vector<16xi32>) -> vector<16xf32> {
+  %x = llvm.bitcast %a : vector<16xi32> to vector<32xbf16>
+  %r = llvm.call_intrinsic "llvm.x86.avx512bf16.dpbf16ps.512"(%c, %x, %x) : (vector<16xf32>, vector<32xbf16>, vector<32xbf16>) -> vector<16xf32>
+  llvm.return %r : vector<16xf32>
+}

@@ -26,7 +26,8 @@ def host_cpu() -> Cpu:
     runnable = executable_cpus()
     chosen = os.environ.get(CHOICE)
     if not chosen:
-        return runnable[0].native()
+        features = _features()
+        return next(row for row in runnable if row.slow_beside not in features).native()
     for row in runnable:
         if row.name == chosen:
             return row
@@ -42,8 +43,8 @@ def executable_cpus() -> tuple[Cpu, ...]:
     rows = tuple(row for row in CPUS.values() if not is_foreign(row))
     if _architecture() != "x86_64":
         return rows
-    flags = _x86_flags()
-    return tuple(row for row in rows if flags.issuperset(row.features))
+    features = _features()
+    return tuple(row for row in rows if features.issuperset(row.features))
 
 
 def is_foreign(cpu: Cpu) -> bool:
@@ -53,6 +54,13 @@ def is_foreign(cpu: Cpu) -> bool:
 
 def _architecture() -> str:
     return "aarch64" if platform.machine() in ("aarch64", "arm64") else "x86_64"
+
+
+def _features() -> frozenset[str]:
+    """Those of an x86 machine by the names of LLVM, which writes avx512bf16 and amx-bf16."""
+    return frozenset(
+        flag.replace("avx512_", "avx512").replace("amx_", "amx-") for flag in _x86_flags()
+    )
 
 
 def host_gpu() -> str:

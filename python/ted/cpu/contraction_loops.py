@@ -69,10 +69,11 @@ class Visit:
 
 @dataclass(frozen=True)
 class ContractionLoops:
-    """Emits a plan at the insertion point."""
+    """Emits a plan at the insertion point: sums of `element`, products of `factor`."""
 
     plan: Plan
     element: ir.Type
+    factor: ir.Type
     scratch: Scratch
     starts_at_zero: bool
 
@@ -212,8 +213,8 @@ class ContractionLoops:
         if visit.extent is None:
             reduction = fuse(reduction)
         return Tile(
-            rows.lanes.count, panel.lanes, rows_a, plan.row_dim.c, plan.lane_dim.c,
-            reduction, self.starts_at_zero,
+            rows.lanes.count, replace(panel.lanes, element=self.element), rows_a,
+            plan.row_dim.c, plan.lane_dim.c, reduction, self.starts_at_zero, self.factor,
         )  # fmt: skip
 
     @property
@@ -225,13 +226,13 @@ class ContractionLoops:
         return split(self.plan.lane_dim.extent, self.plan.tile_vectors * self.plan.lanes)
 
     def _panel(self, columns: int) -> Panel:
-        lanes = Lanes(columns, self.plan.lanes, self.element)
+        lanes = Lanes(columns, self.plan.lanes, self.factor)
         return Panel(lanes, self.plan.lane_dim.b, self.plan.reduction)
 
     def _row_panel(self, rows: int) -> Panel:
         """A row tile of A, packed like a panel of B, with no more padding than to a power of 2."""
         width = min(self.plan.lanes, max(4, 1 << (rows - 1).bit_length()))
-        lanes = Lanes(rows, width, self.element)
+        lanes = Lanes(rows, width, self.factor)
         return Panel(lanes, self.plan.row_dim.a, swap_inputs(self.plan.reduction))
 
     def _tiles_per_block(self) -> int:

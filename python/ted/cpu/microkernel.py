@@ -19,6 +19,7 @@ from ted.cpu.transposed_tiles import transposed
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import arith, ir, memref, semiring, vector
 from ted.mlir.building import Index, add, carried_loop, constant, scale
+from ted.mlir.pairs import multiply_add_pairs
 
 # Multiply-adds in the body of the innermost loop, so that its counter costs nothing.
 UNROLLED_OPERATIONS = 48
@@ -132,7 +133,8 @@ class Lanes:
 class Tile:
     """One register tile: `rows` rows of A against the lanes, summed over the reduction dims.
 
-    `rows_a`, `rows_c` are the distances of two rows in A and C, `lanes_c` of two lanes in C.
+    `rows_a`, `rows_c` are the distances of two rows in A and C, `lanes_c` of two lanes in C. The
+    lanes have the type of the sums; those of A and B are `factor`, the same type or pairs of bf16.
     """
 
     rows: int
@@ -142,6 +144,12 @@ class Tile:
     lanes_c: int
     reduction: tuple[Dim, ...]
     starts_at_zero: bool
+    factor: ir.Type
+
+    @property
+    def columns(self) -> Lanes:
+        """The lanes of B, which may have another type than their sums."""
+        return replace(self.lanes, element=self.factor)
 
 
 def multiply_tile(
@@ -244,11 +252,12 @@ def _outer_product(
     tile: Tile, a: Pointer, b: Pointer, sums: Sequence[ir.Value]
 ) -> Sequence[ir.Value]:
     """sums[row, vector] + A[row] * B[vector] for one step of the reduction."""
-    columns = [tile.lanes.load(b, start) for start in tile.lanes.starts]
+    columns = [tile.columns.load(b, start) for start in tile.lanes.starts]
+    times = semiring.multiply_add if tile.factor == tile.lanes.element else multiply_add_pairs
     results: list[ir.Value] = []
     remaining = iter(sums)
     for row in range(tile.rows):
         scalar = memref.LoadOp(a.memory, [a.at(row * tile.rows_a)]).result
-        spread = vector.BroadcastOp(tile.lanes.type, scalar).result
-        results += [semiring.multiply_add(spread, column, next(remaining)) for column in columns]
+        spread = vector.BroadcastOp(tile.columns.type, scalar).result
+        results += [times(spread, column, next(remaining)) for column in columns]
     return results

@@ -33,8 +33,11 @@ def multiply_in_tiles(
     )
     if plan.swapped:
         a, b = b, a
-    scratch = Scratch(contraction.element, _entry_block(op))
-    ContractionLoops(plan, contraction.element, scratch, fill is not None).emit(a, b, c)
+    scratch = Scratch(contraction.factor, _entry_block(op))
+    loops = ContractionLoops(
+        plan, contraction.element, contraction.factor, scratch, fill is not None
+    )
+    loops.emit(a, b, c)
     scratch.free()
     op.erase()
     if fill is not None:

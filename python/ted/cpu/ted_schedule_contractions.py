@@ -1,10 +1,11 @@
 """`ted-schedule-contractions`: find contractions on tensors and claim them for the vector route.
 
 Before: named matrix products and convolutions, and generics that sum products of anything.
-After: `linalg.generic {ted.contraction}` with a body `out + a * b` for each that
-`plan_contraction` has a plan for; element-wise work in its factors stands before it as maps, and
-copies of operands that would be read across far lines (operand_layouts.py). Other ops are not
-touched. What has the mark must be left alone until `ted-tile-loops`.
+After: `linalg.generic {ted.contraction}` with a body `out + a * b` for each that `plan_contraction`
+has a plan for, of pairs of bf16 where the CPU multiplies those; element-wise work in its factors
+stands before it as maps, and copies of operands that would be read across far lines
+(operand_layouts.py). Other ops are not touched. What has the mark must be left alone until `ted-
+tile-loops`.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any
 
 from ted.cpu.contraction_plan import plan_contraction
 from ted.cpu.operand_layouts import LAYOUT, Site, lay_out
+from ted.linalg.bf16_pairs import in_pairs, products_of_bf16
 from ted.linalg.contraction_factors import split_factors
 from ted.linalg.contractions import ELEMENT_BYTES, MARK, recognise
 from ted.linalg.generalizing import generalize, generics
@@ -40,7 +42,7 @@ class TedScheduleContractions:
             generalize(module)
             copies: dict[Any, ir.Value] = {}
             for op in generics(module.operation):
-                contraction = split_factors(op) or op
+                contraction = _in_pairs(op, cpu) or split_factors(op) or op
                 site = _planned(contraction, cpu, copies)
                 if site is not None:
                     contraction.attributes[MARK] = ir.UnitAttr.get()
@@ -49,6 +51,18 @@ class TedScheduleContractions:
                     _allow_reassociation(contraction)
             check_is_seen(module.operation, (), LAYOUT)
         number_starts(module)  # those of the factors too, before the next CSE
+
+
+def _in_pairs(op: ir.Operation, cpu: Cpu) -> ir.Operation | None:
+    """Products of bf16 as products of pairs, where the CPU has those and there is a plan."""
+    products = products_of_bf16(op) if cpu.multiplies_pairs else None
+    strided = products.contraction.strided() if products else None
+    if products is None or strided is None:
+        return None
+    element_bytes = ELEMENT_BYTES[str(products.contraction.element)]
+    if plan_contraction(strided[0], element_bytes, cpu) is None:
+        return None
+    return in_pairs(op, products)
 
 
 def _allow_reassociation(op: ir.Operation) -> None:
@@ -63,6 +77,8 @@ def _planned(op: ir.Operation, cpu: Cpu, copies: dict[Any, ir.Value]) -> Site | 
     contraction = recognise(op)
     strided = contraction.strided() if contraction else None
     if contraction is None or strided is None:
+        return None
+    if contraction.factor != contraction.element and not cpu.multiplies_pairs:
         return None
     plan = plan_contraction(strided[0], ELEMENT_BYTES[str(contraction.element)], cpu)
     return None if plan is None else Site(op, contraction, plan, cpu, copies)

@@ -1,9 +1,9 @@
 """Recognise a contraction among linalg ops and read it as strides.
 
-A contraction is a `linalg.generic` whose body is `out + a * b` on one type, with linear
-indexing maps (no floordiv, no mod) and at least one reduction dim. Inputs that the body does not
-read may be there; they only carry shapes. On memrefs with static strides, maps and layouts together
-are the integers of `strided_contraction`.
+A contraction is a `linalg.generic` whose body is `out + a * b` on one type, or on pairs
+(ted/mlir/pairs.py), with linear indexing maps (no floordiv, no mod) and at least one reduction dim.
+Inputs that the body does not read may be there; they only carry shapes. On memrefs with static
+strides, maps and layouts together are the integers of `strided_contraction`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ted.linalg.strided_contractions import Dim
 from ted.mlir import ir
 from ted.mlir.affine_forms import linear
 from ted.mlir.generic import Generic, generic_of
+from ted.mlir.pairs import factors_of_pairs
 from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type
 from ted.mlir.semiring import ADDITIONS, MULTIPLICATIONS
@@ -38,6 +39,11 @@ class LinalgContraction:
     element: ir.Type
 
     @property
+    def factor(self) -> ir.Type:
+        """The type of what is multiplied: that of the sums, or pairs."""
+        return element_type(self.values[0])
+
+    @property
     def writes_all(self) -> bool:
         """Whether every element of the output is a sum, so that none keeps what was there."""
         single = {term(dim) for dim in range(len(self.extents))}
@@ -59,13 +65,15 @@ class LinalgContraction:
 def recognise(op: ir.Operation) -> LinalgContraction | None:
     """The op as a contraction, or None."""
     found = reduction_of(op)
-    factors = None if found is None else _factors(found.body)
-    if found is None or factors is None:
+    if found is None:
         return None
-    contraction = contraction_of_factors(found, *factors)
-    if contraction is None or len({element_type(value) for value in contraction.values}) > 1:
-        return None
-    return contraction
+    factors = _factors(found.body)
+    if factors is not None:
+        contraction = contraction_of_factors(found, *factors)
+        is_one = contraction and len({element_type(value) for value in contraction.values}) == 1
+        return contraction if is_one else None
+    factors = factors_of_pairs(found.body)
+    return None if factors is None else contraction_of_factors(found, *factors)
 
 
 def contraction_of_factors(generic: Generic, left: int, right: int) -> LinalgContraction | None:

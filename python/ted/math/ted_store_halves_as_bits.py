@@ -102,6 +102,15 @@ def _extension(op: ir.Operation) -> None:
             op.operands[0] = llvm.BitcastOp(half, source).result
 
 
+def _intrinsic(op: ir.Operation) -> None:
+    """Instructions on vectors of bf16 take them as they are named; registers have no type."""
+    with ir.InsertionPoint(op), op.location:
+        for k, value in enumerate(list(op.operands)):
+            kind = element(value.type)
+            if isinstance(kind, ir.IntegerType) and ir.IntegerType(kind).width == 16:
+                op.operands[k] = llvm.BitcastOp(like(value.type, ir.BF16Type.get()), value).result
+
+
 def _truncation(op: ir.Operation) -> None:
     half = op.results[0]
     if is_narrow(element(half.type)):
@@ -119,4 +128,5 @@ _AROUND_CONVERSIONS = {
     "llvm.bitcast": _same_bits,
     "llvm.fpext": _extension,
     "llvm.fptrunc": _truncation,
+    "llvm.call_intrinsic": _intrinsic,
 }

@@ -19,6 +19,7 @@ HASWELL = SSE2 | {"avx", "avx2", "fma", "f16c", "bmi1"}
 KNIGHTS_LANDING = HASWELL | {"avx512f", "avx512cd"}  # without what shorter vectors need
 SKYLAKE = HASWELL | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
 ZEN5 = SKYLAKE | {"avx512_bf16"}
+SAPPHIRE_RAPIDS = ZEN5 | {"amx_tile", "amx_bf16"}
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +45,7 @@ def on(monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "") -> No
         (HASWELL, ["avx2", "sse2"]),
         (KNIGHTS_LANDING, ["avx2", "sse2"]),
         (SKYLAKE, ["avx512", "avx2", "sse2"]),
-        (ZEN5, ["avx512", "avx2", "sse2"]),
+        (ZEN5, ["avx512_bf16", "avx512", "avx2", "sse2"]),
     ],
     ids=["sse2", "haswell", "knights landing", "skylake", "zen5"],
 )
@@ -54,21 +55,32 @@ def test_a_cpu_executes_its_row_and_those_below(monkeypatch, flags, rows) -> Non
     assert host_cpu().name == rows[0]
 
 
+def test_a_host_that_is_slow_with_a_row_takes_the_next_one_unless_it_is_asked_for(
+    monkeypatch,
+) -> None:
+    on(monkeypatch, SAPPHIRE_RAPIDS)
+    assert [row.name for row in executable_cpus()] == ["avx512_bf16", "avx512", "avx2", "sse2"]
+    assert host_cpu() == CPUS["avx512"].native()
+    host_cpu.cache_clear()
+    on(monkeypatch, SAPPHIRE_RAPIDS, "avx512_bf16")
+    assert host_cpu() is CPUS["avx512_bf16"]
+
+
 def test_the_hosts_own_row_takes_all_instructions_of_the_host(monkeypatch) -> None:
     on(monkeypatch, ZEN5)
-    row = CPUS["avx512"]
+    row = CPUS["avx512_bf16"]
     assert host_cpu() == row.native() != row
     assert host_cpu().is_native
     assert host_cpu().features == row.features
 
 
-@pytest.mark.parametrize("name", ["avx512", "avx2", "sse2"])
+@pytest.mark.parametrize("name", ["avx512_bf16", "avx512", "avx2", "sse2"])
 def test_a_row_of_the_environment_takes_the_instructions_of_the_row(monkeypatch, name) -> None:
     on(monkeypatch, ZEN5, name)
     assert host_cpu() is CPUS[name]
 
 
-@pytest.mark.parametrize("name", ["avx512", "neon", "pentium"])
+@pytest.mark.parametrize("name", ["avx512_bf16", "avx512", "neon", "pentium"])
 def test_a_row_that_the_host_cannot_execute_is_refused(monkeypatch, name) -> None:
     on(monkeypatch, HASWELL, name)
     text = rf"TED_CPU: must be a row that this machine can run \(avx2, sse2\), got '{name}'"

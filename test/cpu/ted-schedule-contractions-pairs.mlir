@@ -1,0 +1,54 @@
+// RUN: ted-opt --pass-pipeline='builtin.module(ted-schedule-contractions{cpu=avx512_bf16})' %s | filecheck %s
+// RUN: ted-opt --pass-pipeline='builtin.module(ted-schedule-contractions{cpu=avx512})' %s | filecheck %s --check-prefix=SINGLE
+
+// Products of bf16 are of pairs where the CPU multiplies those. The fifth step has no neighbour, and zero for it.
+// CHECK-LABEL: func.func @matrix_product
+// CHECK: tensor.extract_slice %arg0[0, 0] [8, 2] [1, 2] : tensor<8x5xbf16>
+// CHECK: tensor.extract_slice %arg0[0, 1] [8, 2] [1, 2] : tensor<8x5xbf16>
+// CHECK: arith.ori
+// CHECK: tensor.extract_slice %arg0[0, 4] [8, 1] [1, 1] : tensor<8x5xbf16>
+// CHECK: tensor.extract_slice %arg1[0, 0] [2, 32] [2, 1] : tensor<5x32xbf16>
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<8x3xi32>, tensor<3x32xi32>) outs(%arg2 : tensor<8x32xf32>)
+// CHECK-SAME: ted.contraction
+// CHECK: arith.andi
+// CHECK: arith.shli
+// CHECK: return
+// SINGLE-LABEL: func.func @matrix_product
+// SINGLE: ins(%{{.*}}, %{{.*}} : tensor<8x5xf32>, tensor<5x32xf32>)
+// SINGLE-SAME: ted.contraction
+func.func @matrix_product(%A: tensor<8x5xbf16>, %B: tensor<5x32xbf16>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.matmul ins(%A, %B : tensor<8x5xbf16>, tensor<5x32xbf16>) outs(%C : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// Of a convolution the channels are in pairs: a window overlaps the next one.
+// CHECK-LABEL: func.func @convolution
+// CHECK: ins(%{{.*}}, %{{.*}} : tensor<1x6x6x2xi32>, tensor<3x3x2x8xi32>)
+// CHECK-SAME: ted.contraction
+func.func @convolution(%A: tensor<1x6x6x4xbf16>, %B: tensor<3x3x4x8xbf16>, %C: tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32> {
+  %r = linalg.conv_2d_nhwc_hwcf ins(%A, %B : tensor<1x6x6x4xbf16>, tensor<3x3x4x8xbf16>) outs(%C : tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+  return %r : tensor<1x4x4x8xf32>
+}
+
+// With one step there is no pair, with one channel only windows are left, f16 has no such instruction.
+// CHECK-LABEL: func.func @one_step
+// CHECK: : tensor<8x1xf32>, tensor<1x32xf32>)
+func.func @one_step(%A: tensor<8x1xbf16>, %B: tensor<1x32xbf16>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.matmul ins(%A, %B : tensor<8x1xbf16>, tensor<1x32xbf16>) outs(%C : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
+
+// CHECK-LABEL: func.func @one_channel
+// CHECK-NOT: xi32>
+// CHECK: return
+func.func @one_channel(%A: tensor<1x6x6x1xbf16>, %B: tensor<3x3x1x8xbf16>, %C: tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32> {
+  %r = linalg.conv_2d_nhwc_hwcf ins(%A, %B : tensor<1x6x6x1xbf16>, tensor<3x3x1x8xbf16>) outs(%C : tensor<1x4x4x8xf32>) -> tensor<1x4x4x8xf32>
+  return %r : tensor<1x4x4x8xf32>
+}
+
+// CHECK-LABEL: func.func @half
+// CHECK: : tensor<8x4xf32>, tensor<4x32xf32>)
+func.func @half(%A: tensor<8x4xf16>, %B: tensor<4x32xf16>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
+  %r = linalg.matmul ins(%A, %B : tensor<8x4xf16>, tensor<4x32xf16>) outs(%C : tensor<8x32xf32>) -> tensor<8x32xf32>
+  return %r : tensor<8x32xf32>
+}
