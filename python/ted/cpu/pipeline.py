@@ -58,6 +58,9 @@ CPU_STAGES: tuple[Stage, ...] = (
                 "func.func(optimize-allocation-liveness)",
                 "deallocations move up behind the last use: the peak is what is alive at once",
             ),
+            Step(
+                "ted-reuse-buffers", "last uses are known now, and each loop nest is one operation"
+            ),
         ),
     ),
     Stage(

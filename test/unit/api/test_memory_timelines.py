@@ -63,14 +63,12 @@ def test_buffers_have_names_lines_and_lives() -> None:
         ("result", "dw", MIB), ("result", "dv", MIB // 2),
     ]  # fmt: skip
     known = {one.tensor: one for one in timeline.buffers}
-    product, relu = known["matmul"], known["relu"]
-    assert product.kind == relu.kind == "temporary"
-    assert product.nbytes == relu.nbytes == MIB // 2
+    product = known["matmul, relu, dmatmul_1"]  # maps are written where they read
+    assert (product.kind, product.nbytes) == ("temporary", MIB // 2)
     assert product.place.startswith("test_memory_timelines.py:")
     steps = [one.tensor for one in timeline.steps]
-    assert steps[product.first : product.last + 1] == ["matmul", "relu"]
-    assert timeline.steps[relu.first].tensor == "relu"
-    assert 0 <= relu.first < relu.last < len(steps)
+    assert steps[product.first : product.first + 2] == ["matmul", "relu"]
+    assert "dmatmul_1" in steps[product.first + 2 : product.last]
 
 
 def test_what_is_held_in_a_kernel_is_what_lives_then_and_what_it_takes_itself() -> None:
