@@ -49,6 +49,7 @@ def compile(
     donate: Sequence[Tensor] = (),
     *,
     deterministic: bool = True,
+    memory_limit: int | None = None,
 ) -> Compilation | SymbolicFunction[Compilation]:
     """Compile the program that computes `outputs` from `inputs`.
 
@@ -60,16 +61,17 @@ def compile(
     ",fast_math" and ",tf32" behind it trade precision for speed.
     `deterministic=False` lets sums at indices that are data add in any order on a GPU, by atomic
     operations; they then round differently from call to call. On the CPU it changes nothing.
+    `memory_limit` is that of a target, ",memory_limit=65536", in bytes.
     Raises: FrontendError for an input that is missing, repeated or no placeholder; CompileError
     for an unknown target, or a donated tensor that is no input or fits no output.
     """
-    options = compile_options(target, deterministic=deterministic)
+    options = compile_options(target, deterministic=deterministic, memory_limit=memory_limit)
     single = isinstance(outputs, Tensor)
     inputs, results, donate = (_listed(given) for given in (inputs, outputs, donate))
 
     def make() -> Made:
         system = system_of(inputs, results, name)
-        return system, _taken_over(system, donate)
+        return system, taken_over(system, donate)
 
     key = _key(inputs, results, name, donate, options)
     if key is None:
@@ -141,8 +143,11 @@ def _key(inputs: Any, outputs: Any, name: Any, donate: Any, options: CompileOpti
     return key_of_program(takes, gives, name, [takes.index(node) for node in donated], options)
 
 
-def _taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
-    """For each output that goes into a donated input: the positions of both."""
+def taken_over(system: System, donate: Sequence[Tensor]) -> dict[int, int]:
+    """For each output that goes into a donated input: the positions of both.
+
+    Raises: CompileError for a donated tensor that is no input or fits no output.
+    """
     found: dict[int, int] = {}
     for tensor in donate:
         node = tensor.node if isinstance(tensor, Tensor) else tensor

@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.api.compiling import Compilation, compile_program, compile_sizes
+from ted.api.compiling import Compilation, compile_program, compile_sizes, taken_over
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.differentiating import differentiate
 from ted.api.lifting import Lifted, lift
@@ -19,10 +19,12 @@ from ted.api.options import options_for
 from ted.api.profiles import Profile
 from ted.api.programs import traced_program
 from ted.api.symbolic import SymbolicFunction
-from ted.errors import CompileError, DerivativeError
-from ted.frontend.batches import positions_of_batch, with_batch
+from ted.errors import CompileError, DerivativeError, ExecutionError
+from ted.frontend.array_orders import Order, all_in_order, orders_of, with_orders
+from ted.frontend.batches import arrays_at, positions_for, positions_of_batch, with_batch
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
+    ArraySpec,
     Signature,
     Trace,
     arrays_of,
@@ -33,6 +35,7 @@ from ted.frontend.functions import (
 )  # fmt: skip
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten, unflatten
+from ted.machine import Cpu
 from ted.options import CompileOptions
 
 Compiled = tuple[Trace, "Compilation | SymbolicFunction[Compilation]"]
@@ -41,7 +44,8 @@ Compiled = tuple[Trace, "Compilation | SymbolicFunction[Compilation]"]
 class Function:
     """A Python function of tensors that compiles itself for the arrays it is called on.
 
-    The arguments at the positions `batch` may have any number of rows: they are traced once.
+    The arguments at the positions `batch` may have any number of rows: they are traced once; the
+    arrays in those at the positions `donate` are taken over by results.
     Raises: FrontendError when `fn` is no function; CompileError when `options` are no
     CompileOptions.
     """
@@ -51,6 +55,7 @@ class Function:
         fn: Callable[..., Any],
         options: CompileOptions | None = None,
         batch: int | Sequence[int] = (),
+        donate: int | Sequence[int] = (),
     ) -> None:
         check_callable(fn, "function")
         if options is not None and not isinstance(options, CompileOptions):
@@ -62,6 +67,7 @@ class Function:
         self._fn = fn
         self.options = options or options_for(fn)
         self.batch = positions_of_batch(batch)
+        self.donate = positions_for(donate, "donate is the position of an argument to take over")
         self._compiled: dict[Signature, Compiled] = {}
         self._known: dict[Any, Compiled] = {}
 
@@ -72,16 +78,29 @@ class Function:
         """
         arrays: list[Any] = []
         key = None if kwargs else call_key(args, arrays)
-        found = self._find(key)
+        orders = self._orders(arrays)
+        found = None if key is None else self._find((key, orders))
         if found is None:
             if has_tensors(args, kwargs):
                 return self._fn(*args, **kwargs)
-            found = self._specialised(args, kwargs)
             arrays = arrays_of(self._fn, args, kwargs)
+            orders = self._orders(arrays)
+            found = self._specialised(args, kwargs, orders)
             if key is not None:
-                self._known[key] = found
+                self._known[(key, orders)] = found
         traced, compiled = found
+        try:
+            return traced.results(compiled(*all_in_order(arrays, orders)))
+        except ExecutionError:
+            if not orders:
+                raise
+        traced, compiled = self._specialised(args, kwargs)  # whose errors count dims as users do
         return traced.results(compiled(*arrays))
+
+    def _orders(self, arrays: Sequence[Any]) -> tuple[Order, ...]:
+        """In which orders the arrays of a call are passed as they are."""
+        is_plain = isinstance(self.options.machine, Cpu) and not self.batch and not self.donate
+        return orders_of(arrays) if is_plain else ()
 
     def _find(self, key: Any) -> Compiled | None:
         """What an equal call found; signatures name the argument that cannot be looked up."""
@@ -114,8 +133,8 @@ class Function:
         Raises: CompileError for what is no program of fixed sizes for CPUs.
         """
         what = "profile: kernels of programs of fixed sizes for CPUs are timed"
-        found = self._for_cpu(what, args, kwargs)
-        return found.profile(*arrays_of(self._fn, args, kwargs), repeats=repeats)
+        found, arrays = self._for_cpu(what, args, kwargs)
+        return found.profile(*arrays, repeats=repeats)
 
     def memory(self, *args: Any, **kwargs: Any) -> MemoryTimeline:
         """What the program for arguments like these holds while it runs; print it.
@@ -123,27 +142,44 @@ class Function:
         Raises: CompileError for what is no program of fixed sizes for CPUs.
         """
         what = "memory: it is known of programs of fixed sizes for CPUs"
-        return self._for_cpu(what, args, kwargs).memory()
+        return self._for_cpu(what, args, kwargs)[0].memory()
 
     def _for_cpu(
         self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> CompiledFunction:
-        found = self.compiled(*args, **kwargs)
+    ) -> tuple[CompiledFunction, Sequence[Any]]:
+        """The function that runs for these arguments, and its arrays."""
+        arrays = arrays_of(self._fn, args, kwargs)
+        orders = self._orders(arrays)
+        found = self._specialised(args, kwargs, orders)[1]
         if not isinstance(found, CompiledFunction):
             raise CompileError(f"{what}, got one for '{self.target}'")
-        return found
+        return found, all_in_order(arrays, orders)
 
-    def _specialised(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
-        signature = with_batch(self._fn, signature_of(self._fn, args, kwargs), self.batch)
+    def _specialised(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], orders: Sequence[Order] = ()
+    ) -> Compiled:
+        signature = with_orders(signature_of(self._fn, args, kwargs), orders)
+        signature = with_batch(self._fn, signature, self.batch)
         if signature not in self._compiled:
             traced = trace_signature(self._fn, signature)
-            program = traced_program(traced, self.options)
+            donated = self._taken_over(traced, signature)
+            program = traced_program(traced, self.options, donated)
             if program.key is None:
-                made = compile_sizes(traced.system(), options=self.options)
+                made = compile_sizes(traced.system(), donated, options=self.options)
             else:
                 made = compile_program(program, False, self.options)
             self._compiled[signature] = (traced, made)
         return self._compiled[signature]
+
+    def _taken_over(self, traced: Trace, signature: Signature) -> dict[int, int]:
+        """For each result that goes into a donated array: the positions of both."""
+        if not self.donate:
+            return {}
+        chosen = arrays_at(self._fn, signature, self.donate, "donate")
+        rows = zip(signature.leaves, chosen, strict=True)
+        arrays = [is_chosen for leaf, is_chosen in rows if isinstance(leaf, ArraySpec)]
+        given = zip(traced.inputs, arrays, strict=True)
+        return taken_over(traced.system(), [one for one, is_chosen in given if is_chosen])
 
 
 def function(
@@ -152,21 +188,28 @@ def function(
     *,
     deterministic: bool | None = None,
     batch: int | Sequence[int] | None = None,
+    donate: int | Sequence[int] | None = None,
+    memory_limit: int | None = None,
 ) -> Function:
     """A Python function of tensors as a function of arrays, compiled once per signature.
 
-    `target` and `deterministic` are those of `ted.compile`; a function that has them keeps them
-    when none is given, and so `batch`: the positions of arguments whose first dim is the batch, a
-    symbolic size for which nothing is traced or compiled again.
-    Raises: FrontendError when `fn` is no function, or `batch` no position; CompileError for an
-    unknown target.
+    `target`, `deterministic` and `memory_limit` are those of `ted.compile`; a function that has
+    them keeps them when none is given, and so `batch`: the positions of arguments whose first dim
+    is the batch, a symbolic size for which nothing is traced or compiled again. `donate`: positions
+    of arguments, each array of which becomes the first result of its shape and type that no other
+    has become, as in `ted.compile`.
+    Raises: FrontendError when `fn` is no function, or `batch` or `donate` no position; CompileError
+    for an unknown target, and from a call for a donated array that fits no result.
     """
     check_callable(fn, "function")
-    options = options_for(fn, target, deterministic)
+    options = options_for(fn, target, deterministic, memory_limit)
     rows = _batch_of(fn, batch)
-    if isinstance(fn, Function) and (fn.options, fn.batch) == (options, rows):
+    mine = fn.donate if isinstance(fn, Function) else ()
+    taken = mine if donate is None else donate
+    made = Function(fn, options, rows, taken)
+    if isinstance(fn, Function) and (fn.options, fn.batch, mine) == (options, rows, made.donate):
         return fn
-    return Function(fn, options, rows)
+    return made
 
 
 def _batch_of(fn: Any, batch: int | Sequence[int] | None) -> tuple[int, ...]:
@@ -183,12 +226,13 @@ def value_and_grad(
     *,
     deterministic: bool | None = None,
     batch: int | Sequence[int] | None = None,
+    memory_limit: int | None = None,
 ) -> Function:
     """The function that returns (fn's scalar result, its gradients).
 
     Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
-    of its argument, and is zeros where the result does not depend on it. `batch` is that of
-    `function`.
+    of its argument, and is zeros where the result does not depend on it. `batch` and `memory_limit`
+    are those of `function`.
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
     FrontendError when `fn` is no function.
     """
@@ -199,7 +243,7 @@ def value_and_grad(
         lifted, *both = derive(*args, **kwargs)
         return lifted.lowered(tuple(both))
 
-    options = options_for(fn, target, deterministic)
+    options = options_for(fn, target, deterministic, memory_limit)
     return Function(with_gradient, options, _batch_of(fn, batch))
 
 
@@ -210,6 +254,7 @@ def grad(
     *,
     deterministic: bool | None = None,
     batch: int | Sequence[int] | None = None,
+    memory_limit: int | None = None,
 ) -> Function:
     """The function that returns the gradients of fn's scalar result; see `value_and_grad`.
 
@@ -222,7 +267,8 @@ def grad(
         lifted, _, found = derive(*args, **kwargs)
         return lifted.lowered(found)
 
-    return Function(gradient, options_for(fn, target, deterministic), _batch_of(fn, batch))
+    options = options_for(fn, target, deterministic, memory_limit)
+    return Function(gradient, options, _batch_of(fn, batch))
 
 
 def _gradient_of(

@@ -13,19 +13,28 @@ from ted.machine import CPUS, GPUS, Cpu
 from ted.options import COUNTS, PRECISIONS, CompileOptions
 
 
-def compile_options(target: str = "cpu", *, deterministic: bool = True) -> CompileOptions:
-    """Read `target=` and `deterministic=`; the machine is this one where none is named.
+def compile_options(
+    target: str = "cpu", *, deterministic: bool = True, memory_limit: int | None = None
+) -> CompileOptions:
+    """Read `target=` and what stands beside it; the machine is this one where none is named.
+
+    A `memory_limit` goes before that of the target.
 
     Raises: CompileError for a text of another form, a chip that is not known, or one without what
     an option asks for; ScheduleError when `TED_CPU` names a row that the host cannot execute.
     """
     if isinstance(target, str) and target.partition(",")[0].partition(":")[0] == "cpu":
-        return replace(_on_cpu(target), deterministic=deterministic)
-    return replace(_on_gpu(target), deterministic=deterministic)
+        found = _on_cpu(target)
+    else:
+        found = _on_gpu(target)
+    return _with(found, deterministic, memory_limit)
 
 
 def options_for(
-    fn: Callable[..., Any], target: str | None = None, deterministic: bool | None = None
+    fn: Callable[..., Any],
+    target: str | None = None,
+    deterministic: bool | None = None,
+    memory_limit: int | None = None,
 ) -> CompileOptions:
     """What is made of `fn` is compiled as is asked for, else as `fn` is, else for this machine."""
     while isinstance(fn, partial):
@@ -34,9 +43,13 @@ def options_for(
     if not isinstance(mine, CompileOptions):
         mine = compile_options("cpu" if target is None else target)
     base = mine if target is None or target == mine.target else compile_options(target)
-    return replace(
-        base, deterministic=mine.deterministic if deterministic is None else deterministic
-    )
+    ordered = mine.deterministic if deterministic is None else deterministic
+    return _with(base, ordered, memory_limit)
+
+
+def _with(found: CompileOptions, deterministic: bool, memory_limit: int | None) -> CompileOptions:
+    limit = found.memory_limit if memory_limit is None else memory_limit
+    return replace(found, deterministic=deterministic, memory_limit=limit)
 
 
 def _on_cpu(text: str) -> CompileOptions:

@@ -134,11 +134,14 @@ def key_of_program(
     return Key((said.text, request, *names), has_places)
 
 
-def traced_program(traced: Trace, options: CompileOptions) -> Program:
-    """The program of a traced function."""
+def traced_program(
+    traced: Trace, options: CompileOptions, donated: Mapping[int, int] | None = None
+) -> Program:
+    """The program of a traced function; `donated` gives for outputs the inputs they overwrite."""
+    given = dict(donated or {})
     inputs, outputs = ([t.node for t in tensors] for tensors in (traced.inputs, traced.outputs))
-    key = key_of_program(inputs, outputs, traced.name, (), options)
-    return Program(traced.name, lambda: (traced.system(), {}), key)
+    key = key_of_program(inputs, outputs, traced.name, [*given.items()], options)
+    return Program(traced.name, lambda: (traced.system(), given), key)
 
 
 def known_program(

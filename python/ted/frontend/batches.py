@@ -22,15 +22,34 @@ def positions_of_batch(batch: Any) -> tuple[int, ...]:
 
     Raises: FrontendError for what is no int and no sequence of ints.
     """
-    positions = (batch,) if isinstance(batch, int) else batch
+    return positions_for(batch, "batch is the position of an argument whose first dim is the batch")
+
+
+def positions_for(given: Any, meaning: str) -> tuple[int, ...]:
+    """The positions of arguments; `meaning` says what they are for.
+
+    Raises: FrontendError for what is no int and no sequence of ints.
+    """
+    positions = (given,) if isinstance(given, int) else given
     if not isinstance(positions, list | tuple) or any(
         type(p) is not int or p < 0 for p in positions
     ):
-        fail(
-            "function: batch is the position of an argument whose first dim is the batch, or a "
-            f"tuple of such positions, got {batch!r}"
-        )
+        fail(f"function: {meaning}, or a tuple of such positions, got {given!r}")
     return tuple(positions)
+
+
+def arrays_at(
+    fn: Callable[..., Any], signature: Signature, positions: Sequence[int], what: str
+) -> list[bool]:
+    """For each leaf of a signature whether it is an array in an argument at one of the positions.
+
+    Raises: FrontendError for a position without argument; `what` names the option.
+    """
+    paths = [_path(fn, signature, position, what) for position in positions]
+    return [
+        isinstance(leaf, ArraySpec) and any(_is_below(name, path) for path in paths)
+        for name, leaf in zip(signature.names, signature.leaves, strict=True)
+    ]
 
 
 def with_batch(fn: Callable[..., Any], signature: Signature, batch: Sequence[int]) -> Signature:
@@ -39,11 +58,7 @@ def with_batch(fn: Callable[..., Any], signature: Signature, batch: Sequence[int
     Arrays without rows keep their shape: a batch has one at least.
     Raises: FrontendError for a position without argument, or an array that has no dim.
     """
-    paths = [_path(fn, signature, position) for position in batch]
-    chosen = [
-        isinstance(leaf, ArraySpec) and any(_is_below(name, path) for path in paths)
-        for name, leaf in zip(signature.names, signature.leaves, strict=True)
-    ]
+    chosen = arrays_at(fn, signature, batch, "batch")
     rows = zip(signature.names, signature.leaves, chosen, strict=True)
     flat = next((name for name, leaf, is_chosen in rows if is_chosen and not leaf.shape), None)
     if flat is not None:
@@ -56,7 +71,7 @@ def with_batch(fn: Callable[..., Any], signature: Signature, batch: Sequence[int
     return replace(signature, leaves=tuple(leaves))
 
 
-def _path(fn: Callable[..., Any], signature: Signature, position: int) -> str:
+def _path(fn: Callable[..., Any], signature: Signature, position: int, what: str) -> str:
     """How the names of what lies in an argument begin."""
     paths: list[str] = []
     for name, child in zip(signature.tree.keys, signature.tree.children, strict=True):
@@ -64,7 +79,7 @@ def _path(fn: Callable[..., Any], signature: Signature, position: int) -> str:
         paths += [f"{name}.{k}" for k in child.keys] if spread else [str(name)]
     if position >= len(paths):
         fail(
-            f"{_name(fn)}: batch={position}: the call has {len(paths)} arguments "
+            f"{_name(fn)}: {what}={position}: the call has {len(paths)} arguments "
             f"({', '.join(paths)}), counted from 0"
         )
     return paths[position]

@@ -10,6 +10,7 @@ from typing import Any
 from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.creation import full
+from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, placeholder
@@ -21,10 +22,22 @@ from ted.ir.equations import System
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """What tracing needs to know of an array argument."""
+    """What tracing needs to know of an array argument; `order` is that of its dims in memory."""
 
     shape: tuple[Extent, ...]
     dtype: DType
+    order: tuple[int, ...] = ()
+
+    def placeholder(self, name: str) -> Tensor:
+        """The input for such an array, with the slowest dim first."""
+        shape = tuple(self.shape[dim] for dim in self.order) if self.order else self.shape
+        return placeholder(shape, self.dtype, name)
+
+    def argument(self, given: Tensor) -> Tensor:
+        """The input with the dims that the function sees."""
+        if not self.order:
+            return given
+        return transpose(given, tuple(self.order.index(dim) for dim in range(len(self.order))))
 
 
 @dataclass(frozen=True)
@@ -118,17 +131,19 @@ def trace(
 
 def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
     """Trace for a signature that is already known."""
+    pairs = list(zip(signature.leaves, signature.names, strict=True))
+    inputs = [leaf.placeholder(name) for leaf, name in pairs if isinstance(leaf, ArraySpec)]
+    left = iter(inputs)
     values = [
-        placeholder(leaf.shape, leaf.dtype, name) if isinstance(leaf, ArraySpec) else leaf.value
-        for leaf, name in zip(signature.leaves, signature.names, strict=True)
+        leaf.argument(next(left)) if isinstance(leaf, ArraySpec) else leaf.value
+        for leaf in signature.leaves
     ]
     named = unflatten(signature.tree, iter(values))
     positional, keywords = _split(fn, named)
     result = fn(*positional, **keywords)
     leaves, tree = flatten(result)
     outputs = tuple(as_tensor(value, path, _name(fn)) for path, value in leaves)
-    inputs = tuple(value for value in values if isinstance(value, Tensor))
-    return Trace(inputs, outputs, tree, named, _name(fn))
+    return Trace(tuple(inputs), outputs, tree, named, _name(fn))
 
 
 def has_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
