@@ -68,6 +68,8 @@ class Function:
         self.options = options or options_for(fn)
         self.batch = positions_of_batch(batch)
         self.donate = positions_for(donate, "donate is the position of an argument to take over")
+        is_on_cpu = isinstance(self.options.machine, Cpu)
+        self._takes_orders = is_on_cpu and not self.batch and not self.donate
         self._compiled: dict[Signature, Compiled] = {}
         self._known: dict[Any, Compiled] = {}
 
@@ -99,8 +101,7 @@ class Function:
 
     def _orders(self, arrays: Sequence[Any]) -> tuple[Order, ...]:
         """In which orders the arrays of a call are passed as they are."""
-        is_plain = isinstance(self.options.machine, Cpu) and not self.batch and not self.donate
-        return orders_of(arrays) if is_plain else ()
+        return orders_of(arrays) if self._takes_orders else ()
 
     def _find(self, key: Any) -> Compiled | None:
         """What an equal call found; signatures name the argument that cannot be looked up."""

@@ -31,6 +31,8 @@ def order_of(array: Any) -> Order:
 
 def orders_of(arrays: Sequence[Any]) -> tuple[Order, ...]:
     """The order of each array, () where all are in the order of C."""
+    if not any(map(_strides, arrays)):  # what nearly every call does
+        return ()
     found = tuple(map(order_of, arrays))
     return found if any(found) else ()
 
@@ -38,9 +40,9 @@ def orders_of(arrays: Sequence[Any]) -> tuple[Order, ...]:
 def _strides(array: Any) -> Sequence[int] | None:
     """The strides of a large array that is not in the order of C; None for any other value."""
     if type(array) is np.ndarray:
-        return None if array.flags.c_contiguous or array.nbytes < LEAST_BYTES else array.strides
+        return None if array.nbytes < LEAST_BYTES or array.flags.c_contiguous else array.strides
     is_in_order = getattr(array, "is_contiguous", None)  # of torch
-    if is_in_order is None or is_in_order() or array.nbytes < LEAST_BYTES:
+    if is_in_order is None or array.nbytes < LEAST_BYTES or is_in_order():
         return None
     return array.stride()
 
