@@ -3,6 +3,7 @@
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #turned = affine_map<(d0, d1) -> (d1, d0)>
 #row = affine_map<(d0, d1) -> (d0, 0)>
+#column = affine_map<(d0, d1) -> (d0)>
 
 // A map is the last reader of what it reads in place: a chain of two is one buffer.
 // CHECK-LABEL: func.func @chain
@@ -61,6 +62,35 @@ func.func @input(%x: memref<4x4xf32>, %out: memref<4x4xf32>) {
   ^bb0(%in: f32, %old: f32):
     linalg.yield %in : f32
   }
+  return
+}
+
+// CHECK-LABEL: func.func @input_read_twice
+// CHECK: ins(%arg0 : memref<4x4xf32>) outs(%arg1 : memref<4x4xf32>)
+// CHECK: memref.copy %arg0, %arg2
+func.func @input_read_twice(%x: memref<4x4xf32>, %out: memref<4x4xf32>, %more: memref<4x4xf32>) {
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : memref<4x4xf32>) outs(%out : memref<4x4xf32>) {
+  ^bb0(%in: f32, %old: f32):
+    linalg.yield %in : f32
+  }
+  memref.copy %x, %more : memref<4x4xf32> to memref<4x4xf32>
+  return
+}
+
+// Points of a column write one element: the second would read what the first wrote.
+// CHECK-LABEL: func.func @written_twice
+// CHECK: memref.alloc()
+func.func @written_twice(%w: memref<4x4xf32>, %z: f32, %out: memref<4xf32>) {
+  %a = memref.alloc() : memref<4xf32>
+  linalg.fill ins(%z : f32) outs(%a : memref<4xf32>)
+  linalg.generic {indexing_maps = [#id, #column, #column], iterator_types = ["parallel", "parallel"]}
+      ins(%w, %a : memref<4x4xf32>, memref<4xf32>) outs(%out : memref<4xf32>) {
+  ^bb0(%in: f32, %other: f32, %old: f32):
+    %0 = arith.subf %in, %other : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %a : memref<4xf32>
   return
 }
 
@@ -136,6 +166,36 @@ func.func @result_in_use(%z: f32, %out: memref<4x4xf32>, %more: memref<4x4xf32>)
       ins(%a : memref<4x4xf32>) outs(%out : memref<4x4xf32>) {
   ^bb0(%in: f32, %old: f32):
     linalg.yield %in : f32
+  }
+  memref.dealloc %a : memref<4x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @result_asked
+// CHECK: memref.alloc()
+func.func @result_asked(%z: f32, %out: memref<4x4xf32>) {
+  %a = memref.alloc() : memref<4x4xf32>
+  linalg.fill ins(%z : f32) outs(%a : memref<4x4xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<4x4xf32>) outs(%out : memref<4x4xf32>) {
+  ^bb0(%in: f32, %old: f32):
+    %0 = arith.addf %in, %old : f32
+    linalg.yield %0 : f32
+  }
+  memref.dealloc %a : memref<4x4xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @result_read
+// CHECK: memref.alloc()
+func.func @result_read(%z: f32, %out: memref<4x4xf32>) {
+  %a = memref.alloc() : memref<4x4xf32>
+  linalg.fill ins(%z : f32) outs(%a : memref<4x4xf32>)
+  linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a, %out : memref<4x4xf32>, memref<4x4xf32>) outs(%out : memref<4x4xf32>) {
+  ^bb0(%in: f32, %state: f32, %old: f32):
+    %0 = arith.addf %in, %state : f32
+    linalg.yield %0 : f32
   }
   memref.dealloc %a : memref<4x4xf32>
   return
