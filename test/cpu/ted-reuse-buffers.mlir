@@ -201,6 +201,22 @@ func.func @result_read(%z: f32, %out: memref<4x4xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @result_loaded
+// CHECK: memref.alloc()
+func.func @result_loaded(%z: f32, %k: index, %out: memref<4x4xf32>) {
+  %a = memref.alloc() : memref<4x4xf32>
+  linalg.fill ins(%z : f32) outs(%a : memref<4x4xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%a : memref<4x4xf32>) outs(%out : memref<4x4xf32>) {
+  ^bb0(%in: f32, %old: f32):
+    %0 = memref.load %out[%k, %k] : memref<4x4xf32>
+    %1 = arith.addf %in, %0 : f32
+    linalg.yield %1 : f32
+  }
+  memref.dealloc %a : memref<4x4xf32>
+  return
+}
+
 // A buffer is taken, and filled, right before what touches it first.
 // CHECK-LABEL: func.func @late
 // CHECK: memref.copy %arg0, %arg1

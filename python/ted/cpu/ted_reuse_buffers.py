@@ -133,7 +133,8 @@ def _pairs(generic: Generic) -> Iterator[tuple[ir.Value, ir.Value]]:
 def _is_written_once(generic: Generic, k: int) -> bool:
     """Whether each point writes an element of its own, and does not ask what was there."""
     is_unasked = not list(generic.body.arguments[k].uses)
-    return is_unasked and generic.maps[k].is_permutation and _meets(generic, k) == [k]
+    is_alone = _meets(generic, k) == [k] and not _is_loaded(generic, root(generic.operands[k]))
+    return is_unasked and generic.maps[k].is_permutation and is_alone
 
 
 def _is_read_in_place(generic: Generic, old: ir.Value, k: int) -> bool:
