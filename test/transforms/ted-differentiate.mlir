@@ -215,3 +215,39 @@ func.func @power(%x: tensor<8xf64>, %y: tensor<8xf64>) -> tensor<8xf64> {
   func.return %0 : tensor<8xf64>
 }
 func.func private @power_vjp(tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) -> (tensor<8xf64>, tensor<8xf64>, tensor<8xf64>) attributes {ted.vjp_of = @power, ted.wrt = array<i64: 0, 1>}
+
+// -----
+
+// Rows of zeros above the input: the gradient of the other factor sums over the rows below alone.
+// CHECK-LABEL: func.func private @padded_vjp
+// CHECK: combiner = "add", domain = affine_set<(d0, d1, d2) : (d0 - 6 >= 0)>
+// CHECK-SAME: write = affine_map<(d0, d1, d2) -> (d2, d1)>
+func.func @padded(%x: tensor<6x4xf64>, %w: tensor<4x5xf64>) -> tensor<12x5xf64> {
+  %zero = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<12x4xf64>
+  %zeros = linalg.fill ins(%zero : f64) outs(%e : tensor<12x4xf64>) -> tensor<12x4xf64>
+  %p = "ted.compute"(%x, %zeros) ({
+  ^bb0(%a: f64):
+    "ted.yield"(%a) : (f64) -> ()
+  }) {
+    extents = array<i64: 6, 4>, iterators = ["parallel", "parallel"],
+    domain = affine_set<(d0, d1) : (0 == 0)>,
+    reads = [affine_map<(d0, d1) -> (d0, d1)>], guards = [affine_set<(d0, d1) : (0 == 0)>],
+    write = affine_map<(d0, d1) -> (d0 + 6, d1)>, combiner = "set"
+  } : (tensor<6x4xf64>, tensor<12x4xf64>) -> tensor<12x4xf64>
+  %f = tensor.empty() : tensor<12x5xf64>
+  %start = linalg.fill ins(%zero : f64) outs(%f : tensor<12x5xf64>) -> tensor<12x5xf64>
+  %y = "ted.compute"(%p, %w, %start) ({
+  ^bb0(%a: f64, %b: f64):
+    %m = arith.mulf %a, %b : f64
+    "ted.yield"(%m) : (f64) -> ()
+  }) {
+    extents = array<i64: 12, 5, 4>, iterators = ["parallel", "parallel", "reduction"],
+    domain = affine_set<(d0, d1, d2) : (0 == 0)>,
+    reads = [affine_map<(d0, d1, d2) -> (d0, d2)>, affine_map<(d0, d1, d2) -> (d2, d1)>],
+    guards = [affine_set<(d0, d1, d2) : (0 == 0)>, affine_set<(d0, d1, d2) : (0 == 0)>],
+    write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "add"
+  } : (tensor<12x4xf64>, tensor<4x5xf64>, tensor<12x5xf64>) -> tensor<12x5xf64>
+  func.return %y : tensor<12x5xf64>
+}
+func.func private @padded_vjp(tensor<6x4xf64>, tensor<4x5xf64>, tensor<12x5xf64>) -> (tensor<12x5xf64>, tensor<6x4xf64>, tensor<4x5xf64>) attributes {ted.vjp_of = @padded, ted.wrt = array<i64: 0, 1>}

@@ -19,7 +19,7 @@ from ted.autodiff.data_writes import guarded_writes
 from ted.autodiff.extrema import cotangent_of_points
 from ted.autodiff.materialise import materialise_shared
 from ted.autodiff.steps import in_steps, settle_recurrences, written_at_data
-from ted.autodiff.support import points_writing, support, written_part
+from ted.autodiff.support import Supports
 from ted.autodiff.sweep_order import sweep_order
 from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
@@ -65,13 +65,15 @@ class Sweep:
     """What is known of the tensors of a sweep.
 
     The active ones, those with a derivative of the user's, what has been added to the adjoint of
-    each so far, and tensors of the same value in the program that the system was made of.
+    each so far, tensors of the same value in the program that the system was made of, and what can
+    be non-zero of all that is defined.
     """
 
     active: set[Tensor]
     overrides: Mapping[Tensor, Override]
     summands: Mapping[Tensor, Sequence[Equation]]
     origin: Mapping[Tensor, Tensor]
+    supports: Supports
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def vjp(
     summands: dict[Tensor, list[Equation]] = {t: [] for group in groups for t in group}
     parts: dict[Tensor, dict[Tensor, list[Equation]]] = {}
     adjoints: dict[Tensor, Tensor] = {}
-    sweep = Sweep(active, overrides, summands, origin)
+    sweep = Sweep(active, overrides, summands, origin, Supports())
     seeds = {copy_of(head): head for head in heads}
     for output, seed in zip(system.outputs, seeds, strict=True):
         summands[output].append(seed)
@@ -129,7 +131,32 @@ def vjp(
             finish_adjoint(adjoints[tensor], tensor, summands[tensor])
         if any(t in overrides for t in steps):
             settle_recurrences([adjoints[t] for t in steps])
+        elif steps:
+            _leave_zeros_out(steps, adjoints, summands, parts, sweep.supports)
     return Adjoints(adjoints, {t: parts.get(t, {}) for t in adjoints})
+
+
+def _leave_zeros_out(
+    steps: Sequence[Tensor],
+    adjoints: Mapping[Tensor, Tensor],
+    summands: dict[Tensor, list[Equation]],
+    parts: Mapping[Tensor, dict[Tensor, list[Equation]]],
+    supports: Supports,
+) -> None:
+    """Restrict what a recurrence adds, to its adjoints and others, now that all of it is known."""
+
+    new: dict[Equation, Equation] = {}
+    for readers in parts.values():
+        for equation in (e for t in steps for e in readers.get(t, ())):
+            points = supports.of_value(equation.body, equation.domain)
+            if not equation.domain.is_subset(points):
+                new[equation] = replace(equation, domain=points)
+    for operand, readers in parts.items() if new else ():
+        summands[operand] = [new.get(e, e) for e in summands[operand]]
+        for tensor in readers.keys() & set(steps):
+            readers[tensor] = [new.get(e, e) for e in readers[tensor]]
+    for tensor in steps if new else ():
+        finish_adjoint(adjoints[tensor], tensor, summands[tensor])
 
 
 def _pulled_back(
@@ -143,10 +170,8 @@ def _pulled_back(
     if override is None:
         if loop:
             sweep = replace(sweep, origin={})
-        part = None if loop else written_part(tensor, sweep.summands[tensor])
         for equation in tensor.equations:
-            points = points_writing(equation, part)
-            for operand, summand in _equation_vjp(tensor, equation, cotangent, sweep, points):
+            for operand, summand in _equation_vjp(tensor, equation, cotangent, sweep):
                 inside = operand in loop
                 yield operand, in_steps(operand, summand, tensor, equation) if inside else summand
         return
@@ -181,12 +206,9 @@ def _dependencies(tensor: Tensor, overrides: Mapping[Tensor, Override]) -> Seque
 
 
 def _equation_vjp(
-    tensor: Tensor, equation: Equation, cotangent: Tensor, sweep: Sweep, points: Any
+    tensor: Tensor, equation: Equation, cotangent: Tensor, sweep: Sweep
 ) -> Iterator[tuple[Tensor, Equation]]:
-    """One scatter-form equation for each active read of `equation`.
-
-    The cotangent is zero but for what the `points` write.
-    """
+    """One scatter-form equation for each active read of `equation`."""
     if equation.combiner not in DIFFERENTIABLE:
         raise DerivativeError(
             f"{tensor.name}: a combiner in {DIFFERENTIABLE} to differentiate, "
@@ -196,7 +218,7 @@ def _equation_vjp(
     taken, g = cotangent_of_points(tensor, equation, cotangent, sweep.origin.get(tensor))
     pairs = read_adjoints(equation.body, g, sweep.active.__contains__, equation.location, taken)
     pairs = [(read, _reuse_value(tensor, equation, g)) for read, g in pairs]
-    domains = [support(g, points) for _, g in pairs]
+    domains = [sweep.supports.of_value(g, equation.domain, cotangent) for _, g in pairs]
     writes = guarded_writes(equation, [read for read, _ in pairs])
     writes = [decide_selects(w, where) for w, where in zip(writes, domains, strict=True)]
     pairs = [

@@ -230,6 +230,13 @@ def lattice(sides: Sequence[range]) -> isl.Set:
     return result
 
 
+def flat_hull(points: isl.Set) -> isl.Set:
+    """The points with the equalities, steps and bounds on single coordinates of some points."""
+    hull = isl.Set.from_basic_set(points.affine_hull())
+    sides = None if points.is_empty() else dim_steps(points)
+    return hull if sides is None else hull.intersect(lattice(sides))
+
+
 def to_int(value: isl.Val) -> int:
     """An integral isl value as a Python integer."""
     text = value.to_str()

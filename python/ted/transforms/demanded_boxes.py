@@ -11,7 +11,7 @@ written at data, or takes too much integer arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -34,9 +34,14 @@ from ted.transforms.demanded_elements import Box, note_reads, points_writing
 from ted.transforms.demanded_recurrences import recurrence_boxes
 
 
-def shrink_to_demand(system: System) -> tuple[System, dict[Tensor, Tensor]]:
-    """The system without elements that nobody reads; also old tensor -> new tensor."""
-    boxes = _demanded(system)
+def shrink_to_demand(
+    system: System, keep: Collection[Tensor] = ()
+) -> tuple[System, dict[Tensor, Tensor]]:
+    """The system without elements that nobody reads; also old tensor -> new tensor.
+
+    Tensors in `keep` stay whole.
+    """
+    boxes = _demanded(system, {*system.outputs, *keep})
     became: dict[Tensor, Tensor] = {}
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
@@ -45,20 +50,22 @@ def shrink_to_demand(system: System) -> tuple[System, dict[Tensor, Tensor]]:
         box = boxes.get(tensor)
         if box is None:
             return moved
-        made = tuple(_within(e, p, box) for e, p in zip(moved, box.points, strict=True))
-        return replace(tensor, shape=tuple(map(len, box.sides)), equations=made)
+        pairs = zip(moved, box.points, strict=True)
+        made = tuple(_within(e, points, box) for e, points in pairs if not points.is_empty())
+        fill = tensor.fill if made or tensor.fill is not None else 0  # no element: any value does
+        return replace(tensor, shape=tuple(map(len, box.sides)), equations=made, fill=fill)
 
     if not boxes:
         return system, {t: t for t in system.tensors()}
     return rewrite_system(system, visit, became)
 
 
-def _demanded(system: System) -> dict[Tensor, Box]:
+def _demanded(system: System, whole: Collection[Tensor]) -> dict[Tensor, Box]:
     """The boxes of tensors of which only a part is read."""
     read: dict[Tensor, Any] = {}  # the elements that are read; None where they are not known
     found: dict[Tensor, Box] = {}
     for group in reversed(components(system.outputs)):
-        if not set(group).isdisjoint(system.outputs):
+        if not set(group).isdisjoint(whole):
             boxes = {}
         elif is_recurrence(group):
             boxes = recurrence_boxes(group, read)
@@ -66,8 +73,8 @@ def _demanded(system: System) -> dict[Tensor, Box]:
             boxes = _boxes_of(group[0], read.get(group[0]))
         found |= boxes
         for tensor in group:
-            whole = tuple(e.domain for e in tensor.equations)
-            points = boxes[tensor].points if tensor in boxes else whole
+            everywhere = tuple(e.domain for e in tensor.equations)
+            points = boxes[tensor].points if tensor in boxes else everywhere
             for equation, made in zip(tensor.equations, points, strict=True):
                 note_reads(equation, made, read)
     return found
@@ -113,9 +120,8 @@ def _place(subscript: Expr, side: range) -> Expr:
 def _within(equation: Equation, points: Any, box: Box) -> Equation:
     """Some points of an equation, which write into a box; its parallel dims get as short."""
     rank, sides = equation.rank, [range(extent) for extent in equation.extents]
-    if not points.is_empty():
-        found = bounded(lambda: sets.dim_steps(points)) or []
-        sides[: equation.parallel] = found[: equation.parallel]
+    found = bounded(sets.dim_steps, points) or sides
+    sides[: equation.parallel] = found[: equation.parallel]
     affs = [sets.linear(rank, _unit(rank, d, s.step), s.start) for d, s in enumerate(sides)]
     domain = sets.preimage(points, rank, affs).coalesce()
     moved = [add(mul(dim(d), index(s.step)), index(s.start)) for d, s in enumerate(sides)]

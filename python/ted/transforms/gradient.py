@@ -13,6 +13,7 @@ from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
 from ted.ir.remarks import Remark, collected, remark
 from ted.transforms.copies import compose_copies
+from ted.transforms.demanded_boxes import shrink_to_demand
 from ted.transforms.guarded_inlining import inline_guarded_producers
 from ted.transforms.guarded_producers import (
     guarded_overrides,
@@ -98,8 +99,9 @@ def differentiate(
     opaque = [cleaned.get(t, t) for t in (gathered.get(t, t) for t in marked)]
     result, direct = compose_copies(asked, keep, opaque)
     result, factored = factor_sums(result, {*keep, *opaque}, through=True)
+    result, demanded = shrink_to_demand(result, {*keep, *(factored.get(t, t) for t in opaque)})
     found.update(zip(inputs, result.outputs, strict=True))
-    moved = _composed(reached, gathered, cleaned, direct, factored)
+    moved = _composed(reached, gathered, cleaned, direct, factored, demanded)
     summands = partial(sweep.gathered, found, keep)
     return Gradient(result.outputs, found, moved, (*said, *remarks), summands)
 

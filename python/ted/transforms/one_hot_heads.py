@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ted.autodiff.support import support
+from ted.autodiff.support import Supports
 from ted.ir.affine import decide_selects
 from ted.ir.equations import (
     Equation,
@@ -28,6 +28,7 @@ from ted.transforms.ted_simplify import simplify
 
 def with_one_hot(system: System, head: Tensor) -> tuple[System, dict[Tensor, Tensor]]:
     """The system where `head[k..., i...]` is 1 if k = i, else 0; also old tensor -> new tensor."""
+    supports = Supports()
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
         chosen = tuple(_chosen(e, head) for e in equations)
@@ -36,7 +37,7 @@ def with_one_hot(system: System, head: Tensor) -> tuple[System, dict[Tensor, Ten
         if len(chosen) == 1 and chosen[0].combiner == "set":
             chosen = (replace(chosen[0], combiner="add"),)
             tensor = replace(tensor, fill=0)
-        return replace(tensor, equations=tuple(p for e in chosen for p in _restricted(e)))
+        return replace(tensor, equations=tuple(p for e in chosen for p in _restricted(e, supports)))
 
     outputs = tuple(_copied(t) if t is head else t for t in system.outputs)
     result, became = rewrite_system(replace(system, outputs=outputs), visit)
@@ -67,11 +68,11 @@ def _chosen(equation: Equation, head: Tensor) -> Equation:
     return equation if body is equation.body else replace(equation, body=body)
 
 
-def _restricted(equation: Equation) -> tuple[Equation, ...]:
+def _restricted(equation: Equation, supports: Supports) -> tuple[Equation, ...]:
     """An added equation on the points alone where it adds something."""
     if equation.combiner != "add":
         return (equation,)
-    points = support(equation.body, equation.domain)
+    points = supports.of_value(equation.body, equation.domain)
     if equation.domain.is_subset(points):
         return (equation,)
     (body,) = decide_selects([equation.body], points)

@@ -200,7 +200,8 @@ def test_segments_of_one_step_are_evaluated_twice_and_differentiated_in_one_size
     last, ys = ted.scan(product, ted.zeros((2,), "float64"), x, checkpoint=1)
     loss = ted.sum(last) + ted.sum(ys)
     (dx,) = ted.differentiate(loss, [x])
-    assert ted.compile([x], [loss, dx]).ir("ted").count("math.tanh") == 2 * steps
+    # The slope of the first step is that of a product with the zeros it starts from: none.
+    assert ted.compile([x], [loss, dx]).ir("ted").count("math.tanh") == 2 * steps - 1
     assert len(topological([dx.node])) <= 21 * steps
 
 

@@ -7,19 +7,19 @@ from dataclasses import replace
 
 import pytest
 
-from ted.autodiff.support import support, written_part
+from ted.autodiff.support import Supports
 from ted.domain import sets
 from ted.domain.size_factors import Symbol
 from ted.domain.sizes import symbolic
-from ted.ir.dtypes import FLOAT64
+from ted.ir.dtypes import FLOAT64, INDEX, INT64
 from ted.ir.equations import Tensor, whole
 from ted.ir.expressions import Expr
 from ted.ir.operations import OPERATIONS
-from ted.ir.scalar import add, apply, compare, const, dim, div, index, load, mul, select, sub
+from ted.ir.scalar import add, apply, cast, compare, const, dim, div, index, load, mul, select, sub
 from unit.autodiff.systems import defined, gradients
 from unit.autodiff.test_rules import FUNCTIONS
 from unit.domain.random_maps import enumerate_set
-from unit.transforms.recurrences import before, equation, given
+from unit.transforms.recurrences import before, equation, given, history
 
 ZERO = const(0.0, FLOAT64)
 A, B = (load(Tensor(name, (4,), FLOAT64), [dim(0)]) for name in "ab")
@@ -34,7 +34,7 @@ def above(bound: int, value: Expr) -> Expr:
 
 
 def points(root: Expr) -> list[int]:
-    return [k for (k,) in enumerate_set(support(root, DOMAIN))]
+    return [k for (k,) in enumerate_set(Supports().of_value(root, DOMAIN))]
 
 
 def at_zero(name: str) -> float:
@@ -82,16 +82,75 @@ def test_a_cosine_of_zero_has_a_gradient() -> None:
     assert db == pytest.approx([0, 0, 0])
 
 
+def elements(tensor: Tensor) -> list[tuple[int, ...]] | None:
+    part = Supports().of_tensor(tensor)
+    return None if part is None else list(enumerate_set(part))
+
+
 def test_what_is_written_is_a_part_of_the_elements_or_all_of_them() -> None:
-    y, first = Tensor("y", (4,), FLOAT64), equation((2,), const(1.0, FLOAT64))
-    part = written_part(y, [first])
-    assert part is not None
-    assert [k for (k,) in enumerate_set(part)] == [0, 1]
-    assert written_part(y, [first, equation((4,), A)]) is None
-    assert written_part(y, []) is None
+    first = equation((2,), const(1.0, FLOAT64))
+    assert elements(defined("y", (4,), first, fill=0)) == [(0,), (1,)]
+    assert elements(defined("y", (4,), first, equation((4,), A), fill=0)) is None
+    assert elements(defined("y", (4,), first, fill=1)) is None
+    assert elements(given("y", 4)) is None
+    assert elements(Tensor("y", (4,), FLOAT64, 0)) == []
+
+
+def test_a_product_or_a_maximum_is_not_zero_where_nothing_is_written() -> None:
+    first = equation((2,), A)
+    for combiner in ("mul", "max"):
+        assert elements(defined("y", (4,), replace(first, combiner=combiner), fill=0)) is None
 
 
 def test_a_total_over_a_symbolic_size_writes_all_that_there_is() -> None:
     x = Tensor("x", (symbolic(Symbol("n", 3)),), FLOAT64)
     summed = replace(whole(x.shape, load(x, [dim(0)]), None, "add"), parallel=0, write=())
-    assert written_part(Tensor("total", (), FLOAT64), [summed]) is None
+    assert elements(Tensor("total", (), FLOAT64, 0, (summed,))) is None
+
+
+def test_zeros_pass_from_tensor_to_tensor() -> None:
+    padded = defined("p", (4,), equation((4,), above(1, A)))
+    squared = defined("s", (4,), equation((4,), mul(load(padded, [dim(0)]), A)))
+    assert elements(squared) == [(2,), (3,)]
+    mirrored = load(squared, [sub(index(3), dim(0))])
+    assert points(mirrored) == [0, 1]
+    assert points(add(mirrored, load(padded, [dim(0)]))) == [0, 1, 2, 3]
+
+
+def test_a_read_at_data_can_meet_anything() -> None:
+    padded = defined("p", (4,), equation((4,), above(1, A)))
+    place = cast(load(Tensor("at", (4,), INT64), [dim(0)]), INDEX)
+    assert points(load(padded, [place])) == [0, 1, 2, 3]
+
+
+def steps(start: int, reverse: bool = False) -> Tensor:
+    """A recurrence that reads x from a step on."""
+    h = history("h", 12, reverse=reverse)
+    x = load(given("x", 12), [dim(0)])
+    given_here = select(compare("le", index(start), dim(0)), x, ZERO)
+    inside = compare("lt", dim(0), index(11)) if reverse else compare("lt", index(0), dim(0))
+    other = add(dim(0), index(1)) if reverse else before(dim(0))
+    h.equations = (equation((12,), add(select(inside, load(h, [other]), ZERO), given_here)),)
+    return h
+
+
+def test_a_recurrence_is_zero_until_it_reads_what_is_not() -> None:
+    assert elements(steps(4)) == [(k,) for k in range(4, 12)]
+    assert elements(steps(0)) is None
+    assert elements(steps(4, reverse=True)) is None
+    assert elements(steps(12)) == []
+
+
+def test_of_factors_bounds_and_equalities_count_and_of_a_cotangent_triangles_too() -> None:
+    box = sets.box((3, 3))
+    x = load(Tensor("x", (3, 3), FLOAT64), [dim(0), dim(1)])
+
+    def found(op: str, is_exact: bool) -> int:
+        guarded = select(compare(op, dim(0), dim(1)), x, ZERO)
+        part = defined("p", (3, 3), equation((3, 3), guarded))
+        read = load(part, [dim(0), dim(1)])
+        return len(list(enumerate_set(Supports().of_value(read, box, part if is_exact else None))))
+
+    assert [found("le", False), found("le", True)] == [9, 6]
+    assert [found("lt", False), found("lt", True)] == [4, 3]
+    assert [found("eq", False), found("eq", True)] == [3, 3]

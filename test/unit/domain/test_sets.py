@@ -115,3 +115,12 @@ def test_a_step_is_that_of_a_coordinate_whatever_the_others_are() -> None:
     assert sets.dim_steps(points) == [range(10), range(3)]
     points = points.intersect(isl.Set("{ [i, j] : j mod 2 = 1 }"))
     assert sets.dim_steps(points) == [range(1, 10, 2), range(1, 2)]
+
+
+def test_a_flat_hull_has_the_equalities_steps_and_bounds_of_a_set() -> None:
+    triangle = isl.Set("{ [i, j] : 0 <= i <= j < 3 }")
+    assert sets.flat_hull(sets.anonymous(triangle)).is_equal(sets.box((3, 3)))
+    diagonal = sets.anonymous(isl.Set("{ [i, i] : i = 1 or i = 4 }"))
+    hull = sets.flat_hull(diagonal)
+    assert hull.is_equal(sets.anonymous(isl.Set("{ [i, i] : 1 <= i <= 4 and (i - 1) mod 3 = 0 }")))
+    assert sets.flat_hull(sets.empty(2)).is_empty()
