@@ -90,8 +90,8 @@ def _in_pieces(subdomain: Subdomain, where: Any) -> list[Subdomain]:
 def _pieces(subdomain: Subdomain, where: Any, cell: Box) -> Iterator[Box]:
     """The cell, cut where a summed dim has no more, or not yet, points outside of the condition."""
     outside = _box(cell).subtract(where)
-    ranges = None if outside.is_empty() else sets.dim_ranges(outside)
-    for dim in subdomain.reduction_dims if ranges is not None else ():
+    ranges = [] if outside.is_empty() else sets.dim_ranges(outside) or []
+    for dim in subdomain.reduction_dims if ranges else ():
         (low, high), (first, last) = cell[dim], ranges[dim]
         for start, stop in ((low, first), (last + 1, high)):
             if start < stop and (start, stop) != (low, high):

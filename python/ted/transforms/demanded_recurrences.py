@@ -87,8 +87,7 @@ def _add(sides: Sides, tensor: Tensor, elements: Any) -> None:
     if elements.is_empty():
         return
     found = required(sets.dim_ranges, elements)
-    if found is None:
-        raise BudgetExhausted
+    assert found is not None, "a tensor of known extents has bounds"
     more = tuple(range(lower, upper + 1) for lower, upper in found)
     sides[tensor] = tuple(map(_hull, sides.get(tensor, more), more))
 
