@@ -193,6 +193,12 @@ def _why_alone(op: ir.Operation, table: Candidates) -> str:
     return table.apart.get(op, alone)
 
 
+def _padded(site: Site) -> Blocks | Declined:
+    if not site.maps:
+        return Declined("kernels read through no cache of one core")
+    return planned(site.op, site.cpu)
+
+
 def _column_sums(site: Site) -> Plain | Declined:
     if not site.maps:
         return Declined("kernels take in no sum over rows")
@@ -203,8 +209,7 @@ TABLE = (
     Strategy(ROWS, lambda site: site.found, lambda *_: None),
     Strategy(COLUMNS, _column_sums, lambda *_: None),
     Strategy(
-        PADDED, lambda site: planned(site.op, site.cpu), lambda *_: None,
-        check=lambda site, blocks: wrong_size(site.op, blocks),
+        PADDED, _padded, lambda *_: None, check=lambda site, blocks: wrong_size(site.op, blocks),
     ),
     Strategy(ALONE, lambda _: Plain(), lambda *_: None),
 )  # fmt: skip

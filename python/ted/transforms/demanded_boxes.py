@@ -64,6 +64,8 @@ def _demanded(system: System, whole: Collection[Tensor]) -> dict[Tensor, Box]:
     """The boxes of tensors of which only a part is read."""
     read: dict[Tensor, Any] = {}  # the elements that are read; None where they are not known
     found: dict[Tensor, Box] = {}
+    if any(map(_is_symbolic, system.tensors())):
+        return {}  # what is read depends on the sizes
     for group in reversed(components(system.outputs)):
         if not set(group).isdisjoint(whole):
             boxes = {}
@@ -80,11 +82,13 @@ def _demanded(system: System, whole: Collection[Tensor]) -> dict[Tensor, Box]:
     return found
 
 
+def _is_symbolic(tensor: Tensor) -> bool:
+    return is_symbolic(tensor.shape) or any(is_symbolic(e.extents) for e in tensor.equations)
+
+
 def _boxes_of(tensor: Tensor, elements: Any | None) -> dict[Tensor, Box]:
     """The box around the elements, if it is smaller than the tensor and all writes are known."""
-    if not tensor.equations or is_symbolic(tensor.shape):
-        return {}
-    if elements is None or elements.is_empty():
+    if not tensor.equations or elements is None or elements.is_empty():
         return {}
     try:
         sides = required(sets.dim_steps, elements)

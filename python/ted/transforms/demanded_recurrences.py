@@ -14,7 +14,6 @@ from typing import Any
 
 from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, required
-from ted.domain.sizes import is_symbolic
 from ted.ir.affine import NotAffine
 from ted.ir.equations import Equation, Tensor, reads
 from ted.ir.paths import path_conditions
@@ -29,7 +28,7 @@ def recurrence_boxes(group: Sequence[Tensor], read: Mapping[Tensor, Any]) -> dic
     """The boxes of tensors that read each other, from what others read; none if they stay whole."""
     wanted = {t: read[t] for t in group if t in read}
     unknown = any(elements is None for elements in wanted.values())
-    if unknown or any(t.time is None or is_symbolic(t.shape) for t in group):
+    if unknown or any(t.time is None for t in group):
         return {}
     try:
         sides = _closed(group, wanted)

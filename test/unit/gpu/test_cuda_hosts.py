@@ -35,7 +35,7 @@ def text_on(cpu: str, monkeypatch: pytest.MonkeyPatch, name: str) -> str:
     monkeypatch.setattr(host, "_x86_flags", lambda: frozenset(CPUS[cpu].features) | {"sse2"})
     for question in (host.host_cpu, host.executable_cpus):
         question.cache_clear()
-    assert host.host_cpu().name == cpu
+    assert CPUS[cpu] in host.executable_cpus()
     inputs, outputs = transposed_rows() if name == "transposed_rows" else operator(name)
     function = ted.compile(inputs, outputs, target="cuda:sm_80")
     return function.ir("llvm") + function.ptx
