@@ -20,7 +20,13 @@ from ted.api.profiles import Profile
 from ted.api.programs import traced_program
 from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError, DerivativeError, ExecutionError
-from ted.frontend.array_orders import Order, all_in_order, orders_of, with_orders
+from ted.frontend.array_orders import (
+    Order,
+    all_in_order,
+    may_have_order,
+    orders_of,
+    with_orders,
+)
 from ted.frontend.batches import arrays_at, positions_for, positions_of_batch, with_batch
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
@@ -80,6 +86,10 @@ class Function:
         """
         arrays: list[Any] = []
         key = None if kwargs else call_key(args, arrays)
+        found = None if key is None else self._find(key)
+        if found is not None:  # of arrays that are small: their order is not asked for
+            traced, compiled = found
+            return traced.results(compiled(*arrays))
         orders = self._orders(arrays)
         found = None if key is None else self._find((key, orders))
         if found is None:
@@ -89,7 +99,8 @@ class Function:
             orders = self._orders(arrays)
             found = self._specialised(args, kwargs, orders)
             if key is not None:
-                self._known[(key, orders)] = found
+                is_large = any(map(may_have_order, arrays))
+                self._known[(key, orders) if is_large else key] = found
         traced, compiled = found
         try:
             return traced.results(compiled(*all_in_order(arrays, orders)))

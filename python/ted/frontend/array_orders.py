@@ -20,6 +20,11 @@ Order = tuple[int, ...]  # dims from the slowest on; () is the order of C, or no
 LEAST_BYTES = 2**20  # a smaller array is copied sooner than a program is compiled for it
 
 
+def may_have_order(array: Any) -> bool:
+    """Whether an array is so large that calls ask for its order."""
+    return getattr(array, "nbytes", 0) >= LEAST_BYTES
+
+
 def order_of(array: Any) -> Order:
     """The order of an array of numpy or torch that is dense, but not in the order of C."""
     strides = _strides(array)

@@ -141,3 +141,17 @@ def test_tensors_of_torch_have_orders_too() -> None:
         np.testing.assert_allclose(f(one), (torch.exp(one) + 1.0).numpy(), rtol=1e-13)
     assert order_of(x.permute(2, 0, 1)) == (1, 2, 0)
     assert order_of(x[:, ::2].permute(2, 0, 1)) == ()
+
+
+def test_calls_with_small_arrays_do_not_ask_for_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(array_orders, "LEAST_BYTES", 97)
+    function = ted.function(lambda a: a + 1)
+    small, large = array(3, 4).T, array(4, 5).T
+    for x in (small, large):
+        np.testing.assert_array_equal(function(x), x + 1)
+    asked: list[Any] = []
+    monkeypatch.setattr("ted.api.functions.orders_of", lambda arrays: asked.append(arrays) or ())
+    np.testing.assert_array_equal(function(small), small + 1)
+    assert not asked
+    function(large.copy())
+    assert asked
