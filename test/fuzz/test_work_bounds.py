@@ -18,7 +18,7 @@ def test_a_few_expressions_stay_within_the_bound():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(12, 512, BLOCK))
+@pytest.mark.parametrize("first", range(12, 312, BLOCK))
 def test_a_share_of_the_expressions_stays_within_the_bound(first: int):
     clean("work", first, BLOCK)
 
