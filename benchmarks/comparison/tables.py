@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -125,7 +126,12 @@ def _faults(rows: figures.Rows) -> Iterator[str]:
         yield ""
         yield "Not timed:"
         yield ""
-        yield from (f"- {text}" for text in some)
+        yield from (f"- {without_folders(text)}" for text in some)
+
+
+def without_folders(text: str) -> str:
+    """The text with files by their names alone: folders are those of one machine."""
+    return re.sub(r"(?:/[\w.@+-]+)+/(?=[\w.@+-])", "", text)
 
 
 def section(run: Mapping[str, Any]) -> str:

@@ -335,3 +335,15 @@ def test_the_plain_loops_compute_and_copy() -> None:
 def test_a_peak_is_that_of_a_whole_process() -> None:
     assert 20 < memory.peak(memory.NOTHING, "ted") < 2000
     assert np.isnan(memory.peak("nothing", "ted"))
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ('File "/a/b-c/site.d/api.py", line 7', 'File "api.py", line 7'),
+        ("result 1 is off by 2.9 of 1/2, in 3 m/s", "result 1 is off by 2.9 of 1/2, in 3 m/s"),
+        ("no such file: /a", "no such file: /a"),
+    ],
+)
+def test_what_was_not_timed_names_no_folder(text: str, shown: str) -> None:
+    assert tables.without_folders(text) == shown
