@@ -56,10 +56,8 @@ def _architecture() -> str:
 
 
 def _features() -> frozenset[str]:
-    """Those of an x86 machine by the names of LLVM, which writes avx512bf16 and amx-bf16."""
-    return frozenset(
-        flag.replace("avx512_", "avx512").replace("amx_", "amx-") for flag in _x86_flags()
-    )
+    """Those of an x86 machine by the names of LLVM, which writes avx512bf16."""
+    return frozenset(flag.replace("avx512_", "avx512") for flag in _x86_flags())
 
 
 def host_gpu() -> str:

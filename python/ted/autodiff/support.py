@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from ted.domain import bounds, parameters, sets
-from ted.domain.boxes import Sides, joined, settled
+from ted.domain.boxes import Sides, joined, settled, whole_box
 from ted.domain.budget import BudgetExhausted, bounded, required
 from ted.domain.sizes import is_symbolic
 from ted.ir.affine import NotAffine, condition_bounds, piecewise
@@ -163,7 +163,7 @@ def _points(tensor: Tensor, sides: Sides | None) -> Any | None:
 
 
 def _whole(tensor: Tensor) -> Sides:
-    return [range(extent) for extent in tensor.static_shape]
+    return whole_box(tensor.static_shape)
 
 
 def _of_value(root: Expr, domain: Any, part: Part) -> Any | None:

@@ -6,13 +6,14 @@ are in 0, 2, 4, 6.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+import functools
+from collections.abc import Callable, Hashable, Sequence
 from math import gcd
 from typing import TypeVar
 
 Sides = list[range]
 Key = TypeVar("Key", bound=Hashable)
-ROUNDS = 4  # in which a side settles, or becomes whole
+ROUNDS = 4  # in which an end settles, or becomes that of the whole
 
 
 def settled(
@@ -22,13 +23,13 @@ def settled(
 ) -> dict[Key, Sides]:
     """The boxes that `grown` leaves as they are; it only adds to boxes, and boxes.
 
-    A side that has not settled after a few rounds becomes that of the whole.
+    An end that moves on after a few rounds becomes that of the whole.
     """
     rounds = 0
     while (more := grown(boxes)) != boxes:
         rounds += 1
         if rounds > ROUNDS:
-            more = {k: _whole_where_changed(boxes.get(k), s, whole(k)) for k, s in more.items()}
+            more = {k: _whole_where_moved(boxes.get(k), s, whole(k)) for k, s in more.items()}
         boxes = more
     return boxes
 
@@ -46,8 +47,18 @@ def _hull(a: range, b: range) -> range:
     return range(min(a.start, b.start), max(a[-1], b[-1]) + 1, step)
 
 
-def _whole_where_changed(before: Sides | None, after: Sides, whole: Sides) -> Sides:
+def _whole_where_moved(before: Sides | None, after: Sides, whole: Sides) -> Sides:
     if before is None:
         return after
-    sides = zip(before, after, whole, strict=True)
-    return [new if new == old else everything for old, new, everything in sides]
+    return [_moved(old, new, end) for old, new, end in zip(before, after, whole, strict=True)]
+
+
+def _moved(old: range, new: range, whole: range) -> range:
+    """A side with the ends of the whole where it has others than before."""
+    ends = [whole[k] for k in (0, -1) if new[k] != old[k]]
+    return functools.reduce(_hull, (range(end, end + 1) for end in ends), new)
+
+
+def whole_box(shape: Sequence[int]) -> Sides:
+    """All elements of a tensor."""
+    return [range(extent) for extent in shape]

@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any
 
 from ted.domain import sets
+from ted.domain.boxes import whole_box
 from ted.domain.budget import BudgetExhausted, bounded, required
 from ted.domain.sizes import is_symbolic
 from ted.ir.affine import NotAffine, canonical_index, canonical_indices
@@ -92,7 +93,7 @@ def _boxes_of(tensor: Tensor, elements: Any | None) -> dict[Tensor, Box]:
         return {}
     try:
         sides = required(sets.dim_steps, elements)
-        if sides is None or sides == [range(extent) for extent in tensor.static_shape]:
+        if sides is None or sides == whole_box(tensor.static_shape):
             return {}
         points = tuple(points_writing(e, sets.lattice(sides)) for e in tensor.equations)
     except (BudgetExhausted, NotAffine):

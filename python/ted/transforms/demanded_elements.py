@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,11 +40,18 @@ def written_elements(equation: Equation) -> Any:
     return bounds.image(equation.domain, [piecewise(w, equation.domain) for w in equation.write])
 
 
-def note_reads(equation: Equation, points: Any, read: dict[Tensor, Any]) -> None:
-    """Add what an equation reads at some points."""
+def note_reads(
+    equation: Equation,
+    points: Any,
+    read: dict[Tensor, Any],
+    among: Collection[Tensor] | None = None,
+) -> None:
+    """Add what an equation reads at some points, of all that is computed or `among` some."""
     conditions = path_conditions(equation.body, *equation.write)
     for one in reads(equation):
-        if one.attr.is_input or (one.attr in read and read[one.attr] is None):
+        if one.attr.is_input or (among is not None and one.attr not in among):
+            continue
+        if one.attr in read and read[one.attr] is None:
             continue
         elements = elements_read(one, conditions[one], points)
         if one.attr in read and elements is not None:

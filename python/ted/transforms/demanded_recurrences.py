@@ -9,114 +9,88 @@ that of the tensor.  All tensors of a recurrence keep the same steps.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from ted.domain import sets
+from ted.domain.boxes import Sides, joined, settled, whole_box
 from ted.domain.budget import BudgetExhausted, required
 from ted.ir.affine import NotAffine
-from ted.ir.equations import Equation, Tensor, reads
-from ted.ir.paths import path_conditions
-from ted.transforms.demanded_elements import Box, elements_read, points_writing
+from ted.ir.equations import Tensor
+from ted.transforms.demanded_elements import Box, note_reads, points_writing
 
-ROUNDS = 12  # after which a recurrence stays whole
-PATIENCE = 2  # rounds in which a bound may move
-Sides = dict[Tensor, tuple[range, ...]]
+Boxes = dict[Tensor, Sides]
 
 
 def recurrence_boxes(group: Sequence[Tensor], read: Mapping[Tensor, Any]) -> dict[Tensor, Box]:
     """The boxes of tensors that read each other, from what others read; none if they stay whole."""
-    wanted = {t: read[t] for t in group if t in read}
-    unknown = any(elements is None for elements in wanted.values())
-    if unknown or any(t.time is None for t in group):
+    if any(t.time is None for t in group):
         return {}
     try:
-        sides = _closed(group, wanted)
-        if sides is None or all(_is_whole(t, s) for t, s in sides.items()):
+        boxes = _closed(group, _around({t: read[t] for t in group if t in read}))
+        if boxes == {t: whole_box(t.static_shape) for t in group}:
             return {}
         return {
-            t: Box(s, tuple(points_writing(e, sets.lattice(s)) for e in t.equations))
-            for t, s in sides.items()
+            t: Box(tuple(s), tuple(points_writing(e, sets.lattice(s)) for e in t.equations))
+            for t, s in boxes.items()
         }
     except (BudgetExhausted, NotAffine):
         return {}
 
 
-def _closed(group: Sequence[Tensor], wanted: Mapping[Tensor, Any]) -> Sides | None:
-    """Boxes around what is wanted that hold all that they are computed from; None if unknown."""
-    sides: Sides = {}
-    for tensor, elements in wanted.items():
-        _add(sides, tensor, elements)
-    for number in range(ROUNDS):
-        grown = dict(sides)
-        for tensor in sides:
-            for equation in tensor.equations:
-                if not _add_reads(grown, equation, sides[tensor], group):
-                    return None
-        _share_steps(grown)
-        unread = [t for t in group if t not in sides]
-        if grown == sides and not unread:
-            return sides
-        if grown == sides:  # a tensor is never empty: it keeps an element
-            grown |= {t: tuple(range(1) for _ in t.shape) for t in unread}
-            _share_steps(grown)
-        elif number >= PATIENCE:
-            grown = {t: _widened(t, s, sides.get(t, s)) for t, s in grown.items()}
-        sides = grown
-    return None
+def _closed(group: Sequence[Tensor], wanted: Boxes) -> Boxes:
+    """Boxes that hold what is wanted, and all that they are computed from.
+
+    Raises: NotAffine, BudgetExhausted.
+    """
+    grown = partial(_with_reads, group)
+    boxes = settled(wanted, grown, lambda t: whole_box(t.static_shape))
+    unread = [t for t in group if t not in boxes]
+    if not boxes or not unread:
+        return boxes
+    kept = {t: [range(1) for _ in t.shape] for t in unread}  # a tensor is never empty
+    return settled(_same_steps(boxes | kept), grown, lambda t: whole_box(t.static_shape))
 
 
-def _add_reads(
-    grown: Sides, equation: Equation, sides: tuple[range, ...], group: Sequence[Tensor]
-) -> bool:
-    """Add what the points that write into a box read of the group; whether that is known."""
-    points = points_writing(equation, sets.lattice(sides))
-    conditions = path_conditions(equation.body, *equation.write)
-    for one in reads(equation):
-        if one.attr in group:
-            elements = elements_read(one, conditions[one], points)
-            if elements is None:
-                return False
-            _add(grown, one.attr, elements)
-    return True
+def _with_reads(group: Sequence[Tensor], boxes: Boxes) -> Boxes:
+    """The boxes that hold what is read at the points of some boxes, too.
+
+    Raises: NotAffine, BudgetExhausted.
+    """
+    inside: dict[Tensor, Any] = {}
+    for tensor, sides in boxes.items():
+        for equation in tensor.equations:
+            note_reads(equation, points_writing(equation, sets.lattice(sides)), inside, group)
+    more = _around(inside)
+    reached = [t for t in group if t in boxes or t in more]
+    return _same_steps({t: joined(boxes.get(t), more.get(t)) for t in reached})
 
 
-def _add(sides: Sides, tensor: Tensor, elements: Any) -> None:
-    """Let the box of a tensor hold some elements, too."""
-    if elements.is_empty():
-        return
-    found = required(sets.dim_ranges, elements)
-    assert found is not None, "a tensor of known extents has bounds"
-    more = tuple(range(lower, upper + 1) for lower, upper in found)
-    sides[tensor] = tuple(map(_hull, sides.get(tensor, more), more))
+def _around(elements: Mapping[Tensor, Any]) -> Boxes:
+    """The boxes around some elements, of all where they are not known.
+
+    Raises: BudgetExhausted.
+    """
+    found: Boxes = {}
+    for tensor, some in elements.items():
+        if some is None:
+            found[tensor] = whole_box(tensor.static_shape)
+        elif not some.is_empty():
+            ranges = required(sets.dim_ranges, some)
+            assert ranges is not None, "a tensor of known extents has bounds"
+            found[tensor] = [range(lower, upper + 1) for lower, upper in ranges]
+    return found
 
 
-def _hull(one: range, other: range) -> range:
-    return range(min(one.start, other.start), max(one.stop, other.stop))
-
-
-def _share_steps(sides: Sides) -> None:
-    """Give all boxes the same steps."""
-    steps = [s[t.time] for t, s in sides.items() if t.time is not None]
+def _same_steps(boxes: Boxes) -> Boxes:
+    """The boxes with the steps of all of them."""
+    steps = [[s[t.time]] for t, s in boxes.items() if t.time is not None]
     if not steps:
-        return
-    common = range(min(s.start for s in steps), max(s.stop for s in steps))
-    for tensor, side in sides.items():
-        sides[tensor] = tuple(common if k == tensor.time else s for k, s in enumerate(side))
-
-
-def _widened(
-    tensor: Tensor, now: tuple[range, ...], before: tuple[range, ...]
-) -> tuple[range, ...]:
-    """The box with bounds that moved as far as they may."""
-    return tuple(
-        range(
-            s.start if s.start == old.start else 0,
-            s.stop if s.stop == old.stop else extent,
-        )
-        for s, old, extent in zip(now, before, tensor.static_shape, strict=True)
-    )
-
-
-def _is_whole(tensor: Tensor, sides: tuple[range, ...]) -> bool:
-    return list(sides) == [range(extent) for extent in tensor.static_shape]
+        return boxes
+    (common,) = functools.reduce(joined, steps)
+    return {
+        t: [common if k == t.time else side for k, side in enumerate(sides)]
+        for t, sides in boxes.items()
+    }
