@@ -144,7 +144,6 @@ def _leave_zeros_out(
     supports: Supports,
 ) -> None:
     """Restrict what a recurrence adds, to its adjoints and others, now that all of it is known."""
-
     new: dict[Equation, Equation] = {}
     for readers in parts.values():
         for equation in (e for t in steps for e in readers.get(t, ())):

@@ -301,7 +301,8 @@ def _loops(site: Site) -> Iterator[tuple[int, int]]:
     runs = {d for m in outputs if len(m.results) for d in dims_used(list(m.results)[-1])}
     last = max((k for k, r in enumerate(generic.reductions) if not r), default=-1)
     turned = transposed_reads(site.op, site.cpu)
-    sides = {read.along: tile_side(site.op, turned, site.cpu) for read in turned}
+    side = tile_side(site.op, turned, site.cpu) if turned else 1
+    sides = dict.fromkeys((read.along for read in turned), side)
     yield from ((k, RUN if k == last and k in runs else sides.get(k, 1)) for k in apart)
 
 

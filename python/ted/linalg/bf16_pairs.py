@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ted.linalg.contraction_factors import have_extents
 from ted.linalg.contractions import (
     LinalgContraction,
     added_value,
@@ -48,7 +49,7 @@ def products_of_bf16(op: ir.Operation) -> Products | None:
     longest = max(
         _own_loops(generic, maps), key=lambda found: contraction.extents[found[0]], default=None
     )
-    if longest is None or not _have_extents([*maps, generic.maps[-1]]):
+    if longest is None or not have_extents([*maps, generic.maps[-1]]):
         return None
     if contraction.extents[longest[0]] == 1:
         return None
@@ -106,12 +107,6 @@ def _subscript(loop: int, map_: ir.AffineMap) -> int | None:
     if len(using) != 1 or not isinstance(map_.results[using[0]], ir.AffineDimExpr):
         return None
     return using[0]
-
-
-def _have_extents(maps: Sequence[ir.AffineMap]) -> bool:
-    """Whether every loop reads its extent off an operand without the inputs that are dropped."""
-    alone = {e.position for m in maps for e in m.results if isinstance(e, ir.AffineDimExpr)}
-    return len(alone) == maps[0].n_dims
 
 
 def _paired(value: ir.Value, dim: int) -> ir.Value:

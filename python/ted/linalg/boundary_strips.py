@@ -80,7 +80,7 @@ def _in_pieces(subdomain: Subdomain, where: Any) -> list[Subdomain]:
         return [subdomain]
     with total_budget():
         found = [
-            subdomain.cut(tuple(low for low, _ in part), tuple(n - low for low, n in part))
+            _cut(subdomain, part)
             for cell in _tight_boxes(where, cuts)
             for part in _pieces(subdomain, where, cell)
         ]
@@ -125,7 +125,7 @@ def _is_bounded_by_others(subdomain: Subdomain, dim: int) -> bool:
 def _tight_cells(subdomain: Subdomain, where: Any, cuts: list[list[int]]) -> Iterator[Subdomain]:
     """The cells between the cuts that have points, each cut to the box around them."""
     for box in _tight_boxes(where, cuts):
-        yield subdomain.cut(tuple(low for low, _ in box), tuple(n - low for low, n in box))
+        yield _cut(subdomain, box)
 
 
 def _tight_boxes(where: Any, cuts: list[list[int]]) -> Iterator[Box]:
@@ -138,3 +138,7 @@ def _tight_boxes(where: Any, cuts: list[list[int]]) -> Iterator[Box]:
 
 def _box(sides: Box) -> Any:
     return sets.bounding_box([(low, high - 1) for low, high in sides])
+
+
+def _cut(subdomain: Subdomain, sides: Box) -> Subdomain:
+    return subdomain.cut(tuple(low for low, _ in sides), tuple(end - low for low, end in sides))

@@ -55,7 +55,7 @@ def split_factors(op: ir.Operation) -> ir.Operation | None:
     if any(prod(shape) > largest for shape, _ in spaces):
         return None
     maps = [*(map_ for _, map_ in spaces), generic.maps[-1]]
-    if not _have_extents(maps):
+    if not have_extents(maps):
         return None
     with ir.InsertionPoint(op), op.location:
         operands = [
@@ -68,7 +68,7 @@ def split_factors(op: ir.Operation) -> ir.Operation | None:
     return contraction
 
 
-def _have_extents(maps: Sequence[ir.AffineMap]) -> bool:
+def have_extents(maps: Sequence[ir.AffineMap]) -> bool:
     """Whether every loop reads its extent off an operand without the inputs that are dropped."""
     alone = {e.position for m in maps for e in m.results if isinstance(e, ir.AffineDimExpr)}
     return len(alone) == maps[0].n_dims
