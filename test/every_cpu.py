@@ -3,8 +3,8 @@
     python test/every_cpu.py -n auto -m "not slow"
 
 The host's own row, with all its instructions, is what `make test` runs; here `TED_CPU` names each
-row in turn, so that code is for its least CPU: AVX-512 with bf16 and without, AVX2, SSE2. Rows of
-another architecture run emulated where QEMU and a cross compiler are installed.
+row in turn, so that code is for its least CPU: AVX-512 with AMX, with bf16 and without, AVX2, SSE2.
+Rows of another architecture run emulated where QEMU and a cross compiler are installed.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ PARTS_OF_HOST = (
     "test/unit/math/test_half_casts.py",
     "test/unit/math/test_narrow_floats.py",
 )
-# Code of this row is that of AVX-512, but for products of bf16.
+# Code of these rows is that of AVX-512, but for products of bf16.
+ROWS_OF_BF16 = ("avx512_amx", "avx512_bf16")
 PARTS_OF_BF16 = (
     "test/unit/cpu/test_bf16_pairs.py",
+    "test/unit/cpu/test_matrix_tiles.py",
     "test/unit/cpu/test_contraction_numbers.py",
     "test/unit/math/test_narrow_floats.py",
     "test/unit/math/test_half_casts.py",
@@ -78,7 +80,11 @@ def vectors_of(row: str) -> Iterator[None]:
 def failing_rows(flags: Sequence[str], parts: Sequence[str] = PARTS) -> list[str]:
     """Run the tests under every row; the names of the rows under which one fails."""
     rows = [row.name for row in executable_cpus()]
-    chosen = dict.fromkeys(rows, parts) | {rows[0]: PARTS_OF_HOST, "avx512_bf16": PARTS_OF_BF16}
+    chosen = (
+        dict.fromkeys(rows, parts)
+        | {rows[0]: PARTS_OF_HOST}
+        | dict.fromkeys(ROWS_OF_BF16, PARTS_OF_BF16)
+    )
     return [row for row in rows if not _pass({CHOICE: row}, flags, chosen[row])]
 
 

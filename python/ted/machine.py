@@ -75,6 +75,11 @@ class Cpu:
         return "avx512bf16" in self.features
 
     @property
+    def multiplies_matrices(self) -> bool:
+        """Whether it has registers for matrices of pairs of bf16, and multiplies those."""
+        return "amx-bf16" in self.features
+
+    @property
     def fuses(self) -> bool:
         """Whether it has instructions for `x * y + z`, rounded once."""
         return "fma" in self.features or "neon" in self.features
@@ -101,6 +106,8 @@ _AVX512 = (*_AVX2, "avx512f", "avx512bw", "avx512dq", "avx512vl")
 CPUS = {
     cpu.name: cpu
     for cpu in (
+        Cpu("avx512_amx", 64, 32, "x86-64", "sapphirerapids",
+            (*_AVX512, "amx-tile", "amx-bf16"), _FIRST, _LARGE, 1536),
         Cpu("avx512", 64, 32, "x86-64", "skylake-avx512", _AVX512, _FIRST, _LARGE, 1536),
         Cpu("avx512_bf16", 64, 32, "x86-64", "znver4", (*_AVX512, "avx512bf16"), _FIRST, _LARGE,
             1536),

@@ -1,5 +1,6 @@
 // RUN: ted-opt --pass-pipeline='builtin.module(ted-schedule-contractions{cpu=avx512_bf16})' %s | filecheck %s
 // RUN: ted-opt --pass-pipeline='builtin.module(ted-schedule-contractions{cpu=avx512})' %s | filecheck %s --check-prefix=SINGLE
+// RUN: ted-opt --pass-pipeline='builtin.module(ted-schedule-contractions{cpu=avx512_amx})' %s | filecheck %s --check-prefix=MATRIX
 
 // Products of bf16 are of pairs where the CPU multiplies those. The fifth step has no neighbour, and zero for it.
 // CHECK-LABEL: func.func @matrix_product
@@ -51,4 +52,32 @@ func.func @one_channel(%A: tensor<1x6x6x1xbf16>, %B: tensor<3x3x1x8xbf16>, %C: t
 func.func @half(%A: tensor<8x4xf16>, %B: tensor<4x32xf16>, %C: tensor<8x32xf32>) -> tensor<8x32xf32> {
   %r = linalg.matmul ins(%A, %B : tensor<8x4xf16>, tensor<4x32xf16>) outs(%C : tensor<8x32xf32>) -> tensor<8x32xf32>
   return %r : tensor<8x32xf32>
+}
+
+// Matrices of pairs: those of A are neighbours (here it is transposed). Of 35 pairs there are 36, three groups
+// of 12 for three instructions, the last pair zero. Rows of B are 7 lines of 64 bytes apart, which is odd. What is small
+// stays in f32.
+// MATRIX-LABEL: func.func @matrix_product
+// MATRIX: ins(%{{.*}}, %{{.*}} : tensor<8x5xf32>, tensor<5x32xf32>)
+// MATRIX-LABEL: func.func @transposed
+// MATRIX: %[[A:.*]] = tensor.empty() {{.*}} : tensor<70x36xi32>
+// MATRIX: linalg.generic {indexing_maps = [#[[SAME:.*]], #[[SAME]], #[[TURNED:.*]]],
+// MATRIX: linalg.generic {indexing_maps = [#[[SAME]], #[[TURNED]]],
+// MATRIX: linalg.generic {indexing_maps = [#[[TURNED]]],
+// MATRIX: linalg.yield %{{.*}} : i32
+// MATRIX: tensor.empty() {{.*}} : tensor<36x112xi32>
+// MATRIX: ins(%{{.*}}, %{{.*}} : tensor<70x36xi32>, tensor<36x96xi32>) outs(%arg2 : tensor<70x96xf32>)
+// MATRIX-SAME: ted.contraction
+func.func @transposed(%A: tensor<69x70xbf16>, %B: tensor<69x96xbf16>, %C: tensor<70x96xf32>) -> tensor<70x96xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>],
+      iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%A, %B : tensor<69x70xbf16>, tensor<69x96xbf16>) outs(%C : tensor<70x96xf32>) {
+  ^bb0(%a: bf16, %b: bf16, %c: f32):
+    %0 = arith.extf %a : bf16 to f32
+    %1 = arith.extf %b : bf16 to f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = arith.addf %c, %2 : f32
+    linalg.yield %3 : f32
+  } -> tensor<70x96xf32>
+  return %r : tensor<70x96xf32>
 }

@@ -20,7 +20,7 @@
 // STAGE: error: pipeline: stages are ted, linalg, {{.*}}, got 'nowhere'
 // OPTION: error: ted-cpu-pipeline: options are until, after, cpu, got 'to'
 // SSE2: target_features = #llvm.target_features<["+sse2"]>
-// ROW: error: cpu: must be one of avx512, avx512_bf16, avx2, sse2, neon, got 'zen'
+// ROW: error: cpu: must be one of avx512_amx, avx512, avx512_bf16, avx2, sse2, neon, got 'zen'
 // LIST: ted-cpu-pipeline
 func.func @main(%A: tensor<64xf32>) -> tensor<64xf32> {
   %init = tensor.empty() : tensor<64xf32>

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from ted.errors import ScheduleError
 from ted.machine import CPUS, DEFAULT_GPU, GPUS, Cpu
+from ted.runtime.permissions import may_use_matrices
 
 CHOICE = "TED_CPU"
 
@@ -43,6 +44,8 @@ def executable_cpus() -> tuple[Cpu, ...]:
     if _architecture() != "x86_64":
         return rows
     features = _features()
+    if "amx-tile" in features and not may_use_matrices():
+        features -= {"amx-tile"}
     return tuple(row for row in rows if features.issuperset(row.features))
 
 
@@ -56,8 +59,9 @@ def _architecture() -> str:
 
 
 def _features() -> frozenset[str]:
-    """Those of an x86 machine by the names of LLVM, which writes avx512bf16."""
-    return frozenset(flag.replace("avx512_", "avx512") for flag in _x86_flags())
+    """Those of an x86 machine by the names of LLVM, which writes avx512bf16 and amx-tile."""
+    flags = (flag.replace("avx512_", "avx512").replace("amx_", "amx-") for flag in _x86_flags())
+    return frozenset(flags)
 
 
 def host_gpu() -> str:

@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from ted.cpu.contraction_plan import Plan, split
+from ted.cpu.matrix_tiles import configure, multiply_matrices
 from ted.cpu.microkernel import Lanes, Pointer, Tile, multiply_tile
 from ted.cpu.packing import Panel, pack_panel
 from ted.linalg.contractions import ELEMENT_BYTES
 from ted.linalg.strided_contractions import Dim, fuse, swap_inputs
 from ted.mlir import arith, ir, memref
 from ted.mlir.building import Index, add, constant, loop, scale
+from ted.mlir.matrix_registers import CONFIGURATION_WORDS, release
 
 # Scratch of at most this size lies on the stack: no allocation in a small product.
 STACK_BYTES = 16384
@@ -57,10 +59,12 @@ class Visit:
 
     `extent` is that of the outermost reduction dim, where the last block is shorter; `tiles` counts
     the full row tiles of the row block from row `first_row` on, `lower_tiles` (0 or 1) the rest.
+    Shapes of registers for matrices are said in `shapes`.
     """
 
     packed_a: Pointer | None
     packed_b: Pointer | None
+    shapes: Pointer | None
     extent: Index | None
     first_row: Index
     tiles: Index
@@ -82,9 +86,10 @@ class ContractionLoops:
         plan = self.plan
         packed_a = self.scratch.get(self._size_of_rows()) if plan.pack_a != "none" else None
         packed_b = self.scratch.get(self._size_of_panels()) if plan.pack_b != "none" else None
+        shapes = self.scratch.get(CONFIGURATION_WORDS) if plan.depth is not None else None
 
         def row_block(number: Index, extent: Index | None) -> Visit:
-            return Visit(packed_a, packed_b, extent, *self._row_block(number))
+            return Visit(packed_a, packed_b, shapes, extent, *self._row_block(number))
 
         def reduction_block(number: Index, a: Pointer, b: Pointer, c: Pointer) -> None:
             extent = self._block_extent(number)
@@ -98,6 +103,8 @@ class ContractionLoops:
             )
 
         nest((*plan.batch, *plan.reduction_blocks), a, b, c, reduction_block)
+        if shapes is not None:
+            release()
 
     def _row_block_loops(self, a: Pointer, b: Pointer, c: Pointer, visit: Visit) -> None:
         """Pack the rows if at all, then take all panels past them."""
@@ -126,15 +133,20 @@ class ContractionLoops:
     def _rows(self, a: Pointer, b: Pointer, c: Pointer, panel: Panel, visit: Visit) -> None:
         """All row tiles of the block against one panel."""
         dim = self.plan.row_dim
+        multiply = multiply_tile if visit.shapes is None else multiply_matrices
+
+        def start(rows: Panel) -> None:
+            if visit.shapes is not None:
+                configure(self._tile(rows, panel, visit), visit.shapes)
 
         def body(row: Index, place: Index, rows: Panel) -> None:
             source = a.advance(row, dim.a)
             if visit.packed_a is not None:
                 source = visit.packed_a.advance(place)
             tile = self._tile(rows, panel, visit)
-            multiply_tile(tile, source, b, c.advance(row, dim.c), visit.extent)
+            multiply(tile, source, b, c.advance(row, dim.c), visit.extent)
 
-        self._each_tile(visit, body)
+        self._each_tile(visit, body, start)
 
     def _pack_all_panels(self, b: Pointer, visit: Visit) -> None:
         def body(column: Index, place: Index, panel: Panel) -> None:
@@ -160,14 +172,24 @@ class ContractionLoops:
             _strips(count, (first, columns), (place, panel.size), panel, body)
             first, place = first + count * columns, place + count * panel.size
 
-    def _each_tile(self, visit: Visit, body: Callable[[Index, Index, Panel], None]) -> None:
-        """Call with the first row, the place among packed tiles, and the tile's form."""
+    def _each_tile(
+        self,
+        visit: Visit,
+        body: Callable[[Index, Index, Panel], None],
+        start: Callable[[Panel], None] = lambda _: None,
+    ) -> None:
+        """Call with the first row, the place among packed tiles, and the tile's form.
+
+        `start` is called for each form, before the loop over tiles of it.
+        """
         full, rest = divmod(self.plan.row_dim.extent, self.plan.tile_rows)
         rows = self._row_panel(self.plan.tile_rows)
         if full:
+            start(rows)
             steps = (visit.first_row, self.plan.tile_rows)
             _strips(visit.tiles, steps, (0, rows.size), rows, body)
         if rest:
+            start(self._row_panel(rest))
             steps = (full * self.plan.tile_rows, rest)
             place = self._tiles_per_block() * rows.size
             _strips(visit.lower_tiles, steps, (place, 0), self._row_panel(rest), body)
@@ -200,7 +222,7 @@ class ContractionLoops:
 
     def _tile(self, rows: Panel, panel: Panel, visit: Visit) -> Tile:
         """The register tile with the strides of the memory that it will read."""
-        plan, reduction, rows_a = self.plan, self.plan.reduction, self.plan.row_dim.a
+        plan, reduction, rows_a = self.plan, self.plan.all_reduction, self.plan.row_dim.a
         if visit.packed_b is not None:
             reduction = panel.packed_reduction
         if visit.packed_a is not None:
@@ -210,11 +232,15 @@ class ContractionLoops:
                 for dim, packed_dim in zip(reduction, dense, strict=True)
             )
             rows_a = 1
+        pairs = None
+        if plan.depth is not None:
+            *outer, pairs = reduction
+            reduction = tuple(outer)
         if visit.extent is None:
             reduction = fuse(reduction)
         return Tile(
             rows.lanes.count, replace(panel.lanes, element=self.element), rows_a,
-            plan.row_dim.c, plan.lane_dim.c, reduction, self.starts_at_zero, self.factor,
+            plan.row_dim.c, plan.lane_dim.c, reduction, self.starts_at_zero, self.factor, pairs,
         )  # fmt: skip
 
     @property
@@ -227,7 +253,7 @@ class ContractionLoops:
 
     def _panel(self, columns: int) -> Panel:
         lanes = Lanes(columns, self.plan.lanes, self.factor)
-        return Panel(lanes, self.plan.lane_dim.b, self.plan.reduction)
+        return Panel(lanes, self.plan.lane_dim.b, self.plan.all_reduction)
 
     def _row_panel(self, rows: int) -> Panel:
         """A row tile of A, packed like a panel of B, with no more padding than to a power of 2."""

@@ -62,6 +62,12 @@ class Plan:
     tile_vectors: int
     lanes: int
     cycles: float
+    depth: Dim | None = None
+
+    @property
+    def all_reduction(self) -> tuple[Dim, ...]:
+        """The summed dims of a block, with that of which an instruction sums several steps."""
+        return self.reduction if self.depth is None else (*self.reduction, self.depth)
 
     @property
     def fills_row_blocks(self) -> bool:
@@ -96,7 +102,7 @@ def _plans(dims: tuple[Dim, ...], *, swapped: bool, element_bytes: int, cpu: Cpu
         return
     for lane_dim, row_dim in product(contraction.columns, contraction.rows or (NO_DIM,)):
         apart = _without_shared_rows(contraction, row_dim, min(row_dim.extent, cpu.registers))
-        pack = _packing(apart, lane_dim, element_bytes)
+        pack = packing(apart, lane_dim, element_bytes)
         if pack in ("none", "copy") or contraction.row_count >= MIN_ROWS_FOR_RELAYOUT:
             yield _plan(apart, (row_dim, lane_dim), pack, element_bytes, cpu, swapped=swapped)
 
@@ -125,12 +131,12 @@ def _plan(
         fitting = BLOCK_BYTES // (prod(dim.extent for dim in inner) * element_bytes)
     outer = contraction.row_count // row_dim.extent
     outer *= contraction.column_count // lane_dim.extent
-    packing = _packing_cycles(pack, lane_dim.b, lanes)
+    per_packed = packing_cycles(pack, lane_dim.b, lanes)
     return Plan(
         swapped=swapped,
         batch=contraction.batch,
         reduction_blocks=blocks,
-        row_blocks=_row_blocks(contraction, row_dim, tile_rows, fitting),
+        row_blocks=row_blocks(contraction, row_dim, tile_rows, fitting),
         pack_a=_row_packing(contraction, row_dim, element_bytes),
         columns=tuple(dim for dim in contraction.columns if dim is not lane_dim),
         lane_dim=lane_dim,
@@ -142,7 +148,7 @@ def _plan(
         tile_rows=tile_rows,
         tile_vectors=tile_vectors,
         lanes=lanes,
-        cycles=_cycles(contraction, outer * tile_cycles, packing, scattered),
+        cycles=_cycles(contraction, outer * tile_cycles, per_packed, scattered),
     )
 
 
@@ -205,7 +211,7 @@ def cut_reduction(
     return outer, tuple(inner), dim.extent % size
 
 
-def _packing(contraction: Contraction, lane_dim: Dim, element_bytes: int) -> str:
+def packing(contraction: Contraction, lane_dim: Dim, element_bytes: int) -> str:
     """How B gets its lanes next to each other: by which row of `PACK_CYCLES`."""
     if lane_dim.b == 1:
         far = contraction.reduction[-1].b * element_bytes >= FAR_APART_BYTES
@@ -232,7 +238,7 @@ def streams(contraction: Contraction, row_dim: Dim, element_bytes: int, cpu: Cpu
     )
 
 
-def _row_blocks(contraction: Contraction, row_dim: Dim, tile_rows: int, fitting: int) -> int:
+def row_blocks(contraction: Contraction, row_dim: Dim, tile_rows: int, fitting: int) -> int:
     """Into how many blocks of fitting rows they are cut, so that all panels read each from near."""
     tiles, most = row_dim.extent // tile_rows, fitting // tile_rows
     alone = len(contraction.rows) == 1 and len(contraction.columns) == 1
@@ -328,7 +334,7 @@ def _cycles(contraction: Contraction, tiles: float, per_packed: float, per_resul
     return batch * (tiles + packing + scattered)
 
 
-def _packing_cycles(pack: str, stride: int, lanes: int) -> float:
+def packing_cycles(pack: str, stride: int, lanes: int) -> float:
     """To pack one element of B."""
     apart = stride - 1 if pack == "deinterleave" else 0
     return PACK_CYCLES[pack] + INTERLEAVING_CYCLES * apart / lanes

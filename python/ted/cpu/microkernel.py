@@ -135,6 +135,7 @@ class Tile:
 
     `rows_a`, `rows_c` are the distances of two rows in A and C, `lanes_c` of two lanes in C. The
     lanes have the type of the sums; those of A and B are `factor`, the same type or pairs of bf16.
+    Instructions that multiply matrices sum along `pairs`, neighbours in A.
     """
 
     rows: int
@@ -145,6 +146,7 @@ class Tile:
     reduction: tuple[Dim, ...]
     starts_at_zero: bool
     factor: ir.Type
+    pairs: Dim | None = None
 
     @property
     def columns(self) -> Lanes:

@@ -10,14 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ted.cpu.contraction_plan import Plan, plan_contraction
+from ted.cpu.contraction_plan import Plan
+from ted.cpu.plans import plan_of, registers_used
 from ted.cpu.register_tiles import multiply_in_tiles
 from ted.cpu.transposed_tiles import plan_tiles, read_in_tiles
 from ted.forking import cached_property
-from ted.linalg.contractions import ELEMENT_BYTES, MARK, LinalgContraction, recognise
+from ted.linalg.contractions import MARK, LinalgContraction, recognise
 from ted.linalg.strided_contractions import Dim
 from ted.machine import Cpu
 from ted.mlir import ir
+from ted.mlir.matrix_registers import REGISTERS
 from ted.mlir.strategies import (
     ATTRIBUTE,
     Choice,
@@ -95,7 +97,7 @@ def _register_tiles(site: Site) -> Any:
     if site.contraction is None:
         return Declined("no claimed contraction of strided memory")
     contraction, dims, _ = site.contraction
-    plan = plan_contraction(dims, ELEMENT_BYTES[str(contraction.element)], site.cpu)
+    plan = plan_of(contraction, dims, site.cpu)
     reason = "no column dim fills vectors, or too few rows pay for laying an operand out anew"
     return Declined(reason) if plan is None else plan
 
@@ -107,8 +109,9 @@ def _check_tiles(site: Site, plan: Plan) -> str | None:
         return "tile_rows and tile_vectors may be chosen, the rest follows from the operands"
     if not 1 <= rows <= plan.row_dim.extent or vectors < 1:
         return f"a tile has 1 to {plan.row_dim.extent} rows, and vectors"
-    if rows * vectors + vectors + 1 > site.cpu.registers:
-        return f"a tile fits into {site.cpu.registers} registers"
+    registers = site.cpu.registers if plan.depth is None else REGISTERS
+    if registers_used(plan) > registers:
+        return f"a tile fits into {registers} registers"
     if not plan.fills_row_blocks:
         return f"{plan.row_blocks} blocks have tiles, as many each"
     return None

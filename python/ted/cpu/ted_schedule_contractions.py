@@ -13,11 +13,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ted.cpu.contraction_plan import Plan, plan_contraction
 from ted.cpu.operand_layouts import LAYOUT, Site, lay_out
+from ted.cpu.plans import pair_layout, plan_of
 from ted.linalg.bf16_pairs import in_pairs, products_of_bf16
 from ted.linalg.contraction_factors import split_factors
-from ted.linalg.contractions import ELEMENT_BYTES, MARK, LinalgContraction, recognise
+from ted.linalg.contractions import MARK, recognise
 from ted.linalg.generalizing import generalize, generics
 from ted.linalg.initial_values import number_starts
 from ted.machine import DEFAULT, Cpu, named_cpu
@@ -55,17 +55,10 @@ class TedScheduleContractions:
 
 def _in_pairs(op: ir.Operation, cpu: Cpu) -> ir.Operation | None:
     """Products of bf16 as products of pairs, where the CPU has those and there is a plan."""
-    products = products_of_bf16(op) if cpu.multiplies_pairs else None
-    if products is None or _plan_of(products.contraction, cpu) is None:
-        return None
-    return in_pairs(op, products)
-
-
-def _plan_of(contraction: LinalgContraction, cpu: Cpu) -> Plan | None:
-    strided = contraction.strided()
-    if strided is None:
-        return None
-    return plan_contraction(strided[0], ELEMENT_BYTES[str(contraction.element)], cpu)
+    takes_pairs = cpu.multiplies_pairs or cpu.multiplies_matrices
+    products = products_of_bf16(op) if takes_pairs else None
+    layout = None if products is None else pair_layout(products, cpu)
+    return None if products is None or layout is None else in_pairs(op, products, layout)
 
 
 def _allow_reassociation(op: ir.Operation) -> None:
@@ -78,9 +71,8 @@ def _allow_reassociation(op: ir.Operation) -> None:
 def _planned(op: ir.Operation, cpu: Cpu, copies: dict[Any, ir.Value]) -> Site | None:
     """The op with its plan when its operands are dense; layouts are known only later."""
     contraction = recognise(op)
-    if contraction is None:
+    strided = None if contraction is None else contraction.strided()
+    if contraction is None or strided is None:
         return None
-    if contraction.factor != contraction.element and not cpu.multiplies_pairs:
-        return None
-    plan = _plan_of(contraction, cpu)
+    plan = plan_of(contraction, strided[0], cpu)
     return None if plan is None else Site(op, contraction, plan, cpu, copies)

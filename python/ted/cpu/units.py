@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from math import ceil, prod
 from typing import Any
 
-from ted.cpu.contraction_plan import PACK_CYCLES, Plan, plan_contraction, streams
+from ted.cpu.contraction_plan import PACK_CYCLES, Plan, streams
+from ted.cpu.plans import plan_of
 from ted.cpu.unit_slices import may_slice
 from ted.cpu.work import bytes_of, cycles, trips
 from ted.forking import cached_property
@@ -312,7 +313,7 @@ def _of_contraction(site: Site, apart: list[int]) -> Iterator[tuple[int, int]]:
     strided = None if found is None else found.strided()
     plan = None
     if found is not None and strided is not None:
-        plan = plan_contraction(strided[0], ELEMENT_BYTES[str(found.element)], site.cpu)
+        plan = plan_of(found, strided[0], site.cpu)
     if found is None or strided is None or plan is None:
         yield from ((k, 1) for k in apart)
         return

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from ted.errors import CompileError
 from ted.linalg.data_reads import ERROR_FUNCTION, indexed_accesses, reports
 from ted.mlir import arith, func, ir, llvm, memref, scf
+from ted.mlir.addresses import address_of, pointer_to
 from ted.mlir.queries import constant_of, functions, symbol_name
 
 CHECKS = "ted.checks"  # attribute of the module: tensor, dim, extent, place of each code, from 1
@@ -94,10 +95,7 @@ def _record(
     i64 = ir.IntegerType.get_signless(64)
     with ir.InsertionPoint(call), call.location:
         none, code = (arith.ConstantOp(i64, n).result for n in (0, checks.index(check) + 1))
-        address = memref.ExtractAlignedPointerAsIndexOp(flag).result
-        bits = arith.IndexCastOp(i64, address).result
-        pointer = llvm.IntToPtrOp(ir.Type.parse("!llvm.ptr"), bits).result
-        old = _exchange(pointer, none, code)
+        old = _exchange(pointer_to(address_of(flag)), none, code)
         won = arith.CmpIOp(arith.CmpIPredicate.eq, old, none).result
         branch = scf.IfOp(won)
         with ir.InsertionPoint(branch.then_block):

@@ -4,38 +4,64 @@ Before: `C[i, j] += extf(A[i, k]) * extf(B[k, j])` over k < 5
 After: `A2[i, p]` of i32, `A[i, 2 * p]` in its lower half and `A[i, 2 * p + 1]` in the upper one,
 zero behind the last; `B2` alike; `C[i, j] += high(A2) * high(B2) + low(A2) * low(B2)` over p < 3
 
-A pair is an element like any other to all that packs, transposes and tiles.
+A pair is an element like any other to all that packs, transposes and tiles. CPUs that multiply
+matrices of them want those of one factor to be neighbours; a layout says how they are stored.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import ceil
 
+from ted.domain.linear import Form, dot
 from ted.linalg.contraction_factors import have_extents
 from ted.linalg.contractions import (
     LinalgContraction,
     added_value,
     contraction_of_factors,
+    dense_strides,
     reduction_of,
 )
 from ted.linalg.slices import extract_slice, insert_slice
+from ted.linalg.strided_contractions import Dim
+from ted.machine import LINE_BYTES
 from ted.mlir import ir, linalg, tensor
 from ted.mlir.affine_forms import dims_used
 from ted.mlir.generic import Generic, empty_generic
 from ted.mlir.pairs import pair, product_of_pairs
 from ted.mlir.queries import defining
-from ted.mlir.scalars import shape_of
+from ted.mlir.scalars import constant, shape_of
+
+LINE_ELEMENTS = LINE_BYTES // 4
 
 
 @dataclass(frozen=True)
 class Products:
-    """A sum of products of bf16: the operands, and which dims of them lie in pairs."""
+    """A sum of products of bf16: the operands, which loop is in pairs, and which dims of them."""
 
     generic: Generic
     factors: tuple[int, int]
+    loop: int
     dims: tuple[int, int]
     contraction: LinalgContraction
+
+    @property
+    def count(self) -> int:
+        """How many pairs there are; the last one may have one half."""
+        return ceil(self.contraction.extents[self.loop] / 2)
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How pairs are stored: so many, zero behind those there are; the order of factors' dims.
+
+    Rows of a factor, its last dim, are `gaps` elements longer in memory than they have elements.
+    """
+
+    count: int
+    orders: tuple[tuple[int, ...], tuple[int, ...]]
+    gaps: tuple[int, int] = (0, 0)
 
 
 def products_of_bf16(op: ir.Operation) -> Products | None:
@@ -53,16 +79,84 @@ def products_of_bf16(op: ir.Operation) -> Products | None:
         return None
     if contraction.extents[longest[0]] == 1:
         return None
-    return Products(generic, factors, longest[1], contraction)
+    return Products(generic, factors, *longest, contraction)
 
 
-def in_pairs(op: ir.Operation, products: Products) -> ir.Operation:
+def as_they_lie(products: Products) -> Layout:
+    """The layout of the factors."""
+    left, right = (tuple(range(len(m))) for m in products.contraction.maps[:2])
+    return Layout(products.count, (left, right))
+
+
+def for_matrices(products: Products, most: int) -> Iterator[Layout]:
+    """Layouts in which pairs of one factor are neighbours, and lanes of the result in the other.
+
+    There are pairs enough for equal groups of at most so many.
+    """
+    groups = ceil(products.count / most)
+    count = groups * ceil(products.count / groups)
+    rows, lanes = ([side(products, k) for k in range(2)] for side in (_pairs_last, _lanes_last))
+    yield Layout(count, (rows[0], lanes[1]), (0, _gap(products, 1, lanes[1])))
+    yield Layout(count, (lanes[0], rows[1]), (_gap(products, 0, lanes[0]), 0))
+
+
+def _gap(products: Products, side: int, order: tuple[int, ...]) -> int:
+    """What makes rows an odd number of lines, so that pairs of a lane share no set of a cache."""
+    elements = shape_of(products.contraction.values[side])[order[-1]]
+    lines = ceil(elements / LINE_ELEMENTS)
+    return (lines + 1 - lines % 2) * LINE_ELEMENTS - elements
+
+
+def _pairs_last(products: Products, side: int) -> tuple[int, ...]:
+    paired = products.dims[side]
+    return (*(k for k in range(len(products.contraction.maps[side])) if k != paired), paired)
+
+
+def _lanes_last(products: Products, side: int) -> tuple[int, ...]:
+    """The last loop of the result last, pairs before it."""
+    result = products.contraction.maps[2]
+    along = result[-1].dims if result else frozenset()
+    subscripts = products.contraction.maps[side]
+    *others, _ = _pairs_last(products, side)
+    others.sort(key=lambda k: bool(subscripts[k].dims & along))
+    return (*others[:-1], products.dims[side], *others[-1:])
+
+
+def dims_in_pairs(products: Products, layout: Layout) -> tuple[Dim, ...]:
+    """The contraction of a layout as integers."""
+    found = products.contraction
+    places: list[Form[int]] = []
+    for side, order in enumerate(layout.orders):
+        shape = list(shape_of(found.values[side]))
+        shape[products.dims[side]] = layout.count
+        *outer, last = (shape[k] for k in order)
+        room = dense_strides([*outer, last + layout.gaps[side]])
+        strides = dict(zip(order, room, strict=True))
+        places.append(dot(found.maps[side], [strides[k] for k in range(len(order))]))
+    places.append(dot(found.maps[2], dense_strides(shape_of(found.values[2]))))
+    extents = list(found.extents)
+    extents[products.loop] = layout.count
+    return tuple(
+        Dim(extent, *(place[d] for place in places), reduction=found.reductions[d])
+        for d, extent in enumerate(extents)
+    )
+
+
+def in_pairs(op: ir.Operation, products: Products, layout: Layout) -> ir.Operation:
     """The op with pairs in place of factors."""
-    generic, numbers = products.generic, products.factors
-    maps = [generic.maps[k] for k in numbers]
+    generic = products.generic
     with ir.InsertionPoint(op), op.location:
-        places = [(generic.operands[k], dim) for k, dim in zip(numbers, products.dims, strict=True)]
+        places = [
+            (generic.operands[k], dim, order, layout.count, gap)
+            for k, dim, order, gap in zip(
+                products.factors, products.dims, layout.orders, layout.gaps, strict=True
+            )
+        ]
         paired = {place: _paired(*place) for place in dict.fromkeys(places)}
+        maps = [
+            _in_order(generic.maps[k], order)
+            for k, order in zip(products.factors, layout.orders, strict=True)
+        ]
         made = empty_generic(
             [paired[place] for place in places],
             generic.outputs,
@@ -109,18 +203,28 @@ def _subscript(loop: int, map_: ir.AffineMap) -> int | None:
     return using[0]
 
 
-def _paired(value: ir.Value, dim: int) -> ir.Value:
-    """The tensor with neighbours along a dim as pairs."""
-    shape = list(shape_of(value))
-    pairs, rest = divmod(shape[dim], 2)
-    shape[dim] = pairs + rest
-    result = tensor.EmptyOp(shape, ir.IntegerType.get_signless(32)).result
-    if pairs:
-        halves = [_along(value, dim, start, pairs, 2) for start in (0, 1)]
-        result = _stored(halves, result, dim, 0)
+def _in_order(map_: ir.AffineMap, order: Sequence[int]) -> ir.AffineMap:
+    exprs = list(map_.results)
+    return ir.AffineMap.get(map_.n_dims, 0, [exprs[k] for k in order])
+
+
+def _paired(value: ir.Value, dim: int, order: tuple[int, ...], count: int, gap: int) -> ir.Value:
+    """The tensor with neighbours along a dim as so many pairs, and its dims in an order."""
+    extent = shape_of(value)[dim]
+    shape = [count if k == dim else shape_of(value)[k] for k in order]
+    room = [*shape[:-1], shape[-1] + gap]
+    result = tensor.EmptyOp(room, ir.IntegerType.get_signless(32)).result
+    whole, rest = divmod(extent, 2)
+    if whole:
+        halves = [_along(value, dim, start, whole, 2) for start in (0, 1)]
+        result = _stored(halves, result, (0, whole), shape, dim, order)
     if rest:
-        result = _stored([_along(value, dim, 2 * pairs, 1, 1)], result, dim, pairs)
-    return result
+        last = _along(value, dim, 2 * whole, 1, 1)
+        result = _stored([last], result, (whole, 1), shape, dim, order)
+    if whole + rest < count:
+        zeros = (whole + rest, count - whole - rest)
+        result = _stored([], result, zeros, shape, dim, order)
+    return result if not gap else _along(result, len(order) - 1, 0, shape[-1], 1)
 
 
 def _along(value: ir.Value, dim: int, start: int, size: int, step: int) -> ir.Value:
@@ -132,16 +236,26 @@ def _along(value: ir.Value, dim: int, start: int, size: int, step: int) -> ir.Va
     return extract_slice(value, offsets, sizes, strides)
 
 
-def _stored(halves: Sequence[ir.Value], into: ir.Value, dim: int, start: int) -> ir.Value:
-    """Pairs of halves from `start` on along a dim of what is there."""
-    sizes = shape_of(halves[0])
-    offsets = [start if d == dim else 0 for d in range(len(sizes))]
-    part = _along(into, dim, start, sizes[dim], 1)
-    identity = ir.AffineMap.get_identity(len(sizes))
-    maps = [identity] * (len(halves) + 1)
-    made = empty_generic(halves, [part], maps, [False] * len(sizes))
+def _stored(
+    halves: Sequence[ir.Value],
+    into: ir.Value,
+    part: tuple[int, int],
+    shape: Sequence[int],
+    dim: int,
+    order: tuple[int, ...],
+) -> ir.Value:
+    """Pairs of halves as a part of what is there: first along the dim, how many; 0 for none."""
+    (start, size), at = part, order.index(dim)
+    offsets = [start if d == at else 0 for d in range(len(order))]
+    sizes = [size if d == at else extent for d, extent in enumerate(shape)]
+    strides = [1] * len(order)
+    goal = extract_slice(into, offsets, sizes, strides)
+    identity = ir.AffineMap.get_identity(len(order))
+    maps = [identity] * len(halves) + [_in_order(identity, order)]
+    made = empty_generic(halves, [goal], maps, [False] * len(order))
     body = made.regions[0].blocks[0]
     with ir.InsertionPoint(body):
-        low, *high = list(body.arguments)[:-1]
-        linalg.YieldOp([pair(low, high[0] if high else None)])
-    return insert_slice(made.results[0], into, offsets, sizes, [1] * len(sizes))
+        low, high = (*list(body.arguments)[:-1], None, None)[:2]
+        value = constant(body.arguments[-1].type, 0) if low is None else pair(low, high)
+        linalg.YieldOp([value])
+    return insert_slice(made.results[0], into, offsets, sizes, strides)

@@ -8,6 +8,7 @@ strides, maps and layouts together are the integers of `strided_contraction`.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ted.domain.linear import Form, dot, term
@@ -111,10 +112,15 @@ def element_strides(type_: ir.Type) -> list[int] | None:
         strides, _ = type_.get_strides_and_offset()
         dynamic = ir.ShapedType.get_dynamic_stride_or_offset()
         return None if dynamic in strides else strides
+    return dense_strides(ir.ShapedType(type_).shape)
+
+
+def dense_strides(shape: Sequence[int]) -> list[int]:
+    """Distance of neighbours per dim, without gaps, the last dim contiguous."""
     strides = [1]
-    for size in reversed(ir.ShapedType(type_).shape[1:]):
+    for size in reversed(shape[1:]):
         strides.insert(0, strides[0] * size)
-    return strides[: ir.ShapedType(type_).rank]
+    return strides[: len(shape)]
 
 
 def linear_map(map_: ir.AffineMap) -> LinearMap | None:

@@ -19,6 +19,7 @@ HASWELL = SSE2 | {"avx", "avx2", "fma", "f16c", "bmi1"}
 KNIGHTS_LANDING = HASWELL | {"avx512f", "avx512cd"}  # without what shorter vectors need
 SKYLAKE = HASWELL | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
 ZEN5 = SKYLAKE | {"avx512_bf16"}
+SAPPHIRE_RAPIDS = ZEN5 | {"amx_tile", "amx_bf16", "amx_int8"}
 
 
 @pytest.fixture(autouse=True)
@@ -34,6 +35,7 @@ def asked_anew() -> Iterator[None]:
 def on(monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "") -> None:
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
     monkeypatch.setattr(host, "_x86_flags", lambda: frozenset(flags))
+    monkeypatch.setattr(host, "may_use_matrices", lambda: True)
     monkeypatch.setenv(host.CHOICE, chosen)
 
 
@@ -45,13 +47,26 @@ def on(monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "") -> No
         (KNIGHTS_LANDING, ["avx2", "sse2"]),
         (SKYLAKE, ["avx512", "avx2", "sse2"]),
         (ZEN5, ["avx512", "avx512_bf16", "avx2", "sse2"]),
+        (SAPPHIRE_RAPIDS, ["avx512_amx", "avx512", "avx512_bf16", "avx2", "sse2"]),
     ],
-    ids=["sse2", "haswell", "knights landing", "skylake", "zen5"],
+    ids=["sse2", "haswell", "knights landing", "skylake", "zen5", "sapphire rapids"],
 )
 def test_a_cpu_executes_its_row_and_those_below(monkeypatch, flags, rows) -> None:
     on(monkeypatch, flags)
     assert [row.name for row in executable_cpus()] == rows
     assert host_cpu().name == rows[0]
+
+
+def test_registers_for_matrices_are_for_processes_that_the_kernel_gives_them(monkeypatch) -> None:
+    on(monkeypatch, SAPPHIRE_RAPIDS)
+    monkeypatch.setattr(host, "may_use_matrices", lambda: False)
+    assert host_cpu().name == "avx512"
+
+
+def test_no_kernel_is_asked_for_what_the_cpu_lacks(monkeypatch) -> None:
+    on(monkeypatch, ZEN5)
+    monkeypatch.setattr(host, "may_use_matrices", lambda: pytest.fail("asked"))
+    assert host_cpu().name == "avx512"
 
 
 def test_the_row_of_bf16_is_for_who_asks_for_it(monkeypatch) -> None:

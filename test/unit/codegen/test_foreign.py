@@ -17,6 +17,7 @@ A = np.ones((48, 64), np.float32)
 B = np.ones((64, 80), np.float32)
 # The multiply-add of whole registers, and what only wider ones have.
 FUSED = {
+    "avx512_amx": (r"vfmadd\w*ps .*%zmm", "no wider"),
     "avx512_bf16": (r"vfmadd\w*ps .*%zmm", "no wider"),
     "avx512": (r"vfmadd\w*ps .*%zmm", "no wider"),
     "avx2": (r"vfmadd\w*ps .*%ymm", "%zmm"),

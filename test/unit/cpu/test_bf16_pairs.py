@@ -14,12 +14,20 @@ from ted.machine import CPUS, Cpu
 from unit.cpu.contraction_programs import run
 
 BF16 = ml_dtypes.bfloat16
-ROW = CPUS["avx512_bf16"]
-TARGET = f"cpu:{ROW.name}"
+INSTRUCTIONS = {"avx512_bf16": "vdpbf16ps", "avx512_amx": "tdpbf16ps"}
+ROWS = [CPUS[name] for name in INSTRUCTIONS]
 STEP = 2.0**-7  # between neighbours of bf16 above 1; rounding moves by half of it
 SINGLE = 2.0**-24  # the same of f32
 
-runs = pytest.mark.skipif(ROW not in executable_cpus(), reason="no AVX512_BF16 here")
+named = pytest.mark.parametrize("target", [f"cpu:{row.name}" for row in ROWS])
+runs = pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(f"cpu:{row.name}", marks=pytest.mark.skipif(
+            row not in executable_cpus(), reason=f"no {row.name} here"))
+        for row in ROWS
+    ],
+)  # fmt: skip
 
 LAYOUTS: dict[str, tuple[str, Callable]] = {
     "nn": ("ik,kj->ij", lambda a, b: a @ b),
@@ -44,21 +52,22 @@ def assert_near(found: np.ndarray, exact: np.ndarray, sums: np.ndarray, steps: i
 
 
 def assembly(target: str) -> str:
-    a, b = (ted.placeholder((32, 32), "bfloat16", name=name) for name in "ab")
+    a, b = (ted.placeholder((64, 64), "bfloat16", name=name) for name in "ab")
     return ted.compile([a, b], [a @ b], target=target).ir("asm")
 
 
-def test_the_instruction_is_there_and_no_other_multiplication() -> None:
-    text = assembly(TARGET)
-    assert text.count("vdpbf16ps") >= 16
+@pytest.mark.parametrize("row", INSTRUCTIONS)
+def test_the_instruction_is_there_and_no_other_multiplication(row: str) -> None:
+    text = assembly(f"cpu:{row}")
+    assert text.count(INSTRUCTIONS[row]) >= 4
     assert "vfmadd" not in text
 
 
 @pytest.mark.parametrize(
-    "row", [r for r in CPUS.values() if not r.multiplies_pairs], ids=lambda row: row.name
+    "row", [r for r in CPUS.values() if r.name not in INSTRUCTIONS], ids=lambda row: row.name
 )
 def test_other_rows_do_without(row: Cpu) -> None:
-    assert "vdpbf16ps" not in assembly(f"cpu:{row.name}")
+    assert "dpbf16ps" not in assembly(f"cpu:{row.name}")
 
 
 @runs
@@ -76,7 +85,7 @@ def test_other_rows_do_without(row: Cpu) -> None:
     ],
     ids=str,
 )
-def test_matrix_products_of_any_size(size: tuple[int, int, int], layout: str) -> None:
+def test_matrix_products_of_any_size(size: tuple[int, int, int], layout: str, target: str) -> None:
     extents = dict(zip("ijk", size, strict=True))
     formula, product = LAYOUTS[layout]
     a, b = (
@@ -84,13 +93,13 @@ def test_matrix_products_of_any_size(size: tuple[int, int, int], layout: str) ->
         for seed, dims in enumerate(formula.partition("->")[0].split(","))
     )
     exact, sums = (np.einsum(formula, f(a), f(b)) for f in (wide, lambda x: np.abs(wide(x))))
-    assert_near(ted.function(product, TARGET)(a, b), exact, sums, size[2])
+    assert_near(ted.function(product, target)(a, b), exact, sums, size[2])
 
 
 @runs
-def test_batches_and_a_fused_epilogue() -> None:
+def test_batches_and_a_fused_epilogue(target: str) -> None:
     a, b, bias = numbers(0, 3, 9, 21), numbers(1, 3, 21, 18), numbers(2, 18)
-    made = ted.function(lambda a, b, bias: ted.nn.relu(a @ b + bias), TARGET)(a, b, bias)
+    made = ted.function(lambda a, b, bias: ted.nn.relu(a @ b + bias), target)(a, b, bias)
     exact = np.maximum(wide(a) @ wide(b) + wide(bias), 0)
     sums = np.abs(wide(a)) @ np.abs(wide(b)) + 1
     assert np.all(np.abs(wide(made) - exact) <= STEP * (np.abs(exact) + 8) + 50 * SINGLE * sums)
@@ -109,33 +118,35 @@ def convolution(x: ted.Tensor, w: ted.Tensor) -> ted.Tensor:
     )
 
 
-def test_convolutions_and_both_gradients() -> None:
-    x, w, h = numbers(0, 3, 7, 8, 5), numbers(1, 3, 3, 5, 18), numbers(2, 3, 5, 6, 18)
+@named
+def test_convolutions_and_both_gradients(target: str) -> None:
+    x, w, h = numbers(0, 3, 7, 18, 5), numbers(1, 3, 3, 5, 18), numbers(2, 3, 5, 16, 18)
     places = [
         ted.placeholder(v.shape, "bfloat16", name=n) for v, n in ((x, "x"), (w, "w"), (h, "h"))
     ]
     y = convolution(places[0], places[1])
     gradients = ted.differentiate(y, places[:2], head=places[2])
-    f = ted.compile(places, [y, *gradients], target=TARGET)
-    assert "vdpbf16ps" in f.ir("asm")
-    if ROW not in executable_cpus():
-        pytest.skip("no AVX512_BF16 here")
+    f = ted.compile(places, [y, *gradients], target=target)
+    row = target.removeprefix("cpu:")
+    assert INSTRUCTIONS[row] in f.ir("asm")
+    if CPUS[row] not in executable_cpus():
+        pytest.skip(f"no {row} here")
     windows = np.lib.stride_tricks.sliding_window_view(wide(x), (3, 3), axis=(1, 2))
     exact_y = np.einsum("bijcrs,rsco->bijo", windows, wide(w))
     exact_w = np.einsum("bijcrs,bijo->rsco", windows, wide(h))
     exact_x = np.zeros(x.shape)
     for r in range(3):
         for s in range(3):
-            exact_x[:, r : r + 5, s : s + 6] += wide(h) @ wide(w)[r, s].T
+            exact_x[:, r : r + 5, s : s + 16] += wide(h) @ wide(w)[r, s].T
     found = f(x, w, h)
     for value, exact in zip(found, (exact_y, exact_x, exact_w), strict=True):
-        # at most 162 products below 1 each
-        assert_near(value, exact, np.full(exact.shape, 162.0), 162)
+        # at most 240 products below 1 each
+        assert_near(value, exact, np.full(exact.shape, 240.0), 240)
 
 
 @runs
-def test_second_order() -> None:
-    a, b = numbers(0, 9, 15), numbers(1, 15, 20)
+def test_second_order(target: str) -> None:
+    a, b = numbers(0, 39, 65), numbers(1, 65, 52)
 
     def loss(a, b):
         y = ted.cast(a @ b, "float32")
@@ -143,7 +154,7 @@ def test_second_order() -> None:
 
     # d loss / da = 2 (a b) b', and the derivative of its sum by b.
     second = ted.function(
-        ted.grad(lambda b, a: ted.sum(ted.cast(ted.grad(loss)(a, b), "float32"))), TARGET
+        ted.grad(lambda b, a: ted.sum(ted.cast(ted.grad(loss)(a, b), "float32"))), target
     )(b, a)
     ones = np.ones(a.shape)
     exact = 2 * (wide(a).T @ (ones @ wide(b)) + ones.T @ (wide(a) @ wide(b)))
@@ -154,33 +165,33 @@ def test_second_order() -> None:
 
 
 @runs
-def test_threads_change_no_bit() -> None:
+def test_threads_change_no_bit(target: str) -> None:
     a, b = numbers(0, 301, 257), numbers(1, 257, 333)
     one, *others = (
-        ted.function(lambda a, b: a @ b, f"{TARGET},threads={n}")(a, b) for n in (1, 2, 3, 8)
+        ted.function(lambda a, b: a @ b, f"{target},threads={n}")(a, b) for n in (1, 2, 3, 8)
     )
     assert all(one.tobytes() == other.tobytes() for other in others)
 
 
 def of_ones(factor: float, target: str) -> np.ndarray:
-    """`factor` times one, four times, summed: 64 times the same."""
-    a, b = np.full((16, 4), factor, BF16), np.ones((4, 16), BF16)
+    """`factor` times one, 64 times, summed."""
+    a, b = np.full((64, 64), factor, BF16), np.ones((64, 64), BF16)
     return wide(ted.function(lambda a, b: a @ b, target)(a, b))
 
 
 @runs
-def test_subnormal_numbers_are_zero_and_on_other_rows_they_are_not() -> None:
+def test_subnormal_numbers_are_zero_and_on_other_rows_they_are_not(target: str) -> None:
     least = float(ml_dtypes.finfo(BF16).smallest_normal)
-    assert np.all(of_ones(least / 2, TARGET) == 0)
-    assert np.all(of_ones(least / 2, "cpu:avx512") == 2 * least)
-    assert np.all(of_ones(least, TARGET) == 4 * least)
+    assert np.all(of_ones(least / 2, target) == 0)
+    assert np.all(of_ones(least / 2, "cpu:avx512") == 32 * least)
+    assert np.all(of_ones(least, target) == 64 * least)
 
 
 @runs
-def test_what_is_not_finite_stays_so_in_the_padding_of_an_odd_sum() -> None:
-    a, b = np.ones((16, 3), BF16), np.ones((3, 16), BF16)
-    a[:, 2] = np.inf
-    assert np.all(np.isposinf(wide(ted.function(lambda a, b: a @ b, TARGET)(a, b))))
+def test_what_is_not_finite_stays_so_in_the_padding_of_an_odd_sum(target: str) -> None:
+    a, b = np.ones((64, 67), BF16), np.ones((67, 64), BF16)
+    a[:, 66] = np.inf
+    assert np.all(np.isposinf(wide(ted.function(lambda a, b: a @ b, target)(a, b))))
 
 
 PAIRS = """

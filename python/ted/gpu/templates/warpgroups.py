@@ -19,7 +19,8 @@ from ted.gpu.templates.integers import Condition, Number
 from ted.gpu.templates.kernels import Memory, carried_loop, element_type, shared, when
 from ted.gpu.templates.results import Run, Target, store_runs
 from ted.gpu.templates.schedule import Plan, Share, share_of
-from ted.mlir import arith, gpu, ir, llvm, memref, nvvm, scf, vector
+from ted.mlir import arith, gpu, ir, llvm, nvvm, scf, vector
+from ted.mlir.addresses import address_of, pointer_to, pointer_type
 
 WARPGROUP = 128
 CONSUMERS = 2
@@ -42,11 +43,6 @@ setp.ne.b32 p, $1, 0;
 # Address spaces, and what stands for an index that is a value.
 GENERIC, SHARED, SHARED_CLUSTER = 0, 3, 7
 _DYNAMIC = -(1 << 31)
-
-
-def pointer_type(space: int) -> ir.Type:
-    """A pointer into an address space."""
-    return ir.Type.parse(f"!llvm.ptr<{space}>" if space else "!llvm.ptr")
 
 
 @dataclass(frozen=True)
@@ -181,9 +177,7 @@ def _set_registers(count: int, action: str) -> None:
 
 
 def _pointer(memory: Memory) -> ir.Value:
-    index = memref.ExtractAlignedPointerAsIndexOp(memory.value).result
-    number = arith.IndexCastOp(ir.IntegerType.get_signless(64), index).result
-    return llvm.IntToPtrOp(pointer_type(SHARED), number).res
+    return pointer_to(address_of(memory.value), SHARED)
 
 
 def _start_barriers(pipeline: Pipeline, full_count: int) -> None:
