@@ -24,7 +24,7 @@ from ted.cpu.contraction_plan import (
     split,
 )
 from ted.linalg.strided_contractions import Contraction, Dim, classify, swap_inputs
-from ted.machine import LINE_BYTES
+from ted.machine import LINE_BYTES, PAGE_BYTES
 from ted.mlir.matrix_registers import SIDE
 
 PAIR_BYTES = 4
@@ -67,9 +67,10 @@ def _plans(dims: tuple[Dim, ...], *, swapped: bool) -> Iterator[Plan]:
 
 
 def _is_spread(lane_dim: Dim, depth: Dim) -> bool:
-    """Whether lanes of 16 pairs are whole lines of 16 sets of a cache."""
+    """Whether lanes of 16 pairs are whole lines of 16 sets of a cache, and share pages."""
     lines, rest = divmod(depth.b, LINE_BYTES // PAIR_BYTES)
-    return lane_dim.b == 1 and not rest and lines % 2 == 1
+    is_near = depth.b * PAIR_BYTES <= PAGE_BYTES
+    return lane_dim.b == 1 and not rest and lines % 2 == 1 and is_near
 
 
 def _plan(

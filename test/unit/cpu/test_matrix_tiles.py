@@ -165,16 +165,20 @@ def test_what_instructions_cannot_read_has_no_plan(dims: tuple[Dim, ...]) -> Non
 
 
 def test_rows_of_an_odd_number_of_lines_are_read_in_place() -> None:
-    """Rows 512 bytes and more apart are packed, but where each is in another set of a cache."""
-    spread, crowded = (
+    """Rows 512 bytes and more apart are packed, but where each is in another set of a cache.
+
+    Rows on pages of their own are packed, too.
+    """
+    spread, crowded, far = (
         plan_matrices(
             (Dim(96, 64, 0, 512), Dim(512, 0, 1, 1), Dim(64, 1, apart, 0, reduction=True))
         )
-        for apart in (512 + SIDE, 512)
+        for apart in (512 + SIDE, 512, 1024 + SIDE)
     )
     assert spread is not None
     assert crowded is not None
-    assert (spread.pack_b, crowded.pack_b) == ("none", "copy")
+    assert far is not None
+    assert (spread.pack_b, crowded.pack_b, far.pack_b) == ("none", "copy", "copy")
     assert ceil(512 / SIDE) % 2 == 0
 
 
