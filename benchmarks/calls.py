@@ -18,7 +18,7 @@ from timing import Call, environment, rounds
 import ted
 
 COUNT = 20  # arrays of a dict
-AIMS = {"compiled": 3, "function": 5, f"dict of {COUNT}": 15, "torch tensors": 6}
+AIMS = {"compiled": 1, "function": 1.5, f"dict of {COUNT}": 10, "torch tensors": 6}
 Calls = Mapping[str, Call]
 
 

@@ -1,5 +1,7 @@
 from typing import Any
 
+import numpy as np
+
 class IndexFault(Exception): ...
 
 class Buffer:
@@ -10,12 +12,13 @@ class Kernel:
     def __new__(
         cls,
         address: int,
-        specs: tuple[tuple[str, int, tuple[int, ...], bool], ...],
+        specs: tuple[tuple[np.dtype, tuple[int, ...], bool], ...],
         owner: Any = None,
         threads: int = 0,
         /,
     ) -> Kernel: ...
     def __call__(self, *arguments: Any) -> int | None: ...
+    def fresh(self, *inputs: Any) -> tuple[Any, ...] | None: ...
     @property
     def peak_bytes(self) -> int: ...
 

@@ -2,27 +2,35 @@
 #include "extension.h"
 #include "ted/runtime.h"
 
+PyObject *ted_Buffer;
+
 typedef struct {
   PyObject base;
   void *data;
   Py_ssize_t size;
 } Buffer;
 
-static PyObject *buffer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-  Py_ssize_t size;
-  (void)keywords;
-  if (!PyArg_ParseTuple(arguments, "n", &size))
-    return NULL;
-  void *data = ted_memory_take(TED_ALIGNMENT, size);
-  if (!data)
-    return PyErr_SetObject(PyExc_MemoryError, PyTuple_GetItem(arguments, 0)), NULL;
-  allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-  Buffer *self = (Buffer *)allocate(type, 0);
+PyObject *ted_new_buffer(Py_ssize_t size, void **data) {
+  *data = ted_memory_take(TED_ALIGNMENT, size);
+  if (!*data) {
+    PyObject *bytes = PyLong_FromSsize_t(size);
+    PyErr_SetObject(PyExc_MemoryError, bytes);
+    return Py_DecRef(bytes), NULL;
+  }
+  PyTypeObject *type = (PyTypeObject *)ted_Buffer;
+  Buffer *self = (Buffer *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (!self)
-    return ted_memory_give(data), NULL;
-  self->data = data;
+    return ted_memory_give(*data), NULL;
+  self->data = *data;
   self->size = size;
   return (PyObject *)self;
+}
+
+static PyObject *buffer_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+  Py_ssize_t size;
+  void *data;
+  (void)type, (void)keywords; /* nobody derives from the type */
+  return PyArg_ParseTuple(arguments, "n", &size) ? ted_new_buffer(size, &data) : NULL;
 }
 
 static void buffer_dealloc(PyObject *self) {

@@ -2,13 +2,38 @@
 #ifndef TED_EXTENSION_H
 #define TED_EXTENSION_H
 
+#include <stdbool.h>
+
 #include "stable_abi.h"
+
+enum { TED_MAX_RANK = 32 };
+
+/* What an argument of a kernel must be. */
+struct ted_spec {
+  PyObject *dtype;
+  Py_ssize_t bytes; /* of all elements */
+  bool writable;
+  int rank;
+  Py_ssize_t shape[TED_MAX_RANK];
+};
 
 /* Raised for an index out of range; its arguments are (tensor id, dim, value, extent). */
 extern PyObject *ted_IndexFault;
 
 extern PyType_Spec ted_kernel_type;
 extern PyType_Spec ted_buffer_type;
+extern PyObject *ted_Buffer; /* the type */
+
+/* Finds the functions of NumPy, once; false with an ImportError. */
+bool ted_load_numpy(void);
+/* Reads a spec, (dtype, shape, writable); false with an error. */
+bool ted_parse_spec(PyObject *item, struct ted_spec *spec);
+/* Whether an object is an array of NumPy, of no subclass, that fits, and where its data are. */
+bool ted_fits(PyObject *object, const struct ted_spec *spec, void **data);
+/* A new array in aligned memory of the runtime; NULL with an error. */
+PyObject *ted_new_array(const struct ted_spec *spec, void **data);
+/* A new `Buffer`, and where its data are; NULL with a MemoryError. */
+PyObject *ted_new_buffer(Py_ssize_t size, void **data);
 
 /* Frees an object of one of our types and the reference that it holds to its type. */
 static inline void ted_free_object(PyObject *self) {

@@ -1,135 +1,76 @@
-/* `Kernel(address, specs, owner, threads)`: a compiled function that takes buffers.
+/* `Kernel(address, specs, owner, threads)`: a compiled function that takes arrays.
  *
- * A call compares every argument with its spec, packs pointers the way MLIR's packed C interface
- * wants them (an array of pointers to the arguments, here to bare data pointers), releases the GIL
- * and runs. It returns None, or the position of the first argument that does not fit its spec or
- * overlaps: then nothing ran, and Python, which can convert and knows the names, does or explains.
+ * `kernel(*inputs, *results)` compares every argument with its spec, packs pointers the way MLIR's
+ * packed C interface wants them (an array of pointers to the arguments, here to bare data pointers),
+ * releases the GIL and runs. It returns None, or the position of the first argument that does not
+ * fit its spec or overlaps: then nothing ran, and Python, which can convert and knows the names, does
+ * or explains. `kernel.fresh(*inputs)` is what nearly all calls are: it makes the arrays of the
+ * results and returns them, or None where anything is out of the ordinary; then nothing ran either.
+ *
+ * Arrays stay where they are while nobody has the GIL: who calls holds them.
  */
-#include <string.h>
-
 #include "extension.h"
 #include "ted/runtime.h"
 
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-enum { LITTLE_ENDIAN_HOST = 0 };
-#else
-enum { LITTLE_ENDIAN_HOST = 1 };
-#endif
-
-enum { MAX_RANK = 32, ON_STACK = 32 };
-
-struct spec {
-  char kind; /* f float, i signed, u unsigned, b bool */
-  bool writable;
-  Py_ssize_t item_size;
-  int rank;
-  Py_ssize_t shape[MAX_RANK];
-};
+enum { MOST_ON_STACK = 512 }; /* arguments */
 
 typedef struct {
   PyObject base;
   void (*function)(void **);
   PyObject *owner; /* keeps the machine code alive */
-  Py_ssize_t count;
-  struct spec *specs;
+  Py_ssize_t inputs, count; /* all that is not writable comes first */
+  struct ted_spec *specs;
   long long peak_bytes;
   int threads; /* that a call may use at most, 0 for all */
 } Kernel;
 
-/* The kind of a struct-module format of one native scalar, 0 for anything else. */
-static char format_kind(const char *format) {
-  if (!format)
-    return 'u';
-  if (*format == '@' || *format == '=' || (*format == '<' && LITTLE_ENDIAN_HOST))
-    format++;
-  if (!format[0] || format[1])
-    return 0;
-  if (strchr("efd", *format))
-    return 'f';
-  if (strchr("bhilqn", *format))
-    return 'i';
-  if (strchr("BHILQN", *format))
-    return 'u';
-  return *format == '?' ? 'b' : 0;
-}
-
-static bool fits(const Py_buffer *view, const struct spec *spec) {
-  if (view->ndim != spec->rank || view->itemsize != spec->item_size ||
-      format_kind(view->format) != spec->kind)
-    return false;
-  for (int dim = 0; dim < spec->rank; dim++)
-    if (view->shape[dim] != spec->shape[dim])
-      return false;
-  return view->len == 0 || (uintptr_t)view->buf % (uintptr_t)spec->item_size == 0;
-}
-
-/* Takes the buffers of all arguments; returns how many were taken before one did not fit. */
-static Py_ssize_t take_views(const Kernel *self, PyObject *arguments, Py_buffer *views) {
-  for (Py_ssize_t i = 0; i < self->count; i++) {
-    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (self->specs[i].writable ? PyBUF_WRITABLE : 0);
-    if (PyObject_GetBuffer(PyTuple_GetItem(arguments, i), &views[i], flags) < 0) {
-      PyErr_Clear();
-      return i;
-    }
-    if (!fits(&views[i], &self->specs[i])) {
-      PyBuffer_Release(&views[i]);
-      return i;
-    }
-  }
-  return self->count;
-}
-
-static bool share_bytes(const Py_buffer *a, const Py_buffer *b) {
-  const char *first = a->buf, *second = b->buf;
-  return first < second + b->len && second < first + a->len;
-}
-
 /* The position of a result that shares bytes with another argument, else the count: compiled code
  * takes its results to be memory of their own. */
-static Py_ssize_t find_overlap(const Kernel *self, const Py_buffer *views) {
+static Py_ssize_t find_overlap(const Kernel *self, void **data) {
   for (Py_ssize_t i = 0; i < self->count; i++)
-    for (Py_ssize_t j = 0; self->specs[i].writable && j < self->count; j++)
-      if (i != j && views[i].len && views[j].len && share_bytes(&views[i], &views[j]))
+    for (Py_ssize_t j = 0; self->specs[i].writable && j < self->count; j++) {
+      const char *first = data[i], *second = data[j];
+      Py_ssize_t bytes = self->specs[i].bytes, others = self->specs[j].bytes;
+      if (i != j && bytes && others && first < second + others && second < first + bytes)
         return i;
+    }
   return self->count;
 }
 
-static PyObject *report(Kernel *self, enum ted_status status, const struct ted_call *call) {
+/* Runs without the GIL. `pointers` has room for two entries per argument: the data pointers, which are
+ * there, then pointers to those. */
+static enum ted_status run(Kernel *self, struct ted_call *call, void **pointers) {
+  for (Py_ssize_t i = 0; i < self->count; i++)
+    pointers[self->count + i] = &pointers[i];
+  PyThreadState *thread = PyEval_SaveThread(); /* releases the GIL */
+  enum ted_status status = ted_call_run(call, self->function, pointers + self->count, self->threads);
+  PyEval_RestoreThread(thread);
   self->peak_bytes = call->peak;
-  if (status == TED_OK)
-    return ted_none();
-  PyObject *value = status == TED_OUT_OF_MEMORY
-                        ? PyLong_FromLongLong(call->failed_bytes)
-                        : Py_BuildValue("(LLLL)", (long long)call->fault.tensor_id,
-                                        (long long)call->fault.dim, (long long)call->fault.value,
-                                        (long long)call->fault.extent);
-  if (value)
-    PyErr_SetObject(status == TED_OUT_OF_MEMORY ? PyExc_MemoryError : ted_IndexFault, value);
-  Py_DecRef(value);
-  return NULL;
+  return status;
 }
 
-/* `pointers` has room for two entries per argument: the data pointers, then pointers to those. */
-static PyObject *run(Kernel *self, PyObject *arguments, Py_buffer *views, void **pointers) {
-  Py_ssize_t taken = take_views(self, arguments, views);
-  Py_ssize_t refused = taken < self->count ? taken : find_overlap(self, views);
-  PyObject *result = NULL;
-  if (refused == self->count) {
-    for (Py_ssize_t i = 0; i < self->count; i++) {
-      pointers[i] = views[i].buf;
-      pointers[self->count + i] = &pointers[i];
-    }
-    struct ted_call call;
-    PyThreadState *thread = PyEval_SaveThread(); /* releases the GIL */
-    enum ted_status status = ted_call_run(&call, self->function, pointers + self->count, self->threads);
-    PyEval_RestoreThread(thread);
-    result = report(self, status, &call);
-  } else {
-    result = PyLong_FromSsize_t(refused);
-  }
-  for (Py_ssize_t i = 0; i < taken; i++)
-    PyBuffer_Release(&views[i]);
-  return result;
+/* Sets the error of a call that did not end well, and returns NULL. */
+static PyObject *fail(enum ted_status status, const struct ted_call *call) {
+  bool is_full = status == TED_OUT_OF_MEMORY;
+  PyObject *value = is_full ? PyLong_FromLongLong(call->failed_bytes)
+                            : Py_BuildValue("(LLLL)", (long long)call->fault.tensor_id,
+                                            (long long)call->fault.dim, (long long)call->fault.value,
+                                            (long long)call->fault.extent);
+  if (value)
+    PyErr_SetObject(is_full ? PyExc_MemoryError : ted_IndexFault, value);
+  return Py_DecRef(value), NULL;
+}
+
+static PyObject *run_on(Kernel *self, PyObject *arguments, void **pointers) {
+  for (Py_ssize_t i = 0; i < self->count; i++)
+    if (!ted_fits(PyTuple_GetItem(arguments, i), &self->specs[i], &pointers[i]))
+      return PyLong_FromSsize_t(i);
+  Py_ssize_t refused = find_overlap(self, pointers);
+  if (refused < self->count)
+    return PyLong_FromSsize_t(refused);
+  struct ted_call call;
+  enum ted_status status = run(self, &call, pointers);
+  return status == TED_OK ? ted_none() : fail(status, &call);
 }
 
 static PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
@@ -139,40 +80,51 @@ static PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *ke
   if (PyTuple_Size(arguments) != self->count)
     return PyErr_Format(PyExc_TypeError, "a kernel of %zd arguments got %zd", self->count,
                         PyTuple_Size(arguments));
-  if (self->count <= ON_STACK) {
-    Py_buffer views[ON_STACK];
-    void *pointers[2 * ON_STACK];
-    return run(self, arguments, views, pointers);
+  if (self->count <= MOST_ON_STACK) {
+    void *pointers[2 * MOST_ON_STACK];
+    return run_on(self, arguments, pointers);
   }
-  size_t count = (size_t)self->count;
-  Py_buffer *views = PyMem_Malloc(count * sizeof *views);
-  void **pointers = PyMem_Malloc(2 * count * sizeof *pointers);
-  PyObject *result = views && pointers ? run(self, arguments, views, pointers) : PyErr_NoMemory();
-  PyMem_Free(views);
+  void **pointers = PyMem_Malloc(2 * (size_t)self->count * sizeof *pointers);
+  PyObject *result = pointers ? run_on(self, arguments, pointers) : PyErr_NoMemory();
   PyMem_Free(pointers);
   return result;
 }
 
-static bool parse_spec(PyObject *item, struct spec *spec) {
-  int kind, writable;
-  PyObject *shape;
-  if (!PyObject_IsInstance(item, (PyObject *)&PyTuple_Type))
-    return PyErr_SetString(PyExc_TypeError, "a spec is (kind, item size, shape, writable)"), false;
-  if (!PyArg_ParseTuple(item, "CnO!p", &kind, &spec->item_size, &PyTuple_Type, &shape, &writable))
-    return false;
-  Py_ssize_t rank = PyTuple_Size(shape);
-  if (rank > MAX_RANK || spec->item_size < 1)
-    return PyErr_SetString(PyExc_ValueError, "rank over 32 or item size under 1"), false;
-  spec->kind = (char)kind;
-  spec->writable = writable;
-  spec->rank = (int)rank;
-  for (Py_ssize_t dim = 0; dim < rank; dim++)
-    spec->shape[dim] = PyLong_AsSsize_t(PyTuple_GetItem(shape, dim));
-  return !PyErr_Occurred();
+/* Makes the arrays of the results, and says where their data are; NULL with an error. */
+static PyObject *make_results(const Kernel *self, void **pointers) {
+  Py_ssize_t count = self->count - self->inputs;
+  PyObject *results = PyTuple_New(count);
+  for (Py_ssize_t i = 0; results && i < count; i++) {
+    PyObject *array = ted_new_array(&self->specs[self->inputs + i], &pointers[i]);
+    if (!array)
+      return Py_DecRef(results), NULL;
+    PyTuple_SetItem(results, i, array);
+  }
+  return results;
+}
+
+static PyObject *kernel_fresh(PyObject *object, PyObject *const *arguments, Py_ssize_t given) {
+  Kernel *self = (Kernel *)object;
+  void *pointers[2 * MOST_ON_STACK];
+  if (given != self->inputs || self->count > MOST_ON_STACK)
+    return ted_none();
+  for (Py_ssize_t i = 0; i < given; i++)
+    if (!ted_fits(arguments[i], &self->specs[i], &pointers[i]))
+      return ted_none();
+  PyObject *results = make_results(self, pointers + given);
+  if (!results)
+    return PyErr_Clear(), ted_none();
+  struct ted_call call;
+  enum ted_status status = run(self, &call, pointers);
+  if (status == TED_OK)
+    return results;
+  return Py_DecRef(results), fail(status, &call);
 }
 
 static void kernel_dealloc(PyObject *object) {
   Kernel *self = (Kernel *)object;
+  for (Py_ssize_t i = 0; self->specs && i < self->count; i++)
+    Py_DecRef(self->specs[i].dtype);
   PyMem_Free(self->specs);
   Py_DecRef(self->owner);
   ted_free_object(object);
@@ -200,8 +152,10 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *arguments, PyObject *k
   if (!self->specs)
     return Py_DecRef((PyObject *)self), PyErr_NoMemory();
   for (Py_ssize_t i = 0; i < self->count; i++)
-    if (!parse_spec(PyTuple_GetItem(specs, i), &self->specs[i]))
+    if (!ted_parse_spec(PyTuple_GetItem(specs, i), &self->specs[i]))
       return Py_DecRef((PyObject *)self), NULL;
+  while (self->inputs < self->count && !self->specs[self->inputs].writable)
+    self->inputs++;
   return (PyObject *)self;
 }
 
@@ -210,6 +164,12 @@ static PyObject *kernel_peak_bytes(PyObject *self, void *closure) {
   return PyLong_FromLongLong(((Kernel *)self)->peak_bytes);
 }
 
+static PyMethodDef methods[] = {
+    {"fresh", (PyCFunction)(void (*)(void))kernel_fresh, METH_FASTCALL,
+     "the results in arrays of their own, or None where an input is no array that fits as it is"},
+    {NULL, NULL, 0, NULL},
+};
+
 static PyGetSetDef properties[] = {
     {"peak_bytes", kernel_peak_bytes, NULL,
      "bytes of temporary buffers that the latest call held at most at once", NULL},
@@ -217,11 +177,12 @@ static PyGetSetDef properties[] = {
 };
 
 static PyType_Slot slots[] = {
-    {Py_tp_doc, "Kernel(address, specs, owner=None, threads=0): a compiled function that takes buffers."},
+    {Py_tp_doc, "Kernel(address, specs, owner=None, threads=0): a compiled function that takes arrays."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_call, kernel_call},
     {Py_tp_getset, properties},
+    {Py_tp_methods, methods},
     {0, NULL},
 };
 

@@ -87,13 +87,13 @@ static PyModuleDef definition = {
     .m_methods = methods,
 };
 
-static bool add_type(PyObject *module, const char *name, PyType_Spec *spec) {
+static PyObject *add_type(PyObject *module, const char *name, PyType_Spec *spec) {
   PyObject *type = PyType_FromSpec(spec);
-  return type && PyModule_AddObject(module, name, type) == 0;
+  return type && PyModule_AddObject(module, name, type) == 0 ? type : NULL;
 }
 
 PyMODINIT_FUNC PyInit__runtime(void) {
-  PyObject *module = PyModule_Create2(&definition, PYTHON_API_VERSION);
+  PyObject *module = ted_load_numpy() ? PyModule_Create2(&definition, PYTHON_API_VERSION) : NULL;
   if (!module)
     return NULL;
   ted_IndexFault = PyErr_NewExceptionWithDoc(
@@ -102,7 +102,7 @@ PyMODINIT_FUNC PyInit__runtime(void) {
   Py_IncRef(ted_IndexFault);
   if (!ted_IndexFault || PyModule_AddObject(module, "IndexFault", ted_IndexFault) < 0 ||
       !add_type(module, "Kernel", &ted_kernel_type) ||
-      !add_type(module, "Buffer", &ted_buffer_type))
+      !(ted_Buffer = add_type(module, "Buffer", &ted_buffer_type)))
     return Py_DecRef(module), NULL;
   return module;
 }

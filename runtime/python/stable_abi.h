@@ -33,6 +33,7 @@ typedef struct {
 } Py_buffer;
 
 typedef PyObject *(*PyCFunction)(PyObject *, PyObject *);
+typedef PyObject *(*_PyCFunctionFast)(PyObject *, PyObject *const *, Py_ssize_t);
 typedef PyObject *(*allocfunc)(PyTypeObject *, Py_ssize_t);
 typedef void (*freefunc)(void *);
 
@@ -79,19 +80,15 @@ typedef struct PyModuleDef {
   void (*m_free)(void *);
 } PyModuleDef;
 
-enum { METH_NOARGS = 4, METH_O = 8 };
+enum { METH_NOARGS = 4, METH_O = 8, METH_FASTCALL = 0x80 };
 enum { PYTHON_API_VERSION = 1013 };
-enum {
-  PyBUF_WRITABLE = 0x1,
-  PyBUF_FORMAT = 0x4,
-  PyBUF_C_CONTIGUOUS = 0x38, /* with PyBUF_ND and PyBUF_STRIDES */
-};
 enum {
   Py_bf_getbuffer = 1,
   Py_tp_alloc = 47,
   Py_tp_call = 50,
   Py_tp_dealloc = 52,
   Py_tp_doc = 56,
+  Py_tp_methods = 64,
   Py_tp_new = 65,
   Py_tp_getset = 73,
   Py_tp_free = 74,
@@ -101,7 +98,8 @@ enum { Py_TPFLAGS_DEFAULT = 0 };
 #define PyMODINIT_FUNC __attribute__((visibility("default"))) PyObject *
 #endif
 
-extern PyObject _Py_NoneStruct, *PyExc_MemoryError, *PyExc_TypeError, *PyExc_ValueError;
+extern PyObject _Py_NoneStruct, *PyExc_MemoryError, *PyExc_TypeError, *PyExc_ValueError,
+    *PyExc_ImportError;
 extern PyTypeObject PyTuple_Type;
 
 void Py_IncRef(PyObject *);
@@ -115,11 +113,14 @@ long long PyLong_AsLongLong(PyObject *);
 Py_ssize_t PyLong_AsSsize_t(PyObject *);
 Py_ssize_t PyTuple_Size(PyObject *);
 PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
+PyObject *PyTuple_New(Py_ssize_t);
+int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
 Py_ssize_t PyDict_Size(PyObject *);
 int PyObject_IsInstance(PyObject *, PyObject *);
+PyObject *PyObject_GetAttrString(PyObject *, const char *);
+PyObject *PyImport_ImportModule(const char *);
+void *PyCapsule_GetPointer(PyObject *, const char *);
 
-int PyObject_GetBuffer(PyObject *, Py_buffer *, int);
-void PyBuffer_Release(Py_buffer *);
 int PyBuffer_FillInfo(Py_buffer *, PyObject *, void *, Py_ssize_t, int, int);
 
 void PyErr_Clear(void);

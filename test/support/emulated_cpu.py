@@ -112,7 +112,7 @@ class _Emulated:
     def __call__(self, *arguments: Any) -> int | None:
         for k, (one, spec) in enumerate(zip(arguments, self._specs, strict=True)):
             fits = isinstance(one, np.ndarray) and one.flags.c_contiguous
-            if not (fits and one.dtype == spec.storage_dtype and one.shape == spec.shape):
+            if not (fits and one.dtype == spec.numpy_dtype and one.shape == spec.shape):
                 return k
         if self._program is None:
             self._program = _linked(self._objects, self._symbol, self._source())
@@ -128,6 +128,9 @@ class _Emulated:
             one[...] = np.frombuffer(rest, one.dtype, one.size).reshape(one.shape)
             rest = rest[one.nbytes :]
         return None
+
+    def fresh(self, *inputs: Any) -> None:
+        """Makes no results: who calls hands them over."""
 
     def _source(self) -> str:
         count = len(self._specs)

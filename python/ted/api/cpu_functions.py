@@ -39,7 +39,7 @@ from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
-from ted.runtime.calls import BoundFunction, bind
+from ted.runtime.calls import BoundFunction, bind, declined
 from ted.runtime.library import address_of, library_path
 from ted.transforms.live_memory import LiveMemory
 
@@ -76,13 +76,17 @@ class CompiledFunction(StagedFunction):
             owner=self._code,
             threads=options.threads,
         )
+        # The results for arrays of NumPy that fit as they are, or None.
+        self.fresh = self._call.fresh if self._runs and not call.donated else declined
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on one array per input.
 
         Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
         """
-        results = self.bound(*arrays, out=out)
+        results = self.fresh(*arrays) if out is None else None
+        if results is None:
+            results = self.bound(*arrays, out=out)
         return results[0] if self._single else results
 
     def profile(self, *arrays: Any, repeats: int = 20) -> Profile:

@@ -122,7 +122,7 @@ class RowFunction:
             len(programs.outputs),
             {self._slots[t]: _number(t, n, values) for t, n in programs.numbers.items()},
             {
-                self._slots[t]: np.array(value).astype(_spec(t, values).storage_dtype)
+                self._slots[t]: np.array(value).astype(_spec(t, values).numpy_dtype)
                 for t, value in programs.starts.items()
             },
         )
@@ -180,4 +180,4 @@ def _number(tensor: Tensor, extent: Extent, values: Mapping[str, int]) -> np.nda
     if tensor.dtype in ACCUMULATORS:
         value = value.astype(ACCUMULATORS[tensor.dtype].name)
     spec = _spec(tensor, values)
-    return value.astype(spec.numpy_dtype).view(spec.storage_dtype)
+    return value.astype(spec.numpy_dtype)

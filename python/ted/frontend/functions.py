@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ted.domain.sizes import Extent
+from ted.forking import cached_property
 from ted.frontend import checks
 from ted.frontend.creation import full
 from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, placeholder
-from ted.frontend.trees import Tree, flatten, unflatten
+from ted.frontend.trees import Tree, flatten, nester, unflatten
 from ted.frontend.unevaluated import CAPTURED
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
 from ted.ir.equations import System
@@ -74,9 +75,10 @@ class Trace:
         """The program from the placeholders to the results."""
         return system_of(self.inputs, self.outputs, self.name)
 
-    def results(self, values: Any) -> Any:
-        """One value per output in the nest that the function returned."""
-        return unflatten(self.output_tree, iter(values))
+    @cached_property
+    def results(self) -> Callable[[Sequence[Any]], Any]:
+        """Gives values, one per output, the nest that the function returned."""
+        return nester(self.output_tree)
 
 
 def signature_of(
@@ -107,9 +109,10 @@ def call_key(nest: Any, arrays: list[Any]) -> Any:
 
     The arrays in them are appended to `arrays`, in the order of the placeholders.
     """
-    if _is_array(nest):
+    shape, dtype = getattr(nest, "shape", None), getattr(nest, "dtype", None)
+    if shape is not None and dtype is not None:
         arrays.append(nest)
-        return nest.shape, nest.dtype
+        return shape, dtype
     if isinstance(nest, dict):
         return dict, tuple(nest), tuple([call_key(v, arrays) for v in nest.values()])
     if isinstance(nest, (tuple, list)):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 
@@ -50,3 +51,12 @@ def unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
     if tree.kind is dict:
         return dict(zip(tree.keys, values, strict=True))
     return tree.kind(*values) if hasattr(tree.kind, "_fields") else tree.kind(values)
+
+
+def nester(tree: Tree) -> Callable[[Sequence[Any]], Any]:
+    """What makes the nest of shape `tree` from leaves, found once for many calls."""
+    if tree == LEAF:
+        return itemgetter(0)
+    if tree.kind in (tuple, list) and all(child == LEAF for child in tree.children):
+        return tree.kind
+    return lambda leaves: unflatten(tree, iter(leaves))

@@ -19,7 +19,6 @@ from ted._runtime import Buffer
 from ted.errors import ExecutionError, TedError
 from ted.forking import cached_property
 
-# numpy cannot export bfloat16 through the buffer protocol: its bits travel as uint16.
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _WEAK_ORDER = "bif"  # a Python bool fits every kind, an int fits int and float, a float only float
 
@@ -38,72 +37,49 @@ class ArgSpec:
         return _BFLOAT16 if self.dtype == "bfloat16" else np.dtype(self.dtype)
 
     @cached_property
-    def storage_dtype(self) -> np.dtype:
-        """The dtype under which the kernel sees the same bytes."""
-        return np.dtype(np.uint16) if self.dtype == "bfloat16" else self.numpy_dtype
-
-    @cached_property
     def nbytes(self) -> int:
         """Size of the array in bytes."""
         return prod(self.shape) * self.numpy_dtype.itemsize
 
-    def kernel_spec(self, writable: bool) -> tuple[str, int, tuple[int, ...], bool]:
+    def kernel_spec(self, writable: bool) -> tuple[np.dtype, tuple[int, ...], bool]:
         """The spec that the native kernel compares arguments with."""
-        return (self.storage_dtype.kind, self.storage_dtype.itemsize, self.shape, writable)
+        return self.numpy_dtype, self.shape, writable
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}{list(self.shape)}"
 
 
 def allocate(spec: ArgSpec) -> np.ndarray:
-    """A fresh array of aligned memory, in storage dtype, not initialised.
+    """A fresh array of aligned memory, not initialised.
 
     Raises: MemoryError with the number of bytes.
     """
     memory: Any = Buffer(spec.nbytes)  # numpy's annotations list known buffer types before 3.12
-    return np.ndarray(spec.shape, spec.storage_dtype, memory)
-
-
-def as_result(storage: np.ndarray, spec: ArgSpec) -> np.ndarray:
-    """A storage array as the caller sees it."""
-    return storage if spec.storage_dtype is spec.numpy_dtype else storage.view(spec.numpy_dtype)
+    return np.ndarray(spec.shape, spec.numpy_dtype, memory)
 
 
 def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
-    """What the caller passed for `spec` as a contiguous, aligned, native array in storage dtype.
+    """What the caller passed for `spec` as a contiguous, aligned, native array.
 
     Raises: ExecutionError naming the argument when rank, dtype or shape differ.
     """
-    as_it_is = _as_it_is(value, spec)
-    if as_it_is is not None:
-        return as_it_is
     if isinstance(value, bool | int | float) and not isinstance(value, np.generic):
-        return _from_scalar(value, spec, function).view(spec.storage_dtype)
+        return _from_scalar(value, spec, function)
     what = f"{function}: argument {spec.name!r}"
     array = to_numpy(value, spec, what)
     check(array, spec, what)
     array = np.asarray(array, dtype=spec.numpy_dtype, order="C")
     if not array.flags.aligned:
         array = array.copy(order="C")
-    return array if spec.dtype != "bfloat16" else array.view(spec.storage_dtype)
+    return array
 
 
-def _as_it_is(value: Any, spec: ArgSpec) -> np.ndarray | None:
-    """An array that fits as it is, whoever made it; None for all that takes a longer look."""
-    if spec.dtype == "bfloat16":
-        return None
+def as_array(value: Any) -> Any:
+    """What another library shares as an array of NumPy; any other value as it is."""
     try:
-        array = value if type(value) is np.ndarray else value.__array__()
+        return value if type(value) is np.ndarray else value.__array__()
     except Exception:  # whatever the other library raises; it is asked again by `to_numpy`
-        return None
-    if (
-        type(array) is not np.ndarray
-        or array.shape != spec.shape
-        or array.dtype != spec.numpy_dtype
-    ):
-        return None
-    flags = array.flags
-    return array if flags.c_contiguous and flags.aligned else None
+        return value
 
 
 def to_numpy(value: Any, spec: ArgSpec, what: str) -> np.ndarray:

@@ -1,7 +1,8 @@
 """Machine code and argument specs -> a Python callable: arrays in, arrays out.
 
-The fast path hands the caller's objects to the native kernel as they are. The kernel runs, or says
-which argument it cannot take, and only then does Python convert that one or explain what is wrong.
+Nearly every call passes arrays of NumPy that fit: the native kernel takes them as they are and
+makes the arrays of the results (`fresh`). Where it declines, a call hands it results, too: it runs,
+or says which argument it cannot take, and then Python converts that one or explains what is wrong.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from ted._runtime import IndexFault, Kernel
 from ted.errors import CompileError, ExecutionError
-from ted.runtime.buffers import ArgSpec, allocate, as_input, as_result, check, to_numpy
+from ted.runtime.buffers import ArgSpec, allocate, as_array, as_input, check, to_numpy
 from ted.runtime.targets import Targets, is_number, targets_of, wrong_count
 from ted.runtime.threads import check_wish
 
@@ -24,6 +25,10 @@ class Runnable(Protocol):
 
     def __call__(self, *arguments: Any) -> int | None:
         """None, or the position of the first argument that does not fit; then nothing ran."""
+        ...
+
+    def fresh(self, *inputs: Any) -> tuple[Any, ...] | None:
+        """The results in arrays of their own, or None where inputs take a longer look."""
         ...
 
     @property
@@ -65,12 +70,22 @@ class BoundFunction:
         if len(arrays) != len(self.inputs):
             raise wrong_count(self.name, "expected", "arguments", self.inputs, len(arrays))
         if out is None and not self._donated:
-            return tuple(map(as_result, self._run(arrays), self.outputs))
+            return self._run(arrays)
         targets = targets_of(self.name, self.inputs, self.outputs, self._donated, arrays, out)
         return self._call_into(arrays, targets)
 
+    def fresh(self, *arrays: Any) -> tuple[Any, ...] | None:
+        """The results for arrays of NumPy that fit as they are; None for all that is not so.
+
+        Raises: ExecutionError naming the tensor and index, or the bytes.
+        """
+        try:
+            return self._kernel.fresh(*arrays)
+        except (IndexFault, MemoryError) as error:
+            raise self._failed(error) from None
+
     def fill(self, arguments: Sequence[Any]) -> None:
-        """Run on arrays in storage dtypes that fit, the inputs and then the results to fill.
+        """Run on arrays that fit, the inputs and then the results to fill.
 
         Raises: ExecutionError naming the tensor and index, or the bytes.
         """
@@ -96,25 +111,29 @@ class BoundFunction:
     def _out_of_memory(self, what: str) -> ExecutionError:
         return ExecutionError(f"{self.name}: out of memory: cannot allocate {what}")
 
-    def _run(self, arrays: Sequence[Any]) -> list[np.ndarray]:
-        """Compute fresh results, converting each input that the kernel refuses."""
-        storage = self._allocate()
-        arguments = [*arrays, *storage]
-        refused = self._attempt(arguments)
-        if refused is not None:  # who passes one tensor of another library passes several
-            for k in range(refused, len(self.inputs)):
-                arguments[k] = as_input(arguments[k], self.inputs[k], self.name)
-            self.fill(arguments)
-        return storage
+    def _run(self, arrays: Sequence[Any]) -> tuple[np.ndarray, ...]:
+        """Compute fresh results, converting inputs where they do not fit as they are."""
+        results = self.fresh(*map(as_array, arrays))
+        if results is None:
+            pairs = zip(arrays, self.inputs, strict=True)
+            inputs = [as_input(array, spec, self.name) for array, spec in pairs]
+            results = self.fresh(*inputs)
+            if results is None:  # the kernel makes none, or there is no memory
+                results = tuple(self._allocate())
+                self.fill([*inputs, *results])
+        return results
 
     def _attempt(self, arguments: Sequence[Any]) -> int | None:
         """Call the kernel: None, or which argument it refused; faults become our errors."""
         try:
             return self._kernel(*arguments)
-        except IndexFault as fault:
-            raise self._index_error(*fault.args) from None
-        except MemoryError as error:
-            raise self._out_of_memory(f"{error} bytes") from None
+        except (IndexFault, MemoryError) as error:
+            raise self._failed(error) from None
+
+    def _failed(self, error: Exception) -> ExecutionError:
+        if isinstance(error, IndexFault):
+            return self._index_error(*error.args)
+        return self._out_of_memory(f"{error} bytes")
 
     def _index_error(self, tensor: int, dim: int, value: int, extent: int) -> ExecutionError:
         name, place = self._accesses.get(tensor, (f"number {tensor}", ""))
@@ -132,14 +151,12 @@ class BoundFunction:
         given = targets.arrays
         if any(g is None for g in given):
             fresh = self._allocate()
-            pairs = zip(given, fresh, self.outputs, strict=True)
-            given = tuple(as_result(f, spec) if g is None else g for g, f, spec in pairs)
-        if self._attempt([*arrays, *given]) is None:
+            given = tuple(f if g is None else g for g, f in zip(given, fresh, strict=True))
+        if self._attempt([*map(as_array, arrays), *map(_target, given)]) is None:
             return given
         results = self._run(arrays)  # an argument that does not fit is refused before a target
-        writable = self._writable(given, targets)
-        for array, values, spec in zip(writable, results, self.outputs, strict=True):
-            array[...] = as_result(values, spec)
+        for array, values in zip(self._writable(given, targets), results, strict=True):
+            array[...] = values
         return given
 
     def _writable(self, given: Sequence[Any], targets: Targets) -> list[np.ndarray]:
@@ -196,6 +213,15 @@ def bind(
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
     return BoundFunction(kernel, inputs, outputs, name, accesses or {}, donated or {})
+
+
+def declined(*_: Any) -> None:
+    """In place of a `fresh` that must not run."""
+
+
+def _target(value: Any) -> Any:
+    """The memory of a target as an array, which a number does not have."""
+    return None if is_number(value) else as_array(value)
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import ted
-from ted.errors import FrontendError
+from ted.errors import ExecutionError, FrontendError
+from ted.frontend.trees import flatten
 
 X = np.arange(4, dtype=np.float32)
 
@@ -79,3 +80,60 @@ def test_an_argument_that_cannot_be_looked_up_is_named_every_time():
     for _ in range(2):
         with pytest.raises(FrontendError, match="scaled: argument factor: must be an array or a"):
             scaled(X, {1, 2})
+
+
+def test_nests_with_as_many_arrays_as_a_call_has_arguments_are_told_apart():
+    @ted.function
+    def either(a, b):
+        return a[0] - a[1] if isinstance(a, list) else a * b
+
+    for _ in range(3):
+        np.testing.assert_array_equal(either([X, 3 * X], 3), -2 * X)
+        np.testing.assert_array_equal(either(X, 3 * X), 3 * X * X)
+
+
+def test_calls_with_arrays_alone_may_alternate():
+    scaled, traces = counted()
+    for _ in range(3):
+        for x in (X, X[:2], X.astype("f8"), X[::2], X.reshape(2, 2).T):
+            np.testing.assert_array_equal(scaled(x), x)
+            np.testing.assert_array_equal(scaled(x, 3), 3 * x)
+            np.testing.assert_array_equal(scaled(x, shift=2), x + 2)
+    assert len(traces) == 3 * 4  # X[::2] is X[:2] to a program
+
+
+def test_a_function_that_is_known_still_builds_expressions():
+    @ted.function
+    def squared(x):
+        return x * x
+
+    squared(X)
+    squared(X)
+    np.testing.assert_array_equal(ted.grad(lambda x: ted.sum(squared(x)))(X), 2 * X)
+
+
+def test_an_index_out_of_range_is_named_at_every_call():
+    @ted.function
+    def picked(x, at):
+        return x[at]
+
+    at = np.array([1, 3])
+    for wrong in ([1, 4], [7, 2]):
+        np.testing.assert_array_equal(picked(X, at), X[at])
+        with pytest.raises(ExecutionError, match="picked: index out of range: tensor x"):
+            picked(X, np.array(wrong))
+
+
+def test_results_come_in_their_nest_at_every_call():
+    nests = {
+        "one": lambda x: x, "tuple": lambda x: (x, x + 1), "list": lambda x: [x, x + 1],
+        "dict": lambda x: {"b": x, "a": x + 1}, "deep": lambda x: ([x], {"c": (x + 1,)}),
+        "tuple of one": lambda x: (x,),
+    }  # fmt: skip
+    for name, nest in nests.items():
+        f = ted.function(nest)
+        first, second, third = f(X), f(X), f(X)
+        for result in (second, third):
+            assert flatten(result)[1] == flatten(first)[1] == flatten(nest(X))[1], name
+            for (_, found), (_, right) in zip(flatten(result)[0], flatten(nest(X))[0], strict=True):
+                np.testing.assert_array_equal(found, right)

@@ -131,7 +131,8 @@ def test_an_unknown_symbol_is_a_compile_error() -> None:
 @pytest.mark.parametrize("shape", [(2**60,), (2**62, 4), (2**40, 2**40, 2**40)])
 def test_a_result_too_large_for_memory_is_an_error(shape: tuple[int, ...]) -> None:
     result = ArgSpec("y", "float32", shape)
-    huge = BoundFunction(_runtime.Kernel(1, ()), [], [result], "huge", {}, {})
+    kernel = _runtime.Kernel(1, (result.kernel_spec(writable=True),))
+    huge = BoundFunction(kernel, [], [result], "huge", {}, {})
     with pytest.raises(ExecutionError) as error:
         huge()
     assert error.value.message == (
@@ -147,8 +148,20 @@ def test_a_shape_that_no_array_has_is_a_compile_error(shape: tuple[int, ...]) ->
 
 @pytest.mark.parametrize(
     "arguments",
-    [(0, ()), (1, [()]), (1, ((),)), (1, (("f", 4, ("a",), False),)), (1, (("f", 0, (), False),))],
-)
+    [
+        (0, ()), (1, [()]), (1, ((),)), (1, ((X.dtype, ("a",), False),)),
+        (1, (("float32", (), False),)), (1, ((X.dtype, (1,) * 33, False),)),
+    ],
+)  # fmt: skip
 def test_a_kernel_refuses_broken_specs(arguments: tuple) -> None:
     with pytest.raises((TypeError, ValueError)):
         _runtime.Kernel(*arguments)
+
+
+def test_a_kernel_counts_its_arguments() -> None:
+    kernel = doubling("float32", (3, 4))._kernel
+    for arguments in ((), (X,), (X, X, X)):
+        with pytest.raises(TypeError, match=f"a kernel of 2 arguments got {len(arguments)}"):
+            kernel(*arguments)
+    assert kernel.fresh() is None
+    assert kernel.fresh(X, X) is None

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import pickle
+
 import ml_dtypes
 import numpy as np
 import pytest
 
+from ted import _runtime
+from ted.errors import ExecutionError
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import BoundFunction, bind
 from unit.runtime.programs import elementwise
@@ -149,3 +154,107 @@ def test_out_may_overlap_an_input() -> None:
     expected = x + x
     doubling("float32", (5,))(x, out=y)
     np.testing.assert_array_equal(y, expected)
+
+
+@pytest.mark.parametrize("dtype", MLIR)
+def test_arrays_that_fit_get_fresh_results_without_a_detour(dtype: str) -> None:
+    x = values(dtype, (3, 4))
+    for given in (x, pickle.loads(pickle.dumps(x))):  # whose dtype is another object
+        results = doubling(dtype, (3, 4)).fresh(given)
+        assert results is not None
+        (y,) = results
+        assert (type(y), y.dtype, y.shape) == (np.ndarray, x.dtype, x.shape)
+        assert y.flags.c_contiguous
+        assert y.flags.writeable
+        np.testing.assert_array_equal(y, x ^ x if dtype == "bool" else x + x)
+
+
+def test_types_of_equal_bits_are_equal() -> None:
+    x = np.arange(5, dtype="q")  # C's long long, where int64 is long
+    y = np.empty_like(x)
+    np.testing.assert_array_equal(doubling("int64", (5,))(x)[0], 2 * x)
+    doubling("int64", (5,))(x, out=y)
+    np.testing.assert_array_equal(y, 2 * x)
+
+
+class Derived(np.ndarray):
+    """A subclass of arrays."""
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        values("float32", (4, 3)).T,
+        values("float32", (3, 8))[:, ::2],
+        values("float64", (3, 4)),
+        values("float32", (3, 4)).astype(">f4"),
+        values("float32", (3, 5)),
+        values("float32", (12,)),
+        values("float32", (3, 4)).view(Derived),
+        values("float32", (3, 4)).view(np.int32),
+        memoryview(values("float32", (3, 4))),
+        None,
+        1.0,
+    ],
+    ids=[
+        "order",
+        "steps",
+        "type",
+        "bytes",
+        "extent",
+        "rank",
+        "subclass",
+        "kind",
+        "buffer",
+        "none",
+        "number",
+    ],
+)
+def test_what_takes_a_longer_look_gets_none(given: object) -> None:
+    assert doubling("float32", (3, 4)).fresh(given) is None
+
+
+def test_misaligned_arrays_take_a_longer_look() -> None:
+    x = np.frombuffer(bytes(49), np.uint8)[1:].view(np.float32).reshape(3, 4)
+    assert not x.flags.aligned
+    assert doubling("float32", (3, 4)).fresh(x) is None
+
+
+def test_fresh_results_are_counted_until_nobody_has_them() -> None:
+    gc.collect()
+    double, x = doubling("float64", (100,)), values("float64", (100,))
+    before = _runtime.memory_current()
+    results = double.fresh(x)
+    assert results is not None
+    part = results[0][3:5]
+    assert _runtime.memory_current() == before + 800
+    del results
+    assert _runtime.memory_current() == before + 800
+    del part
+    assert _runtime.memory_current() == before
+
+
+def test_fresh_results_keep_to_the_limit_of_memory() -> None:
+    double, x = doubling("float64", (100,)), values("float64", (100,))
+    before = _runtime.memory_current()
+    _runtime.memory_set_limit(before + 799)
+    try:
+        assert double.fresh(x) is None
+        with pytest.raises(ExecutionError, match="cannot allocate 800 bytes of results"):
+            double(x)
+    finally:
+        _runtime.memory_set_limit(0)
+    assert _runtime.memory_current() == before
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_out_is_filled_where_it_lies(dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    double, x = doubling(dtype, (3, 4)), values(dtype, (3, 4))
+    plain, derived = np.zeros_like(x), np.zeros_like(x).view(Derived)
+    tensor = torch.zeros(3, 4)
+    for out in (plain, derived, *([tensor] if dtype == "float32" else [])):
+        before = _runtime.memory_peak()
+        assert double(x, out=out)[0] is out
+        np.testing.assert_array_equal(np.asarray(out), x + x)
+        assert _runtime.memory_peak() == before, "no results beside the target"
