@@ -19,6 +19,7 @@ _LOG2 = (
     0.15878281778435305, -0.14348994441402418, 0.1449544004300994, -0.14145312593442405,
     0.07553753710775685,
 )  # fmt: skip
+_NOTHING = 2.0**-200  # times any number of f32, beside its logarithm; not times infinity or NaN
 # 2**r on |r| <= 1/2, within 2**-28.
 _EXP2 = (
     1.0, 0.6931472067342503, 0.2402265092256076, 0.05550327159647605, 0.00961805662050108,
@@ -44,26 +45,23 @@ def pow_f32(x: Num, y: Num) -> Num:
     kind = x.value.type
     wide = like(kind, ir.F64Type.get())
     a = x.abs()
-    m, e = _mantissa(a.to(wide))
-    f = m - 1.0
-    logarithm = f.fma(f.polynomial(_LOG2), e).to(wide)
-    power = _at_ends(a, logarithm) * y.to(wide)
+    known = a.compare("oeq", 1.0) | y.compare("oeq", 0.0)  # 1, whatever the other is
+    power = known.where(0.0, _log2(a, wide) * y.to(wide))
     power = power.least(300.0).most(-300.0)
     shifted = power + F64.magic
     p = (power - (shifted - F64.magic)).polynomial(_EXP2)
-    size = (p * power_of_two(integer_part(shifted), wide, F64)).to(kind)
-    return _at_ones(x, y, _with_sign_of_power(x, y, size))
+    bits = p.bits() + (shifted.bits() << F64.mantissa)  # times 2**n, and NaN stays what it is
+    return _with_sign_of_power(x, y, bits.from_bits(wide).to(kind))
 
 
-def _at_ends(a: Num, logarithm: Num) -> Num:
-    finite = a.compare("olt", INFINITY).where(logarithm, a.to(logarithm.value.type))
-    return a.compare("oeq", 0.0).where(-INFINITY, finite)
-
-
-def _at_ones(x: Num, y: Num, result: Num) -> Num:
-    trivial = y.compare("oeq", 0.0) | x.compare("oeq", 1.0)
-    at_one = x.compare("oeq", -1.0) & y.abs().compare("oeq", INFINITY)
-    return (trivial | at_one).where(x.const(1.0), result)
+def _log2(a: Num, wide: ir.Type) -> Num:
+    """log2(a) in f64 for a number of f32 that is not negative."""
+    zero = a.compare("oeq", 0.0)
+    a = a.to(wide)
+    m, e = _mantissa(a)
+    f = m - 1.0
+    logarithm = f.fma(f.polynomial(_LOG2), e)
+    return zero.where(-INFINITY, a.fma(_NOTHING, logarithm))
 
 
 def _with_sign_of_power(x: Num, y: Num, size: Num) -> Num:
