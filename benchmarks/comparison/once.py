@@ -60,11 +60,16 @@ class Contender:
         self.cpus.append(cpu)
 
     def warm(self) -> float:
-        """Chooses how many calls are a reading; seconds of one."""
+        """Chooses how many calls are a reading, once first calls are over; seconds of one.
+
+        The lesser clock counts: another process may have the core for longer than calls take.
+        """
         self.prepare()
         self.call()
-        once = self.read(1)[0]
-        self.repeats = max(1, int(LEAST / max(once, 1e-9)))
+        once = min(self.read(1))
+        while once * self.repeats < LEAST / 2:
+            self.repeats = int(LEAST / max(once, 1e-9))
+            once = min(self.read(self.repeats))
         return once
 
 

@@ -225,6 +225,19 @@ def test_rounds_are_fewer_where_they_take_long_or_for_who_is_far_behind(
     assert [len(one.walls) for one in contenders] == turns
 
 
+@pytest.mark.parametrize("seconds", [[3e-4, 1e-6], [1e-5, 1e-6, 1e-7], [0.3], [3e-3, 3e-3]])
+def test_a_reading_is_long_enough_for_calls_that_are_warm(seconds: list[float]) -> None:
+    class Fake(Contender):
+        def read(self, count: int) -> tuple[float, float]:
+            took = left.pop(0) if len(left) > 1 else left[0]
+            return (took + waiting.pop() if waiting else took), took
+
+    left, waiting = list(seconds), [8e-3]  # another process has the core at first
+    one = Fake(lambda: None)
+    assert one.warm() == seconds[-1]
+    assert 2e-3 <= one.repeats * seconds[-1] <= max(4e-3, seconds[-1])
+
+
 # ------------------------------------------------------------------ workloads
 
 
