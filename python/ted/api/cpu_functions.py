@@ -76,15 +76,15 @@ class CompiledFunction(StagedFunction):
             owner=self._code,
             threads=options.threads,
         )
-        # The results for arrays of NumPy that fit as they are, or None.
-        self.fresh = self._call.fresh if self._runs and not call.donated else declined
+        # All results for arrays of NumPy that fit as they are, or None.
+        self.direct = self._call.direct if self._runs else declined
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on one array per input.
 
         Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
         """
-        results = self.fresh(*arrays) if out is None else None
+        results = self.direct(*arrays) if out is None else None
         if results is None:
             results = self.bound(*arrays, out=out)
         return results[0] if self._single else results

@@ -89,8 +89,8 @@ class Function:
 
         Raises: FrontendError for what cannot be traced; ExecutionError for what cannot be run.
         """
-        fresh, nest = self._latest
-        if not kwargs and (values := fresh(*args)) is not None:
+        direct, nest = self._latest
+        if not kwargs and (values := direct(*args)) is not None:
             return nest(values)
         return self._looked_up(args, kwargs)
 
@@ -101,10 +101,10 @@ class Function:
         found = None if key is None else self._find(key)
         if found is not None:  # of arrays that are small: their order is not asked for
             traced, compiled = found
+            values = compiled(*arrays)
             if len(arrays) == len(args) and all(map(is_, args, arrays)):
-                is_fixed = isinstance(compiled, CompiledFunction)
-                self._latest = compiled.fresh if is_fixed else declined, traced.results
-            return traced.results(compiled(*arrays))
+                self._latest = getattr(compiled, "direct", declined), traced.results
+            return traced.results(values)
         orders = self._orders(arrays)
         found = None if key is None else self._find((key, orders))
         if found is None:

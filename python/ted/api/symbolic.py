@@ -18,6 +18,7 @@ from ted.ir.equations import System, Tensor
 from ted.ir.specialising import checked_values, sizes_of, specialise
 from ted.ir.to_ops import to_module
 from ted.options import CompileOptions
+from ted.runtime.calls import declined
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -54,6 +55,11 @@ class SymbolicFunction(Generic[Function]):
         self._latest = function = self._function(arrays)
         results = function(*arrays, out=out)
         return results[0] if isinstance(self._rows, RowFunction) and self._rows.single else results
+
+    @property
+    def direct(self) -> Callable[..., Any]:
+        """All results for arrays of NumPy of the sizes of the latest call, or None."""
+        return getattr(self._latest, "direct", declined)
 
     def _function(self, arrays: Sequence[Any]) -> Any:
         """What runs for the shapes of some arrays."""

@@ -7,7 +7,7 @@ or says which argument it cannot take, and then Python converts that one or expl
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any, Protocol
 
@@ -73,6 +73,11 @@ class BoundFunction:
             return self._run(arrays)
         targets = targets_of(self.name, self.inputs, self.outputs, self._donated, arrays, out)
         return self._call_into(arrays, targets)
+
+    @property
+    def direct(self) -> Callable[..., tuple[Any, ...] | None]:
+        """The short way: `fresh`, which declines for a function whose arguments are taken over."""
+        return declined if self._donated else self.fresh
 
     def fresh(self, *arrays: Any) -> tuple[Any, ...] | None:
         """The results for arrays of NumPy that fit as they are; None for all that is not so.
@@ -216,7 +221,7 @@ def bind(
 
 
 def declined(*_: Any) -> None:
-    """In place of a `fresh` that must not run."""
+    """A short way that never is the way to go."""
 
 
 def _target(value: Any) -> Any:

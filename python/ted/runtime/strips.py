@@ -96,14 +96,20 @@ class StripKernel:
         """Run, or say which argument does not fit or overlaps, as a `Kernel` does."""
         refused = self._check(*arguments)
         if refused is None:
-            arrays = self._slots.arrays(arguments)
-            for part in self._parts:
-                part(arrays)
+            self._run(arguments)
         return refused
 
-    def fresh(self, *inputs: Any) -> None:
-        """Makes no results: who calls hands them over."""
-        del inputs
+    def fresh(self, *inputs: Any) -> tuple[Any, ...] | None:
+        """The results in arrays of their own, or None, as of a `Kernel`."""
+        results = self._check.fresh(*inputs)
+        if results is not None:
+            self._run((*inputs, *results))
+        return results
+
+    def _run(self, arguments: Sequence[Any]) -> None:
+        arrays = self._slots.arrays(arguments)
+        for part in self._parts:
+            part(arrays)
 
     @property
     def peak_bytes(self) -> int:

@@ -137,3 +137,22 @@ def test_results_come_in_their_nest_at_every_call():
             assert flatten(result)[1] == flatten(first)[1] == flatten(nest(X))[1], name
             for (_, found), (_, right) in zip(flatten(result)[0], flatten(nest(X))[0], strict=True):
                 np.testing.assert_array_equal(found, right)
+
+
+def test_batches_of_one_size_and_of_others_may_alternate():
+    w = np.arange(8, dtype=np.float32).reshape(4, 2)
+    dense = ted.function(lambda x, w: (x @ w, ted.sum(x, axis=0)), batch=0)
+    for rows in (3, 3, 3, 6, 3, 6, 6, 6):
+        x = np.arange(4 * rows, dtype=np.float32).reshape(rows, 4)
+        product, total = dense(x, w)
+        np.testing.assert_array_equal(product, x @ w)
+        np.testing.assert_array_equal(total, x.sum(axis=0))
+
+
+@pytest.mark.parametrize("batch", [(), 0])
+def test_a_donated_array_is_taken_over_at_every_call(batch):
+    doubled = ted.function(lambda x: x + x, batch=batch, donate=0)
+    for power in range(1, 5):
+        x = X.copy()
+        assert doubled(x) is x, power
+        np.testing.assert_array_equal(x, 2 * X)
