@@ -10,13 +10,17 @@ typedef struct {
   Py_ssize_t size;
 } Buffer;
 
+PyObject *ted_out_of_memory(long long bytes) {
+  PyObject *value = PyLong_FromLongLong(bytes);
+  if (value)
+    PyErr_SetObject(PyExc_MemoryError, value);
+  return Py_DecRef(value), NULL;
+}
+
 PyObject *ted_new_buffer(Py_ssize_t size, void **data) {
   *data = ted_memory_take(TED_ALIGNMENT, size);
-  if (!*data) {
-    PyObject *bytes = PyLong_FromSsize_t(size);
-    PyErr_SetObject(PyExc_MemoryError, bytes);
-    return Py_DecRef(bytes), NULL;
-  }
+  if (!*data)
+    return ted_out_of_memory(size);
   PyTypeObject *type = (PyTypeObject *)ted_Buffer;
   Buffer *self = (Buffer *)((allocfunc)PyType_GetSlot(type, Py_tp_alloc))(type, 0);
   if (!self)

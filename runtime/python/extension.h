@@ -32,6 +32,8 @@ bool ted_parse_spec(PyObject *item, struct ted_spec *spec);
 bool ted_fits(PyObject *object, const struct ted_spec *spec, void **data);
 /* A new array in aligned memory of the runtime; NULL with an error. */
 PyObject *ted_new_array(const struct ted_spec *spec, void **data);
+/* Sets a MemoryError with the bytes that could not be had, and returns NULL. */
+PyObject *ted_out_of_memory(long long bytes);
 /* A new `Buffer`, and where its data are; NULL with a MemoryError. */
 PyObject *ted_new_buffer(Py_ssize_t size, void **data);
 

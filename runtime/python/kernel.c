@@ -1,14 +1,17 @@
 /* `Kernel(address, specs, owner, threads)`: a compiled function that takes arrays.
  *
- * `kernel(*inputs, *results)` compares every argument with its spec, packs pointers the way MLIR's
- * packed C interface wants them (an array of pointers to the arguments, here to bare data pointers),
- * releases the GIL and runs. It returns None, or the position of the first argument that does not
- * fit its spec or overlaps: then nothing ran, and Python, which can convert and knows the names, does
- * or explains. `kernel.fresh(*inputs)` is what nearly all calls are: it makes the arrays of the
- * results and returns them, or None where anything is out of the ordinary; then nothing ran either.
+ * `kernel.fresh(*inputs)` is what nearly all calls are: it compares every argument with its spec, makes
+ * the arrays of the results, packs pointers the way MLIR's packed C interface wants them (an array of
+ * pointers to the arguments, here to bare data pointers), releases the GIL, runs and returns the
+ * results, or None where anything is out of the ordinary: then nothing ran, and Python, which can
+ * convert and knows the names, does or explains. `kernel.fill(*inputs, *results)` takes the arrays of
+ * the results, too. It returns None, or the position of the first argument that does not fit its
+ * spec, or of a result that overlaps another: then nothing ran either.
  *
  * Arrays stay where they are while nobody has the GIL: who calls holds them.
  */
+#include <string.h>
+
 #include "extension.h"
 #include "ted/runtime.h"
 
@@ -24,26 +27,57 @@ typedef struct {
   int threads; /* that a call may use at most, 0 for all */
 } Kernel;
 
-/* The position of a result that shares bytes with another argument, else the count: compiled code
- * takes its results to be memory of their own. */
-static Py_ssize_t find_overlap(const Kernel *self, void **data) {
-  for (Py_ssize_t i = 0; i < self->count; i++)
-    for (Py_ssize_t j = 0; self->specs[i].writable && j < self->count; j++) {
-      const char *first = data[i], *second = data[j];
-      Py_ssize_t bytes = self->specs[i].bytes, others = self->specs[j].bytes;
-      if (i != j && bytes && others && first < second + others && second < first + bytes)
+/* What an argument of a call is: where code finds it, for MLIR, and where a result belongs that is
+ * computed elsewhere, or NULL. */
+struct place {
+  void *data, *home;
+};
+
+static bool share_bytes(const Kernel *self, const struct place *places, Py_ssize_t i, Py_ssize_t j) {
+  const char *first = places[i].data, *second = places[j].data;
+  Py_ssize_t bytes = self->specs[i].bytes, others = self->specs[j].bytes;
+  return bytes && others && first < second + others && second < first + bytes;
+}
+
+/* The first result that shares bytes with an argument from a position on, else the count. */
+static Py_ssize_t find_overlap(const Kernel *self, const struct place *places, Py_ssize_t from) {
+  for (Py_ssize_t i = self->inputs; i < self->count; i++)
+    for (Py_ssize_t j = from; j < self->count; j++)
+      if (i != j && share_bytes(self, places, i, j))
         return i;
-    }
   return self->count;
 }
 
-/* Runs without the GIL. `pointers` has room for two entries per argument: the data pointers, which are
- * there, then pointers to those. */
-static enum ted_status run(Kernel *self, struct ted_call *call, void **pointers) {
+/* Compiled code takes its results to be memory of their own: one that shares bytes with an input,
+ * which a donated array does, is computed elsewhere. False with a MemoryError. */
+static bool move_aside(const Kernel *self, struct place *places) {
+  for (Py_ssize_t i = self->inputs; i < self->count; i++)
+    for (Py_ssize_t j = 0; j < self->inputs && !places[i].home; j++)
+      if (share_bytes(self, places, i, j)) {
+        places[i].home = places[i].data;
+        places[i].data = ted_memory_take(TED_ALIGNMENT, self->specs[i].bytes);
+        if (!places[i].data)
+          return ted_out_of_memory(self->specs[i].bytes), false;
+      }
+  return true;
+}
+
+static void bring_home(const Kernel *self, struct place *places, bool are_right) {
+  for (Py_ssize_t i = self->inputs; i < self->count; i++)
+    if (places[i].home) {
+      if (are_right)
+        memcpy(places[i].home, places[i].data, (size_t)self->specs[i].bytes);
+      ted_memory_give(places[i].data);
+    }
+}
+
+/* Runs without the GIL. */
+static enum ted_status run(Kernel *self, struct ted_call *call, struct place *places, void **packed) {
   for (Py_ssize_t i = 0; i < self->count; i++)
-    pointers[self->count + i] = &pointers[i];
+    packed[i] = &places[i].data;
   PyThreadState *thread = PyEval_SaveThread(); /* releases the GIL */
-  enum ted_status status = ted_call_run(call, self->function, pointers + self->count, self->threads);
+  enum ted_status status = ted_call_run(call, self->function, packed, self->threads);
+  bring_home(self, places, status == TED_OK);
   PyEval_RestoreThread(thread);
   self->peak_bytes = call->peak;
   return status;
@@ -51,71 +85,90 @@ static enum ted_status run(Kernel *self, struct ted_call *call, void **pointers)
 
 /* Sets the error of a call that did not end well, and returns NULL. */
 static PyObject *fail(enum ted_status status, const struct ted_call *call) {
-  bool is_full = status == TED_OUT_OF_MEMORY;
-  PyObject *value = is_full ? PyLong_FromLongLong(call->failed_bytes)
-                            : Py_BuildValue("(LLLL)", (long long)call->fault.tensor_id,
-                                            (long long)call->fault.dim, (long long)call->fault.value,
-                                            (long long)call->fault.extent);
+  if (status == TED_OUT_OF_MEMORY)
+    return ted_out_of_memory(call->failed_bytes);
+  PyObject *value = Py_BuildValue("(LLLL)", (long long)call->fault.tensor_id,
+                                  (long long)call->fault.dim, (long long)call->fault.value,
+                                  (long long)call->fault.extent);
   if (value)
-    PyErr_SetObject(is_full ? PyExc_MemoryError : ted_IndexFault, value);
+    PyErr_SetObject(ted_IndexFault, value);
   return Py_DecRef(value), NULL;
 }
 
-static PyObject *run_on(Kernel *self, PyObject *arguments, void **pointers) {
-  for (Py_ssize_t i = 0; i < self->count; i++)
-    if (!ted_fits(PyTuple_GetItem(arguments, i), &self->specs[i], &pointers[i]))
+/* A call with all its arguments. `only_look`: it is not made, and results must not share bytes with
+ * inputs either. */
+static PyObject *run_on(Kernel *self, PyObject *const *arguments, struct place *places,
+                        void **packed, bool only_look) {
+  for (Py_ssize_t i = 0; i < self->count; i++) {
+    places[i].home = NULL;
+    if (!ted_fits(arguments[i], &self->specs[i], &places[i].data))
       return PyLong_FromSsize_t(i);
-  Py_ssize_t refused = find_overlap(self, pointers);
+  }
+  Py_ssize_t refused = find_overlap(self, places, only_look ? 0 : self->inputs);
   if (refused < self->count)
     return PyLong_FromSsize_t(refused);
+  if (only_look)
+    return ted_none();
+  if (!move_aside(self, places))
+    return bring_home(self, places, false), NULL;
   struct ted_call call;
-  enum ted_status status = run(self, &call, pointers);
+  enum ted_status status = run(self, &call, places, packed);
   return status == TED_OK ? ted_none() : fail(status, &call);
 }
 
-static PyObject *kernel_call(PyObject *object, PyObject *arguments, PyObject *keywords) {
-  Kernel *self = (Kernel *)object;
-  if (keywords && PyDict_Size(keywords))
-    return PyErr_SetString(PyExc_TypeError, "a kernel takes no keywords"), NULL;
-  if (PyTuple_Size(arguments) != self->count)
-    return PyErr_Format(PyExc_TypeError, "a kernel of %zd arguments got %zd", self->count,
-                        PyTuple_Size(arguments));
+static PyObject *kernel_filled(Kernel *self, PyObject *const *arguments, Py_ssize_t given,
+                               bool only_look) {
+  if (given != self->count)
+    return PyErr_Format(PyExc_TypeError, "a kernel of %zd arguments got %zd", self->count, given);
   if (self->count <= MOST_ON_STACK) {
-    void *pointers[2 * MOST_ON_STACK];
-    return run_on(self, arguments, pointers);
+    struct place places[MOST_ON_STACK];
+    void *packed[MOST_ON_STACK];
+    return run_on(self, arguments, places, packed, only_look);
   }
-  void **pointers = PyMem_Malloc(2 * (size_t)self->count * sizeof *pointers);
-  PyObject *result = pointers ? run_on(self, arguments, pointers) : PyErr_NoMemory();
-  PyMem_Free(pointers);
+  struct place *places = PyMem_Calloc((size_t)self->count, sizeof *places);
+  void **packed = PyMem_Calloc((size_t)self->count, sizeof *packed);
+  PyObject *result =
+      places && packed ? run_on(self, arguments, places, packed, only_look) : PyErr_NoMemory();
+  PyMem_Free(places);
+  PyMem_Free(packed);
   return result;
 }
 
+static PyObject *kernel_fill(PyObject *self, PyObject *const *arguments, Py_ssize_t given) {
+  return kernel_filled((Kernel *)self, arguments, given, false);
+}
+
+static PyObject *kernel_refused(PyObject *self, PyObject *const *arguments, Py_ssize_t given) {
+  return kernel_filled((Kernel *)self, arguments, given, true);
+}
+
 /* Makes the arrays of the results, and says where their data are; NULL with an error. */
-static PyObject *make_results(const Kernel *self, void **pointers) {
-  Py_ssize_t count = self->count - self->inputs;
-  PyObject *results = PyTuple_New(count);
-  for (Py_ssize_t i = 0; results && i < count; i++) {
-    PyObject *array = ted_new_array(&self->specs[self->inputs + i], &pointers[i]);
+static PyObject *make_results(const Kernel *self, struct place *places) {
+  PyObject *results = PyTuple_New(self->count - self->inputs);
+  for (Py_ssize_t i = self->inputs; results && i < self->count; i++) {
+    PyObject *array = ted_new_array(&self->specs[i], &places[i].data);
     if (!array)
       return Py_DecRef(results), NULL;
-    PyTuple_SetItem(results, i, array);
+    places[i].home = NULL;
+    PyTuple_SetItem(results, i - self->inputs, array);
   }
   return results;
 }
 
 static PyObject *kernel_fresh(PyObject *object, PyObject *const *arguments, Py_ssize_t given) {
   Kernel *self = (Kernel *)object;
-  void *pointers[2 * MOST_ON_STACK];
+  struct place places[MOST_ON_STACK];
+  void *packed[MOST_ON_STACK];
   if (given != self->inputs || self->count > MOST_ON_STACK)
     return ted_none();
   for (Py_ssize_t i = 0; i < given; i++)
-    if (!ted_fits(arguments[i], &self->specs[i], &pointers[i]))
+    if (!ted_fits(arguments[i], &self->specs[i], &places[i].data))
       return ted_none();
-  PyObject *results = make_results(self, pointers + given);
+  PyObject *results = make_results(self, places);
   if (!results)
     return PyErr_Clear(), ted_none();
   struct ted_call call;
-  enum ted_status status = run(self, &call, pointers);
+  enum ted_status status = run(self, &call, places, packed);
   if (status == TED_OK)
     return results;
   return Py_DecRef(results), fail(status, &call);
@@ -167,6 +220,10 @@ static PyObject *kernel_peak_bytes(PyObject *self, void *closure) {
 static PyMethodDef methods[] = {
     {"fresh", (PyCFunction)(void (*)(void))kernel_fresh, METH_FASTCALL,
      "the results in arrays of their own, or None where an input is no array that fits as it is"},
+    {"fill", (PyCFunction)(void (*)(void))kernel_fill, METH_FASTCALL,
+     "run on inputs and results to fill: None, or which argument was refused"},
+    {"refused", (PyCFunction)(void (*)(void))kernel_refused, METH_FASTCALL,
+     "which argument does not fit, or is a result that shares memory with another one, or None"},
     {NULL, NULL, 0, NULL},
 };
 
@@ -180,7 +237,6 @@ static PyType_Slot slots[] = {
     {Py_tp_doc, "Kernel(address, specs, owner=None, threads=0): a compiled function that takes arrays."},
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
-    {Py_tp_call, kernel_call},
     {Py_tp_getset, properties},
     {Py_tp_methods, methods},
     {0, NULL},

@@ -85,7 +85,6 @@ enum { PYTHON_API_VERSION = 1013 };
 enum {
   Py_bf_getbuffer = 1,
   Py_tp_alloc = 47,
-  Py_tp_call = 50,
   Py_tp_dealloc = 52,
   Py_tp_doc = 56,
   Py_tp_methods = 64,
@@ -115,7 +114,6 @@ Py_ssize_t PyTuple_Size(PyObject *);
 PyObject *PyTuple_GetItem(PyObject *, Py_ssize_t);
 PyObject *PyTuple_New(Py_ssize_t);
 int PyTuple_SetItem(PyObject *, Py_ssize_t, PyObject *);
-Py_ssize_t PyDict_Size(PyObject *);
 int PyObject_IsInstance(PyObject *, PyObject *);
 PyObject *PyObject_GetAttrString(PyObject *, const char *);
 PyObject *PyImport_ImportModule(const char *);

@@ -109,7 +109,7 @@ class _Emulated:
         self._program: Path | None = None
         self.peak_bytes = 0
 
-    def __call__(self, *arguments: Any) -> int | None:
+    def fill(self, *arguments: Any) -> int | None:
         for k, (one, spec) in enumerate(zip(arguments, self._specs, strict=True)):
             fits = isinstance(one, np.ndarray) and one.flags.c_contiguous
             if not (fits and one.dtype == spec.numpy_dtype and one.shape == spec.shape):

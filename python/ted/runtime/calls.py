@@ -23,12 +23,12 @@ from ted.runtime.threads import check_wish
 class Runnable(Protocol):
     """What runs on arrays, or says which of them it cannot take; a `Kernel` is one."""
 
-    def __call__(self, *arguments: Any) -> int | None:
-        """None, or the position of the first argument that does not fit; then nothing ran."""
-        ...
-
     def fresh(self, *inputs: Any) -> tuple[Any, ...] | None:
         """The results in arrays of their own, or None where inputs take a longer look."""
+        ...
+
+    def fill(self, *arguments: Any) -> int | None:
+        """None, or the position of the first argument that does not fit; then nothing ran."""
         ...
 
     @property
@@ -107,9 +107,11 @@ class BoundFunction:
         """Bytes that the latest call held at most at once: results and temporary buffers."""
         return self._result_bytes + self._kernel.peak_bytes
 
-    def _allocate(self) -> list[np.ndarray]:
+    def _filled_up(self, given: Sequence[Any]) -> tuple[Any, ...]:
+        """Arrays for all results, fresh ones in place of None."""
+        pairs = zip(given, self.outputs, strict=True)
         try:
-            return [allocate(spec) for spec in self.outputs]
+            return tuple([allocate(spec) if g is None else g for g, spec in pairs])
         except (MemoryError, ValueError, OverflowError) as error:
             raise self._out_of_memory(f"{self._result_bytes} bytes of results") from error
 
@@ -124,14 +126,14 @@ class BoundFunction:
             inputs = [as_input(array, spec, self.name) for array, spec in pairs]
             results = self.fresh(*inputs)
             if results is None:  # the kernel makes none, or there is no memory
-                results = tuple(self._allocate())
+                results = self._filled_up([None] * len(self.outputs))
                 self.fill([*inputs, *results])
         return results
 
     def _attempt(self, arguments: Sequence[Any]) -> int | None:
         """Call the kernel: None, or which argument it refused; faults become our errors."""
         try:
-            return self._kernel(*arguments)
+            return self._kernel.fill(*arguments)
         except (IndexFault, MemoryError) as error:
             raise self._failed(error) from None
 
@@ -150,13 +152,12 @@ class BoundFunction:
     def _call_into(self, arrays: Sequence[Any], targets: Targets) -> tuple[Any, ...]:
         """Run into the caller's arrays: directly where the kernel takes them, else by copying.
 
-        A target that overlaps an input must not be written while inputs are still read, and one
-        that is not dense cannot be; such a call computes fresh results and copies at the end.
+        One that is not dense cannot be written to by the kernel; such a call computes fresh results
+        and copies at the end.
         """
-        given = targets.arrays
-        if any(g is None for g in given):
-            fresh = self._allocate()
-            given = tuple(f if g is None else g for g, f in zip(given, fresh, strict=True))
+        given = self._filled_up(targets.arrays)
+        if self._attempt([*arrays, *given]) is None:
+            return given
         if self._attempt([*map(as_array, arrays), *map(_target, given)]) is None:
             return given
         results = self._run(arrays)  # an argument that does not fit is refused before a target

@@ -92,9 +92,9 @@ class StripKernel:
         specs = [s.kernel_spec(writable=k >= slots.inputs) for k, s in enumerate(given)]
         self._check = Kernel(address_of("ted_call_nothing"), tuple(specs))
 
-    def __call__(self, *arguments: Any) -> int | None:
-        """Run, or say which argument does not fit or overlaps, as a `Kernel` does."""
-        refused = self._check(*arguments)
+    def fill(self, *arguments: Any) -> int | None:
+        """Run, or say which argument does not fit, or is written while another strip reads it."""
+        refused = self._check.refused(*arguments)
         if refused is None:
             self._run(arguments)
         return refused

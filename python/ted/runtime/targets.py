@@ -6,12 +6,13 @@ CPUs and GPUs share this, so that both name an array as what the caller made of 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from ted.errors import ExecutionError
+
+_NUMBERS = (bool, int, float, complex, np.generic)
 
 
 class Named(Protocol):
@@ -23,8 +24,7 @@ class Named(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class Targets:
+class Targets(NamedTuple):
     """For each result of `function` the array to fill, or None; some are donated arguments."""
 
     function: str
@@ -75,7 +75,7 @@ def targets_of(
 
 def is_number(value: Any) -> bool:
     """Whether a value is a number of Python or numpy, which nobody can write to."""
-    return isinstance(value, bool | int | float | complex | np.generic)
+    return isinstance(value, _NUMBERS)
 
 
 def wrong_count(

@@ -123,6 +123,22 @@ def test_outs_that_overlap_are_refused() -> None:
     assert memory.tolist() == [1] * 8 + [0]
 
 
+def test_results_on_an_input_leave_no_memory_behind_where_there_is_too_little() -> None:
+    specs = [ArgSpec(name, "float32", (4,)) for name in "xyz"]
+    copies = bind(compile_text(COPIES), specs[:1], specs[1:])
+    memory, held = np.arange(8, dtype=np.float32), _runtime.memory_current()
+    _runtime.memory_set_limit(held + 31)  # there is room for one of the results
+    try:
+        with pytest.raises(ExecutionError, match="main: out of memory: cannot allocate 16 bytes"):
+            copies(memory[2:6], out=(memory[:4], memory[4:]))
+    finally:
+        _runtime.memory_set_limit(0)
+    assert _runtime.memory_current() == held
+    assert memory.tolist() == list(range(8))
+    copies(memory[2:6], out=(memory[:4], memory[4:]))
+    assert memory.tolist() == [2, 3, 4, 5] * 2
+
+
 def test_an_unknown_symbol_is_a_compile_error() -> None:
     with pytest.raises(CompileError, match="'nothing'"):
         bind(compile_text(COPIES), [], [], symbol="nothing")
@@ -162,6 +178,6 @@ def test_a_kernel_counts_its_arguments() -> None:
     kernel = doubling("float32", (3, 4))._kernel
     for arguments in ((), (X,), (X, X, X)):
         with pytest.raises(TypeError, match=f"a kernel of 2 arguments got {len(arguments)}"):
-            kernel(*arguments)
+            kernel.fill(*arguments)
     assert kernel.fresh() is None
     assert kernel.fresh(X, X) is None

@@ -258,3 +258,28 @@ def test_out_is_filled_where_it_lies(dtype: str) -> None:
         assert double(x, out=out)[0] is out
         np.testing.assert_array_equal(np.asarray(out), x + x)
         assert _runtime.memory_peak() == before, "no results beside the target"
+
+
+def test_a_kernel_computes_elsewhere_what_belongs_on_an_input() -> None:
+    kernel, memory = doubling("float32", (5,))._kernel, np.arange(8, dtype=np.float32)
+    held = _runtime.memory_current()
+    for start in (0, 1, 3):
+        x = memory[:5].copy()
+        assert kernel.fill(memory[:5], memory[start : start + 5]) is None
+        np.testing.assert_array_equal(memory[start : start + 5], x + x)
+    assert kernel.refused(memory[:5], memory[3:]) == 1
+    assert kernel.refused(memory[:5], np.zeros(5, np.float32)) is None
+    assert _runtime.memory_current() == held
+
+
+def test_what_is_computed_elsewhere_keeps_to_the_limit_of_memory() -> None:
+    double, x = doubling("float32", (1000,)), np.ones(1000, np.float32)
+    before = _runtime.memory_current()
+    _runtime.memory_set_limit(before + 3999)
+    try:
+        with pytest.raises(ExecutionError, match="double: out of memory: cannot allocate 4000 byt"):
+            double(x, out=x)
+    finally:
+        _runtime.memory_set_limit(0)
+    assert _runtime.memory_current() == before
+    np.testing.assert_array_equal(x, np.ones(1000))
