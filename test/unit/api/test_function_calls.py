@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -156,3 +159,21 @@ def test_a_donated_array_is_taken_over_at_every_call(batch):
         x = X.copy()
         assert doubled(x) is x, power
         np.testing.assert_array_equal(x, 2 * X)
+
+
+def test_threads_may_call_one_function_with_different_arrays():
+    f = ted.function(lambda x: {"more": x + 1} if x.shape[0] % 2 else (x * 2,))
+
+    def right(k):
+        x = np.full(1 + k % 3, k, np.float64)
+        result = f(x)
+        more, twice = (result["more"], None) if len(x) % 2 else (None, *result)
+        return (twice == 2 * k).all() if more is None else (more == k + 1).all()
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            assert all(pool.map(right, range(6000)))
+    finally:
+        sys.setswitchinterval(interval)
