@@ -156,7 +156,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "module",
     ),
 }
-_MODULES = ("cache", "cuda", "errors", "nn", "testing")
+_MODULES = ("cache", "cuda", "errors", "nn", "testing", "tree")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = sorted([*_HOME, *_MODULES])

@@ -18,7 +18,7 @@ ROOT = HERE.parents[1]
 FOLDERS = ("benchmarks", "examples")
 PACKAGES = {"python/ted": "ted", "dialects": "ted.dialects", "tools": "ted.tools"}
 # What users import by its name: documents have it.
-FOR_USERS = {"ted.cache", "ted.cuda", "ted.codegen.amdgpu", "ted.tools.ted_check",
+FOR_USERS = {"ted.cache", "ted.cuda", "ted.tree", "ted.codegen.amdgpu", "ted.tools.ted_check",
              "ted.tools.ted_opt", "ted.tools.ted_run"}  # fmt: skip
 SCRIPTS = [path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))]
 

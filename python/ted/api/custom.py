@@ -15,7 +15,7 @@ from ted.frontend.creation import zeros_like
 from ted.frontend.functions import as_tensor, has_tensors
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor, pointwise, wrap
-from ted.frontend.trees import flatten, unflatten
+from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 from ted.ir.equations import Tensor as Node
 from ted.transforms.overrides import mark
 
@@ -110,15 +110,13 @@ def _per_result(nest: Any) -> tuple[Any, ...]:
 
 def _per_leaf(argument: Any, gradient: Any, what: str) -> list[Any]:
     """The gradients of the float tensors in one argument."""
-    leaves, tree = flatten(argument)
-    if gradient is None:
-        found: list[Any] = [None] * len(leaves)
-    elif tree.kind is None:
-        found = [gradient]
-    else:
-        found = [g for _, g in flatten(gradient)[0]]
-    if len(found) != len(leaves):
-        raise DerivativeError(f"{what}: a gradient has the nest of its argument, got {gradient!r}")
+    leaves, _ = flatten(argument)
+    try:
+        found = spread(gradient, argument)
+    except NestsDiffer:
+        raise DerivativeError(
+            f"{what}: a gradient has the nest of its argument, got {gradient!r}"
+        ) from None
     pairs = zip(leaves, found, strict=True)
     return [g for (_, x), g in pairs if isinstance(x, Tensor) and x.dtype.is_float]
 

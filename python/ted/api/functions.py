@@ -20,6 +20,7 @@ from ted.api.options import options_for
 from ted.api.profiles import Profile
 from ted.api.programs import traced_program
 from ted.api.symbolic import SymbolicFunction
+from ted.api.wanted_arguments import Argnums, check_floats, result_and_aux, wanted_arguments
 from ted.errors import CompileError, DerivativeError, ExecutionError
 from ted.frontend.array_orders import (
     Order,
@@ -248,27 +249,30 @@ def _batch_of(fn: Any, batch: int | Sequence[int] | None) -> tuple[int, ...]:
 
 def value_and_grad(
     fn: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    argnums: Argnums = 0,
     target: str | None = None,
     *,
+    has_aux: bool = False,
     deterministic: bool | None = None,
     batch: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
 ) -> Function:
     """The function that returns (fn's scalar result, its gradients).
 
-    Shapes: one gradient for an int `argnums`, a tuple for several; each has the nest and the shapes
+    `argnums` is a position or a name of an argument, or a tuple of them. With `has_aux`, fn
+    returns a pair of the scalar and of what else is wanted, and so does this one as its first.
+    Shapes: one gradient for one argument, a tuple for several; each has the nest and the shapes
     of its argument, and is zeros where the result does not depend on it. `batch` and `memory_limit`
     are those of `function`.
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
     FrontendError when `fn` is no function.
     """
-    derive = _gradient_of(fn, argnums)
+    derive = _gradient_of(fn, argnums, has_aux)
 
     @functools.wraps(fn)
     def with_gradient(*args: Any, **kwargs: Any) -> Any:
-        lifted, *both = derive(*args, **kwargs)
-        return lifted.lowered(tuple(both))
+        lifted, value, aux, found = derive(*args, **kwargs)
+        return lifted.lowered(((value, aux) if has_aux else value, found))
 
     options = options_for(fn, target, deterministic, memory_limit)
     return Function(with_gradient, options, _batch_of(fn, batch))
@@ -276,42 +280,45 @@ def value_and_grad(
 
 def grad(
     fn: Callable[..., Any],
-    argnums: int | Sequence[int] = 0,
+    argnums: Argnums = 0,
     target: str | None = None,
     *,
+    has_aux: bool = False,
     deterministic: bool | None = None,
     batch: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
 ) -> Function:
     """The function that returns the gradients of fn's scalar result; see `value_and_grad`.
 
+    With `has_aux` it returns a pair of them and of what fn returns beside its scalar.
     Raises: DerivativeError and FrontendError as `value_and_grad`.
     """
-    derive = _gradient_of(fn, argnums)
+    derive = _gradient_of(fn, argnums, has_aux)
 
     @functools.wraps(fn)
     def gradient(*args: Any, **kwargs: Any) -> Any:
-        lifted, _, found = derive(*args, **kwargs)
-        return lifted.lowered(found)
+        lifted, _, aux, found = derive(*args, **kwargs)
+        return lifted.lowered((found, aux) if has_aux else found)
 
     options = options_for(fn, target, deterministic, memory_limit)
     return Function(gradient, options, _batch_of(fn, batch))
 
 
 def _gradient_of(
-    fn: Callable[..., Any], argnums: int | Sequence[int]
-) -> Callable[..., tuple[Lifted, Any, Any]]:
-    """The function that returns lifted arguments, fn's scalar result, and its gradients."""
+    fn: Callable[..., Any], argnums: Argnums, has_aux: bool
+) -> Callable[..., tuple[Lifted, Any, Any, Any]]:
+    """The function that returns lifted arguments, fn's scalar, its second result, gradients."""
     check_callable(fn, "grad")
-    positions = positions_of(argnums, "grad")
+    wanted = wanted_arguments(fn, argnums, "grad")
 
-    def derive(*args: Any, **kwargs: Any) -> tuple[Lifted, Any, Any]:
-        lifted = lift(args)
-        wanted = [argument(lifted.arguments, p, "grad") for p in positions]
-        value = fn(*lifted.arguments, **kwargs)
+    def derive(*args: Any, **kwargs: Any) -> tuple[Lifted, Any, Any, Any]:
+        lifted = lift((args, kwargs))
+        positional, keywords = lifted.arguments
+        chosen = wanted.of(positional, keywords)
+        result = fn(*positional, **keywords)
+        value, aux = result_and_aux(result, "grad") if has_aux else (result, None)
         _check_scalar(value)
-        found = _gradients(value, None, wanted)
-        return lifted, value, found[0] if isinstance(argnums, int) else tuple(found)
+        return lifted, value, aux, wanted.nested(_gradients(value, None, chosen))
 
     return derive
 
@@ -319,30 +326,37 @@ def _gradient_of(
 def vjp(
     fn: Callable[..., Any],
     *primals: Any,
+    has_aux: bool = False,
     target: str | None = None,
     deterministic: bool | None = None,
-) -> tuple[Any, Callable[..., Any]]:
+) -> tuple[Any, ...]:
     """fn's result and the function from cotangents to a tuple of gradients, one per primal.
 
+    With `has_aux`, fn returns a pair of its result and of what else is wanted, which is the third
+    here.
     Shapes: the cotangent has the nest and the shapes of the result, gradients those of the primals.
     Raises: DerivativeError from the pullback for cotangents of another nest, shape or type than the
     results, or for a primal that is no array of floats.
     """
     result = function(fn, target, deterministic=deterministic)(*primals)
+    aux = ()
+    if has_aux:
+        result, *aux = result_and_aux(result, "vjp")
 
     def pullback_of(*all_args: Any) -> Any:
         lifted = lift(all_args)
         *args, cotangent = lifted.arguments
-        wanted = [argument(args, k, "vjp") for k in range(len(args))]
+        for k, value in enumerate(args):
+            check_floats(value, k, "vjp")
         value = fn(*args)
-        outputs, heads = flatten(value)[0], flatten(cotangent)[0]
+        outputs, heads = flatten(value[0] if has_aux else value)[0], flatten(cotangent)[0]
         if len(outputs) != len(heads):
             raise DerivativeError(
                 f"vjp: one cotangent per result, got {len(heads)} for {len(outputs)}"
             )
         for (_, o), (path, h) in zip(outputs, heads, strict=True):
             _check_cotangent(o, h, path)
-        found = _gradients([o for _, o in outputs], [h for _, h in heads], wanted)
+        found = _gradients([o for _, o in outputs], [h for _, h in heads], args)
         return lifted.lowered(tuple(found))
 
     pullback = Function(pullback_of, options_for(fn, target, deterministic))
@@ -356,40 +370,7 @@ def vjp(
         return pullback(*primals, *cotangents)
 
     pulled_back.__dict__["options"] = pullback.options  # for what is made of it
-    return result, pulled_back
-
-
-def positions_of(argnums: Any, what: str) -> tuple[int, ...]:
-    """The positions of the arguments to differentiate.
-
-    Raises: DerivativeError for what is no int and no tuple of ints.
-    """
-    positions = (argnums,) if isinstance(argnums, int) else argnums
-    if not isinstance(positions, list | tuple) or any(type(p) is not int for p in positions):
-        raise DerivativeError(f"{what}: argnums must be an int or a tuple of ints, got {argnums!r}")
-    return tuple(positions)
-
-
-def argument(args: Sequence[Any], position: int, what: str) -> Any:
-    """The argument to differentiate: an array, or a nest of arrays.
-
-    Raises: DerivativeError for anything else.
-    """
-    if not -len(args) <= position < len(args):
-        raise DerivativeError(
-            f"{what}: argnums counts the {len(args)} positional arguments of this call, "
-            f"got {position}"
-        )
-    for path, value in flatten(args[position])[0]:
-        if isinstance(value, Tensor) and value.dtype.is_float:
-            continue
-        place = f"argument {position}" + (f" at {path}" if path else "")
-        kind = f"{value.dtype}" if isinstance(value, Tensor) else f"the constant {value!r}"
-        raise DerivativeError(
-            f"{what}: what has a gradient is an array of floats, got {kind} as {place}; pass "
-            "np.asarray(x, float), or leave the argument out"
-        )
-    return args[position]
+    return result, pulled_back, *aux
 
 
 def _check_cotangent(result: Any, cotangent: Any, path: str) -> None:

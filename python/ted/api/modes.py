@@ -13,15 +13,16 @@ from typing import Any
 
 from ted.api.derived import derived
 from ted.api.differentiating import differentiate
-from ted.api.functions import Function, argument, grad, positions_of
+from ted.api.functions import Function, grad
 from ted.api.lifting import lift
 from ted.api.options import options_for
 from ted.api.overrides import batched
+from ted.api.wanted_arguments import Argnums, result_and_aux, wanted_arguments
 from ted.errors import DerivativeError
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import as_tensor
 from ted.frontend.tensors import Tensor, wrap
-from ted.frontend.trees import Tree, flatten, unflatten
+from ted.frontend.trees import NestsDiffer, Tree, flatten, spread, unflatten
 from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
 from ted.options import CompileOptions
@@ -36,11 +37,13 @@ def jvp(
     primals: Sequence[Any],
     tangents: Sequence[Any],
     *,
+    has_aux: bool = False,
     target: str | None = None,
     deterministic: bool | None = None,
 ) -> Any:
     """fn's result and its directional derivative: (fn(*primals), J(primals) @ tangents).
 
+    With `has_aux`, fn returns a pair of its result and of what else is wanted, the third here.
     Shapes: a tangent has the nest and the shapes of its primal, None where the primal is constant;
     the derivative has the nest and the shapes of the result (zeros for results of integers).
     `target` and `deterministic` are those of `ted.function`: without them, those of `fn`.
@@ -60,10 +63,11 @@ def jvp(
         positions, directions = lifted.arguments
         moving = _moving(positions, directions)
         result = fn(*positions)
+        result, *aux = result_and_aux(result, "jvp") if has_aux else (result,)
         leaves, tree = flatten(result)
         outputs = [as_tensor(value, path, "jvp") for path, value in leaves]
         found = push_tensors(outputs, [x for x, _ in moving], [v for _, v in moving])
-        nest = (unflatten(tree, iter(outputs)), unflatten(tree, iter(found)))
+        nest = (unflatten(tree, iter(outputs)), unflatten(tree, iter(found)), *aux)
         return lifted.lowered(nest)
 
     pushed.__dict__.pop("__wrapped__", None)  # its parameters are not those of fn
@@ -106,7 +110,7 @@ def hvp(
 
 def _moving(primals: Any, tangents: Any) -> list[tuple[Tensor, Tensor]]:
     """The tensors that move, each with its tangent."""
-    pairs = _paired(primals, tangents, "jvp")
+    pairs = _paired(primals, tangents)
     for x, v in pairs:
         if not isinstance(x, Tensor) or not x.dtype.is_float:
             kind = x.dtype if isinstance(x, Tensor) else type(x).__name__
@@ -118,18 +122,16 @@ def _moving(primals: Any, tangents: Any) -> list[tuple[Tensor, Tensor]]:
     return pairs
 
 
-def _paired(primals: Any, tangents: Any, what: str) -> list[tuple[Any, Any]]:
+def _paired(primals: Any, tangents: Any) -> list[tuple[Any, Any]]:
     """Leaves of two equal nests, without those whose tangent is None."""
-    if tangents is None:
-        return []
-    leaves, tree = flatten(primals)
-    if tree.kind is None:
-        return [(leaves[0][1], tangents)]
-    below = flatten(tangents)[1]
-    if (tree.kind, tree.keys) != (below.kind, below.keys):
-        raise DerivativeError(f"{what}: tangents have the nest of the primals, got {tangents!r}")
-    keys = tree.keys if tree.kind is dict else range(len(tree.keys))
-    return [pair for k in keys for pair in _paired(primals[k], tangents[k], what)]
+    try:
+        directions = spread(tangents, primals)
+    except NestsDiffer:
+        raise DerivativeError(
+            f"jvp: tangents have the nest of the primals, got {tangents!r}"
+        ) from None
+    leaves = [value for _, value in flatten(primals)[0]]
+    return [(x, v) for x, v in zip(leaves, directions, strict=True) if v is not None]
 
 
 # ------------------------------------------------------------------ whole matrices
@@ -179,7 +181,7 @@ def _renamed(of: Any, target: Any) -> tuple[Any, Any]:
 
 def hessian(
     fn: Callable[..., Any],
-    argnums: int = 0,
+    argnums: int | str = 0,
     target: str | None = None,
     *,
     deterministic: bool | None = None,
@@ -194,22 +196,22 @@ def hessian(
 
 
 def _jacobian_function(
-    fn: Callable[..., Any], argnums: int | Sequence[int], options: CompileOptions
+    fn: Callable[..., Any], argnums: Argnums, options: CompileOptions
 ) -> Function:
-    positions = positions_of(argnums, "jacobian")
+    wanted = wanted_arguments(fn, argnums, "jacobian")
 
     @functools.wraps(fn)
     def all_derivatives(*args: Any, **kwargs: Any) -> Any:
-        lifted = lift(args)
-        flat = [flatten(argument(lifted.arguments, p, "jacobian")) for p in positions]
-        result, tree = flatten(fn(*lifted.arguments, **kwargs))
+        lifted = lift((args, kwargs))
+        positional, keywords = lifted.arguments
+        flat = [flatten(nest) for nest in wanted.of(positional, keywords)]
+        result, tree = flatten(fn(*positional, **keywords))
         inputs = [leaf for leaves, _ in flat for _, leaf in leaves]
         trees = [below for _, below in flat]
         blocks = [
             _block(as_tensor(value, path, "jacobian"), inputs, trees) for path, value in result
         ]
-        chosen = [b[0] if isinstance(argnums, int) else tuple(b) for b in blocks]
-        return lifted.lowered(unflatten(tree, iter(chosen)))
+        return lifted.lowered(unflatten(tree, map(wanted.nested, blocks)))
 
     return Function(all_derivatives, options)
 

@@ -28,7 +28,7 @@ from ted.frontend.joining import concatenate
 from ted.frontend.locations import fail, here
 from ted.frontend.recurrences import settle
 from ted.frontend.tensors import Tensor, wrap
-from ted.frontend.trees import flatten, unflatten
+from ted.frontend.trees import Tree, flatten, unflatten
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import components, is_recurrence
 from ted.transforms.batching import Batched
@@ -57,16 +57,16 @@ def scan(
     if checkpoint is not None and checkpoint is not False:
         return _in_segments(step, init, xs, length, reverse, checkpoint)
     starts, carry_tree = _tensors(init, "init")
-    inputs, xs_tree = ([], None) if xs is None else _tensors(xs, "xs")
+    inputs, xs_tree = _tensors(xs, "xs")
     steps = _steps(inputs, length)
     carries = [placeholder_like(t) for _, t in starts]
     singles = [_one_step(t) for _, t in inputs]
-    x = None if xs_tree is None else unflatten(xs_tree, iter(singles))
+    x = unflatten(xs_tree, iter(singles))
     result = called("scan", "step(carry, x)", step, unflatten(carry_tree, iter(carries)), x)
     if not isinstance(result, tuple) or len(result) != 2:
         fail(f"scan: a step gives a pair (carry, y), got {type(result).__name__}")
     after = _next_carry(result[0], carry_tree, starts)
-    ys, ys_tree = ([], None) if result[1] is None else _tensors(result[1], "y")
+    ys, ys_tree = _tensors(result[1], "y")
     before = [_history(t, steps, reverse) for _, t in starts]
     given = {c.node: Batched(b, 0) for c, b in zip(carries, before, strict=True)}
     given |= {s.node: Batched(t.node, 0) for s, (_, t) in zip(singles, inputs, strict=True)}
@@ -76,7 +76,7 @@ def scan(
     last = [_last(s, t, steps, reverse) for s, (_, t) in zip(states, starts, strict=True)]
     outputs = [leading(y, steps) for y in stacked]
     final = unflatten(carry_tree, iter(last))
-    return final, None if ys_tree is None else unflatten(ys_tree, iter(outputs))
+    return final, unflatten(ys_tree, iter(outputs))
 
 
 def _in_segments(
@@ -84,7 +84,7 @@ def _in_segments(
     init: Any, xs: Any, length: Extent | None, reverse: bool, wanted: int | bool | str,
 ) -> tuple[Any, Any]:  # fmt: skip
     """The scan as checkpointed scans of the wanted size, one after the other."""
-    inputs, tree = ([], None) if xs is None else _tensors(xs, "xs")
+    inputs, tree = _tensors(xs, "xs")
     steps = _steps(inputs, length)
     if not isinstance(steps, int):
         fail(f"scan: checkpoint takes a number of steps that is no symbolic size, got {steps}")
@@ -93,13 +93,11 @@ def _in_segments(
     carry, stacks = init, []
     for begin in reversed(begins) if reverse else begins:
         end = min(begin + size, steps)
-        part = None if tree is None else unflatten(tree, (t[begin:end] for _, t in inputs))
+        part = unflatten(tree, (t[begin:end] for _, t in inputs))
         segment = _segment(step, end - begin, reverse)
-        carry, ys = segment(carry) if part is None else segment(carry, part)
+        carry, ys = segment(carry, part)
         stacks.append(ys)
     ordered = [flatten(ys) for ys in (reversed(stacks) if reverse else stacks)]
-    if ordered[0][0][0][1] is None:
-        return carry, None
     leaves = [[leaf for _, leaf in found] for found, _ in ordered]
     joined = (concatenate(list(column), axis=0) for column in zip(*leaves, strict=True))
     return carry, unflatten(ordered[0][1], joined)
@@ -130,7 +128,7 @@ def _segment(
     return recomputed(segment)
 
 
-def _tensors(nest: Any, what: str) -> tuple[list[tuple[str, Tensor]], Any]:
+def _tensors(nest: Any, what: str) -> tuple[list[tuple[str, Tensor]], Tree]:
     leaves, tree = flatten(nest)
     found = [(path, as_tensor(v, path, "scan", what)) for path, v in leaves]
     return found, tree

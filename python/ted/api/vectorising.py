@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import NoneType
 from typing import Any
 
 from ted.api.functions import Function
@@ -16,7 +17,7 @@ from ted.frontend import checks
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import as_tensor
 from ted.frontend.tensors import Tensor, wrap
-from ted.frontend.trees import flatten, unflatten
+from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched
 
@@ -70,20 +71,13 @@ def _per_argument(in_axes: Any, count: int) -> tuple[Any, ...]:
 
 def _spread(axes: Any, nest: Any, what: str) -> list[int | None]:
     """One axis per leaf of a nest; an axis may stand for all leaves below it."""
-    if axes is None or isinstance(axes, int):
-        return [axes] * len(flatten(nest)[0])
-    kind, keys = _level(nest)
-    if kind is None or (kind, keys) != _level(axes):
+    try:
+        found = spread(axes, nest, (int, NoneType))
+    except NestsDiffer:
+        found = [axes]
+    if not all(axis is None or isinstance(axis, int) for axis in found):
         raise FrontendError(f"vmap: {what} has the nest of what it is for, got {axes!r}")
-    pairs = [(axes[k], nest[k]) for k in (nest if isinstance(nest, dict) else range(len(nest)))]
-    return [axis for inner, below in pairs for axis in _spread(inner, below, what)]
-
-
-def _level(nest: Any) -> tuple[Any, Any]:
-    """Whether a nest has names or numbers, and which; a tuple stands for a list."""
-    if isinstance(nest, dict):
-        return dict, set(nest)
-    return (tuple, len(nest)) if isinstance(nest, (tuple, list)) else (None, None)
+    return found
 
 
 def _extent(leaves: Sequence[Any], axes: Sequence[int | None]) -> Extent:

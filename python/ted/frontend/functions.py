@@ -15,7 +15,7 @@ from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, placeholder
-from ted.frontend.trees import Tree, flatten, nester, unflatten
+from ted.frontend.trees import Tree, flatten, nester, opened, unflatten
 from ted.frontend.unevaluated import CAPTURED
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
 from ted.ir.equations import System
@@ -117,7 +117,10 @@ def call_key(nest: Any, arrays: list[Any]) -> Any:
         return dict, tuple(nest), tuple([call_key(v, arrays) for v in nest.values()])
     if isinstance(nest, (tuple, list)):
         return type(nest), tuple([call_key(v, arrays) for v in nest])
-    return type(nest), nest
+    found = opened(nest)
+    if found is None:
+        return type(nest), nest
+    return found.kind, found.static, tuple([call_key(v, arrays) for v in found.values])
 
 
 def trace(

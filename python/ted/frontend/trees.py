@@ -1,56 +1,145 @@
-"""Nested tuples, lists and dicts of leaves <-> a flat list: arguments and results of functions."""
+"""Nests of leaves <-> a flat list: arguments and results of functions.
+
+A nest is a tuple, a list, a dict, a named tuple, a dataclass, or None, which has no leaves; all
+else is a leaf. Fields of a dataclass are children, but for those that are declared
+`dataclasses.field(metadata={"static": True})`: they belong to the shape of the nest.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from operator import itemgetter
+from types import NoneType
 from typing import Any
+
+from ted.frontend.locations import fail
 
 
 @dataclass(frozen=True)
 class Tree:
-    """The shape of a nest: its kind, its keys and its children; a leaf has kind None."""
+    """The shape of a nest: its kind, its keys and its children; a leaf has kind None.
+
+    `static` are the values of fields of a dataclass that are no children.
+    """
 
     kind: Any = None
     keys: tuple[Any, ...] = ()
     children: tuple[Tree, ...] = ()
+    static: tuple[Any, ...] = ()
 
     @property
     def size(self) -> int:
         """The number of leaves."""
         return 1 if self.kind is None else sum(child.size for child in self.children)
 
+    def __str__(self) -> str:
+        """Like `{w: *, layers: [*, *]}`."""
+        if self.kind is None:
+            return "*"
+        if self.kind is NoneType:
+            return "None"
+        if self.kind in (tuple, list):
+            inside = ", ".join(map(str, self.children))
+            return f"[{inside}]" if self.kind is list else f"({inside})"
+        named = zip(self.keys, self.children, strict=True)
+        inside = ", ".join(f"{key}: {child}" for key, child in named)
+        return f"{'' if self.kind is dict else self.kind.__name__}{{{inside}}}"
+
 
 LEAF = Tree()
 
 
+@dataclass(frozen=True)
+class Opened:
+    """One level of a nest: its kind, its children by keys, and what is no child."""
+
+    kind: Any
+    keys: tuple[Any, ...]
+    values: Sequence[Any]
+    static: tuple[Any, ...] = ()
+
+    def below(self, path: str) -> Iterator[tuple[str, Any]]:
+        """The children with their paths."""
+        for key, value in zip(self.keys, self.values, strict=True):
+            yield f"{path}.{key}" if path else str(key), value
+
+
+def opened(nest: Any) -> Opened | None:
+    """One level of a nest; None for a leaf.
+
+    Raises: FrontendError for a static field whose value has no hash.
+    """
+    if isinstance(nest, dict):
+        kind = OrderedDict if isinstance(nest, OrderedDict) else dict
+        return Opened(kind, tuple(nest), list(nest.values()))
+    if isinstance(nest, (tuple, list)):
+        keys = tuple(getattr(nest, "_fields", range(len(nest))))
+        return Opened(type(nest), keys, nest)
+    if nest is None:
+        return Opened(NoneType, (), ())
+    if hasattr(type(nest), "__dataclass_fields__"):
+        keys, fixed = _fields(type(nest))
+        static = tuple(_static(nest, name) for name in fixed)
+        return Opened(type(nest), keys, [getattr(nest, name) for name in keys], static)
+    return None
+
+
 def flatten(nest: Any, path: str = "") -> tuple[list[tuple[str, Any]], Tree]:
     """The leaves with their paths (`params.w1`, `xs.0`), and the tree that holds them."""
-    if isinstance(nest, dict):
-        keys, values = tuple(nest), list(nest.values())
-        kind: Any = dict
-    elif isinstance(nest, (tuple, list)):
-        keys, values = tuple(getattr(nest, "_fields", range(len(nest)))), list(nest)
-        kind = type(nest)
-    else:
+    found = opened(nest)
+    if found is None:
         return [(path, nest)], LEAF
     leaves, children = [], []
-    for key, value in zip(keys, values, strict=True):
-        below, child = flatten(value, f"{path}.{key}" if path else str(key))
+    for place, value in found.below(path):
+        below, child = flatten(value, place)
         leaves += below
         children.append(child)
-    return leaves, Tree(kind, keys, tuple(children))
+    return leaves, Tree(found.kind, found.keys, tuple(children), found.static)
 
 
 def unflatten(tree: Tree, leaves: Iterator[Any]) -> Any:
-    """The nest of shape `tree` with the given leaves."""
+    """The nest of shape `tree` with the given leaves; no `__init__` of a dataclass is called."""
     if tree.kind is None:
         return next(leaves)
     values = [unflatten(child, leaves) for child in tree.children]
-    if tree.kind is dict:
-        return dict(zip(tree.keys, values, strict=True))
-    return tree.kind(*values) if hasattr(tree.kind, "_fields") else tree.kind(values)
+    return _made(tree, values)
+
+
+class NestsDiffer(Exception):
+    """Two nests that should be alike are not."""
+
+
+def spread(given: Any, nest: Any, whole: type | tuple[type, ...] = NoneType) -> list[Any]:
+    """What `given`, a nest like `nest`, has for each leaf of it.
+
+    What is of a type of `whole` stands for all leaves below it; a tuple stands for a list.
+    Raises: NestsDiffer.
+    """
+    found = opened(nest)
+    if found is None:
+        return [given]
+    if isinstance(given, whole):
+        return [given] * len(flatten(nest)[0])
+    other = opened(given)
+    if other is None or _level(other) != _level(found):
+        raise NestsDiffer
+    by_key = dict(zip(other.keys, other.values, strict=True))
+    keys = found.keys if set(found.keys) == set(by_key) else other.keys
+    pairs = zip((by_key[k] for k in keys), found.values, strict=True)
+    return [value for inner, below in pairs for value in spread(inner, below, whole)]
+
+
+def _level(found: Opened) -> tuple[Any, Any]:
+    """What nests have in common that are alike."""
+    if issubclass(found.kind, dict):
+        return dict, set(found.keys)
+    if issubclass(found.kind, (tuple, list)):
+        return tuple, len(found.keys)
+    return found.kind, found.static
 
 
 def nester(tree: Tree) -> Callable[[Sequence[Any]], Any]:
@@ -60,3 +149,39 @@ def nester(tree: Tree) -> Callable[[Sequence[Any]], Any]:
     if tree.kind in (tuple, list) and all(child == LEAF for child in tree.children):
         return tree.kind
     return lambda leaves: unflatten(tree, iter(leaves))
+
+
+def _made(tree: Tree, values: Sequence[Any]) -> Any:
+    """A nest of one level."""
+    if tree.kind is NoneType:
+        return None
+    if issubclass(tree.kind, dict):
+        return tree.kind(zip(tree.keys, values, strict=True))
+    if issubclass(tree.kind, (tuple, list)):
+        return tree.kind(*values) if hasattr(tree.kind, "_fields") else tree.kind(values)
+    made = object.__new__(tree.kind)
+    names = (*tree.keys, *_fields(tree.kind)[1])
+    for name, value in zip(names, (*values, *tree.static), strict=True):
+        object.__setattr__(made, name, value)  # of a frozen one, too
+    return made
+
+
+@cache
+def _fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Fields of a dataclass that are children, and those that are not."""
+    fields = dataclasses.fields(kind)
+    fixed = tuple(f.name for f in fields if f.metadata.get("static"))
+    return tuple(f.name for f in fields if f.name not in fixed), fixed
+
+
+def _static(nest: Any, name: str) -> Any:
+    value = getattr(nest, name)
+    try:
+        hash(value)
+    except TypeError:
+        fail(
+            f"{type(nest).__name__}.{name}: a static field is part of the program and must have a "
+            f"hash, got {type(value).__name__}; make it a field without metadata static=True, or "
+            "a tuple"
+        )
+    return value

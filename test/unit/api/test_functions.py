@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import ted
-from ted.api.functions import Function, argument
+from ted.api.functions import Function
+from ted.api.wanted_arguments import argument
 from ted.errors import CompileError, DerivativeError, FrontendError
 
 X, Y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
@@ -63,8 +64,14 @@ def test_cotangents_have_the_nest_of_the_result() -> None:
             lambda: ted.grad(product, -3)(X, Y),
             "argnums counts the 2 positional arguments .*, got -3",
         ),
-        (lambda: ted.grad(product, 1.0), "argnums must be an int or a tuple of ints"),
-        (lambda: ted.grad(product, (0, True)), "argnums must be an int or a tuple of ints"),
+        (
+            lambda: ted.grad(product, 1.0),
+            "argnums must be a position or a name of an argument, or a tuple of them",
+        ),
+        (
+            lambda: ted.grad(product, (0, True)),
+            "argnums must be a position or a name of an argument, or a tuple of them",
+        ),
         (lambda: ted.grad(lambda x: (x, x))(X), "the function must return one tensor, got tuple"),
     ],
 )

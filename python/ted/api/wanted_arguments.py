@@ -1,0 +1,113 @@
+"""Which arguments of a call are differentiated: `argnums`, by position or by name."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ted.errors import DerivativeError
+from ted.frontend.tensors import Tensor
+from ted.frontend.trees import flatten
+
+Argnums = int | str | Sequence[int | str]
+
+
+@dataclass(frozen=True)
+class WantedArguments:
+    """The arguments that `argnums` names of calls of `fn`, each by its position or its name."""
+
+    fn: Callable[..., Any]
+    keys: tuple[int | str, ...]
+    is_one: bool
+    what: str
+
+    def of(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+        """The arguments in one call.
+
+        Raises: DerivativeError for what the call has not, or what is no nest of arrays of floats.
+        """
+        found = [self._named(args, kwargs, key) for key in self.keys]
+        for key, value in zip(self.keys, found, strict=True):
+            check_floats(value, key, self.what)
+        return found
+
+    def nested(self, gradients: Sequence[Any]) -> Any:
+        """One gradient for one argument, a tuple for several."""
+        return gradients[0] if self.is_one else tuple(gradients)
+
+    def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any], key: int | str) -> Any:
+        if isinstance(key, int):
+            return argument(args, key, self.what)
+        if key in kwargs:
+            return kwargs[key]
+        names = _parameters(self.fn)
+        if key in names and names.index(key) < len(args):
+            return args[names.index(key)]
+        rule = "is not in this call" if key in names else f"is none of {', '.join(names) or 'none'}"
+        raise DerivativeError(f"{self.what}: argnums names arguments, and {key!r} {rule}")
+
+
+def wanted_arguments(fn: Callable[..., Any], argnums: Any, what: str) -> WantedArguments:
+    """What `argnums` says: a position, a name, or several of them.
+
+    Raises: DerivativeError for anything else.
+    """
+    is_one = isinstance(argnums, (int, str))
+    keys = (argnums,) if is_one else argnums
+    if not isinstance(keys, list | tuple) or any(type(k) not in (int, str) for k in keys):
+        raise DerivativeError(
+            f"{what}: argnums must be a position or a name of an argument, or a tuple of them, got "
+            f"{argnums!r}"
+        )
+    return WantedArguments(fn, tuple(keys), is_one, what)
+
+
+def argument(args: Sequence[Any], position: int, what: str) -> Any:
+    """The argument at a position.
+
+    Raises: DerivativeError where there is none.
+    """
+    if not -len(args) <= position < len(args):
+        raise DerivativeError(
+            f"{what}: argnums counts the {len(args)} positional arguments of this call, "
+            f"got {position}; give the name of one that is passed by name"
+        )
+    return args[position]
+
+
+def check_floats(nest: Any, key: int | str, what: str) -> None:
+    """What has a gradient is an array of floats, or a nest of them.
+
+    Raises: DerivativeError for anything else.
+    """
+    for path, value in flatten(nest)[0]:
+        if isinstance(value, Tensor) and value.dtype.is_float:
+            continue
+        place = f"argument {key}" + (f" at {path}" if path else "")
+        kind = f"{value.dtype}" if isinstance(value, Tensor) else f"the constant {value!r}"
+        raise DerivativeError(
+            f"{what}: what has a gradient is an array of floats, got {kind} as {place}; pass "
+            "np.asarray(x, float), or leave the argument out"
+        )
+
+
+def result_and_aux(result: Any, what: str) -> tuple[Any, Any]:
+    """What is differentiated of a function's result, and what is only passed on.
+
+    Raises: DerivativeError for what is no pair.
+    """
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise DerivativeError(
+            f"{what}: with has_aux=True the function returns a pair (result, aux), got "
+            f"{type(result).__name__}"
+        )
+    return result
+
+
+def _parameters(fn: Callable[..., Any]) -> list[str]:
+    try:
+        return list(inspect.signature(fn).parameters)
+    except ValueError:
+        return []
