@@ -77,9 +77,10 @@ def _followed(tensor: Tensor, group: Sequence[Tensor]) -> int | None:
         for read in reads(equation):
             if read.attr not in group or read.attr.time is None:
                 continue
-            used = dims_used(read.args[read.attr.time])
+            time = read.args[read.attr.time]
+            used = dims_used(time)
             for k, subscript in enumerate(equation.write):
-                if used and dims_used(subscript) == used:
+                if subscript is time or (used and dims_used(subscript) == used):
                     return k
     return None
 

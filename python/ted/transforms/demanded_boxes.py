@@ -6,7 +6,8 @@ After:  C[i, j] += A[8*i, r] * B[r, j]  for i < 2, j < 40   S[i, j] = C[i, j]   
 From the outputs back, every equation keeps the points that write into the box around what is read
 of its tensor, at the steps at which that is read, and the tensor becomes as small; so does a
 recurrence (`demanded_recurrences.py`).  Whole stays what is an output, of symbolic shape, read or
-written at data, or takes too much integer arithmetic.
+written at data, or takes too much integer arithmetic, and what reads a history whose equations are
+not known yet: it becomes a part of that recurrence, of which every tensor has the same steps.
 """
 
 from __future__ import annotations
@@ -67,8 +68,10 @@ def _demanded(system: System, whole: Collection[Tensor]) -> dict[Tensor, Box]:
     found: dict[Tensor, Box] = {}
     if any(map(_is_symbolic, system.tensors())):
         return {}  # what is read depends on the sizes
-    for group in reversed(components(system.outputs)):
-        if not set(group).isdisjoint(whole):
+    groups = components(system.outputs)
+    whole = {*whole, *_in_unknown_recurrences(groups)}
+    for group in reversed(groups):
+        if not whole.isdisjoint(group):
             boxes = {}
         elif is_recurrence(group):
             boxes = recurrence_boxes(group, read)
@@ -80,6 +83,16 @@ def _demanded(system: System, whole: Collection[Tensor]) -> dict[Tensor, Box]:
             points = boxes[tensor].points if tensor in boxes else everywhere
             for equation, made in zip(tensor.equations, points, strict=True):
                 note_reads(equation, made, read)
+    return found
+
+
+def _in_unknown_recurrences(groups: Sequence[Sequence[Tensor]]) -> set[Tensor]:
+    """Histories whose equations are not known yet, and what is computed from them."""
+    found: set[Tensor] = set()
+    for group in groups:
+        unknown = group[0].is_input and group[0].time is not None
+        if unknown or any(o in found for t in group for o in operands(t)):
+            found.update(group)
     return found
 
 

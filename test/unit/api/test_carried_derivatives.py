@@ -123,6 +123,17 @@ def test_a_checkpointed_step_has_the_derivatives_of_the_step() -> None:
     )
 
 
+@pytest.mark.parametrize("steps", [2, 3])
+@pytest.mark.parametrize("reverse", [False, True])
+def test_a_carry_that_begins_with_zeros_moves_from_the_second_step_on(steps, reverse) -> None:
+    step = ted.checkpoint(lambda c, x: (ted.where(x > 0, ted.sin(c), c * c) + x, c * x))
+
+    def scanned(xs):
+        return ted.scan(step, ted.zeros((3,), "float64"), xs, reverse=reverse)
+
+    check_grads(scanned, [ARGS[1][:steps]], order=2, modes=("fwd", "rev"))
+
+
 def test_a_derivative_that_is_a_recurrence_itself_is_refused_on_a_carry() -> None:
     @ted.custom_vjp
     def summed(x):

@@ -14,7 +14,7 @@ from ted.ir.dtypes import FLOAT64, INDEX, INT64
 from ted.ir.equations import Equation, System, Tensor, components
 from ted.ir.from_ops import from_module
 from ted.ir.printing import format_system
-from ted.ir.recurrences import step_order
+from ted.ir.recurrences import spread_times, step_order
 from ted.ir.scalar import add, cast, compare, const, index, load, select
 from ted.ir.to_ops import to_module
 from ted.testing.interpreter import interpret
@@ -132,3 +132,12 @@ def test_a_time_that_is_data_and_written_is_refused() -> None:
     (made,) = (reading(c, c, before(i)),)
     c.equations = (replace(made, write=(cast(load(at, [i]), INDEX),), combiner="add"),)
     assert "times that are written are affine indices, got" in refused((c,), at)
+
+
+def test_the_time_of_what_is_written_at_one_step_alone_is_that_step() -> None:
+    h = history("h", 3, 4)
+    step = equation((4,), load(h, [index(2), i]), write=(index(2), i))
+    late = Tensor("late", (3, 4), FLOAT64, 0, (step,))
+    h.equations = (equation((3, 4), load(late, [i, j])),)
+    spread_times([h])
+    assert late.time == 0

@@ -7,7 +7,8 @@ import pytest
 
 import ted
 from ted import nn
-from ted.ir.equations import System, topological
+from ted.ir.dtypes import FLOAT64
+from ted.ir.equations import System, Tensor, topological
 from ted.ir.printing import format_tensor
 from ted.testing.tracing import interpreted
 from ted.transforms.demanded_boxes import shrink_to_demand
@@ -158,3 +159,10 @@ def test_gradients_behind_a_slice_are_those_of_the_whole(key: object) -> None:
     da, db = ted.compile([A, B, head], list(found))(a, b, h)
     np.testing.assert_allclose(da, whole @ b.T, rtol=1e-13, atol=1e-14)
     np.testing.assert_allclose(db, a.T @ whole, rtol=1e-13, atol=1e-14)
+
+
+def test_what_reads_a_history_that_is_not_known_yet_keeps_all_steps() -> None:
+    history = Tensor("h", (8, 5), FLOAT64, time=0)
+    step = ted.tanh(ted.Tensor(history))
+    assert shapes(shrunk(ted.sin(step)[1:]))["tanh"] == (8, 5)
+    assert shapes(shrunk(ted.sin(ted.tanh(A))[1:]))["tanh"] == (7, 5)
