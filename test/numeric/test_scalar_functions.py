@@ -118,6 +118,16 @@ def test_remainders_of_large_quotients_are_exact() -> None:
     np.testing.assert_array_equal(compiled(ted.floor_divide, a, b), a // b)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
+def test_the_least_integer_is_divided_by_negative_constants_as_in_numpy(dtype: str) -> None:
+    least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)
+    ends = np.array([least, least + 1, -2, 3, most], dtype)
+    for by in (-1, -2, -5, least):
+        found = compiled(lambda x, by=by: ted.stack([x // by, x % by]), ends)
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(found, [ends // by, ends % by])
+
+
 @pytest.mark.parametrize("name", ["hypot", "fmod", "remainder", "atan2"])
 def test_gradients_of_pairs_match_differences_in_every_quadrant(name: str) -> None:
     y, x = np.array([1.3, 1.3, -1.3, -1.3, 0.2]), np.array([0.7, -0.7, 0.7, -0.7, 2.0])

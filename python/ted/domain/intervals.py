@@ -70,6 +70,8 @@ def floordiv(a: Interval, b: Interval) -> Interval:
     if b[0] == b[1] and b[0] > 0:
         low, high = (end if math.isinf(end) else end // b[0] for end in a)
         return low, high
+    if b[1] < 0:
+        return floordiv(neg(a), neg(b))
     if b[0] > 0:
         return min(a[0], 0), max(a[1], 0)
     largest = max(-a[0], a[1], 0)
@@ -83,6 +85,8 @@ def ceildiv(a: Interval, b: Interval) -> Interval:
 
 def mod(a: Interval, b: Interval) -> Interval:
     """a - b * floordiv(a, b), with the sign of b."""
+    if b[1] < 0:
+        return neg(mod(neg(a), neg(b)))
     by = b[0]
     if by == b[1] and by > 0 and all(map(math.isfinite, a)) and a[0] // by == a[1] // by:
         return a[0] % by, a[1] % by

@@ -151,21 +151,18 @@ def divide(a: Operand, b: Operand) -> Expr:
 
 
 def _by_constant(name: str, a: Expr, b: Expr) -> Expr:
-    """Quotient and remainder rounded down; index sets know positive constant divisors only."""
+    """Quotient and remainder rounded down, of a divisor that may be known before."""
     if is_const(b, 0):
         fail(f"{name}: the divisor must not be 0, got the constant 0")
     if not is_const(b):
         extent = scalar.as_extent(b)
         known = isinstance(extent, Size) and extent.range[0] >= 1
         return scalar.apply(name, a, b) if known else _by_data(name, a, b)
-    if b.attr > 0:
-        return scalar.apply(name, a, b)
-    positive = scalar.apply(name, scalar.neg(a), scalar.neg(b))
-    return positive if name == "floordiv" else scalar.neg(positive)
+    return scalar.apply(name, a, b) if a.dtype.is_index else _by_data(name, a, b)
 
 
 def _by_data(name: str, a: Expr, b: Expr) -> Expr:
-    """Division by a value that is known at run time only: by 0 it gives 0, as in numpy.
+    """Division of integers by any value: by 0 it gives 0, as in numpy.
 
     The machine's division traps on 0 and on the least integer by -1, so neither reaches it.
     """

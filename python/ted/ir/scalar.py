@@ -198,11 +198,17 @@ def div(a: Expr, b: Expr) -> Expr:
 
 
 def floordiv(a: Expr, b: Expr) -> Expr:
-    """The quotient rounded towards minus infinity, integers and indices."""
+    """The quotient rounded towards minus infinity, integers and indices.
+
+    Index sets know positive divisors only.  An integer keeps its divisor: the least one that a
+    type has cannot be negated.
+    """
     if is_const(b, 1):
         return a
     if is_const(a) and is_const(b) and b.attr != 0:
         return const(a.attr // b.attr, a.dtype)
+    if _is_negative_index(b):
+        return floordiv(neg(a), neg(b))
     return _typed("floordiv", a, b)
 
 
@@ -212,7 +218,13 @@ def mod(a: Expr, b: Expr) -> Expr:
         return const(0, a.dtype)
     if is_const(a) and is_const(b) and b.attr != 0:
         return const(a.attr % b.attr, a.dtype)
+    if _is_negative_index(b):
+        return neg(mod(neg(a), neg(b)))
     return _typed("mod", a, b)
+
+
+def _is_negative_index(e: Expr) -> bool:
+    return e.dtype.is_index and is_const(e) and e.attr < 0
 
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {

@@ -68,7 +68,7 @@ class _Lifted:
         is_sum = e.op in _SUMS or (e.op == "mul" and any(map(is_const, e.args)))
         if e.op in _SAME or (is_sum and (e.dtype.is_index or not wraps(e))):
             return apply(e.op, *map(self.value, e.args))
-        if e.op in ("floordiv", "mod") and is_const(e.args[1]) and e.args[1].attr > 0:
+        if e.op in ("floordiv", "mod") and is_const(e.args[1]) and e.args[1].attr not in (0, -1):
             return apply(e.op, *map(self.value, e.args))
         if e.op == "select":
             return select(self.condition(e.args[0]), *map(self.value, e.args[1:]))

@@ -38,12 +38,13 @@ def test_operations_hold_every_value_that_they_have(name: str) -> None:
 
 
 @pytest.mark.parametrize("a", PAIRS)
-def test_operations_by_a_positive_constant_and_of_one_operand_are_exact(a: Interval) -> None:
-    for by in range(1, 6):
+def test_operations_by_a_constant_and_of_one_operand_are_exact(a: Interval) -> None:
+    for by in (*range(-5, 0), *range(1, 6)):
         quotients, rests = [x // by for x in values(a)], [x % by for x in values(a)]
         assert intervals.floordiv(a, (by, by)) == (min(quotients), max(quotients))
         low, high = intervals.mod(a, (by, by))
-        assert low <= min(rests) <= max(rests) <= high < by
+        assert low <= min(rests) <= max(rests) <= high
+        assert max(-low, high) < abs(by)
     sizes = [abs(x) for x in values(a)]
     assert intervals.absolute(a) == (min(sizes), max(sizes))
     assert intervals.neg(a) == (-a[1], -a[0])

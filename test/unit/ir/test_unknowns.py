@@ -70,6 +70,8 @@ SMALL = land(compare("le", const(0, INT64), n), compare("lt", n, const(3, INT64)
         (at, compare("eq", at, t)), (at, lnot(SMALL)), (at, compare("ne", at, t)),
         (at, lor(compare("lt", at, index(-2)), compare("le", index(3), at))),
         (apply("minimum", at, t), SMALL), (sub(at, at), TRUE), (t, compare("le", at, t)),
+        (cast(floordiv(n, const(-2, INT64)), INDEX), SMALL),
+        (cast(mod(n, const(-2, INT64)), INDEX), TRUE),
         (index(2), TRUE), (cast(apply("maximum", n, const(1, INT64)), INDEX), SMALL),
     ],
 )  # fmt: skip
