@@ -43,6 +43,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "clip",
         "compute",
         "concatenate",
+        "constant",
         "cos",
         "cosh",
         "cumprod",

@@ -25,6 +25,7 @@ from ted.api.symbolic import SymbolicFunction
 from ted.errors import CompileError
 from ted.frontend.systems import system_of, tensors_of
 from ted.frontend.tensors import Tensor, wrap
+from ted.ir.constant_inputs import arguments_of, with_constant_inputs
 from ted.ir.equations import System, topological
 from ted.ir.saved_values import with_saved_values
 from ted.ir.specialising import sizes_of
@@ -172,13 +173,14 @@ def module(program: Any, *arguments: Any) -> ir.Module:
     """The MLIR module of ted ops of a function traced on arguments, or of outputs.
 
     `program` is a traced function (`ted.function`), a tensor or a sequence of tensors; for tensors
-    the inputs are the placeholders they need, in order of first use.
+    the inputs are the placeholders they need, in order of first use. Large constants are the last
+    inputs.
     """
     if hasattr(program, "trace"):
         system = program.trace(*arguments).system()
     else:
         outputs = tensors_of(program, "module")
-        nodes = topological([t.node for t in outputs])
-        system = system_of([wrap(n) for n in nodes if n.is_input], outputs)
+        nodes = arguments_of(n for n in topological([t.node for t in outputs]) if n.is_input)
+        system = system_of([wrap(n) for n in nodes], outputs)
     with dialects.session():
-        return to_module(with_saved_values(system))
+        return to_module(with_saved_values(with_constant_inputs(system)))

@@ -75,6 +75,7 @@ class CompiledFunction(StagedFunction):
             donated=call.donated,
             owner=self._code,
             threads=options.threads,
+            constants=program.constants,
         )
         # All results for arrays of NumPy that fit as they are, or None.
         self.direct = self._call.direct if self._runs else declined
@@ -134,9 +135,12 @@ class CompiledFunction(StagedFunction):
     @cached_property
     def _timed(self) -> TimedProgram:
         symbol, threads = _symbol(self._program.name), self.options.threads
+        arrays = self._program.constants
+        specs = self._program.arrays[0]
+        brought = dict(zip(specs[len(specs) - len(arrays) :], arrays, strict=True))
         with dialects.session():
             module = ir.Module.parse(self._texts[0])
-            return timed_program(module, self._pipeline, symbol, self.bound, threads)
+            return timed_program(module, self._pipeline, symbol, self.bound, threads, brought)
 
     def _kernels_request(self) -> Request:
         return shared(self._request("cpu", {}, until=KERNELS))

@@ -20,6 +20,7 @@ from ted.api.programs import Program, known_program
 from ted.api.rounding_scales import rounding_scales
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.manifest import Manifest
+from ted.codegen.manifest_constants import with_constants
 from ted.codegen.manifest_json import loads
 from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS
@@ -78,7 +79,9 @@ class CudaFunction(StagedFunction):
             return replace(asked, unnamed=asked.source)  # the manifest names arrays, kernels, lines
 
         with Watch(program.name, self.compile_times) as watch:
-            self.manifest: Manifest = loads(program.call(request, files, watch).code["manifest"])
+            made = loads(program.call(request, files, watch).code["manifest"])
+            data = [array.tobytes() for array in program.constants]
+            self.manifest: Manifest = with_constants(made, data)
         check_shared_memory(self.manifest)
 
     def __call__(self, *arrays: Any, out: Any = None, stream: Any = None) -> Any:

@@ -15,6 +15,7 @@ from ted.errors import DerivativeError, DomainError
 from ted.forking import cached_property
 from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
+from ted.ir.constant_inputs import arguments_of, with_constant_inputs
 from ted.ir.equations import System, topological
 from ted.ir.equations import Tensor as Node
 from ted.ir.saved_values import with_saved_values
@@ -97,7 +98,7 @@ class DifferentiationResult(Sequence[Tensor]):
         Raises: DerivativeError for a missing or an unknown size.
         """
         nodes = [o.node for o in self.outputs] + list(self.gradients)
-        system = System(placeholders(nodes), tuple(nodes), "gradient")
+        system = with_constant_inputs(System(placeholders(nodes), tuple(nodes), "gradient"))
         try:
             values = checked_values(sizes_of(system), sizes)
         except DomainError as error:
@@ -147,6 +148,10 @@ def differentiate(
     for tensor in (*outputs, *wanted):
         if not tensor.dtype.is_float:
             _fail(f"only float tensors have gradients, got {tensor.name} of {tensor.dtype}", tensor)
+    for tensor in wanted:
+        if tensor.node.constant is not None:
+            rule = "a constant has no gradient; make it a ted.placeholder, or an argument"
+            _fail(f"{rule}, got {tensor.name}", tensor)
     chosen = user_derivatives(nodes, override, fdiff)
     cotangents = split_heads(outputs, heads)
     points = [t.node for t in wanted]
@@ -183,8 +188,8 @@ def _default_inputs(outputs: Sequence[Node]) -> list[Tensor]:
 
 
 def placeholders(roots: Sequence[Node]) -> tuple[Node, ...]:
-    """The inputs that the roots need, in order of first use."""
-    return tuple(n for n in topological(roots) if n.is_input)
+    """The placeholders that the roots need, in order of first use."""
+    return arguments_of(n for n in topological(roots) if n.is_input)
 
 
 def _heads(outputs: Sequence[Tensor], head: Any) -> list[Tensor]:

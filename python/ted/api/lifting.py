@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ted.api.derived import lowered
-from ted.frontend.tensors import Tensor, wrap
+from ted.frontend.tensors import Tensor, with_constant, wrap
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
 
@@ -34,9 +34,9 @@ class Lifted:
 
 
 def lift(arguments: Any) -> Lifted:
-    """The arguments with a placeholder for each tensor."""
+    """The arguments with a placeholder for each tensor; an array is one."""
     leaves, tree = flatten(arguments)
-    given = [value for _, value in leaves]
+    given = [with_constant(value, path) for path, value in leaves]
     fresh = [placeholder_like(v) if isinstance(v, Tensor) else v for v in given]
     pairs = zip(fresh, given, strict=True)
     mapping = {a.node: b.node for a, b in pairs if isinstance(b, Tensor)}
@@ -46,4 +46,4 @@ def lift(arguments: Any) -> Lifted:
 def placeholder_like(tensor: Tensor) -> Tensor:
     """An input of the shape and type of a tensor."""
     node = tensor.node
-    return wrap(replace(node, fill=None, equations=(), time=None))
+    return wrap(replace(node, fill=None, equations=(), time=None, values=None))

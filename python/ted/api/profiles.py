@@ -96,8 +96,11 @@ def timed_program(
     symbol: str,
     like: BoundFunction,
     threads: int | None,
+    brought: Mapping[ArgSpec, np.ndarray],
 ) -> TimedProgram:
     """A module of ted ops, which is lowered in place, with arguments and results as another call.
+
+    `brought` are the last inputs, which the call brings along.
 
     Raises: TedError of the pass that refuses it.
     """
@@ -111,8 +114,9 @@ def timed_program(
     code = link(objects_of(compile_cached(request), lambda: request, rest, files), symbol, files)
     times = ArgSpec("times", "int64", (2 * len(kernels),))
     call = bind(
-        code.address, like.inputs, [*like.outputs, times], name=like.name,
+        code.address, [*like.inputs, *brought], [*like.outputs, times], name=like.name,
         accesses=dict(enumerate(code.made.indexed)), owner=code, threads=threads,
+        constants=tuple(brought.values()),
     )  # fmt: skip
     return TimedProgram(tuple(kernels), call)
 

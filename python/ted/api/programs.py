@@ -28,6 +28,7 @@ from ted.codegen.requests import (
 from ted.codegen.watching import Watch
 from ted.forking import cached_property
 from ted.frontend.functions import Trace
+from ted.ir.constant_inputs import large_constants, with_constant_inputs
 from ted.ir.equations import System, Tensor, identity_dims, whole
 from ted.ir.program_text import NotSaid, name_of, program_text
 from ted.ir.saved_values import with_saved_values
@@ -51,10 +52,14 @@ class Call:
 
 @dataclass(frozen=True, eq=False)
 class Key:
-    """What tells a program from others; `has_places`: names of tensors and lines count."""
+    """What tells a program from others; `has_places`: names of tensors and lines count.
+
+    `constants` are the inputs that it brings along; of these it tells shapes and types alone.
+    """
 
     parts: tuple[str, ...]
     has_places: bool
+    constants: tuple[Tensor, ...] = ()
 
     def name(self, files: Sequence[str]) -> str:
         """The name of its entry on the disk, where its code is made of some files too."""
@@ -78,8 +83,15 @@ class Program:
     def made(self) -> Made:
         """The system as it is compiled: every output owns its memory."""
         system, donated = self.make()
+        system = with_constant_inputs(system, None if self.key is None else self.key.constants)
         own = replace(system, outputs=distinct(system.outputs))
         return with_saved_values(own), donated
+
+    @property
+    def constants(self) -> tuple[Any, ...]:
+        """The arrays of the last inputs, which the program brings along."""
+        found = large_constants(self.made[0].inputs) if self.key is None else self.key.constants
+        return tuple(t.constant.array for t in found if t.constant is not None)
 
     @property
     def system(self) -> System:
@@ -131,7 +143,8 @@ def key_of_program(
     has_places = said.reads_data or isinstance(options.machine, Gpu)
     names = [name, *map(name_of, (*inputs, *outputs)), *([said.places] if has_places else [])]
     request = str((len(inputs), list(donated), options))
-    return Key((said.text, request, *names), has_places)
+    constants = large_constants(n for n in said.nodes if isinstance(n, Tensor))
+    return Key((said.text, request, *names), has_places, constants)
 
 
 def traced_program(

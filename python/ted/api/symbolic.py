@@ -14,6 +14,7 @@ from ted import dialects
 from ted.api.row_functions import EACH, RowFunction, keep
 from ted.domain.sizes import Size, Symbol
 from ted.errors import CompileError, DomainError, ExecutionError
+from ted.ir.constant_inputs import with_constant_inputs
 from ted.ir.equations import System, Tensor
 from ted.ir.specialising import checked_values, sizes_of, specialise
 from ted.ir.to_ops import to_module
@@ -97,7 +98,7 @@ class SymbolicFunction(Generic[Function]):
                 f"take that of {self._specialised}"
             )
         with dialects.session():
-            return str(to_module(self.system))
+            return str(to_module(with_constant_inputs(self.system)))
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(

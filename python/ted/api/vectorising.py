@@ -16,7 +16,7 @@ from ted.errors import FrontendError
 from ted.frontend import checks
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import as_tensor
-from ted.frontend.tensors import Tensor, wrap
+from ted.frontend.tensors import Tensor, with_constant, wrap
 from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched
@@ -49,7 +49,7 @@ def vmap(
         axes = _per_argument(in_axes, len(args))
         leaves, tree = flatten((args, kwargs))
         known = [*_spread(axes, args, "in_axes"), *_spread(0, kwargs, "in_axes")]
-        tensors = [value for _, value in leaves]
+        tensors = [with_constant(value, f"vmap: {path}") for path, value in leaves]
         extent = _extent(tensors, known)
         singles, given = _singles(tensors, known)
         inner, options = unflatten(tree, iter(singles))

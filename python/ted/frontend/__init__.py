@@ -118,7 +118,7 @@ from ted.frontend.reductions import (
 from ted.frontend.scalars import Scalar
 from ted.frontend.scattering import bincount, histogram, index_add, scatter, segment_sum
 from ted.frontend.sizes import size
-from ted.frontend.tensors import Tensor, placeholder
+from ted.frontend.tensors import Tensor, constant, placeholder
 
 abs = absolute
 
@@ -152,6 +152,7 @@ __all__ = [
     "clip",
     "compute",
     "concatenate",
+    "constant",
     "cos",
     "cosh",
     "cumprod",

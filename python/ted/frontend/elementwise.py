@@ -11,10 +11,10 @@ import numpy as np
 
 from ted.frontend import arithmetic, checks
 from ted.frontend.callbacks import check_callable
+from ted.frontend.captures import is_array
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar, operand
-from ted.frontend.tensors import Tensor, pointwise
-from ted.frontend.unevaluated import CAPTURED
+from ted.frontend.tensors import Tensor, constant, pointwise
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL
 from ted.ir.operations import OPERATIONS
@@ -310,13 +310,14 @@ def stop_gradient(x: Any) -> Any:
 
 
 def to_tensor(x: Any, what: str) -> Tensor:
-    """A tensor, or a refusal that says what came instead.
+    """A tensor, or an array as a constant.
 
-    Raises: FrontendError for what is no tensor, saying what came instead.
+    Raises: FrontendError for what is neither, saying what came instead.
     """
     if isinstance(x, Tensor):
         return x
+    if is_array(x):
+        return constant(x, what=what)
     kind = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")
-    is_number = isinstance(x, (bool, int, float))
-    advice = "ted.full makes a tensor of a number" if is_number else CAPTURED
-    return fail(f"{what}: takes tensors, got {kind}; {advice}")
+    advice = "; ted.full makes a tensor of a number" if operand(x) is not None else ""
+    return fail(f"{what}: takes tensors and arrays, got {kind}{advice}")

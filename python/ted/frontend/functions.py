@@ -10,13 +10,13 @@ from typing import Any
 from ted.domain.sizes import Extent
 from ted.forking import cached_property
 from ted.frontend import checks
+from ted.frontend.captures import is_array
 from ted.frontend.creation import full
 from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
 from ted.frontend.systems import system_of
-from ted.frontend.tensors import Tensor, placeholder
+from ted.frontend.tensors import Tensor, constant, placeholder
 from ted.frontend.trees import Tree, flatten, nester, opened, unflatten
-from ted.frontend.unevaluated import CAPTURED
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
 from ted.ir.equations import System
 
@@ -217,7 +217,7 @@ def _leaf(value: Any, what: str) -> Any:
 
 
 def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tensor:
-    """A result of a traced function: a tensor, or a Python number as one.
+    """A result of a traced function: a tensor, or an array or a Python number as one.
 
     Raises: FrontendError for anything else.
     """
@@ -227,5 +227,6 @@ def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tenso
         if isinstance(value, kind):
             return full((), value, dtype)
     place = f" at {path}" if path else ""
-    advice = f"; {CAPTURED}" if _is_array(value) else ""
-    return fail(f"{what}: {kinds} must be tensors, got {type(value).__name__}{place}{advice}")
+    if is_array(value):
+        return constant(value, what=f"{what}: {kinds}{place}")
+    return fail(f"{what}: {kinds} must be tensors, got {type(value).__name__}{place}")

@@ -24,7 +24,15 @@ from ted.frontend.lazy_reductions import Reduction, ReductionScalar, pending_rea
 from ted.frontend.locations import fail, here
 from ted.frontend.reductions import condition_of, is_reduce_axis, reduce_axes
 from ted.frontend.scalars import Scalar, operand
-from ted.frontend.tensors import Tensor, broadcast_read, parallel_axes, read, tracing, wrap
+from ted.frontend.tensors import (
+    Tensor,
+    broadcast_read,
+    parallel_axes,
+    read,
+    tracing,
+    with_constant,
+    wrap,
+)
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator, promote
 from ted.ir.expressions import Expr
@@ -70,7 +78,7 @@ class Reducer:
 
         Raises: FrontendError for a wrong number of components, or a combiner that changes types.
         """
-        values = self._components(x, "takes")
+        values, where = self._components(x, "takes"), with_constant(where, f"{self.name}: where")
         keepdims = checks.flag(keepdims, f"{self.name}: keepdims")
         if any(isinstance(v, Tensor) for v in values) and not is_reduce_axis(axis):
             return self._result(self._whole(values, axis, where, init, keepdims))
@@ -105,6 +113,7 @@ class Reducer:
         if len(items) != wanted or self.single == isinstance(value, (tuple, list)):
             form = "one value" if self.single else f"a tuple of {wanted} values"
             fail(f"{self.name}: {verb} {form} as its identity has, got {value!r}")
+        items = tuple(with_constant(item, self.name) for item in items)
         for item in items:
             if not isinstance(item, Tensor) and operand(item) is None:
                 fail(f"{self.name}: {verb} tensors, values of a lambda or numbers, got {item!r}")

@@ -19,7 +19,7 @@ from ted.frontend.compute import compute
 from ted.frontend.lazy_reductions import Reduction, ReductionScalar
 from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar, operand
-from ted.frontend.tensors import Tensor, broadcast_read, read
+from ted.frontend.tensors import Tensor, broadcast_read, read, with_constant
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator
 from ted.ir.equations import TIES, identity
@@ -144,14 +144,20 @@ class _Options:
     ties: Any = "first"
 
     def checked(self, what: str) -> _Options:
-        """The options with a DType, refused where they mean nothing."""
+        """The options with a DType and tensors for arrays, refused where they mean nothing."""
         if self.ties not in TIES:
             fail(f"{what}: ties must be {' or '.join(map(repr, TIES))}, got {self.ties!r}")
-        return replace(self, dtype=None if self.dtype is None else dtype_of(self.dtype, what))
+        return replace(
+            self,
+            where=with_constant(self.where, f"{what}: where"),
+            init=with_constant(self.init, f"{what}: init"),
+            dtype=None if self.dtype is None else dtype_of(self.dtype, what),
+        )
 
 
 def _reduce(what: str, x: Any, axis: Any, keepdims: bool, options: _Options) -> Any:
     options, keepdims = options.checked(what), flag(keepdims, f"{what}: keepdims")
+    x = with_constant(x, what)
     if isinstance(x, Tensor) and not is_reduce_axis(axis):
         return _whole(what, x, axis, keepdims, options)
     if isinstance(x, Tensor):

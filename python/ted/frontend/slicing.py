@@ -8,23 +8,29 @@ from typing import Any
 from ted.domain.sizes import Extent, is_symbolic
 from ted.frontend import checks
 from ted.frontend.compute import compute
+from ted.frontend.known_indices import Known, known_indices
 from ted.frontend.locations import fail
+from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, wrapped
+from ted.ir import scalar
+from ted.ir.dtypes import INDEX
 
 # Extents of the result, and what their indices say about subscripts of the source: (dim, index).
 _Part = tuple[tuple[Extent, ...], "Callable[..., list[tuple[int, Any]]]"]
 
 
 def subscript(x: Tensor, items: tuple[Any, ...]) -> Tensor:
-    """`x[items]` by numpy's rules for numbers, slices, None, Ellipsis and integer tensors.
+    """`x[items]` by numpy's rules for numbers, slices, None, Ellipsis, integer tensors and arrays.
 
-    Integer tensors broadcast together; their dims come where they stand, or in front when
-    something else stands between them.  A value outside its dim is an error when the program runs.
+    Arrays of integers are checked now, and may count from the end; one of bools stands for the
+    indices where it holds.  Integer tensors broadcast together; their dims come where they stand,
+    or in front when something else stands between them.  A value outside its dim is an error when
+    the program runs.
 
     Raises: FrontendError for too many subscripts, one outside its dim or of another kind, a step of
     0.
     """
-    items = _expand(x, items)
+    items = _expand(x, tuple(part for item in items for part in known_indices(item, x.name)))
     if all(isinstance(item, slice) and item == slice(None) for item in items):
         return x
     parts = _parts(x, items)
@@ -58,7 +64,7 @@ def _parts(x: Tensor, items: tuple[Any, ...]) -> list[_Part]:
     parts: list[_Part] = []
     gathered: list[tuple[int, Any]] = []
     positions: list[int] = []
-    any_tensor = any(isinstance(item, Tensor) for item in items)
+    any_tensor = any(isinstance(item, (Tensor, Known)) for item in items)
     dim = 0
     for k, item in enumerate(items):
         if item is None:
@@ -81,24 +87,30 @@ def _parts(x: Tensor, items: tuple[Any, ...]) -> list[_Part]:
 
 
 def _gathered(x: Tensor, subscripts: list[tuple[int, Any]]) -> _Part:
-    shapes = [item.shape for _, item in subscripts if isinstance(item, Tensor)]
+    shapes = [item.shape for _, item in subscripts if isinstance(item, (Tensor, Known))]
     common = checks.broadcast(shapes, f"{x.name}: index tensors")
 
     def places(*own: Any) -> list[tuple[int, Any]]:
         return [
-            (dim, _element(item, own) if isinstance(item, Tensor) else item)
+            (dim, _element(item, own) if isinstance(item, (Tensor, Known)) else item)
             for dim, item in subscripts
         ]
 
     return common, places
 
 
-def _element(index: Tensor, point: tuple[Any, ...]) -> Any:
+def _element(index: Tensor | Known, point: tuple[Any, ...]) -> Any:
+    if isinstance(index, Known):
+        found = _element(index.tensor, point)
+        known = index.is_inside
+        return Scalar(scalar.unchecked(scalar.cast(found.expr, INDEX))) if known else found
     own = point[len(point) - index.ndim :]
     return index[tuple(0 if n == 1 else i for i, n in zip(own, index.shape, strict=True))]
 
 
 def _index(item: Any, extent: Extent, what: str) -> Any:
+    if isinstance(item, Known):
+        return item.inside(extent, what)
     if not isinstance(item, Tensor):
         return _number(item, extent, what)
     if item.dtype.kind != "int":

@@ -22,8 +22,9 @@ def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main")
     for k, x in enumerate(inputs):
         if not isinstance(x, Tensor):
             fail(f"{name}: input {k} must be a placeholder, got {type(x).__name__}")
-        if not x.node.is_input:
-            fail(f"{name}: input {k} must be a placeholder, got {x!r}, which is computed")
+        if not x.node.is_input or x.node.constant is not None:
+            kind = "computed" if x.node.constant is None else "a constant"
+            fail(f"{name}: input {k} must be a placeholder, got {x!r}, which is {kind}")
     for k, x in enumerate(outputs):
         if not isinstance(x, Tensor):
             fail(f"{name}: output {k} must be a tensor, got {type(x).__name__}")
@@ -33,7 +34,7 @@ def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main")
             fail(f"{name}: an input may be given once, got {node.name} as input {k} again")
     system = System(nodes, tuple(x.node for x in outputs), name)
     for tensor in system.tensors():
-        if tensor.is_input and tensor not in nodes:
+        if tensor.is_input and tensor.constant is None and tensor not in nodes:
             at = f" of {tensor.location}" if tensor.location else ""
             fail(
                 f"{name}: the inputs must hold every placeholder that the outputs need, "

@@ -15,10 +15,11 @@ from typing import Any, NoReturn, SupportsIndex
 from ted.domain.sizes import Extent
 from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
+from ted.frontend.captures import captured, is_array
 from ted.frontend.closing_expressions import close_map
 from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar, operand
-from ted.frontend.unevaluated import Unevaluated, refuse, wrong_operand
+from ted.frontend.unevaluated import Unevaluated, wrong_operand
 from ted.ir import equations
 from ted.ir.dtypes import DType
 from ted.ir.expressions import Expr
@@ -201,8 +202,6 @@ class Tensor(Unevaluated):
 
 def _reduction_method(name: str) -> Callable[..., Tensor]:
     def method(self: Tensor, axis: Any = None, **options: Any) -> Tensor:
-        if "out" in options:  # as numpy's functions call it
-            refuse("array", self, f"write ted.{name} for np.{name}")
         return functions[name](self, axis, **options)
 
     method.__name__ = name
@@ -243,6 +242,27 @@ def placeholder(shape: checks.Shape, dtype: Any = "float32", name: str | None = 
     return wrap(
         equations.Tensor(checks.name_of(name, what) or "x", extents, element, location=here())
     )
+
+
+def constant(
+    array: Any, dtype: Any = None, name: str | None = None, *, what: str = "constant"
+) -> Tensor:
+    """The array as it is now, as a tensor: later writes to it change no program.
+
+    It has the type of the array, as numpy makes one of lists, or `dtype`; gradients do not flow
+    into it.  Operators and functions of tensors make constants of arrays that they meet; inside an
+    index lambda `table[i]` needs a tensor.
+    Raises: FrontendError for what is no array of numbers, values that `dtype` does not hold.
+    """
+    if isinstance(array, Tensor):
+        fail(f"{what}: takes an array, got {array!r}, which is a tensor already")
+    target = None if dtype is None else checks.dtype_of(dtype, what)
+    return wrap(captured(array, what, target, checks.name_of(name, what)))
+
+
+def with_constant(value: Any, what: str) -> Any:
+    """An array as a constant, anything else as it is."""
+    return constant(value, what=what) if is_array(value) else value
 
 
 # ------------------------------------------------------------------ reading elements
@@ -353,6 +373,7 @@ def _beside_indices(values: list[Any], tensors: list[Tensor]) -> bool:
 
 
 def _operand(value: Any, what: str) -> Any:
+    value = with_constant(value, what)
     if isinstance(value, (Tensor, Scalar)):
         return value
     number = operand(value)

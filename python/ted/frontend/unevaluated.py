@@ -6,12 +6,15 @@ here, at the user's line and with what to write instead, for tensors and for sca
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 from ted.errors import FrontendError
 from ted.frontend.locations import fail, here
 
-CAPTURED = "make an array an argument of the function, or a ted.placeholder"
+ELEMENT = "an array is read by ted.constant(array)[i], with one index for each of its dims"
+# What numpy's functions lead to: functions of modules that need tensors; `methods.py` gives them.
+numpy_calls: dict[str, Callable[..., Any]] = {}
 _NO_TRUTH = (
     "{what}: a condition on values has no truth value while the expression is being written; "
     "choose with ted.where(condition, a, b), combine with & | ~, test constants with Python ints"
@@ -33,7 +36,7 @@ def wrong_operand(what: str, value: object) -> NoReturn:
     """
     kind = f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
     is_array = isinstance(value, (list, tuple)) or hasattr(value, "__array__")
-    advice = f"; {CAPTURED}" if is_array else ""
+    advice = f"; {ELEMENT}" if is_array else ""
     fail(f"{what}: operands must be tensors, scalars or Python numbers, got {kind}{advice}")
 
 
@@ -41,7 +44,6 @@ class Unevaluated:
     """An expression, for Python."""
 
     __slots__ = ()
-    __array_priority__ = 1000  # numpy arrays leave mixed operators to us
 
     def __bool__(self) -> bool:
         raise FrontendError(_NO_TRUTH.format(what=f"bool: {self!r}"), here())
@@ -73,9 +75,18 @@ class Unevaluated:
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
-            "array", self, "write ted.sin for np.sin; a numpy array that an expression reads is an "
-            "argument of the function, or a ted.placeholder",
+            "array", self, "an array beside a tensor is a tensor, and ted.constant(array)[i] reads "
+            "one at an index",
         )  # fmt: skip
+
+    def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        return numpy_calls["ufunc"](function, method, *inputs, **options)
+
+    def __array_function__(
+        self, function: Any, types: Any, args: tuple[Any, ...], options: dict[str, Any]
+    ) -> Any:
+        del types  # arrays of other libraries beside tensors are constants
+        return numpy_calls["function"](function, args, options)
 
     def __format__(self, spec: str) -> str:
         return (

@@ -39,6 +39,7 @@ from ted.gpu.flat_views import view_start
 from ted.gpu.tensor_map_values import CAST, tensor_map_of
 from ted.mlir import func, ir
 from ted.mlir.aliasing import VIEWS
+from ted.mlir.dense_elements import numbers_of
 from ted.mlir.index_values import form_of
 from ted.mlir.queries import constant_of, defining
 
@@ -279,6 +280,4 @@ def _bytes(kind: ir.Type) -> int:
 def _data(op: ir.Operation) -> bytes:
     """The bytes of a constant of the module."""
     values = ir.DenseElementsAttr(op.attributes["initial_value"])
-    array = np.array(values)
-    shape = ir.MemRefType(ir.TypeAttr(op.attributes["type"]).value).shape
-    return np.ascontiguousarray(np.broadcast_to(array, list(shape))).tobytes()
+    return numbers_of(values).tobytes()

@@ -2,8 +2,9 @@
 
 Before: idx[i], where idx = argmax(x, axis 1) of ten columns      After: [0, 9]
 
-An input has all values of its type. What is computed has those of its equations, and so have the
-few tensors that these read; what lies further away has those of its type.
+An input has all values of its type, a literal those that are in it. What is computed has those of
+its equations, and so have the few tensors that these read; what lies further away has those of its
+type.
 """
 
 from __future__ import annotations
@@ -61,6 +62,9 @@ class _Ranges:
 
     def of_tensor(self, tensor: Tensor, depth: int) -> Interval:
         """The values of the elements, and 0, which a read that is refused may give."""
+        held = tensor.constant
+        if held is not None and held.is_literal and not tensor.dtype.is_float:
+            return intervals.hull((0, 0), held.range)
         if tensor.is_input or not depth or tensor.dtype.is_float:
             return of_type(tensor.dtype)
         if (tensor, depth) not in self.tensors:

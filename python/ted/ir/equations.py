@@ -4,9 +4,10 @@ A tensor is `fill` everywhere, then its equations are applied in order:
 
     for p in box(extents) /\\ domain:  T[write(p)] = T[write(p)] (combiner) body(p)
 
-A tensor without fill and equations is an input.  Tensors are compared by identity.  An equation's
-dims are positional, the `parallel` ones first; it is in *gather* form when `write` uses parallel
-dims only (then distinct parallel points write distinct elements), else in *scatter* form.
+A tensor without fill and equations is an input: an argument, or a constant if it has values.
+Tensors are compared by identity.  An equation's dims are positional, the `parallel` ones first; it
+is in *gather* form when `write` uses parallel dims only (then distinct parallel points write
+distinct elements), else in *scatter* form.
 
 Tensors that read each other, or themselves, form a recurrence: they have a time dim and are
 computed time step by time step, forwards or in reverse.
@@ -23,6 +24,7 @@ from ted.domain import parameters, sets
 from ted.domain.sizes import Extent, Symbol, numbers
 from ted.errors import SourceLocation
 from ted.forking import cached_property
+from ted.ir.constants import Constant
 from ted.ir.dtypes import DType
 from ted.ir.expressions import Expr, Number
 from ted.ir.graphs import circles, finished
@@ -76,11 +78,18 @@ class Tensor:
     time: int | None = None
     reverse: bool = False
     given_name: str = ""
+    values: Constant | None = None
 
     @property
     def is_input(self) -> bool:
-        """Whether the tensor comes from outside."""
+        """Whether the tensor comes from outside: an argument, or a constant."""
         return self.fill is None and not self.equations
+
+    @property
+    def constant(self) -> Constant | None:
+        """The array that the tensor is."""
+        held = self.values  # first: to ask for equations may make them
+        return held if held is not None and self.is_input else None
 
     @property
     def is_zero(self) -> bool:

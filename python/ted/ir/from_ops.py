@@ -20,6 +20,7 @@ from ted.domain.sizes import Extent
 from ted.errors import VerifyError
 from ted.ir import scalar
 from ted.ir.affine_attributes import set_from_mlir
+from ted.ir.constants import frozen
 from ted.ir.dtypes import BY_MLIR, DType
 from ted.ir.equations import (
     TIES,
@@ -35,6 +36,7 @@ from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import symbols_of_function
 from ted.mlir import ir, scalar_value
 from ted.mlir.attributes import choice, string
+from ted.mlir.dense_elements import numbers_of
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import defining, symbol_name
 from ted.mlir.strategies import wishes_of
@@ -150,9 +152,16 @@ class _Reader:
         if not isinstance(op.results[0].type, ir.RankedTensorType):
             return  # a scalar that canonicalisation moved out of a body
         value = op.attributes["value"]
-        if not isinstance(value, ir.DenseElementsAttr) or not value.is_splat:
+        if not isinstance(value, ir.DenseElementsAttr):
             raise _no_form(op)
-        self.known[op.results[0]] = _Start(scalar_value(value.get_splat_value()), op.location)
+        if value.is_splat:
+            self.known[op.results[0]] = _Start(scalar_value(value.get_splat_value()), op.location)
+            return
+        shape, dtype = self._type(op.results[0])
+        name, place = self._name(op.location), source_location(op.location)
+        held = frozen(numbers_of(value), dtype)
+        made = Tensor(name, shape, dtype, None, (), place, values=held)
+        self.known[op.results[0]] = made
 
     def fill(self, op: ir.Operation) -> None:
         constant = defining(op.operands[0], "arith.constant")

@@ -56,6 +56,8 @@ def format_equation(tensor: Tensor, equation: Equation) -> str:
 def format_tensor(tensor: Tensor) -> str:
     """A tensor's declaration and its equations, one a line."""
     lines = [f"{tensor.name}: {tensor.dtype}{list(tensor.shape)}"]
+    if tensor.constant is not None:
+        return f"{lines[0]} constant {tensor.constant}"
     if tensor.is_input:
         return lines[0] + " input"
     if tensor.fill is not None and not (tensor.equations and tensor.fill == 0):

@@ -4,7 +4,7 @@ Before: two systems in two processes      After: equal texts, if one is a copy o
 
 Tensors are numbered in the order in which they are reached, so that what is read twice is told from
 what is computed twice.  A tensor that a transform makes is said by the transform and what that is
-given: its equations need not be there.
+given: its equations need not be there.  Of a large constant its number among them is said.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ted.domain.sizes import is_symbolic
+from ted.ir.constants import Constant
 from ted.ir.derivations import Derivation, origin_of
 from ted.ir.equations import Equation, Tensor, operands
 from ted.ir.expressions import Expr, postorder
@@ -52,7 +53,12 @@ def program_text(roots: Sequence[Tensor], marks: Marks) -> ProgramText:
     own = [t for t in tensors if origin_of(t) is None]
     written = [e for t in own for e in t.equations]
     values = postorder(*(v for e in written for v in (e.body, *e.write)))
-    numbers = _Numbers({n: k for k, n in enumerate(nodes)}, {v: k for k, v in enumerate(values)})
+    held = dict.fromkeys(t.constant for t in own if t.constant is not None)
+    numbers = _Numbers(
+        {n: k for k, n in enumerate(nodes)},
+        {v: k for k, v in enumerate(values)},
+        {c: k for k, c in enumerate(held)},
+    )
     lines = [numbers.value(v) for v in values]
     lines += [numbers.node(n, marks) for n in nodes]
     lines.append(f"roots {numbers.of(roots)}")
@@ -81,6 +87,7 @@ class _Numbers:
 
     nodes: Mapping[Node, int]
     values: Mapping[Expr, int]
+    constants: Mapping[Constant, int]
 
     def of(self, tensors: Sequence[Tensor]) -> list[int]:
         return [self.nodes[t] for t in tensors]
@@ -100,6 +107,9 @@ class _Numbers:
         said = f"{node.shape} {node.dtype}" + (f" {mark[0]} {self.of(mark[1])}" if mark else "")
         if origin is not None:
             return f"{said} result {origin[1]} of {self.nodes[origin[0]]}"
+        held = node.constant
+        if held is not None:
+            return f"{said} constant {held.digest if held.is_literal else self.constants[held]}"
         equations = "; ".join(map(self.equation, node.equations))
         return f"{said} {node.fill!r} {node.time} {node.reverse}: {equations}"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ted.ir.constants import Constant
 from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType
 from ted.ir.expressions import Expr
 from ted.mlir import ir
@@ -67,6 +68,14 @@ def constant(value: float | int | bool, dtype: DType) -> ir.Value:
         attribute: ir.Attribute = ir.FloatAttr.get(kind, float(value))
     else:
         attribute = ir.IntegerAttr.get(kind, int(value))
+    return _insert("arith.constant", [], kind, {"value": attribute})
+
+
+def dense(values: Constant) -> ir.Value:
+    """Insert `arith.constant` of a tensor."""
+    element = mlir_type(values.dtype)
+    kind = ir.RankedTensorType.get(values.shape, element)
+    attribute = ir.DenseElementsAttr.get(values.array, type=element, shape=list(values.shape))
     return _insert("arith.constant", [], kind, {"value": attribute})
 
 

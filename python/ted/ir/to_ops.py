@@ -3,9 +3,10 @@
 Before: `C[i, j] += A[i, r] * B[r, j]`   After: `%1 = "ted.compute"(%A, %B, %0) ({...}) {...}`
 
 A tensor starts from `tensor.empty`, from `linalg.fill`, or from the tensor that its first equation
-copies; each equation is one `ted.compute` whose init is what was there before. A domain that is a
-union of convex sets becomes one op per disjoint part. A recurrence becomes one `ted.scan`, whose
-body holds the equations of its tensors in the order of a step.
+copies; a constant that is no input is `arith.constant`; each equation is one `ted.compute` whose
+init is what was there before. A domain that is a union of convex sets becomes one op per disjoint
+part. A recurrence becomes one `ted.scan`, whose body holds the equations of its tensors in the
+order of a step.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import TRUE, dim
 from ted.ir.specialising import sizes_of
-from ted.ir.spelling import constant, mlir_type, spell
+from ted.ir.spelling import constant, dense, mlir_type, spell
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import Symbols
 from ted.ir.tensor_order import tensor_order
@@ -127,9 +128,12 @@ class Values(dict[Tensor, ir.Value]):
 
 
 def _define(node: Tensor, values: Values) -> ir.Value:
-    if node.is_input:
+    held = node.constant
+    if node.is_input and held is None:
         raise VerifyError(f"system: every input must be listed, got {node}", node.location)
     with mlir_location(node.location, node.name):
+        if held is not None:
+            return dense(held)
         total, equations = _start(node, values)
         writer = _Writer(node, values, total)
         for equation in equations:

@@ -194,6 +194,7 @@ def bind(
     donated: Mapping[int, int] | None = None,
     owner: Any = None,
     threads: int | None = None,
+    constants: Sequence[np.ndarray] = (),
 ) -> BoundFunction:
     """Make compiled code callable; `code` is an ExecutionEngine or a packed function's address.
 
@@ -201,7 +202,8 @@ def bind(
     is the function to look up (default: `name`), `accesses` maps the ids that the code passes to
     `ted_index_error` to names of tensors and lines of the user, `donated` gives for results that
     overwrite an input the positions of both, `owner` is kept alive with the function, and a call
-    uses at most so many `threads`.
+    uses at most so many `threads`. `constants` are the arrays of the last inputs, in storage
+    dtypes; callers give the others.
     Raises: CompileError when the code does not have the symbol, or no kernel takes such arrays.
     """
     check_wish()
@@ -218,7 +220,33 @@ def bind(
         kernel = Kernel(address, tuple(specs), kept, threads or 0)
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
-    return BoundFunction(kernel, inputs, outputs, name, accesses or {}, donated or {})
+    if not constants:
+        return BoundFunction(kernel, inputs, outputs, name, accesses or {}, donated or {})
+    given = inputs[: len(inputs) - len(constants)]
+    whole = _WithConstants(kernel, len(given), tuple(constants))
+    return BoundFunction(whole, given, outputs, name, accesses or {}, donated or {})
+
+
+class _WithConstants:
+    """A kernel whose last inputs are known arrays."""
+
+    def __init__(self, kernel: Runnable, given: int, constants: tuple[np.ndarray, ...]) -> None:
+        self._kernel = kernel
+        self._given = given
+        self._constants = constants
+
+    def __call__(self, *arguments: Any) -> int | None:
+        """Run, or say which of the other arguments does not fit."""
+        given = self._given
+        refused = self._kernel(*arguments[:given], *self._constants, *arguments[given:])
+        if refused is None or refused < given:
+            return refused
+        return refused - len(self._constants)
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of temporary buffers that the latest call held at most at once."""
+        return self._kernel.peak_bytes
 
 
 def declined(*_: Any) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ted.errors import ExecutionError
 from ted.mlir import ir
+from ted.mlir.dense_elements import numbers_of
 from ted.testing.interpreter_values import Cells, empty, place_of, shape_and_type, spend
 from ted.testing.scalar_domains import ScalarDomain
 
@@ -107,7 +108,7 @@ def _constant(op: ir.Operation, domain: ScalarDomain) -> Function:
         made = np.full(shape, domain.number(element, getattr(value, "value", value)), dtype)
         return lambda: Cells(made)
     data = np.empty(shape, dtype)
-    data.ravel()[:] = [domain.number(element, v) for v in np.array(attribute).ravel().tolist()]
+    data.ravel()[:] = [domain.number(element, v) for v in numbers_of(attribute).ravel().tolist()]
     return lambda: Cells(data)
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 
 from ted.domain import parameters
 from ted.domain.sizes import Extent, Symbol, estimate, symbolic
+from ted.ir.constant_inputs import arguments_of
 from ted.ir.dtypes import FLOAT32, DType
 from ted.ir.equations import (
     Equation,
@@ -240,7 +241,7 @@ class _Parts:
         rows = replace(self._size, minimum=0, multiple_of=1)
         new = _Copies(self._size, symbolic(rows)).of(groups, leaves)
         read = [t for t in self._system.inputs if t in new]
-        inputs = (*read, *(t for t in leaves if t not in read))
+        inputs = (*read, *arguments_of(t for t in leaves if t not in read))
         system = System(
             tuple(new[t] for t in inputs), tuple(new[t] for t in made), self._system.name
         )

@@ -23,6 +23,7 @@ interpreted: Any = interpret
 
 X = ted.placeholder((3,), "float64", name="x")
 A, AI = np.arange(3.0), np.arange(3)
+WORDS = np.array(["a", None], object)
 SQUARE = X * X
 DOUBLE = ted.compile([X], X * 2)
 
@@ -152,8 +153,8 @@ ROWS: dict[str, Row] = {
     "assignment outside": (lambda: assigned(X, 0), FrontendError, "no element of it can be set"),
     "array in a lambda": (
         element(lambda i: A[i]), FrontendError,
-        "got index i in [0, 3); write ted.sin for np.sin; a numpy array that an expression reads "
-        "is an argument of the function, or a ted.placeholder",
+        "got index i in [0, 3); an array beside a tensor is a tensor, and ted.constant(array)[i] "
+        "reads one at an index",
     ),
     "array beside an element": (
         element(lambda i: X[i] * A), FrontendError, "multiply: operands must be tensors, scalars"
@@ -161,15 +162,19 @@ ROWS: dict[str, Row] = {
     "array equal to an element": (element(lambda i: X[i] == A), FrontendError, "==: operands must"),
     "nothing equal to an element": (element(lambda i: X[i] == None), FrontendError, "NoneType"),  # noqa: E711
     "array of a closure": (
-        traced(lambda x: x * A), FrontendError,
-        "got numpy.ndarray; make an array an argument of the function, or a ted.placeholder",
+        traced(lambda x: x * WORDS), FrontendError,
+        "mul: an array must hold numbers of one type, got objects (str, NoneType) in shape (2",
     ),
-    "array of a closure on the left": (traced(lambda x: A * x), FrontendError, "an argument of"),
-    "array as a result": (traced(lambda x: A), FrontendError, "must be tensors, got ndarray"),
+    "array of a closure on the left": (
+        traced(lambda x: WORDS * x), FrontendError, "multiply: an array must hold numbers"
+    ),
+    "array as a result": (
+        traced(lambda x: WORDS), FrontendError, "main: results: an array must hold numbers"
+    ),
     "list in a lambda": (element(lambda i: [1.0, 2.0][i]), FrontendError, "reads is a tensor"),
     "slice in a lambda": (element(lambda i: X[i : i + 1]), FrontendError, "every subscript is one"),
-    "function of numpy": (traced(np.sin), FrontendError, "write ted.sin for np.sin"),
-    "sum of numpy": (traced(lambda x: np.sum(x)), FrontendError, "write ted.sum for np.sum"),
+    "function of numpy": (traced(np.sort), FrontendError, "np.sort; ted has no such function"),
+    "sum of numpy": (traced(np.add.reduce), FrontendError, "got np.add.reduce; write ted.sum"),
     "deepcopy": (
         lambda: copy.deepcopy({"x": X}), FrontendError,
         "copy: Tensor(x: float64[3]) is part of a program, and a copy would be no part of it; use",
@@ -186,8 +191,8 @@ ROWS: dict[str, Row] = {
         scanned(lambda c, x: (c, c), reverse="no"), FrontendError, "reverse: must be True or False"
     ),
     "array as a carry": (
-        traced(lambda x: ted.scan(lambda c, y: (c, c), A, x)), FrontendError,
-        "scan: init must be tensors, got ndarray; make an array an argument",
+        traced(lambda x: ted.scan(lambda c, y: (c, c), WORDS, x)), FrontendError,
+        "scan: init: an array must hold numbers of one type, got objects",
     ),
     "combiner of one parameter": (
         lambda: ted.reducer(lambda a: a, 0.0)(X, axis=0), FrontendError, "called as combine(a, b)"

@@ -84,7 +84,7 @@ REFUSED = {
     "tuple": (
         lambda: AFFINE((P, P), axis=0, init=(P, 0.0)), r"affine: init: must broadcast to \(5,\)"
     ),
-    "array": (lambda: ted.sum(P, 1, init=COLUMN), "init must be a number, a value of the lambda"),
+    "array": (lambda: ted.sum(P, 1, init={1}), "init must be a number, a value of the lambda"),
     "one_for_two": (lambda: AFFINE((P, P), axis=0, init=P), "init: a tuple of 2 values"),
 }  # fmt: skip
 ROW_OF_FIVE = ted.placeholder((5,), "float64", name="R")

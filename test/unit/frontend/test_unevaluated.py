@@ -41,8 +41,8 @@ NO_VALUE: dict[str, tuple[Callable[[Any], Any], str]] = {
     "floor": (math.floor, "write ted.floor(x)"),
     "ceil": (math.ceil, "write ted.ceil(x)"),
     "trunc": (math.trunc, "write ted.trunc(x)"),
-    "array": (np.asarray, "write ted.sin for np.sin; a numpy array that an expression reads is an "
-              "argument of the function, or a ted.placeholder"),
+    "array": (np.asarray, "an array beside a tensor is a tensor, and ted.constant(array)[i] reads "
+              "one at an index"),
     "format": (lambda x: f"{x:.2f}", "print what a compiled function returns"),
 }  # fmt: skip
 
@@ -110,10 +110,11 @@ def test_an_operand_that_is_no_number_is_named_and_arrays_have_a_way_in(
 ) -> None:
     with pytest.raises(FrontendError) as caught:
         wrong_operand("add", value)
-    way = "; make an array an argument of the function, or a ted.placeholder" if is_array else ""
+    element = "; an array is read by ted.constant(array)[i], with one index for each of its dims"
+    way = element if is_array else ""
     assert caught.value.message == (
         f"add: operands must be tensors, scalars or Python numbers, got {shown}{way}"
     )
-    for left, right in ((X, value), (value, X)):
+    for left, right in () if is_array else ((X, value), (value, X)):
         with pytest.raises(FrontendError, match=f"operands must be tensors, .*, got {shown}"):
             operator.add(left, right)

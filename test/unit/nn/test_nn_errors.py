@@ -32,7 +32,7 @@ CASES = {
     "conv2d_padding_negative": (lambda: nn.conv2d(X, W, padding=-1), "must be at least 0"),
     "conv2d_window": (lambda: nn.conv2d(X, W, dilation=4), "must fit into the padded input"),
     "conv2d_bias": (lambda: nn.conv2d(X, W, V), "bias: must have shape (4,), got (5,) (v)"),
-    "conv2d_array": (lambda: nn.conv2d([1], W), "conv2d: x: takes tensors, got list"),
+    "conv2d_array": (lambda: nn.conv2d([1], W), "conv2d: x: must have 4 dims, got shape (1,)"),
     "depthwise_channels": (
         lambda: nn.depthwise_conv2d(X, ted.placeholder((3, 3, 2, 1))),
         "match 3",

@@ -1,0 +1,147 @@
+"""NumPy's functions on expressions: `np.sin(x)` is `ted.sin(x)`, by tables of names.
+
+Before: np.sum(t, axis=0), np.ones(3) + t      After: ted.sum(t, axis=0), constant + t
+
+What numpy calls otherwise has a row; what ted has no word for is refused, and where another word
+does, it is named.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ted.frontend.locations import fail
+from ted.frontend.tensors import with_constant
+
+# Operators, as numpy's ufuncs call them.
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "divide": operator.truediv, "matmul": operator.matmul, "divmod": divmod,
+    "negative": operator.neg, "positive": operator.pos,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
+    "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne,
+}  # fmt: skip
+
+# NumPy's name -> ted's, where they differ.
+RENAMED = {
+    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
+    "arctan2": "atan2", "arctanh": "atanh", "astype": "cast", "fabs": "absolute", "fix": "trunc",
+    "invert": "bitwise_not", "linalg.cholesky": "cholesky", "ravel": "flatten", "rint": "round",
+    "amax": "max", "amin": "min", "concat": "concatenate", "permute_dims": "transpose",
+    "linalg.matmul": "matmul",
+}  # fmt: skip
+
+# The names that numpy and ted share, for one meaning.
+SHARED = (
+    "absolute", "all", "any", "argmax", "argmin", "bitwise_and", "bitwise_or", "bitwise_xor",
+    "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "cos", "cosh", "cumprod", "cumsum",
+    "einsum", "exp", "exp2", "expand_dims", "expm1", "flip", "floor", "floor_divide", "fmod",
+    "hypot", "isfinite", "isinf", "isnan", "left_shift", "log", "log10", "log1p", "log2",
+    "logical_and", "logical_not", "logical_or", "logical_xor", "max", "maximum", "mean", "min",
+    "minimum", "ones_like", "pad", "power", "prod", "reciprocal", "remainder", "repeat", "reshape",
+    "right_shift", "roll", "round", "sign", "sin", "sinh", "split", "sqrt", "square", "squeeze",
+    "stack", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tile", "transpose",
+    "tril", "triu", "trunc", "where", "zeros_like",
+)  # fmt: skip
+
+# What is a property of an expression.
+PROPERTIES = ("shape", "ndim", "size")
+
+# Keywords of numpy -> ted's.
+KEYWORDS = {
+    "a_min": "lower", "a_max": "upper", "initial": "init", "axis1": "first", "axis2": "second",
+    "constant_values": "value", "pad_width": "width", "repeats": "count", "newshape": "shape",
+    "indices_or_sections": "sections", "a": "x", "m": "x", "array": "x", "ary": "x", "arrays": "xs",
+}  # fmt: skip
+
+# What ted does by another word, or by one that takes other arguments.
+INSTEAD = {
+    "bincount": "ted.bincount(x, length)", "histogram": "ted.histogram(x, bins, lower, upper)",
+    "dot": "ted.matmul or ted.einsum", "inner": "ted.einsum", "outer": "ted.einsum",
+    "vdot": "ted.einsum", "tensordot": "ted.einsum", "vecdot": "ted.einsum",
+    "matvec": "ted.matmul", "vecmat": "ted.matmul", "trace": "ted.einsum", "diagonal": "ted.einsum",
+    "logaddexp": "ted.logsumexp", "vstack": "ted.concatenate", "hstack": "ted.concatenate",
+    "dstack": "ted.concatenate", "column_stack": "ted.stack", "full_like": "ted.full",
+    "empty_like": "ted.zeros_like", "copy": "the tensor itself, which is a value",
+    "linalg.solve": "ted.cholesky and ted.solve_triangular", "fmax": "ted.maximum",
+    "fmin": "ted.minimum", "moveaxis": "ted.transpose", "float_power": "ted.power",
+    "nan_to_num": "ted.where(ted.isnan(x), 0, x)", "heaviside": "ted.where", "select": "ted.where",
+    "convolve": "ted.compute", "var": "ted.mean of squares", "std": "ted.mean of squares",
+    "flatnonzero": "ted.where", "put_along_axis": "ted.scatter", "add.at": "ted.index_add",
+    "add.reduce": "ted.sum", "multiply.reduce": "ted.prod", "maximum.reduce": "ted.max",
+    "minimum.reduce": "ted.min", "add.accumulate": "ted.cumsum",
+    "multiply.accumulate": "ted.cumprod", "multiply.outer": "ted.einsum",
+}  # fmt: skip
+
+
+def word_of(name: str) -> str | None:
+    """The name in `ted` of a function of numpy; None where there is none of this meaning."""
+    return name if name in SHARED else RENAMED.get(name)
+
+
+def ufunc(function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """What numpy asks of an operand of a ufunc.
+
+    Raises: FrontendError for a ufunc, a method of it or options that ted has not.
+    """
+    name = function.__name__
+    if method != "__call__":
+        _refuse(f"{name}.{method}")
+    operands = [_plain(value) for value in inputs]
+    if name not in OPERATORS:
+        return _called(name, tuple(operands), options)
+    _check_no_out(name, options)
+    if options:
+        fail(f"np.{name}: takes operands alone on tensors, got {', '.join(options)}=; use .astype")
+    return OPERATORS[name](*(with_constant(value, name) for value in operands))
+
+
+def array_function(function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """What numpy asks of an argument of its other functions.
+
+    Raises: FrontendError for a function or options that ted has not.
+    """
+    module = function.__module__.partition(".")[2]
+    name = f"{module}.{function.__name__}" if module else function.__name__
+    if name in PROPERTIES and len(args) == 1 and not options:
+        return getattr(args[0], name)
+    return _called(name, args, options)
+
+
+def _called(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    from ted import frontend
+
+    word = word_of(name)
+    _check_no_out(name, options)
+    function = getattr(frontend, word) if word else _refuse(name)
+    signature = inspect.signature(function)
+    known = signature.parameters
+    renamed = {k if k in known else KEYWORDS.get(k, k): v for k, v in options.items()}
+    try:
+        signature.bind(*args, **renamed)
+    except TypeError as error:
+        fail(f"np.{name}: on a tensor it is ted.{word}{signature}, got what does not fit: {error}")
+    return function(*args, **renamed)
+
+
+def _check_no_out(name: str, options: dict[str, Any]) -> None:
+    if "out" in options:
+        fail(
+            f"np.{name}: an array cannot hold an expression, got out=; take the result, which is a "
+            "tensor, and give out= to the compiled function"
+        )
+
+
+def _refuse(name: str) -> NoReturn:
+    way = INSTEAD.get(name)
+    advice = f"write {way}" if way else "ted has no such function; compute it by ted.compute"
+    fail(f"np.{name}: numpy's functions on tensors are those that ted has, got np.{name}; {advice}")
+
+
+def _plain(value: Any) -> Any:
+    """A scalar of numpy as the Python number that it counts as."""
+    is_number = hasattr(value, "item") and hasattr(value, "dtype") and not getattr(value, "ndim", 1)
+    return value.item() if is_number and not hasattr(value, "node") else value

@@ -1,0 +1,104 @@
+"""Arrays that are part of a program: copied once when they are captured, and frozen.
+
+Before: an array of numpy, which may be written to later       After: a `Constant`, which may not
+
+Arrays with equal contents are one object.  A small one is a literal of the program: its values are
+in the IR, in the key of the cache, and known to index analysis.  A large one is an input that the
+compiled function brings along: only its shape and type are known, so that programs which differ in
+its values alone share their machine code.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+from ted.forking import Lock, cached_property
+from ted.ir.dtypes import BFLOAT16, DType
+
+LITERAL_BYTES = 1024
+"""The largest literal: 128 numbers of 64 bits, which is more than tables of coefficients and lists
+of indices have, and as text is shorter than the kernel that reads them.  Larger ones are data,
+which change while the program stays."""
+
+
+@dataclass(frozen=True, eq=False)
+class Constant:
+    """A frozen array, of the type `dtype` in the form in which kernels read it."""
+
+    array: Any
+    dtype: DType
+    digest: str
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents."""
+        return self.array.shape
+
+    @property
+    def is_literal(self) -> bool:
+        """Whether the values are part of the program."""
+        return self.array.nbytes <= LITERAL_BYTES
+
+    @cached_property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest of integers or bools."""
+        return int(self.array.min()), int(self.array.max())
+
+    def __repr__(self) -> str:
+        text = " ".join(str(self.visible).split())
+        return text if self.is_literal and len(text) <= 60 else f"values {self.digest[:8]}"
+
+    @property
+    def visible(self) -> Any:
+        """The array with the values that it stands for."""
+        return self.array.view(numpy_dtype(self.dtype))
+
+
+_known: weakref.WeakValueDictionary[tuple[str, tuple[int, ...], str], Constant] = (
+    weakref.WeakValueDictionary()
+)
+_lock = Lock()
+
+
+def frozen(array: Any, dtype: DType) -> Constant:
+    """The constant with the values of an array of numpy that has the type `dtype`."""
+    import numpy as np
+
+    own = np.array(array, dtype=numpy_dtype(dtype), order="C", copy=True).view(_stored(dtype))
+    own.flags.writeable = False
+    held: Any = own.reshape(-1).view(np.uint8)
+    digest = hashlib.blake2b(held, digest_size=16).hexdigest()
+    key = dtype.name, own.shape, digest
+    with _lock:
+        found = _known.get(key)
+        if found is None:
+            found = _known[key] = Constant(own, dtype, digest)
+        return found
+
+
+def uniform_value(array: Any) -> Any:
+    """The number that is everywhere in an array, bit by bit, else None; 0 where there is none."""
+    if array.size == 0:
+        return 0
+    first = array.reshape(-1)[:1]
+    bits = f"V{array.dtype.itemsize}"
+    same = (array.view(bits) == first.view(bits)).all()
+    return first.item() if same else None
+
+
+def numpy_dtype(dtype: DType) -> Any:
+    """The type of numpy, or of ml_dtypes, with the values of an element type."""
+    import ml_dtypes
+    import numpy as np
+
+    return np.dtype(ml_dtypes.bfloat16) if dtype == BFLOAT16 else np.dtype(dtype.name)
+
+
+def _stored(dtype: DType) -> Any:
+    """The type under which kernels are given the bytes: no other library knows bfloat16."""
+    import numpy as np
+
+    return np.dtype(np.uint16) if dtype == BFLOAT16 else np.dtype(dtype.name)

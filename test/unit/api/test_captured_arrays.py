@@ -1,0 +1,248 @@
+"""Arrays that a function captures: values, derivatives, every transform, and what is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+import torch
+
+import ted
+from ted.api import programs
+from ted.codegen import disk_cache
+from ted.errors import DerivativeError, FrontendError
+from ted.ir.constants import LITERAL_BYTES
+from ted.ir.equations import System
+from ted.ir.printing import format_system
+from ted.testing import check_grads
+
+GENERATOR = np.random.default_rng(3)
+X = GENERATOR.normal(size=(5, 40))
+SIZES = (3, 30)  # a literal, and what is none
+WEIGHTS = {n: GENERATOR.normal(size=(40, n)) for n in SIZES}
+assert WEIGHTS[3].nbytes <= LITERAL_BYTES < WEIGHTS[30].nbytes
+TOLERANCE = {"rtol": 1e-12, "atol": 1e-13}
+
+
+@pytest.fixture
+def compilations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What is compiled, of an empty cache."""
+    monkeypatch.setenv("TED_CACHE_DIR", str(tmp_path / "cache"))
+    done: list[str] = []
+    compile_cached = programs.compile_cached
+    monkeypatch.setattr(
+        programs, "compile_cached", lambda *a: (done.append("compiled"), compile_cached(*a))[1]
+    )
+    return done
+
+
+def loss(weights: Any, bias: Any = 0.0) -> Callable[[Any], Any]:
+    return lambda x: ted.sum(ted.tanh(x @ weights + bias) ** 2)
+
+
+def torch_loss(weights: Any) -> Callable[[Any], Any]:
+    return lambda x: (torch.tanh(x @ torch.tensor(weights)) ** 2).sum()
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_values_and_derivatives_of_two_orders_are_those_of_torch(n: int) -> None:
+    w, v = WEIGHTS[n], np.cos(X)
+    mine, other = loss(w), torch_loss(w)
+    x = torch.tensor(X, requires_grad=True)
+    other(x).backward()
+    assert x.grad is not None
+    moved = torch.autograd.functional.hvp(other, torch.tensor(X), torch.tensor(v))[1].numpy()
+    np.testing.assert_allclose(ted.function(mine)(X), other(x).item(), **TOLERANCE)
+    np.testing.assert_allclose(ted.grad(mine)(X), x.grad.numpy(), **TOLERANCE)
+    np.testing.assert_allclose(ted.hvp(mine, (X,), (v,))[0], moved, **TOLERANCE)
+    np.testing.assert_allclose(ted.jvp(ted.grad(mine), (X,), (v,))[1], moved, **TOLERANCE)
+    pulled = ted.vjp(lambda x: x @ w, X)[1](np.ones((5, n)))[0]
+    np.testing.assert_allclose(pulled, np.ones((5, n)) @ w.T, **TOLERANCE)
+    check_grads(mine, (X,), order=2)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_gradient_is_the_same_alone_and_beside_other_results(n: int) -> None:
+    mine = loss(WEIGHTS[n], WEIGHTS[n][0])
+    value, gradient = ted.value_and_grad(mine)(X)
+    np.testing.assert_array_equal(gradient, ted.grad(mine)(X))
+    both = ted.function(lambda x: (ted.grad(mine)(x), mine(x), x @ WEIGHTS[n], WEIGHTS[n]))(X)
+    np.testing.assert_allclose(both[0], gradient, **TOLERANCE)
+    np.testing.assert_allclose(both[1], value, **TOLERANCE)
+    np.testing.assert_array_equal(both[3], WEIGHTS[n])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_a_constant_goes_through_vmap_scan_and_checkpoints(n: int) -> None:
+    w = WEIGHTS[n]
+    np.testing.assert_allclose(ted.vmap(lambda row: row @ w)(X), X @ w, **TOLERANCE)
+
+    def fed(x: Any) -> Any:
+        def step(carry: Any, row: Any) -> tuple[Any, Any]:
+            after = ted.tanh(carry + row @ w)
+            return after, after * w[0]
+
+        last, all_of_them = ted.scan(step, np.linspace(0.0, 1.0, n), x)
+        return ted.sum(last) + ted.sum(all_of_them)
+
+    def fed_torch(x: Any) -> Any:
+        carry, total = torch.linspace(0.0, 1.0, n, dtype=torch.float64), 0
+        for row in x:
+            carry = torch.tanh(carry + row @ torch.tensor(w))
+            total = total + (carry * torch.tensor(w[0])).sum()
+        return carry.sum() + total
+
+    x = torch.tensor(X, requires_grad=True)
+    fed_torch(x).backward()
+    assert x.grad is not None
+    np.testing.assert_allclose(ted.function(fed)(X), fed_torch(x).item(), **TOLERANCE)
+    np.testing.assert_allclose(ted.grad(fed)(X), x.grad.numpy(), **TOLERANCE)
+    np.testing.assert_allclose(
+        ted.grad(lambda x: ted.checkpoint(fed)(x))(X), x.grad.numpy(), **TOLERANCE
+    )
+
+
+def test_transforms_inside_of_a_function_take_arrays_as_arguments() -> None:
+    w = WEIGHTS[30]
+    product = ted.vmap(lambda a, b: ted.sum(a * b))
+    found = ted.function(lambda x: product(x, w[:5, :].T[:5, :].copy()))(X[:, :5].copy())
+    np.testing.assert_allclose(found, (X[:, :5] * w[:5, :].T[:5, :]).sum(1), **TOLERANCE)
+    inner = ted.grad(lambda a, b: ted.sum(a * a @ b), 1)
+    found = ted.function(lambda x: inner(x, w))(X)
+    np.testing.assert_allclose(found, (X * X).T @ np.ones((5, 30)), **TOLERANCE)
+
+
+def test_the_value_is_that_at_capture_and_each_trace_captures() -> None:
+    table = np.array([1.0, 2.0])
+    tensor = ted.constant(table)
+    f = ted.function(lambda x: x + table)
+    zero = np.zeros(2)
+    np.testing.assert_array_equal(f(zero), [1, 2])
+    table[0] = 9
+    np.testing.assert_array_equal(f(zero), [1, 2])
+    np.testing.assert_array_equal(ted.function(lambda x: x + tensor)(zero), [1, 2])
+    np.testing.assert_array_equal(f(np.zeros((3, 2)))[2], [9, 2])
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_compiled_tensors_hide_their_large_constants(n: int) -> None:
+    x = ted.placeholder((5, 40), "float64", name="x")
+    y = x @ WEIGHTS[n]
+    f = ted.compile([x], y)
+    out = np.empty((5, n))
+    assert f(X, out=out) is out
+    np.testing.assert_allclose(out, X @ WEIGHTS[n], **TOLERANCE)
+    assert ("dense" in f.ir()) == (n == 3)
+    assert len(f.ir()) < 5000
+    assert f.profile(X, repeats=2).kernels
+    with pytest.raises(ted.errors.ExecutionError, match="expected 1 arguments"):
+        f(X, WEIGHTS[n])
+    donated = ted.compile([x], x + WEIGHTS[30][:5, :1], donate=[x])
+    np.testing.assert_allclose(donated(X.copy()), X + WEIGHTS[30][:5, :1], **TOLERANCE)
+
+
+def test_large_constants_share_machine_code_and_small_ones_never_share(
+    compilations: list[str],
+) -> None:
+    large = [WEIGHTS[30], -WEIGHTS[30], WEIGHTS[30] + 1]
+    for w in (*large, large[0]):
+        np.testing.assert_allclose(ted.function(lambda x, w=w: x @ w)(X), X @ w, **TOLERANCE)
+        gradient = ted.grad(loss(w))(X)
+        np.testing.assert_allclose(
+            gradient, 2 * (t := np.tanh(X @ w)) * (1 - t * t) @ w.T, **TOLERANCE
+        )
+    assert len(compilations) == 2
+    small = [WEIGHTS[3], -WEIGHTS[3]]
+    for w in (*small, *small):
+        np.testing.assert_allclose(ted.function(lambda x, w=w: x @ w)(X), X @ w, **TOLERANCE)
+        ted.grad(loss(w))(X)
+    assert len(compilations) == 6
+
+
+def test_one_array_twice_is_another_program_than_two_arrays(compilations: list[str]) -> None:
+    a, b = WEIGHTS[30], WEIGHTS[30][::-1]
+    for first, second in ((a, a), (a, b), (b, a), (b, b), (a, a.copy())):
+        f = ted.function(lambda x, p=first, q=second: ted.tanh(x @ p) @ np.ones(30) + (x @ q)[:, 0])
+        expected = np.tanh(X @ first) @ np.ones(30) + (X @ second)[:, 0]
+        np.testing.assert_allclose(f(X), expected, **TOLERANCE)
+    assert len(compilations) == 2
+    x = ted.placeholder((5, 40), "float64", name="x")
+    program = ted.compile([x], ted.tanh(x @ a) @ np.ones(30) + (x @ a.copy())[:, 0])
+    assert len(program.system.inputs) == 2, "equal arrays are one input"
+
+
+def test_without_a_cache_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TED_CACHE_DIR", "")
+    assert disk_cache.folder() is None
+    for n in SIZES:
+        np.testing.assert_allclose(
+            ted.function(lambda x, n=n: x @ WEIGHTS[n])(X), X @ WEIGHTS[n], **TOLERANCE
+        )
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_symbolic_sizes_and_batches_bring_constants_along(n: int) -> None:
+    rows = ted.placeholder((ted.size("rows"), 40), "float64", name="x")
+    f = ted.compile([rows], ted.tanh(rows @ WEIGHTS[n]))
+    assert "is a batch" in f.explain()
+    for count in (1, 3, 70):
+        x = GENERATOR.normal(size=(count, 40))
+        np.testing.assert_allclose(f(x), np.tanh(x @ WEIGHTS[n]), **TOLERANCE)
+    special = f.specialise(rows=2)
+    np.testing.assert_allclose(special(X[:2]), np.tanh(X[:2] @ WEIGHTS[n]), **TOLERANCE)
+    size = ted.size("size")
+    square = ted.placeholder((size, size), "float64", name="a")
+    f = ted.compile([square], square @ square + WEIGHTS[n][:1, :1])
+    a = GENERATOR.normal(size=(4, 4))
+    np.testing.assert_allclose(f(a), a @ a + WEIGHTS[n][:1, :1], **TOLERANCE)
+    step = ted.grad(lambda w, x: ted.mean(ted.tanh(x @ w @ WEIGHTS[n].T)), batch=1)
+    w, x = GENERATOR.normal(size=(6, n)), GENERATOR.normal(size=(130, 6))
+    known = torch.tensor(w, requires_grad=True)
+    torch.tanh(torch.tensor(x) @ known @ torch.tensor(WEIGHTS[n].T)).mean().backward()
+    assert known.grad is not None
+    np.testing.assert_allclose(step(w, x), known.grad.numpy(), **TOLERANCE)
+
+
+@pytest.mark.parametrize("count", [7, 2000])
+@pytest.mark.parametrize(
+    "name", ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int8", "bool"]
+)
+def test_every_type_keeps_its_bits(name: str, count: int) -> None:
+    dtype = np.dtype(ml_dtypes.bfloat16 if name == "bfloat16" else name)
+    array = GENERATOR.integers(0, 2 if name == "bool" else 100, count).astype(dtype)
+    if array.dtype.kind not in "ib":
+        array[:3] = [-0.0, np.inf, np.nan]
+    constant = ted.constant(array)
+    assert (constant.dtype.name, constant.shape) == (name, (count,))
+    copied, turned = ted.function(lambda at: (array, constant[::-1][at]))(np.arange(count))
+    np.testing.assert_array_equal(copied.view(np.uint8), array.view(np.uint8))
+    np.testing.assert_array_equal(turned.view(np.uint8), array[::-1].copy().view(np.uint8))
+
+
+def test_a_gpu_gets_large_constants_once() -> None:
+    w = WEIGHTS[30]
+    f = ted.function(lambda x: x @ w, target="cuda:sm_90a").compiled(X)
+    assert [spec.name for spec in f.manifest.inputs] == ["x"]
+    assert [c.data for c in f.manifest.constants] == [w.tobytes()]
+    shared = ted.function(lambda x: x @ -w, target="cuda:sm_90a").compiled(X)
+    assert (shared.ptx, shared.manifest.constants[0].data) == (f.ptx, (-w).tobytes())
+
+
+def test_a_constant_has_no_gradient_and_is_no_input() -> None:
+    x = ted.placeholder((40,), "float64", name="x")
+    w = ted.constant(WEIGHTS[30], name="weights")
+    y = ted.sum(x @ w)
+    (dx,) = ted.differentiate(y)
+    np.testing.assert_allclose(ted.compile([x], dx)(X[0]), WEIGHTS[30].sum(1), **TOLERANCE)
+    rule = "a constant has no gradient; make it a ted.placeholder, or an argument, got weights"
+    with pytest.raises(DerivativeError, match=rule):
+        ted.differentiate(y, [w])
+    with pytest.raises(FrontendError, match=r"input 1 must be a placeholder, .* is a constant"):
+        ted.compile([x, w], y)
+    assert "weights: float64[40, 30] constant values " in format_system(System((), (y.node,)))
+    few = ted.constant([1, 2], name="few").node
+    assert format_system(System((), (few,))) == "few: int64[2] constant [1 2]"
