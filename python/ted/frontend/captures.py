@@ -96,7 +96,11 @@ def _element_type(array: np.ndarray[Any, Any], what: str) -> DType:
 
 def _way(dtype: np.dtype[Any]) -> str:
     wider = {"u": "int32" if dtype.itemsize < 4 else "int64", "i": "int32", "f": "float64"}
-    return f'convert it by .astype("{wider[dtype.kind]}")' if dtype.kind in wider else "encode it"
+    return (
+        f'convert it by .astype("{wider[dtype.kind]}")'
+        if dtype.kind in wider
+        else "encode it as numbers"
+    )
 
 
 def _converted(array: np.ndarray[Any, Any], dtype: DType, what: str) -> np.ndarray[Any, Any]:

@@ -84,7 +84,7 @@ def uniform_value(array: Any) -> Any:
     if array.size == 0:
         return 0
     first = array.reshape(-1)[:1]
-    bits = f"V{array.dtype.itemsize}"
+    bits = f"u{array.dtype.itemsize}"
     same = (array.view(bits) == first.view(bits)).all()
     return first.item() if same else None
 

@@ -85,8 +85,12 @@ def _stored(
     given: Sequence[Tensor],
     recompute: float,
 ) -> dict[Tensor, None]:
-    """The tensors that pass from one part to the other, operands first, arguments included."""
-    free = set(given)
+    """The tensors that pass from one part to the other, operands first, arguments included.
+
+    Constants are in both parts.
+    """
+    constants = {t for group in groups for t in group if t.constant is not None}
+    free = {*given, *constants}
     stored: dict[Tensor, None] = {}
     for group in groups:
         recurrent = is_recurrence(group)
@@ -97,7 +101,7 @@ def _stored(
             stored.update(dict.fromkeys((tensor,) if leaves is None else leaves))
             if leaves is None:
                 free.add(tensor)
-    return stored
+    return {t: None for t in stored if t not in constants}
 
 
 def _recomputed_from(tensor: Tensor, free: set[Tensor], recompute: float) -> list[Tensor] | None:

@@ -18,6 +18,7 @@ from ted.errors import DerivativeError, FrontendError
 from ted.ir.constants import LITERAL_BYTES
 from ted.ir.equations import System
 from ted.ir.printing import format_system
+from ted.runtime.cuda.loading import load
 from ted.testing import check_grads
 
 GENERATOR = np.random.default_rng(3)
@@ -25,7 +26,7 @@ X = GENERATOR.normal(size=(5, 40))
 SIZES = (3, 30)  # a literal, and what is none
 WEIGHTS = {n: GENERATOR.normal(size=(40, n)) for n in SIZES}
 assert WEIGHTS[3].nbytes <= LITERAL_BYTES < WEIGHTS[30].nbytes
-TOLERANCE = {"rtol": 1e-12, "atol": 1e-13}
+TOLERANCE: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-13}
 
 
 @pytest.fixture
@@ -246,3 +247,86 @@ def test_a_constant_has_no_gradient_and_is_no_input() -> None:
     assert "weights: float64[40, 30] constant values " in format_system(System((), (y.node,)))
     few = ted.constant([1, 2], name="few").node
     assert format_system(System((), (few,))) == "few: int64[2] constant [1 2]"
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_an_emulated_gpu_computes_the_same(n: int, tmp_path: Path) -> None:
+    w, x = WEIGHTS[n].astype("float32"), X.astype("float32")
+    f = ted.grad(lambda x: ted.sum(ted.tanh(x @ w)), target="cuda:sm_90a")
+    expected = (1 - np.tanh(x @ w) ** 2) @ w.T
+    with ted.testing.emulated_gpu():
+        given = ted.cuda.asarray(x)
+        np.testing.assert_allclose(f(given).numpy(), expected, rtol=1e-4, atol=1e-4)
+        folder = f.compiled(given).save(tmp_path / "bundle", [x])
+        assert load(folder).check() == []
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_forward_and_backward_both_have_it(n: int) -> None:
+    x = ted.placeholder((5, 40), "float64", name="x")
+    w = WEIGHTS[n]
+    both = ted.forward_backward([ted.tanh(x @ w) * w[:5], x @ w], [x])
+    _, saved = both.forward(X)
+    assert [array.shape for array in saved] == [(5, n)], "of the constants nothing is passed on"
+    heads = GENERATOR.normal(size=(2, 5, n))
+    (found,) = both.backward(saved, *heads)
+    expected = (heads[0] * (1 - np.tanh(X @ w) ** 2) * w[:5] + heads[1]) @ w.T
+    np.testing.assert_allclose(found, expected, **TOLERANCE)
+    gradients = ted.differentiate(ted.sum(ted.tanh(x @ w)), [x])
+    assert "dense" not in str(gradients)
+    assert gradients.report().total
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_no_program_writes_into_a_constant(n: int) -> None:
+    start, at = WEIGHTS[n], np.array([1, 1, 3])
+    f = ted.function(
+        lambda v: (ted.index_add(start, 0, at, v), ted.cumsum(start, 0), ted.exp(start))
+    )
+    values = GENERATOR.normal(size=(3, n))
+    added = start.copy()
+    np.add.at(added, at, values)
+    for _ in range(3):
+        for found, expected in zip(f(values), (added, start.cumsum(0), np.exp(start)), strict=True):
+            np.testing.assert_allclose(found, expected, **TOLERANCE)
+
+
+def test_a_derivative_need_not_read_a_constant() -> None:
+    rest = GENERATOR.normal(size=(5, 40))
+    gradient = ted.grad(lambda x: ted.sum(x * 2 + rest))
+    for _ in range(2):
+        np.testing.assert_array_equal(gradient(X), np.full((5, 40), 2.0))
+    again = ted.grad(lambda x: ted.sum(x * 2 + rest))
+    np.testing.assert_array_equal(again(X), np.full((5, 40), 2.0))
+
+
+def test_matrices_of_derivatives_and_batches_of_gradients() -> None:
+    for w in WEIGHTS.values():
+        slopes = 1 - np.tanh(X @ w) ** 2
+        jacobian = ted.jacobian(lambda x, w=w: ted.tanh(x @ w))(X[0])
+        np.testing.assert_allclose(jacobian, slopes[0][:, None] * w.T, **TOLERANCE)
+        single = ted.grad(lambda row, w=w: ted.sum(ted.tanh(row @ w)))
+        np.testing.assert_allclose(ted.vmap(single)(X), slopes @ w.T, **TOLERANCE)
+        hessian = ted.hessian(lambda row, w=w: ted.sum(ted.tanh(row @ w)))(X[0])
+        curves = (-2 * np.tanh(X[0] @ w) * slopes[0]) * w
+        np.testing.assert_allclose(hessian, curves @ w.T, rtol=1e-10, atol=1e-12)
+
+
+def test_programs_with_equal_arrays_are_equivalent() -> None:
+    x = ted.placeholder((40,), "float64", name="x")
+    for w in WEIGHTS.values():
+        one, other = x @ w, ted.sum(x[:, None] * w.copy(), axis=0)
+        assert ted.testing.equivalent((one, [x]), (other, [x]))
+        assert not ted.testing.equivalent((one, [x]), (x @ (w + 1), [x]))
+
+
+def test_a_user_derivative_reads_a_constant() -> None:
+    w = WEIGHTS[30]
+
+    @ted.custom_vjp
+    def product(x: Any) -> Any:
+        return x @ w
+
+    product.defvjp(lambda inputs, outputs, heads: 2 * (heads[0] @ w.T))
+    found = ted.grad(lambda x: ted.sum(product(x)))(X)
+    np.testing.assert_allclose(found, np.tile(2 * w.sum(1), (5, 1)), **TOLERANCE)
