@@ -60,7 +60,28 @@ def looked_up(pool: Pool) -> Drawn:
     return Drawn((x, indices), {"n": pool.shape(x)[0], "m": pool.shape(indices)[0]})
 
 
+def beside_numbers(pool: Pool) -> Drawn:
+    """A tensor and numbers for its last dim: few, or rows of them that are no literal."""
+    x = pool.pick(lambda v: v.is_floating_point() and v.ndim >= 1 and 0 not in v.shape)
+    values = [float(pool.integer(-3, 3)) for _ in range(pool.shape(x)[-1])]
+    return Drawn((x,), {"values": values, "dtype": type_name(pool.values[x])})
+
+
+def at_known_places(pool: Pool) -> Drawn:
+    """A tensor and indices into its first dim."""
+    x = pool.pick(lambda v: v.is_floating_point() and v.ndim >= 1 and 0 not in v.shape)
+    extent, count = pool.shape(x)[0], pool.integer(0, 4)
+    return Drawn((x,), {"at": [pool.integer(-extent, extent - 1) for _ in range(count)]})
+
+
 ROWS: tuple[Row, ...] = (
+    row("constant", beside_numbers, "{x} * ted.constant({values}, '{dtype}')",
+        "{x} * torch.tensor({values}, dtype=torch.{dtype})", True, weight=2),
+    row("large_constant", beside_numbers,
+        "ted.sum({x}[..., None, :] * ted.constant([{values}] * 200, '{dtype}')[:2], axis=-2)",
+        "{x} * 2 * torch.tensor({values}, dtype=torch.{dtype})", True),
+    row("at_places", at_known_places, "{x}[{at}]",
+        "{x}[torch.tensor({at}, dtype=torch.int64)]", True, weight=2),
     row("take", read, "ted.take({x}, {y}{wrap}, {axis}, mode='{mode}')",
         "take({x}, {y}{wrap}, {axis}, '{mode}')", True, weight=3),
     row("take_along", read_along, "ted.take_along_axis({x}, {y} % {n}, {axis})",
