@@ -29,7 +29,8 @@ def numbers_of(attribute: ir.DenseElementsAttr) -> Any:
         found = bits.view(ml_dtypes.bfloat16)
     else:
         words = re.findall(r"[^\s,\[\]]+", text)
-        found = np.array([_bfloat16(word, ml_dtypes.bfloat16) for word in words])
+        numbers = [_bfloat16(word, ml_dtypes.bfloat16) for word in words]
+        found = np.array(numbers, ml_dtypes.bfloat16)
     count = int(np.prod(kind.shape))
     return (found if len(found) == count else np.repeat(found, count)).reshape(kind.shape)
 

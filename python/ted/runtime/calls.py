@@ -223,17 +223,17 @@ def bind(
     if not constants:
         return BoundFunction(kernel, inputs, outputs, name, accesses or {}, donated or {})
     given = inputs[: len(inputs) - len(constants)]
-    whole = _WithConstants(kernel, len(given), tuple(constants))
+    whole = WithConstants(kernel, len(given), constants)
     return BoundFunction(whole, given, outputs, name, accesses or {}, donated or {})
 
 
-class _WithConstants:
+class WithConstants:
     """A kernel whose last inputs are known arrays."""
 
-    def __init__(self, kernel: Runnable, given: int, constants: tuple[np.ndarray, ...]) -> None:
+    def __init__(self, kernel: Runnable, given: int, constants: Sequence[np.ndarray]) -> None:
         self._kernel = kernel
         self._given = given
-        self._constants = constants
+        self._constants = tuple(constants)
 
     def __call__(self, *arguments: Any) -> int | None:
         """Run, or say which of the other arguments does not fit."""

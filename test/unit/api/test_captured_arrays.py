@@ -14,10 +14,11 @@ import torch
 import ted
 from ted.api import programs
 from ted.codegen import disk_cache
-from ted.errors import DerivativeError, FrontendError
+from ted.errors import DerivativeError, ExecutionError, FrontendError
 from ted.ir.constants import LITERAL_BYTES
 from ted.ir.equations import System
 from ted.ir.printing import format_system
+from ted.runtime.calls import WithConstants
 from ted.runtime.cuda.loading import load
 from ted.testing import check_grads
 
@@ -140,7 +141,7 @@ def test_compiled_tensors_hide_their_large_constants(n: int) -> None:
     assert ("dense" in f.ir()) == (n == 3)
     assert len(f.ir()) < 5000
     assert f.profile(X, repeats=2).kernels
-    with pytest.raises(ted.errors.ExecutionError, match="expected 1 arguments"):
+    with pytest.raises(ExecutionError, match="expected 1 arguments"):
         f(X, WEIGHTS[n])
     donated = ted.compile([x], x + WEIGHTS[30][:5, :1], donate=[x])
     np.testing.assert_allclose(donated(X.copy()), X + WEIGHTS[30][:5, :1], **TOLERANCE)
@@ -229,6 +230,11 @@ def test_a_gpu_gets_large_constants_once() -> None:
     f = ted.function(lambda x: x @ w, target="cuda:sm_90a").compiled(X)
     assert [spec.name for spec in f.manifest.inputs] == ["x"]
     assert [c.data for c in f.manifest.constants] == [w.tobytes()]
+    few = GENERATOR.normal(size=30)
+    both = ted.function(lambda x: x @ w + few, target="cuda:sm_90a").compiled(X)
+    assert [c.data for c in both.manifest.constants] == [few.tobytes(), w.tobytes()]
+    with ted.testing.emulated_gpu():
+        np.testing.assert_allclose(both(ted.cuda.asarray(X))[0].numpy(), X @ w + few, rtol=1e-12)
     shared = ted.function(lambda x: x @ -w, target="cuda:sm_90a").compiled(X)
     assert (shared.ptx, shared.manifest.constants[0].data) == (f.ptx, (-w).tobytes())
 
@@ -272,6 +278,12 @@ def test_forward_and_backward_both_have_it(n: int) -> None:
     (found,) = both.backward(saved, *heads)
     expected = (heads[0] * (1 - np.tanh(X @ w) ** 2) * w[:5] + heads[1]) @ w.T
     np.testing.assert_allclose(found, expected, **TOLERANCE)
+    rows = w[0, :1] + GENERATOR.normal(size=(5, 40))
+    cheap = ted.forward_backward([ted.exp(x * rows)], [x], recompute=100)
+    (value,), saved = cheap.forward(X)
+    assert [array.shape for array in saved] == [(5, 40)], "x, from which the rest is made again"
+    (found,) = cheap.backward(saved, np.ones((5, 40)))
+    np.testing.assert_allclose(found, value * rows, **TOLERANCE)
     gradients = ted.differentiate(ted.sum(ted.tanh(x @ w)), [x])
     assert "dense" not in str(gradients)
     assert gradients.report().total
@@ -330,3 +342,38 @@ def test_a_user_derivative_reads_a_constant() -> None:
     product.defvjp(lambda inputs, outputs, heads: 2 * (heads[0] @ w.T))
     found = ted.grad(lambda x: ted.sum(product(x)))(X)
     np.testing.assert_allclose(found, np.tile(2 * w.sum(1), (5, 1)), **TOLERANCE)
+
+
+def test_a_kernel_with_constants_counts_the_arguments_of_the_caller() -> None:
+    calls: list[Any] = []
+
+    class Fake:
+        """A kernel that refuses some argument."""
+
+        peak_bytes = 7
+        refused: int | None = None
+
+        def __call__(self, *arguments: Any) -> int | None:
+            calls.append(arguments)
+            return self.refused
+
+    kernel, (a, b) = Fake(), np.zeros((2, 1))
+    whole = WithConstants(kernel, 1, [a, b])
+    for refused, own in ((None, None), (0, 0), (3, 1), (4, 2)):
+        kernel.refused = refused
+        assert whole("x", "out", "more") == own
+    assert [(x, y, z) for x, _, _, y, z in calls] == [("x", "out", "more")] * 4
+    assert calls[0][1] is a
+    assert whole.peak_bytes == 7
+
+
+def test_arguments_that_do_not_fit_are_named_beside_constants() -> None:
+    x = ted.placeholder((5, 40), "float64", name="x")
+    f = ted.compile([x], [x @ WEIGHTS[30], ted.sum(x)])
+    spread, total = np.empty((5, 60))[:, ::2], np.empty(())
+    assert f(X[:, ::-1], out=[spread, total])[0] is spread
+    np.testing.assert_allclose(spread, X[:, ::-1] @ WEIGHTS[30], **TOLERANCE)
+    with pytest.raises(ExecutionError, match=r"argument 'x': expected shape \(5, 40\)"):
+        f(X[:4])
+    with pytest.raises(ExecutionError, match="out='sum': expected dtype float64"):
+        f(X, out=[spread, np.empty((), "f4")])

@@ -12,8 +12,8 @@ import pytest
 import torch
 
 import ted
-from ted.errors import FrontendError
-from ted.ir.constants import frozen, uniform_value
+from ted.errors import ExecutionError, FrontendError
+from ted.ir.constants import LITERAL_BYTES, frozen, uniform_value
 from ted.ir.dtypes import BY_NAME, FLOAT64, promote
 from unit.frontend.tracing import compiled, run
 
@@ -237,7 +237,16 @@ def test_an_array_counts_from_the_end_of_extents_that_are_numbers() -> None:
     x = ted.placeholder((ted.size("n", min=2), 3), "float64", name="x")
     f = ted.compile([x], x[np.array([0, 1, 0])])
     np.testing.assert_array_equal(f(X), X[[0, 1, 0]])
+    beyond = ted.compile([x], x[np.array([0, 2])])
+    with pytest.raises(ExecutionError, match="index out of range: tensor x has extent 2 in dim 0"):
+        beyond(X)
     with pytest.raises(
         FrontendError, match="must be at least 0 where the extent is a size, got -1"
     ):
         x[np.array([0, -1])]
+
+
+def test_a_literal_has_a_kibibyte_at_most() -> None:
+    known = {n: "dense" in str(ted.module(T[0, 0] * np.arange(float(n)))) for n in (128, 129)}
+    assert known == {128: True, 129: False}
+    assert LITERAL_BYTES == 1024
