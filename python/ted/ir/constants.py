@@ -83,10 +83,10 @@ def uniform_value(array: Any) -> Any:
     """The number that is everywhere in an array, bit by bit, else None; 0 where there is none."""
     if array.size == 0:
         return 0
-    first = array.reshape(-1)[:1]
-    bits = f"u{array.dtype.itemsize}"
-    same = (array.view(bits) == first.view(bits)).all()
-    return first.item() if same else None
+    flat = array.reshape(-1)
+    bits = flat.view(f"u{array.dtype.itemsize}")
+    same = bits[0] == bits[-1] and (bits == bits[0]).all()
+    return flat[0].item() if same else None
 
 
 def numpy_dtype(dtype: DType) -> Any:
