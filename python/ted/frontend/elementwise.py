@@ -11,10 +11,9 @@ import numpy as np
 
 from ted.frontend import arithmetic, checks
 from ted.frontend.callbacks import check_callable
-from ted.frontend.captures import is_array
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar, operand
-from ted.frontend.tensors import Tensor, constant, pointwise
+from ted.frontend.tensors import Tensor, pointwise, with_constant
 from ted.ir import scalar
 from ted.ir.dtypes import BOOL
 from ted.ir.operations import OPERATIONS
@@ -314,10 +313,9 @@ def to_tensor(x: Any, what: str) -> Tensor:
 
     Raises: FrontendError for what is neither, saying what came instead.
     """
+    x = with_constant(x, what)
     if isinstance(x, Tensor):
         return x
-    if is_array(x):
-        return constant(x, what=what)
     kind = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")
     advice = "; ted.full makes a tensor of a number" if operand(x) is not None else ""
     return fail(f"{what}: takes tensors and arrays, got {kind}{advice}")

@@ -10,12 +10,11 @@ from typing import Any
 from ted.domain.sizes import Extent
 from ted.forking import cached_property
 from ted.frontend import checks
-from ted.frontend.captures import is_array
 from ted.frontend.creation import full
 from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
 from ted.frontend.systems import system_of
-from ted.frontend.tensors import Tensor, constant, placeholder
+from ted.frontend.tensors import Tensor, placeholder, with_constant
 from ted.frontend.trees import Tree, flatten, nester, opened, unflatten
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
 from ted.ir.equations import System
@@ -221,12 +220,11 @@ def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tenso
 
     Raises: FrontendError for anything else.
     """
+    place = f" at {path}" if path else ""
+    value = with_constant(value, f"{what}: {kinds}{place}")
     if isinstance(value, Tensor):
         return value
     for kind, dtype in ((bool, BOOL), (int, INT64), (float, FLOAT32)):
         if isinstance(value, kind):
             return full((), value, dtype)
-    place = f" at {path}" if path else ""
-    if is_array(value):
-        return constant(value, what=f"{what}: {kinds}{place}")
     return fail(f"{what}: {kinds} must be tensors, got {type(value).__name__}{place}")

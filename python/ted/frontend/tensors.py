@@ -244,9 +244,7 @@ def placeholder(shape: checks.Shape, dtype: Any = "float32", name: str | None = 
     )
 
 
-def constant(
-    array: Any, dtype: Any = None, name: str | None = None, *, what: str = "constant"
-) -> Tensor:
+def constant(array: Any, dtype: Any = None, name: str | None = None) -> Tensor:
     """The array as it is now, as a tensor: later writes to it change no program.
 
     It has the type of the array, as numpy makes one of lists, or `dtype`; gradients do not flow
@@ -255,14 +253,14 @@ def constant(
     Raises: FrontendError for what is no array of numbers, values that `dtype` does not hold.
     """
     if isinstance(array, Tensor):
-        fail(f"{what}: takes an array, got {array!r}, which is a tensor already")
-    target = None if dtype is None else checks.dtype_of(dtype, what)
-    return wrap(captured(array, what, target, checks.name_of(name, what)))
+        fail(f"constant: takes an array, got {array!r}, which is a tensor already")
+    target = None if dtype is None else checks.dtype_of(dtype, "constant")
+    return wrap(captured(array, "constant", target, checks.name_of(name, "constant")))
 
 
 def with_constant(value: Any, what: str) -> Any:
     """An array as a constant, anything else as it is."""
-    return constant(value, what=what) if is_array(value) else value
+    return wrap(captured(value, what)) if is_array(value) else value
 
 
 # ------------------------------------------------------------------ reading elements
