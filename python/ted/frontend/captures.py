@@ -40,7 +40,7 @@ def captured(value: Any, what: str, dtype: DType | None = None, name: str | None
     if dtype is not None and dtype != own:
         array, own = _converted(array, dtype, what), dtype
     values = frozen(array, own)
-    fill = uniform_value(values.visible)
+    fill = uniform_value(values.array)
     hint = name or "constant"
     if fill is not None:
         return Tensor(hint, values.shape, own, fill, location=here())

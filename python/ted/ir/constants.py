@@ -26,7 +26,7 @@ which change while the program stays."""
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A frozen array, of the type `dtype` in the form in which kernels read it."""
+    """A frozen array, and its type in programs."""
 
     array: Any
     dtype: DType
@@ -48,13 +48,8 @@ class Constant:
         return int(self.array.min()), int(self.array.max())
 
     def __repr__(self) -> str:
-        text = " ".join(str(self.visible).split())
+        text = " ".join(str(self.array).split())
         return text if self.is_literal and len(text) <= 60 else f"values {self.digest[:8]}"
-
-    @property
-    def visible(self) -> Any:
-        """The array with the values that it stands for."""
-        return self.array.view(numpy_dtype(self.dtype))
 
 
 _known: weakref.WeakValueDictionary[tuple[str, tuple[int, ...], str], Constant] = (
@@ -67,7 +62,7 @@ def frozen(array: Any, dtype: DType) -> Constant:
     """The constant with the values of an array of numpy that has the type `dtype`."""
     import numpy as np
 
-    own = np.array(array, dtype=numpy_dtype(dtype), order="C", copy=True).view(_stored(dtype))
+    own = np.array(array, dtype=numpy_dtype(dtype), order="C", copy=True)
     own.flags.writeable = False
     held: Any = own.reshape(-1).view(np.uint8)
     digest = hashlib.blake2b(held, digest_size=16).hexdigest()
@@ -95,10 +90,3 @@ def numpy_dtype(dtype: DType) -> Any:
     import numpy as np
 
     return np.dtype(ml_dtypes.bfloat16) if dtype == BFLOAT16 else np.dtype(dtype.name)
-
-
-def _stored(dtype: DType) -> Any:
-    """The type under which kernels are given the bytes: no other library knows bfloat16."""
-    import numpy as np
-
-    return np.dtype(np.uint16) if dtype == BFLOAT16 else np.dtype(dtype.name)

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from ted.ir.constants import Constant
-from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType
+from ted.ir.dtypes import BFLOAT16, BOOL, FLOAT32, INDEX, INT64, DType
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 
@@ -75,7 +77,8 @@ def dense(values: Constant) -> ir.Value:
     """Insert `arith.constant` of a tensor."""
     element = mlir_type(values.dtype)
     kind = ir.RankedTensorType.get(values.shape, element)
-    attribute = ir.DenseElementsAttr.get(values.array, type=element, shape=list(values.shape))
+    bits = values.array.view(np.uint16) if values.dtype == BFLOAT16 else values.array
+    attribute = ir.DenseElementsAttr.get(bits, type=element, shape=list(values.shape))
     return _insert("arith.constant", [], kind, {"value": attribute})
 
 

@@ -202,8 +202,8 @@ def bind(
     is the function to look up (default: `name`), `accesses` maps the ids that the code passes to
     `ted_index_error` to names of tensors and lines of the user, `donated` gives for results that
     overwrite an input the positions of both, `owner` is kept alive with the function, and a call
-    uses at most so many `threads`. `constants` are the arrays of the last inputs, in storage
-    dtypes; callers give the others.
+    uses at most so many `threads`. `constants` are the arrays of the last inputs; callers
+    give the others.
     Raises: CompileError when the code does not have the symbol, or no kernel takes such arrays.
     """
     check_wish()
@@ -235,10 +235,14 @@ class WithConstants:
         self._given = given
         self._constants = tuple(constants)
 
-    def __call__(self, *arguments: Any) -> int | None:
+    def fresh(self, *inputs: Any) -> tuple[Any, ...] | None:
+        """The results in arrays of their own, or None where inputs take a longer look."""
+        return self._kernel.fresh(*inputs, *self._constants)
+
+    def fill(self, *arguments: Any) -> int | None:
         """Run, or say which of the other arguments does not fit."""
         given = self._given
-        refused = self._kernel(*arguments[:given], *self._constants, *arguments[given:])
+        refused = self._kernel.fill(*arguments[:given], *self._constants, *arguments[given:])
         if refused is None or refused < given:
             return refused
         return refused - len(self._constants)

@@ -355,17 +355,21 @@ def test_a_kernel_with_constants_counts_the_arguments_of_the_caller() -> None:
         peak_bytes = 7
         refused: int | None = None
 
-        def __call__(self, *arguments: Any) -> int | None:
+        def fill(self, *arguments: Any) -> int | None:
             calls.append(arguments)
             return self.refused
+
+        def fresh(self, *inputs: Any) -> tuple[Any, ...] | None:
+            return inputs
 
     kernel, (a, b) = Fake(), np.zeros((2, 1))
     whole = WithConstants(kernel, 1, [a, b])
     for refused, own in ((None, None), (0, 0), (3, 1), (4, 2)):
         kernel.refused = refused
-        assert whole("x", "out", "more") == own
+        assert whole.fill("x", "out", "more") == own
     assert [(x, y, z) for x, _, _, y, z in calls] == [("x", "out", "more")] * 4
     assert calls[0][1] is a
+    assert whole.fresh("x") == ("x", a, b)
     assert whole.peak_bytes == 7
 
 
