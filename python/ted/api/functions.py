@@ -42,7 +42,7 @@ from ted.frontend.functions import (
     trace_signature,
 )  # fmt: skip
 from ted.frontend.tensors import Tensor
-from ted.frontend.trees import flatten, unflatten
+from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 from ted.machine import Cpu
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
@@ -349,14 +349,8 @@ def vjp(
         for k, value in enumerate(args):
             check_floats(value, k, "vjp")
         value = fn(*args)
-        outputs, heads = flatten(value[0] if has_aux else value)[0], flatten(cotangent)[0]
-        if len(outputs) != len(heads):
-            raise DerivativeError(
-                f"vjp: one cotangent per result, got {len(heads)} for {len(outputs)}"
-            )
-        for (_, o), (path, h) in zip(outputs, heads, strict=True):
-            _check_cotangent(o, h, path)
-        found = _gradients([o for _, o in outputs], [h for _, h in heads], args)
+        outputs, heads = _with_cotangents(value[0] if has_aux else value, cotangent)
+        found = _gradients(outputs, heads, args)
         return lifted.lowered(tuple(found))
 
     pullback = Function(pullback_of, options_for(fn, target, deterministic))
@@ -371,6 +365,23 @@ def vjp(
 
     pulled_back.__dict__["options"] = pullback.options  # for what is made of it
     return result, pulled_back, *aux
+
+
+def _with_cotangents(result: Any, cotangent: Any) -> tuple[list[Any], list[Any]]:
+    """The results and the cotangent of each."""
+    (outputs, tree), (given, other) = flatten(result), flatten(cotangent)
+    try:
+        heads = spread(cotangent, result, ())
+    except NestsDiffer:
+        heads = []
+    if len(heads) != len(outputs) or len(given) != len(outputs):
+        raise DerivativeError(
+            f"vjp: one cotangent per result, got {len(given)} for {len(outputs)}, nested as "
+            f"{other} for {tree}"
+        )
+    for (path, output), head in zip(outputs, heads, strict=True):
+        _check_cotangent(output, head, path)
+    return [output for _, output in outputs], heads
 
 
 def _check_cotangent(result: Any, cotangent: Any, path: str) -> None:

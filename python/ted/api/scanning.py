@@ -158,8 +158,7 @@ def _next_carry(nest: Any, tree: Any, starts: Sequence[tuple[str, Tensor]]) -> l
     """The carry that a step gives, of the same nest, shapes and types as the first one."""
     found, given = _tensors(nest, "carry")
     if given != tree:
-        paths = [[path or "carry" for path, _ in leaves] for leaves in (starts, found)]
-        fail(f"scan: a step keeps the nest of its carry, {paths[0]}, got {paths[1]}")
+        fail(f"scan: a step keeps the nest of its carry, {tree}, got {given}")
     for (path, new), (_, old) in zip(found, starts, strict=True):
         if (new.shape, new.dtype) != (old.shape, old.dtype):
             name = f"carry {path}" if path else f"carry {old.name}"

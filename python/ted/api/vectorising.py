@@ -17,7 +17,7 @@ from ted.frontend import checks
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import as_tensor
 from ted.frontend.tensors import Tensor, with_constant, wrap
-from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
+from ted.frontend.trees import NestsDiffer, flatten, is_nest, spread, unflatten
 from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched
 
@@ -59,14 +59,14 @@ def vmap(
 
 
 def _per_argument(in_axes: Any, count: int) -> tuple[Any, ...]:
-    if in_axes is None or isinstance(in_axes, (int, dict)):
+    is_sequence = isinstance(in_axes, (tuple, list))
+    if isinstance(in_axes, int) or (is_nest(type(in_axes)) and not is_sequence):
         return (in_axes,) * count
-    axes = tuple(in_axes) if isinstance(in_axes, (tuple, list)) else ()
-    if len(axes) != count:
+    if not is_sequence or len(in_axes) != count:
         raise FrontendError(
             f"vmap: in_axes is a dim, or has one entry per argument, got {in_axes!r} for {count}"
         )
-    return axes
+    return tuple(in_axes)
 
 
 def _spread(axes: Any, nest: Any, what: str) -> list[int | None]:

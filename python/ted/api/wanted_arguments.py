@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from inspect import Parameter
 from typing import Any
 
 from ted.errors import DerivativeError
@@ -12,6 +13,8 @@ from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten
 
 Argnums = int | str | Sequence[int | str]
+_BY_POSITION = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+_BY_NAME = (*_BY_POSITION, Parameter.KEYWORD_ONLY)
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,14 @@ class WantedArguments:
             return argument(args, key, self.what)
         if key in kwargs:
             return kwargs[key]
-        names = _parameters(self.fn)
-        if key in names and names.index(key) < len(args):
-            return args[names.index(key)]
+        kinds = _parameters(self.fn)
+        names = [name for name, kind in kinds.items() if kind in _BY_NAME]
+        by_position = [name for name in names if kinds[name] in _BY_POSITION]
+        if key in by_position and by_position.index(key) < len(args):
+            return args[by_position.index(key)]
         rule = "is not in this call" if key in names else f"is none of {', '.join(names) or 'none'}"
+        if kinds.get(key) is Parameter.VAR_POSITIONAL:
+            rule = "stands for several; give their positions"
         raise DerivativeError(f"{self.what}: argnums names arguments, and {key!r} {rule}")
 
 
@@ -106,8 +113,9 @@ def result_and_aux(result: Any, what: str) -> tuple[Any, Any]:
     return result
 
 
-def _parameters(fn: Callable[..., Any]) -> list[str]:
+def _parameters(fn: Callable[..., Any]) -> dict[str, Any]:
+    """The kinds of parameters by their names."""
     try:
-        return list(inspect.signature(fn).parameters)
+        return {name: p.kind for name, p in inspect.signature(fn).parameters.items()}
     except ValueError:
-        return []
+        return {}

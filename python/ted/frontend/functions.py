@@ -15,7 +15,16 @@ from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, placeholder, with_constant
-from ted.frontend.trees import Tree, flatten, nester, opened, unflatten
+from ted.frontend.trees import (
+    Tree,
+    flatten,
+    is_nest,
+    nester,
+    opened,
+    static,
+    static_key,
+    unflatten,
+)
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType
 from ted.ir.equations import System
 
@@ -38,14 +47,6 @@ class ArraySpec:
         if not self.order:
             return given
         return transpose(given, tuple(self.order.index(dim) for dim in range(len(self.order))))
-
-
-@dataclass(frozen=True)
-class Static:
-    """An argument that is part of the program; its type counts, since 1 == True == 1.0."""
-
-    kind: type
-    value: Any
 
 
 @dataclass(frozen=True)
@@ -109,16 +110,17 @@ def call_key(nest: Any, arrays: list[Any]) -> Any:
     The arrays in them are appended to `arrays`, in the order of the placeholders.
     """
     shape, dtype = getattr(nest, "shape", None), getattr(nest, "dtype", None)
-    if shape is not None and dtype is not None:
+    kind = type(nest)
+    if shape is not None and dtype is not None and not is_nest(kind) and kind is not type:
         arrays.append(nest)
         return shape, dtype
     if isinstance(nest, dict):
-        return dict, tuple(nest), tuple([call_key(v, arrays) for v in nest.values()])
+        return kind, tuple(nest), tuple([call_key(v, arrays) for v in nest.values()])
     if isinstance(nest, (tuple, list)):
-        return type(nest), tuple([call_key(v, arrays) for v in nest])
+        return kind, tuple([call_key(v, arrays) for v in nest])
     found = opened(nest)
     if found is None:
-        return type(nest), nest
+        return static_key(nest)
     return found.kind, found.static, tuple([call_key(v, arrays) for v in found.values])
 
 
@@ -200,7 +202,8 @@ def _split(fn: Callable[..., Any], named: dict[str, Any]) -> tuple[list[Any], di
 
 
 def _is_array(value: Any) -> bool:
-    return hasattr(value, "shape") and hasattr(value, "dtype")
+    """Classes of numbers, as `np.float32`, have both attributes, too."""
+    return hasattr(value, "shape") and hasattr(value, "dtype") and type(value) is not type
 
 
 def _leaf(value: Any, what: str) -> Any:
@@ -212,7 +215,7 @@ def _leaf(value: Any, what: str) -> Any:
         hash(value)
     except TypeError:
         fail(f"{what}: must be an array or a hashable value, got {type(value).__name__}")
-    return Static(type(value), value)
+    return static(value)
 
 
 def as_tensor(value: Any, path: str, what: str, kinds: str = "results") -> Tensor:

@@ -2,7 +2,8 @@
 
 A nest is a tuple, a list, a dict, a named tuple, a dataclass, or None, which has no leaves; all
 else is a leaf. Fields of a dataclass are children, but for those that are declared
-`dataclasses.field(metadata={"static": True})`: they belong to the shape of the nest.
+`dataclasses.field(metadata={"static": True})`: they belong to the shape of the nest. Attributes
+that are no fields do not come back. A dataclass with a protocol of arrays is an array, a leaf.
 """
 
 from __future__ import annotations
@@ -10,13 +11,37 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
 from types import NoneType
 from typing import Any
 
 from ted.frontend.locations import fail
+
+# What makes a dataclass an array.
+_PROTOCOLS = ("__array__", "__array_interface__", "__cuda_array_interface__", "__dlpack__")
+
+
+@dataclass(frozen=True)
+class Static:
+    """A value that is part of the program; see `static`."""
+
+    key: Any
+    value: Any = field(compare=False)
+
+
+def static(value: Any) -> Static:
+    """The value as part of the program; its type counts, since 1 == True == 1.0."""
+    return Static(static_key(value), value)
+
+
+def static_key(value: Any) -> Any:
+    """Equal for values that are equal in type and sign, those in tuples too (0.0 == -0.0)."""
+    if isinstance(value, tuple):
+        return type(value), tuple(map(static_key, value))
+    is_zero = isinstance(value, float) and not value
+    return type(value), str(value) if is_zero else value
 
 
 @dataclass(frozen=True)
@@ -29,7 +54,7 @@ class Tree:
     kind: Any = None
     keys: tuple[Any, ...] = ()
     children: tuple[Tree, ...] = ()
-    static: tuple[Any, ...] = ()
+    static: tuple[Static, ...] = ()
 
     @property
     def size(self) -> int:
@@ -37,7 +62,7 @@ class Tree:
         return 1 if self.kind is None else sum(child.size for child in self.children)
 
     def __str__(self) -> str:
-        """Like `{w: *, layers: [*, *]}`."""
+        """Like `{w: *, layers: [*, *]}`, and `Layer{w: *, act='tanh'}` with a static field."""
         if self.kind is None:
             return "*"
         if self.kind is NoneType:
@@ -46,8 +71,11 @@ class Tree:
             inside = ", ".join(map(str, self.children))
             return f"[{inside}]" if self.kind is list else f"({inside})"
         named = zip(self.keys, self.children, strict=True)
-        inside = ", ".join(f"{key}: {child}" for key, child in named)
-        return f"{'' if self.kind is dict else self.kind.__name__}{{{inside}}}"
+        inside = [f"{key}: {child}" for key, child in named]
+        if self.static:
+            fixed = zip(_fields(self.kind)[1], self.static, strict=True)
+            inside += [f"{name}={given.value!r}" for name, given in fixed]
+        return f"{'' if self.kind is dict else self.kind.__name__}{{{', '.join(inside)}}}"
 
 
 LEAF = Tree()
@@ -60,7 +88,7 @@ class Opened:
     kind: Any
     keys: tuple[Any, ...]
     values: Sequence[Any]
-    static: tuple[Any, ...] = ()
+    static: tuple[Static, ...] = ()
 
     def below(self, path: str) -> Iterator[tuple[str, Any]]:
         """The children with their paths."""
@@ -68,10 +96,19 @@ class Opened:
             yield f"{path}.{key}" if path else str(key), value
 
 
+@cache
+def is_nest(kind: type) -> bool:
+    """Whether values of a type are nests."""
+    if issubclass(kind, (dict, tuple, list, NoneType)):
+        return True
+    is_array = any(hasattr(kind, protocol) for protocol in _PROTOCOLS)
+    return hasattr(kind, "__dataclass_fields__") and not is_array
+
+
 def opened(nest: Any) -> Opened | None:
     """One level of a nest; None for a leaf.
 
-    Raises: FrontendError for a static field whose value has no hash.
+    Raises: FrontendError for a field without value, or a static one whose value has no hash.
     """
     if isinstance(nest, dict):
         kind = OrderedDict if isinstance(nest, OrderedDict) else dict
@@ -81,10 +118,10 @@ def opened(nest: Any) -> Opened | None:
         return Opened(type(nest), keys, nest)
     if nest is None:
         return Opened(NoneType, (), ())
-    if hasattr(type(nest), "__dataclass_fields__"):
+    if is_nest(type(nest)):
         keys, fixed = _fields(type(nest))
-        static = tuple(_static(nest, name) for name in fixed)
-        return Opened(type(nest), keys, [getattr(nest, name) for name in keys], static)
+        values = [_value(nest, name) for name in keys]
+        return Opened(type(nest), keys, values, tuple(_static(nest, name) for name in fixed))
     return None
 
 
@@ -161,7 +198,8 @@ def _made(tree: Tree, values: Sequence[Any]) -> Any:
         return tree.kind(*values) if hasattr(tree.kind, "_fields") else tree.kind(values)
     made = object.__new__(tree.kind)
     names = (*tree.keys, *_fields(tree.kind)[1])
-    for name, value in zip(names, (*values, *tree.static), strict=True):
+    fixed = (given.value for given in tree.static)
+    for name, value in zip(names, (*values, *fixed), strict=True):
         object.__setattr__(made, name, value)  # of a frozen one, too
     return made
 
@@ -174,8 +212,18 @@ def _fields(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(f.name for f in fields if f.name not in fixed), fixed
 
 
-def _static(nest: Any, name: str) -> Any:
-    value = getattr(nest, name)
+def _value(nest: Any, name: str) -> Any:
+    try:
+        return getattr(nest, name)
+    except AttributeError:
+        fail(
+            f"{type(nest).__name__}.{name}: each field of a dataclass in a nest has a value, got "
+            "none; set it in __post_init__, or give it the default None"
+        )
+
+
+def _static(nest: Any, name: str) -> Static:
+    value = _value(nest, name)
     try:
         hash(value)
     except TypeError:
@@ -184,4 +232,4 @@ def _static(nest: Any, name: str) -> Any:
             f"hash, got {type(value).__name__}; make it a field without metadata static=True, or "
             "a tuple"
         )
-    return value
+    return static(value)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
+from collections import OrderedDict, namedtuple
 from typing import Any
 
 import numpy as np
 import pytest
 
 import ted
-from ted.errors import DerivativeError
+from ted.errors import DerivativeError, FrontendError
 
 rng = np.random.default_rng(0)
 
@@ -132,6 +134,76 @@ def test_a_function_of_dataclasses_is_traced_once() -> None:
     assert len(traced) == 2
 
 
+@dataclasses.dataclass
+class Scaled:
+    """A nest with what arrays have."""
+
+    values: Any
+    factor: Any
+
+    @property
+    def shape(self) -> Any:
+        """That of the values."""
+        return self.values.shape
+
+    @property
+    def dtype(self) -> Any:
+        """That of the values."""
+        return self.values.dtype
+
+
+def test_a_nest_with_a_shape_and_a_dtype_is_a_nest_in_every_call() -> None:
+    f = ted.function(lambda a: a.values * a.factor)
+    for factor in (2.0, 5.0):
+        np.testing.assert_array_equal(f(Scaled(X, np.array(factor))), X * factor)
+    spec = namedtuple("Spec", "shape dtype")
+    g = ted.function(lambda x, s: x * s.shape[0])
+    for rows in (2, 3, 3):
+        np.testing.assert_array_equal(g(X, spec((rows,), np.float32)), X * rows)
+
+
+def test_calls_that_differ_in_the_kind_of_a_dict_or_a_number_differ() -> None:
+    same = ted.function(lambda p: p)
+    for kind in (dict, OrderedDict, dict):
+        assert type(same(kind(a=X))) is kind
+    scaled = ted.function(lambda layer: layer.w * layer.act)
+    for factor in (2, 2.0, 2):
+        layer = Layer(np.arange(3), act=factor)  # type: ignore[arg-type]
+        assert scaled(layer).dtype.kind == ("f" if isinstance(factor, float) else "i")
+    times = ted.function(lambda x, factor: x * factor)
+    for zero in (0.0, -0.0, 0.0):
+        np.testing.assert_array_equal(np.signbit(times(np.ones(2), zero)), np.signbit(zero))
+
+
+def test_cotangents_meet_results_by_key() -> None:
+    _, pullback = ted.vjp(lambda x: {"a": x, "b": 10.0 * x}, X)
+    zero, one = np.zeros_like(X), np.ones_like(X)
+    np.testing.assert_array_equal(pullback({"b": zero, "a": one})[0], one)
+    with pytest.raises(DerivativeError, match=r"nested as \{c: \*, a: \*\} for \{a: \*, b: \*\}"):
+        pullback({"c": zero, "a": one})
+
+
+def test_a_pair_with_something_else_has_cotangents_of_the_pair() -> None:
+    (_, double), pullback, aux = ted.vjp(lambda x: ((x, 2.0 * x), 7.0 * x), X, has_aux=True)
+    np.testing.assert_array_equal(double, 2 * X)
+    np.testing.assert_array_equal(aux, 7 * X)
+    np.testing.assert_array_equal(pullback((X, X))[0], 3 * X)
+
+
+def test_a_step_that_changes_a_static_field_is_shown() -> None:
+    def step(state: Layer, x: Any) -> Any:
+        return dataclasses.replace(state, w=state.w + x, act="no"), None
+
+    with pytest.raises(FrontendError, match=r"carry, Layer\{.*act='tanh'\}, got .*act='no'\}"):
+        ted.function(functools.partial(ted.scan, step))(Layer(np.zeros(3)), X)
+
+
+def test_one_nest_of_axes_is_for_every_argument() -> None:
+    stacked = Layer(np.stack([X, 2 * X]), np.ones(3))
+    found = ted.vmap(lambda p: p.w + p.b, in_axes=Layer(0))(stacked)
+    np.testing.assert_array_equal(found, stacked.w + 1)
+
+
 def with_aux(net: Net, x: Any) -> Any:
     y = apply(net, x)
     return ted.sum(y**2), {"y": y, "largest": ted.max(ted.abs(y)), "none": None}
@@ -201,6 +273,28 @@ def test_a_name_that_is_left_to_its_default_is_refused() -> None:
 
     with pytest.raises(DerivativeError, match="'y' is not in this call"):
         ted.grad(f, "y")(X)
+
+
+def test_names_of_several_arguments_are_refused() -> None:
+    def f(x: Any, *rest: Any, k: Any = 1.0, **named: Any) -> Any:
+        return ted.sum(x * rest[0] * rest[1] * k + named.get("b", 0.0))
+
+    for name, rule in (
+        ("rest", "'rest' stands for several; give their positions"),
+        ("k", "'k' is not in this call"),
+        ("named", "'named' is none of x, k"),
+    ):
+        with pytest.raises(DerivativeError, match=rule):
+            ted.grad(f, name)(X, X, X)
+    np.testing.assert_array_equal(ted.grad(f, "b")(X, X, X, b=X), np.ones_like(X))
+
+
+@pytest.mark.parametrize("make", [ted.function, lambda f: functools.partial(f, scale=2.0)])
+def test_names_are_those_of_functions_of_functions(make: Any) -> None:
+    def f(x: Any, b: Any, scale: Any = 2.0) -> Any:
+        return ted.sum(x * b * scale)
+
+    assert_same(ted.grad(make(f), ("b", "x"))(X, b=3 * X), (2 * X, 6 * X))
 
 
 def test_a_number_in_a_nest_is_no_array() -> None:

@@ -85,6 +85,41 @@ def test_static_fields_are_part_of_the_structure() -> None:
         spread(first, second)
 
 
+@pytest.mark.parametrize(
+    ("first", "second"), [(2, 2.0), (1, True), ((1,), (1.0,)), (0.0, -0.0)], ids=str
+)
+def test_static_fields_differ_where_only_their_types_or_signs_do(first: Any, second: Any) -> None:
+    assert ted.tree.structure(Layer(1, 2, first)) == ted.tree.structure(Layer(3, 4, first))
+    assert ted.tree.structure(Layer(1, 2, first)) != ted.tree.structure(Layer(1, 2, second))
+
+
+def test_static_fields_that_differ_are_shown() -> None:
+    with pytest.raises(FrontendError, match=r"got Layer\{.*kind='relu'\} .* for .*kind='tanh'\}"):
+        ted.tree.map(lambda *v: v, Layer(1, 2), Layer(1, 2, "relu"))
+
+
+def test_a_field_without_a_value_is_refused_by_name() -> None:
+    @dataclasses.dataclass
+    class Late:
+        w: Any
+        cached: Any = dataclasses.field(init=False)
+
+    with pytest.raises(FrontendError, match=r"Late\.cached: each field .* has a value, got none"):
+        flatten(Late(1))
+
+
+def test_a_dataclass_that_says_how_it_is_an_array_is_one() -> None:
+    @dataclasses.dataclass
+    class Wrapped:
+        value: Any
+
+        def __array__(self) -> Any:
+            return self.value
+
+    wrapped = Wrapped(1)
+    assert ted.tree.leaves([wrapped]) == [wrapped]
+
+
 def test_a_static_field_without_a_hash_is_refused_by_name() -> None:
     with pytest.raises(FrontendError, match=r"Layer\.kind: a static field .* got list"):
         flatten(Layer(1, 2, ["tanh"]))  # type: ignore[arg-type]
@@ -112,7 +147,7 @@ def test_nests_that_differ_are_shown() -> None:
     with pytest.raises(FrontendError, match=r"got 1 for dict"):
         ted.tree.unflatten({"a": 1}, [1])  # type: ignore[arg-type]
     assert str(ted.tree.structure([Layer(1), (2, OrderedDict(k=3))])) == (
-        "[Layer{w: *, b: None}, (*, OrderedDict{k: *})]"
+        "[Layer{w: *, b: None, kind='tanh'}, (*, OrderedDict{k: *})]"
     )
 
 
