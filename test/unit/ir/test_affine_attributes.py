@@ -116,7 +116,6 @@ def test_symbols_become_what_is_yielded() -> None:
         scalar.mul(scalar.dim(0), scalar.dim(1)),
         scalar.apply("minimum", scalar.dim(0), scalar.index(3)),
         scalar.floordiv(scalar.dim(0), scalar.dim(1)),
-        scalar.floordiv(scalar.dim(0), scalar.index(-2)),
     ],
 )
 def test_what_is_not_affine_by_form_is_none(e: scalar.Expr) -> None:
