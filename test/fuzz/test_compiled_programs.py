@@ -14,7 +14,7 @@ from ted.ir.equations import System, Tensor
 from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate
 
-FAST, SLOW = range(12), range(12, 90)
+FAST, SLOW = range(12), range(12, 60)
 
 
 def check_compiled(

@@ -225,6 +225,7 @@ def gradient(steps: int, checkpoint: Any) -> ted.api.CompiledFunction:
     return ted.compile([h], list(ted.differentiate(ted.sum(last), [h])))
 
 
+@pytest.mark.slow
 def test_the_peak_of_a_long_scan_is_the_carries_of_segments_and_of_one_segment() -> None:
     x = RANDOM.standard_normal(1 << 15).astype("f4")
     plain = gradient(36, None)

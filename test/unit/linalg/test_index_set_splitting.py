@@ -106,6 +106,7 @@ def star(extent: int, *guards: str, body: str = SIX, combiner: str = "set") -> S
                     combiner=combiner)  # fmt: skip
 
 
+@pytest.mark.slow
 def test_many_conditions_leave_an_interior_and_two_slabs_for_each_dim() -> None:
     subdomain = star(40, *STAR)
     inside, *slabs = parts_of(subdomain)

@@ -82,7 +82,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("dtype", [pytest.param("float32", marks=pytest.mark.slow), "float64"])
 def test_every_rule_is_that_of_calculus(dtype: str) -> None:
     x, y = p("x", 2, 3, dtype=dtype), p("y", 2, 3, dtype=dtype)
     for name, f in FUNCTIONS.items():
