@@ -4,6 +4,7 @@
   order; dividing the product by a factor is not.
 * A chain that mixes combiners, or reduces onto an initial value by max, min or mul, is cut: the
   reduction gets a tensor of its own and joins what came before in a pointwise equation.
+* What is combined over no dim, with the identity, is the value itself.
 * Points that a later `set` of the chain overwrites are dropped from the earlier equations.
 """
 
@@ -56,6 +57,8 @@ def _expanded(tensor: Tensor) -> Tensor | tuple[Equation, ...] | None:
     neutral = tensor.fill == identity(last.combiner, tensor.dtype)
     if last.combiner in _SCALAR and (before or not neutral):
         return _cut(tensor, tuple(before), last)
+    if last.combiner == "mul" and last.parallel == last.rank and not last.is_scatter:
+        return (replace(last, combiner="set"),)  # each element meets one value
     if last.combiner == "mul":
         return _product_tree(tensor, last)
     return _without_overwritten(tensor.equations)
@@ -83,7 +86,7 @@ def _as_tensor(result: Tensor | tuple[Equation, ...] | None, old: Tensor) -> Ten
 
 def _product_tree(tensor: Tensor, equation: Equation) -> Tensor | None:
     """Factors in one row per result, then halved until one is left."""
-    if equation.parallel == equation.rank or equation.is_scatter:
+    if equation.is_scatter:
         return None
     if not equation.is_identity_write and tensor.time is not None:
         return None

@@ -111,6 +111,15 @@ def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
     return result
 
 
+def reduced_axes(axis: Any, rank: int, what: str) -> tuple[int, ...]:
+    """The dims of a reduction, as in `axes_of`; a scalar is one point along 0 or -1.
+
+    Raises: FrontendError as `axes_of`.
+    """
+    axes = axes_of(axis, rank or 1, what)
+    return axes if rank else ()
+
+
 def name_of(name: Any, what: str) -> str | None:
     """A name that is a string or absent.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ted.frontend import checks
 from ted.frontend.elementwise import to_tensor, where
+from ted.frontend.layout import reshape
 from ted.frontend.recurrences import recurrence
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT64, accumulator
@@ -34,6 +35,8 @@ def _running(
     what: str, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: int, reverse: bool
 ) -> Tensor:
     x = to_tensor(x, what)
+    if not x.ndim:  # one step, as any reduction has of a scalar along 0 or -1
+        return reshape(_running(what, combine, start, reshape(x, (1,)), axis, reverse), ())
     along, reverse = checks.axis_of(axis, x.ndim, what), checks.flag(reverse, f"{what}: reverse")
     result = INT64 if x.dtype == BOOL else x.dtype
     wide = accumulator(result)

@@ -200,7 +200,7 @@ class Reducer:
         self, values: Sequence[Any], axis: Any, where: Any, init: Any, keepdims: bool
     ) -> list[Tensor]:
         shape = checks.broadcast([v.shape for v in values if isinstance(v, Tensor)], self.name)
-        reduced = checks.axes_of(axis, len(shape), self.name)
+        reduced = checks.reduced_axes(axis, len(shape), self.name)
         if isinstance(where, Tensor) and where.dtype != BOOL:
             fail(f"{self.name}: where must be a bool tensor, got {where!r}")
         if isinstance(where, Tensor):

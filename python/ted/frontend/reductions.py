@@ -24,7 +24,7 @@ from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator
 from ted.ir.equations import TIES, identity
 from ted.ir.expressions import Expr
-from ted.ir.scalar import TRUE, cast
+from ted.ir.scalar import FALSE, TRUE, cast
 
 _COMBINERS = {
     "sum": "add", "prod": "mul", "max": "max", "min": "min", "any": "max", "all": "min",
@@ -100,6 +100,8 @@ def all(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) 
 def argmax(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
     """The row-major position of the first greatest value over `axis`; NaN counts as greatest.
 
+    No point gives -1.
+
     Raises: FrontendError as `sum`.
     """
     return _reduce("argmax", x, axis, keepdims, _Options(where))
@@ -107,6 +109,8 @@ def argmax(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = Fals
 
 def argmin(x: Any, axis: Any = None, *, where: Any = None, keepdims: bool = False) -> Any:
     """The row-major position of the first least value over `axis`; NaN counts as least.
+
+    No point gives -1.
 
     Raises: FrontendError as `sum`.
     """
@@ -209,8 +213,10 @@ def condition_of(what: str, where: Any) -> Expr:
 
     Raises: FrontendError for what is no condition.
     """
-    if where is None or where is True:
+    if where is None:
         return TRUE
+    if isinstance(where, bool):
+        return TRUE if where else FALSE
     condition = read(where, ()) if isinstance(where, Tensor) and where.ndim == 0 else where
     if not isinstance(condition, Scalar) or condition.dtype != BOOL:
         fail(f"{what}: where must be a condition, got {where!r}")
@@ -220,7 +226,7 @@ def condition_of(what: str, where: Any) -> Expr:
 def _whole(what: str, x: Tensor, axis: Any, keepdims: bool, options: _Options) -> Tensor:
     """Reduce dims of a whole tensor: a compute over the dims that stay."""
     where = options.where
-    reduced = checks.axes_of(axis, x.ndim, what)
+    reduced = checks.reduced_axes(axis, x.ndim, what)
     if isinstance(where, Tensor) and where.dtype != BOOL:
         fail(f"{what}: where must be a bool tensor, got {where!r}")
     if isinstance(where, Tensor):
@@ -256,6 +262,8 @@ def _reduce_scalar(what: str, body: Expr, axes: tuple[Axis, ...], options: _Opti
     if body.dtype.is_index:
         body = cast(body, INT64)
     result, body = _typed(what, body, dtype)
+    if what in ("argmax", "argmin") and split_condition(condition)[1] is not TRUE:
+        return _first_of_data(what, body, axes, condition)
     found = _reduction(what, body, axes, condition, options.init)
     return ReductionScalar(replace(found, ties=options.ties), result)
 
@@ -302,12 +310,27 @@ def _reduction(
     combiner = _COMBINERS[what]
     domain, mask = split_condition(condition)
     if mask is not TRUE:
-        if combiner in ("argmax", "argmin"):
-            fail(f"{what}: where= may compare indices only, got a condition on data")
         neutral = scalar.const(identity(combiner, body.dtype), body.dtype)
         body = scalar.select(mask, body, neutral)
     start = None if init is None else arithmetic.keep(init, body.dtype, f"{what}: init")
     return Reduction(what, combiner, body, axes, domain, start, here())
+
+
+def _first_of_data(what: str, body: Expr, axes: tuple[Axis, ...], condition: Expr) -> Scalar:
+    """The first point that takes part and has the extremum of those that do, else -1.
+
+    No value of the body could stand for a point that data leave out: any may be the extremum.
+    """
+    extremum = _reduction(what.removeprefix("arg"), body, axes, condition, None)
+    value, best = Scalar(body), ReductionScalar(extremum, body.dtype)
+    same: Any = value == best
+    if body.dtype.is_float:
+        same = same | (elementwise.isnan(value) & elementwise.isnan(best))
+    domain, mask = split_condition(condition)
+    taken = scalar.select(mask, same.expr, FALSE)
+    some = ReductionScalar(_reduction("any", taken, axes, domain, None), BOOL)
+    first = ReductionScalar(_reduction("argmax", taken, axes, domain, None), INT64)
+    return _once(what, elementwise.where(some, first, -1).expr)
 
 
 def _mean(body: Expr, axes: Sequence[Axis], condition: Expr, dtype: DType | None) -> Scalar:

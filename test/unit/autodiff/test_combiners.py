@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -52,6 +54,17 @@ def test_the_sign_of_a_product_that_is_zero_is_kept() -> None:
     x, y = product(1, 2)
     (zero,) = values([x], expand_combiners(System((x,), (y,)))[0].outputs, [[[-1, 0]]])
     assert np.signbit(zero).all()
+
+
+def test_what_is_multiplied_over_no_dim_is_a_map() -> None:
+    x = given("x", 3)
+    first = parameters.box((2,)).intersect(parameters.box((3,)))
+    y = defined("y", (3,), replace(equation((3,), load(x, [i]), "mul"), domain=first), fill=1)
+    system = expand_combiners(System((x,), (y,)))[0]
+    assert [e.combiner for e in system.outputs[0].equations] == ["set"]
+    assert topological(system.outputs) == [x, system.outputs[0]]  # no factors between
+    assert values([x], system.outputs, [[5, 7, 9]])[0].tolist() == [5, 7, 1]
+    assert gradients([x], y, [[5, 7, 9]], [1, 2, 3]) == [[1, 2, 0]]
 
 
 def test_products_are_made_in_pairs() -> None:
