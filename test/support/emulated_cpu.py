@@ -22,7 +22,7 @@ from ted.api import cpu_functions, host, options
 from ted.codegen.jit import Compiled
 from ted.machine import CPUS, Cpu
 from ted.runtime.buffers import ArgSpec
-from ted.runtime.calls import BoundFunction
+from ted.runtime.calls import BoundFunction, bound
 
 ROW = "TED_TEST_EMULATED"
 RUNTIME = Path(__file__).resolve().parents[2] / "runtime"
@@ -86,10 +86,11 @@ def _bind(
     donated: Mapping[int, int],
     owner: Compiled,
     threads: int | None,
+    constants: Sequence[np.ndarray],
 ) -> BoundFunction:
     del code
     kernel = _Emulated(owner.made.objects, inputs, outputs, name, threads or 2)
-    return BoundFunction(kernel, inputs, outputs, name, accesses, donated)
+    return bound(kernel, inputs, outputs, name, accesses, donated, constants)
 
 
 class _Emulated:

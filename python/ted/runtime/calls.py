@@ -220,11 +220,24 @@ def bind(
         kernel = Kernel(address, tuple(specs), kept, threads or 0)
     except (OverflowError, ValueError) as error:
         raise CompileError(f"{name}: an argument cannot be an array: {error}") from error
+    return bound(kernel, inputs, outputs, name, accesses or {}, donated or {}, constants)
+
+
+def bound(
+    kernel: Runnable,
+    inputs: Sequence[ArgSpec],
+    outputs: Sequence[ArgSpec],
+    name: str,
+    accesses: Mapping[int, tuple[str, str]],
+    donated: Mapping[int, int],
+    constants: Sequence[np.ndarray],
+) -> BoundFunction:
+    """A kernel with what calls of it need to know; `constants` are its last inputs."""
     if not constants:
-        return BoundFunction(kernel, inputs, outputs, name, accesses or {}, donated or {})
+        return BoundFunction(kernel, inputs, outputs, name, accesses, donated)
     given = inputs[: len(inputs) - len(constants)]
     whole = WithConstants(kernel, len(given), constants)
-    return BoundFunction(whole, given, outputs, name, accesses or {}, donated or {})
+    return BoundFunction(whole, given, outputs, name, accesses, donated)
 
 
 class WithConstants:
