@@ -15,6 +15,8 @@ from support.ptx_programs import run_manifest
 from sweeps import swept
 from unit.gpu.cuda_programs import manifest_of
 
+pytestmark = pytest.mark.slow  # emulated kernels take long
+
 RNG = np.random.default_rng(31)
 Array = np.ndarray[Any, Any]
 

@@ -12,6 +12,8 @@ from support.ptx_programs import run_manifest
 from ted import nn
 from unit.gpu.cuda_programs import dtype_of, manifest_of
 
+pytestmark = pytest.mark.slow  # emulated kernels take long
+
 RNG = np.random.default_rng(11)
 
 

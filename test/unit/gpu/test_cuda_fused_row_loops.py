@@ -16,6 +16,8 @@ from ted.codegen.manifest import Manifest
 from ted.gpu import row_sums
 from unit.gpu.cuda_programs import dtype_of, manifest_of
 
+pytestmark = pytest.mark.slow  # emulated kernels take long
+
 SOFTMAXES = ("softmax", "log_softmax")
 EPSILON = {"float64": 2.0**-52, "float32": 2.0**-23, "float16": 2.0**-10, "bfloat16": 2.0**-7}
 

@@ -12,6 +12,8 @@ from sweeps import swept
 from ted import nn
 from unit.gpu.test_cuda_fused_row_loops import checked, with_gradients
 
+pytestmark = pytest.mark.slow  # emulated kernels take long
+
 N = 37
 r = ted.reduce_axis(N, "r")
 

@@ -17,6 +17,8 @@ from sweeps import swept
 from ted.errors import ExecutionError
 from ted.gpu import privatised_accumulators, update_lists
 
+pytestmark = pytest.mark.slow  # emulated kernels take long
+
 RNG = np.random.default_rng(29)
 COMBINE = {"add": np.add, "max": np.maximum, "min": np.minimum}
 Array = np.ndarray[Any, Any]
