@@ -184,15 +184,16 @@ class ContractionLoops:
         """
         full, rest = divmod(self.plan.row_dim.extent, self.plan.tile_rows)
         rows = self._row_panel(self.plan.tile_rows)
+        place = self._tiles_per_block() * rows.size
         if full:
             start(rows)
             steps = (visit.first_row, self.plan.tile_rows)
             _strips(visit.tiles, steps, (0, rows.size), rows, body)
         if rest:
-            start(self._row_panel(rest))
+            rows = self._row_panel(rest)
+            start(rows)
             steps = (full * self.plan.tile_rows, rest)
-            place = self._tiles_per_block() * rows.size
-            _strips(visit.lower_tiles, steps, (place, 0), self._row_panel(rest), body)
+            _strips(visit.lower_tiles, steps, (place, 0), rows, body)
 
     def _row_block(self, number: Index) -> tuple[Index, Index, Index]:
         """First row, full tiles and lower tiles of a block; the last one may have fewer."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import product
 
-from ted.cpu.microkernel import Pointer, Tile
+from ted.cpu.microkernel import Pointer, Tile, extents_of
 from ted.mlir import matrix_registers
 from ted.mlir.building import Index, loop
 from ted.mlir.matrix_registers import SIDE, Matrix, Shape
@@ -33,9 +33,7 @@ def multiply_matrices(
     tile: Tile, a: Pointer, b: Pointer, c: Pointer, first_extent: Index | None = None
 ) -> None:
     """Emit the tile; `first_extent` replaces the extent of the outermost reduction dim."""
-    extents: list[Index] = [dim.extent for dim in tile.reduction]
-    if first_extent is not None:
-        extents[0] = first_extent
+    extents = extents_of(tile.reduction, first_extent)
     for register, matrix in _sums(tile, c):
         if tile.starts_at_zero:
             matrix_registers.clear(register)

@@ -25,6 +25,14 @@ from ted.mlir.pairs import multiply_add_pairs
 UNROLLED_OPERATIONS = 48
 
 
+def extents_of(dims: Sequence[Dim], first: Index | None) -> list[Index]:
+    """Of reduction dims; `first`, where it is given, is that of the outermost one."""
+    extents: list[Index] = [dim.extent for dim in dims]
+    if first is not None:
+        extents[0] = first
+    return extents
+
+
 @dataclass(frozen=True)
 class Pointer:
     """An element of a memref seen as one long row: `memory[offset]`."""
@@ -158,9 +166,7 @@ def multiply_tile(
     tile: Tile, a: Pointer, b: Pointer, c: Pointer, first_extent: Index | None = None
 ) -> None:
     """Emit the tile; `first_extent` replaces the extent of the outermost reduction dim."""
-    extents: list[Index] = [dim.extent for dim in tile.reduction]
-    if first_extent is not None:
-        extents[0] = first_extent
+    extents = extents_of(tile.reduction, first_extent)
     places = [(row, start) for row in range(tile.rows) for start in tile.lanes.starts]
     sums = _reduce(tile, extents, 0, a, b, [tile.lanes.zero()] * len(places))
     values = dict(zip(places, sums, strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ted.cpu.microkernel import Lanes, Pointer
+from ted.cpu.microkernel import Lanes, Pointer, extents_of
 from ted.linalg.strided_contractions import Dim
 from ted.mlir import arith, ir, vector
 from ted.mlir.building import Index, constant, loop
@@ -49,9 +49,7 @@ def pack_panel(
     kind: str, panel: Panel, b: Pointer, target: Pointer, first_extent: Index | None = None
 ) -> None:
     """Emit the copy; `first_extent` replaces the extent of the outermost reduction dim."""
-    extents: list[Index] = [dim.extent for dim in panel.reduction]
-    if first_extent is not None:
-        extents[0] = first_extent
+    extents = extents_of(panel.reduction, first_extent)
     pairs = tuple(zip(panel.reduction, panel.packed_reduction, strict=True))
 
     def nest(depth: int, source: Pointer, packed: Pointer) -> None:

@@ -21,6 +21,36 @@ DTYPES = {"f32": np.float32, "f64": np.float64}
 NAMES = "ijklmnpq"
 
 
+# `C += A * B` of pairs of bf16 as `in_pairs` makes it, of any shapes and subscripts.
+PRODUCTS_OF_PAIRS = """
+func.func @main(%A: tensor<{a}xi32>, %B: tensor<{b}xi32>, %C: tensor<{c}xf32>) -> tensor<{c}xf32> {{
+  %bits = arith.constant 16 : i32
+  %upper = arith.constant -65536 : i32
+  %r = linalg.generic {{
+      indexing_maps = [affine_map<({dims}) -> ({in_a})>, affine_map<({dims}) -> ({in_b})>,
+                       affine_map<({dims}) -> ({in_c})>],
+      iterator_types = [{kinds}]}}
+      ins(%A, %B : tensor<{a}xi32>, tensor<{b}xi32>) outs(%C : tensor<{c}xf32>) {{
+  ^bb0(%a: i32, %b: i32, %c: f32):
+    %0 = arith.andi %a, %upper : i32
+    %1 = arith.bitcast %0 : i32 to f32
+    %2 = arith.andi %b, %upper : i32
+    %3 = arith.bitcast %2 : i32 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = arith.addf %c, %4 : f32
+    %6 = arith.shli %a, %bits : i32
+    %7 = arith.bitcast %6 : i32 to f32
+    %8 = arith.shli %b, %bits : i32
+    %9 = arith.bitcast %8 : i32 to f32
+    %10 = arith.mulf %7, %9 : f32
+    %11 = arith.addf %5, %10 : f32
+    linalg.yield %11 : f32
+  }} -> tensor<{c}xf32>
+  return %r : tensor<{c}xf32>
+}}
+"""
+
+
 @dataclass(frozen=True)
 class Program:
     """`C[c] += A[a] * B[b]`: shapes and subscripts over i j k ..; `kinds` is like "ppr"."""

@@ -11,7 +11,7 @@ import pytest
 import ted
 from ted.api.host import executable_cpus
 from ted.machine import CPUS, Cpu
-from unit.cpu.contraction_programs import run
+from unit.cpu.contraction_programs import PRODUCTS_OF_PAIRS, run
 
 BF16 = ml_dtypes.bfloat16
 INSTRUCTIONS = {"avx512_bf16": "vdpbf16ps", "avx512_amx": "tdpbf16ps"}
@@ -194,34 +194,10 @@ def test_what_is_not_finite_stays_so_in_the_padding_of_an_odd_sum(target: str) -
     assert np.all(np.isposinf(wide(ted.function(lambda a, b: a @ b, target)(a, b))))
 
 
-PAIRS = """
-func.func @main(%A: tensor<9x7xi32>, %B: tensor<7x18xi32>, %C: tensor<9x18xf32>)
-    -> tensor<9x18xf32> {
-  %bits = arith.constant 16 : i32
-  %upper = arith.constant -65536 : i32
-  %r = linalg.generic {
-      indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (k, j)>,
-                       affine_map<(i, j, k) -> (i, j)>],
-      iterator_types = ["parallel", "parallel", "reduction"]}
-      ins(%A, %B : tensor<9x7xi32>, tensor<7x18xi32>) outs(%C : tensor<9x18xf32>) {
-  ^bb0(%a: i32, %b: i32, %c: f32):
-    %0 = arith.andi %a, %upper : i32
-    %1 = arith.bitcast %0 : i32 to f32
-    %2 = arith.andi %b, %upper : i32
-    %3 = arith.bitcast %2 : i32 to f32
-    %4 = arith.mulf %1, %3 : f32
-    %5 = arith.addf %c, %4 : f32
-    %6 = arith.shli %a, %bits : i32
-    %7 = arith.bitcast %6 : i32 to f32
-    %8 = arith.shli %b, %bits : i32
-    %9 = arith.bitcast %8 : i32 to f32
-    %10 = arith.mulf %7, %9 : f32
-    %11 = arith.addf %5, %10 : f32
-    linalg.yield %11 : f32
-  } -> tensor<9x18xf32>
-  return %r : tensor<9x18xf32>
-}
-"""
+PAIRS = PRODUCTS_OF_PAIRS.format(
+    a="9x7", b="7x18", c="9x18", dims="i, j, k", in_a="i, k", in_b="k, j", in_c="i, j",
+    kinds='"parallel", "parallel", "reduction"',
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("row", executable_cpus(), ids=lambda row: row.name)

@@ -20,39 +20,10 @@ from ted.linalg.strided_contractions import Dim
 from ted.machine import CPUS
 from ted.mlir import ir
 from ted.mlir.matrix_registers import REGISTERS, SIDE
-from unit.cpu.contraction_programs import run
+from unit.cpu.contraction_programs import PRODUCTS_OF_PAIRS, run
 
 ROW = CPUS["avx512_amx"]
 runs = pytest.mark.skipif(ROW not in executable_cpus(), reason="no AMX here")
-
-# Pairs as `in_pairs` stores them; the last dim of A and of B is what an instruction wants there.
-PROGRAM = """
-func.func @main(%A: tensor<{a}xi32>, %B: tensor<{b}xi32>, %C: tensor<{c}xf32>) -> tensor<{c}xf32> {{
-  %bits = arith.constant 16 : i32
-  %upper = arith.constant -65536 : i32
-  %r = linalg.generic {{
-      indexing_maps = [affine_map<({dims}) -> ({in_a})>, affine_map<({dims}) -> ({in_b})>,
-                       affine_map<({dims}) -> ({in_c})>],
-      iterator_types = [{kinds}]}}
-      ins(%A, %B : tensor<{a}xi32>, tensor<{b}xi32>) outs(%C : tensor<{c}xf32>) {{
-  ^bb0(%a: i32, %b: i32, %c: f32):
-    %0 = arith.andi %a, %upper : i32
-    %1 = arith.bitcast %0 : i32 to f32
-    %2 = arith.andi %b, %upper : i32
-    %3 = arith.bitcast %2 : i32 to f32
-    %4 = arith.mulf %1, %3 : f32
-    %5 = arith.addf %c, %4 : f32
-    %6 = arith.shli %a, %bits : i32
-    %7 = arith.bitcast %6 : i32 to f32
-    %8 = arith.shli %b, %bits : i32
-    %9 = arith.bitcast %8 : i32 to f32
-    %10 = arith.mulf %7, %9 : f32
-    %11 = arith.addf %5, %10 : f32
-    linalg.yield %11 : f32
-  }} -> tensor<{c}xf32>
-  return %r : tensor<{c}xf32>
-}}
-"""
 
 
 def by_shape(*shape: int) -> str:
@@ -86,7 +57,7 @@ def test_rows_lanes_and_pairs_of_any_number(size: tuple[int, int, int], is_swapp
     a, b = pairs(0, rows, steps), pairs(1, steps, lanes)
     texts = [(by_shape(rows, steps), "i, k"), (by_shape(steps, lanes), "k, j")]
     first, second = reversed(texts) if is_swapped else texts
-    program = PROGRAM.format(
+    program = PRODUCTS_OF_PAIRS.format(
         a=first[0], b=second[0], c=by_shape(rows, lanes), dims="i, j, k",
         in_a=first[1], in_b=second[1], in_c="i, j",
         kinds='"parallel", "parallel", "reduction"',
@@ -101,7 +72,7 @@ def test_a_batch_of_windows_whose_lanes_lie_apart(stride: int) -> None:
     images, rows, lanes, window, steps = 3, 20, 37, 3, 6
     width = (lanes - 1) * stride + window
     a, b = pairs(0, rows, window, steps), pairs(1, images, steps, width)
-    program = PROGRAM.format(
+    program = PRODUCTS_OF_PAIRS.format(
         a=by_shape(rows, window, steps), b=by_shape(images, steps, width),
         c=by_shape(images, rows, lanes), dims="n, i, j, s, k", in_a="i, s, k",
         in_b=f"n, k, j * {stride} + s", in_c="n, i, j",
@@ -185,7 +156,7 @@ def test_rows_of_an_odd_number_of_lines_are_read_in_place() -> None:
 def tiled(asked: str) -> str:
     """The loops of 64 x 64 pairs by 64 x 64, with a strategy that is asked for."""
     square = by_shape(64, 64)
-    text = PROGRAM.format(
+    text = PRODUCTS_OF_PAIRS.format(
         a=square, b=square, c=square, dims="i, j, k", in_a="i, k", in_b="k, j", in_c="i, j",
         kinds='"parallel", "parallel", "reduction"',
     ).replace("tensor<", "memref<")  # fmt: skip
