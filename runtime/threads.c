@@ -1,9 +1,11 @@
 /* Units of work on every core: one small pool of threads for the whole process.
  *
  * A parallel loop of a compiled program is cut into units by its shapes alone, so that results are
- * the same bits for any number of threads; here they are only handed out, first come, first served,
- * to the calling thread and to workers. One loop at a time has the workers: a loop that finds them
- * busy, or that runs inside of a unit, is run by its caller. Workers look for the next loop for some
+ * the same bits for any number of threads; here they are only handed out to the calling thread and
+ * to workers. Each begins with neighbouring units of its own, the same in every loop of as many
+ * units, so that what one loop wrote is in the cache of whom the next one has read it, and then
+ * takes the last ones of others. One loop at a time has the workers: a loop that finds them busy, or
+ * that runs inside of a unit, is run by its caller. Workers look for the next loop for some
  * microseconds and sleep then.
  */
 #ifndef _WIN32
@@ -11,6 +13,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <time.h>
 #include <unistd.h>
 #endif
 #include <stdatomic.h>
@@ -35,8 +38,15 @@ void ted_parallel_for(ted_unit body, void *context, int64_t units) {
 #else
 
 enum {
-  SPINS = 400,                /* pauses before a worker sleeps: some 10 us, as long as a wake-up */
+  SPIN_NANOSECONDS = 100000,  /* before a worker sleeps: as long as some wake-ups */
+  SPINS = 16,                 /* pauses before it looks at the clock */
+  YIELD_AFTER = 400,          /* pauses for a unit of another thread */
   STACK_BYTES = 4 << 20,      /* frames of compiled code hold at most 1/8 of it */
+};
+
+/* Units from `begin` to below `end`, in one word that is read and replaced at once. */
+struct span {
+  _Alignas(64) _Atomic uint64_t word; /* a line of cache each */
 };
 
 static struct {
@@ -47,7 +57,7 @@ static struct {
   struct ted_call *call; /* of the thread that runs it, NULL if there is none */
   int helpers;           /* workers that may help, the first ones */
   uint64_t rounding;     /* of the thread that runs it, with what it does about small numbers */
-  _Atomic int64_t next;  /* the first unit that nobody has */
+  struct span spans[TED_MOST_THREADS]; /* what nobody has of the units each thread begins with */
   _Atomic int64_t failed_bytes; /* of an allocation; then no more units are handed out */
   atomic_flag faults;    /* who holds it may look at the next two */
   int64_t faulty_unit;   /* the first unit with an index out of range, or `units` */
@@ -162,16 +172,45 @@ static void note_fault(struct ted_call *call, int64_t unit) {
   call->faulted = false;
 }
 
+static uint64_t span_of(uint32_t begin, uint32_t end) { return (uint64_t)end << 32 | begin; }
+
+/* The first unit of a span, or its last one, which then is the caller's; -1 if there is none. */
+static int64_t take(struct span *span, bool last) {
+  uint64_t word = atomic_load(&span->word);
+  for (;;) {
+    uint32_t begin = (uint32_t)word, end = (uint32_t)(word >> 32);
+    if (begin >= end)
+      return -1;
+    uint64_t rest = last ? span_of(begin, end - 1) : span_of(begin + 1, end);
+    if (atomic_compare_exchange_weak(&span->word, &word, rest))
+      return last ? end - 1 : begin;
+  }
+}
+
+/* A unit for this thread: of its own, else the last one of another. */
+static int64_t next_unit(int thread) {
+  int64_t unit = take(&pool.spans[thread], false);
+  for (int step = 1; unit < 0 && step <= pool.helpers; step++)
+    unit = take(&pool.spans[(thread + step) % (pool.helpers + 1)], true);
+  return unit;
+}
+
+static void hand_out(int64_t units, int threads) {
+  for (int thread = 0; thread < threads; thread++)
+    atomic_store(&pool.spans[thread].word, span_of((uint32_t)(units * thread / threads),
+                                                   (uint32_t)(units * (thread + 1) / threads)));
+}
+
 /* Runs units until there are none. A failed allocation in one ends the loop. */
-static void run_units(void) {
+static void run_units(int thread) {
   struct ted_call call;
   ted_call_begin(&call, pool.call);
   if (setjmp(call.escape)) {
     atomic_store(&pool.failed_bytes, call.failed_bytes);
-    atomic_store(&pool.next, pool.units);
+    hand_out(0, pool.helpers + 1);
   } else {
     int64_t unit;
-    while ((unit = atomic_fetch_add(&pool.next, 1)) < pool.units) {
+    while ((unit = next_unit(thread)) >= 0) {
       pool.body(pool.context, unit);
       if (call.faulted)
         note_fault(&call, unit);
@@ -184,7 +223,7 @@ static void help(int number) {
   atomic_fetch_add(&pool.inside, 1);
   if (atomic_load(&pool.open) && number < pool.helpers) {
     set_float_mode(pool.rounding);
-    run_units();
+    run_units(number + 1);
   }
   atomic_fetch_sub(&pool.inside, 1);
 }
@@ -198,12 +237,28 @@ static void sleep_until_after(unsigned seen) {
   pthread_mutex_unlock(&pool.mutex);
 }
 
+static int64_t nanoseconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static void spin_while(unsigned seen) {
+  int64_t until = nanoseconds() + SPIN_NANOSECONDS;
+  do
+    for (int spin = 0; spin < SPINS; spin++) {
+      if (atomic_load(&pool.generation) != seen)
+        return;
+      pause_briefly();
+    }
+  while (nanoseconds() < until);
+}
+
 static void *work(void *argument) {
   int number = (int)(intptr_t)argument;
   unsigned seen = 0;
   for (;;) {
-    for (int spin = 0; spin < SPINS && atomic_load(&pool.generation) == seen; spin++)
-      pause_briefly();
+    spin_while(seen);
     if (atomic_load(&pool.generation) == seen)
       sleep_until_after(seen);
     seen = atomic_load(&pool.generation);
@@ -240,7 +295,7 @@ static void open_loop(ted_unit body, void *context, int64_t units, int helpers) 
   pool.helpers = helpers;
   pool.rounding = float_mode();
   atomic_store(&pool.failed_bytes, -1);
-  atomic_store(&pool.next, 0);
+  hand_out(units, helpers + 1);
   atomic_store(&pool.open, 1);
   atomic_fetch_add(&pool.generation, 1);
   if (atomic_load(&pool.sleepers)) {
@@ -254,14 +309,14 @@ static void open_loop(ted_unit body, void *context, int64_t units, int helpers) 
 static void close_loop(void) {
   atomic_store(&pool.open, 0);
   for (int spin = 0; atomic_load(&pool.inside); spin++)
-    spin < SPINS ? pause_briefly() : (void)sched_yield();
+    spin < YIELD_AFTER ? pause_briefly() : (void)sched_yield();
 }
 
 static void share(ted_unit body, void *context, int64_t units, int threads) {
   struct ted_call *call = ted_call_current();
   start_workers(threads - 1);
   open_loop(body, context, units, threads - 1);
-  run_units();
+  run_units(0);
   close_loop();
   int64_t failed_bytes = atomic_load(&pool.failed_bytes);
   bool faulted = pool.faulty_unit < units;
@@ -280,7 +335,7 @@ void ted_parallel_for(ted_unit body, void *context, int64_t units) {
     threads = call->threads;
   if (threads > units)
     threads = (int)units;
-  if (threads < 2 || atomic_flag_test_and_set_explicit(&pool.busy, memory_order_acquire))
+  if (threads < 2 || units > INT32_MAX || atomic_flag_test_and_set_explicit(&pool.busy, memory_order_acquire))
     run_alone(body, context, units);
   else
     share(body, context, units, threads);
