@@ -70,11 +70,11 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "loops",
         (
+            Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
             Step("ted-parallelize-kernels", "before loops are built: units are smaller operations"),
             Step("ted-collapse-dims", "after units are cut, which are slices of dims"),
             Step("ted-choose-loops", "layouts are known now; before anything is built, to be read"),
             Step("ted-tile-loops", "on memrefs: a tile on the stack has no tensor"),
-            Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
             Step(
                 "func.func(convert-linalg-to-loops),canonicalize,cse",
                 "LLVM vectorises the loops",

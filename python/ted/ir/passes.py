@@ -139,7 +139,7 @@ PASSES: dict[str, Row] = {
     "ted-bufferize": Row("ted.linalg", "give tensors memory, and prove that values stay apart"),
     "ted-reuse-buffers": Row("ted.cpu", "maps write where they read what nothing reads later"),
     "ted-promote-buffers": Row("ted.cpu", "keep small buffers on the stack, within a budget"),
-    "ted-convert-copies": Row("ted.cpu", "turn memref.copy into linalg.copy"),
+    "ted-convert-copies": Row("ted.cpu", "turn memref.copy into a linalg.generic"),
     "ted-drop-unit-steps": Row("ted.cpu", "step by one in views over one element"),
     "ted-unroll-small-loops": Row(
         "ted.cpu", "turn innermost loops of few trips into straight-line code"

@@ -56,6 +56,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Arrays]] = {
                [_floats(3, 9, 9, 4), _floats(3, 3, 4, 20)]),
     "pieces": (_gradient(lambda x: x[1:-1, 1:-1] * x[2:, 1:-1] - x[1:-1, 2:], 1),
                [_floats(45, 67)]),
+    "pad": (lambda x: ted.pad(x, ((1, 1), (2, 0))), [_floats(45, 67)]),
     "sum": (lambda x: ted.sum(x * x), [_floats(45, 67)]),
     "greatest": (lambda x: (ted.max(x), ted.argmax(x), ted.prod(x[:9, :9])), [_floats(45, 67)]),
     "rows": (lambda x: ted.sum(x, axis=1), [_floats(45, 67)]),
@@ -142,6 +143,11 @@ def test_units_of_a_transposition_are_whole_tiles(shape: tuple[int, ...]) -> Non
     size = int(re.findall(r"arith.muli %arg0, %c(\d+)", loops)[0])
     assert size % 16 == 0
     assert "vector.shuffle" in loops
+
+
+def test_threads_share_the_copy_and_the_fill_of_a_pad() -> None:
+    fn, arrays = PROGRAMS["pad"]
+    assert compiled(fn, arrays).ir("loops").count("ted.units") == 2
 
 
 def test_explain_says_what_threads_share() -> None:
