@@ -4,14 +4,15 @@ import os
 import sys
 from pathlib import Path
 
-import lit.formats
-
 # lit executes this file with its two objects in scope.
 config = globals()["config"]
 lit_config = globals()["lit_config"]
 
 config.name = "ted"
-config.test_format = lit.formats.ShTest(execute_external=False)
+sys.path.insert(0, os.path.dirname(__file__))
+from support.run_lines import RunLines  # noqa: E402
+
+config.test_format = RunLines(execute_external=False)
 config.suffixes = [".mlir"]
 config.excludes = ["unit", "numeric", "fuzz", "hygiene", "inputs", "Inputs"]
 config.test_source_root = os.path.dirname(__file__)

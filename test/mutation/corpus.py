@@ -13,8 +13,8 @@ from typing import Any
 
 from fuzz.pieces import pieces
 from fuzz.symbolic_programs import Program
-from mutation.ir_tests import run_stage
 from support.random_programs import random_program
+from support.run_lines import run_stage
 from ted import dialects
 from ted.domain import bounds, fibres, guarded, sets
 from ted.frontend.systems import system_of
