@@ -29,6 +29,8 @@ BESIDE_bench := $(BESIDE_test)
 HASH := $(shell cat $(NATIVE) | cksum | cut -d ' ' -f 1)
 FAST := -m "not slow"
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Hundreds of processes import what is here: each would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # $(call missing,what,package): ends the run, naming what to install.
 missing = { echo "ted: $(1) is missing; install it with: sudo apt-get install $(2)" >&2; exit 1; }

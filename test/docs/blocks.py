@@ -82,7 +82,10 @@ def docstring_blocks(language: str) -> list[Block]:
 
 
 def _of_docstrings(path: Path) -> Iterator[Block]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    text = path.read_text()
+    if "```" not in text:
+        return
+    for node in ast.walk(ast.parse(text)):
         if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
             continue
         if ast.get_docstring(node) is not None and isinstance(node.body[0], ast.Expr):

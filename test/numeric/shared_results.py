@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache, partial
 
 import ted
 
@@ -47,8 +48,9 @@ def gradients(f: Callable[[ted.Tensor], ted.Tensor], n: int) -> Program:
     return [a, b, h], [db, da]
 
 
+# Made when it is first asked for: gradients are derived.
 PROGRAMS = {
-    f"{family.__name__}_{k}_{n}": family(f, n)
+    f"{family.__name__}_{k}_{n}": cache(partial(family, f, n))
     for family in (added_at, added_twice, greatest_at, gradients)
     for k, f in enumerate(MAPS)
     for n in (4, 9, 16)

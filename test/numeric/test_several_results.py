@@ -22,7 +22,7 @@ def _arrays(inputs: list[ted.Tensor]) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name.endswith("_9")])
 def test_results_together_are_those_alone(name: str) -> None:
-    inputs, outputs = PROGRAMS[name]
+    inputs, outputs = PROGRAMS[name]()
     arrays = _arrays(inputs)
     alone = {out: ted.compile(inputs, out)(*arrays) for out in outputs}
     for order in permutations(outputs):
@@ -33,7 +33,7 @@ def test_results_together_are_those_alone(name: str) -> None:
 @pytest.mark.parametrize("donates", [False, True])
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name.endswith("0_9")])
 def test_results_together_on_a_gpu_are_those_of_the_cpu(name: str, donates: bool) -> None:
-    inputs, outputs = PROGRAMS[name]
+    inputs, outputs = PROGRAMS[name]()
     arrays = _arrays(inputs)
     donated = inputs[:1] if donates else []
     for order in permutations(outputs):

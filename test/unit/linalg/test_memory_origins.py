@@ -53,7 +53,7 @@ CHAINS = [name for name in PROGRAMS if not name.startswith("gradients")]
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_memory_that_is_claimed_twice_is_refused(name: str) -> None:
-    inputs, outputs = PROGRAMS[name]
+    inputs, outputs = PROGRAMS[name]()
     text = ted.compile(inputs, outputs).ir("scheduled")
     with make_context():
         module = ir.Module.parse(text)
@@ -93,7 +93,7 @@ def test_a_first_step_may_look_back_at_what_is_not_there(reverse: bool) -> None:
 
 
 def test_locations_are_what_they_were() -> None:
-    inputs, outputs = next(iter(PROGRAMS.values()))
+    inputs, outputs = next(iter(PROGRAMS.values()))()
     text = ted.compile(inputs, outputs).ir("scheduled")
     with make_context():
         module = ir.Module.parse(text)
