@@ -27,6 +27,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "argmin",
         "asin",
         "asinh",
+        "associative_scan",
         "atan",
         "atan2",
         "atanh",

@@ -4,6 +4,7 @@
 """
 
 from ted.frontend import methods as methods
+from ted.frontend.associative import associative_scan
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.contraction import einsum, matmul
@@ -136,6 +137,7 @@ __all__ = [
     "argmin",
     "asin",
     "asinh",
+    "associative_scan",
     "atan",
     "atan2",
     "atanh",

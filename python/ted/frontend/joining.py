@@ -18,7 +18,7 @@ from ted.frontend.tensors import Tensor, wrap
 from ted.ir import equations
 from ted.ir.dtypes import DType, promote
 from ted.ir.expressions import Expr
-from ted.ir.scalar import add, cast, dim, index, load
+from ted.ir.scalar import add, cast, dim, index, load, mul
 
 
 def _piece(x: Tensor, dtype: DType, write: Sequence[Expr]) -> equations.Equation:
@@ -81,6 +81,19 @@ def stack(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
     ]
     shape = (*first.shape[:along], len(tensors), *first.shape[along:])
     return _joined("stack", shape, dtype, pieces)
+
+
+def interleaved(name: str, first: Tensor, even: Tensor | None, odd: Tensor, axis: int) -> Tensor:
+    """One element, then those of `odd` and of `even` (None: none) in turn along an axis."""
+    places = [(first, 1, 0), (odd, 2, 1), *([] if even is None else [(even, 2, 2)])]
+    pieces = []
+    for part, step, start in places if first.size != 0 else ():
+        write = [dim(k) for k in range(part.ndim)]
+        write[axis] = add(mul(write[axis], index(step)), index(start))
+        pieces.append(_piece(part, first.dtype, write))
+    extent = sum(part.shape[axis] for part, _, _ in places)
+    shape = tuple(extent if k == axis else n for k, n in enumerate(first.shape))
+    return _joined(name, shape, first.dtype, pieces)
 
 
 def _joined(
