@@ -141,6 +141,9 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
     "ted.api": (
         "scan",
         "checkpoint",
+        "cond",
+        "fori_loop",
+        "while_loop",
         "adjoint_product",
         "custom_vjp",
         "hessian",

@@ -8,6 +8,7 @@ the other transformations of functions, `scanning` makes loops of them; `custom`
 
 from ted.api.checkpointing import checkpoint
 from ted.api.compiling import compile, module
+from ted.api.control_flow import cond, fori_loop, while_loop
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.custom import custom_vjp
 from ted.api.differentiating import DifferentiationResult, differentiate
@@ -26,8 +27,10 @@ __all__ = [
     "adjoint_product",
     "checkpoint",
     "compile",
+    "cond",
     "custom_vjp",
     "differentiate",
+    "fori_loop",
     "forward_backward",
     "function",
     "grad",
@@ -40,4 +43,5 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "vmap",
+    "while_loop",
 ]

@@ -84,7 +84,10 @@ def stack(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
 
 
 def interleaved(name: str, first: Tensor, even: Tensor | None, odd: Tensor, axis: int) -> Tensor:
-    """One element, then those of `odd` and of `even` (None: none) in turn along an axis."""
+    """One element, then those of `odd` and of `even` (None: none) in turn along an axis.
+
+    Raises: FrontendError for a tensor that is too large.
+    """
     places = [(first, 1, 0), (odd, 2, 1), *([] if even is None else [(even, 2, 2)])]
     pieces = []
     for part, step, start in places if first.size != 0 else ():

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import Any
 
 from ted.domain import parameters, sets
@@ -67,6 +68,7 @@ class Tensor:
     one from the recurrence it once was in, it means nothing there.  `equations` is assigned after
     construction for recurrences only, whose equations read the tensor itself.
     `given_name` is the name before it was numbered, to be another than those of other tensors.
+    `born` grows from each tensor to those that are made after it.
     """
 
     name: str
@@ -79,6 +81,7 @@ class Tensor:
     reverse: bool = False
     given_name: str = ""
     values: Constant | None = None
+    born: int = field(default_factory=count().__next__, init=False)
 
     @property
     def is_input(self) -> bool:

@@ -1,0 +1,232 @@
+"""`ted.cond`, `ted.while_loop` and `ted.fori_loop` against JAX and differences of functions."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import ExecutionError, FrontendError
+from ted.testing import check_grads
+from unit.frontend.tracing import compiled, placeholders, run
+
+jax.config.update("jax_enable_x64", True)
+RNG = np.random.default_rng(0)
+X, W = RNG.normal(size=3), RNG.normal(size=(3, 3))
+
+
+def relaxed(lib, loop, x, w, **limit):
+    """A loop with a counter that its condition does not read, and a square that it does."""
+
+    def body(val):
+        return {"count": val["count"] + 1, "h": lib.tanh(val["h"] @ w) + val["h"]}
+
+    found = loop(lambda val: lib.sum(val["h"] ** 2) < 30.0, body, {"count": 0, "h": x}, **limit)
+    return found["count"], found["h"]
+
+
+def loop_of_ted(x, w, max_steps=20):
+    return list(relaxed(ted, ted.while_loop, x, w, max_steps=max_steps))
+
+
+def unrolled_in_jax(x, w):
+    count, _ = relaxed(jnp, jax.lax.while_loop, X, W)
+    for _ in range(int(count)):
+        x = jnp.tanh(x @ w) + x
+    return x
+
+
+def test_a_loop_ends_by_its_condition_as_that_of_jax() -> None:
+    wanted = relaxed(jnp, jax.lax.while_loop, X, W)
+    for evaluate in (run, compiled):
+        for found, value in zip(evaluate(loop_of_ted, X, W), wanted, strict=True):
+            np.testing.assert_allclose(found, value, rtol=1e-13)
+
+
+@pytest.mark.parametrize(("steps", "wanted"), [(0, 0), (2, 2)])
+def test_no_more_steps_than_wanted(steps, wanted) -> None:
+    count, h = run(lambda x, w: loop_of_ted(x, w, steps), X, W)
+    assert count == wanted
+    np.testing.assert_allclose(h, X if not steps else h)
+
+
+def test_a_condition_that_fails_at_once_leaves_the_first_value() -> None:
+    count, h = run(loop_of_ted, X * 100, W)
+    assert count == 0
+    np.testing.assert_array_equal(h, X * 100)
+
+
+def test_derivatives_of_a_loop_are_those_of_its_steps() -> None:
+    def value(x, w):
+        return ted.sum(loop_of_ted(x, w, 9)[1] ** 2)
+
+    def value_in_jax(x, w):
+        return jnp.sum(unrolled_in_jax(x, w) ** 2)
+
+    wanted = jax.grad(value_in_jax, (0, 1))(X, W)
+    for found, expected in zip(ted.grad(value, (0, 1))(X, W), wanted, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11)
+    check_grads(value, (X, W), order=2)
+    _, tangent = ted.jvp(value, (X, W), (X, None))
+    np.testing.assert_allclose(tangent, np.sum(wanted[0] * X), rtol=1e-11)
+
+
+def test_each_member_of_a_batch_makes_its_own_number_of_steps() -> None:
+    batch = np.stack([X, 3 * X, 100 * X])
+    found = ted.vmap(loop_of_ted, (0, None))(batch, W)
+    single = [relaxed(jnp, jax.lax.while_loop, x, W) for x in batch]
+    np.testing.assert_array_equal(found[0], [count for count, _ in single])
+    np.testing.assert_allclose(found[1], np.stack([h for _, h in single]), rtol=1e-13)
+
+
+# ------------------------------------------------------------------ branches
+
+
+def branches(lib, choose, x, w):
+    return choose(lib.sum(x) > 0, lambda x: (lib.tanh(x @ w), x), lambda x: (lib.exp(x), w[0]), x)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_branch_and_its_derivatives(sign) -> None:
+    x = sign * np.abs(X)
+    wanted = branches(jnp, jax.lax.cond, x, W)
+    for evaluate in (run, compiled):
+        for found, value in zip(
+            evaluate(lambda x, w: list(branches(ted, ted.cond, x, w)), x, W), wanted, strict=True
+        ):
+            np.testing.assert_allclose(found, value, rtol=1e-13)
+    check_grads(lambda x, w: branches(ted, ted.cond, x, w)[0], (x, W), order=2)
+
+
+def test_only_the_branch_that_is_taken_reads_at_data() -> None:
+    def function(table, idx, wanted):
+        return ted.cond(wanted > 0, lambda: table[idx], lambda: ted.zeros((2,), "float64"))
+
+    table, idx = np.arange(3.0), np.array([1, 7])
+    f = ted.function(function)
+    np.testing.assert_array_equal(f(table, idx, np.array(0)), [0, 0])
+    np.testing.assert_array_equal(f(table, idx % 3, np.array(1)), [1, 1])
+    with pytest.raises(ExecutionError, match="7"):
+        f(table, idx, np.array(1))
+
+    def written(x, idx, wanted):
+        return ted.cond(
+            wanted > 0, lambda: ted.scatter((3,), idx, x), lambda: ted.zeros((3,), "float64")
+        )
+
+    np.testing.assert_array_equal(ted.function(written)(table[:2], idx, np.array(0)), [0, 0, 0])
+
+
+def test_no_slope_is_infinite_in_the_branch_that_is_not_taken() -> None:
+    def function(x):
+        return ted.cond(x[0] > 0, lambda x: ted.sum(ted.sqrt(x)), lambda x: ted.sum(x), x)
+
+    np.testing.assert_array_equal(ted.grad(function)(np.zeros(2)), [1, 1])
+    custom = ted.custom_vjp(lambda x: ted.sum(ted.log(x)))
+    custom.defvjp(lambda inputs, outputs, heads: heads[0] / inputs[0])
+    found = ted.grad(lambda x: ted.cond(x[0] > 0, custom, ted.sum, x))
+    np.testing.assert_array_equal(found(np.zeros(2)), [1, 1])
+    np.testing.assert_array_equal(found(np.array([2.0, 4.0])), [0.5, 0.25])
+
+
+def test_conditions_that_are_no_scalars_choose_by_element() -> None:
+    x = np.array([-1.0, 2.0])
+    found = run(lambda x: ted.cond(x > 0, lambda x: x * 2, lambda x: -x, x), x)
+    np.testing.assert_array_equal(found, [1, 4])
+
+    def inside(x):
+        return ted.compute((2,), lambda i: ted.cond(i > 0, lambda j: x[j - 1], lambda j: x[j], i))
+
+    np.testing.assert_array_equal(run(inside, x), [-1, -1])
+    assert ted.cond(True, lambda: 1, lambda: 1 / 0) == 1
+    found = ted.vmap(lambda x: ted.cond(x > 0, lambda x: x * 2, lambda x: -x, x))(x)
+    np.testing.assert_array_equal(found, [1, 4])
+
+
+def test_branches_and_loops_in_the_steps_of_a_scan() -> None:
+    xs = RNG.normal(size=(4, 3))
+
+    def step(lib, choose):
+        def one(h, x):
+            h = choose(lib.sum(x) > 0, lambda h: lib.sin(h + x), lambda h: h * 0.5, h)
+            return h, lib.sum(h)
+
+        return one
+
+    wanted = jax.lax.scan(step(jnp, jax.lax.cond), X, xs)
+    for evaluate in (run, compiled):
+        found = evaluate(lambda x, xs: list(ted.scan(step(ted, ted.cond), x, xs)), X, xs)
+        for value, expected in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(value, expected, rtol=1e-13)
+    check_grads(lambda x, xs: ted.scan(step(ted, ted.cond), x, xs)[0], (X, xs), order=2)
+
+
+# ------------------------------------------------------------------ counted loops
+
+
+def test_a_counted_loop_reads_at_affine_places() -> None:
+    def total(x):
+        return ted.fori_loop(0, 3, lambda i, v: v * 0.5 + x[i] ** 2, ted.zeros((), "float64"))
+
+    wanted = jax.lax.fori_loop(0, 3, lambda i, v: v * 0.5 + jnp.asarray(X)[i] ** 2, 0.0)
+    np.testing.assert_allclose(run(total, X), wanted, rtol=1e-14)
+    (x,) = placeholders(X)
+    report = ted.differentiate(total(x), [x]).report()
+    assert not report.scatters
+    check_grads(total, (X,), order=2)
+
+
+def test_bounds_that_are_data() -> None:
+    def total(n, x):
+        return ted.fori_loop(1, n, lambda i, v: v + x[i] * i, ted.zeros((), "float64"), max_steps=2)
+
+    f = ted.function(total)
+    for n in (0, 2, 3):
+        np.testing.assert_allclose(f(np.array(n), X), sum(X[i] * i for i in range(1, n)))
+
+
+REFUSED = {
+    "cond: both branches give the same nest, got * and (*, *)": lambda x: ted.cond(
+        x[0] > 0, lambda: x, lambda: (x, x)
+    ),
+    "same shapes and types, got float64[3] and float64[]": lambda x: ted.cond(
+        x[0] > 0, lambda: x, lambda: x[0]
+    ),
+    "cond: pred must be of bools, got float64[]; compare it": lambda x: ted.cond(
+        x[0], lambda: x, lambda: x
+    ),
+    "cond: true_fun: takes a function of tensors, got int 3": lambda x: ted.cond(x[0] > 0, 3, 4),
+    "the function is called as false_fun(*operands)": lambda x: ted.cond(
+        x[0] > 0, lambda a: a, lambda: x, x
+    ),
+    "cond_fun gives a bool scalar, got bool[3]; use ted.any": lambda x: ted.while_loop(
+        lambda h: h > 0, lambda h: h, x, 3
+    ),
+    "body_fun keeps the nest of val, {h: *}, got *": lambda x: ted.while_loop(
+        lambda val: val["h"][0] > 0, lambda val: val["h"], {"h": x}, 3
+    ),
+    "body_fun keeps shapes and types, float64[3] for h, got float64[2]": lambda x: ted.while_loop(
+        lambda val: val["h"][0] > 0, lambda val: {"h": val["h"][1:]}, {"h": x}, 3
+    ),
+    "max_steps is at least 0, got -1": lambda x: ted.while_loop(lambda h: h[0] > 0, abs, x, -1),
+    "fori_loop: lower: must be an integer, got 0.5": lambda x: ted.fori_loop(
+        0.5, 3, lambda i, v: v, x
+    ),
+    "fori_loop: upper is an integer scalar, got float64[3]": lambda x: ted.fori_loop(
+        0, x, lambda i, v: v, x, 3
+    ),
+    "max_steps is for bounds that are data, got 0 and 3": lambda x: ted.fori_loop(
+        0, 3, lambda i, v: v, x, 3
+    ),
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refusals_name_the_rule_and_the_values(text) -> None:
+    (x,) = placeholders(X)
+    with pytest.raises(FrontendError) as caught:
+        REFUSED[text](x)
+    assert text in str(caught.value)
+    assert "test_control_flow.py" in str(caught.value)
