@@ -144,7 +144,7 @@ def cpu_stages(cpu: Cpu, memory: int | None = None) -> tuple[Stage, ...]:
     given: dict[str, Sequence[str]] = {name: [f"cpu={cpu.name}"] for name in _OF_CPU}
     if cpu.grain_cycles != named_cpu(cpu.name).grain_cycles:
         given |= {name: [f"cpu={cpu.name}", f"grain={cpu.grain_cycles}"] for name in _OF_GRAIN}
-    given["convert-ted-to-linalg"] = [f"rows={cpu.chains}", "ahead=true"]
+    given["convert-ted-to-linalg"] = [f"rows={cpu.chains}", "ahead=true", "branches=true"]
     given[_ANNOTATING] = [f"cpu={cpu.name}", *(["native=true"] if cpu.is_native else [])]
     stages = with_options(CPU_STAGES, given)
     if memory is None:

@@ -218,10 +218,22 @@ def is_contraction(equation: Equation) -> bool:
     """A sum of products of two reads, each of which is reused along some dim of the other."""
     if equation.combiner != "add" or equation.parallel == equation.rank:
         return False
-    found = loads(equation.body)
-    if equation.body.op != "mul" or len(found) != 2:
+    body = _taken(equation.body)
+    found = loads(body)
+    if body.op != "mul" or len(found) != 2:
         return False
     return all(dims_used(*read.args) != set(range(equation.rank)) for read in found)
+
+
+def _taken(body: Expr) -> Expr:
+    """What a body computes where a condition that is the same at every point holds; else a number.
+
+    Lowering tests such a condition once (`linalg/branches.py`).
+    """
+    if body.op != "select" or dims_used(body.args[0]):
+        return body
+    sides = [side for side in body.args[1:] if side.op != "const"]
+    return _taken(sides[0]) if len(sides) == 1 else body
 
 
 def operands(tensor: Tensor) -> tuple[Tensor, ...]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.linalg.branches import lower_with_branches
 from ted.linalg.initial_values import drop_unused_starts, number_starts, unshare_starts
 from ted.linalg.padding import Paddings
 from ted.linalg.scan_strategies import lower_scan
@@ -26,11 +27,13 @@ class ConvertTedToLinalg:
     After: `linalg.matmul ins(%A, %B) outs(%init)`
 
     `rows` of a recurrence along which nothing is read are looped over at once, 0 for all. `ahead`:
-    indices that are data are tested before the points of an equation, not at each.
+    indices that are data are tested before the points of an equation, not at each. `branches`: what
+    is the same choice at every point is a test around the loop.
     """
 
     rows: int = 0
     ahead: bool = False
+    branches: bool = False
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module.
@@ -39,10 +42,10 @@ class ConvertTedToLinalg:
         """
         for op in operations(module.operation, "ted.compute") if self.ahead else ():
             op.attributes[TESTED_AHEAD] = ir.UnitAttr.get()
-        lower(module, self.rows)
+        lower(module, self.rows, self.branches)
 
 
-def lower(module: ir.Module, rows: int = 0) -> list[Choice | None]:
+def lower(module: ir.Module, rows: int = 0, branches: bool = False) -> list[Choice | None]:
     """Rewrite the module; the rows of its table for each of `decided(module)`, None for no points.
 
     Raises: ScheduleError for a `ted.form` that does not fit.
@@ -61,7 +64,10 @@ def lower(module: ir.Module, rows: int = 0) -> list[Choice | None]:
         _check_sizes(op)
         shared = paddings.setdefault(op.block, Paddings())
         with ir.InsertionPoint(op), op.location:
-            results, choice = lower_equation(from_compute(op), shared)
+            if branches:
+                results, choice = lower_with_branches(op, shared)
+            else:
+                results, choice = lower_equation(from_compute(op), shared)
         choices.append(choice)
         replace_op(op, results)
     drop_unused_starts(module)

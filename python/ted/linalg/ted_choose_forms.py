@@ -40,7 +40,8 @@ def decide(module: ir.Module, rows: int = 0) -> list[tuple[ir.Operation, Choice]
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
     text = module.operation.get_asm(enable_debug_info=True)
-    chosen = lower(ir.Module.parse(str(text), module.context), rows)
+    # Rows are those of CPUs, which branch.
+    chosen = lower(ir.Module.parse(str(text), module.context), rows, branches=rows > 0)
     pairs = zip(decided(module), chosen, strict=True)
     return [(op, choice) for op, choice in pairs if choice is not None]
 

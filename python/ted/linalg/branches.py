@@ -1,0 +1,80 @@
+"""An equation with a uniform choice -> a test, and a side of the equation behind each answer.
+
+Before: `"ted.compute"(%p, %A, %B, %init)`, a sum of `select(%p[], a * b, 0)`
+After: `scf.if %p { linalg.matmul } else { %init }`
+
+Only where a side is little work and the other is not: short loops test quickly.
+"""
+
+from __future__ import annotations
+
+from math import prod
+
+from ted.linalg.padding import Paddings
+from ted.linalg.strategies import lower_equation
+from ted.linalg.subdomain import Subdomain, from_compute
+from ted.linalg.uniform_choices import (
+    answers,
+    condition_value,
+    decide,
+    is_constant,
+    root_choice,
+    uniform_values,
+)
+from ted.mlir import ir
+from ted.mlir.queries import defining
+from ted.mlir.scalars import conditional
+from ted.mlir.strategies import FORM, Choice
+
+FEW = 64  # points: a test in front of so few, and two loops for one, gain nothing
+Values = list[ir.Value]
+
+
+def lower_with_branches(op: ir.Operation, paddings: Paddings) -> tuple[Values, Choice | None]:
+    """Emit an equation; its new values, and the row of the side that computes.
+
+    Raises: ScheduleError for a `ted.form` that does not fit.
+    """
+    subdomain = from_compute(op)
+    keys = uniform_values(subdomain)
+    condition = root_choice(subdomain.body, keys, {})
+    if condition is None or prod(subdomain.extents) < FEW or not _is_worth_it(subdomain):
+        return lower_equation(subdomain, paddings)
+    rows: list[Choice | None] = []
+
+    def side(answer: bool) -> Values:
+        copy = op.clone().operation
+        one = from_compute(copy)
+        same = uniform_values(one)
+        value = root_choice(one.body, same, {})
+        assert value is not None, "as in the original"
+        one = decide(one, answers(one.body, same, {same[value]: answer}))
+        results = list(one.inits)
+        if is_constant(one.body):
+            _forget(copy, FORM)
+        if not (is_constant(one.body) and one.combiner == "add"):
+            results, row = lower_equation(one, Paddings())
+            rows.append(row)
+        copy.erase()
+        return results
+
+    types = [init.type for init in subdomain.inits]
+    found = conditional(
+        condition_value(subdomain, condition), types, lambda: side(True), lambda: side(False)
+    )
+    return found, rows[0] if rows else None
+
+
+def _forget(op: ir.Operation, name: str) -> None:
+    if name in op.attributes:
+        del op.attributes[name]
+
+
+def _is_worth_it(subdomain: Subdomain) -> bool:
+    """Whether a side of the choice is a number or an element, and the other is computed."""
+    root = subdomain.body.operations[len(subdomain.body.operations) - 1].operands[0]
+    op = defining(root, "arith.select")
+    assert op is not None, "a choice"
+    sides = [defining(v) for v in op.operands[1:]]
+    short = [s is None or s.name == "arith.constant" for s in sides]
+    return any(short) and (not all(short) or bool(subdomain.reduction_dims))

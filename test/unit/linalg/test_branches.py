@@ -1,0 +1,66 @@
+"""A choice that is the same at every point is a test around its loop, and only one side is run."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+import ted
+from unit.frontend.tracing import placeholders
+
+X, W = np.random.default_rng(1).normal(size=(2, 16, 16))
+
+
+def program(x, w):
+    y = ted.cond(ted.sum(x) > 0, lambda x: ted.tanh(x @ w), lambda x: x * 2.0, x)
+    return [y, *ted.differentiate(y, [x, w], head=ted.ones_like(y))]
+
+
+def branches(text):
+    """What stands behind each test: the lines of both sides."""
+    return re.findall(r"scf\.if .*?\n    }(?: else {\n.*?\n    })?", text, re.DOTALL)
+
+
+def test_every_product_stands_behind_the_test_of_its_branch() -> None:
+    x, w = placeholders(X, W)
+    f = ted.compile([x, w], program(x, w))
+    text = f.ir("linalg")
+    inside = "\n".join(branches(text))
+    assert text.count("linalg.matmul") == inside.count("linalg.matmul") == 3
+    assert text.count("math.tanh") == inside.count("math.tanh") == 1
+    assert "form: " not in text
+    assert f.explain().count("contraction, boxes = 1") == 3
+    for sign in (1, -1):
+        at = sign * np.abs(X)
+        y, dx, dw = f(at, W)
+        t = np.tanh(at @ W)
+        wanted = (t, (1 - t * t) @ W.T, at.T @ (1 - t * t))
+        if sign < 0:
+            wanted = (2 * at, np.full_like(X, 2), np.zeros_like(W))
+        for found, value in zip((y, dx, dw), wanted, strict=True):
+            np.testing.assert_allclose(found, value, rtol=1e-11, atol=1e-12)
+
+
+def test_a_choice_of_few_points_or_of_two_elements_is_made_at_each_point() -> None:
+    p = ted.placeholder((), "bool", name="p")
+    x, w = placeholders(X, W)
+    few = ted.where(p, ted.tanh(x[0]), 0.0)
+    short = ted.where(p, x, w)
+    text = ted.compile([p, x, w], [few, short]).ir("linalg")
+    assert "scf.if" not in text
+
+
+def test_conditions_of_conditions() -> None:
+    p, q = (ted.placeholder((), "bool", name=n) for n in "pq")
+    x, w = placeholders(X, W)
+
+    def inner(x):
+        return ted.cond(q, lambda x: x @ w, lambda x: ted.exp(x), x)
+
+    f = ted.compile([p, q, x, w], ted.cond(p, inner, lambda x: x, x))
+    for first in (True, False):
+        for second in (True, False):
+            wanted = (X @ W if second else np.exp(X)) if first else X
+            found = f(np.array(first), np.array(second), X, W)
+            np.testing.assert_allclose(found, wanted, rtol=1e-12)
