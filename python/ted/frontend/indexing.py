@@ -2,9 +2,9 @@
 
 Before: take(x, indices, axis=1)      After: out[i, k, j] = x[i, indices[k], j]
 
-An index is checked when the program runs (`check`), moved to the nearest one inside (`clip`), gives
-0 (`drop`), or is trusted (`unchecked`: outside, the program is undefined).  All are written into
-the expressions, so gradients obey them.
+An index is checked when the program runs and may count from the end (`check`), or it is moved to
+the nearest one inside (`clip`), gives 0 (`drop`), or is trusted (`unchecked`: outside, the program
+is undefined).  All are written into the expressions, so gradients obey them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ted.frontend.elementwise import maximum, minimum, to_tensor, where
 from ted.frontend.layout import flatten
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
-from ted.frontend.tensors import Tensor
+from ted.frontend.tensors import Tensor, wrapped_data
 from ted.ir import scalar
 from ted.ir.dtypes import INDEX
 
@@ -56,9 +56,15 @@ def place(index: Any, extent: Extent, mode: str) -> tuple[Any, Scalar | None]:
     return maximum(minimum(index, extent - 1), 0), inside
 
 
+def source(index: Any, extent: Extent, mode: str) -> tuple[Any, Scalar | None]:
+    """As `place`, but an index that is checked may count from the end."""
+    return place(wrapped_data(index, extent) if mode == "check" else index, extent, mode)
+
+
 def take(x: Any, indices: Any, axis: int | None = None, mode: str = "check") -> Tensor:
     """The slices of `x` along `axis` at `indices`; of the flattened x where axis is None.
 
+    Negative ones count from the end unless `mode` says what an index outside does.
     Shapes: x (a..., n, b...), indices S of integers, result (a..., S..., b...).
     Raises: FrontendError for an axis that x does not have, indices that are no integers.
     """
@@ -71,7 +77,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "check") -> 
     end = along + indices.ndim
 
     def element(*i: Any) -> Any:
-        at, inside = place(indices[i[along:end]], x.shape[along], mode)
+        at, inside = source(indices[i[along:end]], x.shape[along], mode)
         value = x[(*i[:along], at, *i[end:])]
         return value if inside is None else where(inside, value, 0)
 
@@ -99,7 +105,7 @@ def take_along_axis(x: Any, indices: Any, axis: int, mode: str = "check") -> Ten
 
     def element(*i: Any) -> Any:
         own = tuple(0 if n == 1 else p for p, n in zip(i, indices.shape, strict=True))
-        at, inside = place(indices[own], x.shape[along], mode)
+        at, inside = source(indices[own], x.shape[along], mode)
         point = [0 if n == 1 else p for p, n in zip(i, x.shape, strict=True)]
         point[along] = at
         value = x[tuple(point)]

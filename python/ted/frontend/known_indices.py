@@ -42,9 +42,6 @@ class Known:
         if self.of is not None and self.of != extent:
             fail(f"{what}: a mask must have extent {extent} of its dim, got {self.of}")
         if not isinstance(extent, int):
-            if (self.array < 0).any():
-                least = self.array.min()
-                fail(f"{what}: must be at least 0 where the extent is a size, got {least}")
             return self
         bad = (self.array < -extent) | (self.array >= extent)
         if bad.any():

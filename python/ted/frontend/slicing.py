@@ -11,7 +11,7 @@ from ted.frontend.compute import compute
 from ted.frontend.known_indices import Known, known_indices
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
-from ted.frontend.tensors import Tensor, wrapped
+from ted.frontend.tensors import Tensor, wrapped, wrapped_data
 from ted.ir import scalar
 from ted.ir.dtypes import INDEX
 
@@ -22,10 +22,10 @@ _Part = tuple[tuple[Extent, ...], "Callable[..., list[tuple[int, Any]]]"]
 def subscript(x: Tensor, items: tuple[Any, ...]) -> Tensor:
     """`x[items]` by numpy's rules for numbers, slices, None, Ellipsis, integer tensors and arrays.
 
-    Arrays of integers are checked now, and may count from the end; one of bools stands for the
-    indices where it holds.  Integer tensors broadcast together; their dims come where they stand,
-    or in front when something else stands between them.  A value outside its dim is an error when
-    the program runs.
+    Arrays of integers are checked now; one of bools stands for the indices where it holds.  Integer
+    tensors broadcast together; their dims come where they stand, or in front when something else
+    stands between them.  Any index may count from the end; one that is data and outside its dim is
+    an error when the program runs.
 
     Raises: FrontendError for too many subscripts, one outside its dim or of another kind, a step of
     0.
@@ -92,20 +92,20 @@ def _gathered(x: Tensor, subscripts: list[tuple[int, Any]]) -> _Part:
 
     def places(*own: Any) -> list[tuple[int, Any]]:
         return [
-            (dim, _element(item, own) if isinstance(item, (Tensor, Known)) else item)
+            (dim, _element(item, own, x.shape[dim]) if isinstance(item, (Tensor, Known)) else item)
             for dim, item in subscripts
         ]
 
     return common, places
 
 
-def _element(index: Tensor | Known, point: tuple[Any, ...]) -> Any:
-    if isinstance(index, Known):
-        found = _element(index.tensor, point)
-        known = index.is_inside
-        return Scalar(scalar.unchecked(scalar.cast(found.expr, INDEX))) if known else found
-    own = point[len(point) - index.ndim :]
-    return index[tuple(0 if n == 1 else i for i, n in zip(own, index.shape, strict=True))]
+def _element(item: Tensor | Known, point: tuple[Any, ...], extent: Extent) -> Any:
+    tensor = item.tensor if isinstance(item, Known) else item
+    own = point[len(point) - tensor.ndim :]
+    found = tensor[tuple(0 if n == 1 else i for i, n in zip(own, tensor.shape, strict=True))]
+    if isinstance(item, Known) and item.is_inside:
+        return Scalar(scalar.unchecked(scalar.cast(found.expr, INDEX)))
+    return wrapped_data(found, extent)
 
 
 def _index(item: Any, extent: Extent, what: str) -> Any:

@@ -21,9 +21,10 @@ from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.unevaluated import Unevaluated, wrong_operand
 from ted.ir import equations
+from ted.ir.data_ranges import range_of
 from ted.ir.dtypes import DType
 from ted.ir.expressions import Expr
-from ted.ir.scalar import INDEX, cast, dim, dims_used, index, load
+from ted.ir.scalar import INDEX, add, cast, compare, dim, dims_used, index, land, load, select
 
 DIM_NAMES = "ijklmnopqstuvwxyz"
 REDUCTIONS = ("sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin")
@@ -321,6 +322,19 @@ def wrapped(position: Extent, extent: Extent, what: str) -> Extent:
     if not -extent <= position < extent:
         fail(f"{what}: must be in [{-extent}, {extent}), got {position}")
     return position + extent if position < 0 else position
+
+
+def wrapped_data(position: Scalar, extent: Extent) -> Scalar:
+    """An index that is data: in [-extent, 0) it counts from the end, as one that is constant does.
+
+    One that is outside stays what it is, so that the error of the program has its value.
+    """
+    if range_of(position.expr)[0] >= 0:
+        return position
+    at = cast(position.expr, INDEX)
+    counted = add(at, index(extent))
+    is_back = land(compare("lt", at, index(0)), compare("le", index(0), counted))
+    return Scalar(select(is_back, counted, at))
 
 
 # ------------------------------------------------------------------ elementwise

@@ -47,6 +47,21 @@ class Constant:
         """The least and the greatest of integers or bools."""
         return int(self.array.min()), int(self.array.max())
 
+    @cached_property
+    def progression(self) -> tuple[int, tuple[int, ...]] | None:
+        """The first of integers and their step in each dim, if they are evenly spaced."""
+        import numpy as np
+
+        if self.array.size == 0 or self.dtype.kind != "int":
+            return None
+        steps = []
+        for axis in range(self.array.ndim):
+            gaps = np.diff(self.array.astype(np.int64), axis=axis)
+            steps.append(int(gaps.flat[0]) if gaps.size else 0)
+            if (gaps != steps[-1]).any():
+                return None
+        return int(self.array.flat[0]), tuple(steps)
+
     def __repr__(self) -> str:
         text = " ".join(str(self.array).split())
         return text if self.is_literal and len(text) <= 60 else f"values {self.digest[:8]}"

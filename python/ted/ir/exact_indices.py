@@ -1,8 +1,10 @@
-"""Indices that take a way through other types -> plain index arithmetic, where that is exact.
+"""Indices that take a way through other types and tensors -> plain index arithmetic, where exact.
 
 Before: F[int32(floor(float32(i)/4))] for i < 12        After: F[i//4]
+Before: F[t[i]], t[j] = s[j]*3, s[k] = int64(k)         After: F[i*3]
 
-An integer is the index that it was made of where its type holds every value.  A float is a fraction
+An integer is the index that it was made of where its type holds every value; an element of a tensor
+that one equation defines everywhere is its body, at subscripts inside.  A float is a fraction
 of one by a constant where every step is exact: the numerator fits into the p bits of its type, the
 denominator is a power of two.  Floor, ceil and trunc of such a fraction are divisions of integers,
 and so they are of one more quotient by a constant, which is rounded correctly, while |N| <= 2**p.
@@ -17,33 +19,86 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import isfinite
+from typing import TypeVar
 
 from ted.domain import intervals
 from ted.domain.intervals import Interval
 from ted.domain.sizes import Extent
+from ted.ir.constants import Constant
 from ted.ir.dtypes import DType
+from ted.ir.equations import Tensor
 from ted.ir.expressions import Expr, postorder
 from ted.ir.index_ranges import ranges
-from ted.ir.scalar import apply, compare, floordiv, index, mul, neg, rebuild, rewrite, select
+from ted.ir.scalar import (
+    add,
+    apply,
+    cast,
+    compare,
+    const,
+    dim,
+    floordiv,
+    index,
+    land,
+    lnot,
+    lor,
+    mul,
+    neg,
+    rebuild,
+    rewrite,
+    select,
+    substitute,
+)
 
+MOST_STEPS = 2**47  # along a dim of symbolic extent: a tensor takes no more bytes
+DEPTH = 16  # tensors that are looked through, one behind the other: more are data
 _ON_INTEGERS = {"add", "sub", "mul", "neg", "abs", "floordiv", "mod", "minimum", "maximum"}
+_COMPARISONS = ("lt", "le", "eq", "ne")
+_LOGIC: dict[str, Callable[..., Expr]] = {"and": land, "or": lor, "not": lnot}
+_Found = TypeVar("_Found")
 
 
 def exact_indices(roots: Sequence[Expr], extents: Sequence[Extent]) -> list[Expr]:
     """The roots with every index that is computed in another type computed as an index."""
-    dims = [intervals.of_dim(extent) for extent in extents]
     if not any(_is_detour(node) for node in postorder(*roots)):
         return list(roots)
+    reader = _Reader(extents)
 
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
-        return _Reader(dims).integer(rebuild(node, args)) if _is_detour(node) else None
+        return reader.integer(rebuild(node, args)) if _is_detour(node) else None
 
     return rewrite(roots, visit)
 
 
 def _is_detour(node: Expr) -> bool:
-    return node.op == "cast" and node.dtype.is_index and node.args[0].op != "load"
+    return node.op == "cast" and node.dtype.is_index and not _is_data(node.args[0])
+
+
+def _is_data(e: Expr) -> bool:
+    return e.op == "load" and _map_of(e.attr) is None
+
+
+def _map_of(tensor: Tensor) -> Expr | None:
+    """What the element at the dims is, of a tensor that one map defines everywhere."""
+    if tensor.constant is not None:
+        return _progression(tensor.constant)
+    if tensor.fill is not None and not tensor.equations:
+        return const(tensor.fill, tensor.dtype)
+    if tensor.time is not None or len(tensor.equations) != 1:
+        return None
+    (equation,) = tensor.equations
+    is_map = equation.combiner == "set" and equation.covers(tensor.shape)
+    return equation.body if is_map and equation.parallel == equation.rank else None
+
+
+def _progression(values: Constant) -> Expr | None:
+    found = values.progression
+    if found is None:
+        return None
+    start, steps = found
+    terms = (mul(dim(k), index(step)) for k, step in enumerate(steps))
+    return cast(reduce(add, terms, index(start)), values.dtype)
 
 
 @dataclass(frozen=True)
@@ -58,16 +113,24 @@ class _Quotient:
 class _Reader:
     """What expressions are in terms of indices; None for what is not proved to be so."""
 
-    def __init__(self, dims: Sequence[Interval]) -> None:
-        self.dims = dims
+    def __init__(self, extents: Sequence[Extent]) -> None:
+        self.extents = extents
+        self.dims: list[Interval] = [
+            (low, high if isfinite(high) else MOST_STEPS)
+            for low, high in map(intervals.of_dim, extents)
+        ]
+        self.integers: dict[Expr, Expr | None] = {}
+        self.conditions: dict[Expr, Expr | None] = {}
         self.floats: dict[Expr, _Quotient | None] = {}
+        self.depth = 0
 
     def integer(self, node: Expr) -> Expr | None:
         """An index that equals an integer or an index, in the range of its type."""
-        found = self._integer(node)
-        if found is None or node.dtype.is_index:
-            return found
-        return found if self._fits(found, node.dtype.bits) else None
+        if node not in self.integers:
+            found = self._integer(node)
+            held = found is None or node.dtype.is_index or self._fits(found, node.dtype.bits)
+            self.integers[node] = found if held else None
+        return self.integers[node]
 
     def _integer(self, node: Expr) -> Expr | None:
         if node.op == "const":
@@ -78,9 +141,56 @@ class _Reader:
             return self.integer(node.args[0])
         if node.dtype.is_index:
             return node
+        if node.op == "load":
+            return self._element(node, self.integer)
+        if node.op == "select":
+            return self._choice(*node.args)
         values = [self.integer(a) for a in node.args] if node.op in _ON_INTEGERS else [None]
         known = [v for v in values if v is not None]
         return apply(node.op, *known) if len(known) == len(values) else None
+
+    def _element(self, read: Expr, value: Callable[[Expr], _Found | None]) -> _Found | None:
+        """What is read of a tensor that one map defines, at subscripts that are proved inside."""
+        body, at = _map_of(read.attr), read.args
+        inside = all(map(self._is_inside, at, read.attr.shape))
+        if body is None or not inside or self.depth == DEPTH:
+            return None
+        self.depth += 1
+        found = value(substitute([body], at)[0])
+        self.depth -= 1
+        return found
+
+    def _is_inside(self, at: Expr, extent: Extent) -> bool:
+        if at.op == "dim":
+            return self.extents[at.attr] == extent
+        low, high = self._range(at)
+        return low >= 0 and isinstance(extent, int) and high < extent
+
+    def _choice(self, condition: Expr, a: Expr, b: Expr) -> Expr | None:
+        holds, then, otherwise = self.condition(condition), self.integer(a), self.integer(b)
+        if holds is None or then is None or otherwise is None:
+            return None
+        return select(holds, then, otherwise)
+
+    def condition(self, node: Expr) -> Expr | None:
+        """A condition that compares indices alone."""
+        if node not in self.conditions:
+            self.conditions[node] = self._condition(node)
+        return self.conditions[node]
+
+    def _condition(self, node: Expr) -> Expr | None:
+        if node.op == "const":
+            return node
+        if node.op == "load":
+            return self._element(node, self.condition)
+        if node.op in _LOGIC:
+            parts = [self.condition(a) for a in node.args]
+            known = [p for p in parts if p is not None]
+            return _LOGIC[node.op](*known) if len(known) == len(parts) else None
+        if node.op not in _COMPARISONS or node.args[0].dtype.kind not in ("index", "int"):
+            return None
+        a, b = map(self.integer, node.args)
+        return None if a is None or b is None else compare(node.op, a, b)
 
     def _range(self, value: Expr) -> Interval:
         return ranges(postorder(value), self.dims)[value]
@@ -113,6 +223,8 @@ class _Reader:
     def _number(self, node: Expr) -> _Quotient | None:
         if node.op == "const":
             return _fraction(node.attr) if isfinite(node.attr) else None
+        if node.op == "load":
+            return self._element(node, self.number)
         if node.op == "cast" and not node.args[0].dtype.is_float:
             whole = self.integer(node.args[0]) if node.args[0].dtype.kind != "bool" else None
             return None if whole is None else _Quotient(whole, 1)

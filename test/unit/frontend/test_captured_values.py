@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import ted
-from ted.errors import ExecutionError, FrontendError
+from ted.errors import ExecutionError, FrontendError, VerifyError
 from ted.ir.constants import LITERAL_BYTES, frozen, uniform_value
 from ted.ir.dtypes import BY_NAME, FLOAT64, promote
 from unit.frontend.tracing import compiled, run
@@ -233,17 +233,17 @@ def test_what_is_no_array_of_numbers_is_refused(name: str) -> None:
     assert "test_captured_values.py" in str(caught.value)
 
 
-def test_an_array_counts_from_the_end_of_extents_that_are_numbers() -> None:
+def test_an_array_counts_from_the_end_of_any_extent() -> None:
     x = ted.placeholder((ted.size("n", min=2), 3), "float64", name="x")
-    f = ted.compile([x], x[np.array([0, 1, 0])])
-    np.testing.assert_array_equal(f(X), X[[0, 1, 0]])
-    beyond = ted.compile([x], x[np.array([0, 2])])
+    f = ted.compile([x], [x[np.array([0, 1, 0])], x[np.array([0, -1, 1])]])
+    np.testing.assert_array_equal(f(X)[0], X[[0, 1, 0]])
+    np.testing.assert_array_equal(f(X)[1], X[[0, -1, 1]])
+    beyond = ted.compile([x], x[np.array([0, 2, 1])])
     with pytest.raises(ExecutionError, match="index out of range: tensor x has extent 2 in dim 0"):
         beyond(X)
-    with pytest.raises(
-        FrontendError, match="must be at least 0 where the extent is a size, got -1"
-    ):
-        x[np.array([0, -1])]
+    known = ted.compile([x], x[np.array([0, 2])])  # evenly spaced: no data
+    with pytest.raises(VerifyError, match=r"index 2\*i in \[0, 2\], tensor x has extent 2"):
+        known(X)
 
 
 def test_a_literal_has_a_kibibyte_at_most() -> None:
