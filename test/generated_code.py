@@ -21,8 +21,8 @@ import numpy as np
 from digits import data, model, training
 
 import ted
+from numeric.operator_programs import program
 from numeric.operators import OPERATORS
-from numeric.test_operators import program
 from ted.testing.tracing import tensors
 
 TARGETS = ("cpu", "cuda:sm_80", "cuda:sm_90a")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import ted
-from numeric.test_operators import Program, interpreted_values, names, program
+from numeric.operator_programs import Program, interpreted_values, names, program
 from ted.frontend.tensors import wrap
 from ted.ir.equations import Tensor
 

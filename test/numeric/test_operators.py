@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -11,68 +10,21 @@ import numpy as np
 import pytest
 import torch
 
-import ted
+from numeric.operator_programs import (
+    BY_NAME,
+    Array,
+    executed,
+    interpreted_values,
+    module,
+    names,
+    program,
+)
 from numeric.operators import OPERATORS, Operator
 from ted.ir.equations import Tensor, topological
 from ted.mlir import ir
-from ted.testing import Counts
-from ted.testing.tracing import interpreted, module_of, nodes
-from ted.transforms.gradient import differentiate
 from ted.transforms.ted_report_gradient import GradientReport, report_function
 
-BY_NAME = {o.name: o for o in OPERATORS}
-Array = np.ndarray[Any, Any]
 TOLERANCE = {"rtol": 1e-10, "atol": 1e-11}
-
-
-@dataclass(frozen=True)
-class Program:
-    """An operator with its gradients of two orders and an array for every input."""
-
-    inputs: list[Tensor]
-    output: Tensor
-    heads: list[Tensor]
-    gradients: list[list[Tensor]]  # of order 1, of order 2
-    arrays: list[Array]
-    cotangents: list[list[Array]]
-
-    @property
-    def parts(self) -> tuple[list[Tensor], ...]:
-        """What is computed together: the result, the result and its gradients, the second order."""
-        return [self.output], [self.output, *self.gradients[0]], self.gradients[1]
-
-    @property
-    def values(self) -> list[Array]:
-        """An array for every input and head."""
-        return [*self.arrays, *(a for arrays in self.cotangents for a in arrays)]
-
-
-@cache
-def program(name: str, dtype: str = "float64") -> Program:
-    """The operator traced, and differentiated twice with respect to all floats and the head.
-
-    `dtype` is the type of what is float64 in the arrays.
-    """
-    operator = BY_NAME[name]
-    arrays = operator.arrays()
-    generator = np.random.default_rng(11)
-    placeholders = [
-        ted.placeholder(a.shape, a.dtype.name.replace("float64", dtype), name=f"x{k}")
-        for k, a in enumerate(arrays)
-    ]
-    (output,) = nodes(operator.ours(*placeholders), "test")
-    inputs = nodes(placeholders, "test")
-    known, outputs = [t for t in inputs if t.dtype.is_float], [output]
-    heads: list[Tensor] = []
-    gradients: list[list[Tensor]] = []
-    cotangents: list[list[Array]] = []
-    for order in (1, 2):
-        new = [Tensor(f"d{order}_{k}", t.shape, t.dtype) for k, t in enumerate(outputs)]
-        found = list(differentiate(outputs, known, new).gradients)
-        heads, known, outputs = [*heads, *new], [*known, *new], found
-        gradients.append(found)
-        cotangents.append([np.asarray(generator.normal(size=t.shape)) for t in new])
-    return Program(inputs, output, heads, gradients, arrays, cotangents)
 
 
 @cache
@@ -95,46 +47,27 @@ def torch_gradients(name: str) -> tuple[Any, list[Array], list[Array]]:
 
 
 @cache
-def executed(name: str, part: int) -> tuple[list[Array], Counts]:
-    """One of the parts by the interpreter: its values, and what it executed."""
-    p, counts = program(name), Counts()
-    found = interpreted([*p.inputs, *p.heads], p.parts[part], counts)(*p.values)
-    return list(found), counts
-
-
-def interpreted_values(name: str) -> dict[Tensor, Array]:
-    """The result and the gradients of both orders by the interpreter."""
-    parts = program(name).parts
-    return {t: a for k in (1, 2) for t, a in zip(parts[k], executed(name, k)[0], strict=True)}
-
-
-@cache
 def reported(name: str, part: int) -> GradientReport:
     """What the report says of one of the parts, of which the first result is the primal's."""
-    p = program(name)
-    return report(p, p.parts[part], 1)
+    return report(name, program(name).parts[part], 1)
 
 
-def report(p: Program, outputs: list[Tensor], results: int) -> GradientReport:
-    return report_function(module_of([*p.inputs, *p.heads], outputs), results=results)
+def report(name: str, outputs: list[Tensor], results: int) -> GradientReport:
+    return report_function(module(name, tuple(outputs)), results=results)
 
 
-def values_of(module: ir.Module) -> list[tuple[int, str]]:
-    """The size of every tensor that an op of the module makes, and the op."""
-    found: list[tuple[int, str]] = []
+def values_of(ops: ir.Module) -> list[tuple[int, ir.Operation]]:
+    """The size of every tensor that an op makes, and the op."""
+    found: list[tuple[int, ir.Operation]] = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         types = [r.type for r in op.results if isinstance(r.type, ir.RankedTensorType)]
-        found.extend((math.prod(t.shape), str(op)) for t in types)
+        found.extend((math.prod(t.shape), op) for t in types)
         return ir.WalkResult.ADVANCE
 
-    module.operation.walk(visit)
+    ops.operation.walk(visit)
     assert found
     return found
-
-
-# The scope puts the tests of an operator, which share its programs, behind each other.
-names = pytest.mark.parametrize("name", BY_NAME, scope="module")
 
 
 @names
@@ -158,7 +91,7 @@ def test_gradients_equal_torch(name, order):
 def test_all_gradients_are_gathers_with_disjoint_writes(name):
     p = program(name)
     for gradients in p.gradients:
-        found = report(p, gradients, 0)
+        found = report(name, gradients, 0)
         if not BY_NAME[name].scatters:
             assert not found.scatters, str(found)
             assert all(e.disjoint for e in found.equations), str(found)
@@ -187,9 +120,8 @@ def test_no_value_is_larger_than_the_largest_of_the_result(name):
     for gradients in p.gradients:
         for tensor in topological(gradients):
             assert tensor.size <= largest, f"{tensor} above {largest} elements"
-        module = module_of([*p.inputs, *p.heads], gradients)
-        for size, text in values_of(module):
-            assert size <= largest, text
+        for size, op in values_of(module(name, tuple(gradients))):
+            assert size <= largest, str(op)
 
 
 def test_table_has_no_name_twice():

@@ -7,7 +7,7 @@ import platform
 import pytest
 
 import ted
-from numeric.test_operators import program
+from numeric.operator_programs import program
 from ted import nn
 from ted.api import host
 from ted.frontend.tensors import Tensor

@@ -10,8 +10,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from numeric.operator_programs import BY_NAME, program
 from numeric.operators import OPERATORS
-from numeric.test_operators import BY_NAME, program
 from support.ptx_programs import run_manifest
 from ted.codegen.manifest import Manifest
 from ted.ir.equations import System, Tensor
