@@ -4,8 +4,9 @@
 
 Every argument, result and temporary of machine code lies against a page that no access survives,
 first at its end, then at its start; what alignment leaves free is filled and checked. The corpus is
-the operators of `numeric/operators.py` with their gradients, and the random programs. Each runs in
-a child process, so that a death is a finding. Exit status 1 if there was one.
+the operators of `numeric/operators.py` with their gradients, and the random programs. Each is
+compiled here, where workers stay, and runs in a child process, so that a death is a finding. Exit
+status 1 if there was one.
 """
 
 from __future__ import annotations
@@ -56,47 +57,58 @@ def in_guarded_memory(array: Any) -> Any:
     return copy
 
 
-def run_guarded(inputs: Sequence[Any], outputs: Sequence[Any], arrays: Sequence[Any]) -> None:
-    """Compile and call in both modes; results are those of memory without guards, bit for bit."""
-    compiled = ted.compile(list(inputs), list(outputs))
-    wanted = [np.array(r) for r in compiled(*arrays)]
-    for mode in (AT_END, AT_START):
-        with guarded(mode):
-            found = compiled(*map(in_guarded_memory, arrays))
-        for want, got in zip(wanted, found, strict=True):
-            assert got.tobytes() == want.tobytes(), f"mode {mode} changes a result"
-        del found, got
+Call = tuple[Any, Sequence[Any]]  # a compiled program, and its arrays
+
+
+def compiled(inputs: Sequence[Any], outputs: Sequence[Any], arrays: Sequence[Any]) -> Call:
+    """A program that a child can call."""
+    return ted.compile(list(inputs), list(outputs)), arrays
+
+
+def call_guarded(calls: Sequence[Call]) -> None:
+    """Call in both modes; results are those of memory without guards, bit for bit."""
+    for function, arrays in calls:
+        wanted = [np.array(r) for r in function(*arrays)]
+        for mode in (AT_END, AT_START):
+            with guarded(mode):
+                found = function(*map(in_guarded_memory, arrays))
+            for want, got in zip(wanted, found, strict=True):
+                assert got.tobytes() == want.tobytes(), f"mode {mode} changes a result"
+            del found, got
 
 
 # ------------------------------------------------------------------ the corpus
 
 
-def run_operator(name: str) -> None:
+def operator_calls(name: str) -> list[Call]:
     """An operator and its first gradients, in f32."""
     operator = next(o for o in OPERATORS if o.name == name)
     arrays = [_in_f32(a) for a in operator.arrays()]
     inputs = [ted.placeholder(a.shape, a.dtype.name, name=f"x{k}") for k, a in enumerate(arrays)]
     result = operator.ours(*inputs)
-    run_guarded(inputs, [result], arrays)
+    forward = compiled(inputs, [result], arrays)
     wanted = [x for x in inputs if x.dtype == "float32"]
     if not wanted or result.dtype != "float32":
-        return
+        return [forward]
     head = ted.placeholder(result.shape, "float32", name="head")
     gradients = ted.differentiate(result, wanted, head=head)
-    run_guarded([*inputs, head], list(gradients), [*arrays, np.ones(head.shape, np.float32)])
+    given = [*arrays, np.ones(head.shape, np.float32)]
+    return [forward, compiled([*inputs, head], gradients, given)]
 
 
 def _in_f32(array: Any) -> Any:
     return array.astype(np.float32) if array.dtype == np.float64 else array
 
 
-def run_random(seed: int) -> None:
+def random_calls(seed: int) -> list[Call]:
     """A random system in f64, and a random program on f16 or bf16."""
     program = random_program(seed)
-    system = program.system
-    run_guarded(list(map(wrap, system.inputs)), list(map(wrap, system.outputs)), program.arrays)
+    inputs, outputs = (list(map(wrap, t)) for t in (program.system.inputs, program.system.outputs))
     half = Generator(seed, is_exact=seed % 2 == 0).program()
-    run_guarded(half.inputs, [v.tensor for v in half.outputs], half.arrays)
+    return [
+        compiled(inputs, outputs, program.arrays),
+        compiled(half.inputs, [v.tensor for v in half.outputs], half.arrays),
+    ]
 
 
 # ------------------------------------------------------------------ many
@@ -125,6 +137,15 @@ def died(run: Callable[[Any], None], what: Any) -> str:
     return text if code == 0 else f"died, status {code}"
 
 
+def outcome(calls_of: Callable[[Any], Sequence[Call]], what: Any) -> str:
+    """What became of the calls of an operator or a seed; empty if all is well."""
+    try:
+        calls = calls_of(what)
+    except Exception:
+        return traceback.format_exc()[-8000:]
+    return died(call_guarded, calls)
+
+
 def main() -> int:
     """Run what was asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -133,9 +154,9 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=50, help="how many seeds")
     options = parser.parse_args()
     seeds = range(options.first, options.first + options.count)
-    work: list[tuple[Callable[[Any], None], Any]] = [(run_random, seed) for seed in seeds]
-    work += [(run_operator, o.name) for o in OPERATORS] if options.operators else []
-    found = {what: fault for run, what in work if (fault := died(run, what))}
+    work: list[tuple[Callable[[Any], Sequence[Call]], Any]] = [(random_calls, s) for s in seeds]
+    work += [(operator_calls, o.name) for o in OPERATORS] if options.operators else []
+    found = {what: fault for calls_of, what in work if (fault := outcome(calls_of, what))}
     for what, fault in found.items():
         print(f"{what}: {fault}")
     print(f"{len(work)} programs in both modes, {len(found)} findings")
