@@ -14,6 +14,7 @@ from ted.linalg.padding import Paddings
 from ted.linalg.strategies import lower_equation
 from ted.linalg.subdomain import Subdomain, from_compute
 from ted.linalg.uniform_choices import (
+    adds_nothing,
     answers,
     condition_value,
     decide,
@@ -52,7 +53,7 @@ def lower_with_branches(op: ir.Operation, paddings: Paddings) -> tuple[Values, C
         results = list(one.inits)
         if is_constant(one.body):
             _forget(copy, FORM)
-        if not (is_constant(one.body) and one.combiner == "add"):
+        if not adds_nothing(one):
             results, row = lower_equation(one, Paddings())
             rows.append(row)
         copy.erase()

@@ -56,7 +56,7 @@ def lower(module: ir.Module, rows: int = 0, branches: bool = False) -> list[Choi
     choices: list[Choice | None] = []
     for op in operations(module.operation, "ted.scan"):
         _check_sizes(op)
-        choices.append(lower_scan(op, rows))
+        choices.append(lower_scan(op, rows, branches))
     for op in operations(module.operation, "ted.stop_gradient"):
         replace_op(op, list(op.operands))
     paddings: dict[ir.Block, Paddings] = {}

@@ -13,7 +13,7 @@ from ted.mlir.scalars import element_type, shape_of
 
 def no_slices(window: Window, history: ir.Value) -> ir.Value:
     """A window before the first step."""
-    return tensor.EmptyOp(_shape(window, history, window.size), element_type(history)).result
+    return tensor.EmptyOp(slices_shape(window, history, window.size), element_type(history)).result
 
 
 def next_slice(window: Window, state: ir.Value | None, init: ir.Value, time: Time) -> ir.Value:
@@ -67,10 +67,10 @@ def _start(window: Window, init: ir.Value, time: Time) -> ir.Value | None:
         return None
     fill = defining(init, "linalg.fill")
     if fill is not None:
-        empty = tensor.EmptyOp(_shape(window, init, 1), element_type(init)).result
+        empty = tensor.EmptyOp(slices_shape(window, init, 1), element_type(init)).result
         return filled(empty, fill.operands[0])
     shape = list(shape_of(init))
-    sizes, offsets = _shape(window, init, 1), [0] * len(shape)
+    sizes, offsets = slices_shape(window, init, 1), [0] * len(shape)
     if isinstance(time, StaticTime):
         offsets[window.axis] = time.time
         return extract_slice(init, offsets, sizes, [1] * len(shape))
@@ -94,10 +94,11 @@ def _put(window: Window, part: ir.Value, state: ir.Value, place: int) -> ir.Valu
 def _geometry(window: Window, state: ir.Value, place: int) -> tuple[list[int], list[int]]:
     offsets = [0] * len(shape_of(state))
     offsets[window.axis] = place
-    return offsets, _shape(window, state, 1)
+    return offsets, slices_shape(window, state, 1)
 
 
-def _shape(window: Window, history: ir.Value, slices: int) -> list[int]:
+def slices_shape(window: Window, history: ir.Value, slices: int = 0) -> list[int]:
+    """The shape of some slices of a history, else of all that a window keeps."""
     shape = list(shape_of(history))
-    shape[window.axis] = slices
+    shape[window.axis] = slices or window.size
     return shape

@@ -8,6 +8,7 @@ A recurrence that carries the attribute gets the row of that name, or is refused
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 from ted.linalg.scan_bodies import ScanBody
@@ -20,19 +21,21 @@ from ted.mlir.strategies import FORM, Choice, Declined, Plain, Strategy, choose
 
 @dataclass(eq=False)
 class Site:
-    """A recurrence, how many rows may share a loop on the target, and its final histories."""
+    """A recurrence, how many rows may share a loop on the target, whether steps may branch there,
+    and its final histories."""
 
     op: ir.Operation
     block: int
+    branches: bool
     results: list[ir.Value]
 
 
-def lower_scan(op: ir.Operation, block: int) -> Choice:
+def lower_scan(op: ir.Operation, block: int, branches: bool = False) -> Choice:
     """Replace a recurrence by what the table says.
 
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
-    site = Site(op, block, [])
+    site = Site(op, block, branches, [])
     with ir.InsertionPoint(op), op.location:
         choice = choose(TABLE, site, FORM)
         choice.row.emit(site, choice.plan)
@@ -45,16 +48,16 @@ def _rows(site: Site) -> Rows | Declined:
 
 
 def _emit_rows(site: Site, plan: Rows) -> None:
-    site.results = emit_rows(site.op, plan, _replace_by_steps)
+    site.results = emit_rows(site.op, plan, functools.partial(_replace_by_steps, site.branches))
 
 
 def _emit_steps(site: Site, _: Plain) -> None:
-    site.results = emit_steps(site.op)
+    site.results = emit_steps(site.op, site.branches)
 
 
-def _replace_by_steps(op: ir.Operation) -> None:
+def _replace_by_steps(branches: bool, op: ir.Operation) -> None:
     with ir.InsertionPoint(op), op.location:
-        replace_op(op, emit_steps(op))
+        replace_op(op, emit_steps(op, branches))
 
 
 def _check_rows(_: Site, plan: Rows) -> str | None:

@@ -11,20 +11,26 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ted.linalg.rolling_buffers import in_place, next_slice, no_slices
+from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape
 from ted.linalg.scan_bodies import ScanBody, StepEquation
 from ted.linalg.scan_steps import DynamicTime, StaticTime, Time, emit_at, emit_step
+from ted.linalg.step_choices import Decided, StepChoices
 from ted.linalg.storage_folding import find_windows, on_windows, read_from_window
+from ted.linalg.uniform_choices import Key, adds_nothing, decide
 from ted.mlir import arith, ir, scf
 from ted.mlir.queries import use_known
-from ted.mlir.scalars import index
+from ted.mlir.scalars import conditional, element_type, index
 
 Values = list[ir.Value]
+Known = dict[ir.Value, ir.Value]
 
 
-def emit_steps(op: ir.Operation) -> Values:
-    """Emit the recurrence step by step at the insertion point; returns the final histories."""
-    scan = _Scan(op)
+def emit_steps(op: ir.Operation, branches: bool = False) -> Values:
+    """Emit the recurrence step by step at the insertion point; returns the final histories.
+
+    With `branches` a condition that all points of a step share is tested once.
+    """
+    scan = _Scan(op, branches)
     states = scan.starts()
     stretches = scan.stretches()
     for begin, end in reversed(stretches) if scan.body.reverse else stretches:
@@ -36,8 +42,9 @@ def emit_steps(op: ir.Operation) -> Values:
 
 
 class _Scan:
-    def __init__(self, op: ir.Operation) -> None:
+    def __init__(self, op: ir.Operation, branches: bool) -> None:
         self.body = ScanBody(op)
+        self.branches = branches
         self.windows = find_windows(self.body)
         local = {k for k, window in self.windows.items() if not window.is_carried}
         self.carried = [k for k in range(len(self.body.inits)) if k not in local]
@@ -84,21 +91,13 @@ class _Scan:
     def _step(self, states: Values, time: Time) -> Values:
         """One step: every equation in order, on the latest states."""
         places = [self.body.state(k) for k in self.carried]
-        known: dict[ir.Value, ir.Value] = dict(zip(places, states, strict=True))
+        known: Known = dict(zip(places, states, strict=True))
         for op in self.body.inner:
-            equation = self.body.equations.get(op)
-            if equation is not None and equation.begins:
-                self._begin(equation.target, time, known)
-            copy = op.clone().operation
-            use_known(copy, known)
-            if equation is None:
+            if op not in self.body.equations:
+                copy = op.clone().operation
                 known.update(zip(op.results, copy.results, strict=True))
-                continue
-            with op.location:
-                results = self._equation(equation.on(copy), time)
-            known.update(zip(op.results, results, strict=True))
-            known.update(self._latest(op, results))
-            copy.erase()
+        choices = StepChoices(self.body, self.windows, time)
+        self._perform(list(self.body.equations), known, choices, {})
         finals = [known[self.body.end.operands[k]] for k in self.carried]
         if isinstance(time, StaticTime):
             return finals
@@ -107,7 +106,72 @@ class _Scan:
             for k, final, state in zip(self.carried, finals, states, strict=True)
         ]
 
-    def _begin(self, history: int, time: Time, known: dict[ir.Value, ir.Value]) -> None:
+    def _perform(
+        self, ops: list[ir.Operation], known: Known, choices: StepChoices, decided: Decided
+    ) -> None:
+        """Equations in order, those with one condition behind a test."""
+        if not self.branches:
+            for op in ops:
+                self._one(op, known, choices, {})
+            return
+        for key, run in choices.runs(ops, decided):
+            if key is not None:
+                self._choose(key, run, known, choices, decided)
+                continue
+            for op in run:
+                self._one(op, known, choices, decided)
+
+    def _one(self, op: ir.Operation, known: Known, choices: StepChoices, decided: Decided) -> None:
+        """An equation on the latest states."""
+        equation = self.body.equations[op]
+        if equation.begins:
+            self._begin(equation.target, choices.time, known)
+        copy = op.clone().operation
+        use_known(copy, known)
+        with op.location:
+            answers = choices.answers(op, copy.regions[0].blocks[0], decided)
+            results = self._equation(equation.on(copy), choices.time, answers)
+        known.update(zip(op.results, results, strict=True))
+        known.update(self._latest(op, results))
+        copy.erase()
+
+    def _choose(
+        self, key: Key, run: list[ir.Operation], known: Known, choices: StepChoices,
+        decided: Decided,
+    ) -> None:  # fmt: skip
+        """Equations with one condition: what others read of them is the result of a test."""
+        wanted = [v for op in run for v in op.results if self._is_read_outside(v, run)]
+        first = run[0].clone().operation
+        use_known(first, known)
+        equation = self.body.equations[run[0]].on(first)
+        condition = choices.condition(run[0], equation, first, decided)
+        first.erase()
+
+        def side(answer: bool) -> Values:
+            inside = dict(known)
+            self._perform(run, inside, choices, {**decided, key: answer})
+            return [inside[v] for v in wanted]
+
+        types = [self._type(self.body.history[v]) for v in wanted]
+        found = conditional(condition, types, lambda: side(True), lambda: side(False))
+        for value, result in zip(wanted, found, strict=True):
+            known[value] = known[self.body.state(self.body.history[value])] = result
+
+    def _is_read_outside(self, value: ir.Value, run: list[ir.Operation]) -> bool:
+        """Whether other equations, or later steps, read what an equation of a run gives."""
+        owners = {use.owner.operation for use in value.uses} - {*run}
+        is_carried = self.body.history[value] in self.carried
+        return bool(owners - {self.body.end}) or (is_carried and self.body.end in owners)
+
+    def _type(self, history: int) -> ir.Type:
+        init = self.body.inits[history]
+        if history not in self.windows:
+            return init.type
+        return ir.RankedTensorType.get(
+            slices_shape(self.windows[history], init), element_type(init)
+        )
+
+    def _begin(self, history: int, time: Time, known: Known) -> None:
         """Make room for the slice of this step, if only some slices are kept."""
         if history in self.windows:
             place, init = self.body.state(history), self.body.inits[history]
@@ -122,12 +186,18 @@ class _Scan:
         pairs = zip(op.results, results, strict=True)
         return {self.body.state(history[r]): v for r, v in pairs if r in history}
 
-    def _equation(self, equation: StepEquation, time: Time) -> Values:
+    def _equation(
+        self, equation: StepEquation, time: Time, answers: dict[ir.Value, bool]
+    ) -> Values:
         subdomain, timestamp = equation.subdomain, equation.timestamp
         if subdomain.is_empty:
             return list(subdomain.inits)
         if timestamp is None:
             return emit_at(subdomain, self.body.times[equation.target], time)
         subdomain = on_windows(equation, self.body, self.windows)
+        if answers:
+            subdomain = decide(subdomain, answers)
+            if adds_nothing(subdomain):
+                return list(subdomain.inits)
         used = [bool(list(r.uses)) for r in equation.op.results]
         return emit_step(subdomain, timestamp, time, used, equation.target in self.windows)

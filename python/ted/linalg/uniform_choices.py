@@ -9,7 +9,7 @@ one condition if their keys are equal. In a step of a recurrence a place may be 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -118,6 +118,15 @@ def is_constant(body: ir.Block) -> bool:
     return defining(value, "arith.constant") is not None
 
 
+def adds_nothing(subdomain: Subdomain) -> bool:
+    """Whether a subdomain sums zeros."""
+    op = defining(subdomain.body.operations[len(subdomain.body.operations) - 1].operands[0])
+    if subdomain.combiner != "add" or op is None or op.name != "arith.constant":
+        return False
+    value = op.attributes["value"]
+    return (value if isinstance(value, ir.FloatAttr) else ir.IntegerAttr(value)).value == 0
+
+
 def _may_fail(op: ir.Operation) -> bool:
     """Whether an operation whose value nobody wants may be an error: a read at data."""
     if op.name != "ted.load":
@@ -125,8 +134,10 @@ def _may_fail(op: ir.Operation) -> bool:
     return _answer(op.operands[1], {}) is not False
 
 
-def condition_value(subdomain: Subdomain, condition: ir.Value) -> ir.Value:
-    """A uniform condition here, of a subdomain whose reads have no time any more."""
+def condition_value(
+    subdomain: Subdomain, condition: ir.Value, dims: Sequence[ir.Value] = ()
+) -> ir.Value:
+    """A uniform condition here; `dims` has the value of the one that is the time."""
     known: dict[ir.Value, ir.Value] = {}
 
     def value_of(value: ir.Value) -> ir.Value:
@@ -136,7 +147,7 @@ def condition_value(subdomain: Subdomain, condition: ir.Value) -> ir.Value:
                 pairs = zip(subdomain.body.arguments, subdomain.reads, strict=True)
                 read = next(r for argument, r in pairs if argument == value)
                 assert read is not None, "a uniform value has a place"
-                where = [affine_value(e, []) for e in read.subscripts]
+                where = [affine_value(e, dims) for e in read.subscripts]
                 known[value] = tensor.ExtractOp(read.tensor, where).result
             else:
                 known[value] = copied(op, [value_of(v) for v in op.operands])

@@ -27,6 +27,13 @@ def scanned(x, w):
     return ted.scan(step, x[0], x)[1]
 
 
+def looped(x, w):
+    def body(h):
+        return ted.cond(h[0] > 0, lambda h: ted.tanh(h @ w) - 0.5, lambda h: h + 0.5, h)
+
+    return ted.while_loop(lambda h: ted.sum(h) < 1.0, body, x, 4)
+
+
 CASES = {
     "cumsum": (lambda x: ted.cumsum(x, 0), [(5, 3)]),
     "cumprod": (lambda x: ted.cumprod(x, 1, True), [(5, 3)]),
@@ -37,6 +44,7 @@ CASES = {
     "gru": (nn.gru, [(4, 2, 3), (3, 9), (3, 9)]),
     "by_data": (by_data, [(5, 3)]),
     "scan": (scanned, [(5, 3), (3, 3)]),
+    "loop": (looped, [(3,), (3, 3)]),
 }
 FAST = ("cumsum", "solve", "rnn")
 

@@ -64,3 +64,25 @@ def test_conditions_of_conditions() -> None:
             wanted = (X @ W if second else np.exp(X)) if first else X
             found = f(np.array(first), np.array(second), X, W)
             np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+def test_steps_after_the_condition_failed_are_a_test() -> None:
+    x, w = placeholders(X[0], W)
+
+    def doubled(val):
+        return {"count": val["count"] + 1, "h": ted.tanh(val["h"] @ w) * 2.0}
+
+    def small(val):
+        return ted.sum(val["h"] ** 2) < 40.0
+
+    found = ted.while_loop(small, doubled, {"count": 0, "h": x}, 1000)
+    text = ted.compile([x, w], found["h"]).ir("linalg")
+    loop = text[text.index("scf.for") :]
+    behind = [part.split("} else {")[0] for part in loop.split("scf.if ")[1:]]
+    assert loop.count("math.tanh") == 1
+    assert [part.count("math.tanh") for part in behind] == [0, 1]
+    (dx,) = ted.differentiate(ted.sum(found["h"]), [x])
+    text = ted.compile([x, w], dx).ir("linalg")
+    loops = text.split("scf.for")[1:]
+    assert any("scf.if" in loop.split("math.")[0] for loop in loops)
+    assert all("arith.select" not in loop for loop in loops)

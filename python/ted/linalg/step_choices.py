@@ -1,0 +1,98 @@
+"""What equations of a step have one condition: a test in the step, and both sides behind it.
+
+Before: `%c = select(%p[t], a, 0)`, `%h = select(%p[t], c, %h[t - 1])` in a step
+After: one `scf.if %p[t]`, with the equations decided behind each answer
+
+So what a loop does after its condition has failed, and a branch that is not taken, costs a test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from ted.linalg.scan_bodies import ScanBody, StepEquation
+from ted.linalg.scan_steps import DynamicTime, Time
+from ted.linalg.storage_folding import Window, on_windows
+from ted.linalg.subdomain import Subdomain
+from ted.linalg.uniform_choices import (
+    Key,
+    answers,
+    condition_value,
+    root_choice,
+    uniform_values,
+)
+from ted.mlir import ir
+from ted.mlir.scalars import index
+
+Decided = Mapping[Key, bool]
+Run = tuple[Key | None, list[ir.Operation]]
+
+
+@dataclass(frozen=True)
+class StepChoices:
+    """The conditions of the equations of a recurrence that its points share, at some time."""
+
+    body: ScanBody
+    windows: Mapping[int, Window]
+    time: Time
+
+    def runs(self, ops: Sequence[ir.Operation], decided: Decided) -> Iterator[Run]:
+        """The equations in groups that follow each other and have one condition, or none."""
+        for key, group in groupby(ops, lambda op: self._choice(op, decided)[0]):
+            yield key, list(group)
+
+    def answers(self, op: ir.Operation, copy: ir.Block, decided: Decided) -> dict[ir.Value, bool]:
+        """The values in the body of a copy of an equation that are decided."""
+        body = op.regions[0].blocks[0]
+        found = answers(body, self._keys(op), decided) if decided else {}
+        values = [*body.arguments, *(v.operation.results[0] for v in _inner(body))]
+        copies = [*copy.arguments, *(v.operation.results[0] for v in _inner(copy))]
+        return {b: found[a] for a, b in zip(values, copies, strict=True) if a in found}
+
+    def condition(
+        self, op: ir.Operation, known: StepEquation, copy: ir.Operation, decided: Decided
+    ) -> ir.Value:
+        """The condition of an equation here; `known` is it on a copy with the latest states."""
+        _, value = self._choice(op, decided)
+        body = op.regions[0].blocks[0]
+        values = [*body.arguments, *(v.operation.results[0] for v in _inner(body))]
+        inside = copy.regions[0].blocks[0]
+        copies = [*inside.arguments, *(v.operation.results[0] for v in _inner(inside))]
+        subdomain = self._during(known, on_windows(known, self.body, self.windows))
+        assert subdomain is not None, "as the equation itself"
+        dims = [index(0)] * subdomain.rank
+        if isinstance(self.time, DynamicTime):
+            assert known.timestamp is not None, "as the equation itself"
+            dims[known.timestamp.dim] = self.time.count
+        return condition_value(subdomain, copies[values.index(value)], dims)
+
+    def _choice(self, op: ir.Operation, decided: Decided) -> tuple[Key | None, ir.Value | None]:
+        keys, body = self._keys(op), op.regions[0].blocks[0]
+        value = root_choice(body, keys, answers(body, keys, decided)) if keys else None
+        return (None if value is None else keys[value]), value
+
+    def _keys(self, op: ir.Operation) -> dict[ir.Value, Key]:
+        equation = self.body.equations[op]
+        subdomain = self._during(equation, equation.subdomain)
+        if subdomain is None:
+            return {}
+        return uniform_values(subdomain, subdomain.write[self.body.times[equation.target]])
+
+    def _during(self, equation: StepEquation, subdomain: Subdomain) -> Subdomain | None:
+        """The points of an equation in these steps; None for none, or only now and then."""
+        timestamp = equation.timestamp
+        if timestamp is None or timestamp.factor != 1:
+            return None
+        begin, end = timestamp.values(*self.time.span)
+        if begin < 0 or end > subdomain.extents[timestamp.dim] or begin >= end:
+            return None
+        lower, extents = [0] * subdomain.rank, list(subdomain.extents)
+        lower[timestamp.dim], extents[timestamp.dim] = begin, end - begin
+        subdomain = subdomain.cut(tuple(lower), tuple(extents))
+        return None if subdomain.is_empty else subdomain
+
+
+def _inner(body: ir.Block) -> list[ir.OpView]:
+    return list(body.operations)[:-1]
