@@ -92,6 +92,7 @@ CPU_STAGES: tuple[Stage, ...] = (
     Stage(
         "llvm",
         (
+            Step("ted-leave-loops", "after all that knows loops by their extents"),
             Step("func.func(convert-vector-to-scf{full-unroll=true},lower-affine)", "needs scf"),
             Step("ted-drop-unit-steps", "before views are expanded, when only elements are used"),
             Step(

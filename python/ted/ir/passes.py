@@ -140,6 +140,7 @@ PASSES: dict[str, Row] = {
     "ted-reuse-buffers": Row("ted.cpu", "maps write where they read what nothing reads later"),
     "ted-promote-buffers": Row("ted.cpu", "keep small buffers on the stack, within a budget"),
     "ted-convert-copies": Row("ted.cpu", "turn memref.copy into a linalg.generic"),
+    "ted-leave-loops": Row("ted.cpu", "end loops by what they say goes on"),
     "ted-drop-unit-steps": Row("ted.cpu", "step by one in views over one element"),
     "ted-unroll-small-loops": Row(
         "ted.cpu", "turn innermost loops of few trips into straight-line code"

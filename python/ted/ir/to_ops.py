@@ -34,6 +34,7 @@ from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
 from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.expressions import Expr
+from ted.ir.joined_loops import join_loops
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import TRUE, dim
@@ -88,7 +89,7 @@ def build_function(system: System) -> func.FuncOp:
     locations = [mlir_location(t.location, t.name) for t in system.inputs]
     block = function.add_entry_block(locations)
     values = Values(dict(zip(system.inputs, block.arguments, strict=True)), symbols)
-    groups = tensor_order(system)
+    groups = join_loops(tensor_order(system))
     arguments = saved_arguments(group[0] for group in groups if not is_recurrence(group))
     extrema = {argument: extremum for extremum, argument in arguments.items()}
     with ir.InsertionPoint(block):

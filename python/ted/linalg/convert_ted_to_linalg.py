@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from ted.linalg.branches import lower_with_branches
 from ted.linalg.initial_values import drop_unused_starts, number_starts, unshare_starts
+from ted.linalg.leaving import declare_condition
 from ted.linalg.padding import Paddings
 from ted.linalg.scan_strategies import lower_scan
 from ted.linalg.strategies import lower_equation
@@ -70,6 +71,7 @@ def lower(module: ir.Module, rows: int = 0, branches: bool = False) -> list[Choi
                 results, choice = lower_equation(from_compute(op), shared)
         choices.append(choice)
         replace_op(op, results)
+    declare_condition(module.operation)
     drop_unused_starts(module)
     number_starts(module)
     return choices

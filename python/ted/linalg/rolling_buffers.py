@@ -41,7 +41,12 @@ def in_place(window: Window, final: ir.Value, state: ir.Value) -> ir.Value:
         return final
     if _is_copied(final):
         final = bufferization.AllocTensorOp(final.type, [], copy=final).result
-    result = bufferization.MaterializeInDestinationOp(final.type, final, state).result
+    return written(final, state)
+
+
+def written(value: ir.Value, place: ir.Value) -> ir.Value:
+    """A tensor in the memory of another one."""
+    result = bufferization.MaterializeInDestinationOp(value.type, value, place).result
     assert result is not None, "into a tensor, which the operation gives back"
     return result
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape
+from ted.linalg.leaving import emit_condition, leaving_condition
+from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape, written
 from ted.linalg.scan_bodies import ScanBody, StepEquation
 from ted.linalg.scan_steps import DynamicTime, StaticTime, Time, emit_at, emit_step
 from ted.linalg.step_choices import Decided, StepChoices
@@ -88,6 +89,12 @@ class _Scan:
             scf.YieldOp(self._step(list(loop.inner_iter_args), time))
         return list(loop.results)
 
+    def _say_whether_it_goes_on(self, finals: Values, time: DynamicTime) -> None:
+        if self.branches:
+            found = leaving_condition(self.body, self.windows, self.carried, time)
+            if found is not None:
+                emit_condition(finals[self.carried.index(found)])
+
     def _step(self, states: Values, time: Time) -> Values:
         """One step: every equation in order, on the latest states."""
         places = [self.body.state(k) for k in self.carried]
@@ -101,6 +108,7 @@ class _Scan:
         finals = [known[self.body.end.operands[k]] for k in self.carried]
         if isinstance(time, StaticTime):
             return finals
+        self._say_whether_it_goes_on(finals, time)
         return [
             in_place(self.windows[k], final, state) if k in self.windows else final
             for k, final, state in zip(self.carried, finals, states, strict=True)
@@ -147,10 +155,13 @@ class _Scan:
         condition = choices.condition(run[0], equation, first, decided)
         first.erase()
 
+        memory = [self._memory(self.body.history[v]) for v in wanted]
+
         def side(answer: bool) -> Values:
             inside = dict(known)
             self._perform(run, inside, choices, {**decided, key: answer})
-            return [inside[v] for v in wanted]
+            pairs = zip((inside[v] for v in wanted), memory, strict=True)
+            return [value if place is None else written(value, place) for value, place in pairs]
 
         types = [self._type(self.body.history[v]) for v in wanted]
         found = conditional(condition, types, lambda: side(True), lambda: side(False))
@@ -162,6 +173,13 @@ class _Scan:
         owners = {use.owner.operation for use in value.uses} - {*run}
         is_carried = self.body.history[value] in self.carried
         return bool(owners - {self.body.end}) or (is_carried and self.body.end in owners)
+
+    def _memory(self, history: int) -> ir.Value | None:
+        """Where both sides of a test write the slice of a step; None where there is a place."""
+        window = self.windows.get(history)
+        if window is None or window.size > 1:
+            return None
+        return no_slices(window, self.body.inits[history])
 
     def _type(self, history: int) -> ir.Type:
         init = self.body.inits[history]

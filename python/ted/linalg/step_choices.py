@@ -60,7 +60,7 @@ class StepChoices:
         values = [*body.arguments, *(v.operation.results[0] for v in _inner(body))]
         inside = copy.regions[0].blocks[0]
         copies = [*inside.arguments, *(v.operation.results[0] for v in _inner(inside))]
-        subdomain = self._during(known, on_windows(known, self.body, self.windows))
+        subdomain = during(known, on_windows(known, self.body, self.windows), self.time)
         assert subdomain is not None, "as the equation itself"
         dims = [index(0)] * subdomain.rank
         if isinstance(self.time, DynamicTime):
@@ -75,23 +75,24 @@ class StepChoices:
 
     def _keys(self, op: ir.Operation) -> dict[ir.Value, Key]:
         equation = self.body.equations[op]
-        subdomain = self._during(equation, equation.subdomain)
+        subdomain = during(equation, equation.subdomain, self.time)
         if subdomain is None:
             return {}
         return uniform_values(subdomain, subdomain.write[self.body.times[equation.target]])
 
-    def _during(self, equation: StepEquation, subdomain: Subdomain) -> Subdomain | None:
-        """The points of an equation in these steps; None for none, or only now and then."""
-        timestamp = equation.timestamp
-        if timestamp is None or timestamp.factor != 1:
-            return None
-        begin, end = timestamp.values(*self.time.span)
-        if begin < 0 or end > subdomain.extents[timestamp.dim] or begin >= end:
-            return None
-        lower, extents = [0] * subdomain.rank, list(subdomain.extents)
-        lower[timestamp.dim], extents[timestamp.dim] = begin, end - begin
-        subdomain = subdomain.cut(tuple(lower), tuple(extents))
-        return None if subdomain.is_empty else subdomain
+
+def during(equation: StepEquation, subdomain: Subdomain, time: Time) -> Subdomain | None:
+    """The points of an equation in some steps; None for none, or only now and then."""
+    timestamp = equation.timestamp
+    if timestamp is None or timestamp.factor != 1:
+        return None
+    begin, end = timestamp.values(*time.span)
+    if begin < 0 or end > subdomain.extents[timestamp.dim] or begin >= end:
+        return None
+    lower, extents = [0] * subdomain.rank, list(subdomain.extents)
+    lower[timestamp.dim], extents[timestamp.dim] = begin, end - begin
+    subdomain = subdomain.cut(tuple(lower), tuple(extents))
+    return None if subdomain.is_empty else subdomain
 
 
 def _inner(body: ir.Block) -> list[ir.OpView]:

@@ -56,25 +56,31 @@ def answers(
     found = {value: known[key] for value, key in keys.items() if key in known}
     for view in body.operations:
         op = view.operation
-        if op.name in _CONNECTIVES and op.results[0] not in found:
-            answer = _connected(op.name, *(_answer(v, found) for v in op.operands))
-            if answer is not None:
-                found[op.results[0]] = answer
+        answer = connected(op, found)
+        if answer is not None and op.results[0] not in found:
+            found[op.results[0]] = answer
     return found
 
 
-def _answer(value: ir.Value, found: Mapping[ir.Value, bool]) -> bool | None:
-    op = defining(value, "arith.constant")
-    return found.get(value) if op is None else str(op.attributes["value"]) in ("true", "1")
-
-
-def _connected(name: str, a: bool | None, b: bool | None) -> bool | None:
-    if name == "arith.xori":
+def connected(op: ir.Operation, found: Mapping[ir.Value, bool]) -> bool | None:
+    """What follows for an operation on conditions from known ones; None for nothing."""
+    if op.name not in _CONNECTIVES or not isinstance(op.results[0].type, ir.IntegerType):
+        return None
+    a, b = (truth(v, found) for v in op.operands)
+    if op.name == "arith.xori":
         return None if a is None or b is None else a != b
-    decisive = name == "arith.ori"
+    decisive = op.name == "arith.ori"
     if decisive in (a, b):
         return decisive
     return None if a is None or b is None else not decisive
+
+
+def truth(value: ir.Value, found: Mapping[ir.Value, bool]) -> bool | None:
+    """A condition that is a constant, or known."""
+    op = defining(value, "arith.constant")
+    if op is None or value.type != ir.IntegerType.get_signless(1):
+        return found.get(value)
+    return ir.IntegerAttr(op.attributes["value"]).value != 0
 
 
 def root_choice(
@@ -131,7 +137,7 @@ def _may_fail(op: ir.Operation) -> bool:
     """Whether an operation whose value nobody wants may be an error: a read at data."""
     if op.name != "ted.load":
         return False
-    return _answer(op.operands[1], {}) is not False
+    return truth(op.operands[1], {}) is not False
 
 
 def condition_value(

@@ -86,3 +86,37 @@ def test_steps_after_the_condition_failed_are_a_test() -> None:
     loops = text.split("scf.for")[1:]
     assert any("scf.if" in loop.split("math.")[0] for loop in loops)
     assert all("arith.select" not in loop for loop in loops)
+
+
+def left(found, *inputs):
+    """Whether the loop over time of a program may be left."""
+    return "@ted_loop_goes_on(%" in ted.compile(list(inputs), found).ir("linalg")
+
+
+def test_loops_are_left_when_later_steps_would_change_nothing() -> None:
+    x, w = placeholders(X[0], W)
+
+    def body(val):
+        return val[0] + 1, ted.tanh(val[1] @ w) + val[1]
+
+    many = 10**9  # nobody waits for so many
+    f = ted.compile([x], ted.while_loop(lambda h: h[0] < 9.0, lambda h: h + h, abs(x) + 1, many))
+    assert f(X[0])[0] >= 9
+    both = ted.while_loop(lambda val: ted.sum(val[1] ** 2) < 40.0, body, (0, x), many)
+    count, h = ted.compile([x, w], list(both))(X[0], W)
+    again = ted.while_loop(lambda val: ted.sum(val[1] ** 2) < 40.0, body, (0, x), int(count))
+    np.testing.assert_array_equal(ted.compile([x, w], again[1])(X[0], W), h)
+
+
+def test_loops_of_which_more_is_read_are_not_left() -> None:
+    (x,) = placeholders(X[0])
+
+    def step(val, _):
+        going, h, steps = val
+        going = going & (h[0] < 9.0)
+        return (going, ted.where(going, h * 2.0, h), steps + 1), h
+
+    (going, h, steps), hs = ted.scan(step, (True, x, 0), length=7)
+    assert left([going, h], x)
+    assert left([h, steps], x)  # what counts on is a loop of its own
+    assert not left([h, hs], x)
