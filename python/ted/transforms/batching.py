@@ -16,7 +16,7 @@ from ted.domain.sizes import Extent
 from ted.ir.equations import Equation, Tensor, components, operands
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr
-from ted.ir.scalar import dim, load, rewrite, substitute
+from ted.ir.scalar import dim, load, rewrite
 
 
 @dataclass(frozen=True)
@@ -52,16 +52,6 @@ def batch(
     return found
 
 
-def _element(tensor: Tensor, args: Sequence[Expr]) -> Expr:
-    """An element of a tensor; one that only counts is a number, so that indices stay affine."""
-    if len(tensor.equations) == 1:
-        (equation,) = tensor.equations
-        counts = equation.combiner == "set" and not equation.reads and equation.covers(tensor.shape)
-        if counts and tensor.dtype.kind == "int":
-            return substitute([equation.body], args)[0]
-    return load(tensor, args)
-
-
 def _shell(tensor: Tensor, axis: int | None, extent: Extent) -> Tensor:
     """The new tensor without its equations, which may read it."""
     if axis is None:
@@ -84,7 +74,7 @@ def _equation(
         new = found[node.attr]
         if new.axis is not None:
             args = (*args[: new.axis], dim(0), *args[new.axis :])
-        return _element(new.tensor, args)
+        return load(new.tensor, args)
 
     body, *write = rewrite([equation.body, *equation.write], visit)
     if extent is None:
