@@ -9,7 +9,7 @@ import ted
 
 @pytest.mark.parametrize("name", ted.__all__)
 def test_a_public_name_resolves(name: str) -> None:
-    assert getattr(ted, name) is not None
+    assert name == "newaxis" or getattr(ted, name) is not None
     assert name in dir(ted)
 
 

@@ -3,15 +3,32 @@
 `ted` publishes these names; inside the package import them from the module that defines them.
 """
 
+from math import e, inf, nan, pi
+
 from ted.frontend import methods as methods
 from ted.frontend.associative import associative_scan
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
-from ted.frontend.contraction import einsum, matmul
+from ted.frontend.contraction import (
+    dot,
+    einsum,
+    inner,
+    matmul,
+    outer,
+    tensordot,
+    vecdot,
+)
 from ted.frontend.creation import (
     arange,
+    asarray,
+    empty,
+    empty_like,
     eye,
+    from_dlpack,
     full,
+    full_like,
+    linspace,
+    meshgrid,
     one_hot,
     ones,
     ones_like,
@@ -19,6 +36,25 @@ from ted.frontend.creation import (
     zeros_like,
 )
 from ted.frontend.cumulative import cumprod, cumsum
+from ted.frontend.dims import (
+    broadcast_arrays,
+    broadcast_shapes,
+    column_stack,
+    diagonal,
+    hstack,
+    matrix_transpose,
+    moveaxis,
+    trace,
+    unstack,
+    vstack,
+)
+from ted.frontend.element_types import (
+    can_cast,
+    finfo,
+    iinfo,
+    isdtype,
+    result_type,
+)
 from ted.frontend.elementwise import (
     absolute,
     acos,
@@ -85,6 +121,7 @@ from ted.frontend.elementwise import (
 from ted.frontend.gamma_functions import digamma, lgamma
 from ted.frontend.indexing import take, take_along_axis
 from ted.frontend.joining import concatenate, pad, stack
+from ted.frontend.keywords import accepting
 from ted.frontend.layout import (
     broadcast_to,
     expand_dims,
@@ -102,6 +139,27 @@ from ted.frontend.layout import (
     triu,
 )
 from ted.frontend.linear_algebra import cholesky, solve_triangular
+from ted.frontend.operators import (
+    add,
+    conj,
+    copysign,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    heaviside,
+    less,
+    less_equal,
+    logaddexp,
+    multiply,
+    nan_to_num,
+    negative,
+    not_equal,
+    positive,
+    real,
+    signbit,
+    subtract,
+)
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reducers import reducer
 from ted.frontend.reductions import (
@@ -119,9 +177,28 @@ from ted.frontend.reductions import (
 from ted.frontend.scalars import Scalar
 from ted.frontend.scattering import bincount, histogram, index_add, scatter, segment_sum
 from ted.frontend.sizes import size
+from ted.frontend.statistics import (
+    count_nonzero,
+    cumulative_prod,
+    cumulative_sum,
+    diff,
+    std,
+    var,
+)
 from ted.frontend.tensors import Tensor, constant, placeholder
+from ted.ir.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT32, INT64
 
+float64, float32, float16, bfloat16 = FLOAT64, FLOAT32, FLOAT16, BFLOAT16
+int64, int32, int8, bool = INT64, INT32, INT8, BOOL
+newaxis = None
 abs = absolute
+concat = concatenate
+permute_dims = transpose
+pow = power
+astype = cast
+bitwise_invert = bitwise_not
+bitwise_left_shift = left_shift
+bitwise_right_shift = right_shift
 
 __all__ = [
     "Scalar",
@@ -130,37 +207,63 @@ __all__ = [
     "absolute",
     "acos",
     "acosh",
+    "add",
     "all",
     "any",
     "arange",
     "argmax",
     "argmin",
+    "asarray",
     "asin",
     "asinh",
     "associative_scan",
+    "astype",
     "atan",
     "atan2",
     "atanh",
+    "bfloat16",
     "bincount",
     "bitwise_and",
+    "bitwise_invert",
+    "bitwise_left_shift",
     "bitwise_not",
     "bitwise_or",
+    "bitwise_right_shift",
     "bitwise_xor",
+    "bool",
+    "broadcast_arrays",
+    "broadcast_shapes",
     "broadcast_to",
+    "can_cast",
     "cast",
     "cbrt",
     "ceil",
     "cholesky",
     "clip",
+    "column_stack",
     "compute",
+    "concat",
     "concatenate",
+    "conj",
     "constant",
+    "copysign",
     "cos",
     "cosh",
+    "count_nonzero",
     "cumprod",
     "cumsum",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diagonal",
+    "diff",
     "digamma",
+    "divide",
+    "dot",
+    "e",
     "einsum",
+    "empty",
+    "empty_like",
+    "equal",
     "erf",
     "erfc",
     "exp",
@@ -168,42 +271,78 @@ __all__ = [
     "expand_dims",
     "expm1",
     "eye",
+    "finfo",
     "flatten",
     "flip",
+    "float16",
+    "float32",
+    "float64",
     "floor",
     "floor_divide",
     "fmod",
+    "from_dlpack",
     "full",
+    "full_like",
+    "greater",
+    "greater_equal",
+    "heaviside",
     "histogram",
+    "hstack",
     "hypot",
+    "iinfo",
     "index_add",
+    "inf",
+    "inner",
+    "int8",
+    "int32",
+    "int64",
+    "isdtype",
     "isfinite",
     "isinf",
     "isnan",
     "left_shift",
+    "less",
+    "less_equal",
     "lgamma",
+    "linspace",
     "log",
     "log1p",
     "log2",
     "log10",
+    "logaddexp",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
     "logsumexp",
     "matmul",
+    "matrix_transpose",
     "max",
     "maximum",
     "mean",
+    "meshgrid",
     "min",
     "minimum",
+    "moveaxis",
+    "multiply",
+    "nan",
+    "nan_to_num",
+    "negative",
+    "newaxis",
+    "not_equal",
     "one_hot",
     "ones",
     "ones_like",
+    "outer",
     "pad",
+    "permute_dims",
+    "pi",
     "placeholder",
+    "positive",
+    "pow",
     "power",
     "prod",
+    "real",
     "reciprocal",
     "recurrence",
     "reduce_axis",
@@ -212,6 +351,7 @@ __all__ = [
     "remainder",
     "repeat",
     "reshape",
+    "result_type",
     "right_shift",
     "roll",
     "round",
@@ -220,6 +360,7 @@ __all__ = [
     "segment_sum",
     "sigmoid",
     "sign",
+    "signbit",
     "sin",
     "sinh",
     "size",
@@ -230,20 +371,32 @@ __all__ = [
     "square",
     "squeeze",
     "stack",
+    "std",
     "stop_gradient",
+    "subtract",
     "sum",
     "swapaxes",
     "take",
     "take_along_axis",
     "tan",
     "tanh",
+    "tensordot",
     "tile",
+    "trace",
     "transpose",
     "tril",
     "triu",
     "trunc",
+    "unstack",
+    "var",
+    "vecdot",
     "vectorize",
+    "vstack",
     "where",
     "zeros",
     "zeros_like",
 ]  # fmt: skip
+
+for _name in __all__:  # other libraries' keywords are accepted here, for all functions alike
+    globals()[_name] = accepting(globals()[_name])
+methods.attach({name: globals()[name] for name in __all__})

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.axes import Axis, reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import to_tensor
+from ted.frontend.layout import flatten
 from ted.frontend.locations import fail
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor
+
+Labels: TypeAlias = "Sequence[Any]"  # of dims: equal ones are one index
 
 
 def matmul(a: Any, b: Any, dtype: Any = None) -> Tensor:
@@ -51,7 +55,9 @@ def _batch(x: Tensor, head: tuple[Any, ...]) -> list[Any]:
 def einsum(formula: str, *xs: Any, dtype: Any = None) -> Tensor:
     """Einstein's summation, as `einsum("bij,bjk->bik", a, b)`: letters without a result are summed.
 
-    Without an arrow the result has the letters that appear once, in alphabetical order.
+    Without an arrow the result has the dims of `...`, then the letters that appear once, in
+    alphabetical order.  `...` stands for dims that broadcast, and are summed if the result has
+    none.
 
     Raises: FrontendError for a letter with two extents, or one in the result that no operand has.
     """
@@ -61,41 +67,144 @@ def einsum(formula: str, *xs: Any, dtype: Any = None) -> Tensor:
     for letter in result:
         if letter not in extents or result.count(letter) > 1:
             fail(f"einsum: the result takes letters of the operands once, got {formula!r}")
-    summed = {c: reduce_axis(n, c) for c, n in extents.items() if c not in result}
+    return _summed("einsum", terms, result, extents, tensors, dtype)
+
+
+def _summed(
+    what: str, terms: Sequence[Labels], result: Labels, extents: dict[Any, Extent],
+    tensors: Sequence[Tensor], dtype: Any = None,
+) -> Tensor:  # fmt: skip
+    """The sum of products over the labels that the result has not."""
+    summed = {c: reduce_axis(n, f"r{c}" if isinstance(c, int) else str(c))
+              for c, n in extents.items() if c not in result}  # fmt: skip
 
     def element(*index: Axis) -> Any:
         at = {**summed, **dict(zip(result, index, strict=True))}
         product: Any = None
         for term, x in zip(terms, tensors, strict=True):
-            factor = x[tuple(at[c] for c in term)]
+            places = zip(term, x.shape, strict=True)
+            factor = x[tuple(0 if n == 1 != extents[c] else at[c] for c, n in places)]
             product = factor if product is None else product * factor
         axes = tuple(summed.values())
         return sum_over(product, axis=axes, dtype=dtype) if axes else product
 
-    return compute(tuple(extents[c] for c in result), element, name="einsum")
+    return compute(tuple(extents[c] for c in result), element, name=what)
 
 
-def _parse(formula: Any, tensors: list[Tensor]) -> tuple[list[str], str]:
-    if not isinstance(formula, str) or "." in formula or formula.count("->") > 1:
-        fail(f"einsum: the formula must be letters, commas and one ->, got {formula!r}")
-    left, arrow, result = formula.replace(" ", "").partition("->")
-    terms = left.split(",")
-    if not all(c.isalpha() for c in "".join(terms) + result):
-        fail(f"einsum: the formula must be letters, commas and one ->, got {formula!r}")
-    if len(terms) != len(tensors):
-        fail(f"einsum: {formula!r} has {len(terms)} terms, got {len(tensors)} operands")
+def _parse(formula: Any, tensors: list[Tensor]) -> tuple[list[list[Any]], list[Any]]:
+    """The labels of each term and of the result: letters, and numbers -1, -2, ... for `...`."""
+    text = formula.replace(" ", "") if isinstance(formula, str) else "?"
+    left, arrow, right = text.partition("->")
+    words = left.split(",")
+    plain = [word.replace("...", "", 1) for word in (*words, right)]
+    if not all(c.isalpha() for c in "".join(plain)):
+        fail(f"einsum: the formula must be letters, commas, ... and one ->, got {formula!r}")
+    if len(words) != len(tensors):
+        fail(f"einsum: {formula!r} has {len(words)} terms, got {len(tensors)} operands")
+    ranks = [x.ndim - len(p) for x, p in zip(tensors, plain, strict=False)]
+    most = max((n for n, word in zip(ranks, words, strict=True) if "..." in word), default=0)
     if not arrow:
-        joined = "".join(terms)
-        result = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
-    return terms, result
+        joined = "".join(plain[:-1])
+        once = "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+        right = ("..." if "..." in left else "") + once
+    terms = [_labels(word, n) for word, n in zip(words, ranks, strict=True)]
+    return terms, _labels(right, most)
 
 
-def _extents(terms: list[str], tensors: list[Tensor]) -> dict[str, Extent]:
-    extents: dict[str, Extent] = {}
+def _labels(word: str, rank: int) -> list[Any]:
+    before, dots, after = word.partition("...")
+    return [*before, *(range(-rank, 0) if dots else ()), *after]
+
+
+def _extents(terms: list[list[Any]], tensors: list[Tensor]) -> dict[Any, Extent]:
+    extents: dict[Any, Extent] = {}
     for term, x in zip(terms, tensors, strict=True):
         if len(term) != x.ndim:
-            fail(f"einsum: term {term!r} needs a tensor of rank {len(term)}, got shape {x.shape}")
+            shown = "".join(c if isinstance(c, str) else "" for c in term)
+            fail(f"einsum: term {shown!r} needs a tensor of rank {len(term)}, got shape {x.shape}")
         for letter, extent in zip(term, x.shape, strict=True):
-            if extents.setdefault(letter, extent) != extent:
-                fail(f"einsum: {letter!r} has extents {extents[letter]} and {extent}")
+            known = extents.setdefault(letter, extent)
+            if known != extent and not (isinstance(letter, int) and 1 in (known, extent)):
+                name = "..." if isinstance(letter, int) else letter
+                fail(f"einsum: {name!r} has extents {known} and {extent}")
+            if known != extent and known == 1:
+                extents[letter] = extent
     return extents
+
+
+# ------------------------------------------------------------------ products by dims
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
+    """The product summed over the last `axes` dims of a and the first of b, or over a pair of dims.
+
+    Raises: FrontendError for dims that do not exist, or extents that differ.
+    """
+    a, b = _pair(a, b, "tensordot")
+    if isinstance(axes, (tuple, list)):
+        dims = [checks.axes_of(k, x.ndim, "tensordot") for k, x in zip(axes, (a, b), strict=True)]
+    else:
+        count = checks.integer(axes, "tensordot: axes")
+        if not 0 <= count <= min(a.ndim, b.ndim):
+            fail(f"tensordot: axes must be in [0, {min(a.ndim, b.ndim)}], got {count}")
+        dims = [tuple(range(a.ndim - count, a.ndim)), tuple(range(count))]
+    summed = [tuple(x.shape[k] for k in own) for x, own in zip((a, b), dims, strict=True)]
+    if summed[0] != summed[1]:
+        fail(f"tensordot: summed extents must agree, got {a.shape} and {b.shape} over {axes!r}")
+    left = [dims[0].index(k) if k in dims[0] else f"a{k}" for k in range(a.ndim)]
+    right = [dims[1].index(k) if k in dims[1] else f"b{k}" for k in range(b.ndim)]
+    extents = {**dict(zip(left, a.shape, strict=True)), **dict(zip(right, b.shape, strict=True))}
+    result = [c for c in (*left, *right) if isinstance(c, str)]
+    return _summed("tensordot", [left, right], result, extents, [a, b])
+
+
+def vecdot(a: Any, b: Any, axis: int = -1) -> Tensor:
+    """The sum of products along `axis`, of operands that broadcast elsewhere.
+
+    Raises: FrontendError for an axis that one does not have, or extents that differ.
+    """
+    a, b = _pair(a, b, "vecdot")
+    places = [checks.axis_of(axis, x.ndim, "vecdot") for x in (a, b)]
+    extents = {a.shape[places[0]], b.shape[places[1]]}
+    if len(extents) > 1:
+        fail(f"vecdot: extents along axis {axis} must agree, got {a.shape} and {b.shape}")
+    terms = [
+        ["r" if k == along else k - x.ndim + (k < along) for k in range(x.ndim)]
+        for x, along in zip((a, b), places, strict=True)
+    ]
+    common = _extents(terms, [a, b])
+    result = sorted(c for c in common if isinstance(c, int))
+    return _summed("vecdot", terms, result, common, [a, b])
+
+
+def outer(a: Any, b: Any) -> Tensor:
+    """Every element of a times every element of b, both flattened.
+
+    Shapes: result (size of a, size of b).
+    """
+    a, b = (flatten(x) for x in _pair(a, b, "outer"))
+    return einsum("i,j->ij", a, b)
+
+
+def dot(a: Any, b: Any) -> Tensor:
+    """The product over the last dim of a and the last but one of b; a scalar multiplies.
+
+    Raises: FrontendError for extents that differ.
+    """
+    a, b = _pair(a, b, "dot")
+    if not (a.ndim and b.ndim):
+        return a * b
+    return tensordot(a, b, (a.ndim - 1, max(b.ndim - 2, 0)))
+
+
+def inner(a: Any, b: Any) -> Tensor:
+    """The product over the last dims; a scalar multiplies.
+
+    Raises: FrontendError for extents that differ.
+    """
+    a, b = _pair(a, b, "inner")
+    return tensordot(a, b, (a.ndim - 1, b.ndim - 1)) if a.ndim and b.ndim else a * b
+
+
+def _pair(a: Any, b: Any, what: str) -> tuple[Tensor, Tensor]:
+    return to_tensor(a, f"{what}: left operand"), to_tensor(b, f"{what}: right operand")

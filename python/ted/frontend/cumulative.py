@@ -7,14 +7,16 @@ from typing import Any
 
 from ted.frontend import checks
 from ted.frontend.elementwise import to_tensor, where
-from ted.frontend.layout import reshape
+from ted.frontend.layout import flatten, reshape
 from ted.frontend.recurrences import recurrence
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT64, accumulator
 
 
-def cumsum(x: Any, axis: int, reverse: bool = False) -> Tensor:
+def cumsum(x: Any, axis: int | None = None, reverse: bool = False) -> Tensor:
     """The sum of the elements along `axis` up to each one, from the end if `reverse`.
+
+    Without an axis x is flattened.
 
     float16 and bfloat16 accumulate in float32, int8 in int32, bools count.
 
@@ -23,8 +25,10 @@ def cumsum(x: Any, axis: int, reverse: bool = False) -> Tensor:
     return _running("cumsum", lambda total, value: total + value, 0, x, axis, reverse)
 
 
-def cumprod(x: Any, axis: int, reverse: bool = False) -> Tensor:
+def cumprod(x: Any, axis: int | None = None, reverse: bool = False) -> Tensor:
     """The product of the elements along `axis` up to each one; gradients are exact with zeros.
+
+    Without an axis x is flattened.
 
     Raises: FrontendError for an axis that x does not have.
     """
@@ -32,9 +36,11 @@ def cumprod(x: Any, axis: int, reverse: bool = False) -> Tensor:
 
 
 def _running(
-    what: str, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: int, reverse: bool
+    what: str, combine: Callable[[Any, Any], Any], start: int, x: Any, axis: Any, reverse: bool
 ) -> Tensor:
     x = to_tensor(x, what)
+    if axis is None:
+        x, axis = flatten(x), 0
     if not x.ndim:  # one step, as any reduction has of a scalar along 0 or -1
         return reshape(_running(what, combine, start, reshape(x, (1,)), axis, reverse), ())
     along, reverse = checks.axis_of(axis, x.ndim, what), checks.flag(reverse, f"{what}: reverse")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from typing import Any
@@ -54,7 +55,9 @@ def vectorize(function: Callable[..., Any]) -> Callable[..., Any]:
     hint = name if name.isidentifier() else "map"
 
     @functools.wraps(function)
-    def call(*operands: Any) -> Any:
+    def call(*operands: Any, **named: Any) -> Any:
+        if named:
+            operands = inspect.signature(function).bind(*operands, **named).args
         return pointwise(function, hint, *operands)
 
     return call
@@ -75,7 +78,19 @@ def _unary(name: str) -> Callable[[Any], Any]:
 exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, cbrt = map(_unary, UNARY[:10])
 sin, cos, tan, asin, acos, atan = map(_unary, UNARY[10:16])
 sinh, cosh, tanh, asinh, acosh, atanh = map(_unary, UNARY[16:22])
-erf, erfc, floor, ceil, round, trunc = map(_unary, UNARY[22:])
+erf, erfc, floor, ceil, _nearest, trunc = map(_unary, UNARY[22:])
+
+
+def round(x: Any, decimals: int = 0) -> Any:
+    """The nearest integer, of two the even one, or so many `decimals`; counts as 1 operation.
+
+    Raises: FrontendError when `decimals` is no integer.
+    """
+    digits = checks.integer(decimals, "round: decimals")
+    if not digits:
+        return _nearest(x)
+    scale = 10.0 ** abs(digits)
+    return _nearest(x * scale) / scale if digits > 0 else _nearest(x / scale) * scale
 
 
 @vectorize

@@ -85,7 +85,7 @@ def take(x: Any, indices: Any, axis: int | None = None, mode: str = "check") -> 
     return compute(shape, element, name="take")
 
 
-def take_along_axis(x: Any, indices: Any, axis: int, mode: str = "check") -> Tensor:
+def take_along_axis(x: Any, indices: Any, axis: int = -1, mode: str = "check") -> Tensor:
     """The element along `axis` that `indices` gives for each place, as argsort and argmax give.
 
     Shapes: x and indices have the same rank and broadcast in every dim but `axis`; the result has

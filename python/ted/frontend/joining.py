@@ -13,6 +13,7 @@ from ted.frontend.arithmetic import constant
 from ted.frontend.compute import compute
 from ted.frontend.creation import zeros
 from ted.frontend.elementwise import maximum, minimum, to_tensor
+from ted.frontend.layout import flatten
 from ted.frontend.locations import fail, here
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir import equations
@@ -35,13 +36,15 @@ def _operands(xs: Any, what: str) -> tuple[list[Tensor], DType]:
     return tensors, reduce(promote, [t.dtype for t in tensors])
 
 
-def concatenate(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
-    """Tensors one after the other along `axis`.
+def concatenate(xs: Sequence[Tensor], axis: int | None = 0) -> Tensor:
+    """Tensors one after the other along `axis`, flattened where it is None.
 
     Shapes: equal but for `axis`.
     Raises: FrontendError for no tensors, or shapes that differ elsewhere.
     """
     tensors, dtype = _operands(xs, "concatenate")
+    if axis is None:
+        tensors, axis = [flatten(x) for x in tensors], 0
     first = tensors[0]
     along = checks.axis_of(axis, first.ndim, "concatenate")
     for k, t in enumerate(tensors):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ted.domain.sizes import Extent, divided, is_symbolic
 from ted.frontend import checks
+from ted.frontend.captures import is_array
 from ted.frontend.compute import compute
 from ted.frontend.creation import zeros
 from ted.frontend.elementwise import to_tensor, where
@@ -172,14 +173,17 @@ def flatten(x: Any, start: int = 0) -> Tensor:
     return reshape(x, (*x.shape[:first], math.prod(x.shape[first:])))
 
 
-def expand_dims(x: Any, axis: int) -> Tensor:
-    """A new dim of extent 1 before dim `axis`.
+def expand_dims(x: Any, axis: Any = 0) -> Tensor:
+    """New dims of extent 1 that are dim `axis`, or dims, of the result.
 
-    Raises: FrontendError for a place outside of the dims.
+    Raises: FrontendError for a place outside of the dims, or one named twice.
     """
     x = to_tensor(x, "expand_dims")
-    at = checks.axis_of(axis, x.ndim + 1, "expand_dims")
-    return reshape(x, (*x.shape[:at], 1, *x.shape[at:]))
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    extents = list(x.shape)
+    for at in sorted(checks.axes_of(axis, x.ndim + count, "expand_dims")):
+        extents.insert(at, 1)
+    return reshape(x, tuple(extents))
 
 
 def squeeze(x: Any, axis: Any = None) -> Tensor:
@@ -229,14 +233,26 @@ def flip(x: Any, axis: Any = None) -> Tensor:
     return _gather(x, x.shape, point, "flip")
 
 
-def roll(x: Any, shift: int, axis: int) -> Tensor:
+def roll(x: Any, shift: Any, axis: Any = None) -> Tensor:
     """Elements moved by `shift` along `axis`, those that leave come in at the other end.
 
-    Raises: FrontendError for an axis that x does not have, or a symbolic extent that may be less
-    than the shift.
+    Several dims take one shift or one each; without an axis x is moved in row-major order.
+    Raises: FrontendError for an axis that x does not have, another number of shifts, or a symbolic
+    extent that may be less than the shift.
     """
     x = to_tensor(x, "roll")
-    along = checks.axis_of(axis, x.ndim, "roll")
+    if axis is None:
+        return reshape(roll(flatten(x), shift, 0), x.shape)
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    shifts = shift if isinstance(shift, (tuple, list)) else (shift,) * len(axes)
+    if len(shifts) != len(axes):
+        fail(f"roll: one shift for each axis, got {shift!r} and {axis!r}")
+    for by, along in zip(shifts, axes, strict=True):
+        x = _rolled(x, by, checks.axis_of(along, x.ndim, "roll"))
+    return x
+
+
+def _rolled(x: Tensor, shift: Any, along: int) -> Tensor:
     extent = x.shape[along]
     by = checks.integer(shift, "roll: shift")
     if isinstance(extent, int):
@@ -262,27 +278,33 @@ def roll(x: Any, shift: int, axis: int) -> Tensor:
 
 
 def tile(x: Any, repeats: Any) -> Tensor:
-    """The tensor repeated `repeats[k]` times along dim k.
+    """The tensor repeated `repeats[k]` times along dim k; counts and dims are aligned at the right.
 
-    Raises: FrontendError unless there is one count for each dim, none negative.
+    Raises: FrontendError for a count that is negative or no integer.
     """
     x = to_tensor(x, "tile")
     counts = checks.shape_of(repeats, x.dtype, "tile: repeats")
-    if len(counts) != x.ndim:
-        fail(f"tile: one count for each of {x.ndim} dims, got {repeats!r}")
+    rank = max(len(counts), x.ndim)
+    counts = (1,) * (rank - len(counts)) + counts
+    x = reshape(x, (1,) * (rank - x.ndim) + x.shape)
     shape = [n * c for n, c in zip(x.shape, counts, strict=True)]
     if 0 in shape:
         return zeros(shape, x.dtype)
     return _gather(x, shape, lambda *i: [p % n for p, n in zip(i, x.shape, strict=True)], "tile")
 
 
-def repeat(x: Any, count: int, axis: int) -> Tensor:
-    """Every element repeated `count` times along `axis`.
+def repeat(x: Any, count: Any, axis: int | None = None) -> Tensor:
+    """Every element repeated `count` times along `axis`, or element k `count[k]` times.
 
+    Without an axis x is taken in row-major order.
     Raises: FrontendError for a dim that x does not have, or a count that is negative or no integer.
     """
     x = to_tensor(x, "repeat")
+    if axis is None:
+        x, axis = flatten(x), 0
     along = checks.axis_of(axis, x.ndim, "repeat")
+    if isinstance(count, (tuple, list)) or is_array(count):
+        return _repeated_each(x, [*count], along)
     times = checks.shape_of((count,), x.dtype, "repeat: count")[0]
     shape = [n * times if k == along else n for k, n in enumerate(x.shape)]
     if 0 in shape:
@@ -290,6 +312,17 @@ def repeat(x: Any, count: int, axis: int) -> Tensor:
     return _gather(
         x, shape, lambda *i: [p // times if k == along else p for k, p in enumerate(i)], "repeat"
     )
+
+
+def _repeated_each(x: Tensor, counts: list[Any], along: int) -> Tensor:
+    """Element k along a dim so often as known counts say, as one table of positions."""
+    numbers = [checks.integer(c, "repeat: count") for c in counts]
+    extent = checks.integer(x.shape[along], "repeat: extent")
+    if len(numbers) not in (1, extent) or min(numbers, default=0) < 0:
+        fail(f"repeat: one count >= 0 for each of {extent} elements, got {counts!r}")
+    each = numbers * extent if len(numbers) == 1 else numbers
+    at = [k for k, count in enumerate(each) for _ in range(count)]
+    return x[(*(slice(None),) * along, at)]
 
 
 def tril(x: Any, k: int = 0) -> Tensor:

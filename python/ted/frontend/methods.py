@@ -1,14 +1,43 @@
-"""What methods of tensors lead to: `x @ y` to `ted.matmul(x, y)`, `x.sum()` to `ted.sum(x)`."""
+"""What methods of tensors lead to: `x @ y` to `ted.matmul(x, y)`, `x.sum()` to `ted.sum(x)`.
+
+A function whose first argument is a tensor is a method of the same name.
+"""
 
 from __future__ import annotations
 
-from ted.frontend import numpy_names, reductions, tensors, unevaluated
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ted.frontend import numpy_names, tensors, unevaluated
 from ted.frontend.contraction import matmul
+from ted.frontend.dims import matrix_transpose
 from ted.frontend.layout import flatten, reshape, transpose
 from ted.frontend.slicing import subscript
 
 tensors.functions.update(
-    matmul=matmul, reshape=reshape, flatten=flatten, transpose=transpose, subscript=subscript
-)
-tensors.functions.update({name: getattr(reductions, name) for name in tensors.REDUCTIONS})
+    matmul=matmul, reshape=reshape, flatten=flatten, transpose=transpose, subscript=subscript,
+    matrix_transpose=matrix_transpose,
+)  # fmt: skip
 unevaluated.numpy_calls.update(ufunc=numpy_names.ufunc, function=numpy_names.array_function)
+
+FIRST = ("x", "a", "y")  # what a function calls the tensor that it is a method of
+NO_METHODS = ("asarray", "cast", "from_dlpack", "trace")  # what has `trace` is a function of ted
+
+
+def attach(functions: Mapping[str, Any]) -> None:
+    """Make methods of those of the functions that take a tensor first."""
+    for name, function in functions.items():
+        if inspect.isfunction(function) and name not in NO_METHODS:
+            first = next(iter(inspect.signature(function).parameters), None)
+            if first in FIRST and not hasattr(tensors.Tensor, name):
+                setattr(tensors.Tensor, name, _method(name, function))
+
+
+def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def method(self: tensors.Tensor, *args: Any, **options: Any) -> Any:
+        return function(self, *args, **options)
+
+    method.__name__ = name
+    method.__doc__ = f"`ted.{name}` of this tensor."
+    return method

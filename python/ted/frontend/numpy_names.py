@@ -13,16 +13,14 @@ import operator
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+from ted.frontend import operators
+from ted.frontend.keywords import near_word
 from ted.frontend.locations import fail
 from ted.frontend.tensors import with_constant
 
 # Operators, as numpy's ufuncs call them.
 OPERATORS: dict[str, Callable[..., Any]] = {
-    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
-    "divide": operator.truediv, "matmul": operator.matmul, "divmod": divmod,
-    "negative": operator.neg, "positive": operator.pos,
-    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
-    "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne,
+    **operators.OPERATORS, "matmul": operator.matmul, "divmod": divmod,
 }  # fmt: skip
 
 # NumPy's name -> ted's, where they differ.
@@ -31,48 +29,43 @@ RENAMED = {
     "arctan2": "atan2", "arctanh": "atanh", "astype": "cast", "fabs": "absolute", "fix": "trunc",
     "invert": "bitwise_not", "linalg.cholesky": "cholesky", "ravel": "flatten", "rint": "round",
     "amax": "max", "amin": "min", "concat": "concatenate", "permute_dims": "transpose",
-    "linalg.matmul": "matmul",
+    "linalg.matmul": "matmul", "linalg.diagonal": "diagonal", "linalg.trace": "trace",
+    "linalg.outer": "outer", "linalg.tensordot": "tensordot", "linalg.vecdot": "vecdot",
+    "linalg.matrix_transpose": "matrix_transpose", "conjugate": "conj",
 }  # fmt: skip
 
 # The names that numpy and ted share, for one meaning.
 SHARED = (
     "absolute", "all", "any", "argmax", "argmin", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "broadcast_to", "cbrt", "ceil", "clip", "concatenate", "cos", "cosh", "cumprod", "cumsum",
-    "einsum", "exp", "exp2", "expand_dims", "expm1", "flip", "floor", "floor_divide", "fmod",
-    "hypot", "isfinite", "isinf", "isnan", "left_shift", "log", "log10", "log1p", "log2",
-    "logical_and", "logical_not", "logical_or", "logical_xor", "max", "maximum", "mean", "min",
-    "minimum", "ones_like", "pad", "power", "prod", "reciprocal", "remainder", "repeat", "reshape",
-    "right_shift", "roll", "round", "sign", "sin", "sinh", "split", "sqrt", "square", "squeeze",
-    "stack", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tile", "transpose",
-    "tril", "triu", "trunc", "where", "zeros_like",
+    "broadcast_arrays", "broadcast_to", "can_cast", "cbrt", "ceil", "clip", "column_stack",
+    "concatenate", "copysign", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
+    "cumulative_prod", "cumulative_sum", "diff", "dot", "einsum", "empty_like", "exp", "exp2",
+    "expand_dims", "expm1", "flip", "floor", "floor_divide", "fmod", "full_like", "heaviside",
+    "hstack", "hypot", "inner", "isfinite", "isinf", "isnan", "left_shift", "log", "log10",
+    "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
+    "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "moveaxis",
+    "nan_to_num", "ones_like", "outer", "pad", "power", "prod", "real", "reciprocal", "remainder",
+    "repeat", "reshape", "result_type", "right_shift", "roll", "round", "sign", "signbit", "sin",
+    "sinh", "split", "sqrt", "square", "squeeze", "stack", "std", "sum", "swapaxes", "take",
+    "take_along_axis", "tan", "tanh", "tensordot", "tile", "transpose", "tril", "triu", "trunc",
+    "unstack", "var", "vecdot", "vstack", "where", "zeros_like",
 )  # fmt: skip
 
 # What is a property of an expression.
 PROPERTIES = ("shape", "ndim", "size")
 
-# Keywords of numpy -> ted's.
-KEYWORDS = {
-    "a_min": "lower", "a_max": "upper", "initial": "init", "axis1": "first", "axis2": "second",
-    "constant_values": "value", "pad_width": "width", "repeats": "count", "newshape": "shape",
-    "indices_or_sections": "sections", "a": "x", "m": "x", "array": "x", "ary": "x", "arrays": "xs",
-}  # fmt: skip
-
 # What ted does by another word, or by one that takes other arguments.
 INSTEAD = {
     "bincount": "ted.bincount(x, length)", "histogram": "ted.histogram(x, bins, lower, upper)",
-    "dot": "ted.matmul or ted.einsum", "inner": "ted.einsum", "outer": "ted.einsum",
-    "vdot": "ted.einsum", "tensordot": "ted.einsum", "vecdot": "ted.einsum",
-    "matvec": "ted.matmul", "vecmat": "ted.matmul", "trace": "ted.einsum", "diagonal": "ted.einsum",
-    "logaddexp": "ted.logsumexp", "vstack": "ted.concatenate", "hstack": "ted.concatenate",
-    "dstack": "ted.concatenate", "column_stack": "ted.stack", "full_like": "ted.full",
-    "empty_like": "ted.zeros_like", "copy": "the tensor itself, which is a value",
+    "vdot": "ted.einsum", "matvec": "ted.matmul", "vecmat": "ted.matmul",
+    "trace": "ted.trace, of the last two dims", "diagonal": "ted.diagonal, of the last two dims",
+    "dstack": "ted.concatenate", "copy": "the tensor itself, which is a value",
+    "linspace": "ted.linspace, of Python numbers",
     "linalg.solve": "ted.cholesky and ted.solve_triangular", "fmax": "ted.maximum",
-    "fmin": "ted.minimum", "moveaxis": "ted.transpose", "float_power": "ted.power",
-    "nan_to_num": "ted.where(ted.isnan(x), 0, x)", "heaviside": "ted.where", "select": "ted.where",
-    "convolve": "ted.compute", "var": "ted.mean of squares", "std": "ted.mean of squares",
-    "flatnonzero": "ted.where", "put_along_axis": "ted.scatter", "add.at": "ted.index_add",
-    "add.reduce": "ted.sum", "multiply.reduce": "ted.prod", "maximum.reduce": "ted.max",
-    "minimum.reduce": "ted.min", "add.accumulate": "ted.cumsum",
+    "fmin": "ted.minimum", "float_power": "ted.power", "select": "ted.where",
+    "convolve": "ted.compute", "flatnonzero": "ted.where", "put_along_axis": "ted.scatter",
+    "add.at": "ted.index_add", "add.reduce": "ted.sum", "multiply.reduce": "ted.prod",
+    "maximum.reduce": "ted.max", "minimum.reduce": "ted.min", "add.accumulate": "ted.cumsum",
     "multiply.accumulate": "ted.cumprod", "multiply.outer": "ted.einsum",
 }  # fmt: skip
 
@@ -119,7 +112,7 @@ def _called(name: str, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     function = getattr(frontend, word) if word else _refuse(name)
     signature = inspect.signature(function)
     known = signature.parameters
-    renamed = {k if k in known else KEYWORDS.get(k, k): v for k, v in options.items()}
+    renamed = {near_word(k, known) or k: v for k, v in options.items()}
     try:
         signature.bind(*args, **renamed)
     except TypeError as error:

@@ -6,6 +6,7 @@ shape; methods lead to the functions of the same name.
 
 from __future__ import annotations
 
+import importlib
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -26,8 +27,8 @@ from ted.ir.dtypes import DType
 from ted.ir.expressions import Expr
 from ted.ir.scalar import INDEX, add, cast, compare, dim, dims_used, index, land, load, select
 
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 DIM_NAMES = "ijklmnopqstuvwxyz"
-REDUCTIONS = ("sum", "prod", "max", "min", "mean", "any", "all", "argmax", "argmin")
 # What methods lead to, by name: functions of modules that need tensors; `methods.py` gives them.
 functions: dict[str, Callable[..., Any]] = {}
 
@@ -88,6 +89,11 @@ class Tensor(Unevaluated):
     def T(self) -> Tensor:
         """The tensor with its dims in reverse order."""
         return self.transpose()
+
+    @property
+    def mT(self) -> Tensor:
+        """The tensor with its last two dims exchanged."""
+        return functions["matrix_transpose"](self)
 
     # ------------------------------------------------------------ subscripts
 
@@ -172,6 +178,16 @@ class Tensor(Unevaluated):
     def __rmatmul__(self, other: Any) -> Tensor:
         return functions["matmul"](other, self)
 
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        """The module with the functions of the array API standard.
+
+        Raises: FrontendError for a version of which ted does not know.
+        """
+        if api_version not in (None, *API_VERSIONS):
+            known = ", ".join(API_VERSIONS)
+            fail(f"__array_namespace__: versions of the standard are {known}, got {api_version!r}")
+        return importlib.import_module("ted")
+
     # ------------------------------------------------------------ methods
 
     def astype(self, dtype: Any) -> Tensor:
@@ -199,19 +215,6 @@ class Tensor(Unevaluated):
 
     def __repr__(self) -> str:
         return f"Tensor({self.name}: {self.dtype}{list(self.shape)})"
-
-
-def _reduction_method(name: str) -> Callable[..., Tensor]:
-    def method(self: Tensor, axis: Any = None, **options: Any) -> Tensor:
-        return functions[name](self, axis, **options)
-
-    method.__name__ = name
-    method.__doc__ = f"`ted.{name}` over the dims in `axis`, all by default."
-    return method
-
-
-for _name in REDUCTIONS:
-    setattr(Tensor, _name, _reduction_method(_name))
 
 
 # ------------------------------------------------------------------ wrapping nodes

@@ -127,7 +127,7 @@ CASES = {
     "einsum_rank": (lambda: ted.einsum("ijk->i", A), "needs a tensor of rank 3"),
     "einsum_terms": (lambda: ted.einsum("ij,jk->ik", A), "has 2 terms, got 1 operands"),
     "einsum_result": (lambda: ted.einsum("ij->ik", A), "takes letters of the operands once"),
-    "einsum_formula": (lambda: ted.einsum("i1->i", A), "must be letters, commas and one ->"),
+    "einsum_formula": (lambda: ted.einsum("i1->i", A), "must be letters, commas, ... and one ->"),
     "constant_overflow": (
         element(lambda i: A[i, (i * 0 + 2**62) * 4]), "the constant must fit the type index"
     ),

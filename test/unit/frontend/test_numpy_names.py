@@ -177,9 +177,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         "np.add: takes operands alone on tensors, got dtype=; use",
     ),
     "keyword": (lambda: np.sin(T, where=C > 0), "np.sin: on a tensor it is ted.sin(x"),
-    "missing axis": (lambda: np.cumsum(T), "missing a required argument: 'axis'"),
     "one branch": (lambda: np.where(T > 0), "np.where: on a tensor it is ted.where(condition"),
-    "other word": (lambda: np.dot(T, C), "got np.dot; write ted.matmul or ted.einsum"),
+    "other word": (lambda: np.vdot(T, C), "got np.vdot; write ted.einsum"),
     "no word": (lambda: np.sort(T), "np.sort; ted has no such function; compute it by"),
     "no word of linalg": (lambda: np.linalg.svd(T), "np.linalg.svd; ted has no such function"),
 }

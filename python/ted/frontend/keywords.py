@@ -1,0 +1,77 @@
+"""Keywords of other libraries, accepted where they can mean one thing alone.
+
+Before: ted.sum(x, dim=0, keepdim=True)      After: ted.sum(x, axis=0, keepdims=True)
+
+One table for functions, methods and what numpy hands over.  What a function does not take is
+refused with the words that it takes.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ted.frontend.locations import fail
+
+# Another library's keyword -> ted's words for it, of which a function takes the first that it has.
+NEAR: dict[str, tuple[str, ...]] = {
+    "dim": ("axis", "axes"), "dims": ("axis", "axes", "shift"), "axes": ("axis",),
+    "keepdim": ("keepdims",), "initial": ("init",), "a_min": ("lower",), "a_max": ("upper",),
+    "min": ("lower",), "max": ("upper",), "min_val": ("lower",), "max_val": ("upper",),
+    "ddof": ("correction",), "fill_value": ("value",), "constant_values": ("value",),
+    "pad_width": ("width",), "repeats": ("count",), "reps": ("repeats",),
+    "repetitions": ("repeats",), "newshape": ("shape",), "size": ("shape",),
+    "axis1": ("first",), "axis2": ("second",), "dim0": ("first",), "dim1": ("second",),
+    "indices_or_sections": ("sections",), "split_size_or_sections": ("sections",),
+    "shifts": ("shift",), "perm": ("axes",), "permutation": ("axes",), "equation": ("formula",),
+    "subscripts": ("formula",), "index": ("indices",), "num_classes": ("depth",),
+    "steps": ("num",), "start_dim": ("start",),
+    "a": ("x",), "m": ("x",), "array": ("x",), "ary": ("x",), "input": ("x", "a", "logits"),
+    "arr": ("x",), "arrays": ("xs",), "tensors": ("xs",), "other": ("b",), "x1": ("a",),
+    "x2": ("b",), "negative_slope": ("slope",), "N": ("rows",), "M": ("columns",),
+    "n_rows": ("rows",), "n_cols": ("columns",), "num_segments": ("count",),
+    "segment_ids": ("segments",), "minlength": ("length",),
+}  # fmt: skip
+
+
+def near_word(name: str, known: Mapping[str, Any]) -> str | None:
+    """The word of a function that takes `known` for a keyword; None where it has none."""
+    words = (name,) if name in known else NEAR.get(name, ())
+    return next((word for word in words if word in known), None)
+
+
+def translated(known: Mapping[str, Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """The keywords of a call in the words of a function that takes `known`.
+
+    Raises: FrontendError for a keyword that the function does not take, or takes twice.
+    """
+    result: dict[str, Any] = {}
+    for name, value in options.items():
+        word = near_word(name, known)
+        if word is None:
+            fail(f"{what}: takes {', '.join(known) or 'no arguments'}, got {name}=")
+        if word in result or (word != name and word in options):
+            fail(f"{what}: {word} may be given once, got it also as {name}=")
+        result[word] = value
+    return result
+
+
+def accepting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which also takes the keywords of other libraries."""
+    if not inspect.isfunction(function):
+        return function
+    parameters = inspect.signature(function).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return function
+    known = {p.name: p for p in parameters.values() if p.kind is not p.VAR_POSITIONAL}
+    names = frozenset(known)
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> Any:
+        if options and not names.issuperset(options):
+            options = translated(known, options, function.__name__)
+        return function(*args, **options)
+
+    return call

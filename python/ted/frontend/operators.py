@@ -1,0 +1,131 @@
+"""Operators as functions, and functions of the sign: element by element, broadcast.
+
+Before: ted.subtract(x, y)      After: x - y
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from ted.frontend.elementwise import (
+    absolute,
+    cast,
+    exp,
+    isfinite,
+    log1p,
+    maximum,
+    vectorize,
+    where,
+)
+from ted.frontend.locations import fail
+from ted.frontend.scalars import Scalar
+from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import FLOAT64
+
+# Name -> Python's operator: what a function of two values is called by, and what it says.
+OPERATORS: dict[str, Callable[..., Any]] = {
+    "add": operator.add, "subtract": operator.sub, "multiply": operator.mul,
+    "divide": operator.truediv, "negative": operator.neg, "positive": operator.pos,
+    "less": operator.lt, "less_equal": operator.le, "greater": operator.gt,
+    "greater_equal": operator.ge, "equal": operator.eq, "not_equal": operator.ne,
+}  # fmt: skip
+_SIGNS = {"add": "a + b", "subtract": "a - b", "multiply": "a * b", "divide": "a / b",
+          "less": "a < b", "less_equal": "a <= b", "greater": "a > b", "greater_equal": "a >= b",
+          "equal": "a == b", "not_equal": "a != b"}  # fmt: skip
+
+
+def _binary(name: str) -> Callable[[Any, Any], Any]:
+    apply = OPERATORS[name]
+
+    def function(a: Any, b: Any) -> Any:
+        return apply(a, b)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{_SIGNS[name]}, element by element."
+    return vectorize(function)
+
+
+add, subtract, multiply, divide = map(_binary, ("add", "subtract", "multiply", "divide"))
+less, less_equal, greater, greater_equal, equal, not_equal = map(_binary, tuple(_SIGNS)[4:])
+
+
+@vectorize
+def negative(x: Any) -> Any:
+    """-x."""
+    return -x
+
+
+@vectorize
+def positive(x: Any) -> Any:
+    """x, a number."""
+    return +x
+
+
+# ------------------------------------------------------------------ of real numbers
+
+
+@vectorize
+def real(x: Any) -> Any:
+    """x itself: there are no complex numbers."""
+    return +x
+
+
+conj = real
+
+
+@vectorize
+def signbit(x: Any) -> Any:
+    """Whether x is negative or -0.0; a NaN counts as positive."""
+    if isinstance(x, Scalar) and not x.dtype.is_float:
+        return x < 0
+    return (x < 0) | ((x == 0) & (1 / x < 0)) if isinstance(x, Scalar) else math.copysign(1, x) < 0
+
+
+@vectorize
+def copysign(a: Any, b: Any) -> Any:
+    """|a| with the sign of b, also of -0.0; a NaN counts as positive.
+
+    The derivative in a is the sign by which |a| is multiplied, that in b is 0.
+    """
+    magnitude = absolute(a) * 1.0
+    return where(signbit(b), -magnitude, magnitude)
+
+
+@vectorize
+def logaddexp(a: Any, b: Any) -> Any:
+    """log(exp(a) + exp(b)) without overflow; both slopes are 1/2 where a = b."""
+    first = a >= b
+    high, low = where(first, a, b) * 1.0, where(first, b, a) * 1.0
+    known = isfinite(high)  # of infinite ones the distance is no number
+    distance = where(known, low - high, 0.0)
+    return where(known, high + log1p(exp(distance)), maximum(a, b))
+
+
+@vectorize
+def heaviside(x: Any, at_zero: Any) -> Any:
+    """0 for negative x, 1 for positive, `at_zero` at 0, NaN for NaN; without a slope in x."""
+    kind = x.dtype.name if isinstance(x, Scalar) and x.dtype.is_float else "float32"
+    return where(x != x, math.nan, where(x == 0, at_zero, cast(x > 0, kind)))
+
+
+def nan_to_num(x: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    """x, with numbers in place of NaN and of infinities, by default 0 and the largest of its type.
+
+    Raises: FrontendError for a truth value as number, as numpy's `copy` is one.
+    """
+    for name, value in (("nan", nan), ("posinf", posinf), ("neginf", neginf)):
+        if isinstance(value, bool):
+            fail(f"nan_to_num: {name} must be a number, got {value!r}; nothing is written in place")
+    dtype = x.dtype if isinstance(x, (Scalar, Tensor)) else FLOAT64
+    if not dtype.is_float:
+        return x
+    most = (2.0 - 2.0**-dtype.mantissa) * 2.0**dtype.exponent
+    high, low = most if posinf is None else posinf, -most if neginf is None else neginf
+
+    def number(v: Any) -> Any:
+        return where(v != v, nan, where(v == math.inf, high, where(v == -math.inf, low, v)))
+
+    return vectorize(number)(x)
