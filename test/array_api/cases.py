@@ -106,6 +106,13 @@ MANIPULATION: dict[str, list[Case]] = {
         lambda xp, v: xp.take_along_axis(v.f, v.i % v.columns)],
 }  # fmt: skip
 
+SORTING: dict[str, list[Case]] = {
+    **{n: [lambda xp, v, n=n: getattr(xp, n)(v.f), lambda xp, v, n=n: getattr(xp, n)(v.i, axis=0),
+           lambda xp, v, n=n: getattr(xp, n)(v.u, descending=True)] for n in ("sort", "argsort")},
+    "searchsorted": [lambda xp, v: xp.searchsorted(xp.sort(v.w), v.f),
+                     lambda xp, v: xp.searchsorted(v.w, v.f, side="right", sorter=xp.argsort(v.w))],
+}  # fmt: skip
+
 CREATION: dict[str, list[Case]] = {
     "arange": [lambda xp, v: xp.arange(5), lambda xp, v: xp.arange(2, 9, 3),
                lambda xp, v: xp.arange(7, 1, -2), lambda xp, v: xp.arange(5, 2),
@@ -171,7 +178,7 @@ def limits(found: Any, names: str) -> list[float]:
 
 GROUPS = {
     "elementwise": ELEMENTWISE, "statistical": STATISTICAL, "manipulation": MANIPULATION,
-    "creation": CREATION, "linear": LINEAR,
+    "sorting": SORTING,     "creation": CREATION, "linear": LINEAR,
 }  # fmt: skip
 
 # Why a name is not there.
@@ -183,7 +190,7 @@ NOT: dict[str, str] = {
     **dict.fromkeys(("complex64", "complex128", "imag", "fft"), COMPLEX),
     "nextafter": "not yet: it reads the bits of a float",
     **dict.fromkeys(("int16", "uint8", "uint16", "uint32", "uint64"), "not yet: the type"),
-    **dict.fromkeys(("__array_namespace_info__", "sort", "argsort", "searchsorted"), "not yet"),
+    **{"__array_namespace_info__": "not yet"},
 }  # fmt: skip
 
 

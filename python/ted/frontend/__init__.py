@@ -176,7 +176,19 @@ from ted.frontend.reductions import (
 )
 from ted.frontend.scalars import Scalar
 from ted.frontend.scattering import bincount, histogram, index_add, scatter, segment_sum
+from ted.frontend.searching import (
+    isin,
+    searchsorted,
+    unique,
+)
 from ted.frontend.sizes import size
+from ted.frontend.sorting import (
+    argsort,
+    median,
+    quantile,
+    sort,
+    topk,
+)
 from ted.frontend.statistics import (
     count_nonzero,
     cumulative_prod,
@@ -213,6 +225,7 @@ __all__ = [
     "arange",
     "argmax",
     "argmin",
+    "argsort",
     "asarray",
     "asin",
     "asinh",
@@ -298,6 +311,7 @@ __all__ = [
     "int64",
     "isdtype",
     "isfinite",
+    "isin",
     "isinf",
     "isnan",
     "left_shift",
@@ -320,6 +334,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "median",
     "meshgrid",
     "min",
     "minimum",
@@ -342,6 +357,7 @@ __all__ = [
     "pow",
     "power",
     "prod",
+    "quantile",
     "real",
     "reciprocal",
     "recurrence",
@@ -357,6 +373,7 @@ __all__ = [
     "round",
     "rsqrt",
     "scatter",
+    "searchsorted",
     "segment_sum",
     "sigmoid",
     "sign",
@@ -366,6 +383,7 @@ __all__ = [
     "size",
     "softplus",
     "solve_triangular",
+    "sort",
     "split",
     "sqrt",
     "square",
@@ -382,11 +400,13 @@ __all__ = [
     "tanh",
     "tensordot",
     "tile",
+    "topk",
     "trace",
     "transpose",
     "tril",
     "triu",
     "trunc",
+    "unique",
     "unstack",
     "var",
     "vecdot",

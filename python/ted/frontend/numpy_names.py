@@ -36,19 +36,20 @@ RENAMED = {
 
 # The names that numpy and ted share, for one meaning.
 SHARED = (
-    "absolute", "all", "any", "argmax", "argmin", "bitwise_and", "bitwise_or", "bitwise_xor",
-    "broadcast_arrays", "broadcast_to", "can_cast", "cbrt", "ceil", "clip", "column_stack",
-    "concatenate", "copysign", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
+    "absolute", "all", "any", "argmax", "argmin", "argsort", "bitwise_and", "bitwise_or",
+    "bitwise_xor", "broadcast_arrays", "broadcast_to", "can_cast", "cbrt", "ceil", "clip",
+    "column_stack", "concatenate", "copysign", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
     "cumulative_prod", "cumulative_sum", "diff", "dot", "einsum", "empty_like", "exp", "exp2",
     "expand_dims", "expm1", "flip", "floor", "floor_divide", "fmod", "full_like", "heaviside",
-    "hstack", "hypot", "inner", "isfinite", "isinf", "isnan", "left_shift", "log", "log10",
+    "hstack", "hypot", "inner", "isfinite", "isin", "isinf", "isnan", "left_shift", "log", "log10",
     "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "matrix_transpose", "max", "maximum", "mean", "meshgrid", "min", "minimum", "moveaxis",
-    "nan_to_num", "ones_like", "outer", "pad", "power", "prod", "real", "reciprocal", "remainder",
-    "repeat", "reshape", "result_type", "right_shift", "roll", "round", "sign", "signbit", "sin",
-    "sinh", "split", "sqrt", "square", "squeeze", "stack", "std", "sum", "swapaxes", "take",
-    "take_along_axis", "tan", "tanh", "tensordot", "tile", "transpose", "tril", "triu", "trunc",
-    "unstack", "var", "vecdot", "vstack", "where", "zeros_like",
+    "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "min", "minimum",
+    "moveaxis", "nan_to_num", "ones_like", "outer", "pad", "power", "prod", "quantile", "real",
+    "reciprocal", "remainder", "repeat", "reshape", "result_type", "right_shift", "roll", "round",
+    "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "split", "sqrt", "square", "squeeze",
+    "stack", "std", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot",
+    "tile", "transpose", "tril", "triu", "trunc", "unstack", "var", "vecdot", "vstack", "where",
+    "zeros_like",
 )  # fmt: skip
 
 # What is a property of an expression.
@@ -56,6 +57,8 @@ PROPERTIES = ("shape", "ndim", "size")
 
 # What ted does by another word, or by one that takes other arguments.
 INSTEAD = {
+    "percentile": "ted.quantile", "unique": "ted.unique(x, size)", "argpartition": "ted.argsort",
+    "partition": "ted.sort",
     "bincount": "ted.bincount(x, length)", "histogram": "ted.histogram(x, bins, lower, upper)",
     "vdot": "ted.einsum", "matvec": "ted.matmul", "vecmat": "ted.matmul",
     "trace": "ted.trace, of the last two dims", "diagonal": "ted.diagonal, of the last two dims",

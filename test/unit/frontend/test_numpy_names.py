@@ -120,6 +120,11 @@ VALUES: dict[str, Callable[[Any], Any]] = {
     "like": lambda x: (np.zeros_like(x), np.ones_like(x)),
     "take": lambda x: (np.take(x, AT, axis=1), np.take_along_axis(x, AT[:, None], axis=1)),
     "einsum": lambda x: np.einsum("ij,j->i", x, C),
+    "sorted": lambda x: (np.sort(x), np.argsort(x, axis=0), np.median(x, axis=1)),
+    "quantile": lambda x: (np.quantile(x, 0.3, axis=0), np.isin(x, C), np.searchsorted(C, x)),
+    "moments": lambda x: (np.var(x, axis=0), np.std(x, ddof=1), np.diff(x), np.count_nonzero(x)),
+    "products": lambda x: (np.dot(x, C), np.inner(x, x), np.outer(C, x), np.tensordot(x, C, 1)),
+    "numbers": lambda x: (np.copysign(x, -1.0), np.signbit(x), np.logaddexp(x, C), np.conj(x)),
     "cholesky": lambda x: np.linalg.cholesky(x @ x.T + np.eye(2)),
     "bools of numpy": lambda x: (np.True_ & (x > 0), np.logical_not(x > 0)),
 }
@@ -179,7 +184,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "keyword": (lambda: np.sin(T, where=C > 0), "np.sin: on a tensor it is ted.sin(x"),
     "one branch": (lambda: np.where(T > 0), "np.where: on a tensor it is ted.where(condition"),
     "other word": (lambda: np.vdot(T, C), "got np.vdot; write ted.einsum"),
-    "no word": (lambda: np.sort(T), "np.sort; ted has no such function; compute it by"),
+    "no word": (lambda: np.unwrap(T), "np.unwrap; ted has no such function; compute it by"),
     "no word of linalg": (lambda: np.linalg.svd(T), "np.linalg.svd; ted has no such function"),
 }
 

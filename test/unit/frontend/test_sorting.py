@@ -1,0 +1,161 @@
+"""Sorting, quantiles and searching against numpy and torch, and their gradients."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ted
+from ted.errors import FrontendError
+from ted.frontend import sorting
+from unit.frontend.tracing import compiled, run
+
+RANDOM = np.random.default_rng(5)
+TIES = RANDOM.integers(-3, 4, (5, 6)).astype(float)
+SPECIAL = np.array([np.nan, 1.0, np.inf, -0.0, -np.inf, np.nan, 0.0, 1.0])
+
+
+@pytest.fixture(params=[64, 1], ids=["counted", "network"])
+def few(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_COUNTED", request.param)
+
+
+@pytest.mark.usefixtures("few")
+@pytest.mark.parametrize("kind", ["float64", "int8", "bool"])
+def test_orders_are_those_of_numpy(kind: str) -> None:
+    x = TIES.astype(kind)
+
+    def function(t: Any) -> list[Any]:
+        orders = [ted.argsort(t, axis=k, descending=d) for k in (0, 1) for d in (False, True)]
+        return [*orders, ted.sort(t), t.sort(axis=0, descending=True)]
+
+    expected = [
+        np.argsort(x if not d else -x.astype(int), axis=k, kind="stable")
+        for k in (0, 1)
+        for d in (False, True)
+    ]
+    expected += [np.sort(x), np.flip(np.sort(x, axis=0), 0)]
+    for mine, other in zip(run(function, x), expected, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.mark.usefixtures("few")
+def test_nan_is_the_greatest_and_zeros_keep_their_signs() -> None:
+    rising, falling, order = run(
+        lambda t: [ted.sort(t), ted.sort(t, descending=True), ted.argsort(t)], SPECIAL
+    )
+    np.testing.assert_array_equal(rising, np.sort(SPECIAL))
+    np.testing.assert_array_equal(order, np.argsort(SPECIAL, kind="stable"))
+    expected, _ = torch.sort(torch.tensor(SPECIAL), descending=True, stable=True)
+    np.testing.assert_array_equal(falling, expected.numpy())
+    zeros = rising == 0
+    np.testing.assert_array_equal(np.signbit(rising[zeros]), [True, False])
+
+
+def test_machine_code_sorts_by_the_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_COUNTED", 1)
+    x = RANDOM.integers(-4, 4, (7, 2)).astype(np.float32)
+    order, values = compiled(lambda t: [ted.argsort(t, axis=0), ted.sort(t, axis=0)], x)
+    np.testing.assert_array_equal(order, np.argsort(x, axis=0, kind="stable"))
+    np.testing.assert_array_equal(values, np.sort(x, axis=0))
+
+
+def test_gradients_go_where_elements_came_from_without_a_scatter() -> None:
+    x = RANDOM.standard_normal((4, 3))
+    weights = np.arange(1.0, 5.0)[:, None]
+
+    def loss(t: Any, sort: Any) -> Any:
+        return (sort(t) ** 3 * weights).sum()
+
+    gradient = ted.grad(lambda t: loss(t, lambda v: ted.sort(v, axis=0)))
+    t = torch.tensor(x, requires_grad=True)
+    value = (torch.sort(t, dim=0).values ** 3 * torch.tensor(weights)).sum()
+    (first,) = torch.autograd.grad(value, t, create_graph=True)
+    np.testing.assert_allclose(gradient(x), first.detach().numpy(), rtol=1e-14)
+    (second,) = torch.autograd.grad((first**2).sum(), t)
+    twice = ted.grad(lambda v: ted.sum(gradient(v) ** 2))
+    np.testing.assert_allclose(twice(x), second.numpy(), rtol=1e-13)
+    y = ted.placeholder((4, 3), "float64", name="x")
+    found = ted.differentiate(loss(y, lambda v: ted.sort(v, axis=0)), [y])
+    scatters = [line.split(":")[0].strip() for line in str(found.report()).splitlines()
+                if "scatter (" in line]  # fmt: skip
+    assert set(scatters) <= {"scatter"}, "the two of the sort itself"
+
+
+def test_quantiles_are_those_of_numpy() -> None:
+    x = TIES + RANDOM.standard_normal(TIES.shape)
+    methods = ("linear", "lower", "higher", "midpoint", "nearest")
+
+    def function(t: Any) -> list[Any]:
+        found = [ted.quantile(t, 0.3, axis=0, method=m) for m in methods]
+        found += [ted.median(t), ted.median(t, axis=1, keepdims=True), t.median(axis=(0, 1))]
+        return [*found, ted.quantile(t, [0.0, 0.5, 1.0], axis=1)]
+
+    expected = [np.quantile(x, 0.3, axis=0, method=m) for m in methods]
+    expected += [np.median(x), np.median(x, axis=1, keepdims=True), np.median(x)]
+    expected.append(np.quantile(x, [0.0, 0.5, 1.0], axis=1))
+    for mine, other in zip(run(function, x), expected, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-14)
+    assert np.isnan(run(ted.median, SPECIAL))
+
+
+def test_the_greatest_elements_and_their_places() -> None:
+    values, places = run(lambda t: list(ted.topk(t, 3, axis=1)), TIES)
+    expected = torch.topk(torch.tensor(TIES), 3).values.numpy()
+    np.testing.assert_array_equal(values, expected)
+    np.testing.assert_array_equal(np.take_along_axis(TIES, places, axis=1), values)
+    assert run(lambda t: ted.topk(t, 2, largest=False)[0], TIES).shape == (5, 2)
+
+
+def test_places_in_a_sorted_vector() -> None:
+    sorted_vector = np.array([-1.0, 0.0, 0.0, 2.0, 2.0, np.nan, np.nan])
+    wanted = np.array([[-2.0, -1.0, 0.0], [1.0, 2.0, np.nan], [np.inf, 2.5, -0.5]])
+    for count in (0, 1, 4, 7):
+        found = run(
+            lambda a, v: [ted.searchsorted(a, v), ted.searchsorted(a, v, side="right")],
+            sorted_vector[:count], wanted,
+        )  # fmt: skip
+        for mine, side in zip(found, ("left", "right"), strict=True):
+            expected = np.searchsorted(sorted_vector[:count], wanted, side=side)
+            np.testing.assert_array_equal(mine, expected, f"{count} {side}")
+
+
+def test_distinct_elements_and_membership() -> None:
+    x = np.array([3, 1, 3, 0, 1, 5])
+    some, most, filled, members = run(
+        lambda t: [ted.unique(t, 3), ted.unique(t, 6), ted.unique(t, size=6, fill=9),
+                   ted.isin(t, [1, 5])], x,
+    )  # fmt: skip
+    np.testing.assert_array_equal(some, [0, 1, 3])
+    np.testing.assert_array_equal(most, [0, 1, 3, 5, 0, 0])
+    np.testing.assert_array_equal(filled, [0, 1, 3, 5, 9, 9])
+    np.testing.assert_array_equal(members, np.isin(x, [1, 5]))
+    np.testing.assert_array_equal(
+        run(lambda t: ted.unique(t, 6), SPECIAL), [-np.inf, 0.0, 1.0, np.inf, np.nan, -np.inf]
+    )
+
+
+X = ted.placeholder((3, 4), "float64", name="x")
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a scalar": (lambda: ted.sort(ted.sum(X)), "sort: takes at least 1 dim, got a scalar"),
+    "an axis": (lambda: ted.argsort(X, axis=2), "argsort: axis must be in [-2, 2), got 2"),
+    "too many": (lambda: ted.topk(X, 5), "topk: k must be in [0, 4], got 5"),
+    "a size": (lambda: ted.sort(ted.placeholder((ted.size("n"),))), "sort: extent: must be a pl"),
+    "a share": (lambda: ted.quantile(X, 1.5), "quantile: q must be a number in [0, 1], or several"),
+    "a method": (lambda: ted.quantile(X, 0.5, method="hazen"), "quantile: method must be one of"),
+    "nothing": (lambda: ted.median(X[:0]), "quantile: takes at least one element"),
+    "a matrix": (lambda: ted.searchsorted(X, 1.0), "searchsorted: a must be a vector, got shape"),
+    "a side": (lambda: ted.searchsorted(X[0], X, side="top"), "searchsorted: side must be 'left'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_refused_with_the_rule(name: str) -> None:
+    made, message = BAD[name]
+    with pytest.raises(FrontendError, match=re.escape(message)):
+        made()
