@@ -103,14 +103,11 @@ def _arrays(paths: Sequence[str], inputs: Sequence[Tensor], seed: int) -> list[A
 
 
 def _drawn(random: Any, tensor: Tensor) -> Any:
-    if tensor.dtype.is_float:
-        import ml_dtypes
-        import numpy as np
+    import numpy as np
 
-        narrow = {"bfloat16": ml_dtypes.bfloat16}
-        kind = narrow.get(tensor.dtype.name) or np.dtype(tensor.dtype.name)
-        return np.asarray(random.normal(size=tensor.shape)).astype(kind)
-    return random.integers(0, 2, size=tensor.shape).astype(tensor.dtype.name)
+    if tensor.dtype.is_float:
+        return np.asarray(random.normal(size=tensor.shape)).astype(tensor.dtype.dtype)
+    return random.integers(0, 2, size=tensor.shape).astype(tensor.dtype.dtype)
 
 
 def _loaded(path: str) -> Any:

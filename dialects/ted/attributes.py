@@ -21,7 +21,16 @@ COMBINERS = {"set": 1, "add": 1, "mul": 1, "max": 1, "min": 1, "argmax": 2, "arg
 SCATTER_COMBINERS = ("add", "max", "min")
 ITERATORS = ("parallel", "reduction")
 LOAD_MODES = ("check", "clip", "drop", "unchecked")
-ELEMENT_TYPES = ("f64", "f32", "f16", "bf16", "i64", "i32", "i8", "i1")
+ELEMENT_TYPES = (
+    "f64", "f32", "f16", "bf16", "i64", "i32", "i16", "i8", "ui64", "ui32", "ui16", "ui8", "i1",
+)  # fmt: skip
+
+
+def scalar_type(element: ir.Type) -> ir.Type:
+    """What a body has for an element: `arith` knows integers without sign, `i8` for `ui8`."""
+    if isinstance(element, ir.IntegerType) and element.is_unsigned:
+        return ir.IntegerType.get_signless(element.width, element.context)
+    return element
 
 
 _WRONG_DIVISION = re.compile(r"\b(?:floordiv|ceildiv|mod) (?![1-9])")

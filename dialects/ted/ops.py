@@ -23,6 +23,7 @@ from ted.dialects.ted.attributes import (
     ComputeFields,
     everywhere,
     extents_attribute,
+    scalar_type,
     steps_attribute,
 )
 from ted.dialects.ted.diagnose import first_violation
@@ -173,7 +174,7 @@ class ComputeOp(ComputeFields, dialect=Ted, name="compute", traits=[ext.Pure]):
             loc=loc,
             ip=ip,
         )
-        scalars = [ir.RankedTensorType(value.type).element_type for value in inputs]
+        scalars = [scalar_type(ir.RankedTensorType(v.type).element_type) for v in inputs]
         locations = [value.location for value in inputs]
         block = operation.regions[0].blocks.append(*scalars, arg_locs=locations)
         with ir.InsertionPoint(block):
@@ -462,7 +463,7 @@ class LoadOp(Ted.Operation, name="load", traits=[ext.Pure]):
             attributes["checked"] = ir.DenseI64ArrayAttr.get(list(checked))
         return ir.Operation.create(
             "ted.load",
-            results=[ir.RankedTensorType(source.type).element_type],
+            results=[scalar_type(ir.RankedTensorType(source.type).element_type)],
             operands=[source, predicate, *indices],
             attributes=attributes,
             loc=loc,

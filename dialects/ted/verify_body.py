@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ted.dialects.ted.attributes import ELEMENT_TYPES, LOAD_MODES, divides_by_numbers
+from ted.dialects.ted.attributes import (
+    ELEMENT_TYPES,
+    LOAD_MODES,
+    divides_by_numbers,
+    scalar_type,
+)
 from ted.dialects.ted.verify_compute import operands_fit_irdl
 from ted.mlir import ir
 
@@ -45,7 +50,7 @@ def body_is_one_block(op: Any) -> str | None:
 def body_has_one_argument_per_read(op: Any) -> str | None:
     """Argument k is a scalar of input k."""
     arguments = list(op.body_block.arguments)
-    wanted = [value.type.element_type for value in op.inputs]
+    wanted = [scalar_type(value.type.element_type) for value in op.inputs]
     if [argument.type for argument in arguments] != wanted:
         expected = "(" + ", ".join(map(str, wanted)) + ")"
         return (
@@ -98,7 +103,7 @@ def body_captures_only_constants(op: Any) -> str | None:
 
 def yields_fit_the_write(op: Any) -> str | None:
     """One value, then one index per symbol of the write."""
-    element = op.results[0].type.element_type
+    element = scalar_type(op.results[0].type.element_type)
     wanted = [element] + [ir.IndexType.get(op.context)] * op.data_count
     if [value.type for value in op.yielded] != wanted:
         expected = "(" + ", ".join(map(str, wanted)) + ")"
@@ -205,8 +210,8 @@ def load_has_one_index_per_dim(op: Any) -> str | None:
 
 
 def load_gives_the_element_type(op: Any) -> str | None:
-    """The result has the element type of the tensor."""
-    element = op.operands[0].type.element_type
+    """The result has the scalar type of the tensor's elements."""
+    element = scalar_type(op.operands[0].type.element_type)
     if op.results[0].type != element:
         return f"the result must have the tensor's element type {element}, got {op.results[0].type}"
     return None

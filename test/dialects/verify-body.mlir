@@ -405,7 +405,7 @@ func.func @stop_gradient_of_an_index(%A: tensor<4xf32>, %init: tensor<4xf32>) {
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     %i = arith.constant 0 : index
-    // expected-error@+1 {{ted.stop_gradient: the type must be a tensor or scalar of f64, f32, f16, bf16, i64, i32, i8, i1, got index}}
+    // expected-error@+1 {{ted.stop_gradient: the type must be a tensor or scalar of f64, f32, f16, bf16, i64, i32, i16, i8, ui64, ui32, ui16, ui8, i1, got index}}
     %x = "ted.stop_gradient"(%i) : (index) -> index
     "ted.yield"(%a) : (f32) -> ()
   }) {

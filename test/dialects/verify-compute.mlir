@@ -642,7 +642,7 @@ func.func @scalar_operand(%A: f32, %init: tensor<4xf32>) {
 // -----
 
 func.func @unknown_element_type(%A: tensor<4xi7>, %init: tensor<4xf32>) {
-  // expected-error@+1 {{ted.compute: operand 0 must have an element type of f64, f32, f16, bf16, i64, i32, i8, i1, got i7}}
+  // expected-error@+1 {{ted.compute: operand 0 must have an element type of f64, f32, f16, bf16, i64, i32, i16, i8, ui64, ui32, ui16, ui8, i1, got i7}}
   %0 = "ted.compute"(%A, %init) ({
   ^bb0(%a: f32):
     "ted.yield"(%a) : (f32) -> ()

@@ -19,6 +19,7 @@ from ted.errors import CompileError
 from ted.gpu.host_program import HostProgram, read_host_function
 from ted.gpu.pipeline import gpu_stages
 from ted.gpu.ted_record_index_errors import CHECKS
+from ted.ir.dtypes import BY_MLIR
 from ted.ir.equations import System
 from ted.ir.pipelines import pipeline_text, run_text
 from ted.machine import named_gpu
@@ -26,11 +27,6 @@ from ted.mlir import ir
 from ted.mlir.aliasing import DONATED
 from ted.mlir.queries import functions, symbol_name
 from ted.options import CompileOptions
-
-_DTYPES = {
-    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
-    "i64": "int64", "i32": "int32", "i8": "int8", "i1": "bool",
-}  # fmt: skip
 
 
 def compile_module(
@@ -161,7 +157,7 @@ def _specs(
 
 def _spec(kind: ir.Type, name: str) -> ArraySpec:
     shaped = ir.RankedTensorType(kind)
-    return ArraySpec(name, tuple(shaped.shape), _DTYPES[str(shaped.element_type)])
+    return ArraySpec(name, tuple(shaped.shape), BY_MLIR[str(shaped.element_type)].name)
 
 
 def _name(value: ir.Value, otherwise: str) -> str:

@@ -24,7 +24,8 @@ ERROR_WORDS = 4  # int64: code (0 = none), value, linear position, reserved
 ERROR_BYTES = 8 * ERROR_WORDS
 ITEM_SIZES = {
     "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2,
-    "int64": 8, "int32": 4, "int8": 1, "bool": 1,
+    "int64": 8, "int32": 4, "int16": 2, "int8": 1,
+    "uint64": 8, "uint32": 4, "uint16": 2, "uint8": 1, "bool": 1,
 }  # fmt: skip
 SCALAR_TYPES = ("i64", "i32", "f64", "f32")
 PARAMETER_TYPES = ("pointer", *SCALAR_TYPES, "tensormap")

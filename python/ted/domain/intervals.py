@@ -19,13 +19,12 @@ Interval: TypeAlias = "tuple[Bound, Bound]"
 """The least and the greatest value, both included."""
 
 UNKNOWN: Interval = (-math.inf, math.inf)
-INDEX_BITS = 64
+INDICES: Interval = (-(2**63), 2**63 - 1)
 
 
-def fits(interval: Interval, bits: int = INDEX_BITS) -> bool:
-    """Whether a signed integer of so many bits holds the ends; one without bound is no reason."""
-    limit = 2 ** (bits - 1)
-    return all(math.isinf(end) or -limit <= end < limit for end in interval)
+def fits(interval: Interval, whole: Interval = INDICES) -> bool:
+    """Whether a type with the values of `whole` holds the ends; one without bound is no reason."""
+    return all(math.isinf(end) or whole[0] <= end <= whole[1] for end in interval)
 
 
 def of_dim(extent: Extent) -> Interval:

@@ -17,7 +17,7 @@ from ted.ir import scalar
 from ted.ir.dtypes import BOOL, FLOAT32, INDEX, INT64, DType, promote
 from ted.ir.expressions import Expr
 from ted.ir.operations import OPERATIONS
-from ted.ir.scalar import is_const
+from ted.ir.scalar import FALSE, is_const
 
 Number: TypeAlias = "int | float | bool"
 Operand: TypeAlias = "Expr | int | float | bool"
@@ -50,7 +50,7 @@ def _held(value: Number, dtype: DType) -> tuple[bool, str]:
         most = 2 ** (dtype.exponent + 1) - 2 * half
         rounds = abs(value) < most + half and abs(float(value)) < most + half
         return rounds or not abs(value) < math.inf, f"numbers up to {float(most):.5g}, and math.inf"
-    least, most = -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
+    least, most = dtype.range
     if least <= value <= most and value != int(value):
         return False, "whole numbers; ted.cast cuts off the fraction"
     return least <= value <= most, f"{least} to {most}"
@@ -167,7 +167,8 @@ def _by_data(name: str, a: Expr, b: Expr) -> Expr:
     The machine's division traps on 0 and on the least integer by -1, so neither reaches it.
     """
     zero, one, minus_one = (scalar.const(k, b.dtype) for k in (0, 1, -1))
-    is_zero, is_minus_one = (scalar.compare("eq", b, k) for k in (zero, minus_one))
+    is_zero = scalar.compare("eq", b, zero)
+    is_minus_one = FALSE if b.dtype.is_unsigned else scalar.compare("eq", b, minus_one)
     safe = scalar.select(scalar.lor(is_zero, is_minus_one), one, b)
     by_minus_one = scalar.neg(a) if name == "floordiv" else zero
     exact = scalar.select(is_minus_one, by_minus_one, scalar.apply(name, a, safe))
@@ -290,11 +291,15 @@ def bitwise(name: str, a: Operand, b: Operand) -> Expr:
 
 def invert(a: Expr) -> Expr:
     """not of a condition, all bits of an integer turned over."""
-    return bitwise("xor", a, -1) if a.dtype.kind in ("int", "index") else logic("not", a)
+    if a.dtype.kind not in ("int", "index"):
+        return logic("not", a)
+    return bitwise("xor", a, scalar.const(-1, INT64 if a.dtype.is_index else a.dtype))
 
 
 def shift(name: str, a: Operand, b: Operand) -> Expr:
     """a << b or a >> b; a count outside the width shifts everything out, as in numpy.
+
+    To the right the sign comes in, of a type that has one.
 
     Raises: FrontendError for what is no integer.
     """
@@ -304,7 +309,7 @@ def shift(name: str, a: Operand, b: Operand) -> Expr:
     a, b = (scalar.cast(v, INT64) if v.dtype.is_index else v for v in (a, b))
     zero, width = scalar.const(0, b.dtype), scalar.const(a.dtype.bits, b.dtype)
     inside = scalar.land(scalar.compare("le", zero, b), scalar.compare("lt", b, width))
-    if name == "shiftright":
+    if name == "shiftright" and not a.dtype.is_unsigned:
         last = scalar.const(a.dtype.bits - 1, b.dtype)
         return scalar.apply(name, a, scalar.select(inside, b, last))
     # Not `select(inside, b, 0)`: LLVM's shl of PTX then takes the low 32 bits of a count for all.

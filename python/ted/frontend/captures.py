@@ -15,7 +15,7 @@ import numpy as np
 from ted.errors import TedError
 from ted.frontend.locations import fail, here
 from ted.frontend.unevaluated import Unevaluated
-from ted.ir.constants import frozen, numpy_dtype, uniform_value
+from ted.ir.constants import frozen, uniform_value
 from ted.ir.dtypes import BY_NAME, DType
 from ted.ir.equations import Tensor
 
@@ -95,18 +95,13 @@ def _element_type(array: np.ndarray[Any, Any], what: str) -> DType:
 
 
 def _way(dtype: np.dtype[Any]) -> str:
-    wider = {"u": "int32" if dtype.itemsize < 4 else "int64", "i": "int32", "f": "float64"}
-    return (
-        f'convert it by .astype("{wider[dtype.kind]}")'
-        if dtype.kind in wider
-        else "encode it as numbers"
-    )
+    return 'convert it by .astype("float64")' if dtype.kind == "f" else "encode it as numbers"
 
 
 def _converted(array: np.ndarray[Any, Any], dtype: DType, what: str) -> np.ndarray[Any, Any]:
     """The array in another type, which must hold its values: floats round to the nearest."""
     with np.errstate(all="ignore"):
-        made = array.astype(numpy_dtype(dtype))
+        made = array.astype(dtype.dtype)
         held = np.isfinite(made) | ~np.isfinite(array) if dtype.is_float else made == array
     if not held.all():
         at = tuple(int(k) for k in np.argwhere(~held)[0])

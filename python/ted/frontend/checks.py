@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 
 from ted.domain.sizes import Extent, Size
 from ted.frontend.locations import fail
-from ted.ir.dtypes import BY_NAME, DType
+from ted.ir.dtypes import BY_NAME, ELEMENT_TYPES, DType
 
 MAX_BYTES = 2**47  # the address space of a process on today's 64-bit machines
 
@@ -18,8 +18,7 @@ DTypeLike: TypeAlias = "str | DType | Any"
 
 _ALIASES = {
     "float": "float64", "double": "float64", "half": "float16", "int": "int64",
-    "f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16",
-    "i64": "int64", "i32": "int32", "i8": "int8", "i1": "bool", "bool_": "bool",
+    "uint": "uint64", "bool_": "bool", **{t.mlir: t.name for t in ELEMENT_TYPES},
 }  # fmt: skip
 
 

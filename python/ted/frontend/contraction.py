@@ -12,7 +12,7 @@ from ted.frontend.compute import compute
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.layout import flatten
 from ted.frontend.locations import fail
-from ted.frontend.reductions import sum as sum_over
+from ted.frontend.reductions import contracted
 from ted.frontend.tensors import Tensor
 
 Labels: TypeAlias = "Sequence[Any]"  # of dims: equal ones are one index
@@ -40,7 +40,7 @@ def matmul(a: Any, b: Any, dtype: Any = None) -> Tensor:
         row, column = tail[: len(rows)], tail[len(rows) :]
         left = a[(*_batch(a, head), *row, r)]
         right = b[(*_batch(b, head), r, *column)]
-        return sum_over(left * right, axis=r, dtype=dtype)
+        return contracted(left * right, r, dtype)
 
     return compute((*batch, *rows, *columns), element, name="matmul")
 
@@ -86,7 +86,7 @@ def _summed(
             factor = x[tuple(0 if n == 1 != extents[c] else at[c] for c, n in places)]
             product = factor if product is None else product * factor
         axes = tuple(summed.values())
-        return sum_over(product, axis=axes, dtype=dtype) if axes else product
+        return contracted(product, axes, dtype) if axes else product
 
     return compute(tuple(extents[c] for c in result), element, name=what)
 

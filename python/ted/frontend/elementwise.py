@@ -169,6 +169,8 @@ def reciprocal(x: Any) -> Any:
 @vectorize
 def sign(x: Any) -> Any:
     """-1, 0 or 1, NaN for NaN; its derivative is zero everywhere."""
+    if isinstance(x, Scalar) and x.dtype.is_unsigned:
+        return minimum(x, 1)
     return stop_gradient(where(x > 0, 1, where(x < 0, -1, x)))
 
 
@@ -273,7 +275,7 @@ def left_shift(a: Any, b: Any) -> Any:
 
 @vectorize
 def right_shift(a: Any, b: Any) -> Any:
-    """a >> b, keeping the sign."""
+    """a >> b; the sign comes in, of a type that has one."""
     return a >> b
 
 

@@ -21,7 +21,7 @@ from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import Tensor, broadcast_read, read, with_constant
 from ted.ir import scalar
-from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator
+from ted.ir.dtypes import BOOL, FLOAT32, INT64, DType, accumulator, total
 from ted.ir.equations import TIES, identity
 from ted.ir.expressions import Expr
 from ted.ir.scalar import FALSE, TRUE, cast
@@ -36,7 +36,9 @@ def sum(
     x: Any, axis: Any = None, *, where: Any = None, init: Any = None, keepdims: bool = False,
     dtype: Any = None,
 ) -> Any:  # fmt: skip
-    """The sum over `axis`; float16 and bfloat16 accumulate in float32, int8 in int32, bools count.
+    """The sum over `axis`; float16 and bfloat16 accumulate in float32.
+
+    Of integers and bools it is an int64, of integers without sign a uint64, unless `dtype` says.
 
     `init` starts it: a number, a value of the lambda, or a tensor that broadcasts to the result.
     Raises: FrontendError for an axis that is neither a reduce axis nor a dim, or is named twice.
@@ -53,6 +55,15 @@ def prod(
     Raises: FrontendError as `sum`.
     """
     return _reduce("prod", x, axis, keepdims, _Options(where, init, dtype))
+
+
+def contracted(x: Any, axis: Any, dtype: Any = None) -> Any:
+    """The sum of products of a contraction, which has their type, accumulated in a wider one.
+
+    Raises: FrontendError as `sum`.
+    """
+    options = _Options(dtype=dtype, keeps_type=True)
+    return _reduce("sum", x, axis, False, options)
 
 
 def max(
@@ -146,6 +157,7 @@ class _Options:
     init: Any = None
     dtype: Any = None
     ties: Any = "first"
+    keeps_type: bool = False
 
     def checked(self, what: str) -> _Options:
         """The options with a DType and tensors for arrays, refused where they mean nothing."""
@@ -261,14 +273,16 @@ def _reduce_scalar(what: str, body: Expr, axes: tuple[Axis, ...], options: _Opti
         return _logsumexp(body, axes, condition)
     if body.dtype.is_index:
         body = cast(body, INT64)
-    result, body = _typed(what, body, dtype)
+    result, body = _typed(what, body, dtype, options.keeps_type)
     if what in ("argmax", "argmin") and split_condition(condition)[1] is not TRUE:
         return _first_of_data(what, body, axes, condition)
     found = _reduction(what, body, axes, condition, options.init)
     return ReductionScalar(replace(found, ties=options.ties), result)
 
 
-def _typed(what: str, body: Expr, dtype: DType | None) -> tuple[DType, Expr]:
+def _typed(
+    what: str, body: Expr, dtype: DType | None, keeps_type: bool = False
+) -> tuple[DType, Expr]:
     """The result's type, and the body in the type of the accumulator."""
     if what in ("any", "all"):
         return BOOL, cast(body, BOOL)
@@ -276,7 +290,8 @@ def _typed(what: str, body: Expr, dtype: DType | None) -> tuple[DType, Expr]:
         return INT64, body
     if what not in ("sum", "prod"):
         return body.dtype, body
-    result = dtype or (INT64 if body.dtype == BOOL else body.dtype)
+    keeps_type = keeps_type and body.dtype != BOOL
+    result = dtype or (body.dtype if keeps_type else total(body.dtype))
     return result, widen(body, dtype or accumulator(result))
 
 
@@ -301,7 +316,8 @@ def widen(body: Expr, dtype: DType) -> Expr:
 
 
 def _is_arithmetic(node: Expr, dtype: DType) -> bool:
-    return node.op in ("mul", "add", "sub", "neg") and node.dtype.kind == dtype.kind
+    wraps = node.dtype.is_unsigned and node.op in ("sub", "neg")
+    return node.op in ("mul", "add", "sub", "neg") and node.dtype.kind == dtype.kind and not wraps
 
 
 def _reduction(
@@ -337,14 +353,14 @@ def _mean(body: Expr, axes: Sequence[Axis], condition: Expr, dtype: DType | None
     result = dtype or (body.dtype if body.dtype.is_float else FLOAT32)
     wide = accumulator(result)
     axes = tuple(axes)
-    total = ReductionScalar(_reduction("sum", widen(body, wide), axes, condition, None), wide)
+    summed = ReductionScalar(_reduction("sum", widen(body, wide), axes, condition, None), wide)
     if condition is TRUE:
         points = scalar.number(math.prod(axis.extent for axis in axes), wide)
     else:
         one = scalar.const(1, INT64)
         count = ReductionScalar(_reduction("sum", one, axes, condition, None), INT64)
         points = cast(count.expr, wide)
-    return _once("mean", cast(scalar.div(total.expr, points), result))
+    return _once("mean", cast(scalar.div(summed.expr, points), result))
 
 
 def _logsumexp(body: Expr, axes: tuple[Axis, ...], condition: Expr) -> Scalar:
@@ -356,9 +372,9 @@ def _logsumexp(body: Expr, axes: tuple[Axis, ...], condition: Expr) -> Scalar:
     shift = elementwise.where(abs(top) == math.inf, 0.0, top)
     shift = _once("shift", elementwise.stop_gradient(shift).expr)
     terms = elementwise.exp(value - shift)
-    total = ReductionScalar(_reduction("sum", terms.expr, axes, condition, None), wide)
+    summed = ReductionScalar(_reduction("sum", terms.expr, axes, condition, None), wide)
     # Of nothing, or of -inf alone, there is no slope: the condition is around the logarithm.
-    found = elementwise.where(total == 0, -math.inf, elementwise.log(total) + shift)
+    found = elementwise.where(summed == 0, -math.inf, elementwise.log(summed) + shift)
     return _once("logsumexp", cast(found.expr, result))
 
 

@@ -23,6 +23,8 @@ _KINDS = {
     ("arith.addi", "i32"): _KIND.addi, ("arith.addi", "i64"): _KIND.addi,
     ("arith.maxsi", "i32"): _KIND.maxs, ("arith.maxsi", "i64"): _KIND.maxs,
     ("arith.minsi", "i32"): _KIND.mins, ("arith.minsi", "i64"): _KIND.mins,
+    ("arith.maxui", "i32"): _KIND.maxu, ("arith.maxui", "i64"): _KIND.maxu,
+    ("arith.minui", "i32"): _KIND.minu, ("arith.minui", "i64"): _KIND.minu,
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ted.forking import Lock, cached_property
-from ted.ir.dtypes import BFLOAT16, DType
+from ted.ir.dtypes import DType
 
 LITERAL_BYTES = 1024
 """The largest literal: 128 numbers of 64 bits, which is more than tables of coefficients and lists
@@ -77,7 +77,7 @@ def frozen(array: Any, dtype: DType) -> Constant:
     """The constant with the values of an array of numpy that has the type `dtype`."""
     import numpy as np
 
-    own = np.array(array, dtype=numpy_dtype(dtype), order="C", copy=True)
+    own = np.array(array, dtype=dtype.dtype, order="C", copy=True)
     own.flags.writeable = False
     held: Any = own.reshape(-1).view(np.uint8)
     digest = hashlib.blake2b(held, digest_size=16).hexdigest()
@@ -97,11 +97,3 @@ def uniform_value(array: Any) -> Any:
     bits = flat.view(f"u{array.dtype.itemsize}")
     same = bits[0] == bits[-1] and (bits == bits[0]).all()
     return flat[0].item() if same else None
-
-
-def numpy_dtype(dtype: DType) -> Any:
-    """The type of numpy, or of ml_dtypes, with the values of an element type."""
-    import ml_dtypes
-    import numpy as np
-
-    return np.dtype(ml_dtypes.bfloat16) if dtype == BFLOAT16 else np.dtype(dtype.name)

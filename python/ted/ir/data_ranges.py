@@ -23,11 +23,7 @@ DEPTH = 4  # tensors that are looked through: a chain has no end, and its steps 
 
 def of_type(dtype: DType) -> Interval:
     """The values that a type of integers holds, or that of indices."""
-    if dtype.kind == "bool":
-        return 0, 1
-    if dtype.is_float:
-        return UNKNOWN
-    return -(2 ** (dtype.bits - 1)), 2 ** (dtype.bits - 1) - 1
+    return UNKNOWN if dtype.is_float else dtype.range
 
 
 def range_of(e: Expr) -> Interval:

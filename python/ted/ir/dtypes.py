@@ -1,18 +1,27 @@
-"""Element types: the eight types of the language, plus `index` for iteration dims."""
+"""Element types: a row for each type of the language, plus `index` for iteration dims.
+
+What depends on a type asks its row: kind, bits, sign, range, the names that NumPy, MLIR and DLPack
+have for it.  Integers without a sign are `ui8` as elements of tensors; scalars have no sign in
+MLIR, there the operations say how they read their bits.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class DType:
-    """An element type: `kind` is float, int, bool or index; `name` is numpy's name for it."""
+    """An element type: `kind` is float, int, bool or index; `name` is numpy's name for it.
+
+    It is what NumPy takes for a type: `np.zeros(3, x.dtype)`.
+    """
 
     name: str
     kind: str
     bits: int
-    mlir: str
+    mlir: str  # as the element of a tensor
     mantissa: int = 0  # explicit mantissa bits; orders the float types
 
     def __repr__(self) -> str:
@@ -33,6 +42,40 @@ class DType:
         """Whether this is the type of iteration dims and subscripts."""
         return self.kind == "index"
 
+    @property
+    def is_unsigned(self) -> bool:
+        """Whether this is a type of integers that are not negative."""
+        return self.mlir.startswith("u")
+
+    @property
+    def scalar(self) -> str:
+        """MLIR's type of a scalar: `i8` for int8 and uint8."""
+        return self.mlir.removeprefix("u")
+
+    @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest value of a type of integers, of bool or index."""
+        if self.kind == "bool":
+            return 0, 1
+        signed = not self.is_unsigned
+        return -signed << (self.bits - 1), (1 << (self.bits - signed)) - 1
+
+    def wrapped(self, value: int) -> int:
+        """The value of a type of integers that has the low bits of `value`."""
+        least, most = self.range
+        return (value - least) % (most - least + 1) + least
+
+    @property
+    def dtype(self) -> Any:
+        """The type of numpy, or of ml_dtypes, with the same values: numpy asks for it."""
+        import numpy as np
+
+        if self.name == "bfloat16":
+            import ml_dtypes
+
+            return np.dtype(ml_dtypes.bfloat16)
+        return np.dtype(self.name)
+
 
 FLOAT64 = DType("float64", "float", 64, "f64", 52)
 FLOAT32 = DType("float32", "float", 32, "f32", 23)
@@ -40,32 +83,64 @@ FLOAT16 = DType("float16", "float", 16, "f16", 10)
 BFLOAT16 = DType("bfloat16", "float", 16, "bf16", 7)
 INT64 = DType("int64", "int", 64, "i64")
 INT32 = DType("int32", "int", 32, "i32")
+INT16 = DType("int16", "int", 16, "i16")
 INT8 = DType("int8", "int", 8, "i8")
+UINT64 = DType("uint64", "int", 64, "ui64")
+UINT32 = DType("uint32", "int", 32, "ui32")
+UINT16 = DType("uint16", "int", 16, "ui16")
+UINT8 = DType("uint8", "int", 8, "ui8")
 BOOL = DType("bool", "bool", 1, "i1")
 INDEX = DType("index", "index", 64, "index")
 
-ELEMENT_TYPES = (FLOAT64, FLOAT32, FLOAT16, BFLOAT16, INT64, INT32, INT8, BOOL)
+FLOATS = (FLOAT64, FLOAT32, FLOAT16, BFLOAT16)
+SIGNED, UNSIGNED = (INT64, INT32, INT16, INT8), (UINT64, UINT32, UINT16, UINT8)
+ELEMENT_TYPES = (*FLOATS, *SIGNED, *UNSIGNED, BOOL)
 BY_NAME = {t.name: t for t in ELEMENT_TYPES}
 BY_MLIR = {t.mlir: t for t in (*ELEMENT_TYPES, INDEX)}
 
-# Sums and products accumulate in the wider type and are rounded once at the end.
-ACCUMULATORS = {FLOAT16: FLOAT32, BFLOAT16: FLOAT32, INT8: INT32}
+# Contractions and means accumulate in the wider type and are rounded once at the end.
+ACCUMULATORS = {
+    FLOAT16: FLOAT32, BFLOAT16: FLOAT32, INT16: INT32, INT8: INT32, UINT16: UINT32, UINT8: UINT32,
+}  # fmt: skip
 
 
 def accumulator(dtype: DType) -> DType:
-    """The type in which sums, products and contractions of `dtype` are accumulated."""
+    """The type in which contractions of `dtype` are accumulated."""
     return ACCUMULATORS.get(dtype, dtype)
 
 
-def promote(a: DType, b: DType) -> DType:
-    """The common type of two operands: the wider float, else the wider integer.
+def total(dtype: DType) -> DType:
+    """The type of sums and products over elements of `dtype`: of integers 64 bits, as in numpy."""
+    if dtype.is_float:
+        return dtype
+    return UINT64 if dtype.is_unsigned else INT64
 
-    float16 with bfloat16 gives float32, as in numpy and torch; index counts as int64.
+
+def promote(a: DType, b: DType) -> DType:
+    """The least type that holds both operands; the float where one is; as in numpy.
+
+    float16 with bfloat16 gives float32, as in numpy and torch; index counts as int64.  No type of
+    integers holds uint64 and negative numbers: they give float64, as in numpy and JAX.
     """
     a, b = (INT64 if t.is_index else t for t in (a, b))
     if a == b:
         return a
     if {a, b} == {FLOAT16, BFLOAT16}:
         return FLOAT32
+    if a.kind == b.kind == "int" and a.is_unsigned != b.is_unsigned:
+        return _with_sign(*sorted((a, b), key=lambda t: t.is_unsigned))
     rank = {"bool": 0, "int": 1, "float": 2}
     return max(a, b, key=lambda t: (rank[t.kind], t.bits, t.mantissa))
+
+
+def _with_sign(signed: DType, unsigned: DType) -> DType:
+    """The least type that holds the integers of two types."""
+    if signed.bits > unsigned.bits:
+        return signed
+    return next((t for t in reversed(SIGNED) if t.bits > unsigned.bits), FLOAT64)
+
+
+def with_sign_of(dtype: DType, other: DType) -> DType:
+    """The type of integers with the bits of the first type and the sign of the second."""
+    rows = UNSIGNED if other.is_unsigned else SIGNED
+    return next(t for t in rows if t.bits == dtype.bits)

@@ -52,12 +52,9 @@ def identity(combiner: str, dtype: DType) -> Number:
         return 1
     if combiner in ("argmax", "argmin"):
         return -1
-    sign = -1 if combiner == "max" else 1
-    if dtype.is_float:
-        return sign * math.inf
-    if dtype.kind == "bool":
-        return sign > 0
-    return -(2 ** (dtype.bits - 1)) if sign < 0 else 2 ** (dtype.bits - 1) - 1
+    ends = (-math.inf, math.inf) if dtype.is_float else dtype.range
+    found = ends[combiner == "min"]
+    return bool(found) if dtype.kind == "bool" else found
 
 
 @dataclass(eq=False)

@@ -128,7 +128,7 @@ class _Reader:
         """An index that equals an integer or an index, in the range of its type."""
         if node not in self.integers:
             found = self._integer(node)
-            held = found is None or node.dtype.is_index or self._fits(found, node.dtype.bits)
+            held = found is None or node.dtype.is_index or self._fits(found, node.dtype)
             self.integers[node] = found if held else None
         return self.integers[node]
 
@@ -195,9 +195,9 @@ class _Reader:
     def _range(self, value: Expr) -> Interval:
         return ranges(postorder(value), self.dims)[value]
 
-    def _fits(self, value: Expr, bits: int) -> bool:
+    def _fits(self, value: Expr, dtype: DType) -> bool:
         found = self._range(value)
-        return all(map(isfinite, found)) and intervals.fits(found, bits)
+        return all(map(isfinite, found)) and intervals.fits(found, dtype.range)
 
     # ------------------------------------------------------------ floats
 

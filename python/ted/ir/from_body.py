@@ -18,12 +18,18 @@ from ted.errors import VerifyError
 from ted.ir import scalar
 from ted.ir.affine import is_affine, where_possible
 from ted.ir.affine_attributes import conjunction_to_expr, constraints_from_mlir, mlir_to_expr
-from ted.ir.dtypes import BY_MLIR
+from ted.ir.dtypes import BY_MLIR, INT64, UINT64, DType, with_sign_of
 from ted.ir.equations import Tensor, identity
 from ted.ir.expressions import Expr
 from ted.ir.paths import conjuncts, path_conditions
 from ted.ir.scalar import TRUE
-from ted.ir.spelling import CAST_OPS, COMPARISONS, OPERATION_OF
+from ted.ir.spelling import (
+    CAST_OPS,
+    COMPARISONS,
+    OPERATION_OF,
+    SIGNED_OPS,
+    UNSIGNED_OPS,
+)
 from ted.ir.symbols import NONE, Symbols
 from ted.mlir import ir, scalar_value
 from ted.mlir.locations import source_location
@@ -111,6 +117,7 @@ class _Reader:
         for inner in operations[:-1]:
             self.known[inner.operation.results[0]] = self._operation(inner.operation)
         value, *data = [self._value(v) for v in operations[-1].operands]
+        value = scalar.cast(value, _element_of(self.op, value))
         mode = self.op.write_mode
         if mode == "unchecked":
             data = self._trusted(data)
@@ -168,11 +175,11 @@ class _Reader:
             return scalar.index(size)
         if op.name == "ted.load":
             return self._load(op)
-        args = [self._value(v) for v in op.operands]
+        args = _with_one_sign(op, [self._value(v) for v in op.operands])
         if op.name in _SPECIAL:
             return _SPECIAL[op.name](op, args)
         if op.name in CAST_OPS:
-            return scalar.cast(args[0], BY_MLIR[str(op.results[0].type)])
+            return scalar.cast(args[0], _target(op))
         if op.name not in OPERATION_OF:
             raise _unknown(op)
         return scalar.apply(OPERATION_OF[op.name], *args)
@@ -195,6 +202,38 @@ class _Reader:
                 condition = scalar.land(condition, _inside(place, extent))
         node = scalar.load(tensor, places)
         return node if condition is TRUE else self._guard(_Guarded(node, condition, None))
+
+
+# ------------------------------------------------------------------ integers with and without sign
+
+
+def _target(op: ir.Operation) -> DType:
+    """The type that a cast gives; that of a float to an integer says whether there is a sign."""
+    found = BY_MLIR[str(op.results[0].type)]
+    return with_sign_of(found, UINT64) if op.name == "arith.fptoui" else found
+
+
+def _with_one_sign(op: ir.Operation, args: list[Expr]) -> list[Expr]:
+    """Operands as the op reads their bits; one that does not care takes what data have."""
+    whole = [a for a in args if a.dtype.kind == "int"]
+    if op.name in SIGNED_OPS or op.name in UNSIGNED_OPS:
+        sign = INT64 if op.name in SIGNED_OPS else UINT64
+    elif op.name == "arith.cmpi" and ir.IntegerAttr(op.attributes["predicate"]).value > 1:
+        sign = INT64 if ir.IntegerAttr(op.attributes["predicate"]).value < 6 else UINT64
+    elif len({a.dtype for a in whole}) > 1:
+        data = [a.dtype for a in whole if a.op != "const"]
+        sign = next((t for t in data if t.is_unsigned), data[0] if data else INT64)
+    else:
+        return args
+    return [
+        scalar.cast(a, with_sign_of(a.dtype, sign)) if a.dtype.kind == "int" else a for a in args
+    ]
+
+
+def _element_of(op: ComputeOp, value: Expr) -> DType:
+    """The type of what an op writes, where its sign is all that the value does not say."""
+    element = BY_MLIR[str(ir.RankedTensorType(op.results[0].type).element_type)]
+    return element if value.dtype.kind == element.kind == "int" else value.dtype
 
 
 def _clipped(place: Expr, extent: Extent) -> Expr:
@@ -270,7 +309,7 @@ def _cmpi(op: ir.Operation, args: Sequence[Expr]) -> Expr:
     a, b = args
     if code in _SWAPPED:
         code, a, b = _SWAPPED[code], b, a
-    names = _CMPI_BOOL if a.dtype.kind == "bool" else _CMPI
+    names = _CMPI_BOOL if a.dtype.kind == "bool" or a.dtype.is_unsigned else _CMPI
     if code not in names:
         raise _unknown(op)
     return scalar.compare(names[code], a, b)
@@ -332,6 +371,7 @@ _SPECIAL: dict[str, Callable[[ir.Operation, Sequence[Expr]], Expr]] = {
     "arith.ori": _bitwise("or"),
     "arith.shli": _shift("shiftleft"),
     "arith.shrsi": _shift("shiftright"),
+    "arith.shrui": _shift("shiftright"),
     "ted.stop_gradient": _stop_gradient,
     "math.fma": _fused,
 }

@@ -170,6 +170,26 @@ class _Reader:
         value = scalar_value(constant.attributes["value"])
         self.known[op.results[0]] = _Start(value, op.location)
 
+    def bitcast(self, op: ir.Operation) -> None:
+        """Integers with another sign: a start, a literal, or a copy."""
+        (shape, dtype), place = self._type(op.results[0]), source_location(op.location)
+        found = self.known[op.operands[0]]
+        if dtype.kind != "int":
+            raise _no_form(op)
+        if isinstance(found, _Start):
+            fill = None if found.fill is None else dtype.wrapped(int(found.fill))
+            self.known[op.results[0]] = _Start(fill, op.location)
+            return
+        name = self._name(op.location)
+        if found.constant is not None:
+            self.names.discard(found.name)
+            held = frozen(found.constant.array.view(dtype.dtype), dtype)
+            made = Tensor(found.name, shape, dtype, None, (), place, values=held)
+        else:
+            value = scalar.cast(scalar.load(found, identity_dims(len(shape))), dtype)
+            made = Tensor(name, shape, dtype, None, (whole(shape, value, place),), place)
+        self.known[op.results[0]] = made
+
     def stop_gradient(self, op: ir.Operation) -> None:
         source = self.tensor(op.operands[0])
         value = scalar.load(source, identity_dims(len(source.shape)))
@@ -335,6 +355,7 @@ class _Reader:
 _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {
     "arith.constant": _Reader.constant,
     "func.call": _Reader.call,
+    "tensor.bitcast": _Reader.bitcast,
     "tensor.empty": _Reader.empty,
     "linalg.fill": _Reader.fill,
     "ted.compute": _Reader.compute,

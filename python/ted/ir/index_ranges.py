@@ -57,14 +57,15 @@ def overflow(
         if value is None:
             continue
         known[value] = known[value] if value in known else _range(value, box, known)
-        if intervals.fits(known[value], node.dtype.bits):
+        if intervals.fits(known[value], node.dtype.range):
             continue
         paths = paths or path_conditions(*roots)
         used = _where_used(value, where_possible(paths[node], domain), box)
-        if not intervals.fits(used, node.dtype.bits):
+        if not intervals.fits(used, node.dtype.range):
             got = f"{format_expr(value, names)} in {list(used)}"
             advice = WAY_OUT if node is value else _NARROW
-            return f"an index fits into {node.dtype.bits} bits, got {got}; {advice}"
+            room = str(node.dtype) if node.dtype.is_unsigned else f"{node.dtype.bits} bits"
+            return f"an index fits into {room}, got {got}; {advice}"
         if value is node:
             known[node] = used
     return None

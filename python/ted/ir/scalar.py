@@ -8,6 +8,7 @@ The constructors simplify only what is exact for every value (NaN and infinities
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, TypeVar
@@ -40,6 +41,8 @@ AnyReadable = TypeVar("AnyReadable", bound=Readable)
 def const(value: Number, dtype: DType) -> Expr:
     """The constant `value` of type `dtype`."""
     value = {"float": float, "int": int, "index": int, "bool": bool}[dtype.kind](value)
+    if dtype.is_unsigned:
+        value = dtype.wrapped(int(value))
     return interned("const", (), value, dtype)
 
 
@@ -239,6 +242,8 @@ def compare(name: str, a: Expr, b: Expr) -> Expr:
     """The comparison `name` (lt, le, eq, ne) as a bool."""
     if is_const(a) and is_const(b):
         return const(_COMPARE[name](a.attr, b.attr), BOOL)
+    if a.dtype.is_unsigned and is_const(b if name == "lt" else a, 0) and name in ("lt", "le"):
+        return FALSE if name == "lt" else TRUE
     one, other = _as_index(a), _as_index(b)
     return _typed(name, a, b) if one is None or other is None else _typed(name, one, other)
 
@@ -294,11 +299,19 @@ def select(condition: Expr, a: Expr, b: Expr) -> Expr:
 
 def cast(a: Expr, dtype: DType) -> Expr:
     """a converted to `dtype`: floats truncate towards zero, bool is a != 0."""
+    if a.op == "cast" and _is_view(a.dtype, dtype) and not a.args[0].dtype.is_float:
+        a = a.args[0]  # the same bits, whatever the sign in between
     if a.dtype == dtype:
         return a
     if is_const(a) and (dtype.is_float or not a.dtype.is_float):
-        return const(a.attr, dtype)
+        is_view = dtype.kind == a.dtype.kind == "int"
+        return const(dtype.wrapped(a.attr) if is_view else a.attr, dtype)
     return interned("cast", (a,), None, dtype)
+
+
+def _is_view(a: DType, b: DType) -> bool:
+    """Whether two types of integers differ in their sign alone."""
+    return a.kind == b.kind == "int" and a.bits == b.bits and a != b
 
 
 def extremum(name: str, a: Expr, b: Expr) -> Expr:
@@ -328,12 +341,37 @@ def is_trusted(e: Expr) -> bool:
     return any(node.op == "unchecked" for node in seen)
 
 
+def absolute(a: Expr) -> Expr:
+    """The magnitude."""
+    return a if a.dtype.is_unsigned else _typed("abs", a)
+
+
+_ON_BITS: dict[str, Callable[[int, int], int]] = {
+    "bitand": operator.and_,
+    "bitor": operator.or_,
+    "bitxor": operator.xor,
+    "shiftleft": operator.lshift,
+    "shiftright": operator.rshift,
+}
+
+
+def bits(name: str, a: Expr, b: Expr) -> Expr:
+    """An operation on the bits of integers; counts of shifts are below the width."""
+    if is_const(a) and is_const(b) and not (name in _SHIFTS and not 0 <= b.attr < a.dtype.bits):
+        return const(a.dtype.wrapped(_ON_BITS[name](a.attr, b.attr)), a.dtype)
+    return a if is_const(b, 0) and name != "bitand" else _typed(name, a, b)
+
+
+_SHIFTS = ("shiftleft", "shiftright")
+
 _SIMPLIFY: dict[str, Callable[..., Expr]] = {
+    "abs": absolute,
     "add": add, "sub": sub, "neg": neg, "mul": mul, "div": div, "floordiv": floordiv, "mod": mod,
     "and": land, "or": lor, "not": lnot, "select": select, "unchecked": unchecked,
     "maximum": lambda a, b: extremum("maximum", a, b),
     "minimum": lambda a, b: extremum("minimum", a, b),
     **{n: (lambda a, b, n=n: compare(n, a, b)) for n in _COMPARE},
+    **{n: (lambda a, b, n=n: bits(n, a, b)) for n in _ON_BITS},
 }  # fmt: skip
 
 

@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ted.ir.constants import Constant
-from ted.ir.dtypes import BFLOAT16, BOOL, FLOAT32, INDEX, INT64, DType
+from ted.ir.dtypes import BFLOAT16, BOOL, FLOAT32, INDEX, INT64, DType, with_sign_of
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 
 # Operation -> (op on floats, op on integers and indices, op on bools); None where there is none.
+# `_UNSIGNED` has what is another op on integers without a sign.
 _ROWS: dict[str, tuple[str | None, str | None, str | None]] = {
     "add": ("arith.addf", "arith.addi", None),
     "sub": ("arith.subf", "arith.subi", None),
@@ -49,17 +50,38 @@ _ROWS: dict[str, tuple[str | None, str | None, str | None]] = {
     },
 }  # fmt: skip
 
+_UNSIGNED = {
+    "shiftright": "arith.shrui",
+    "floordiv": "arith.divui",
+    "mod": "arith.remui",
+    "maximum": "arith.maxui",
+    "minimum": "arith.minui",
+}
 _COLUMN = {"float": 0, "int": 1, "index": 1, "bool": 2}
 
 # op -> operation, for the rows that are read back by name alone.
 OPERATION_OF = {op: name for name, row in _ROWS.items() for op in row if op is not None}
+OPERATION_OF |= {op: name for name, op in _UNSIGNED.items()}
 
-# Comparison -> its code in `arith.cmpf`, in `arith.cmpi`, and in `arith.cmpi` on bools.
+# How ops read the bits of integers; what is not listed does the same with and without a sign.
+SIGNED_OPS = frozenset(_ROWS[name][1] for name in _UNSIGNED if name in _ROWS) | {
+    "math.absi", "arith.extsi", "arith.sitofp", "arith.index_cast",
+}  # fmt: skip
+UNSIGNED_OPS = frozenset(_UNSIGNED.values()) | {
+    "arith.extui", "arith.uitofp", "arith.index_castui",
+}  # fmt: skip
+
+# Comparison -> its code in `arith.cmpf`, in `arith.cmpi`, and in `arith.cmpi` without a sign.
 COMPARISONS = {"lt": (4, 2, 6), "le": (5, 3, 7), "eq": (1, 0, 0), "ne": (13, 1, 1)}
 
 
 def mlir_type(dtype: DType) -> ir.Type:
-    """The scalar type of a dtype, in the current context."""
+    """The scalar type of a dtype, in the current context; MLIR's have no sign."""
+    return ir.Type.parse(dtype.scalar)
+
+
+def element_type(dtype: DType) -> ir.Type:
+    """The type of the elements of a tensor, which says whether there is a sign."""
     return ir.Type.parse(dtype.mlir)
 
 
@@ -69,17 +91,35 @@ def constant(value: float | int | bool, dtype: DType) -> ir.Value:
     if dtype.is_float:
         attribute: ir.Attribute = ir.FloatAttr.get(kind, float(value))
     else:
-        attribute = ir.IntegerAttr.get(kind, int(value))
+        attribute = ir.IntegerAttr.get(kind, _signed(int(value), dtype))
     return _insert("arith.constant", [], kind, {"value": attribute})
+
+
+def _signed(value: int, dtype: DType) -> int:
+    """The number that MLIR has for the bits of an integer."""
+    return with_sign_of(dtype, INT64).wrapped(value) if dtype.is_unsigned else value
 
 
 def dense(values: Constant) -> ir.Value:
     """Insert `arith.constant` of a tensor."""
-    element = mlir_type(values.dtype)
+    element, bits = mlir_type(values.dtype), values.array
     kind = ir.RankedTensorType.get(values.shape, element)
-    bits = values.array.view(np.uint16) if values.dtype == BFLOAT16 else values.array
+    if values.dtype == BFLOAT16:
+        bits = bits.view(np.uint16)
+    if values.dtype.is_unsigned:
+        bits = bits.view(with_sign_of(values.dtype, INT64).dtype)
     attribute = ir.DenseElementsAttr.get(bits, type=element, shape=list(values.shape))
-    return _insert("arith.constant", [], kind, {"value": attribute})
+    made = _insert("arith.constant", [], kind, {"value": attribute})
+    return as_elements(made, values.dtype)
+
+
+def as_elements(tensor: ir.Value, dtype: DType) -> ir.Value:
+    """A tensor of scalars of MLIR as one of a dtype: `tensor.bitcast` where it has no sign."""
+    if not dtype.is_unsigned:
+        return tensor
+    kind = ir.RankedTensorType(tensor.type)
+    wanted = ir.RankedTensorType.get(kind.shape, element_type(dtype), kind.encoding)
+    return _insert("tensor.bitcast", [tensor], wanted)
 
 
 def spell(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
@@ -88,14 +128,20 @@ def spell(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
         return _compare(node.op, node.args[0].dtype, args)
     if node.op in _SPECIAL:
         return _SPECIAL[node.op](node, args)
-    name = _ROWS[node.op][_COLUMN[node.dtype.kind]]
+    name = _op_name(node.op, node.dtype)
     assert name is not None, f"{node.op}: no op on {node.dtype}"
     return _insert(name, args, mlir_type(node.dtype))
 
 
+def _op_name(operation: str, dtype: DType) -> str | None:
+    if dtype.is_unsigned and operation in _UNSIGNED:
+        return _UNSIGNED[operation]
+    return _ROWS[operation][_COLUMN[dtype.kind]]
+
+
 def tensor_type(shape: Sequence[int], dtype: DType) -> ir.RankedTensorType:
     """The tensor type of a shape and dtype, in the current context."""
-    return ir.RankedTensorType.get(list(shape), mlir_type(dtype))
+    return ir.RankedTensorType.get(list(shape), element_type(dtype))
 
 
 def _insert(
@@ -110,7 +156,7 @@ def _insert(
 
 
 def _compare(name: str, dtype: DType, args: Sequence[ir.Value]) -> ir.Value:
-    code = COMPARISONS[name][_COLUMN[dtype.kind]]
+    code = COMPARISONS[name][2 if dtype.is_unsigned else _COLUMN[dtype.kind]]
     i64 = ir.IntegerType.get_signless(64)
     op = "arith.cmpf" if dtype.is_float else "arith.cmpi"
     return _insert(op, args, mlir_type(BOOL), {"predicate": ir.IntegerAttr.get(i64, code)})
@@ -128,6 +174,8 @@ def _not(_: Expr, args: Sequence[ir.Value]) -> ir.Value:
 
 def _mod(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
     kind = mlir_type(node.dtype)
+    if node.dtype.is_unsigned:
+        return _insert(_UNSIGNED["mod"], args, kind)
     quotient = _insert("arith.floordivsi", args, kind)
     multiple = _insert("arith.muli", [quotient, args[1]], kind)
     return _insert("arith.subi", [args[0], multiple], kind)
@@ -140,14 +188,17 @@ def _cast(node: Expr, args: Sequence[ir.Value]) -> ir.Value:
 
 def cast_value(value: ir.Value, source: DType, target: DType) -> ir.Value:
     """Insert the conversion between two types: floats truncate, bool is `value != 0`."""
-    if source == target:
+    if source == target or mlir_type(source) == mlir_type(target):
         return value
     if target == BOOL:
         return _compare("ne", source, [value, constant(0, source)])
     step = _via(source, target)
     if step is not None:
         return cast_value(cast_value(value, source, step), step, target)
-    return _insert(_CASTS[_cast_key(source, target)], [value], mlir_type(target))
+    name = _CASTS[_cast_key(source, target)]
+    if source.is_unsigned or target.is_unsigned:
+        name = _WITHOUT_SIGN.get((name, source.is_unsigned, target.is_unsigned), name)
+    return _insert(name, [value], mlir_type(target))
 
 
 def _via(source: DType, target: DType) -> DType | None:
@@ -179,7 +230,15 @@ _CASTS = {
     ("index", "int", False): "arith.index_cast",
     ("bool", "index", True): "arith.index_castui",
 }
-CAST_OPS = frozenset(_CASTS.values())
+# (op on integers with a sign, the source has none, the target has none) -> the op for them
+_WITHOUT_SIGN = {
+    **{(op, True, target): new for target in (False, True) for op, new in (
+        ("arith.sitofp", "arith.uitofp"), ("arith.extsi", "arith.extui"),
+        ("arith.index_cast", "arith.index_castui"))},
+    ("arith.fptosi", False, True): "arith.fptoui",
+    ("arith.index_cast", False, True): "arith.index_castui",
+}  # fmt: skip
+CAST_OPS = frozenset(_CASTS.values()) | frozenset(_WITHOUT_SIGN.values())
 
 _SPECIAL: dict[str, Callable[[Expr, Sequence[ir.Value]], ir.Value]] = {
     "neg": _neg,

@@ -33,13 +33,13 @@ from ted.ir.accesses import (
 from ted.ir.affine_attributes import NEVER, aff_to_mlir, constraints_to_mlir
 from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
-from ted.ir.expressions import Expr
+from ted.ir.expressions import Expr, Number
 from ted.ir.joined_loops import join_loops
 from ted.ir.recurrences import step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import TRUE, dim
 from ted.ir.specialising import sizes_of
-from ted.ir.spelling import constant, dense, mlir_type, spell
+from ted.ir.spelling import as_elements, constant, dense, element_type, mlir_type, spell
 from ted.ir.symbols import ATTRIBUTE as SIZES
 from ted.ir.symbols import Symbols
 from ted.ir.tensor_order import tensor_order
@@ -111,7 +111,7 @@ def function_type(system: System) -> ir.FunctionType:
     """The type of the function of a system."""
     symbols = Symbols(sizes_of(system))
     inputs, outputs = (
-        [symbols.tensor_type(t.shape, mlir_type(t.dtype)) for t in tensors]
+        [symbols.tensor_type(t.shape, element_type(t.dtype)) for t in tensors]
         for tensors in (system.inputs, system.outputs)
     )
     return ir.FunctionType.get(inputs, outputs)
@@ -194,17 +194,21 @@ def _start(node: Tensor, values: Values) -> tuple[ir.Value, Sequence[Equation]]:
 
 
 def _started(node: Tensor, symbols: Symbols) -> ir.Value:
-    empty = _empty(node.shape, node.dtype, symbols)
     first = node.equations[0] if node.equations else None
     overwritten = first is not None and first.combiner == "set" and first.covers(node.shape)
     if node.fill is None or overwritten:
-        return empty
-    filled: Any = linalg.fill(constant(node.fill, node.dtype), outs=[empty])
-    return filled
+        return _empty(node.shape, element_type(node.dtype), symbols)
+    return _filled(node.shape, node.fill, node.dtype, symbols)
 
 
-def _empty(shape: Sequence[Extent], dtype: DType, symbols: Symbols) -> Any:
-    kind = symbols.tensor_type(shape, mlir_type(dtype))
+def _filled(shape: Sequence[Extent], value: Number, dtype: DType, symbols: Symbols) -> ir.Value:
+    empty = _empty(shape, mlir_type(dtype), symbols)
+    filled: Any = linalg.fill(constant(value, dtype), outs=[empty])
+    return as_elements(filled, dtype)
+
+
+def _empty(shape: Sequence[Extent], element: ir.Type, symbols: Symbols) -> Any:
+    kind = symbols.tensor_type(shape, element)
     dynamic = [
         SizeOp.build(symbols.extents([n])).operation.results[0]
         for n in shape
@@ -302,8 +306,7 @@ class _Writer:
         dtype = equation.body.dtype
         worst = identity(_ARG_VALUE[equation.combiner], dtype)
         with self.outside or contextlib.nullcontext():
-            empty = _empty(self.node.shape, dtype, self.values.symbols)
-            start: Any = linalg.fill(constant(worst, dtype), outs=[empty])
+            start = _filled(self.node.shape, worst, dtype, self.values.symbols)
             return [start, self.total]
 
     def _write(self, equation: Equation, plan: Accesses) -> tuple[ir.AffineMap, list[Expr]]:

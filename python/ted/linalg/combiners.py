@@ -6,6 +6,7 @@ and min propagate NaN, and argmax takes the first NaN, else the first of the gre
 
 from __future__ import annotations
 
+from ted.linalg.subdomain import Subdomain
 from ted.math.narrow_floats import computed
 from ted.mlir import arith, ir
 from ted.mlir.scalars import constant, is_float, narrowed, widened, wider
@@ -13,38 +14,41 @@ from ted.mlir.scalars import constant, is_float, narrowed, widened, wider
 ACCUMULATE = "#arith.fastmath<reassoc,contract,nsz>"
 BODY = "#arith.fastmath<contract>"
 
-# Combiner -> (operation on floats, on integers, on i1).
+# Combiner -> (operation on floats, on integers, on i1); on integers without a sign `_UNSIGNED`.
 _OPERATIONS = {
     "add": ("AddFOp", "AddIOp", "OrIOp"),
     "mul": ("MulFOp", "MulIOp", "AndIOp"),
     "max": ("MaximumFOp", "MaxSIOp", "OrIOp"),
     "min": ("MinimumFOp", "MinSIOp", "AndIOp"),
 }
+_UNSIGNED = {"max": "MaxUIOp", "min": "MinUIOp"}
 
 
-def combine(
-    combiner: str, totals: list[ir.Value], values: list[ir.Value], *, unordered: bool = False
-) -> list[ir.Value]:
+def combine(subdomain: Subdomain, totals: list[ir.Value], values: list[ir.Value]) -> list[ir.Value]:
     """The new totals after one more point; for argmax `values` is the value and its index.
 
     Values are computed ones, f32 for totals of 16 bits, which are rounded here.
     `unordered`: points do not come in the order of their indices, so ties compare indices.
     """
+    combiner = subdomain.combiner
     kinds = [t.type for t in totals]
     new = values
     if combiner != "set":
-        new = _combined(combiner, [computed(t) for t in totals], values, unordered)
+        new = _combined(subdomain, [computed(t) for t in totals], values)
     return [narrowed(v, kind) for v, kind in zip(new, kinds, strict=True)]
 
 
 def _combined(
-    combiner: str, totals: list[ir.Value], values: list[ir.Value], unordered: bool
+    subdomain: Subdomain, totals: list[ir.Value], values: list[ir.Value]
 ) -> list[ir.Value]:
+    combiner, unsigned = subdomain.combiner, subdomain.unsigned
     values = [widened(v, t.type) for v, t in zip(values, totals, strict=True)]
     if combiner in ("argmax", "argmin"):
-        return _better(combiner, totals, values, unordered)
+        return _better(subdomain, totals, values)
     kind = totals[0].type
     on_float, on_integer, on_bool = _OPERATIONS[combiner]
+    if unsigned:
+        on_integer = _UNSIGNED.get(combiner, on_integer)
     if not is_float(kind):
         operation = getattr(arith, on_bool if _is_bool(kind) else on_integer)
         return [operation(a, b).result for a, b in zip(totals, values, strict=True)]
@@ -53,15 +57,13 @@ def _combined(
     return [operation(a, b, fastmath=flags).result for a, b in zip(totals, values, strict=True)]
 
 
-def _better(
-    combiner: str, totals: list[ir.Value], values: list[ir.Value], unordered: bool
-) -> list[ir.Value]:
+def _better(subdomain: Subdomain, totals: list[ir.Value], values: list[ir.Value]) -> list[ir.Value]:
     (best, place), (value, here) = totals, values
-    beats, equal = _compare(combiner, value, best)
+    beats, equal = _compare(subdomain, value, best)
     # A negative index says that no point has been seen, so the first one replaces even an equal.
     none_yet = arith.CmpIOp(arith.CmpIPredicate.slt, place, constant(place.type, 0)).result
     wins_tie = none_yet
-    if unordered:
+    if subdomain.unordered:
         before = arith.CmpIOp(arith.CmpIPredicate.slt, here, place).result
         wins_tie = arith.OrIOp(none_yet, before).result
     wins = arith.OrIOp(beats, arith.AndIOp(equal, wins_tie).result).result
@@ -71,11 +73,12 @@ def _better(
     ]
 
 
-def _compare(combiner: str, value: ir.Value, best: ir.Value) -> tuple[ir.Value, ir.Value]:
+def _compare(subdomain: Subdomain, value: ir.Value, best: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Whether the value beats the best so far, and whether they tie; NaN beats all but NaN."""
+    combiner = subdomain.combiner
     if not is_float(value.type):
-        sign = "u" if _is_bool(value.type) else "s"  # the one bit of true is no sign
-        wanted = f"{sign}gt" if combiner == "argmax" else f"{sign}lt"
+        unsigned = subdomain.unsigned or _is_bool(value.type)  # the one bit of true is no sign
+        wanted = ("u" if unsigned else "s") + ("gt" if combiner == "argmax" else "lt")
         beats = arith.CmpIOp(getattr(arith.CmpIPredicate, wanted), value, best).result
         return beats, arith.CmpIOp(arith.CmpIPredicate.eq, value, best).result
     wanted = "UGT" if combiner == "argmax" else "ULT"

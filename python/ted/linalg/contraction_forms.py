@@ -25,7 +25,7 @@ from ted.mlir.scalars import shape_of
 from ted.mlir.strategies import Declined
 
 _PRODUCTS = ("arith.mulf", "arith.muli")
-_EXTENSIONS = ("arith.extf", "arith.extsi")  # of factors narrower than their sum
+_EXTENSIONS = ("arith.extf", "arith.extsi", "arith.extui")  # of factors narrower than their sum
 
 
 def dense_form(subdomain: Subdomain) -> Subdomain | Declined:

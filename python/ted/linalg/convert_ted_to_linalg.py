@@ -12,6 +12,7 @@ from ted.linalg.initial_values import drop_unused_starts, number_starts, unshare
 from ted.linalg.leaving import declare_condition
 from ted.linalg.padding import Paddings
 from ted.linalg.scan_strategies import lower_scan
+from ted.linalg.signs import drop_signs
 from ted.linalg.strategies import lower_equation
 from ted.linalg.subdomain import TESTED_AHEAD, from_compute
 from ted.linalg.ted_check_sizes import check_is_static
@@ -51,6 +52,7 @@ def lower(module: ir.Module, rows: int = 0, branches: bool = False) -> list[Choi
 
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
+    drop_signs(module)
     seen = {*operations(module.operation, "ted.compute"), *operations(module.operation, "ted.scan")}
     check_is_seen(module.operation, seen, FORM)
     unshare_starts(module)

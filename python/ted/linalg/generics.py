@@ -49,7 +49,7 @@ def _generic(subdomain: Subdomain, target: WrittenSlice, outs: Values) -> Values
     def body(arguments: Sequence[ir.Value]) -> Values:
         values = body_values(subdomain, plain, arguments, order)
         totals = list(arguments[len(operands) :])
-        return combine(subdomain.combiner, totals, values, unordered=subdomain.unordered)
+        return combine(subdomain, totals, values)
 
     kinds = [subdomain.iterators[d] for d in order]
     return build_generic(operands, written, order, kinds, body, subdomain.wishes)

@@ -224,7 +224,7 @@ class _Nest:
             values, _ = emit_body(subdomain, self._arguments(dims), dims, self.latest)
             if subdomain.combiner == "set":
                 return values
-            return combine(subdomain.combiner, totals, values, unordered=subdomain.unordered)
+            return combine(subdomain, totals, values)
 
         if self._guard() and subdomain.reduction_dims and self._trailing_reductions():
             inside = all_hold(self._guard(), dims)
@@ -242,7 +242,7 @@ class _Nest:
 
             def put(at: Values) -> Values:
                 old: Values = [tensor.ExtractOp(r, at).result for r in results]
-                new = combine(subdomain.combiner, old, values, unordered=subdomain.unordered)
+                new = combine(subdomain, old, values)
                 return [tensor.InsertOp(n, r, at).result
                         for n, r in zip(new, results, strict=True)]  # fmt: skip
 

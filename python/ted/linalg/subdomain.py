@@ -19,6 +19,7 @@ from ted.mlir.strategies import FORM, Wishes, wishes_of
 
 Expr = ir.AffineExpr
 TESTED_AHEAD = "ted.tested_ahead"  # attribute of an equation
+UNSIGNED = "ted.unsigned"  # of one whose combiner compares integers without their sign
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Subdomain:
     mode: str = "check"  # what a write at data does with a bad index
     unordered: bool = False  # reduction points come in any order, argmax must compare indices
     ahead: bool = False  # indices that are data are tested before the points are run through
+    unsigned: bool = False  # integers are compared without their sign
     wishes: Wishes = ()  # what the operations that compute it carry, but for its form
 
     @property
@@ -171,6 +173,7 @@ def from_compute(op: ir.Operation) -> Subdomain:
         mode=ir.StringAttr(attributes["mode"]).value if "mode" in attributes else "check",
         wishes=tuple(w for w in wishes_of(op) if w[0] != FORM),
         ahead=TESTED_AHEAD in op.attributes,
+        unsigned=UNSIGNED in op.attributes,
     )
     return subdomain if subdomain.is_empty else subdomain.settled()
 

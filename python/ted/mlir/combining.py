@@ -22,6 +22,7 @@ _JOINS = {
     "arith.maxnumf": "arith.maxnumf", "arith.minnumf": "arith.minnumf",
     "arith.addi": "arith.addi", "arith.subi": "arith.addi", "arith.muli": "arith.muli",
     "arith.maxsi": "arith.maxsi", "arith.minsi": "arith.minsi",
+    "arith.maxui": "arith.maxui", "arith.minui": "arith.minui",
     "arith.ori": "arith.ori", "arith.andi": "arith.andi", "arith.xori": "arith.xori",
 }  # fmt: skip
 _IDENTITY_OF_FLOATS = {
@@ -80,6 +81,7 @@ class Combiner:
         return {
             "arith.addi": 0, "arith.muli": 1, "arith.ori": 0, "arith.xori": 0, "arith.andi": -1,
             "arith.maxsi": least, "arith.minsi": -least - 1,
+            "arith.maxui": 0, "arith.minui": -1,
         }[self.operation]  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def check(array: np.ndarray, spec: ArgSpec, what: str) -> None:
 
 def _from_scalar(value: float, spec: ArgSpec, function: str) -> np.ndarray:
     what = f"{function}: argument {spec.name!r}"
-    kind = "f" if spec.dtype == "bfloat16" else spec.numpy_dtype.kind
+    kind = "f" if spec.dtype == "bfloat16" else spec.numpy_dtype.kind.replace("u", "i")
     if spec.shape:
         raise ExecutionError(
             f"{what}: expected rank {len(spec.shape)} (shape {spec.shape}), got the scalar {value}"

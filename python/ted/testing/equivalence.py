@@ -216,10 +216,12 @@ def _whole(known: np.ndarray[Any, Any], k: int, generator: np.random.Generator) 
         return known
     if known.dtype.kind == "b":
         return generator.random(known.shape) < 0.5
-    if k % 4 == 1:
-        return np.asarray(generator.integers(-2, 4, known.shape)).astype(known.dtype)
     ends = np.iinfo(known.dtype)
-    return generator.choice(np.array([ends.min, -1, 0, ends.max], known.dtype), known.shape)
+    if k % 4 == 1:
+        least = max(-2, ends.min)
+        return np.asarray(generator.integers(least, 4, known.shape)).astype(known.dtype)
+    chosen = [ends.min, max(-1, ends.min), 0, ends.max]
+    return generator.choice(np.array(chosen, known.dtype), known.shape)
 
 
 def _constants(pair: Sequence[ir.Module]) -> list[float]:

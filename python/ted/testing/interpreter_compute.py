@@ -292,11 +292,13 @@ class _Nest:
             f"d{n} * {math.prod(box[m] for m in reduced[at + 1 :])}" for at, n in enumerate(reduced)
         )
         self.names["better"] = _BETTER[self.op.combiner_name]
-        self.names["stored"] = _storing(self.inits[0].data.dtype)
+        memory, computed = self.inits[0].data.dtype, _computed_type(self.op, self.domain)
+        self.names["stored"] = _storing(memory)
+        self.names["kept"] = lambda v: v.astype(computed) if memory.kind == "u" else v
         return [
             f"v = stored({value})",
-            "if O1[p] < 0 or better(v, O0[p]):",  # a negative index: no point taken yet
-            "    O0[p] = v",
+            "if O1[p] < 0 or better(v, stored(O0[p])):",  # a negative index: no point taken yet
+            "    O0[p] = kept(v)",
             f"    O1[p] = {linear or '0'}",
         ]
 
@@ -341,8 +343,15 @@ def in_bounds(subscripts: list[str], shape: tuple[int, ...]) -> str:
     return " and ".join(f"0 <= {t} < {n}" for t, n in zip(subscripts, shape, strict=True))
 
 
+def _computed_type(op: ComputeOp, domain: ScalarDomain) -> Any:
+    element = ir.RankedTensorType(op.results[0].type).element_type
+    return domain.array_type(computed_in(element))
+
+
 def _storing(kind: np.dtype[Any]) -> Callable[[Any], Any]:
     """What memory of a type keeps of a number, for positions compare what is stored."""
+    if kind.kind == "u":
+        return lambda value: kind.type(value.astype(kind))
     if kind.itemsize > 2 or kind.kind not in "fV":
         return lambda value: value
     return lambda value: np.float32(np.float32(value).astype(kind))

@@ -21,11 +21,15 @@ from ted.mlir import ir
 
 NUMPY_TYPES: dict[str, Any] = {
     "f64": np.float64, "f32": np.float32, "f16": np.float16, "bf16": ml_dtypes.bfloat16,
-    "i64": np.int64, "i32": np.int32, "i8": np.int8, "i1": np.bool_, "index": int,
+    "i64": np.int64, "i32": np.int32, "i16": np.int16, "i8": np.int8, "i1": np.bool_,
+    "ui64": np.uint64, "ui32": np.uint32, "ui16": np.uint16, "ui8": np.uint8, "index": int,
 }  # fmt: skip
-_BITS = {"i64": 64, "i32": 32, "i8": 8, "i1": 1, "index": 64}
+_BITS = {"i64": 64, "i32": 32, "i16": 16, "i8": 8, "i1": 1, "index": 64}
 
-COMPUTED_IN = {"f16": "f32", "bf16": "f32"}
+# Elements of tensors -> scalars of bodies, where these differ.
+COMPUTED_IN = {
+    "f16": "f32", "bf16": "f32", "ui64": "i64", "ui32": "i32", "ui16": "i16", "ui8": "i8",
+}  # fmt: skip
 
 Function = Callable[..., Any]
 
@@ -261,7 +265,7 @@ def scalar_function(op: ir.Operation) -> Function:
 def _rounding(type_name: str) -> Function:
     """The nearest number of a float type, as bodies compute with it."""
     make = NUMPY_TYPES[type_name]
-    if type_name not in COMPUTED_IN:
+    if COMPUTED_IN.get(type_name) != "f32":
         return make
     return lambda a: np.float32(make(_odd(a) if isinstance(a, np.float64) else np.float32(a)))
 
@@ -309,12 +313,21 @@ def constant_value(op: ir.Operation) -> Any:
 # ------------------------------------------------------------------ combiners
 
 
+_ON_INTEGERS: dict[str, Function] = {
+    "add": operator.add, "mul": operator.mul, "max": max, "min": min,
+}  # fmt: skip
+
+
 def combiner_function(name: str, element: str) -> Function:
     """What `outs (combiner) value` computes on one element type."""
     if element == "i1":
         return operator.or_ if name in ("add", "max") else operator.and_
-    if element in ("i8", "i32", "i64"):
-        plain = {"add": operator.add, "mul": operator.mul, "max": max, "min": min}[name]
+    if element in COMPUTED_IN and element[0] == "u":
+        element = COMPUTED_IN[element]
+        plain, bits = _ON_INTEGERS[name], _BITS[element]
+        return lambda a, b: wrap(plain(unsigned(a, bits), unsigned(b, bits)), element)
+    if element in _BITS:
+        plain = _ON_INTEGERS[name]
         return lambda a, b: wrap(plain(int(a), int(b)), element)
     return {
         "add": operator.add,

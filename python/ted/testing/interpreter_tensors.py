@@ -56,6 +56,11 @@ def _identity(op: ir.Operation, domain: ScalarDomain) -> Function:
     return lambda cells: cells
 
 
+def _bitcast(op: ir.Operation, domain: ScalarDomain) -> Function:
+    _, dtype = shape_and_type(op.results[0].type, domain)
+    return lambda cells: Cells(cells.data.view(dtype), cells.undefined)
+
+
 def _first(op: ir.Operation, domain: ScalarDomain) -> Function:
     """The tensor that is put elsewhere: that is the same tensor."""
     del op, domain
@@ -117,6 +122,7 @@ def _marks(cells: Cells) -> np.ndarray[Any, Any]:
 
 
 TENSOR_OPS: dict[str, Callable[[ir.Operation, ScalarDomain], Function]] = {
+    "tensor.bitcast": _bitcast,
     "arith.constant": _constant,
     "bufferization.materialize_in_destination": _first,
     "bufferization.to_tensor": _identity,

@@ -96,7 +96,7 @@ def empty(value_type: ir.Type, domain: ScalarDomain = MACHINE) -> Cells:
     shape, dtype = shape_and_type(value_type, domain)
     spend(math.prod(shape))
     element = str(ir.RankedTensorType(value_type).element_type)
-    junk = domain.number(element, math.nan if "f" in element else -77)
+    junk = domain.number(element, math.nan if "f" in element else 77)
     return Cells(np.full(shape, junk, dtype), np.ones(shape, np.bool_))
 
 

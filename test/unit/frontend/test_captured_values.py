@@ -191,7 +191,6 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "ragged": (lambda: T * [[1, 2], [3]], "mul: list must be an array of numbers, got one that"),
     "complex": (lambda: T * (1j * C), "got complex128 in shape (3,); take .real and .imag"),
     "text": (lambda: T + np.array(["a", "b", "c"]), "got <U1 in shape (3,); encode it as numbers"),
-    "unsigned": (lambda: T + C.astype("u1"), 'got uint8 in shape (3,); convert it by .astype("int'),
     "wide": (lambda: T + C.astype("longdouble"), 'convert it by .astype("float64")'),
     "times": (lambda: T + C.astype("M8[s]"), "got datetime64[s] in shape (3,); encode it"),
     "tensors": (lambda: T * [T, T], "got list that holds Tensor(t: float64[2, 3]); ted.stack"),

@@ -42,7 +42,8 @@ def holds(value: Any, dtype: DType) -> bool:
     """By definition, and of floats by numpy."""
     plain = value.item() if isinstance(value, np.generic) else value
     if not dtype.is_float:
-        low, high = (0, 1) if dtype.kind == "bool" else (-(2 ** (k := dtype.bits - 1)), 2**k - 1)
+        ends = np.iinfo(dtype.name) if dtype.kind == "int" else None
+        low, high = (int(ends.min), int(ends.max)) if ends else (0, 1)
         return low <= plain <= high and plain == int(plain)
     try:
         with np.errstate(over="ignore"):

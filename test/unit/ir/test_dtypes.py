@@ -1,20 +1,33 @@
-"""Types of sums and of two operands."""
+"""The table of element types: sums, two operands, and every other place that lists types."""
 
 from __future__ import annotations
 
+import numpy as np
+
+from ted.codegen.manifest import ITEM_SIZES
+from ted.dialects.ted import ELEMENT_TYPES as IN_THE_DIALECT
+from ted.frontend.checks import dtype_of
 from ted.ir.dtypes import (
     BFLOAT16,
     BOOL,
+    ELEMENT_TYPES,
     FLOAT16,
     FLOAT32,
     FLOAT64,
     INDEX,
     INT8,
+    INT16,
     INT32,
     INT64,
+    UINT8,
+    UINT32,
+    UINT64,
     accumulator,
     promote,
+    total,
 )  # fmt: skip
+from ted.runtime.cuda import arguments, dlpack, prototypes
+from ted.testing.interpreter_scalars import COMPUTED_IN, NUMPY_TYPES
 
 
 def test_types_of_sums_and_of_two_operands() -> None:
@@ -22,14 +35,40 @@ def test_types_of_sums_and_of_two_operands() -> None:
         (FLOAT16, FLOAT32),
         (BFLOAT16, FLOAT32),
         (INT8, INT32),
+        (UINT8, UINT32),
         (FLOAT64, FLOAT64),
         (BOOL, BOOL),
     ]
     assert all(accumulator(a) == b for a, b in wide)
+    assert [total(t) for t in (BOOL, INT32, UINT8, FLOAT16)] == [INT64, INT64, UINT64, FLOAT16]
     for a, b, common in (
         (FLOAT16, BFLOAT16, FLOAT32), (FLOAT32, INT64, FLOAT32), (INT8, INT32, INT32),
         (BOOL, INT8, INT8), (INDEX, INT32, INT64), (INDEX, INDEX, INT64),
-        (FLOAT16, FLOAT32, FLOAT32),
+        (FLOAT16, FLOAT32, FLOAT32), (UINT8, INT8, INT16), (UINT32, INDEX, INT64),
+        (UINT64, INT8, FLOAT64), (UINT64, FLOAT32, FLOAT32),
         (BFLOAT16, BFLOAT16, BFLOAT16), (FLOAT64, BFLOAT16, FLOAT64),
     ):  # fmt: skip
         assert promote(a, b) == promote(b, a) == common
+
+
+def test_every_place_that_lists_types_has_all_of_them() -> None:
+    names, spelled = {t.name for t in ELEMENT_TYPES}, {t.mlir for t in ELEMENT_TYPES}
+    assert set(IN_THE_DIALECT) == spelled
+    assert set(NUMPY_TYPES) == spelled | {"index"}
+    assert {t.mlir: t.scalar for t in ELEMENT_TYPES if t.is_unsigned}.items() <= COMPUTED_IN.items()
+    assert {t.name: t.dtype.itemsize for t in ELEMENT_TYPES} == ITEM_SIZES
+    assert set(prototypes.TENSOR_MAP_TYPES) == names
+    assert set(dlpack._CODES) == names
+    assert set(arguments._FORMATS) == names - {"bfloat16"}
+    assert all(dtype_of(t.mlir, "test") == dtype_of(t.dtype, "test") == t for t in ELEMENT_TYPES)
+
+
+def test_integers_have_the_ends_and_the_wrapping_of_numpy() -> None:
+    for t in ELEMENT_TYPES:
+        if t.kind == "int":
+            ends = np.iinfo(t.name)
+            assert t.range == (ends.min, ends.max)
+            for value in (-1, 2**70 + 5, int(ends.max) + 1, int(ends.min) - 1):
+                bits = value % 2**t.bits
+                assert t.wrapped(value) == np.array(bits, f"uint{t.bits}").view(t.name)
+    assert BOOL.range == (0, 1)

@@ -26,8 +26,9 @@ from ted.runtime.cuda.streams import LEGACY_DEFAULT, chosen_stream, stream_handl
 
 UNORDERED = -1  # in place of a stream, for DLPack: the consumer has seen to the order
 _TYPESTR = {np.dtype(name).str: name for name in ITEM_SIZES if name != "bfloat16"}
-_FORMATS = {"float64": "d", "float32": "f", "float16": "e", "int64": "q", "int32": "i",
-            "int8": "b", "bool": "?"}  # fmt: skip
+_FORMATS = {name: np.dtype(name).char for name in ITEM_SIZES if name != "bfloat16"} | {
+    "int64": "q", "uint64": "Q",  # numpy's letters for them are C's long, of 4 bytes in struct
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

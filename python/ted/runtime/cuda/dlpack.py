@@ -19,8 +19,8 @@ from ted.errors import ExecutionError
 CPU, CUDA, CUDA_HOST, CUDA_MANAGED = 1, 2, 3, 13  # DLDeviceType
 VERSION = (1, 0)
 READ_ONLY = 1  # a bit of the flags
-_NAMES = {(0, 8): "int8", (0, 32): "int32", (0, 64): "int64", (2, 16): "float16",
-          (2, 32): "float32", (2, 64): "float64", (4, 16): "bfloat16", (6, 8): "bool"}  # fmt: skip
+_KINDS = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}  # DLDataTypeCode
+_NAMES = {(_KINDS[name.rstrip("0123456789")], 8 * size): name for name, size in ITEM_SIZES.items()}
 _CODES = {name: code for code, name in _NAMES.items()}
 
 

@@ -85,8 +85,8 @@ STREAM_NON_BLOCKING, EVENT_DISABLE_TIMING = 1, 2
 CAPTURE_RELAXED = 2
 # CUtensorMapDataType and CUtensorMapSwizzle
 TENSOR_MAP_TYPES = {
-    "int8": 0, "bool": 0, "int32": 3, "int64": 5, "float16": 6, "float32": 7, "float64": 8,
-    "bfloat16": 9,
+    "uint8": 0, "int8": 0, "bool": 0, "uint16": 1, "int16": 1, "uint32": 2, "int32": 3,
+    "uint64": 4, "int64": 5, "float16": 6, "float32": 7, "float64": 8, "bfloat16": 9,
 }  # fmt: skip
 TENSOR_MAP_SWIZZLES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
 TENSOR_MAP_PROMOTION_256B = 3  # of sectors that the second-level cache fetches
