@@ -29,7 +29,7 @@ class TedLeaveLoops:
 
 def _leave(call: ir.Operation) -> None:
     (going,) = call.operands
-    loop, body = call.parent.operation, call.block
+    loop, body = call.block.owner.operation, call.block
     if loop.name == "scf.for" and not loop.results:
         with ir.InsertionPoint(loop), loop.location:
             _while(loop, body, going)

@@ -81,13 +81,13 @@ def _is_part(group: Group, loop: Group) -> bool:
             if len(times) != 1 or None in times:
                 return False
             tensor.time, tensor.reverse = times.pop(), loop[0].reverse
-        if tensor.reverse != loop[0].reverse or tensor.shape[tensor.time] != _steps(loop):
+        if tensor.reverse != loop[0].reverse or _steps(tensor) != _steps(loop[0]):
             return False
     return any(_time_under(e, conditions) is not None for t in group for e in t.equations)
 
 
-def _steps(loop: Group) -> object:
-    return loop[0].shape[loop[0].time or 0]
+def _steps(tensor: Tensor) -> object:
+    return tensor.shape[tensor.time or 0]
 
 
 def _follows(equation: Equation, group: Group) -> bool:
