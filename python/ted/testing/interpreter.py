@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ted.dialects import make_context
+from ted.dialects import session
 from ted.dialects.ted import ComputeOp
 from ted.errors import ExecutionError
 from ted.mlir import ir
@@ -97,11 +97,11 @@ def interpret(
 
 
 def parsed_module(text: str) -> ir.Module:
-    """A module from its text, in a context of its own.
+    """A module from its text, in the context of a session.
 
     Raises: ExecutionError for text that is no module.
     """
-    with make_context():
+    with session():
         try:
             return ir.Module.parse(text)
         except ir.MLIRError as error:

@@ -13,13 +13,14 @@ import numpy as np
 import ptx_emulator as ptx
 from ted.codegen.nvptx import compile_to_ptx
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
+from ted.dialects import session
 from ted.gpu.templates.contraction import emit, plan
 from ted.gpu.templates.kernels import Launch
 from ted.gpu.templates.problem import Bound, Operand, Problem, as_gemm
 from ted.gpu.templates.schedule import Plan, Tiling
 from ted.gpu.templates.tensor_maps import TensorMap
 from ted.linalg.strided_contractions import Dim
-from ted.mlir import PassManager, ir, make_context
+from ted.mlir import PassManager, ir
 
 LOWER = """builtin.module(gpu.module(canonicalize, cse), convert-nvgpu-to-nvvm,
   gpu.module(expand-strided-metadata, lower-affine,
@@ -195,7 +196,7 @@ def planned(found: Problem, chip: str = "sm_80", **options: Any) -> Plan:
 @cache
 def build(chosen: Plan) -> Kernels:
     """The kernels of a plan as IR and as PTX."""
-    with make_context(), ir.Location.unknown():
+    with session():
         module = ir.Module.parse("module attributes {gpu.container_module} {gpu.module @k {}}")
         launches = emit(chosen, module.body.operations[0].operation, "kernel")
         module.operation.verify()

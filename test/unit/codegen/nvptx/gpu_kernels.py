@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ted.codegen.nvptx.translate import mlir_gpu_module_to_llvm_text
-from ted.dialects import make_context
+from ted.dialects import session
 from ted.mlir import PassManager, ir
 
 LOWER = (
@@ -35,7 +35,7 @@ SCALE = """gpu.func @scale(
 def llvm_text(*functions: str, passes: str = LOWER) -> str:
     """The LLVM text of `gpu.func`s, each in a kernel module of its own."""
     modules = "\n".join(f"gpu.module @m{k} {{ {f} }}" for k, f in enumerate(functions))
-    with make_context(), ir.Location.unknown():
+    with session():
         module = ir.Module.parse(f"module attributes {{gpu.container_module}} {{ {modules} }}")
         PassManager.parse(passes).run(module.operation)
         return mlir_gpu_module_to_llvm_text(module)
