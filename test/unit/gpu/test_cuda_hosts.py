@@ -33,6 +33,7 @@ def text_on(cpu: str, monkeypatch: pytest.MonkeyPatch, name: str) -> str:
     """The kernels of a program, and what the host does, compiled on a machine of a row."""
     monkeypatch.setattr(platform, "machine", lambda: "aarch64" if cpu == "neon" else "x86_64")
     monkeypatch.setattr(host, "_x86_flags", lambda: frozenset(CPUS[cpu].features) | {"sse2"})
+    monkeypatch.setattr(host, "may_use_matrices", lambda: True)
     for question in (host.host_cpu, host.executable_cpus):
         question.cache_clear()
     assert CPUS[cpu] in host.executable_cpus()
