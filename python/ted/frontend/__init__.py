@@ -8,6 +8,7 @@ from math import e, inf, nan, pi
 from ted.frontend import methods as methods
 from ted.frontend.associative import associative_scan
 from ted.frontend.axes import reduce_axis
+from ted.frontend.choosing import compress, where
 from ted.frontend.compute import compute
 from ted.frontend.contraction import (
     dot,
@@ -116,10 +117,9 @@ from ted.frontend.elementwise import (
     tanh,
     trunc,
     vectorize,
-    where,
 )
 from ted.frontend.gamma_functions import digamma, lgamma
-from ted.frontend.indexing import take, take_along_axis
+from ted.frontend.indexing import dynamic_slice, take, take_along_axis
 from ted.frontend.joining import concatenate, pad, stack
 from ted.frontend.keywords import accepting
 from ted.frontend.layout import (
@@ -254,6 +254,7 @@ __all__ = [
     "cholesky",
     "clip",
     "column_stack",
+    "compress",
     "compute",
     "concat",
     "concatenate",
@@ -272,6 +273,7 @@ __all__ = [
     "digamma",
     "divide",
     "dot",
+    "dynamic_slice",
     "e",
     "einsum",
     "empty",

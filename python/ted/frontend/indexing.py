@@ -1,4 +1,4 @@
-"""Reads at indices that are data: `take`, `take_along_axis`, and what an index outside does.
+"""Reads at indices that are data: `take`, `dynamic_slice`, and what an index outside does.
 
 Before: take(x, indices, axis=1)      After: out[i, k, j] = x[i, indices[k], j]
 
@@ -13,14 +13,16 @@ from typing import Any
 
 from ted.domain.sizes import Extent
 from ted.frontend import checks
+from ted.frontend.captures import is_array
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import maximum, minimum, to_tensor, where
 from ted.frontend.layout import flatten
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar
-from ted.frontend.tensors import Tensor, wrapped_data
+from ted.frontend.tensors import Tensor, read, wrapped_data
 from ted.ir import scalar
 from ted.ir.dtypes import INDEX
+from ted.ir.scalar import index
 
 MODES = ("check", "clip", "drop", "unchecked")
 
@@ -112,6 +114,59 @@ def take_along_axis(x: Any, indices: Any, axis: int = -1, mode: str = "check") -
         return value if inside is None else where(inside, value, 0)
 
     return compute(shape, element, name="take_along_axis")
+
+
+def dynamic_slice(x: Any, starts: Any, sizes: checks.Shape) -> Tensor:
+    """The part of `x` of extents `sizes` that begins at `starts`, which may be data.
+
+    A negative start counts from the end; then starts move to the nearest where the part is inside,
+    so no index is outside and nothing is checked when the program runs.
+    Shapes: starts: one integer for each dim, numbers and tensors of rank 0, or one tensor (x.ndim).
+    Raises: FrontendError for another number of starts or sizes, a size beyond the extent.
+    """
+    x = to_tensor(x, "dynamic_slice")
+    shape = checks.shape_of(sizes, x.dtype, "dynamic_slice: sizes")
+    begin = _starts(starts, x.ndim)
+    if len(shape) != x.ndim or len(begin) != x.ndim:
+        fail(
+            f"dynamic_slice: one start and one size for each of {x.ndim} dims, got {len(begin)} "
+            f"and {len(shape)}"
+        )
+    for n, extent in zip(shape, x.shape, strict=True):
+        if not n <= extent:
+            fail(f"dynamic_slice: sizes must be at most {x.shape}, got {shape}")
+
+    def element(*i: Any) -> Any:
+        parts = zip(i, begin, x.shape, shape, strict=True)
+        return x[tuple(at + _inside(start, n, n - size) for at, start, n, size in parts)]
+
+    return compute(shape, element, name="dynamic_slice")
+
+
+def _starts(starts: Any, rank: int) -> list[Any]:
+    if isinstance(starts, Tensor) or (is_array(starts) and not isinstance(starts, (list, tuple))):
+        tensor = integers(starts, "dynamic_slice: starts")
+        if tensor.shape != (rank,):
+            fail(f"dynamic_slice: starts must have shape ({rank},), got {tensor.shape}")
+        return [tensor[k] for k in range(rank)]
+    found: list[Any] = []
+    for start in starts if isinstance(starts, (list, tuple)) else (starts,):
+        if isinstance(start, Tensor):
+            start = integers(start, "dynamic_slice: starts")
+            if start.ndim:
+                fail(f"dynamic_slice: a start must have rank 0, got {start!r}")
+            found.append(start)
+        else:
+            found.append(checks.extent(start, "dynamic_slice: start"))
+    return found
+
+
+def _inside(start: Any, extent: Extent, most: Extent) -> Any:
+    """A start, from the end if it is negative, at the nearest place in [0, most]."""
+    at = Scalar(
+        scalar.cast(read(start, ()).expr if isinstance(start, Tensor) else index(start), INDEX)
+    )
+    return minimum(maximum(where(at < 0, at + extent, at), 0), most)
 
 
 def _some(x: Tensor, along: int, indices: Tensor, mode: str, what: str) -> None:

@@ -20,7 +20,7 @@ NEAR: dict[str, tuple[str, ...]] = {
     "dim": ("axis", "axes"), "dims": ("axis", "axes", "shift"), "axes": ("axis",),
     "keepdim": ("keepdims",), "initial": ("init",), "a_min": ("lower",), "a_max": ("upper",),
     "min": ("lower",), "max": ("upper",), "min_val": ("lower",), "max_val": ("upper",),
-    "ddof": ("correction",), "fill_value": ("value",), "constant_values": ("value",),
+    "ddof": ("correction",), "fill_value": ("value", "fill"), "constant_values": ("value",),
     "pad_width": ("width",), "repeats": ("count",), "reps": ("repeats",),
     "repetitions": ("repeats",), "newshape": ("shape",), "size": ("shape",),
     "axis1": ("first",), "axis2": ("second",), "dim0": ("first",), "dim1": ("second",),
@@ -32,7 +32,8 @@ NEAR: dict[str, tuple[str, ...]] = {
     "arr": ("x",), "arrays": ("xs",), "tensors": ("xs",), "other": ("b",), "x1": ("a",),
     "x2": ("b",), "negative_slope": ("slope",), "N": ("rows",), "M": ("columns",),
     "n_rows": ("rows",), "n_cols": ("columns",), "num_segments": ("count",),
-    "segment_ids": ("segments",), "minlength": ("length",),
+    "segment_ids": ("segments",), "minlength": ("length",), "start_indices": ("starts",),
+    "slice_sizes": ("sizes",),
 }  # fmt: skip
 
 

@@ -14,10 +14,11 @@ from ted.frontend.contraction import matmul
 from ted.frontend.dims import matrix_transpose
 from ted.frontend.layout import flatten, reshape, transpose
 from ted.frontend.slicing import subscript
+from ted.frontend.updates import At
 
 tensors.functions.update(
     matmul=matmul, reshape=reshape, flatten=flatten, transpose=transpose, subscript=subscript,
-    matrix_transpose=matrix_transpose,
+    matrix_transpose=matrix_transpose, at=At,
 )  # fmt: skip
 unevaluated.numpy_calls.update(ufunc=numpy_names.ufunc, function=numpy_names.array_function)
 

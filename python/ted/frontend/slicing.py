@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ted.domain.sizes import Extent, is_symbolic
@@ -15,8 +16,14 @@ from ted.frontend.tensors import Tensor, wrapped, wrapped_data
 from ted.ir import scalar
 from ted.ir.dtypes import INDEX
 
-# Extents of the result, and what their indices say about subscripts of the source: (dim, index).
-_Part = tuple[tuple[Extent, ...], "Callable[..., list[tuple[int, Any]]]"]
+
+@dataclass(frozen=True)
+class Part:
+    """Dims of the result, and what their indices say of subscripts of the source: (dim, index)."""
+
+    kind: str  # new, number, slice or index: None, a number, a slice, index tensors together
+    extents: tuple[Extent, ...]
+    places: Callable[..., list[tuple[int, Any]]]
 
 
 def subscript(x: Tensor, items: tuple[Any, ...]) -> Tensor:
@@ -30,25 +37,35 @@ def subscript(x: Tensor, items: tuple[Any, ...]) -> Tensor:
     Raises: FrontendError for too many subscripts, one outside its dim or of another kind, a step of
     0.
     """
-    items = _expand(x, tuple(part for item in items for part in known_indices(item, x.name)))
+    items = expand(x, items)
     if all(isinstance(item, slice) and item == slice(None) for item in items):
         return x
-    parts = _parts(x, items)
-    shape = tuple(extent for extents, _ in parts for extent in extents)
-    return compute(shape, lambda *index: x[_point(parts, index)], name=f"{x.name}_slice")
+    parts = parts_of(x, items)
+    return compute(shape_of(parts), lambda *i: x[point(parts, i)], name=f"{x.name}_slice")
 
 
-def _point(parts: Sequence[_Part], index: tuple[Any, ...]) -> tuple[Any, ...]:
-    point: dict[int, Any] = {}
+def shape_of(parts: Sequence[Part]) -> tuple[Extent, ...]:
+    """The extents of what is read or written."""
+    return tuple(extent for part in parts for extent in part.extents)
+
+
+def point(parts: Sequence[Part], index: Sequence[Any]) -> tuple[Any, ...]:
+    """The subscripts of the source that belong to an index of the result."""
+    found: dict[int, Any] = {}
     position = 0
-    for extents, places in parts:
-        point.update(places(*index[position : position + len(extents)]))
-        position += len(extents)
-    return tuple(point[k] for k in range(len(point)))
+    for part in parts:
+        end = position + len(part.extents)
+        found.update(part.places(*index[position:end]))
+        position = end
+    return tuple(found[k] for k in range(len(found)))
 
 
-def _expand(x: Tensor, items: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Ellipsis and missing subscripts as full slices."""
+def expand(x: Tensor, items: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arrays as the indices that they are, Ellipsis and missing subscripts as full slices.
+
+    Raises: FrontendError for too many subscripts, or an array of other than integers and bools.
+    """
+    items = tuple(part for item in items for part in known_indices(item, x.name))
     given = sum(item is not None and item is not Ellipsis for item in items)
     if given > x.ndim:
         fail(f"{x.name}: at most {x.ndim} subscripts, got {given} (shape {x.shape})")
@@ -59,23 +76,26 @@ def _expand(x: Tensor, items: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*items[:at], *[slice(None)] * (x.ndim - given), *items[at + 1 :])
 
 
-def _parts(x: Tensor, items: tuple[Any, ...]) -> list[_Part]:
-    """One part per item; index tensors, and numbers beside them, are one part together."""
-    parts: list[_Part] = []
+def parts_of(x: Tensor, items: tuple[Any, ...]) -> list[Part]:
+    """One part per item; index tensors, and numbers beside them, are one part together.
+
+    Raises: FrontendError for one outside its dim or of another kind, a step of 0.
+    """
+    parts: list[Part] = []
     gathered: list[tuple[int, Any]] = []
     positions: list[int] = []
     any_tensor = any(isinstance(item, (Tensor, Known)) for item in items)
     dim = 0
     for k, item in enumerate(items):
         if item is None:
-            parts.append(((1,), lambda _: []))
+            parts.append(Part("new", (1,), lambda _: []))
             continue
         what, extent = f"{x.name}: subscript {dim}", x.shape[dim]
         if isinstance(item, slice):
             parts.append(_sliced(item, extent, dim, what))
         elif not any_tensor:
             place = (dim, _number(item, extent, what))
-            parts.append(((), lambda place=place: [place]))
+            parts.append(Part("number", (), lambda place=place: [place]))
         else:
             gathered.append((dim, _index(item, extent, what)))
             positions.append(k)
@@ -86,20 +106,21 @@ def _parts(x: Tensor, items: tuple[Any, ...]) -> list[_Part]:
     return parts
 
 
-def _gathered(x: Tensor, subscripts: list[tuple[int, Any]]) -> _Part:
+def _gathered(x: Tensor, subscripts: list[tuple[int, Any]]) -> Part:
     shapes = [item.shape for _, item in subscripts if isinstance(item, (Tensor, Known))]
     common = checks.broadcast(shapes, f"{x.name}: index tensors")
 
     def places(*own: Any) -> list[tuple[int, Any]]:
         return [
-            (dim, _element(item, own, x.shape[dim]) if isinstance(item, (Tensor, Known)) else item)
+            (dim, element(item, own, x.shape[dim]) if isinstance(item, (Tensor, Known)) else item)
             for dim, item in subscripts
         ]
 
-    return common, places
+    return Part("index", common, places)
 
 
-def _element(item: Tensor | Known, point: tuple[Any, ...], extent: Extent) -> Any:
+def element(item: Tensor | Known, point: Sequence[Any], extent: Extent) -> Scalar:
+    """The index that an index tensor gives at a point of what all of them broadcast to."""
     tensor = item.tensor if isinstance(item, Known) else item
     own = point[len(point) - tensor.ndim :]
     found = tensor[tuple(0 if n == 1 else i for i, n in zip(own, tensor.shape, strict=True))]
@@ -114,7 +135,7 @@ def _index(item: Any, extent: Extent, what: str) -> Any:
     if not isinstance(item, Tensor):
         return _number(item, extent, what)
     if item.dtype.kind != "int":
-        hint = "; choose elements with ted.where" if item.dtype.kind == "bool" else ""
+        hint = "; ted.compress(mask, x, size=n) chooses" if item.dtype.kind == "bool" else ""
         fail(f"{what}: must be an integer tensor, got {item.dtype}{hint}")
     return item
 
@@ -123,7 +144,7 @@ def _number(item: Any, extent: Extent, what: str) -> Extent:
     return wrapped(checks.extent(item, what), extent, what)
 
 
-def _sliced(item: slice, extent: Extent, dim: int, what: str) -> _Part:
+def _sliced(item: slice, extent: Extent, dim: int, what: str) -> Part:
     start, stop = (
         None if bound is None else checks.extent(bound, f"{what}: slice bound")
         for bound in (item.start, item.stop)
@@ -138,8 +159,8 @@ def _sliced(item: slice, extent: Extent, dim: int, what: str) -> _Part:
         points = range(*slice(start, stop, step).indices(extent))
         first, count = points.start, len(points)
     if step < 0:
-        return (count,), lambda i: [(dim, first - i * -step)]
-    return (count,), lambda i: [(dim, i * step + first)]
+        return Part("slice", (count,), lambda i: [(dim, first - i * -step)])
+    return Part("slice", (count,), lambda i: [(dim, i * step + first)])
 
 
 def _symbolic_range(

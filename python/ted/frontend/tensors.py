@@ -103,6 +103,11 @@ class Tensor(Unevaluated):
             return read(self, items)
         return functions["subscript"](self, items)
 
+    @property
+    def at(self) -> Any:
+        """`x.at[subscripts]`: `set`, `add`, `mul`, `max`, `min` give x with other elements."""
+        return functions["at"](self)
+
     def _is_element(self, items: tuple[Any, ...]) -> bool:
         """Inside an index lambda a full set of numbers (or scalars in tensors) reads an element."""
         if not _in_lambda.get() or len(items) != self.ndim:
@@ -123,8 +128,8 @@ class Tensor(Unevaluated):
 
     def _write(self, *_: Any) -> NoReturn:
         fail(
-            f"{self.name}: a tensor is a value, no element of it can be set; choose by "
-            "ted.where(condition, new, old), or place values by ted.scatter"
+            f"{self.name}: a tensor is a value, no element of it can be set; write "
+            "y = x.at[i].set(values), or choose by ted.where(condition, new, old)"
         )
 
     __setitem__ = __delitem__ = _write

@@ -102,7 +102,7 @@ CASES = {
     "subscript_whole_out": (lambda: A[4], "subscript 0: must be in [-4, 4), got 4"),
     "subscript_slice_beside_index": (element(lambda i: A[i, :]), "every subscript is one index"),
     "subscript_text": (lambda: A["a"], "must be an integer, got 'a'"),
-    "subscript_mask": (lambda: A[A > 0], "choose elements with ted.where"),
+    "subscript_mask": (lambda: A[A > 0], "ted.compress(mask, x, size=n) chooses"),
     "subscript_two_ellipses": (lambda: A[..., ...], "one ... at most, got 2"),
     "slice_step_zero": (lambda: A[::0], "a slice step must not be 0"),
     "slice_bound": (lambda: A[1.5:], "slice bound: must be an integer, got 1.5"),

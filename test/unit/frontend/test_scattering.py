@@ -16,8 +16,11 @@ RNG = np.random.default_rng(3)
 VALUES = RNG.normal(size=(6, 3))
 START = RNG.normal(size=(5, 3))
 SEGMENTS = np.array([0, 2, 2, 4, 0, 2])
-NEUTRAL = {"add": 0.0, "max": -math.inf, "min": math.inf}
-JOIN = {"add": np.add, "max": np.maximum, "min": np.minimum}
+NEUTRAL = {"add": 0.0, "max": -math.inf, "min": math.inf, "set": 0.0, "mul": 1.0}
+JOIN = {
+    "add": np.add, "max": np.maximum, "min": np.minimum, "set": lambda _, new: new,
+    "mul": np.multiply,
+}  # fmt: skip
 
 
 def expected(combine, mode, ids, values, start):
@@ -32,7 +35,7 @@ def expected(combine, mode, ids, values, start):
 
 @pytest.mark.parametrize("init", ["none", "tensor", "number"])
 @pytest.mark.parametrize(("mode", "shift"), [("check", 0), ("clip", 2), ("drop", -1)])
-@pytest.mark.parametrize("combine", ["add", "max", "min"])
+@pytest.mark.parametrize("combine", JOIN)
 def test_scatter_combines_at_data(combine, mode, shift, init) -> None:
     ids = SEGMENTS + shift
 
@@ -66,7 +69,7 @@ def test_an_unchecked_scatter_is_not_checked_and_nor_is_its_gradient(combine) ->
         run(function, SEGMENTS + 1, VALUES)
 
 
-@pytest.mark.parametrize("combine", ["add", "max", "min"])
+@pytest.mark.parametrize("combine", JOIN)
 def test_scatter_compiles(combine) -> None:
     wanted = expected(combine, "check", SEGMENTS, VALUES, START)
     found = compiled(
@@ -171,7 +174,7 @@ REFUSED = {
         lambda: ted.scatter((5, 3), (I6, I6[:2]), V63), r"one shape, got \(6,\) and \(2,\)"
     ),
     "too_many_indices": (lambda: ted.scatter((5,), (I6, I6), I6), "one to 1 index tensors"),
-    "combine": (lambda: ted.scatter((5, 3), I6, V63, combine="mul"), "add, max, min, got 'mul'"),
+    "combine": (lambda: ted.scatter((5, 3), I6, V63, combine="sub"), "set, mul, got 'sub'"),
     "mode": (
         lambda: ted.scatter((5, 3), I6, V63, mode="wrap"), "clip, drop, unchecked, got 'wrap'"
     ),
