@@ -200,7 +200,7 @@ def _network_order(flat: Tensor, descending: bool) -> Tensor:
     parts = _keys(flat, descending, 1 << bits)
     high = 0 if columns >= _LANES // 2 else min(bits, _LANES.bit_length() - 1)
     values, keys = (_spread(part, bits, high) for part in parts)
-    found = _gathered(_network(values, keys, bits, high, descending), bits, high, columns)
+    found = _gathered(_network(values, keys, bits, high, descending), bits, columns)
     return cast(found[:n] % n, INT64)
 
 
@@ -232,40 +232,47 @@ def _last(dtype: DType, descending: bool) -> Any:
 
 
 def _spread(x: Tensor, bits: int, high: int) -> Tensor:
-    """(2 ** bits, m) -> a dim for each low bit of the position, m, a dim for each high one."""
-    cut = reshape(x, (*(2,) * bits, x.shape[1]))
-    return transpose(cut, [*range(high, bits), bits, *range(high)])
+    """(2 ** bits, m) -> (2 ** (bits - high), m, 2 ** high): the high bits of the position last."""
+    return transpose(reshape(x, (2**high, 2 ** (bits - high), x.shape[1])), (1, 2, 0))
 
 
-def _gathered(x: Tensor, bits: int, high: int, columns: Any) -> Tensor:
+def _gathered(x: Tensor, bits: int, columns: Any) -> Tensor:
     """The inverse of `_spread`."""
-    low = bits - high
-    back = transpose(x, [*range(low + 1, bits + 1), *range(low), low])
-    return reshape(back, (2**bits, columns))
+    return reshape(transpose(x, (2, 0, 1)), (2**bits, columns))
+
+
+def _mirrored(i: Any, block: int) -> tuple[Any, Any]:
+    """The mirror image of an index in its block, and whether the index is in the second half."""
+    return i // block * (2 * block) + (block - 1) - i, i % block >= block // 2
 
 
 def _network(values: Tensor, keys: Tensor, bits: int, high: int, descending: bool) -> Tensor:
     """The keys in order, after `bits` rounds of `bits` stages."""
-    dims = [(k - high if k >= high else bits - high + 1 + k) for k in range(bits)]
+    rows = 2 ** (bits - high)
+
+    def pair(s: int, row: Any, h: Any) -> tuple[Any, Any, Any]:
+        """With what an element is compared in stage s, and whether the greater is kept there."""
+        if s >= high:
+            other, greater = _mirrored(row, 2 ** (bits - s))
+            return other, h, greater
+        other, greater = _mirrored(h, 2 ** (high - s))
+        return rows - 1 - row, other, greater
 
     def stage(s: int, which: int) -> Callable[..., Any]:
         def element(*arguments: Any) -> Any:
-            histories, (t, *i) = arguments[: 2 * bits], arguments[2 * bits :]
-            mirrored = list(i)
-            for k in range(s, bits):
-                mirrored[dims[k]] = 1 - i[dims[k]]
+            histories, (t, row, c, h) = arguments[: 2 * bits], arguments[2 * bits :]
+            other_row, other_h, greater = pair(s, row, h)
 
-            def before(part: int, at: Any) -> Any:
+            def before(part: int, *at: Any) -> Any:
                 if s:
                     return histories[2 * s - 2 + part][(t, *at)]
-                start = (values, keys)[part][tuple(at)]
+                start = (values, keys)[part][at]
                 return where(t > 0, histories[2 * bits - 2 + part][(t - 1, *at)], start)
 
-            a, b = before(0, i), before(0, mirrored)
-            k, m = before(1, i), before(1, mirrored)
+            a, b = before(0, row, c, h), before(0, other_row, c, other_h)
+            k, m = before(1, row, c, h), before(1, other_row, c, other_h)
             ahead = (b > a if descending else b < a) | ((a == b) & (m < k))
-            swap = ahead != (i[dims[s]] == 1)
-            return where(swap, *((b, a) if which == 0 else (m, k)))
+            return where(ahead != greater, *((b, a) if which == 0 else (m, k)))
 
         return element
 
