@@ -153,6 +153,41 @@ LINEAR: dict[str, list[Case]] = {
                lambda xp, v: xp.vecdot(v.f, v.g, axis=-2)],
 }  # fmt: skip
 
+
+# Of the extension for linear algebra; `m` is made regular, `t` has a batch.
+def _regular(xp: Any, v: Any) -> Any:
+    return v.m + 5.0 * xp.eye(v.columns, dtype=xp.float64)
+
+
+LINALG: dict[str, list[Case]] = {
+    "cholesky": [lambda xp, v: xp.linalg.cholesky(
+        xp.matmul(_regular(xp, v), xp.matrix_transpose(_regular(xp, v))))],
+    "cross": [lambda xp, v: xp.linalg.cross(
+        xp.stack([v.w, v.w * 2.0, v.w + 1.0], axis=-1), xp.stack([v.w, v.w - 3.0, v.w], axis=-1))],
+    **{n: [lambda xp, v, n=n: getattr(xp.linalg, n)(_regular(xp, v))] for n in ("det", "inv")},
+    "diagonal": [lambda xp, v: xp.linalg.diagonal(v.t), lambda xp, v: xp.linalg.diagonal(
+        v.f, offset=1), lambda xp, v: xp.linalg.diagonal(v.f, offset=-1)],
+    "matmul": [lambda xp, v: xp.linalg.matmul(v.f, v.m)],
+    "matrix_norm": [lambda xp, v: xp.linalg.matrix_norm(v.t),
+                    lambda xp, v: xp.linalg.matrix_norm(v.f, ord=1, keepdims=True)],
+    "matrix_power": [lambda xp, v, k=k: xp.linalg.matrix_power(_regular(xp, v), k)
+                     for k in (0, 3, -2)],
+    "matrix_transpose": [lambda xp, v: xp.linalg.matrix_transpose(v.t)],
+    "outer": [lambda xp, v: xp.linalg.outer(v.w, v.w)],
+    "qr": [lambda xp, v: xp.matmul(*xp.linalg.qr(_regular(xp, v)))],  # signs are free
+    "slogdet": [lambda xp, v: list(xp.linalg.slogdet(_regular(xp, v)))],
+    "solve": [lambda xp, v: xp.linalg.solve(_regular(xp, v), xp.matrix_transpose(v.f)),
+              lambda xp, v: xp.linalg.solve(_regular(xp, v), v.w)],
+    "tensordot": [lambda xp, v: xp.linalg.tensordot(v.f, v.m, axes=1)],
+    "trace": [lambda xp, v: xp.linalg.trace(v.t), lambda xp, v: xp.linalg.trace(v.m, offset=1)],
+    "vecdot": [lambda xp, v: xp.linalg.vecdot(v.f, v.w)],
+    "vector_norm": [lambda xp, v, k=k: xp.linalg.vector_norm(v.f, axis=1, ord=k)
+                    for k in (0, 1, 2, 3, float("inf"))],
+}  # fmt: skip
+NOT_LINALG = dict.fromkeys(
+    ("eigh", "eigvalsh", "matrix_rank", "pinv", "svd", "svdvals"), "not yet: an iteration"
+)
+
 # What is no tensor: equal as Python values.
 TYPES: dict[str, list[Case]] = {
     "can_cast": [lambda xp, v: xp.can_cast(xp.int32, xp.int64),
@@ -178,7 +213,7 @@ def limits(found: Any, names: str) -> list[float]:
 
 GROUPS = {
     "elementwise": ELEMENTWISE, "statistical": STATISTICAL, "manipulation": MANIPULATION,
-    "sorting": SORTING,     "creation": CREATION, "linear": LINEAR,
+    "sorting": SORTING,     "creation": CREATION, "linear": LINEAR, "linalg": LINALG,
 }  # fmt: skip
 
 # Why a name is not there.

@@ -26,7 +26,7 @@ def solve_triangular(
     Shapes: a (..., n, n); b (..., n, m), or (n) for one a; the batch dims are equal.
     Raises: FrontendError for shapes that do not fit.
     """
-    a, b = _square(a, "solve_triangular"), to_tensor(b, "solve_triangular: b")
+    a, b = square(a, "solve_triangular"), to_tensor(b, "solve_triangular: b")
     flags = {"lower": lower, "transpose": transpose, "unit_diagonal": unit_diagonal}
     lower, transpose, unit_diagonal = (
         checks.flag(value, f"solve_triangular: {name}") for name, value in flags.items()
@@ -61,7 +61,7 @@ def cholesky(a: Any) -> Tensor:
     Shapes: a (..., n, n), result alike.
     Raises: FrontendError when `a` is not square or not of floats.
     """
-    a = _square(a, "cholesky")
+    a = square(a, "cholesky")
     if not a.dtype.is_float:
         fail(f"cholesky: floats, got {a.dtype} ({a.name})")
     batch, n = a.ndim - 2, a.shape[-1]
@@ -89,7 +89,11 @@ def cholesky(a: Any) -> Tensor:
     )[2]
 
 
-def _square(a: Any, what: str) -> Tensor:
+def square(a: Any, what: str) -> Tensor:
+    """A tensor that is square in its last two dims.
+
+    Raises: FrontendError for another one.
+    """
     a = to_tensor(a, f"{what}: a")
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         fail(f"{what}: a must be square in its last two dims, got {a.shape} ({a.name})")

@@ -1,1 +1,31 @@
-"""Equations -> `linalg` and loops on tensors, and tensors -> memory, for every target."""
+"""Equations -> `linalg` and loops on tensors, and tensors -> memory, for every target.
+
+`ted.linalg` is what users call linear algebra by, too: those names are of `ted.frontend`, each
+loaded on first use, since passes and tools read this package without it.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+_PUBLIC = {
+    "contraction": ("matmul", "outer", "tensordot", "vecdot"),
+    "dims": ("diagonal", "matrix_transpose", "trace"),
+    "factorisations": ("det", "inv", "lu", "qr", "slogdet", "solve"),
+    "linear_algebra": ("cholesky", "solve_triangular"),
+    "norms": ("cross", "matrix_norm", "matrix_power", "norm", "vector_norm"),
+}
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'ted.linalg' has no attribute {name!r}")
+    accepting = importlib.import_module("ted.frontend.keywords").accepting
+    home = importlib.import_module(f"ted.frontend.{_HOME[name]}")
+    value = accepting(getattr(home, name))
+    globals()[name] = value
+    return value

@@ -1,0 +1,129 @@
+"""`ted.linalg` against numpy, its gradients against torch."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ted
+from ted.errors import FrontendError
+from unit.frontend.tracing import run
+
+RANDOM = np.random.default_rng(3)
+A = RANDOM.standard_normal((2, 3, 3))
+B = RANDOM.standard_normal((2, 3, 2))
+X = ted.placeholder((2, 3), "float64", name="x")
+
+
+def test_factors_make_the_matrix_again() -> None:
+    tall = RANDOM.standard_normal((4, 2))
+    rows, low, up, q, r, q2, r2, wide_q, wide_r = run(
+        lambda a, t: [*ted.linalg.lu(a), *ted.linalg.qr(a), *ted.linalg.qr(t), *ted.linalg.qr(t.T)],
+        A, tall,
+    )  # fmt: skip
+    np.testing.assert_allclose(np.take_along_axis(A, rows[..., None], -2), low @ up, atol=1e-15)
+    assert np.abs(low).max() <= 1, "the pivot is the greatest"
+    np.testing.assert_array_equal(low, np.tril(low))
+    np.testing.assert_array_equal(up, np.triu(up))
+    for left, right, matrix in ((q, r, A), (q2, r2, tall), (wide_q, wide_r, tall.T)):
+        np.testing.assert_allclose(left @ right, matrix, atol=1e-15)
+        np.testing.assert_array_equal(right, np.triu(right))
+        eye = np.eye(left.shape[-1])
+        np.testing.assert_allclose(np.swapaxes(left, -1, -2) @ left, eye + 0 * left[..., :1, :1],
+                                   atol=1e-14)  # fmt: skip
+
+
+def test_solutions_and_determinants_are_those_of_numpy() -> None:
+    def function(a: Any, b: Any) -> list[Any]:
+        found = [ted.linalg.solve(a, b), ted.linalg.inv(a), ted.linalg.det(a)]
+        return [*found, *ted.linalg.slogdet(a), ted.linalg.solve(a[0], b[0, :, 0])]
+
+    expected = [np.linalg.solve(A, B), np.linalg.inv(A), np.linalg.det(A)]
+    expected += [*np.linalg.slogdet(A), np.linalg.solve(A[0], B[0, :, 0])]
+    for mine, other in zip(run(function, A, B), expected, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-13, atol=1e-14)
+
+
+def test_norms_powers_and_crosses_are_those_of_numpy() -> None:
+    orders = (0, 1, 2, 2.5, math.inf, -math.inf)
+    kinds = ("fro", 1, -1, math.inf, -math.inf)
+
+    def function(a: Any) -> list[Any]:
+        found = [ted.linalg.vector_norm(a, axis=1, ord=k, keepdims=True) for k in orders]
+        found += [ted.linalg.matrix_norm(a, ord=k) for k in kinds]
+        found += [ted.linalg.matrix_power(a, k) for k in (0, 1, 5)]
+        found += [ted.linalg.cross(a, a[::-1]), ted.linalg.norm(a), ted.linalg.norm(a[0], 1)]
+        return [*found, ted.linalg.norm(a, axis=(0, 2), keepdims=True)]
+
+    expected = [np.linalg.vector_norm(A, axis=1, ord=k, keepdims=True) for k in orders]
+    expected += [np.linalg.matrix_norm(A, ord=k) for k in kinds]
+    expected += [np.linalg.matrix_power(A, k) for k in (0, 1, 5)]
+    expected += [np.cross(A, A[::-1]), np.linalg.norm(A), np.linalg.norm(A[0], 1)]
+    expected.append(np.linalg.norm(A, axis=(0, 2), keepdims=True))
+    for mine, other in zip(run(function, A), expected, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-13, atol=1e-14)
+
+
+@pytest.mark.slow
+def test_gradients_of_a_solution_and_a_determinant_are_those_of_torch() -> None:
+    a, b = A[0], B[0]
+
+    def loss(m: Any, v: Any) -> Any:
+        return ted.sum(ted.linalg.solve(m, v) ** 2) + ted.linalg.det(m)
+
+    gradient = ted.grad(loss)
+    first, second = ted.function(
+        lambda m, v: (gradient(m, v), ted.grad(lambda n: ted.sum(gradient(n, v) ** 2))(m))
+    )(a, b)
+    m, v = torch.tensor(a, requires_grad=True), torch.tensor(b)
+    value = (torch.linalg.solve(m, v) ** 2).sum() + torch.linalg.det(m)
+    (g,) = torch.autograd.grad(value, m, create_graph=True)
+    (gg,) = torch.autograd.grad((g**2).sum(), m)
+    np.testing.assert_allclose(first, g.detach().numpy(), rtol=1e-11)
+    np.testing.assert_allclose(second, gg.numpy(), rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_gradients_of_orthonormal_columns_are_those_of_torch() -> None:
+    a = RANDOM.standard_normal((4, 3))
+
+    def loss(m: Any) -> Any:
+        q, r = ted.linalg.qr(m)
+        return ted.sum(q**3) + ted.sum(r**2 * ted.abs(r))
+
+    m = torch.tensor(a, requires_grad=True)
+    q, r = torch.linalg.qr(m)
+    signs = torch.sign(torch.diagonal(r))
+    q, r = q * signs, r * signs[:, None]
+    ((q**3).sum() + (r.abs() ** 3).sum()).backward()
+    assert m.grad is not None
+    np.testing.assert_allclose(ted.grad(loss)(a), m.grad.numpy(), rtol=1e-10)
+
+
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "not square": (lambda: ted.linalg.lu(X), "lu: a must be square in its last two dims, got"),
+    "integers": (lambda: ted.linalg.det(np.eye(2, dtype=int)), "lu: floats, got int64"),
+    "b": (lambda: ted.linalg.solve(A, X), "solve: b must fit (2, 3, 3)"),
+    "a mode": (lambda: ted.linalg.qr(X, mode="complete"), "qr: mode must be 'reduced', got"),
+    "a kind": (lambda: ted.linalg.matrix_norm(X, ord="nuc"), "matrix_norm: ord must be 'fro', 1,"),
+    "a pair": (lambda: ted.linalg.cross(X[:, :2], X[:, :2]), "cross: extents along axis -1 must"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_refused_with_the_rule(name: str) -> None:
+    made, message = BAD[name]
+    with pytest.raises(FrontendError, match=re.escape(message)):
+        made()
+
+
+def test_names_of_linear_algebra_are_those_of_the_package() -> None:
+    assert all(callable(getattr(ted.linalg, name)) for name in ted.linalg.__all__)
+    with pytest.raises(AttributeError, match=r"'ted.linalg' has no attribute 'nonsense'"):
+        _ = ted.linalg.nonsense
