@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import ted
-from numeric.operators import OPERATORS
+from numeric.operators import OPERATORS, Operator
 from ted.ir.equations import Tensor
 from ted.mlir import ir
 from ted.testing import Counts
@@ -52,11 +52,15 @@ class Program:
 
 @cache
 def program(name: str, dtype: str = "float64") -> Program:
+    """An operator of the table as `program_of` makes it."""
+    return program_of(BY_NAME[name], dtype)
+
+
+def program_of(operator: Operator, dtype: str = "float64") -> Program:
     """The operator traced, and differentiated twice with respect to all floats and the head.
 
     `dtype` is the type of what is float64 in the arrays.
     """
-    operator = BY_NAME[name]
     arrays = operator.arrays()
     generator = np.random.default_rng(11)
     placeholders = [

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 from numeric.operator_programs import (
     BY_NAME,
@@ -20,6 +19,7 @@ from numeric.operator_programs import (
     program,
 )
 from numeric.operators import OPERATORS, Operator
+from numeric.torch_gradients import torch_gradients_of
 from ted.ir.equations import Tensor, topological
 from ted.mlir import ir
 from ted.transforms.ted_report_gradient import GradientReport, report_function
@@ -30,20 +30,7 @@ TOLERANCE = {"rtol": 1e-10, "atol": 1e-11}
 @cache
 def torch_gradients(name: str) -> tuple[Any, list[Array], list[Array]]:
     """The value and the gradients of both orders by torch in float64."""
-    p = program(name)
-    known = [torch.tensor(a, requires_grad=a.dtype.kind == "f") for a in p.arrays]
-    floats = [t for t in known if t.requires_grad]
-    value = BY_NAME[name].theirs(*known)
-    (head,) = [torch.tensor(c, requires_grad=True) for c in p.cotangents[0]]
-    first = torch.autograd.grad(value, floats, head, create_graph=True, allow_unused=True)
-    first = [torch.zeros_like(x) if g is None else g for x, g in zip(floats, first, strict=True)]
-    pairs = zip(first, p.cotangents[1], strict=True)
-    product = sum((g * torch.tensor(v)).sum() for g, v in pairs)
-    second = torch.autograd.grad(product, [*floats, head], allow_unused=True)
-    zeros = [torch.zeros_like(x) for x in (*floats, head)]
-    second = [z if g is None else z + g for z, g in zip(zeros, second, strict=True)]
-    first = [z + g for z, g in zip(zeros, first, strict=False)]
-    return value.detach().numpy(), *([g.detach().numpy() for g in gs] for gs in (first, second))
+    return torch_gradients_of(BY_NAME[name], program(name))
 
 
 @cache

@@ -1,7 +1,9 @@
-"""Checks that operators of neural networks share: ranks, shapes, layouts, per-dim options."""
+"""What operators of neural networks share: layouts, and checks of ranks, shapes and options."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ted.domain.sizes import Extent
@@ -44,14 +46,36 @@ def floating(x: Any, what: str) -> Tensor:
     return tensor
 
 
-def channels_last(layout: Any, last: str, first: str, what: str) -> bool:
-    """Whether a layout has its channels last.
+LAYOUTS = {1: ("NLC", "NCL"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}
 
-    Raises: FrontendError for a layout that is neither.
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the channels of images are: behind the spatial dims, or between them and the batch."""
+
+    last: bool
+
+    def split(self, items: Sequence[Any]) -> tuple[Any, tuple[Any, ...], Any]:
+        """Extents, or indices, as those of the batch, of the spatial dims and of the channels."""
+        first, *rest = items
+        return (
+            (first, tuple(rest[:-1]), rest[-1]) if self.last else (first, tuple(rest[1:]), rest[0])
+        )
+
+    def join(self, batch: Any, spatial: Iterable[Any], channels: Any) -> tuple[Any, ...]:
+        """The converse of `split`."""
+        return (batch, *spatial, channels) if self.last else (batch, channels, *spatial)
+
+
+def layout_of(layout: Any, rank: int, what: str) -> Layout:
+    """One of the two layouts of images with `rank` spatial dims.
+
+    Raises: FrontendError for another one.
     """
+    last, first = LAYOUTS[rank]
     if layout not in (last, first):
         fail(f"{what}: layout must be {last!r} or {first!r}, got {layout!r}")
-    return layout == last
+    return Layout(layout == last)
 
 
 def per_dim(value: Any, rank: int, least: int, what: str) -> tuple[int, ...]:
@@ -66,3 +90,14 @@ def per_dim(value: Any, rank: int, least: int, what: str) -> tuple[int, ...]:
     if any(n < least for n in numbers):
         fail(f"{what}: must be at least {least}, got {value!r}")
     return numbers
+
+
+def one_of(value: Any, choices: Sequence[str], what: str) -> str:
+    """One of the names in `choices`.
+
+    Raises: FrontendError for another value.
+    """
+    if value not in choices:
+        *others, last = map(repr, choices)
+        fail(f"{what}: must be {', '.join(others)} or {last}, got {value!r}")
+    return value

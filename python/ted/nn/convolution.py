@@ -5,34 +5,37 @@ Padding is a condition on the read, `where(inside, x[...], 0)`, never a padded c
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import ted
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import channels_last, per_dim, ranked, shaped
-from ted.nn.windows import Window, conjunction, windows
+from ted.nn.arguments import LAYOUTS, Layout, layout_of, one_of, per_dim, ranked, shaped
+from ted.nn.windows import Window, above, taps_of, under, windows
 
 
 def conv2d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1, layout: str = "NHWC",
+    groups: int = 1, layout: str = "NHWC", padding_mode: str = "zeros",
 ) -> Tensor:  # fmt: skip
     """The two-dimensional convolution (cross-correlation) of deep learning.
 
     Shapes: NHWC: x (n, h, w, ci), weight (kh, kw, ci / groups, co), result (n, h', w', co); NCHW:
     x (n, ci, h, w), weight (co, ci / groups, kh, kw), result (n, co, h', w'); bias (co).
     Units: stride, padding and dilation count elements; padding may be "same", "valid", a number,
-    one for each dim, or a pair (before, after) for each.
+    one for each dim, or a pair (before, after) for each.  `padding_mode` says what is there: zeros,
+    or what is near ("reflect", "replicate") or at the other end ("circular"), in a padded copy.
     Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
     """
-    last = channels_last(layout, "NHWC", "NCHW", "conv2d")
-    return _convolve("conv2d", 2, x, weight, bias, stride, padding, dilation, groups, last)
+    window = (stride, padding, dilation, padding_mode)
+    return _convolve("conv2d", 2, x, weight, bias, window, groups, layout)
 
 
 def conv1d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1, layout: str = "NLC",
+    groups: int = 1, layout: str = "NLC", padding_mode: str = "zeros",
 ) -> Tensor:  # fmt: skip
     """The one-dimensional convolution; options as in `conv2d`.
 
@@ -40,13 +43,13 @@ def conv1d(
     weight (co, ci / groups, k), result (n, co, l').
     Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
     """
-    last = channels_last(layout, "NLC", "NCL", "conv1d")
-    return _convolve("conv1d", 1, x, weight, bias, stride, padding, dilation, groups, last)
+    window = (stride, padding, dilation, padding_mode)
+    return _convolve("conv1d", 1, x, weight, bias, window, groups, layout)
 
 
 def conv3d(
     x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1, layout: str = "NDHWC",
+    groups: int = 1, layout: str = "NDHWC", padding_mode: str = "zeros",
 ) -> Tensor:  # fmt: skip
     """The three-dimensional convolution; options as in `conv2d`.
 
@@ -54,35 +57,54 @@ def conv3d(
     w), weight (co, ci / groups, kd, kh, kw).
     Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
     """
-    last = channels_last(layout, "NDHWC", "NCDHW", "conv3d")
-    return _convolve("conv3d", 3, x, weight, bias, stride, padding, dilation, groups, last)
+    window = (stride, padding, dilation, padding_mode)
+    return _convolve("conv3d", 3, x, weight, bias, window, groups, layout)
 
 
 def _convolve(
-    what: str, rank: int, x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
-    groups: Any, last: bool,
+    what: str, rank: int, x: Any, weight: Any, bias: Any, window: tuple[Any, Any, Any, Any],
+    groups: Any, layout: Any,
 ) -> Tensor:  # fmt: skip
+    images = layout_of(layout, rank, what)
     x, weight = ranked(x, rank + 2, f"{what}: x"), ranked(weight, rank + 2, f"{what}: weight")
-    batch, spatial, channels = _split(x.shape, last)
-    *kernel, per_group, outputs = weight.shape if last else _channels_last(weight.shape)
+    _, spatial, channels = images.split(x.shape)
+    *kernel, per_group, outputs = weight.shape if images.last else _window_first(weight.shape)
     (groups,) = per_dim(groups, 1, 1, f"{what}: groups")
     if per_group * groups != channels or outputs % groups:
         fail(
             f"{what}: weight needs {channels} / groups input channels and a multiple of groups "
             f"outputs, got {per_group} and {outputs} with groups={groups}"
         )
+    stride, padding, dilation, mode = window
     dims = windows(spatial, kernel, stride, padding, dilation, what)
-    taps = [ted.reduce_axis(k, f"k{'dhw'[3 - rank + n]}") for n, k in enumerate(kernel)]
-    channel = ted.reduce_axis(per_group, "c")
+    x, dims = _extended(x, dims, images, mode, what)
+    taps, channel = taps_of(dims), ted.reduce_axis(per_group, "c")
 
-    def element(n: Any, place: tuple[Any, ...], o: Any) -> Any:
+    def element(*i: Any) -> Any:
+        n, place, o = images.split(i)
         source = channel if groups == 1 else o // (outputs // groups) * per_group + channel
-        value = _read(x, n, source, dims, place, taps, last)
-        factor = weight[(*taps, channel, o)] if last else weight[(o, channel, *taps)]
+        value = _read(x, n, source, dims, place, taps, images)
+        factor = weight[(*taps, channel, o)] if images.last else weight[(o, channel, *taps)]
         return ted.sum(value * factor, axis=(*taps, channel))
 
-    result = _over_outputs(what, batch, dims, outputs, last, element)
-    return result if bias is None else _biased(result, bias, outputs, last, what)
+    shape = images.join(x.shape[0], [d.positions for d in dims], outputs)
+    return _biased(ted.compute(shape, element, name=what), bias, images, what)
+
+
+def _extended(
+    x: Tensor, dims: list[Window], images: Layout, mode: Any, what: str
+) -> tuple[Tensor, list[Window]]:
+    """The input with its padding in it, unless that is zeros."""
+    filled = _MODES[one_of(mode, tuple(_MODES), f"{what}: padding_mode")]
+    if filled == "constant":
+        return x, dims
+    width = images.join((0, 0), [(d.before, d.after) for d in dims], (0, 0))
+    inner = [replace(d, extent=d.padded, before=0, after=0) for d in dims]
+    return ted.pad(x, width, filled), inner
+
+
+# torch's names of padding modes -> those of `ted.pad`.
+_MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
 def depthwise_conv2d(
@@ -96,112 +118,139 @@ def depthwise_conv2d(
     Raises: FrontendError for ranks, channels or windows that do not fit together.
     """
     what = "depthwise_conv2d"
-    last = channels_last(layout, "NHWC", "NCHW", what)
+    images = layout_of(layout, 2, what)
     x, weight = ranked(x, 4, f"{what}: x"), ranked(weight, 4, f"{what}: weight")
-    batch, spatial, channels = _split(x.shape, last)
-    kernel = weight.shape[:2] if last else weight.shape[2:]
-    outputs = weight.shape[2] * weight.shape[3] if last else weight.shape[0]
-    fits = weight.shape[2] == channels if last else weight.shape[1] == 1
+    batch, spatial, channels = images.split(x.shape)
+    kernel = weight.shape[:2] if images.last else weight.shape[2:]
+    outputs = weight.shape[2] * weight.shape[3] if images.last else weight.shape[0]
+    fits = weight.shape[2] == channels if images.last else weight.shape[1] == 1
     if not fits or not channels or outputs % channels:
         fail(f"{what}: weight must match {channels} channels of x, got {weight.shape} in {layout}")
     many = outputs // channels
     dims = windows(spatial, kernel, stride, padding, dilation, what)
-    taps = [ted.reduce_axis(k, name) for k, name in zip(kernel, ("kh", "kw"), strict=True)]
+    taps = taps_of(dims)
 
-    def element(n: Any, place: tuple[Any, ...], o: Any) -> Any:
-        value = _read(x, n, o if many == 1 else o // many, dims, place, taps, last)
-        if not last:
+    def element(*i: Any) -> Any:
+        n, place, o = images.split(i)
+        value = _read(x, n, o if many == 1 else o // many, dims, place, taps, images)
+        if not images.last:
             return ted.sum(value * weight[(o, 0, *taps)], axis=taps)
         own = (o, 0) if many == 1 else (o // many, o % many)
         return ted.sum(value * weight[(*taps, *own)], axis=taps)
 
-    result = _over_outputs(what, batch, dims, outputs, last, element)
-    return result if bias is None else _biased(result, bias, outputs, last, what)
+    shape = images.join(batch, [d.positions for d in dims], outputs)
+    return _biased(ted.compute(shape, element, name=what), bias, images, what)
 
 
-def conv_transpose2d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
-    layout: str = "NHWC",
+# ------------------------------------------------------------------ transposed
+
+
+def _conv_transpose(rank: int) -> Callable[..., Tensor]:
+    what = f"conv_transpose{rank}d"
+
+    def convolution(
+        x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+        output_padding: Any = 0, dilation: Any = 1, groups: int = 1,
+        layout: str = LAYOUTS[rank][0],
+    ) -> Tensor:  # fmt: skip
+        """The transpose of a convolution with respect to its input: it undoes the change of shape.
+
+        Shapes: channels last: x (n, spatial..., ci), weight (window..., co / groups, ci), result
+        (n, spatial'..., co) with extents (m - 1) * stride - 2 * padding + (k - 1) * dilation + 1 +
+        output_padding; channels first: x (n, ci, spatial...), weight (ci, co / groups, window...).
+        Units: stride, dilation and output_padding count output elements; padding is a number or
+        one for each dim, and removes them on both sides.
+        Raises: FrontendError for ranks, channels or groups that do not fit together, a padding that
+        leaves nothing, an output_padding that is neither below the stride nor the dilation.
+        """
+        images = layout_of(layout, rank, what)
+        x, weight = ranked(x, rank + 2, f"{what}: x"), ranked(weight, rank + 2, f"{what}: weight")
+        window = (stride, padding, output_padding, dilation)
+        (count,) = per_dim(groups, 1, 1, f"{what}: groups")
+        result = _transposed(what, x, weight, window, count, images)
+        return _biased(result, bias, images, what)
+
+    convolution.__name__ = convolution.__qualname__ = what
+    return convolution
+
+
+conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_conv_transpose, LAYOUTS)
+
+
+def _transposed(
+    what: str, x: Tensor, weight: Tensor, window: tuple[Any, Any, Any, Any], groups: int,
+    images: Layout,
 ) -> Tensor:  # fmt: skip
-    """The transpose of `conv2d` with respect to its input: it undoes the change of shape.
+    batch, spatial, channels = images.split(x.shape)
+    *kernel, many, inputs = weight.shape if images.last else _window_first(weight.shape)
+    if inputs != channels or channels % groups:
+        fail(
+            f"{what}: weight must have {channels} input channels, and groups divide them, got "
+            f"{weight.shape} with groups={groups}"
+        )
+    dims = _unfolded(what, spatial, kernel, window)
+    taps, c, share = taps_of(dims), ted.reduce_axis(channels // groups, "c"), channels // groups
 
-    Shapes: NHWC: x (n, h, w, ci), weight (kh, kw, co, ci), result (n, h', w', co) with h' =
-    (h - 1) * stride - 2 * padding + kh; NCHW: x (n, ci, h, w), weight (ci, co, kh, kw).
-    Units: stride counts output elements; padding is a number or one for each dim, and removes them.
-    Raises: FrontendError for ranks or channels that do not fit together, or a padding that leaves
-    nothing.
-    """
-    what = "conv_transpose2d"
-    last = channels_last(layout, "NHWC", "NCHW", what)
-    x, weight = ranked(x, 4, f"{what}: x"), ranked(weight, 4, f"{what}: weight")
-    batch, spatial, channels = _split(x.shape, last)
-    *kernel, outputs, inputs = weight.shape if last else _channels_last(weight.shape)
-    if inputs != channels:
-        fail(f"{what}: weight must have {channels} input channels, got {weight.shape}")
-    steps = per_dim(stride, 2, 1, f"{what}: stride")
-    cuts = per_dim(padding, 2, 0, f"{what}: padding")
-    shape = [
-        (n - 1) * s - 2 * p + k for n, s, p, k in zip(spatial, steps, cuts, kernel, strict=True)
-    ]
-    if any(n < 1 for n in shape):
-        fail(f"{what}: the padding must leave an element, got result extents {shape}")
-    taps = [ted.reduce_axis(k, name) for k, name in zip(kernel, ("kh", "kw"), strict=True)]
-    c = ted.reduce_axis(channels, "c")
+    def element(*i: Any) -> Any:
+        n, at, o = images.split(i)
+        place, exists = above(dims, at, taps, spatial)
+        group, own = (0, o) if groups == 1 else (o // many, o % many)
+        source = c if groups == 1 else group * share + c
+        factor = weight[(*taps, own, source)] if images.last else weight[(source, own, *taps)]
+        value = x[images.join(n, place, source)]
+        return ted.sum(value * factor, axis=(*taps, c), where=exists)
 
-    def element(n: Any, place: tuple[Any, ...], o: Any) -> Any:
-        conditions, at = [], []
-        for p, tap, step, cut, extent in zip(place, taps, steps, cuts, spatial, strict=True):
-            from_start = p + cut - tap
-            at.append(from_start // step)
-            conditions += [from_start >= 0, from_start < (extent - 1) * step + 1]
-            conditions += [from_start % step == 0] if step > 1 else []
-        value = x[(n, *at, c)] if last else x[(n, c, *at)]
-        factor = weight[(*taps, o, c)] if last else weight[(c, o, *taps)]
-        return ted.sum(value * factor, axis=(*taps, c), where=conjunction(conditions))
-
-    result = _over_outputs(what, batch, shape, outputs, last, element)
-    return result if bias is None else _biased(result, bias, outputs, last, what)
+    shape = images.join(batch, [d.extent for d in dims], many * groups)
+    return ted.compute(shape, element, name=what)
 
 
-# ------------------------------------------------------------------ layouts
+def _unfolded(
+    what: str, spatial: Sequence[Any], kernel: Sequence[Any], window: tuple[Any, Any, Any, Any]
+) -> list[Window]:
+    """The windows over the result of which x has one element each."""
+    rank = len(spatial)
+    names = ("stride", "padding", "output_padding", "dilation")
+    strides, cuts, extra, dilations = (
+        per_dim(value, rank, name in ("stride", "dilation"), f"{what}: {name}")
+        for name, value in zip(names, window, strict=True)
+    )
+    if any(e >= max(s, d) for e, s, d in zip(extra, strides, dilations, strict=True)):
+        fail(
+            f"{what}: output_padding must be below the stride or the dilation, got {extra} with "
+            f"stride {strides} and dilation {dilations}"
+        )
+    dims = []
+    for n, k, s, cut, e, d in zip(spatial, kernel, strides, cuts, extra, dilations, strict=True):
+        extent = (n - 1) * s - 2 * cut + (k - 1) * d + 1 + e
+        dims.append(Window(extent, k, s, d, cut, cut))
+    if any(d.extent < 1 for d in dims):
+        extents = [d.extent for d in dims]
+        fail(f"{what}: the padding must leave an element, got result extents {extents}")
+    return dims
 
 
-def _split(shape: tuple[int, ...], last: bool) -> tuple[int, tuple[int, ...], int]:
-    """A shape as (batch, spatial extents, channels)."""
-    return (shape[0], shape[1:-1], shape[-1]) if last else (shape[0], shape[2:], shape[1])
+# ------------------------------------------------------------------ reads, layouts
 
 
-def _channels_last(shape: tuple[int, ...]) -> tuple[int, ...]:
+def _window_first(shape: tuple[Any, ...]) -> tuple[Any, ...]:
     """The extents of a weight (outputs, inputs, *window), its window first and outputs last."""
     return (*shape[2:], shape[1], shape[0])
 
 
 def _read(
     x: Tensor, n: Any, channel: Any, dims: list[Window], place: tuple[Any, ...], taps: list[Any],
-    last: bool,
+    images: Layout,
 ) -> Any:  # fmt: skip
     """The element under a tap of the window, 0 in the padding."""
-    parts = list(zip(dims, place, taps, strict=True))
-    at = [window.at(p, tap) for window, p, tap in parts]
-    value = x[(n, *at, channel)] if last else x[(n, channel, *at)]
-    inside = conjunction([c for window, p, tap in parts for c in window.inside(p, tap)])
+    at, inside = under(dims, place, taps)
+    value = x[images.join(n, at, channel)]
     return value if inside is None else ted.where(inside, value, 0)
 
 
-def _over_outputs(
-    what: str, batch: int, dims: Any, outputs: int, last: bool, element: Any
-) -> Tensor:
-    """One value per output element, whatever the place of the channels."""
-    extents = [d.positions if isinstance(d, Window) else d for d in dims]
-    if last:
-        return ted.compute(
-            (batch, *extents, outputs), lambda n, *i: element(n, i[:-1], i[-1]), name=what
-        )
-    return ted.compute((batch, outputs, *extents), lambda n, o, *i: element(n, i, o), name=what)
-
-
-def _biased(result: Tensor, bias: Any, outputs: int, last: bool, what: str) -> Tensor:
-    bias = shaped(bias, (outputs,), f"{what}: bias")
-    if last:
+def _biased(result: Tensor, bias: Any, images: Layout, what: str) -> Tensor:
+    if bias is None:
+        return result
+    bias = shaped(bias, (images.split(result.shape)[2],), f"{what}: bias")
+    if images.last:
         return result + bias
     return ted.compute(result.shape, lambda *i: result[i] + bias[i[1]], name=f"{what}_bias")

@@ -1,72 +1,234 @@
-"""Pools: a reduction over a sliding window; positions outside the input take no part."""
+"""Pools: a reduction over a sliding window; positions outside the input take no part.
+
+Every pool is made for one, two and three spatial dims by the same function.
+"""
 
 from __future__ import annotations
 
 import functools
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import ted
-from ted.frontend.checks import flag
+from ted.frontend.checks import flag, integer
+from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import channels_last, per_dim, ranked
-from ted.nn.windows import conjunction, windows
+from ted.nn.arguments import LAYOUTS, Layout, floating, layout_of, per_dim, ranked
+from ted.nn.windows import Section, Window, taps_of, under, windows
+
+Dims = Sequence[Window | Section]
 
 
-def max_pool2d(
-    x: Any, window: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
-    layout: str = "NHWC", ties: str = "first",
-) -> Tensor:  # fmt: skip
-    """The greatest element under each window; the stride is the window's extent by default.
-
-    The gradient goes to the first greatest one, or in even parts to all (`ties="even"`).
-    Shapes: NHWC: x (n, h, w, c), result (n, h', w', c); NCHW: x (n, c, h, w), result
-    (n, c, h', w').
-    Raises: FrontendError for a window that does not fit into the padded input.
-    """
-    greatest = functools.partial(ted.max, ties=ties)
-    return _pool("max_pool2d", greatest, x, window, stride, padding, dilation, layout)
+def _named(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+    function.__name__ = function.__qualname__ = what
+    return function
 
 
-def avg_pool2d(
-    x: Any, window: Any, stride: Any = None, padding: Any = 0, layout: str = "NHWC",
-    count_include_pad: bool = True,
-) -> Tensor:  # fmt: skip
-    """The mean under each window; padding counts as zeros unless `count_include_pad` is False.
+def _max_pool(rank: int) -> Callable[..., Any]:
+    what = f"max_pool{rank}d"
 
-    Shapes: as in `max_pool2d`.
-    Raises: FrontendError for a window that does not fit into the padded input.
-    """
-    kernel = per_dim(window, 2, 1, "avg_pool2d: window")
+    def pool(
+        x: Any, window: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+        layout: str = LAYOUTS[rank][0], ties: str = "first", ceil_mode: bool = False,
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        """The greatest element under each window; the stride is the window's extent by default.
 
-    def total(value: Any, axis: Any, where: Any) -> Any:
-        return ted.sum(value, axis=axis, where=where) / (kernel[0] * kernel[1])
+        The gradient goes to the first greatest one, or in even parts to all (`ties="even"`).
+        With `ceil_mode` a last window may stick out behind the padding.  With `return_indices` the
+        result is a pair, with the row-major positions in the spatial dims.
+        Shapes: channels last: x (n, spatial..., c), result (n, spatial'..., c); channels first: x
+        (n, c, spatial...), result (n, c, spatial'...).
+        Raises: FrontendError for a window that does not fit into the padded input.
+        """
+        x, images = ranked(x, rank + 2, f"{what}: x"), layout_of(layout, rank, what)
+        dims = _windows(what, x, images, window, stride, padding, dilation, ceil_mode)
+        return _greatest(what, x, images, dims, ties, return_indices)
 
-    combine = total if flag(count_include_pad, "avg_pool2d: count_include_pad") else ted.mean
-    return _pool("avg_pool2d", combine, x, window, stride, padding, 1, layout)
+    return _named(pool, what)
+
+
+def _avg_pool(rank: int) -> Callable[..., Any]:
+    what = f"avg_pool{rank}d"
+
+    def pool(
+        x: Any, window: Any, stride: Any = None, padding: Any = 0,
+        layout: str = LAYOUTS[rank][0], count_include_pad: bool = True, ceil_mode: bool = False,
+        divisor_override: int | None = None,
+    ) -> Tensor:  # fmt: skip
+        """The mean under each window; padding counts as zeros unless `count_include_pad` is False.
+
+        `divisor_override` divides the sums instead of the number of elements.
+        Shapes: as in `max_pool2d`.
+        Raises: FrontendError for a window that does not fit into the padded input, or a divisor
+        below 1.
+        """
+        x, images = ranked(x, rank + 2, f"{what}: x"), layout_of(layout, rank, what)
+        dims = _windows(what, x, images, window, stride, padding, 1, ceil_mode)
+        counted = flag(count_include_pad, f"{what}: count_include_pad")
+        if divisor_override is not None:
+            (divisor_override,) = per_dim(divisor_override, 1, 1, f"{what}: divisor_override")
+        elif not counted:
+            return _pool(what, _mean, x, images, dims)
+
+        def mean(value: Any, taps: Any, inside: Any, place: Any) -> Any:
+            total = ted.sum(value, axis=taps, where=inside)
+            return total / (divisor_override or _count(dims, place, x))
+
+        return _pool(what, mean, x, images, dims)
+
+    return _named(pool, what)
+
+
+def _lp_pool(rank: int) -> Callable[..., Any]:
+    what = f"lp_pool{rank}d"
+
+    def pool(
+        x: Any, norm_type: float, window: Any, stride: Any = None, ceil_mode: bool = False,
+        layout: str = LAYOUTS[rank][0],
+    ) -> Tensor:  # fmt: skip
+        """sum(x ** norm_type) ** (1 / norm_type) under each window.
+
+        The slope is 0 where the sum is.  A window that sticks out (`ceil_mode`) counts as if what
+        is missing had the mean of the rest, as in torch.
+        Shapes: as in `max_pool2d`.
+        Raises: FrontendError for a window that does not fit, or a norm_type that is not positive.
+        """
+        x, images = floating(ranked(x, rank + 2, f"{what}: x"), what), layout_of(layout, rank, what)
+        dims = _windows(what, x, images, window, stride, 0, 1, ceil_mode)
+        if not isinstance(norm_type, (int, float)) or not norm_type > 0:
+            fail(f"{what}: norm_type must be a positive number, got {norm_type!r}")
+
+        def norm(value: Any, taps: Any, inside: Any, place: Any) -> Any:
+            total = ted.sum(value**norm_type, axis=taps, where=inside)
+            if inside is not None:
+                total = total * (math.prod(d.kernel for d in dims) / _count(dims, place, x))
+            return ted.where(total == 0, 0.0, total ** (1 / norm_type))
+
+        return _pool(what, norm, x, images, dims)
+
+    return _named(pool, what)
+
+
+def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
+    what = f"adaptive_max_pool{rank}d"
+
+    def pool(
+        x: Any, output_size: Any, layout: str = LAYOUTS[rank][0], ties: str = "first",
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        """The greatest elements of `output_size` nearly equal parts of each dim; None keeps a dim.
+
+        Part p of m of extent n goes from floor(p n / m) to ceil((p + 1) n / m).
+        Shapes: as in `max_pool2d`, with the spatial extents `output_size`.
+        Raises: FrontendError for an x of another rank, of a symbolic extent, or parts below 1.
+        """
+        x, images = ranked(x, rank + 2, f"{what}: x"), layout_of(layout, rank, what)
+        dims = _sections(what, x, images, output_size)
+        return _greatest(what, x, images, dims, ties, return_indices)
+
+    return _named(pool, what)
+
+
+def _adaptive_avg_pool(rank: int) -> Callable[..., Any]:
+    what = f"adaptive_avg_pool{rank}d"
+
+    def pool(x: Any, output_size: Any, layout: str = LAYOUTS[rank][0]) -> Tensor:
+        """The means of `output_size` nearly equal parts of each dim, as in `adaptive_max_pool2d`.
+
+        Shapes: as in `max_pool2d`, with the spatial extents `output_size`.
+        Raises: FrontendError for an x of another rank, of a symbolic extent, or parts below 1.
+        """
+        x, images = ranked(x, rank + 2, f"{what}: x"), layout_of(layout, rank, what)
+        return _pool(what, _mean, x, images, _sections(what, x, images, output_size))
+
+    return _named(pool, what)
+
+
+max_pool1d, max_pool2d, max_pool3d = map(_max_pool, LAYOUTS)
+avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, LAYOUTS)
+lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, LAYOUTS)
+adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(_adaptive_max_pool, LAYOUTS)
+adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = map(_adaptive_avg_pool, LAYOUTS)
+
+
+# ------------------------------------------------------------------ the reduction
+
+
+def _windows(
+    what: str, x: Tensor, images: Layout, window: Any, stride: Any, padding: Any, dilation: Any,
+    ceil_mode: Any,
+) -> list[Window]:  # fmt: skip
+    spatial = images.split(x.shape)[1]
+    kernel = per_dim(window, len(spatial), 1, f"{what}: window")
+    partial = flag(ceil_mode, f"{what}: ceil_mode")
+    step = kernel if stride is None else stride
+    return windows(spatial, kernel, step, padding, dilation, what, partial)
+
+
+def _sections(what: str, x: Tensor, images: Layout, output_size: Any) -> list[Section]:
+    spatial = images.split(x.shape)[1]
+    given = output_size if isinstance(output_size, (tuple, list)) else (output_size,) * len(spatial)
+    if len(given) == len(spatial):
+        given = [n if m is None else m for n, m in zip(spatial, given, strict=True)]
+    extents = [integer(n, f"{what}: spatial extent {k}") for k, n in enumerate(spatial)]
+    parts = per_dim(tuple(given), len(spatial), 1, f"{what}: output_size")
+    return [Section(n, m) for n, m in zip(extents, parts, strict=True)]
 
 
 def _pool(
-    what: str, combine: Any, x: Any, window: Any, stride: Any, padding: Any, dilation: Any,
-    layout: str,
+    what: str, combine: Callable[..., Any], x: Tensor, images: Layout, dims: Dims
 ) -> Tensor:  # fmt: skip
-    last = channels_last(layout, "NHWC", "NCHW", what)
-    x = ranked(x, 4, f"{what}: x")
-    kernel = per_dim(window, 2, 1, f"{what}: window")
-    spatial = x.shape[1:3] if last else x.shape[2:]
-    dims = windows(spatial, kernel, kernel if stride is None else stride, padding, dilation, what)
-    taps = [ted.reduce_axis(k, name) for k, name in zip(kernel, ("kh", "kw"), strict=True)]
+    taps = taps_of(dims)
+    batch, _, channels = images.split(x.shape)
 
     def element(*i: Any) -> Any:
-        place = i[1:3] if last else i[2:]
-        parts = list(zip(dims, place, taps, strict=True))
-        at = [d.at(p, tap) for d, p, tap in parts]
-        inside = conjunction([c for d, p, tap in parts for c in d.inside(p, tap)])
-        value = x[(i[0], *at, i[3])] if last else x[(i[0], i[1], *at)]
-        return combine(value, axis=taps, where=inside)
+        n, place, c = images.split(i)
+        at, inside = under(dims, place, taps)
+        return combine(x[images.join(n, at, c)], taps, inside, place)
 
-    places = [d.positions for d in dims]
-    n, c = x.shape[0], x.shape[3] if last else x.shape[1]
-    return ted.compute((n, *places, c) if last else (n, c, *places), element, name=what)
+    shape = images.join(batch, [d.positions for d in dims], channels)
+    return ted.compute(shape, element, name=what)
+
+
+def _mean(value: Any, taps: Any, inside: Any, _: Any) -> Any:
+    return ted.mean(value, axis=taps, where=inside)
+
+
+def _count(dims: Dims, place: Sequence[Any], x: Tensor) -> Any:
+    """The number of elements of the window at `place`, with padding."""
+    pairs = zip(dims, place, strict=True)
+    count = math.prod(d.counted(p) if isinstance(d, Window) else d.kernel for d, p in pairs)
+    return count if isinstance(count, int) else ted.cast(count, x.dtype)
+
+
+def _greatest(what: str, x: Tensor, images: Layout, dims: Dims, ties: Any, indices: Any) -> Any:
+    def greatest(value: Any, taps: Any, inside: Any, _: Any) -> Any:
+        return ted.max(value, axis=taps, where=inside, ties=ties)
+
+    result = _pool(what, greatest, x, images, dims)
+    if not flag(indices, f"{what}: return_indices"):
+        return result
+    spatial = images.split(x.shape)[1]
+    return result, _pool(
+        f"{what}_indices", functools.partial(_position, dims, spatial), x, images, dims
+    )
+
+
+def _position(
+    dims: Dims, spatial: Sequence[Any], value: Any, taps: Any, inside: Any, place: Any
+) -> Any:
+    """The row-major position in the spatial dims of the first greatest element; -1 of none."""
+    found = ted.argmax(value, axis=taps, where=inside)
+    number, within = found, []
+    for d in reversed(dims):
+        within.insert(0, number % d.kernel)
+        number = number // d.kernel
+    flat: Any = 0
+    for d, extent, p, k in zip(dims, spatial, place, within, strict=True):
+        flat = flat * extent + d.at(p, k)
+    return ted.where(found < 0, -1, ted.cast(flat, "int64"))
 
 
 def global_avg_pool2d(x: Any, layout: str = "NHWC") -> Tensor:
@@ -75,8 +237,8 @@ def global_avg_pool2d(x: Any, layout: str = "NHWC") -> Tensor:
     Shapes: NHWC: x (n, h, w, c), NCHW: x (n, c, h, w); result (n, c).
     Raises: FrontendError for an x of another rank, or an unknown layout.
     """
-    last = channels_last(layout, "NHWC", "NCHW", "global_avg_pool2d")
-    return ted.mean(ranked(x, 4, "global_avg_pool2d: x"), axis=(1, 2) if last else (2, 3))
+    what = "global_avg_pool2d"
+    return ted.mean(ranked(x, 4, f"{what}: x"), axis=_spatial(layout, what))
 
 
 def global_max_pool2d(x: Any, layout: str = "NHWC", ties: str = "first") -> Tensor:
@@ -85,6 +247,9 @@ def global_max_pool2d(x: Any, layout: str = "NHWC", ties: str = "first") -> Tens
     Shapes: as in `global_avg_pool2d`.
     Raises: FrontendError for an x of another rank, or an unknown layout.
     """
-    last = channels_last(layout, "NHWC", "NCHW", "global_max_pool2d")
-    axes = (1, 2) if last else (2, 3)
-    return ted.max(ranked(x, 4, "global_max_pool2d: x"), axis=axes, ties=ties)
+    what = "global_max_pool2d"
+    return ted.max(ranked(x, 4, f"{what}: x"), axis=_spatial(layout, what), ties=ties)
+
+
+def _spatial(layout: Any, what: str) -> tuple[int, ...]:
+    return layout_of(layout, 2, what).split(range(4))[1]

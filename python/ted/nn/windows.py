@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ted
 from ted.domain.sizes import Extent, surely_at_most
 from ted.frontend.locations import fail
 from ted.nn.arguments import per_dim
@@ -24,6 +25,7 @@ class Window:
     dilation: int
     before: Extent
     after: Extent
+    partial: bool = False  # whether a last window may stick out behind the padding
 
     @property
     def reach(self) -> int:
@@ -33,8 +35,23 @@ class Window:
     @property
     def positions(self) -> Extent:
         """The number of windows that fit."""
-        padded = self.extent + self.before + self.after
-        return max((padded - self.reach) // self.stride + 1, 0)
+        room = self.padded - self.reach
+        if not self.partial:
+            return max(room // self.stride + 1, 0)
+        count = -(-room // self.stride) + 1
+        # A window that begins behind the input has none of its elements.
+        return count - 1 if (count - 1) * self.stride >= self.extent + self.before else count
+
+    @property
+    def padded(self) -> Extent:
+        """The number of elements with the padding."""
+        return self.extent + self.before + self.after
+
+    def counted(self, position: Any) -> Any:
+        """How many elements of a window are in the padded input."""
+        if surely_at_most((self.positions - 1) * self.stride + self.reach, self.padded):
+            return self.kernel
+        return ted.minimum(self.padded - position * self.stride, self.kernel)
 
     def at(self, position: Any, k: Any) -> Any:
         """The input position that window `position` reads with its element `k`."""
@@ -50,6 +67,61 @@ class Window:
             conditions.append(at < self.extent)
         return conditions
 
+    def back(self, at: Any, k: Any, positions: Extent) -> tuple[Any, list[Any]]:
+        """The window whose element `k` is at `at`, and when there is one, of so many windows."""
+        start = at + self.before - k * self.dilation
+        exists = [start >= 0, start < (positions - 1) * self.stride + 1]
+        return start // self.stride, exists + [start % self.stride == 0] * (self.stride > 1)
+
+
+@dataclass(frozen=True)
+class Section:
+    """One of nearly equal parts of a dim: from floor(p n / parts) to ceil((p + 1) n / parts)."""
+
+    extent: int
+    positions: int
+
+    @property
+    def kernel(self) -> int:
+        """The number of elements of the widest part."""
+        ends = [self._end(p) for p in range(self.positions)]
+        return max((end - self.at(p, 0) for p, end in enumerate(ends)), default=0)
+
+    def at(self, position: Any, k: Any) -> Any:
+        """The input position of element `k` of a part."""
+        return position * self.extent // self.positions + k
+
+    def inside(self, position: Any, k: Any) -> list[Any]:
+        """The condition that the part has so many elements, where it can fail."""
+        fails = self.extent % self.positions != 0
+        return [self.at(position, k) < self._end(position)] if fails else []
+
+    def _end(self, position: Any) -> Any:
+        return ((position + 1) * self.extent + self.positions - 1) // self.positions
+
+
+def taps_of(dims: Sequence[Window | Section]) -> list[Any]:
+    """One reduce axis for the elements of the window, in each dim."""
+    names = "dhw"[3 - len(dims) :]
+    return [ted.reduce_axis(d.kernel, f"k{name}") for d, name in zip(dims, names, strict=True)]
+
+
+def under(
+    dims: Sequence[Window | Section], place: Sequence[Any], taps: Sequence[Any]
+) -> tuple[list[Any], Any]:
+    """The input position under a tap of the window at `place`, and when it exists, or None."""
+    parts = list(zip(dims, place, taps, strict=True))
+    inside = conjunction([c for d, p, tap in parts for c in d.inside(p, tap)])
+    return [d.at(p, tap) for d, p, tap in parts], inside
+
+
+def above(
+    dims: Sequence[Window], at: Sequence[Any], taps: Sequence[Any], positions: Sequence[Extent]
+) -> tuple[list[Any], Any]:
+    """The converse of `under`: the windows that have a position under a tap, and when."""
+    found = [d.back(*rest) for d, *rest in zip(dims, at, taps, positions, strict=True)]
+    return [place for place, _ in found], conjunction([c for _, part in found for c in part])
+
 
 def windows(
     extents: Sequence[Extent],
@@ -58,11 +130,13 @@ def windows(
     padding: Any,
     dilation: Any,
     what: str,
+    partial: bool = False,
 ) -> list[Window]:
     """One window per spatial dim.
 
     `padding` is a number, one for each dim, a pair (before, after) for each dim, "valid", or "same"
-    (as many windows as extent / stride, rounded up; the odd element comes after).
+    (as many windows as extent / stride, rounded up; the odd element comes after).  With `partial` a
+    last window may stick out.
 
     Raises: FrontendError for a window that does not fit into the padded input, or a padding of
     another form.
@@ -74,7 +148,7 @@ def windows(
     pads = _padding(padding, rank, what)
     for k, (extent, size) in enumerate(zip(extents, kernel, strict=True)):
         before, after = pads[k] or _same(extent, size, strides[k], dilations[k])
-        window = Window(extent, size, strides[k], dilations[k], before, after)
+        window = Window(extent, size, strides[k], dilations[k], before, after, partial)
         if extent != 0 and window.reach > extent + before + after:
             fail(
                 f"{what}: the window must fit into the padded input, got a window over "

@@ -185,6 +185,21 @@ def test_global_pools():
     assert_same(lambda x: nn.global_max_pool2d(x, "NCHW"), lambda x: x.amax((2, 3)), x)
 
 
+def test_positions_of_maxima():
+    (x,) = numbers((1, 2, 5, 6))
+    for ours, theirs in (
+        (
+            lambda x: nn.max_pool2d(x, 3, 2, 1, 1, "NCHW", ceil_mode=True, return_indices=True)[1],
+            lambda x: F.max_pool2d(x, 3, 2, 1, 1, True, True)[1],
+        ),
+        (
+            lambda x: nn.adaptive_max_pool2d(x, (2, 4), "NCHW", return_indices=True)[1],
+            lambda x: F.adaptive_max_pool2d(x, (2, 4), True)[1],
+        ),
+    ):
+        assert_same(ours, theirs, x)
+
+
 ACTIVATIONS = [
     ("relu", nn.relu, F.relu),
     ("leaky_relu", nn.leaky_relu, F.leaky_relu),

@@ -44,6 +44,28 @@ CASES = {
     ),
     "pool_window": (lambda: nn.max_pool2d(X, 9), "a window over 9 positions and 8 + 0 + 0"),
     "pool_rank": (lambda: nn.avg_pool2d(M, 2), "avg_pool2d: x: must have 4 dims"),
+    "conv3d_padding_mode": (
+        lambda: nn.conv2d(X, W, padding_mode="same"),
+        "padding_mode: must be 'zeros', 'reflect', 'replicate' or 'circular', got 'same'",
+    ),
+    "conv_transpose_groups": (
+        lambda: nn.conv_transpose2d(X, ted.placeholder((1, 1, 4, 3)), groups=2),
+        "groups divide them, got (1, 1, 4, 3) with groups=2",
+    ),
+    "conv_transpose_output_padding": (
+        lambda: nn.conv_transpose2d(X, ted.placeholder((1, 1, 4, 3)), stride=2, output_padding=2),
+        "output_padding must be below the stride or the dilation, got (2, 2) with stride (2, 2)",
+    ),
+    "pool_layout": (lambda: nn.max_pool1d(M[None], 2, layout="NHWC"), "'NLC' or 'NCL', got 'NHWC'"),
+    "pool_divisor": (
+        lambda: nn.avg_pool2d(X, 2, divisor_override=0),
+        "avg_pool2d: divisor_override: must be at least 1, got 0",
+    ),
+    "lp_pool_type": (lambda: nn.lp_pool2d(X, 0, 2), "norm_type must be a positive number, got 0"),
+    "adaptive_pool_parts": (
+        lambda: nn.adaptive_avg_pool2d(X, (2, 0)),
+        "adaptive_avg_pool2d: output_size: must be at least 1, got (2, 0)",
+    ),
     "gelu_form": (lambda: nn.gelu(M, "erf"), 'must be "none" or "tanh", got \'erf\''),
     "softmax_axis": (lambda: nn.softmax(M, 2), "softmax: axis must be in [-2, 2), got 2"),
     "softmax_integers": (lambda: nn.softmax(IDS), "must be of a float type, got int32 (ids)"),
