@@ -32,13 +32,45 @@ void ted_call_end(struct ted_call *call) {
   ted_blocks_abandon(call); /* nothing is live here unless the program leaks, or left early */
 }
 
+_Noreturn static void leave(struct ted_call *call, enum ted_status why) {
+  call->left = why;
+  longjmp(call->escape, 1);
+}
+
 void ted_call_fail(struct ted_call *call, int64_t bytes) {
   if (!call) {
     fprintf(stderr, "ted: out of memory: cannot allocate %lld bytes\n", (long long)bytes);
     abort();
   }
   call->failed_bytes = bytes;
-  longjmp(call->escape, 1);
+  leave(call, TED_OUT_OF_MEMORY);
+}
+
+static int (*loop_poll)(void);
+
+void ted_loop_set_poll(int (*poll)(void)) { loop_poll = poll; }
+
+/* Looks at the clock so rarely that it costs nothing, and so often that a loop ends at once. */
+void ted_loop_turn(int64_t turn) {
+  enum { SOON = 10 * 1000 * 1000, LATE = 4 * SOON }; /* nanoseconds */
+  static _Thread_local int64_t next, stride, before;
+  if (turn == 0)
+    next = stride = 1, before = ted_nanoseconds();
+  if (turn < next && turn < TED_MOST_TURNS)
+    return;
+  int64_t now = ted_nanoseconds();
+  if (now - before < SOON)
+    stride *= 2;
+  else if (now - before > LATE && stride > 1)
+    stride /= 2;
+  next = turn + stride;
+  before = now;
+  if (!current_call || current_call->whole) /* a thread's part of a call ends with the others */
+    return;
+  if (turn >= TED_MOST_TURNS)
+    leave(current_call, TED_ENDLESS);
+  if (loop_poll && loop_poll())
+    leave(current_call, TED_INTERRUPTED);
 }
 
 enum ted_status ted_call_run(struct ted_call *call, void (*function)(void **), void **arguments,
@@ -47,7 +79,7 @@ enum ted_status ted_call_run(struct ted_call *call, void (*function)(void **), v
   call->threads = threads;
   if (setjmp(call->escape)) {
     ted_call_end(call);
-    return TED_OUT_OF_MEMORY;
+    return call->left;
   }
   function(arguments);
   ted_call_end(call);

@@ -19,6 +19,8 @@ struct ted_spec {
 
 /* Raised for an index out of range; its arguments are (tensor id, dim, value, extent). */
 extern PyObject *ted_IndexFault;
+/* Raised for a loop that does not end. */
+extern PyObject *ted_EndlessLoop;
 
 extern PyType_Spec ted_kernel_type;
 extern PyType_Spec ted_buffer_type;

@@ -87,6 +87,10 @@ static enum ted_status run(Kernel *self, struct ted_call *call, struct place *pl
 static PyObject *fail(enum ted_status status, const struct ted_call *call) {
   if (status == TED_OUT_OF_MEMORY)
     return ted_out_of_memory(call->failed_bytes);
+  if (status == TED_INTERRUPTED) /* the error is set */
+    return NULL;
+  if (status == TED_ENDLESS)
+    return PyErr_SetObject(ted_EndlessLoop, &_Py_NoneStruct), NULL;
   PyObject *value = Py_BuildValue("(LLLL)", (long long)call->fault.tensor_id,
                                   (long long)call->fault.dim, (long long)call->fault.value,
                                   (long long)call->fault.extent);

@@ -2,7 +2,15 @@
 #include "extension.h"
 #include "ted/runtime.h"
 
-PyObject *ted_IndexFault;
+PyObject *ted_IndexFault, *ted_EndlessLoop;
+
+/* Whether a handler of a signal, such as that of Ctrl-C, raised an error. */
+static int check_signals(void) {
+  PyGILState_STATE state = PyGILState_Ensure();
+  int raised = PyErr_CheckSignals();
+  PyGILState_Release(state);
+  return raised;
+}
 
 static PyObject *memory_current(PyObject *module, PyObject *unused) {
   (void)module, (void)unused;
@@ -99,8 +107,14 @@ PyMODINIT_FUNC PyInit__runtime(void) {
   ted_IndexFault = PyErr_NewExceptionWithDoc(
       "ted._runtime.IndexFault", "An index out of range: (tensor id, dim, value, extent).", NULL,
       NULL);
+  ted_EndlessLoop = PyErr_NewExceptionWithDoc(
+      "ted._runtime.EndlessLoop", "A loop that only its condition ends made too many steps.", NULL,
+      NULL);
   Py_IncRef(ted_IndexFault);
-  if (!ted_IndexFault || PyModule_AddObject(module, "IndexFault", ted_IndexFault) < 0 ||
+  Py_IncRef(ted_EndlessLoop);
+  ted_loop_set_poll(check_signals);
+  if (!ted_EndlessLoop || PyModule_AddObject(module, "EndlessLoop", ted_EndlessLoop) < 0 ||
+      !ted_IndexFault || PyModule_AddObject(module, "IndexFault", ted_IndexFault) < 0 ||
       !add_type(module, "Kernel", &ted_kernel_type) ||
       !(ted_Buffer = add_type(module, "Buffer", &ted_buffer_type)))
     return Py_DecRef(module), NULL;

@@ -80,6 +80,7 @@ typedef struct PyModuleDef {
   void (*m_free)(void *);
 } PyModuleDef;
 
+typedef enum { PyGILState_LOCKED, PyGILState_UNLOCKED } PyGILState_STATE;
 enum { METH_NOARGS = 4, METH_O = 8, METH_FASTCALL = 0x80 };
 enum { PYTHON_API_VERSION = 1013 };
 enum {
@@ -133,6 +134,9 @@ void *PyMem_Malloc(size_t);
 void *PyMem_Calloc(size_t, size_t);
 void PyMem_Free(void *);
 
+int PyErr_CheckSignals(void);
+PyGILState_STATE PyGILState_Ensure(void);
+void PyGILState_Release(PyGILState_STATE);
 PyThreadState *PyEval_SaveThread(void);
 void PyEval_RestoreThread(PyThreadState *);
 

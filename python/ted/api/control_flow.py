@@ -26,6 +26,7 @@ from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
 from ted.ir.dtypes import BOOL, INT64
+from ted.ir.recurrences import UNBOUNDED
 from ted.transforms.branches import Branch, in_branch
 
 Leaves = list[tuple[str, Tensor]]
@@ -101,17 +102,18 @@ def while_loop(
     cond_fun: Callable[[Any], Any],
     body_fun: Callable[[Any], Any],
     init_val: Any,
-    max_steps: int,
+    max_steps: int | None = None,
 ) -> Any:
     """`while cond_fun(val): val = body_fun(val)`, from `init_val` on; at most `max_steps` times.
 
-    Gradients keep `max_steps` carries.
+    Gradients keep `max_steps` values. Without it the condition alone ends the loop, on CPUs and
+    without reverse mode; Ctrl-C interrupts it, and 2**31 - 3 steps are an ExecutionError.
     Shapes: `val` is a nest that keeps its shapes and types.
     Raises: FrontendError when it does not, or `cond_fun` gives no bool scalar.
     """
     check_callable(cond_fun, "while_loop: cond_fun")
     check_callable(body_fun, "while_loop: body_fun")
-    steps = _max_steps(max_steps)
+    steps = UNBOUNDED if max_steps is None else _max_steps(max_steps)
     starts, tree = flatten(init_val)
     start = unflatten(tree, (as_tensor(v, path, "while_loop", "init_val") for path, v in starts))
 
@@ -137,8 +139,8 @@ def while_loop(
 
 def _max_steps(value: Any) -> int:
     steps = checks.integer(value, "while_loop: max_steps")
-    if steps < 0:
-        fail(f"while_loop: max_steps is at least 0, got {steps}")
+    if not 0 <= steps < UNBOUNDED:
+        fail(f"while_loop: max_steps is from 0 to {UNBOUNDED - 1}, got {steps}")
     return steps
 
 
@@ -166,7 +168,7 @@ def fori_loop(
     """`for i in range(lower, upper): val = body_fun(i, val)`, from `init_val` on.
 
     With numbers or symbolic sizes as bounds it is a scan; with bounds that are data a `while_loop`,
-    which takes `max_steps`. Inside, i is an int64 scalar.
+    which may take `max_steps`. Inside, i is an int64 scalar.
     Raises: FrontendError when `val` does not keep nest, shapes and types, or a bound is no integer.
     """
     check_callable(body_fun, "fori_loop: body_fun")
@@ -199,6 +201,4 @@ def _counted(lower: Any, upper: Any, body_fun: Any, init_val: Any, max_steps: in
 
     start = (first.astype(INT64), init_val)
     stop = end.astype(INT64)
-    if max_steps is None:
-        fail("fori_loop: bounds that are data take max_steps=, got none")
     return while_loop(lambda carry: carry[0] < stop, body, start, max_steps)[1]

@@ -34,6 +34,7 @@ from ted.gpu.explaining import explained
 from ted.gpu.pipeline import GPU_STAGES, ROWS_OF, gpu_stages
 from ted.ir.equations import System, topological
 from ted.ir.pipelines import run_stages
+from ted.ir.recurrences import UNBOUNDED
 from ted.ir.to_ops import to_module
 from ted.linalg.pipeline import EQUATIONS
 from ted.linalg.row_strategies import decide, explained_groups
@@ -189,6 +190,11 @@ def _libdevice() -> str | None:
 
 def _check_sizes(system: System) -> None:
     for node in topological(system.outputs):
+        if node.time is not None and node.shape[node.time] == UNBOUNDED:
+            raise CompileError(
+                "while_loop: without max_steps a loop runs on CPUs, got a GPU; give max_steps=",
+                node.location,
+            )
         if prod(node.shape) > MOST_ELEMENTS:
             raise CompileError(
                 f"compile: a cuda tensor has at most 2^31 - 1 elements, got {node} with "

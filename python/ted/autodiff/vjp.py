@@ -34,6 +34,7 @@ from ted.ir.equations import (
     whole,
 )
 from ted.ir.expressions import Expr
+from ted.ir.recurrences import UNBOUNDED, step_count
 from ted.ir.scalar import (
     cast,
     compare,
@@ -116,6 +117,12 @@ def vjp(
         recurrent = is_recurrence(group)
         moving = [t for t in group if t in active]
         steps = moving if recurrent else []
+        if steps and step_count(steps) == UNBOUNDED:
+            raise DerivativeError(
+                "while_loop: reverse mode keeps the values of all steps, got no max_steps; give "
+                "max_steps=, or use ted.jvp",
+                steps[0].location,
+            )
         for tensor in steps:
             summands[tensor] = _outside_of_steps(tensor, summands[tensor])
         for tensor in moving:

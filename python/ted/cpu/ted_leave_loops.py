@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.linalg.leaving import GOES_ON
-from ted.mlir import arith, ir, scf
-from ted.mlir.queries import operations, symbol_name, terminator
+from ted.mlir import arith, func, ir, scf
+from ted.mlir.queries import constant_of, operations, symbol_name, terminator
+
+TURN = "ted_loop_turn"
+MANY = 2**31 - 1024  # turns of a loop that nothing but its condition ends
 
 
 @dataclass(frozen=True)
@@ -20,23 +23,41 @@ class TedLeaveLoops:
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
         for call in operations(module.operation, "func.call"):
-            if ir.FlatSymbolRefAttr(call.attributes["callee"]).value == GOES_ON:
+            if _callee(call) == GOES_ON:
                 _leave(call)
+        if any(_callee(call) == TURN for call in operations(module.operation, "func.call")):
+            with ir.InsertionPoint.at_block_begin(module.body), ir.Location.unknown():
+                kind = ir.FunctionType.get([ir.IntegerType.get_signless(64)], [])
+                func.FuncOp(TURN, kind, visibility="private")
         for function in operations(module.operation, "func.func"):
             if symbol_name(function) == GOES_ON:
                 function.erase()
 
 
+def _callee(call: ir.Operation) -> str:
+    return ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+
+
 def _leave(call: ir.Operation) -> None:
     (going,) = call.operands
-    loop, body = call.block.owner.operation, call.block
+    parent, body = call.parent, call.block
+    assert parent is not None, "the call is in a function"
+    loop = parent.operation
     if loop.name == "scf.for" and not loop.results:
+        if (constant_of(loop.operands[1]) or 0) > MANY:
+            _count_turns(loop, call)
         with ir.InsertionPoint(loop), loop.location:
             _while(loop, body, going)
-        call.erase()
         loop.erase()
-    else:
-        call.erase()
+    call.erase()
+
+
+def _count_turns(loop: ir.Operation, place: ir.Operation) -> None:
+    """Tell the runtime of each turn, which may leave the call."""
+    i64 = ir.IntegerType.get_signless(64)
+    with ir.InsertionPoint(place), loop.location:
+        turn = arith.IndexCastOp(i64, loop.regions[0].blocks[0].arguments[0]).result
+        func.CallOp([], ir.FlatSymbolRefAttr.get(TURN), [turn])
 
 
 def _while(loop: ir.Operation, body: ir.Block, going: ir.Value) -> None:

@@ -76,18 +76,20 @@ def _is_part(group: Group, loop: Group) -> bool:
         ):
             return False
     for tensor in group:
-        if tensor.time is None:
+        time = tensor.time
+        if time is None:
             times = {_time_under(e, conditions) for e in tensor.equations}
-            if len(times) != 1 or None in times:
+            time = next(iter(times))
+            if len(times) != 1 or time is None:
                 return False
-            tensor.time, tensor.reverse = times.pop(), loop[0].reverse
-        if tensor.reverse != loop[0].reverse or _steps(tensor) != _steps(loop[0]):
+            tensor.time, tensor.reverse = time, loop[0].reverse
+        if tensor.reverse != loop[0].reverse or tensor.shape[time] != _steps(loop):
             return False
     return any(_time_under(e, conditions) is not None for t in group for e in t.equations)
 
 
-def _steps(tensor: Tensor) -> object:
-    return tensor.shape[tensor.time or 0]
+def _steps(loop: Group) -> object:
+    return loop[0].shape[loop[0].time or 0]
 
 
 def _follows(equation: Equation, group: Group) -> bool:

@@ -21,6 +21,8 @@ from ted.ir.paths import path_conditions
 from ted.ir.scalar import compare, dim, dims_used, index, land
 from ted.ir.unknowns import value_where
 
+UNBOUNDED = 2**31 - 1  # steps of a loop that only its condition ends: so many are an error
+
 
 def step_count(group: Sequence[Tensor]) -> Extent:
     """The number of steps of a recurrence.

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from ted.errors import CompileError
+from ted.ir.recurrences import UNBOUNDED
 from ted.linalg.leaving import emit_condition, leaving_condition
 from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape, written
 from ted.linalg.scan_bodies import ScanBody, StepEquation
@@ -19,6 +21,7 @@ from ted.linalg.step_choices import Decided, StepChoices
 from ted.linalg.storage_folding import find_windows, on_windows, read_from_window
 from ted.linalg.uniform_choices import Key, adds_nothing, decide
 from ted.mlir import arith, ir, scf
+from ted.mlir.locations import source_location
 from ted.mlir.queries import use_known
 from ted.mlir.scalars import conditional, element_type, index
 
@@ -30,6 +33,7 @@ def emit_steps(op: ir.Operation, branches: bool = False) -> Values:
     """Emit the recurrence step by step at the insertion point; returns the final histories.
 
     With `branches` a condition that all points of a step share is tested once.
+    Raises: CompileError for a loop without a bound that cannot be left.
     """
     scan = _Scan(op, branches)
     states = scan.starts()
@@ -90,10 +94,17 @@ class _Scan:
         return list(loop.results)
 
     def _say_whether_it_goes_on(self, finals: Values, time: DynamicTime) -> None:
+        found = None
         if self.branches:
             found = leaving_condition(self.body, self.windows, self.carried, time)
-            if found is not None:
-                emit_condition(finals[self.carried.index(found)])
+        if found is not None:
+            emit_condition(finals[self.carried.index(found)])
+        elif self.body.steps == UNBOUNDED:
+            raise CompileError(
+                "while_loop: without max_steps a loop keeps nothing of its earlier steps, got one "
+                "of which more is read, or that does more when it has ended; give max_steps=",
+                source_location(self.body.op.location),
+            )
 
     def _step(self, states: Values, time: Time) -> Values:
         """One step: every equation in order, on the latest states."""

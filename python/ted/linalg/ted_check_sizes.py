@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ted.errors import CompileError
+from ted.ir.recurrences import UNBOUNDED
 from ted.linalg.data_reads import tensor_name
 from ted.mlir import ir
 from ted.mlir.queries import functions
@@ -58,8 +59,19 @@ def check_is_static(value: ir.Value) -> None:
 def _tensors(function: ir.Operation) -> Iterator[ir.Value]:
     block = function.regions[0].blocks[0]
     yield from (a for a in block.arguments if isinstance(a.type, ir.RankedTensorType))
-    for op in block.operations:
+    for op in (op for op in block.operations if not _has_no_memory(op.operation)):
         yield from (r for r in op.operation.results if isinstance(r.type, ir.RankedTensorType))
+
+
+def _has_no_memory(op: ir.Operation) -> bool:
+    """Whether an operation makes histories of a loop without a bound, of which few slices are kept.
+
+    That is proved where the loop is built.
+    """
+    if op.name != "ted.scan":
+        users = [use.owner.operation for result in op.results for use in result.uses]
+        return bool(users) and all(u.name == "ted.scan" and _has_no_memory(u) for u in users)
+    return ir.IntegerAttr(op.attributes["steps"]).value == UNBOUNDED
 
 
 def _bytes(kind: ir.Type) -> int:

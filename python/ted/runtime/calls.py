@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ted._runtime import IndexFault, Kernel
+from ted._runtime import EndlessLoop, IndexFault, Kernel
 from ted.errors import CompileError, ExecutionError
 from ted.runtime.buffers import ArgSpec, allocate, as_array, as_input, check, to_numpy
 from ted.runtime.targets import Targets, is_number, targets_of, wrong_count
@@ -86,7 +86,7 @@ class BoundFunction:
         """
         try:
             return self._kernel.fresh(*arrays)
-        except (IndexFault, MemoryError) as error:
+        except (IndexFault, EndlessLoop, MemoryError) as error:
             raise self._failed(error) from None
 
     def fill(self, arguments: Sequence[Any]) -> None:
@@ -134,12 +134,17 @@ class BoundFunction:
         """Call the kernel: None, or which argument it refused; faults become our errors."""
         try:
             return self._kernel.fill(*arguments)
-        except (IndexFault, MemoryError) as error:
+        except (IndexFault, EndlessLoop, MemoryError) as error:
             raise self._failed(error) from None
 
     def _failed(self, error: Exception) -> ExecutionError:
         if isinstance(error, IndexFault):
             return self._index_error(*error.args)
+        if isinstance(error, EndlessLoop):
+            return ExecutionError(
+                f"{self.name}: a loop without max_steps ends by its condition, got 2**31 - 3 steps "
+                "in which it held; give ted.while_loop max_steps="
+            )
         return self._out_of_memory(f"{error} bytes")
 
     def _index_error(self, tensor: int, dim: int, value: int, extent: int) -> ExecutionError:

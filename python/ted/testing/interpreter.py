@@ -22,7 +22,7 @@ from ted.mlir.queries import symbol_name
 from ted.testing import interpreter_scalars as scalars
 from ted.testing.interpreter_compute import run_compute
 from ted.testing.interpreter_regions import run_op
-from ted.testing.interpreter_scan import ScanSteps
+from ted.testing.interpreter_scan import ScanSteps, check_is_bounded
 from ted.testing.interpreter_sizes import bound_sizes
 from ted.testing.interpreter_values import (
     Cells,
@@ -87,6 +87,7 @@ def interpret(
     if not isinstance(parsed, ir.Module):
         raise ExecutionError(f"interpret: a module or its text, got {module!r}")
     with parsed.context, np.errstate(all="ignore"):
+        check_is_bounded(parsed)
         program = _Program(parsed, Counts() if counts is None else counts, domain, bodies)
         callee = program.functions.get(function)
         if callee is None:

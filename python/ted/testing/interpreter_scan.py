@@ -14,10 +14,34 @@ from typing import Any
 import numpy as np
 
 from ted.dialects.ted import ComputeOp, ScanOp
+from ted.errors import ExecutionError
 from ted.mlir import ir
 from ted.testing.interpreter_affine import evaluated, expression_text
 from ted.testing.interpreter_compute import Environment, Step
 from ted.testing.interpreter_values import Cells, sizes
+
+MOST_STEPS = 2**31 - 1  # which a loop has that only its condition ends: histories of all steps
+
+
+def check_is_bounded(module: ir.Module) -> None:
+    """Refuse a loop that only its condition ends.
+
+    Raises: ExecutionError with the number of steps of its histories.
+    """
+
+    found: list[int] = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        steps = op.attributes["steps"] if op.name == "ted.scan" else None
+        if isinstance(steps, ir.IntegerAttr):
+            found.append(steps.value)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    if max(found, default=0) >= MOST_STEPS:
+        raise ExecutionError(
+            f"interpret: all steps of a loop are kept, got {max(found)}; give while_loop max_steps="
+        )
 
 
 class ScanSteps:

@@ -25,13 +25,20 @@ struct ted_index_fault {
   int64_t tensor_id, dim, value, extent;
 };
 
-enum ted_status { TED_OK = 0, TED_INDEX_FAULT = 1, TED_OUT_OF_MEMORY = 2 };
+enum ted_status {
+  TED_OK = 0,
+  TED_INDEX_FAULT = 1,
+  TED_OUT_OF_MEMORY = 2,
+  TED_INTERRUPTED = 3, /* by who set `ted_loop_set_poll` */
+  TED_ENDLESS = 4      /* a loop that nothing but its condition ends made TED_MOST_TURNS */
+};
 
 struct ted_block;
 
 /* One execution of one compiled function, or a thread's part of one. Lives on a stack. */
 struct ted_call {
-  jmp_buf escape;             /* where a failed allocation returns to */
+  jmp_buf escape;             /* where a call that cannot go on returns to */
+  enum ted_status left;       /* and why it could not */
   struct ted_call *outer;     /* the call that this one interrupts, if any */
   struct ted_call *whole;     /* the call of which this one is a part, if any: bytes count there */
   struct ted_block *blocks;   /* buffers that are still live, freed when the call is abandoned */
@@ -59,6 +66,12 @@ TED_EXPORT void ted_index_error(int64_t tensor_id, int64_t dim, int64_t value, i
  * process. An index out of range counts as if units were run in order. */
 typedef void (*ted_unit)(void *context, int64_t unit);
 TED_EXPORT void ted_parallel_for(ted_unit body, void *context, int64_t units);
+
+/* A turn of a loop that nothing but its condition ends, from 0 on. Every few milliseconds it asks the
+ * function that was set whether to go on: where that gives not 0, the call is left. */
+enum { TED_MOST_TURNS = INT32_MAX - 2 };
+TED_EXPORT void ted_loop_turn(int64_t turn);
+TED_EXPORT void ted_loop_set_poll(int (*poll)(void));
 
 /* How many threads a call may use: at first $TED_NUM_THREADS, else one for each core that this
  * process may run on. `ted_threads_set` returns the number before. */

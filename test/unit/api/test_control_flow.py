@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import threading
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
 import ted
-from ted.errors import ExecutionError, FrontendError
+from ted.errors import CompileError, DerivativeError, ExecutionError, FrontendError
 from ted.testing import check_grads
 from unit.frontend.tracing import compiled, placeholders, run
 
@@ -79,6 +83,45 @@ def test_each_member_of_a_batch_makes_its_own_number_of_steps() -> None:
     single = [relaxed(jnp, jax.lax.while_loop, x, W) for x in batch]
     np.testing.assert_array_equal(found[0], [count for count, _ in single])
     np.testing.assert_allclose(found[1], np.stack([h for _, h in single]), rtol=1e-13)
+
+
+def endless(x, w):
+    return list(relaxed(ted, ted.while_loop, x, w))
+
+
+def test_a_loop_without_a_bound_ends_by_its_condition() -> None:
+    count, h = relaxed(jnp, jax.lax.while_loop, X, W)
+    found = compiled(endless, X, W)
+    assert found[0] == count
+    np.testing.assert_allclose(found[1], h, rtol=1e-13)
+    wanted = jax.jvp(unrolled_in_jax, (X, W), (X, 0 * W))[1]
+    _, tangent = ted.jvp(lambda x: endless(x, W)[1], (X,), (X,))
+    np.testing.assert_allclose(tangent, wanted, rtol=1e-11)
+    counts, _ = ted.vmap(endless, (0, None))(np.stack([X, 100 * X]), W)
+    np.testing.assert_array_equal(counts, [count, 0])
+    f = ted.function(lambda n: ted.fori_loop(2, n, lambda i, v: v + i, 0))
+    assert f(np.array(5)) == 2 + 3 + 4
+
+
+def test_a_loop_without_a_bound_is_refused_where_all_steps_are_kept() -> None:
+    x, w = placeholders(X, W)
+    _, h = endless(x, w)
+    with pytest.raises(DerivativeError, match=r"reverse mode .* give max_steps=, or use ted.jvp"):
+        ted.differentiate(ted.sum(h), [x])
+    with pytest.raises(CompileError, match="max_steps a loop runs on CPUs, got a GPU"):
+        ted.compile([x, w], h, target="cuda")
+    with pytest.raises(ExecutionError, match="all steps of a loop are kept, got 2147483647"):
+        run(endless, X, W)
+
+
+def test_a_loop_that_never_ends_is_interrupted() -> None:
+    f = ted.function(lambda x: ted.while_loop(lambda c: c > 0, lambda c: c * 0.5 + 1, x))
+    assert f(np.array(-1.0)) == -1
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        f(np.array(1.0))
+    assert f(np.array(-2.0)) == -2
 
 
 # ------------------------------------------------------------------ branches
@@ -210,7 +253,9 @@ REFUSED = {
     "body_fun keeps shapes and types, float64[3] for h, got float64[2]": lambda x: ted.while_loop(
         lambda val: val["h"][0] > 0, lambda val: {"h": val["h"][1:]}, {"h": x}, 3
     ),
-    "max_steps is at least 0, got -1": lambda x: ted.while_loop(lambda h: h[0] > 0, abs, x, -1),
+    "max_steps is from 0 to 2147483646, got -1": lambda x: ted.while_loop(
+        lambda h: h[0] > 0, abs, x, -1
+    ),
     "fori_loop: lower: must be an integer, got 0.5": lambda x: ted.fori_loop(
         0.5, 3, lambda i, v: v, x
     ),
