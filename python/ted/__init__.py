@@ -243,7 +243,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "module",
     ),
 }
-_MODULES = ("cache", "cuda", "errors", "linalg", "nn", "testing", "tree")
+_MODULES = ("cache", "cuda", "errors", "linalg", "nn", "random", "testing", "tree")
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = sorted([*_HOME, *_MODULES])

@@ -197,7 +197,8 @@ class _Reader:
 
     def _fits(self, value: Expr, dtype: DType) -> bool:
         found = self._range(value)
-        return all(map(isfinite, found)) and intervals.fits(found, dtype.range)
+        held = intervals.fits(found) and intervals.fits(found, dtype.range)
+        return held and all(map(isfinite, found))
 
     # ------------------------------------------------------------ floats
 

@@ -17,7 +17,7 @@ from ted.domain.budget import bounded
 from ted.domain.sizes import Extent
 from ted.ir.affine import condition_set, where_possible
 from ted.ir.data_ranges import of_type, range_of, wraps
-from ted.ir.dtypes import INDEX, INT64
+from ted.ir.dtypes import INDEX, INT64, UINT64
 from ted.ir.expressions import Expr
 from ted.ir.scalar import apply, compare, dim, index, is_const, land, lnot, lor, select
 
@@ -78,7 +78,8 @@ class _Lifted:
         source = e.args[0].dtype
         if source.kind not in ("index", "int", "bool"):
             return False
-        return e.dtype in (INDEX, INT64) or not wraps(e)
+        always = e.dtype in (INDEX, INT64) and source != UINT64
+        return always or not wraps(e)
 
     def in_range(self, condition: Expr) -> Expr:
         """The condition, and what is known of the values of data."""

@@ -1,0 +1,24 @@
+"""Random numbers as functions of keys: counter-based, the same on every target and any threads.
+
+Nothing here has a state or a library: each element is an expression of its key and its position.
+"""
+
+from ted.random.choices import categorical, dropout, permutation, randint
+from ted.random.distributions import bernoulli, exponential, gumbel, normal, uniform
+from ted.random.keys import bits, fold_in, key, split
+
+__all__ = [
+    "bernoulli",
+    "bits",
+    "categorical",
+    "dropout",
+    "exponential",
+    "fold_in",
+    "gumbel",
+    "key",
+    "normal",
+    "permutation",
+    "randint",
+    "split",
+    "uniform",
+]

@@ -1,0 +1,124 @@
+"""Random choices: integers, classes, orders, and elements that are left out."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import ted
+from ted.frontend import checks
+from ted.frontend.elementwise import to_tensor
+from ted.frontend.locations import fail
+from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import INT32, INT64, UINT64, with_sign_of
+from ted.random.distributions import bernoulli, gumbel
+from ted.random.keys import bits, checked, split
+
+_ROUNDS_PER_BIT = 3 / math.log(2**32 - 1)  # equal sort keys are then rarer than 1 in n
+
+
+def randint(
+    key: Any, shape: checks.Shape, minval: Any, maxval: Any, dtype: Any = "int32"
+) -> Tensor:
+    """Integers of [minval, maxval), which are numbers that the type holds.
+
+    Raises: FrontendError for what is no key or shape, or an interval without integers.
+    """
+    row = checks.dtype_of(dtype, "random.randint")
+    if row.kind != "int":
+        fail(f"random.randint: dtype must be one of integers, got {row}")
+    low, high = (checks.integer(end, "random.randint: ends") for end in (minval, maxval))
+    least, most = row.range
+    if not least <= low < high <= most + 1:
+        fail(
+            f"random.randint: {least} <= minval < maxval <= {most + 1} of {row}, got {low}, {high}"
+        )
+    upper, lower = split(checked(key, "random.randint"))
+    wide = row if row.bits >= 32 else INT32  # fewer bits would favour some integers
+    word, span = with_sign_of(wide, UINT64), high - low
+    first, second = (bits(k, shape, word) for k in (upper, lower))
+    if span < 1 << wide.bits:
+        half = (1 << wide.bits // 2) % span
+        factor = half * half % (1 << wide.bits) % span
+        second = ((first % span) * factor + second % span) % span
+    return ted.cast(ted.cast(second, wide) + low, row)
+
+
+def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Tensor:
+    """Positions along `axis`, each with the probability that softmax gives it.
+
+    Shapes: that of `logits` without `axis`, or `shape`, which ends so.
+    Raises: FrontendError for what is no key, or a shape that does not end in that of the logits.
+    """
+    logits = to_tensor(logits, "random.categorical: logits")
+    if not logits.dtype.is_float:
+        fail(f"random.categorical: logits must be floats, got {logits.dtype} ({logits.name})")
+    along = checks.axis_of(axis, logits.ndim, "random.categorical")
+    batch = (*logits.shape[:along], *logits.shape[along + 1 :])
+    wanted = batch if shape is None else checks.shape_of(shape, INT64, "random.categorical")
+    more = len(wanted) - len(batch)
+    if more < 0 or wanted[more:] != batch:
+        fail(f"random.categorical: shape must end in {batch} of the logits, got {wanted}")
+    noise = gumbel(key, (*wanted[:more], *logits.shape), logits.dtype)
+    return ted.argmax(noise + logits, axis=more + along)
+
+
+def permutation(key: Any, x: Any, axis: int = 0) -> Tensor:
+    """`x` in random order along `axis`, or for a number n the integers below n.
+
+    The order is that of random numbers, found by comparing each with each: n * n comparisons.
+
+    Raises: FrontendError for what is no key, no number and no tensor with that axis.
+    """
+    key = checked(key, "random.permutation")
+    if not isinstance(x, Tensor) and not hasattr(x, "__len__"):
+        count = checks.integer(x, "random.permutation: x")
+        if count < 0:
+            fail(f"random.permutation: x must be a tensor or a number >= 0, got {count}")
+        return _order(key, count)
+    x = to_tensor(x, "random.permutation: x")
+    along = checks.axis_of(axis, x.ndim, "random.permutation")
+    count = x.shape[along]
+    if not isinstance(count, int):
+        fail(f"random.permutation: the extent along axis {along} must be a number, got {count}")
+    order = _order(key, count)
+
+    def element(*i: Any) -> Any:
+        return x[(*i[:along], order[i[along]], *i[along + 1 :])]
+
+    return ted.compute(x.shape, element, name="permutation")
+
+
+def _order(key: Any, count: int) -> Tensor:
+    order = ted.arange(count)
+    for _ in range(math.ceil(_ROUNDS_PER_BIT * math.log(max(1, count)))):
+        key, used = split(key)
+        order = _sorted(order, bits(used, (count,)))
+    return order
+
+
+def _sorted(values: Tensor, words: Tensor) -> Tensor:
+    """The values in the order of the words, equal ones as they stand."""
+    (count,) = values.shape
+    keys = ted.compute(
+        (count,), lambda i: (ted.cast(words[i], "int64") << 31) + i, name="sort_keys"
+    )
+    r = ted.reduce_axis(count)
+    place = ted.compute(
+        (count,), lambda i: ted.sum(ted.cast(keys[r] < keys[i], "int32"), axis=r), name="place"
+    )
+    return ted.scatter(count, place, values, mode="unchecked")
+
+
+def dropout(key: Any, x: Any, rate: float = 0.5) -> Tensor:
+    """x with elements zero with probability `rate`, the others divided by 1 - rate.
+
+    Raises: FrontendError for what is no key, no tensor of floats, or a rate outside [0, 1).
+    """
+    x = to_tensor(x, "random.dropout: x")
+    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate < 1:
+        fail(f"random.dropout: rate must be a number in [0, 1), got {rate!r}")
+    if not x.dtype.is_float:
+        fail(f"random.dropout: x must be of a float type, got {x.dtype} ({x.name})")
+    keep = 1.0 - rate
+    return ted.where(bernoulli(key, keep, x.shape), x / keep, 0.0)

@@ -1,0 +1,188 @@
+"""Random numbers: the words of JAX, every distribution against it, keys in loops and batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from sweeps import swept
+from ted import random
+from ted.testing import check_grads, emulated_gpu
+
+KEY = random.key(42)
+K = ted.placeholder((2,), "uint32", name="key")
+P = np.linspace(0, 1, 12, dtype="f4").reshape(3, 4)
+
+# Row: ted's tensor of a key, JAX's array, and how many units in the last place are between them.
+WORDS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
+    "split": (lambda r, k: r.split(k, 3), 0),
+    "split to a shape": (lambda r, k: r.split(k, (2, 3)), 0),
+    "fold_in": (lambda r, k: r.fold_in(k, 9), 0),
+    "bits": (lambda r, k: r.bits(k, (4, 5)), 0),
+    "bits of 8": (lambda r, k: r.bits(k, (7,), "uint8"), 0),
+    "bits of 16": (lambda r, k: r.bits(k, (7,), "uint16"), 0),
+    "uniform": (lambda r, k: r.uniform(k, (50, 3)), 0),
+    "one": (lambda r, k: r.uniform(k), 0),
+    "half": (lambda r, k: r.uniform(k, (40,), "float16"), 0),
+    "brain": (lambda r, k: r.uniform(k, (40,), "bfloat16"), 0),
+    "between": (lambda r, k: r.uniform(k, (40,), minval=-2, maxval=3), 1),
+    "normal": (lambda r, k: r.normal(k, (3000,)), 3),
+    "bernoulli": (lambda r, k: r.bernoulli(k, P), 0),
+    "bernoulli of a shape": (lambda r, k: r.bernoulli(k, 0.25, (30,)), 0),
+    "exponential": (lambda r, k: r.exponential(k, (100,)), 2),
+    "categorical": (lambda r, k: r.categorical(k, P), 0),
+    "categorical of a shape": (lambda r, k: r.categorical(k, P, axis=0, shape=(20, 4)), 0),
+    "randint": (lambda r, k: r.randint(k, (40,), -5, 17), 0),
+    "randint of 8": (lambda r, k: r.randint(k, (40,), 3, 256, "uint8"), 0),
+    "permutation": (lambda r, k: r.permutation(k, 60), 0),
+    "permutation of rows": (lambda r, k: r.permutation(k, P), 0),
+    "permutation of columns": (lambda r, k: r.permutation(k, P, axis=1), 0),
+}
+
+
+FEW = ("split", "fold_in", "uniform", "normal", "permutation")
+
+
+def _agree(names: tuple[str, ...], found: Any) -> None:
+    jax = pytest.importorskip("jax")
+    made = jax.jit(lambda k: [WORDS[name][0](jax.random, k) for name in names])
+    for name, one, other in zip(names, found, map(np.asarray, made(KEY)), strict=True):
+        room = WORDS[name][1]
+        assert one.shape == other.shape, name
+        if not room:
+            np.testing.assert_array_equal(one.astype(other.dtype), other, name)
+            continue
+        apart = np.abs(one - other) / np.spacing(np.abs(other))
+        assert apart.max() <= room, name
+        assert (apart == 0).mean() > 0.7, name
+
+
+@swept("names", [FEW, tuple(name for name in WORDS if name not in FEW)], [FEW])
+def test_words_and_numbers_are_those_of_jax(names: tuple[str, ...]) -> None:
+    _agree(names, ted.compile([K], [WORDS[name][0](random, K) for name in names])(KEY))
+
+
+@pytest.mark.slow
+def test_words_and_numbers_are_those_of_jax_on_a_gpu() -> None:
+    with emulated_gpu():
+        f = ted.compile([K], [WORDS[name][0](random, K) for name in FEW], target="cuda")
+        found = [a.numpy() for a in f(ted.cuda.asarray(KEY))]
+    _agree(FEW, found)
+
+
+def test_keys_of_numpy_are_those_of_tensors() -> None:
+    jax = pytest.importorskip("jax")
+    for seed in (0, 42, 2**32 - 1):
+        np.testing.assert_array_equal(random.key(seed), jax.random.PRNGKey(seed))
+    assert random.key(-1).tolist() == [2**32 - 1, 2**32 - 1]
+    assert random.key(2**40 + 3).tolist() == [2**8, 3]
+    seed = ted.placeholder((), "int64", name="seed")
+    f = ted.compile([K, seed], [random.split(K, (2, 2)), random.fold_in(K, 5), random.key(seed),
+                                random.fold_in(K, seed)])  # fmt: skip
+    parts, folded, key, by_data = f(KEY, 2**40 + 3)
+    np.testing.assert_array_equal(parts, random.split(KEY, (2, 2)))
+    np.testing.assert_array_equal(folded, random.fold_in(KEY, 5))
+    np.testing.assert_array_equal(key, random.key(2**40 + 3))
+    np.testing.assert_array_equal(by_data, random.fold_in(KEY, 3))
+
+
+def test_numbers_depend_on_their_position_alone() -> None:
+    long, short = random.uniform(K, (40, 3)), random.uniform(K, (5, 3))
+    a, b, c = ted.compile([K], [long, short, long[3:7, 1]])(KEY)
+    np.testing.assert_array_equal(a[:5], b)
+    np.testing.assert_array_equal(a[3:7, 1], c)
+
+
+def test_positions_beyond_32_bits_have_words_of_their_own() -> None:
+    shape = (2**32 + 5,)
+    far = random.bits(K, shape)[2**32 - 1 : 2**32 + 2]
+    (found,) = ted.compile([K], [far])(KEY)
+    counts = np.array([0, 1, 1], np.uint32), np.array([2**32 - 1, 0, 1], np.uint32)
+    first, second = random.threefry.threefry((KEY[:1], KEY[1:]), counts)
+    np.testing.assert_array_equal(found, first ^ second)
+
+
+def test_keys_are_split_in_scans_and_batches() -> None:
+    def walk(key: Any, x: Any) -> Any:
+        def step(carry: Any, _: Any) -> Any:
+            key, x = carry
+            key, used = random.split(key)
+            x = x + random.normal(used, x.shape)
+            return (key, x), x
+
+        return ted.scan(step, (key, x), None, length=4)[1]
+
+    found = ted.function(walk)(KEY, np.zeros(3, "f4"))
+    key, x = KEY, np.zeros(3, "f4")
+    draw = ted.compile([K], [random.normal(K, (3,))])
+    for row in found:
+        key, used = random.split(key)
+        x = x + draw(used)[0]
+        np.testing.assert_allclose(row, x, atol=1e-6)
+    keys = random.split(KEY, 5)
+    many = ted.function(ted.vmap(lambda k: random.normal(k, (3,))))(keys)
+    np.testing.assert_array_equal(many, [draw(k)[0] for k in keys])
+
+
+def test_gradients_go_through_what_is_drawn() -> None:
+    def loss(x: Any, low: Any) -> Any:
+        kept = random.dropout(KEY, x * x, 0.25)
+        return ted.sum(kept * random.uniform(KEY, (6,), "float64", low, 3.0))
+
+    x, low = np.linspace(1.0, 2.0, 6), np.array(-1.0)
+    check_grads(loss, [x, low], order=2)
+    mask, out = ted.function(lambda x: [random.bernoulli(KEY, 0.5, (6,)), random.dropout(KEY, x)])(
+        x
+    )
+    np.testing.assert_allclose(out, np.where(mask, x / 0.5, 0.0))
+    assert 0 < mask.sum() < 6
+
+
+@swept("dtype", ["float32", "float64"], ["float32"])
+def test_moments_are_those_of_the_distributions(dtype: str) -> None:
+    count = 40_000
+    made = [random.uniform(K, (count,), dtype), random.normal(K, (count,), dtype),
+            random.exponential(K, (count,), dtype), random.gumbel(K, (count,), dtype)]  # fmt: skip
+    wanted = [(0.5, 1 / 12), (0, 1), (1, 1), (np.euler_gamma, np.pi**2 / 6)]
+    for array, (mean, variance) in zip(ted.compile([K], made)(KEY), wanted, strict=True):
+        assert array.dtype == dtype
+        assert abs(array.mean() - mean) < 5 * (variance / count) ** 0.5
+        assert abs(array.var() / variance - 1) < 0.08
+
+
+X = ted.placeholder((4,), "int32", name="x")
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "a number": (lambda: random.uniform(42, (3,)), "random.uniform: a key must be a uint32 of shape"
+                 " (2,), as ted.random.key(seed) and split give, got 42"),
+    "signed": (lambda: random.split(np.zeros(2, "i4")), "got int32 of shape (2,)"),
+    "several": (lambda: random.normal(random.split(KEY), ()), "got uint32 of shape (2, 2); ted.vmap"
+                " runs a function for each of several"),
+    "tensor": (lambda: random.fold_in(X, 1), "random.fold_in: a key must be a uint32 of shape"),
+    "seed": (lambda: random.key(0.5), "random.key: seed: must be an integer, got 0.5"),
+    "large seed": (lambda: random.key(2**64), "must be an integer of 64 bits, got 18446744"),
+    "data": (lambda: random.fold_in(K, X), "fold_in: data must be an integer of rank 0, got"),
+    "type": (lambda: random.uniform(K, (2,), "int32"), "dtype must be one of floats, got int32"),
+    "bits": (lambda: random.bits(K, (2,), "int8"), "dtype must be one of uint64, uint32, uint16"),
+    "shape": (lambda: random.uniform(K, (-2,)), "random.uniform: shape"),
+    "ends": (lambda: random.uniform(K, (3,), minval=P), "random.uniform: ends"),
+    "probability": (lambda: random.bernoulli(K, 1.5), "p must be a number in [0, 1], got 1.5"),
+    "rate": (lambda: random.dropout(K, P, 1.0), "rate must be a number in [0, 1), got 1.0"),
+    "dropout": (lambda: random.dropout(K, X), "x must be of a float type, got int32 (x)"),
+    "interval": (lambda: random.randint(K, (3,), 4, 4), "maxval <= 2147483648 of int32, got 4, 4"),
+    "logits": (lambda: random.categorical(K, X), "logits must be floats, got int32 (x)"),
+    "classes": (lambda: random.categorical(K, P, shape=(5,)), "shape must end in (3,) of the"),
+    "order": (lambda: random.permutation(K, -1), "must be a tensor or a number >= 0, got -1"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_draws_nothing_is_refused(case: str) -> None:
+    function, message = REFUSED[case]
+    with pytest.raises(ted.errors.FrontendError) as caught:
+        function()
+    assert message in str(caught.value)
+    assert "test_random.py:" in str(caught.value)
