@@ -64,11 +64,10 @@ def iinfo(dtype: Any) -> IntegerLimits:
     Raises: FrontendError for what is no integer type.
     """
     t = _type_of(dtype, "iinfo")
-    if t.kind not in ("int", "uint"):
+    if t.kind != "int":
         fail(f"iinfo: an integer type has such limits, got {t}; ted.finfo has those of floats")
-    signed = t.kind == "int"
-    most = 2 ** (t.bits - signed) - 1
-    return IntegerLimits(t.bits, most, -most - 1 if signed else 0, t)
+    least, most = t.range
+    return IntegerLimits(t.bits, most, least, t)
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
@@ -80,7 +79,7 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     if isinstance(kind, tuple):
         return any(isdtype(t, one) for one in kind)
     if isinstance(kind, str) and kind in _KINDS:
-        return t.kind in _KINDS[kind]
+        return ("uint" if t.is_unsigned else t.kind) in _KINDS[kind]
     if isinstance(kind, str) and kind != "bool":
         fail(f"isdtype: the kind must be one of {', '.join(_KINDS)}, got {kind!r}")
     return t == checks.dtype_of(kind, "isdtype")

@@ -227,8 +227,7 @@ def _last(dtype: DType, descending: bool) -> Any:
     """What no value of a type comes after."""
     if dtype.is_float:
         return -math.inf if descending else math.inf
-    most = 2 ** (dtype.bits - 1) - 1
-    return -most - 1 if descending else most
+    return dtype.range[not descending]
 
 
 def _spread(x: Tensor, bits: int, high: int) -> Tensor:

@@ -62,6 +62,8 @@ UNARY: dict[str, tuple[Function, Function]] = {
     "argmax": (ted.argmax, np.argmax),
     "argmin": (lambda x: ted.argmin(x.reshape((2, 4)), axis=1),
                lambda x: np.argmin(x.reshape(2, 4), axis=1)),
+    "sort": (ted.sort, np.sort),
+    "argsort": (lambda x: ted.argsort(x, stable=True), lambda x: np.argsort(x, stable=True)),
     "sum": (ted.sum, np.sum),
     "sum_as": (lambda x: ted.sum(x, dtype=x.dtype), lambda x: np.sum(x, dtype=x.dtype)),
     "prod": (ted.prod, np.prod),
@@ -133,6 +135,14 @@ def test_a_type_is_one_for_numpy(dtype: Any) -> None:
     x = ted.placeholder((2,), dtype)
     assert np.zeros(3, x.dtype).dtype == x.dtype.dtype == np.dtype(x.dtype)
     assert ted.placeholder((2,), x.dtype.dtype).dtype == dtype
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_the_limits_and_the_kind_of_a_type_are_numpys(name: str) -> None:
+    limits, kind = ted.iinfo(name), {"u": "unsigned", "i": "signed"}[np.dtype(name).kind]
+    assert (limits.min, limits.max) == (np.iinfo(name).min, np.iinfo(name).max)
+    for asked in ("unsigned integer", "signed integer", "integral"):
+        assert ted.isdtype(name, asked) == (asked in (f"{kind} integer", "integral"))
 
 
 def test_what_a_sum_is_of() -> None:
