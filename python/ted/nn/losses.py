@@ -14,7 +14,11 @@ from ted.nn.arguments import floating, shaped
 logsumexp = ted.logsumexp
 
 
-def _reduced(losses: Tensor, reduction: str, what: str) -> Tensor:
+def reduced(losses: Tensor, reduction: str, what: str) -> Tensor:
+    """The mean of losses, their sum, or themselves.
+
+    Raises: FrontendError for another `reduction`.
+    """
     if reduction not in ("mean", "sum", "none"):
         fail(f'{what}: reduction must be "mean", "sum" or "none", got {reduction!r}')
     if reduction == "none":
@@ -38,11 +42,11 @@ def cross_entropy(logits: Any, labels: Any, reduction: str = "mean") -> Tensor:
     if labels.dtype.is_float:
         shaped(labels, logits.shape, "cross_entropy: labels")
         losses = -ted.sum(labels * log_softmax(logits), axis=-1)
-        return _reduced(losses, reduction, "cross_entropy")
+        return reduced(losses, reduction, "cross_entropy")
     if labels.dtype.kind != "int":
         fail(f"cross_entropy: labels must be integers or floats, got {labels.dtype}")
     shaped(labels, logits.shape[:-1], "cross_entropy: labels")
-    return _reduced(_label_losses(logits, labels), reduction, "cross_entropy")
+    return reduced(_label_losses(logits, labels), reduction, "cross_entropy")
 
 
 def _label_losses(logits: Tensor, labels: Tensor) -> Tensor:
@@ -67,4 +71,4 @@ def mse(prediction: Any, target: Any, reduction: str = "mean") -> Tensor:
     """
     prediction = floating(prediction, "mse: prediction")
     target = shaped(target, prediction.shape, "mse: target")
-    return _reduced(ted.square(prediction - target), reduction, "mse")
+    return reduced(ted.square(prediction - target), reduction, "mse")
