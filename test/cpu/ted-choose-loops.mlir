@@ -39,6 +39,26 @@ func.func @transposed_tiles(%a: memref<70x40xf32>, %c: memref<40x70xf32>) {
   return
 }
 
+// 32768 columns in lanes of 4 registers take 1024 terms (AVX2), 4096 rows in one chain all of them.
+// CHECK-LABEL: func.func @blocked_sums
+// CHECK: {ted.strategy = {most = 128 : i64, name = "blocked_sums"}}
+// CHECK: {ted.strategy = {most = 128 : i64, name = "blocked_sums"}}
+func.func @blocked_sums(%a: memref<4096x64xf32>, %c: memref<64xf32>, %b: memref<8x32768xf32>, %d: memref<8xf32>) {
+  linalg.generic {indexing_maps = [#ij, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]}
+      ins(%a : memref<4096x64xf32>) outs(%c : memref<64xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %o, %x : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#ij, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+      ins(%b : memref<8x32768xf32>) outs(%d : memref<8xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %s = arith.addf %o, %x : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
 // CHECK-LABEL: func.func @loops
 // CHECK: {ted.strategy = {name = "loops"}}
 func.func @loops(%a: memref<8x8xf32>, %c: memref<8x8xf32>) {

@@ -4,13 +4,15 @@ Before: `scf.for %i = 0 to 4096 { ...; %db += row }`
 After: `scf.for %u = 0 to 64 { %mine = 0; scf.for %i = 64 u to 64 u + 64 { ...; %mine += row } }
 {ted.parallel}`, then `%db` plus the totals of the blocks in their order
 
-Iterations that add to one total are not apart, blocks with totals of their own are.
+Iterations that add to one total are not apart, blocks with totals of their own are; and a total of
+few terms is rounded less often (`blocked_sums`).
 """
 
 from __future__ import annotations
 
 from math import ceil
 
+from ted.cpu.blocked_sums import MOST_TERMS
 from ted.cpu.partial_totals import join_totals, partial_totals, total_of_unit
 from ted.cpu.units import POINTS_PER_PARTIAL, unit_size, units_of
 from ted.cpu.work import cycles, trips
@@ -37,9 +39,8 @@ def block_rows(loop: ir.Operation, cpu: Cpu) -> None:
         return
     rows = trips(loop)
     joined = [combiners(Generic(op)) for op in sums]
-    wanted = min(units_of(cycles(loop, cpu), cpu), rows // POINTS_PER_PARTIAL)
-    size = unit_size(rows, 1, wanted) if wanted >= 2 else 0
     del loop.attributes[PARALLEL]
+    size = _rows_of_block(loop, rows, cpu)
     if not size or None in joined or any(len(Generic(op).outputs) > 1 for op in sums):
         return
     totals = [
@@ -49,6 +50,13 @@ def block_rows(loop: ir.Operation, cpu: Cpu) -> None:
     ]
     with ir.InsertionPoint(loop), loop.location:
         _block(loop, totals, rows, size)
+
+
+def _rows_of_block(loop: ir.Operation, rows: int, cpu: Cpu) -> int:
+    """For several units of work, and for totals of few terms; 0 where there is one block."""
+    units = min(units_of(cycles(loop, cpu), cpu), rows // POINTS_PER_PARTIAL)
+    wanted = max(units, ceil(rows / MOST_TERMS))
+    return unit_size(rows, 1, wanted) if wanted >= 2 else 0
 
 
 def _is_outside(value: ir.Value, loop: ir.Operation) -> bool:

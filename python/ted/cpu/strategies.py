@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ted.cpu.blocked_sums import BlockedSums, emit_blocks, plan_blocks
 from ted.cpu.contraction_plan import Plan
 from ted.cpu.plans import plan_of, registers_used
 from ted.cpu.register_tiles import multiply_in_tiles
@@ -123,6 +124,18 @@ def _emit_register_tiles(site: Site, plan: Plan) -> None:
     multiply_in_tiles(site.op, contraction, plan, offsets)
 
 
+def _blocked_sums(site: Site) -> Any:
+    return plan_blocks(site.op, site.cpu)
+
+
+def _check_chains(_: Site, plan: BlockedSums) -> str | None:
+    return None if plan.most > 1 else "a total takes two terms or more"
+
+
+def _emit_blocked_sums(site: Site, plan: BlockedSums) -> None:
+    emit_blocks(site.op, plan.most, site.cpu)
+
+
 def _transposed_tiles(site: Site) -> Any:
     found = plan_tiles(site.op, site.cpu)
     return found or Declined("no element-wise read across rows that fills tiles")
@@ -135,6 +148,7 @@ def _fixed(*_: Any) -> str:
 LOOPS = "loops"
 TABLE = (
     Strategy("register_tiles", _register_tiles, _emit_register_tiles, check=_check_tiles),
+    Strategy("blocked_sums", _blocked_sums, _emit_blocked_sums, check=_check_chains),
     Strategy("transposed_tiles", _transposed_tiles, lambda s, p: read_in_tiles(s.op, p),
              check=_fixed),
     Strategy(LOOPS, lambda _: Plain(), lambda *_: None),

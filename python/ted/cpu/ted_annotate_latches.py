@@ -16,16 +16,18 @@ from dataclasses import dataclass
 from ted.mlir import ir
 from ted.mlir.queries import terminator
 
+# From so many trips on a loop is long, and has so many vectors.
+LONG_TRIPS, INTERLEAVED = 64, 4
 _NO_UNROLL = "unroll = <disable = true>"
 SHORT = f"#llvm.loop_annotation<{_NO_UNROLL}>"
-LONG = f"#llvm.loop_annotation<interleave = <count = 4 : i32>, {_NO_UNROLL}>"
+LONG = f"#llvm.loop_annotation<interleave = <count = {INTERLEAVED} : i32>, {_NO_UNROLL}>"
 
 
 @dataclass(frozen=True)
 class TedAnnotateLatches:
     """Annotate each backward branch; a loop of at least `long` trips is interleaved."""
 
-    long: int = 64
+    long: int = LONG_TRIPS
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""

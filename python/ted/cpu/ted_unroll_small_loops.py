@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ted.mlir import PassManager, interpreter, ir
 from ted.mlir.queries import constant_of
 
+UNROLLED_TRIPS = 8
 _MARK = "ted.unroll"
 
 
@@ -19,7 +20,7 @@ _MARK = "ted.unroll"
 class TedUnrollSmallLoops:
     """Unroll loops of a constant trip count up to `limit`, as long as the body stays small."""
 
-    limit: int = 8
+    limit: int = UNROLLED_TRIPS
     largest_body: int = 512
     rounds: int = 6
 

@@ -61,7 +61,7 @@ def emit_slices(site: Site, cut: Cut) -> None:
         outputs = dict(zip(generic.outputs, operands[generic.count_inputs :], strict=True))
         for fill in site.fills:
             linalg.fill(fill.operands[0], outs=[outputs[fill.operands[1]]])
-        sliced(site.op, operands, cut.loop, first)
+        sliced(site.op, operands, {cut.loop: first})
 
     site.outline(*_in_units(site, cut, lambda _, first, size: part(first, size)))
     for op in (*site.fills, site.op):
@@ -94,7 +94,7 @@ def emit_partial_sums(site: Site, cut: Cut) -> None:
             mine = total_of_unit(memory, unit)
             linalg.fill(combiner.identity(), outs=[mine])
             operands.append(mine)
-        sliced(site.op, operands, cut.loop, first)
+        sliced(site.op, operands, {cut.loop: first})
 
     made, units = _in_units(site, cut, part)
     for memory, out, combiner in zip(partial, generic.outputs, joined, strict=True):

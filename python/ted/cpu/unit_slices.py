@@ -6,7 +6,7 @@ After: `memref.subview` of every operand that `i` moves through, `linalg.generic
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ted.mlir import arith, ir, memref
 from ted.mlir.affine_forms import dims_used, linear
@@ -42,15 +42,19 @@ def slice_of(
     return memref.subview(value, offsets, shape, [1] * len(shape))
 
 
-def sliced(op: ir.Operation, operands: Sequence[ir.Value], loop: int, first: Index) -> None:
-    """The operation at the insertion point, on parts of its operands."""
+def sliced(
+    op: ir.Operation, operands: Sequence[ir.Value], starts: Mapping[int, Index]
+) -> ir.Operation:
+    """The operation at the insertion point, on parts of its operands: loops start there."""
     copy = copied_with(op, {})
     for k, value in enumerate(operands):
         copy.operands[k] = value
     for place in operations(copy, "linalg.index"):
-        if ir.IntegerAttr(place.attributes["dim"]).value == loop:
+        first = starts.get(ir.IntegerAttr(place.attributes["dim"]).value, 0)
+        if first != 0:
             with place.location:
                 shift(place.results[0], ir.InsertionPoint.after(place), first)
+    return copy
 
 
 def shift(value: ir.Value, where: ir.InsertionPoint, first: Index) -> None:

@@ -48,6 +48,7 @@ def test_every_row_but_the_last_declines_with_the_property_that_is_missing() -> 
         declined = {pair for d in decisions(module) for pair in d.choice.declined}
     assert declined == {
         ("register_tiles", "no claimed contraction of strided memory"),
+        ("blocked_sums", "it is no sum over constant extents"),
         ("transposed_tiles", "no element-wise read across rows that fills tiles"),
     }
 
@@ -73,6 +74,7 @@ def test_a_matrix_times_a_vector_has_no_register_tiles() -> None:
 
 
 X, W = RNG.normal(size=(40, 30)), RNG.normal(size=(30, 50))
+LONG = RNG.normal(size=(500, 30))
 
 
 def product() -> Any:
@@ -85,6 +87,11 @@ def turned() -> Any:
     return [x], [ted.transpose(x) * 2.0], [X], X.T * 2.0
 
 
+def columns() -> Any:
+    x = ted.placeholder((500, 30), "float64")
+    return [x], [ted.sum(x, axis=0)], [LONG], LONG.sum(axis=0)
+
+
 OBEYED = {
     "loops for register tiles": (product, "register_tiles", '{name = "loops"}'),
     "one row": (product, "register_tiles", '{name = "register_tiles", tile_rows = 1}'),
@@ -92,6 +99,8 @@ OBEYED = {
                    '{name = "register_tiles", tile_rows = 3, tile_vectors = 2}'),
     "seven rows": (product, "register_tiles",
                    '{name = "register_tiles", tile_rows = 7, tile_vectors = 1}'),
+    "loops for blocked sums": (columns, "blocked_sums", '{name = "loops"}'),
+    "shorter chains": (columns, "blocked_sums", '{name = "blocked_sums", most = 3}'),
     "loops for transposed tiles": (turned, "transposed_tiles", '{name = "loops"}'),
 }  # fmt: skip
 
@@ -119,8 +128,10 @@ def test_what_is_asked_for_is_obeyed_and_right(case: str, monkeypatch: Any) -> N
 
 
 REFUSED = {
-    "no row": ("loops", '{name = "tiles"}', "name is one of register_tiles, transposed_tiles"),
+    "no row": ("loops", '{name = "tiles"}', "name is one of register_tiles, blocked_sums"),
     "no fit": ("loops", '{name = "register_tiles"}', "got: no claimed contraction"),
+    "no sum": ("loops", '{name = "blocked_sums"}', "got: it is no sum over constant extents"),
+    "no chain": ("blocked_sums", '{name = "blocked_sums", most = 1}', "takes two terms or more"),
     "no tiles": ("loops", '{name = "transposed_tiles"}', "got: no element-wise read across rows"),
     "registers": ("register_tiles", '{name = "register_tiles", tile_rows = 40}',
                   "a tile fits into 16 registers, got tile_rows = 40"),
