@@ -241,7 +241,8 @@ class ContractionLoops:
             reduction = fuse(reduction)
         return Tile(
             rows.lanes.count, replace(panel.lanes, element=self.element), rows_a,
-            plan.row_dim.c, plan.lane_dim.c, reduction, self.starts_at_zero, self.factor, pairs,
+            plan.row_dim.c, plan.lane_dim.c, reduction, self.starts_at_zero, self.factor,
+            self.plan.chain, pairs,
         )  # fmt: skip
 
     @property

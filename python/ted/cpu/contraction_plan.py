@@ -20,6 +20,8 @@ from ted.machine import Cpu
 NO_DIM = Dim(1, 0, 0, 0)
 # Summed products that one visit of an output tile handles; longer reductions are cut.
 REDUCTION_BLOCK = 1152
+# Of these, how many a sum takes one after another: its error grows with them (`blocked_sums`).
+REDUCTION_CHAIN = 256
 # Cycles to pack one element of B, by how it is read; rows must be many enough to pay for it.
 PACK_CYCLES = {"none": 0.0, "copy": 0.2, "deinterleave": 0.2, "transpose": 0.5, "gather": 1.5}
 # To read and shuffle, or shuffle and store, one register of those between lanes a few apart.
@@ -79,6 +81,12 @@ class Plan:
     def single_block(self) -> bool:
         """Whether each output tile is visited once, so that it can start at zero."""
         return not self.reduction_blocks
+
+    @property
+    def chain(self) -> int:
+        """How many terms a sum takes one after another; as many chains make a very long one."""
+        steps = prod(dim.extent for dim in (*self.reduction_blocks, *self.reduction))
+        return max(REDUCTION_CHAIN, steps // REDUCTION_CHAIN)
 
 
 def plan_contraction(dims: tuple[Dim, ...], element_bytes: int, cpu: Cpu) -> Plan | None:

@@ -1,4 +1,4 @@
-"""The register tile: rows x vectors accumulators that stay in registers over the whole reduction.
+"""The register tile: rows x vectors accumulators that stay in registers while a chain is summed.
 
 Before: `C[m, n] += A[m, k] * B[k, n]` for one tile. After: one loop over k whose body loads
 `vectors` registers of B, broadcasts `rows` scalars of A and does rows x vectors `vector.fma`
@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any, cast
 
-from ted.cpu.contraction_plan import is_turned
+from ted.cpu.contraction_plan import cut_reduction, is_turned
 from ted.cpu.interleaving import every, is_interleaved, register_starts, spread
 from ted.cpu.transposed_tiles import transposed
 from ted.linalg.strided_contractions import Dim
@@ -23,6 +23,7 @@ from ted.mlir.pairs import multiply_add_pairs
 
 # Multiply-adds in the body of the innermost loop, so that its counter costs nothing.
 UNROLLED_OPERATIONS = 48
+Values = Sequence[ir.Value]
 
 
 def extents_of(dims: Sequence[Dim], first: Index | None) -> list[Index]:
@@ -143,7 +144,8 @@ class Tile:
 
     `rows_a`, `rows_c` are the distances of two rows in A and C, `lanes_c` of two lanes in C. The
     lanes have the type of the sums; those of A and B are `factor`, the same type or pairs of bf16.
-    Instructions that multiply matrices sum along `pairs`, neighbours in A.
+    A sum takes some `chain` terms one after another. Instructions that multiply matrices sum along
+    `pairs`, neighbours in A, and all in one chain.
     """
 
     rows: int
@@ -154,6 +156,7 @@ class Tile:
     reduction: tuple[Dim, ...]
     starts_at_zero: bool
     factor: ir.Type
+    chain: int
     pairs: Dim | None = None
 
     @property
@@ -166,15 +169,48 @@ def multiply_tile(
     tile: Tile, a: Pointer, b: Pointer, c: Pointer, first_extent: Index | None = None
 ) -> None:
     """Emit the tile; `first_extent` replaces the extent of the outermost reduction dim."""
-    extents = extents_of(tile.reduction, first_extent)
     places = [(row, start) for row in range(tile.rows) for start in tile.lanes.starts]
-    sums = _reduce(tile, extents, 0, a, b, [tile.lanes.zero()] * len(places))
+    sums = _chains(tile, extents_of(tile.reduction, first_extent), a, b, len(places))
     values = dict(zip(places, sums, strict=True))
     if is_turned(tile.rows_c, tile.lanes_c):
         _write_turned(tile, values, c)
         return
     for (row, start), value in values.items():
         _write(tile, value, tile.lanes, c.advance(row * tile.rows_c), start, tile.lanes_c)
+
+
+def _chains(
+    tile: Tile, extents: Sequence[Index], a: Pointer, b: Pointer, count: int
+) -> Sequence[ir.Value]:
+    """The sums, those of the chains of a tile added up; totals wait on the stack meanwhile."""
+    outer, inner, _ = cut_reduction(tile.reduction, tile.chain)
+    around = len(extents) - len(inner)
+    dims = list(zip(tile.reduction, extents, [1] * around + [inner[0].extent], strict=False))
+    zeros = [tile.lanes.zero()] * count
+    part = replace(tile, reduction=inner)
+
+    def blocks(depth: int, left: Index, a: Pointer, b: Pointer, totals: Values) -> Values:
+        if depth == len(outer):
+            sums = _reduce(part, [left, *extents[around + 1 :]], 0, a, b, zeros)
+            added = zip(totals, sums, strict=True)
+            return [semiring.add(total, found) for total, found in added] if outer else sums
+        dim, extent, step = dims[depth]
+
+        def block(k: Index, carried: Values) -> Values:
+            rest = left if depth < around else _left(extent, k, step)
+            return blocks(depth + 1, rest, a.advance(k, dim.a), b.advance(k, dim.b), carried)
+
+        return carried_loop(0, extent, step, totals, block)
+
+    return blocks(0, extents[around], a, b, zeros)
+
+
+def _left(extent: Index, first: Index, step: int) -> Index:
+    """How many of so many steps are left from the first on."""
+    if isinstance(extent, int) and extent % step == 0:
+        return step
+    left = arith.SubIOp(constant(extent), constant(first)).result
+    return arith.MinSIOp(left, constant(step)).result
 
 
 def _write(

@@ -15,6 +15,7 @@ import numpy as np
 import ted
 from sweeps import swept
 from ted.cpu.blocked_sums import MOST_TERMS
+from ted.cpu.contraction_plan import REDUCTION_CHAIN
 
 # A large number, half a unit of it in the type of totals, and that type.
 TERMS = {
@@ -58,6 +59,14 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Program]] = {
                             @ ted.cast(x, total)),
 }  # fmt: skip
 
+# Products, whose sums are joined in registers; their factors are the terms and ones.
+PRODUCTS = {
+    "one block": ((7, 1000), (1000, 24)),
+    "several blocks": ((5, 4998), (4998, 24)),
+    "turned": ((24, 3000), (3000, 3)),
+    "image": ((1, 9, 9, 80), (3, 3, 80, 8)),
+}
+
 
 def lost(name: str, kind: str) -> float:
     """How many terms are missing."""
@@ -86,6 +95,17 @@ def lost(name: str, kind: str) -> float:
 def test_totals_take_few_terms_one_after_another(name: str, kind: str) -> None:
     missing = lost(name, kind)
     assert 0 <= missing <= 1.6 * MOST_TERMS, f"{missing:.0f} terms met the large one"
+
+
+@swept("name", PRODUCTS, ["several blocks", "image"])
+def test_products_take_few_terms_one_after_another(name: str) -> None:
+    shape, weights = PRODUCTS[name]
+    product = ted.function(ted.nn.conv2d if len(shape) == 4 else lambda x, w: x @ w)
+    terms, ones = np.ones(shape, np.float32), np.ones(weights, np.float32)
+    count = float(product(terms, ones).flat[0])
+    terms.flat[0] = 2.0**24
+    missing = count - 1 + 2.0**24 - float(product(terms, ones).flat[0])
+    assert 0 <= missing <= 2 * REDUCTION_CHAIN
 
 
 def test_errors_are_those_of_short_chains() -> None:
