@@ -9,7 +9,6 @@ is the same code called with the arrays that it fills. torch runs eagerly, with 
 from __future__ import annotations
 
 import argparse
-import itertools
 import sys
 from pathlib import Path
 
@@ -20,22 +19,23 @@ from timing import compared, environment
 sys.path.insert(0, str(Path(__file__).parent.parent / "examples"))
 from digits import data, model, torch_model
 
+import ted
+
 
 def measure(batch: int, count: int) -> list[str]:
     """Two lines for one batch size; the first step's losses are compared first."""
     train_set, _ = data.load()
     x, y = next(train_set.batches(batch, np.random.default_rng(0)))
     params = model.initial()
-    state = [params, model.zeros(params), model.zeros(params)]
-    clock = itertools.count(2)
+    state = [params, model.OPTIMIZER.init(params)]
 
     def ours() -> None:
-        _, *state[:] = model.step(*state, x, y, np.float32(next(clock)))
+        _, *state[:] = model.step(*state, x, y)
 
     theirs = torch_model.Digits(params)
     images, labels = torch_model.images(x), torch.from_numpy(y)
-    compiled = model.step.compiled(*state, x, y, np.float32(1))
-    arrays = [np.asarray(a) for tree in state for a in tree.values()] + [x, y, np.array(1, "f4")]
+    compiled = model.step.compiled(*state, x, y)
+    arrays = [np.asarray(a) for a in ted.tree.leaves([*state, x, y])]
     out = compiled(*arrays)
     np.testing.assert_allclose(out[0], theirs.step(images, labels).numpy(), rtol=1e-5)
 

@@ -49,9 +49,8 @@ def demo() -> Program:
     """The training step of the third example."""
     train_set, _ = data.load()
     params = model.initial()
-    zeros = model.zeros(params)
     x, y = next(train_set.batches(training.BATCH, np.random.default_rng(0)))
-    system = model.step.trace(params, zeros, zeros, x, y, np.float32(1)).system()
+    system = model.step.trace(params, model.OPTIMIZER.init(params), x, y).system()
     return tensors(system.inputs), tensors(system.outputs)
 
 

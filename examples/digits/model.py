@@ -42,19 +42,17 @@ def loss(params: Parameters, x: Any, y: Any) -> Any:
     return ted.nn.cross_entropy(logits(params, x), y)
 
 
-@ted.function
-def step(params: Parameters, m: Parameters, v: Parameters, x: Any, y: Any, t: Any) -> Any:
-    """One step of Adam: (loss, params, m, v), where t counts the steps from 1.
+OPTIMIZER = ted.nn.adam(ted.nn.exponential_schedule(LEARNING_RATE, 0.5, HALVED_AFTER))
 
-    Shapes: params, m and v as SHAPES, x (n, 8, 8, 1), y (n), t () of floats.
+
+@ted.function
+def step(params: Parameters, state: Any, x: Any, y: Any) -> Any:
+    """One step of Adam: (loss, params, state).
+
+    Shapes: params as SHAPES, state of `OPTIMIZER.init(params)`, x (n, 8, 8, 1), y (n).
     """
     value, gradients = ted.value_and_grad(loss)(params, x, y)
-    rate = LEARNING_RATE * ted.exp2(-t / HALVED_AFTER)
-    new = {
-        name: ted.nn.adam(params[name], gradients[name], m[name], v[name], t, rate)
-        for name in params
-    }
-    return value, *({name: state[k] for name, state in new.items()} for k in range(3))
+    return value, *OPTIMIZER.update(params, gradients, state)
 
 
 @ted.function
@@ -76,8 +74,3 @@ def initial(seed: int = 0, dtype: str = "float32") -> Parameters:
         bound = math.sqrt((6 if len(shape) > 1 else 1) / inputs)
         params[name] = rng.uniform(-bound, bound, shape).astype(dtype)
     return params
-
-
-def zeros(params: Parameters) -> Parameters:
-    """The state in which Adam starts."""
-    return {name: np.zeros_like(value) for name, value in params.items()}

@@ -37,8 +37,8 @@ class Digits:
 
     def step(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         """One step of Adam; the loss before it."""
-        self.t += 1
         rate = model.LEARNING_RATE * math.exp2(-self.t / model.HALVED_AFTER)
+        self.t += 1
         self.optimizer.param_groups[0]["lr"] = rate
         self.optimizer.zero_grad()
         value = self.loss(x, y)

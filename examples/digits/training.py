@@ -27,15 +27,13 @@ def train(train_set: Digits, test_set: Digits, epochs: int, seed: int = 0) -> It
     """Train from the initial parameters, one epoch at a time."""
     rng = np.random.default_rng(seed)
     params = model.initial(seed)
-    m, v = model.zeros(params), model.zeros(params)
+    state = model.OPTIMIZER.init(params)
     steps = len(train_set.y) // BATCH
-    t = 0
     for epoch in range(epochs):
         losses = []
         batches = train_set.batches(BATCH, rng)
         for x, y in progress(batches, steps, f"epoch {epoch + 1:2}/{epochs}"):
-            t += 1
-            loss, params, m, v = model.step(params, m, v, x, y, np.float32(t))
+            loss, params, state = model.step(params, state, x, y)
             losses.append(float(loss))
         yield Epoch(tuple(losses), accuracy(params, test_set), params)
 

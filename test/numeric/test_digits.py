@@ -18,11 +18,11 @@ def epoch() -> list[tuple[model.Parameters, np.ndarray, np.ndarray]]:
     """Parameters and batch of every step of epoch 1."""
     train_set, _ = data.load()
     params = model.initial()
-    m, v = model.zeros(params), model.zeros(params)
+    state = model.OPTIMIZER.init(params)
     steps = []
-    for t, (x, y) in enumerate(train_set.batches(training.BATCH, np.random.default_rng(0)), 1):
+    for x, y in train_set.batches(training.BATCH, np.random.default_rng(0)):
         steps.append((params, x, y))
-        _, params, m, v = model.step(params, m, v, x, y, np.float32(t))
+        _, params, state = model.step(params, state, x, y)
     return steps
 
 
@@ -61,8 +61,7 @@ def test_gradients_of_the_compiled_step_equal_differences(epoch) -> None:
 
 def test_the_step_has_no_scalar_innermost_loop(epoch) -> None:
     params, x, y = epoch[0]
-    zeros = model.zeros(params)
-    assembly = model.step.compiled(params, zeros, zeros, x, y, np.float32(1)).ir("asm")
+    assembly = model.step.compiled(params, model.OPTIMIZER.init(params), x, y).ir("asm")
     loops = innermost_loops(assembly)
     scalar = [loop for loop in loops if loop.is_scalar]
     assert any(loop.is_vector for loop in loops)
@@ -71,8 +70,8 @@ def test_the_step_has_no_scalar_innermost_loop(epoch) -> None:
 
 def test_two_runs_of_an_epoch_are_bitwise_equal(epoch) -> None:
     params = epoch[0][0]
-    m, v = model.zeros(params), model.zeros(params)
-    for t, (_, x, y) in enumerate(epoch[:-1], 1):
-        _, params, m, v = model.step(params, m, v, x, y, np.float32(t))
+    state = model.OPTIMIZER.init(params)
+    for _, x, y in epoch[:-1]:
+        _, params, state = model.step(params, state, x, y)
     for name, value in epoch[-1][0].items():
         assert value.tobytes() == params[name].tobytes(), name

@@ -6,6 +6,7 @@ Nothing here has a gradient of its own: every operator is differentiated like wh
 from ted.frontend.keywords import accepting
 from ted.nn.activations import elu, gelu, leaky_relu, log_softmax, relu, sigmoid, silu, softmax
 from ted.nn.attention import attention
+from ted.nn.clipping import clip_by_global_norm, global_norm
 from ted.nn.convolution import (
     conv1d,
     conv2d,
@@ -18,7 +19,7 @@ from ted.nn.convolution import (
 from ted.nn.layers import dense, embedding, flatten, linear
 from ted.nn.losses import cross_entropy, logsumexp, mse
 from ted.nn.normalization import batch_norm, group_norm, layer_norm, rms_norm
-from ted.nn.optimizers import adam, sgd
+from ted.nn.optimizers import Optimizer, adagrad, adam, adamw, lamb, lion, rmsprop, sgd
 from ted.nn.piecewise import (
     celu,
     cosine_similarity,
@@ -72,9 +73,19 @@ from ted.nn.pooling import (
     max_pool3d,
 )
 from ted.nn.recurrent import gru, lstm, rnn
+from ted.nn.schedules import (
+    cosine_schedule,
+    exponential_schedule,
+    linear_schedule,
+    piecewise_schedule,
+    step_schedule,
+)
 
 __all__ = [
+    "Optimizer",
+    "adagrad",
     "adam",
+    "adamw",
     "adaptive_avg_pool1d",
     "adaptive_avg_pool2d",
     "adaptive_avg_pool3d",
@@ -89,23 +100,27 @@ __all__ = [
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "clip_by_global_norm",
     "conv1d",
     "conv2d",
     "conv3d",
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_schedule",
     "cosine_similarity",
     "cross_entropy",
     "dense",
     "depthwise_conv2d",
     "elu",
     "embedding",
+    "exponential_schedule",
     "flatten",
     "gaussian_nll_loss",
     "gelu",
     "global_avg_pool2d",
     "global_max_pool2d",
+    "global_norm",
     "glu",
     "group_norm",
     "gru",
@@ -116,9 +131,12 @@ __all__ = [
     "huber_loss",
     "kl_div",
     "l1_loss",
+    "lamb",
     "layer_norm",
     "leaky_relu",
     "linear",
+    "linear_schedule",
+    "lion",
     "log_softmax",
     "logsigmoid",
     "logsumexp",
@@ -133,11 +151,13 @@ __all__ = [
     "mse",
     "nll_loss",
     "normalize",
+    "piecewise_schedule",
     "poisson_nll_loss",
     "prelu",
     "relu",
     "relu6",
     "rms_norm",
+    "rmsprop",
     "rnn",
     "selu",
     "sgd",
@@ -150,6 +170,7 @@ __all__ = [
     "softshrink",
     "softsign",
     "squareplus",
+    "step_schedule",
     "tanhshrink",
     "threshold",
 ]

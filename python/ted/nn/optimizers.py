@@ -1,66 +1,258 @@
-"""One step of an optimiser as expressions: parameters and state in, new ones out."""
+"""Optimisers: rules that move the parameters of a nest, with what they keep for each.
+
+    optimizer = nn.adamw(nn.cosine_schedule(1e-3, steps=1000, warmup=50))
+    state = optimizer.init(params)
+    params, state = optimizer.update(params, gradients, state)
+
+`update` is made of ordinary expressions, to be called in a function that is compiled; with
+`donate=` of that function parameters and state are written in place.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import ted
+from ted import tree
+from ted.frontend.checks import dtype_of
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
+from ted.frontend.trees import flatten
 from ted.nn.arguments import floating, shaped
 
+# (rate, steps with this one, parameter, gradient, *what is kept) -> (parameter, *what is kept).
+Rule = Callable[..., tuple[Any, ...]]
 
-def sgd(param: Any, grad: Any, lr: Any, momentum: float = 0.0, velocity: Any = None) -> Any:
-    """param - lr * grad; with a velocity (param, velocity), where velocity = momentum * it + grad.
 
-    Shapes: param, grad and velocity equal; lr a number or a tensor of rank 0.
-    Raises: FrontendError for shapes that differ, or a momentum without a velocity.
+@dataclass(frozen=True)
+class Optimizer:
+    """A rule, its learning rate, and the names of what it keeps for each parameter.
+
+    `rate` is a number, a scalar tensor, or a function of the number of steps before this one.
     """
-    param = floating(param, "sgd: param")
-    grad = shaped(grad, param.shape, "sgd: grad")
 
-    def moved(p: Any, direction: Any, rate: Any) -> Any:
-        return p - rate * direction
+    name: str
+    rate: Any
+    kept: tuple[str, ...]
+    rule: Rule
 
-    if velocity is None:
-        if momentum:
-            fail(f"sgd: momentum needs a velocity, got momentum={momentum} and none")
-        return ted.vectorize(moved)(param, grad, lr)
-    velocity = shaped(velocity, param.shape, "sgd: velocity")
-    velocity = ted.vectorize(lambda v, g: momentum * v + g)(velocity, grad)
-    return ted.vectorize(moved)(param, velocity, lr), velocity
+    def init(self, params: Any) -> dict[str, Any]:
+        """The state before the first step: `step`, and zeros like the parameters for what is kept.
+
+        It is float32 for parameters of half types, in which small changes would be lost.
+        Raises: FrontendError for a parameter that is not of a float type.
+        """
+        for path, leaf in flatten(params)[0]:
+            if not dtype_of(leaf.dtype, f"{self.name}: dtype").is_float:
+                fail(f"{self.name}: {path or 'params'} must be of a float type, got {leaf.dtype}")
+        zeros = {name: tree.map(_zeros, params) for name in self.kept}
+        return {"step": np.array(0), **zeros}
+
+    def update(self, params: Any, gradients: Any, state: Any) -> tuple[Any, dict[str, Any]]:
+        """Parameters and state after a step.
+
+        Shapes: gradients, and what is kept, as the nest `params`.
+        Raises: FrontendError for nests or shapes that differ, or a state of another optimiser.
+        """
+        if not isinstance(state, dict) or set(state) != {"step", *self.kept}:
+            names = sorted(state) if isinstance(state, dict) else type(state).__name__
+            fail(f"{self.name}: state is what init gives, with {('step', *self.kept)}, got {names}")
+        step = state["step"] + 1
+        rate = self.rate(state["step"]) if callable(self.rate) else self.rate
+        found, shape = flatten(params)
+        columns = [self._like(params, gradients, "gradients")]
+        columns += [self._like(params, state[name], name) for name in self.kept]
+        rows = [
+            self._moved(path, rate, step, *leaves)
+            for (path, p), *others in zip(found, *columns, strict=True)
+            for leaves in [(p, *others)]
+        ]
+        new = [tree.unflatten(shape, column) for column in zip(*rows, strict=True)]
+        new = new or [params] * (1 + len(self.kept))
+        return new[0], {"step": step, **dict(zip(self.kept, new[1:], strict=True))}
+
+    def _like(self, params: Any, given: Any, what: str) -> list[Any]:
+        if tree.structure(given) != tree.structure(params):
+            shapes = f"{tree.structure(params)}, got {tree.structure(given)}"
+            fail(f"{self.name}: {what} are nested as params are, {shapes}")
+        return tree.leaves(given)
+
+    def _moved(self, path: str, rate: Any, step: Any, p: Any, g: Any, *kept: Any) -> list[Tensor]:
+        p = floating(p, f"{self.name}: {path or 'params'}")
+        values = [
+            shaped(value, p.shape, f"{self.name}: {what} of {path or 'params'}")
+            for what, value in zip(("gradient", *self.kept), (g, *kept), strict=True)
+        ]
+        kind = _computed(p.dtype)
+        numbers = [n if isinstance(n, (int, float)) else ted.cast(n, kind) for n in (rate, step)]
+        new = self.rule(*numbers, *(ted.cast(value, kind) for value in (p, *values)))
+        return [ted.cast(new[0], p.dtype), *new[1:]]
+
+
+def _computed(dtype: Any) -> str:
+    return "float64" if str(dtype) == "float64" else "float32"
+
+
+def _zeros(leaf: Any) -> Any:
+    kind = _computed(leaf.dtype)
+    return ted.zeros(leaf.shape, kind) if isinstance(leaf, Tensor) else np.zeros(leaf.shape, kind)
+
+
+def _checked(name: str, **given: float) -> None:
+    """Numbers of at least 0; means (b1, b2, momentum, ...) are below 1."""
+    for what, value in given.items():
+        most = math.inf if what in ("eps", "weight_decay", "rate_decay", "first") else 1.0
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < most:
+            below = "" if most == math.inf else " and below 1"
+            fail(f"{name}: {what} is a number of at least 0{below}, got {value!r}")
+
+
+def _decayed(p: Any, g: Any, weight_decay: float) -> Any:
+    """The gradient with that of weight_decay * |p|^2 / 2."""
+    return g + weight_decay * p if weight_decay else g
+
+
+def sgd(
+    lr: Any, momentum: float = 0.0, nesterov: bool = False, weight_decay: float = 0.0
+) -> Optimizer:
+    """p - lr * d, where d is the gradient or, with momentum, v = momentum * v + gradient.
+
+    `nesterov` goes on along gradient + momentum * v.
+    Raises: FrontendError for numbers out of range, or nesterov without momentum.
+    """
+    _checked("sgd", momentum=momentum, weight_decay=weight_decay)
+    if nesterov and not momentum:
+        fail("sgd: nesterov needs a momentum, got momentum=0")
+
+    def plain(rate: Any, _: Any, p: Any, g: Any) -> tuple[Any, ...]:
+        return (p - rate * _decayed(p, g, weight_decay),)
+
+    def heavy(rate: Any, _: Any, p: Any, g: Any, v: Any) -> tuple[Any, ...]:
+        g = _decayed(p, g, weight_decay)
+        v = momentum * v + g
+        return p - rate * (g + momentum * v if nesterov else v), v
+
+    return Optimizer("sgd", lr, ("v",), heavy) if momentum else Optimizer("sgd", lr, (), plain)
+
+
+def _means(b1: float, b2: float, g: Any, m: Any, v: Any) -> tuple[Any, Any]:
+    return b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * (g * g)
+
+
+def _direction(b1: float, b2: float, eps: float, step: Any, m: Any, v: Any) -> Any:
+    """The mean over the root of the mean square, both without their bias to zero."""
+    # 1 - b ** step without cancellation: b2 ** step is close to 1 in the first steps.
+    first, second = (-ted.expm1(step * math.log(b)) if b else 1.0 for b in (b1, b2))
+    return m / first / (ted.sqrt(v) / ted.sqrt(second) + eps)
 
 
 def adam(
-    param: Any, grad: Any, m: Any, v: Any, step: Any, lr: Any = 1e-3, b1: float = 0.9,
-    b2: float = 0.999, eps: float = 1e-8,
-) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
-    """One step of Adam: the new (param, m, v), where m and v start as zeros and `step` at 1.
+    lr: Any = 1e-3, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, weight_decay: float = 0.0
+) -> Optimizer:
+    """Adam; `weight_decay` adds to the gradient, see `adamw`.
 
-    Shapes: param, grad, m and v equal; step and lr numbers or tensors of rank 0.
-    Raises: FrontendError for shapes that differ, or a step below 1.
-    Source: Kingma and Ba, Adam, algorithm 1, its efficient order of the bias corrections.
+    Raises: FrontendError for numbers out of range.
+    Source: Kingma and Ba, Adam, algorithm 1.
     """
-    param = floating(param, "adam: param")
-    grad, m, v = (
-        shaped(t, param.shape, f"adam: {name}") for name, t in (("grad", grad), ("m", m), ("v", v))
-    )
-    if isinstance(step, (int, float)) and step < 1:
-        fail(f"adam: step counts from 1, got {step}")
-    # 1 - b ** step without cancellation: b2 ** step is close to 1 in the first steps.
-    first = -ted.expm1(step * math.log(b1))
-    second = -ted.expm1(step * math.log(b2))
-    rate, root = lr / first, ted.sqrt(second)
+    _checked("adam", b1=b1, b2=b2, eps=eps, weight_decay=weight_decay)
 
-    def mean(m: Any, g: Any) -> Any:
-        return b1 * m + (1 - b1) * g
+    def rule(rate: Any, step: Any, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, ...]:
+        m, v = _means(b1, b2, _decayed(p, g, weight_decay), m, v)
+        return p - rate * _direction(b1, b2, eps, step, m, v), m, v
 
-    def mean_square(v: Any, g: Any) -> Any:
-        return b2 * v + (1 - b2) * (g * g)
+    return Optimizer("adam", lr, ("m", "v"), rule)
 
-    def moved(p: Any, m: Any, v: Any, rate: Any, root: Any) -> Any:
-        return p - rate * m / (ted.sqrt(v) / root + eps)
 
-    m, v = ted.vectorize(mean)(m, grad), ted.vectorize(mean_square)(v, grad)
-    return ted.vectorize(moved)(param, m, v, rate, root), m, v
+def adamw(
+    lr: Any = 1e-3, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8,
+    weight_decay: float = 1e-2,
+) -> Optimizer:  # fmt: skip
+    """Adam, where parameters also shrink by lr * weight_decay of themselves in each step.
+
+    Raises: FrontendError for numbers out of range.
+    Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, algorithm 2.
+    """
+    _checked("adamw", b1=b1, b2=b2, eps=eps, weight_decay=weight_decay)
+
+    def rule(rate: Any, step: Any, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, ...]:
+        m, v = _means(b1, b2, g, m, v)
+        return p - rate * (_direction(b1, b2, eps, step, m, v) + weight_decay * p), m, v
+
+    return Optimizer("adamw", lr, ("m", "v"), rule)
+
+
+def rmsprop(
+    lr: Any = 1e-2, decay: float = 0.99, eps: float = 1e-8, weight_decay: float = 0.0
+) -> Optimizer:
+    """p - lr * g / (root of the running mean of g^2 + eps).
+
+    Raises: FrontendError for numbers out of range.
+    Source: Tieleman and Hinton, Lecture 6.5: rmsprop.
+    """
+    _checked("rmsprop", decay=decay, eps=eps, weight_decay=weight_decay)
+
+    def rule(rate: Any, _: Any, p: Any, g: Any, v: Any) -> tuple[Any, ...]:
+        g = _decayed(p, g, weight_decay)
+        v = decay * v + (1 - decay) * (g * g)
+        return p - rate * g / (ted.sqrt(v) + eps), v
+
+    return Optimizer("rmsprop", lr, ("v",), rule)
+
+
+def adagrad(
+    lr: Any = 1e-2, rate_decay: float = 0.0, eps: float = 1e-10, weight_decay: float = 0.0
+) -> Optimizer:
+    """p - lr / (1 + rate_decay * steps before) * g / (root of the sum of all g^2 + eps).
+
+    Raises: FrontendError for numbers out of range.
+    Source: Duchi, Hazan and Singer, Adaptive Subgradient Methods.
+    """
+    _checked("adagrad", rate_decay=rate_decay, eps=eps, weight_decay=weight_decay)
+
+    def rule(rate: Any, step: Any, p: Any, g: Any, v: Any) -> tuple[Any, ...]:
+        g = _decayed(p, g, weight_decay)
+        v = v + g * g
+        return p - rate / (1 + (step - 1) * rate_decay) * g / (ted.sqrt(v) + eps), v
+
+    return Optimizer("adagrad", lr, ("v",), rule)
+
+
+def lion(lr: Any = 1e-4, b1: float = 0.9, b2: float = 0.99, weight_decay: float = 0.0) -> Optimizer:
+    """p - lr * (sign(b1 * m + (1 - b1) * g) + weight_decay * p), then m = b2 * m + (1 - b2) * g.
+
+    Raises: FrontendError for numbers out of range.
+    Source: Chen et al., Symbolic Discovery of Optimization Algorithms, algorithm 2.
+    """
+    _checked("lion", b1=b1, b2=b2, weight_decay=weight_decay)
+
+    def rule(rate: Any, _: Any, p: Any, g: Any, m: Any) -> tuple[Any, ...]:
+        way = ted.sign(b1 * m + (1 - b1) * g)
+        return p - rate * (way + weight_decay * p), b2 * m + (1 - b2) * g
+
+    return Optimizer("lion", lr, ("m",), rule)
+
+
+def lamb(
+    lr: Any = 1e-3, b1: float = 0.9, b2: float = 0.999, eps: float = 1e-6, weight_decay: float = 0.0
+) -> Optimizer:
+    """AdamW, whose step is as long for each parameter as |p| says, where that is not 0.
+
+    Raises: FrontendError for numbers out of range.
+    Source: You et al., Large Batch Optimization for Deep Learning, algorithm 2.
+    """
+    _checked("lamb", b1=b1, b2=b2, eps=eps, weight_decay=weight_decay)
+
+    def rule(rate: Any, step: Any, p: Any, g: Any, m: Any, v: Any) -> tuple[Any, ...]:
+        m, v = _means(b1, b2, g, m, v)
+        way = _direction(b1, b2, eps, step, m, v) + weight_decay * p
+        ours, its = (ted.sqrt(ted.sum(x * x)) for x in (p, way))
+        both = (ours > 0) & (its > 0)
+        trust = ted.where(both, ours / ted.where(both, its, 1.0), 1.0)
+        return p - rate * trust * way, m, v
+
+    return Optimizer("lamb", lr, ("m", "v"), rule)

@@ -92,8 +92,6 @@ CASES = {
     "dense_bias": (lambda: nn.dense(M, M.T, V), "bias: must have shape (4,), got (5,) (v)"),
     "embedding_floats": (lambda: nn.embedding(M, V), "ids must be integers, got float32 (v)"),
     "attention_shapes": (lambda: nn.attention(M, M, V), "attention: takes query (..., n, d)"),
-    "adam_shape": (lambda: nn.adam(M, V, M, M, 1), "grad: must have shape (4, 5), got (5,) (v)"),
-    "sgd_momentum": (lambda: nn.sgd(M, M, 0.1, momentum=0.9), "momentum needs a velocity"),
 }
 
 
