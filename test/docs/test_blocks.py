@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,11 @@ MLIR = [*(b for path in documents() for b in document_blocks(path, "mlir")),
         *docstring_blocks("mlir")]  # fmt: skip
 
 
+def _lines(text: str) -> str:
+    """The text but for the numbers of lines in documents, which change with what is above."""
+    return re.sub(r"(\.md):\d+", r"\1", text.strip())
+
+
 @pytest.mark.parametrize("block", MLIR, ids=lambda b: b.name)
 def test_ted_opt_accepts_a_block_of_ir(
     block: Block, tmp_path: Path, capfd: pytest.CaptureFixture[str]
@@ -30,21 +36,21 @@ def test_ted_opt_accepts_a_block_of_ir(
     printed = capfd.readouterr()
     assert result == 0, printed.err
     if block.expected is not None:
-        assert printed.out.strip() == block.expected.strip()
+        assert _lines(printed.out) == _lines(block.expected)
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_python_of_a_document_prints_what_the_document_says(path: Path) -> None:
     for block, printed in run_python(document_blocks(path, "python")):
         if block.expected is not None:
-            assert printed.strip() == block.expected.strip(), block.name
+            assert _lines(printed) == _lines(block.expected), block.name
 
 
 def test_the_python_of_docstrings_runs() -> None:
     for block in docstring_blocks("python"):
         for _, printed in run_python([block]):
             if block.expected is not None:
-                assert printed.strip() == block.expected.strip(), block.name
+                assert _lines(printed) == _lines(block.expected), block.name
 
 
 def test_the_language_is_documented_with_ir() -> None:
