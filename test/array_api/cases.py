@@ -196,7 +196,7 @@ TYPES: dict[str, list[Case]] = {
         xp.finfo(getattr(xp, t)), "bits eps max min smallest_normal")
               for t in ("float32", "float64")],
     "iinfo": [lambda xp, v, t=t: limits(xp.iinfo(getattr(xp, t)), "bits max min")
-              for t in ("int8", "int64")],
+              for t in ("int8", "int64", "uint8", "uint64")],
     "isdtype": [lambda xp, v: [xp.isdtype(t, k) for t in (xp.float32, xp.int8, xp.bool) for k in (
         "bool", "integral", "signed integer", "real floating", "numeric", "complex floating",
         "unsigned integer", xp.float32, ("bool", "integral"))]],
@@ -224,7 +224,6 @@ NOT: dict[str, str] = {
                     DATA),
     **dict.fromkeys(("complex64", "complex128", "imag", "fft"), COMPLEX),
     "nextafter": "not yet: it reads the bits of a float",
-    **dict.fromkeys(("int16", "uint8", "uint16", "uint32", "uint64"), "not yet: the type"),
     **{"__array_namespace_info__": "not yet"},
 }  # fmt: skip
 

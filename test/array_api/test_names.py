@@ -14,7 +14,8 @@ from array_api import cases
 from unit.frontend.tracing import compiled, placeholders, run
 
 strict.set_array_api_strict_flags(api_version="2024.12")
-TYPE_NAMES = ("bool", "float32", "float64", "int8", "int32", "int64")
+TYPE_NAMES = ("bool", "float32", "float64", "int8", "int16", "int32", "int64")
+TYPE_NAMES += ("uint8", "uint16", "uint32", "uint64")
 # What is no function of the standard: flags and classes of the package itself.
 OF_THE_PACKAGE = {name for name in strict.__all__ if "flags" in name.lower() or name == "Device"}
 OF_THE_PACKAGE |= {"__array_api_version__", "__version__", "linalg"}

@@ -198,10 +198,25 @@ from ted.frontend.statistics import (
     var,
 )
 from ted.frontend.tensors import Tensor, constant, placeholder
-from ted.ir.dtypes import BFLOAT16, BOOL, FLOAT16, FLOAT32, FLOAT64, INT8, INT32, INT64
+from ted.ir.dtypes import (
+    BFLOAT16,
+    BOOL,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT16,
+    INT32,
+    INT64,
+    UINT8,
+    UINT16,
+    UINT32,
+    UINT64,
+)
 
 float64, float32, float16, bfloat16 = FLOAT64, FLOAT32, FLOAT16, BFLOAT16
 int64, int32, int8, bool = INT64, INT32, INT8, BOOL
+int16, uint8, uint16, uint32, uint64 = INT16, UINT8, UINT16, UINT32, UINT64
 newaxis = None
 abs = absolute
 concat = concatenate
@@ -309,6 +324,7 @@ __all__ = [
     "inf",
     "inner",
     "int8",
+    "int16",
     "int32",
     "int64",
     "isdtype",
@@ -408,6 +424,10 @@ __all__ = [
     "tril",
     "triu",
     "trunc",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
     "unique",
     "unstack",
     "var",
