@@ -217,12 +217,16 @@ class ScanOp(ScanFields, dialect=Ted, name="scan", traits=[ext.Pure]):
     one. Of a history, a step may read what earlier steps wrote, and what this step wrote once the
     last equation of that history is through.
 
+    A scan in the body takes all its steps in each step of this one, on the histories that are its
+    inits, along other dims of theirs: its equations perform the points that write at both times.
+
     VJP: none of its own; the adjoints of the equations form a recurrence that runs the other way,
     and those of what no step reads again fall out of it as ordinary equations.
 
     Verifier: attributes present; inits, block arguments, yields and results agree; time dims have
-    the extent `steps`; the body holds equations and constants, no scan; the states of a history
-    form one chain, whose end is yielded; no equation writes at a time that is data.
+    the extent `steps`; the body holds equations, scans and constants; the states of a history
+    form one chain, whose end is yielded; scans in the body run along other dims; no equation
+    writes at a time that is data.
     `ted-check-bounds` proves that no step reads what a later one writes.
     """
 

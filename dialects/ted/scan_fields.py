@@ -60,24 +60,37 @@ class ScanFields(ResultSlots):
         return list(operations[-1].operands)
 
     @property
-    def computes(self) -> Sequence[Any]:
-        """The equations of a step, in the order in which they run."""
+    def parts(self) -> Sequence[Any]:
+        """The equations of a step and the scans inside of it, in the order in which they run."""
         operations = list(self.body_block.operations)
-        return [op for op in operations if op.operation.name == "ted.compute"]
+        return [op for op in operations if op.operation.name in ("ted.compute", "ted.scan")]
 
     def history_of(self) -> dict[ir.Value, int]:
         """The number of the history that a value of the body is some state of."""
         found: dict[ir.Value, int] = dict(
             zip(self.body_block.arguments, range(len(self.operands)), strict=True)
         )
-        for inner in self.computes:
-            start = inner.inits[-1]  # of argmax and argmin: the index, which is the history
-            if start in found:
-                found[inner.operation.results[-1]] = found[start]
+        for inner in self.parts:
+            for start, result in states_of(inner):
+                if start in found:
+                    found[result] = found[start]
         return found
 
     def writers(self) -> Iterator[tuple[Any, int]]:
-        """Each equation with the number of the history that it writes."""
+        """Each equation, of scans inside of a step too, with the history that it writes."""
         histories = self.history_of()
-        for inner in self.computes:
-            yield inner, histories[inner.operation.results[-1]]
+        for inner in self.parts:
+            if inner.operation.name == "ted.compute":
+                yield inner, histories[inner.operation.results[-1]]
+                continue
+            for equation, own in inner.writers():
+                yield equation, histories[inner.inits[own]]
+
+
+def states_of(part: Any) -> Iterator[tuple[ir.Value, ir.Value]]:
+    """The states of histories before and after an equation, or a scan, in the body of a scan."""
+    inits, results = list(part.inits), list(part.operation.results)
+    if part.operation.name == "ted.scan":
+        yield from zip(inits, results, strict=True)
+    else:  # of argmax and argmin: the index, which is the history
+        yield inits[-1], results[-1]

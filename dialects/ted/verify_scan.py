@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ted.dialects.ted.operand_types import MAX_RUNS, type_runs
+from ted.dialects.ted.scan_fields import states_of
 from ted.dialects.ted.verify_body import body_ends_in_yield, body_is_one_block
 from ted.dialects.ted.verify_compute import (
     inits_have_the_types_of_the_results,
@@ -21,7 +22,7 @@ _KINDS = {
     "steps": ((ir.IntegerAttr, ir.AffineMapAttr), "an integer or an affine_map"),
     "reverse": (ir.BoolAttr, "a bool"),
 }
-_BODY_OPS = ("ted.compute", "arith.constant", "ted.yield")
+_BODY_OPS = ("ted.compute", "ted.scan", "arith.constant", "ted.yield")
 
 
 def attributes_are_present(op: Any) -> str | None:
@@ -101,7 +102,7 @@ def body_has_one_argument_per_history(op: Any) -> str | None:
 
 
 def body_holds_equations(op: Any) -> str | None:
-    """Only equations and constants stand in the body; scans do not nest."""
+    """Only equations, scans and constants stand in the body."""
     for inner in op.body_block.operations:
         if inner.operation.name not in _BODY_OPS:
             return f"the body may use {', '.join(_BODY_OPS)}, got {inner.operation.name}"
@@ -111,8 +112,8 @@ def body_holds_equations(op: Any) -> str | None:
 def equations_write_histories(op: Any) -> str | None:
     """The init of every equation is a block argument or what an earlier equation made of it."""
     histories = op.history_of()
-    for position, inner in enumerate(op.computes):
-        if inner.operation.results[-1] not in histories:
+    for position, inner in enumerate(op.parts):
+        if any(result not in histories for _, result in states_of(inner)):
             return f"equation {position} must start from a block argument of the body, got another"
     return None
 
@@ -121,11 +122,12 @@ def states_are_written_once(op: Any) -> str | None:
     """The states of a history form one chain, so that it can be written in place."""
     histories = op.history_of()
     last = dict(enumerate(op.body_block.arguments))
-    for position, inner in enumerate(op.computes):
-        history = histories[inner.operation.results[-1]]
-        if inner.inits[-1] != last[history]:
-            return f"equation {position} must start from the last state of history {history}"
-        last[history] = inner.operation.results[-1]
+    for position, inner in enumerate(op.parts):
+        for start, result in states_of(inner):
+            history = histories[result]
+            if start != last[history]:
+                return f"equation {position} must start from the last state of history {history}"
+            last[history] = result
     return None
 
 
@@ -133,12 +135,27 @@ def yields_the_last_states(op: Any) -> str | None:
     """What is yielded are the histories, after all equations of the step."""
     histories = op.history_of()
     last = dict(enumerate(op.body_block.arguments))
-    last.update((histories[i.operation.results[-1]], i.operation.results[-1]) for i in op.computes)
+    last.update((histories[result], result) for i in op.parts for _, result in states_of(i))
     if len(op.yielded) != len(op.results):
         return f"ted.yield must give one value per history, got {len(op.yielded)}"
     for position, value in enumerate(op.yielded):
         if value != last[position]:
             return f"ted.yield must give the last state of history {position}, got another value"
+    return None
+
+
+def inner_times_are_other_dims(op: Any) -> str | None:
+    """A scan inside of a step runs along other dims than this one."""
+    histories = op.history_of()
+    for inner in op.parts:
+        if inner.operation.name != "ted.scan":
+            continue
+        for init, time in zip(inner.inits, inner.time_dims, strict=True):
+            if time == op.time_dims[histories[init]]:
+                return (
+                    f"a scan in the body must run along other dims than this one, got dim {time} "
+                    f"of history {histories[init]} for both"
+                )
     return None
 
 
@@ -173,5 +190,6 @@ BODY_RULES = (
     equations_write_histories,
     states_are_written_once,
     yields_the_last_states,
+    inner_times_are_other_dims,
     times_written_are_not_data,
 )

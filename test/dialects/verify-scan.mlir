@@ -220,7 +220,7 @@ func.func @no_yield(%init: tensor<5xf64>) {
 // -----
 
 func.func @another_op_in_the_body(%x: tensor<5xf64>, %init: tensor<5xf64>) {
-  // expected-error@+1 {{ted.scan: the body may use ted.compute, arith.constant, ted.yield, got tensor.empty}}
+  // expected-error@+1 {{ted.scan: the body may use ted.compute, ted.scan, arith.constant, ted.yield, got tensor.empty}}
   %c = "ted.scan"(%init) ({
   ^bb0(%c0: tensor<5xf64>):
     %c1 = tensor.empty() : tensor<5xf64>
@@ -231,8 +231,8 @@ func.func @another_op_in_the_body(%x: tensor<5xf64>, %init: tensor<5xf64>) {
 
 // -----
 
-func.func @a_nested_scan(%x: tensor<5xf64>, %init: tensor<5xf64>) {
-  // expected-error@+1 {{ted.scan: the body may use ted.compute, arith.constant, ted.yield, got ted.scan}}
+func.func @a_nested_scan_along_the_same_dim(%x: tensor<5xf64>, %init: tensor<5xf64>) {
+  // expected-error@+1 {{ted.scan: a scan in the body must run along other dims than this one, got dim 0 of history 0 for both}}
   %c = "ted.scan"(%init) ({
   ^bb0(%c0: tensor<5xf64>):
     %c1 = "ted.scan"(%c0) ({

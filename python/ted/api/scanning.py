@@ -18,7 +18,6 @@ from ted.api.checkpointing import checkpoint as recomputed
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading
 from ted.domain.sizes import Extent
-from ted.errors import FrontendError
 from ted.frontend import checks
 from ted.frontend.callbacks import called, check_callable
 from ted.frontend.compute import compute
@@ -29,8 +28,8 @@ from ted.frontend.locations import fail, here
 from ted.frontend.recurrences import settle
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
+from ted.ir.equations import Clock, components, is_recurrence
 from ted.ir.equations import Tensor as Node
-from ted.ir.equations import components, is_recurrence
 from ted.transforms.batching import Batched
 
 
@@ -194,9 +193,9 @@ def _tie(
         history.fill, history.equations = made.node.fill, made.node.equations
     for group in components(before):
         if is_recurrence(group) and any(history in group for history in before):
-            _check(group)
-            for tensor in group:
-                tensor.time = 0
+            for tensor in group:  # a recurrence inside of a step keeps its times, after this one
+                if tensor not in before:
+                    tensor.clocks = (Clock(0, reverse), *tensor.clocks)
     settle(before, reverse)
 
 
@@ -210,17 +209,6 @@ def _before(
         return where(going, previous, start[rest])
 
     return element
-
-
-def _check(group: Sequence[Node]) -> None:
-    """What cannot be a part of the loop."""
-    for tensor in group:
-        if tensor.time is not None and tensor.time != 0:
-            raise FrontendError(
-                f"scan: a carry must not go through a recurrence inside of a step, got "
-                f"{tensor.name}; carry its state instead, or unroll it in Python",
-                tensor.location,
-            )
 
 
 def _last(state: Batched, start: Tensor, steps: Extent, reverse: bool) -> Tensor:

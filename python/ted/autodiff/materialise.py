@@ -19,7 +19,7 @@ from ted.domain import sets
 from ted.domain.sizes import surely_at_most
 from ted.ir.affine import where_possible
 from ted.ir.affine_attributes import expr_to_aff
-from ted.ir.equations import Equation, Tensor
+from ted.ir.equations import Clock, Equation, Tensor
 from ted.ir.expressions import Expr, postorder
 from ted.ir.operations import OPERATIONS
 from ted.ir.paths import implied_of_indices, path_conditions
@@ -221,35 +221,38 @@ def _store(node: Expr, equation: Equation, domain: Any, like: Tensor) -> Expr:
     A dim that the node does not mention is left out, so a factor constant along it stays small.
     What follows a recurrence has a time dim and is written at the time that its user writes.
     """
-    clock = _clock(node, equation, like)
-    moving = set() if clock is None else dims_used(clock)
-    aff = expr_to_aff(index(0) if clock is None else clock)
-    if len(moving) > 1 or aff is None or not aff.is_affine:
+    clocks = _clocks(node, equation, like)
+    moving = [dims_used(clock) for clock in clocks]
+    affs = [expr_to_aff(clock) for clock in clocks]
+    told = len(set().union(*moving)) == sum(map(len, moving)) <= len(clocks)
+    if not told or any(a is None or not a.is_affine for a in affs):
         return node
-    used = sorted(dims_used(node) | moving)
+    used = sorted(dims_used(node).union(*moving))
     position: list[Expr] = [index(0)] * equation.rank
     for place, d in enumerate(used):
         position[d] = dim(place)
     write, at = [dim(k) for k in range(len(used))], [dim(d) for d in used]
     extents = [equation.extents[d] for d in used]
-    shape, time = list(extents), None
-    if clock is not None and like.time is not None:
-        time = used.index(*moving) if moving else 0
-        replaced = slice(time, time + len(moving))
+    shape, times = list(extents), dict[int, int]()
+    fixed = [k for k, dims in enumerate(moving) if not dims]  # these subscripts stand in front
+    for k in sorted(range(len(clocks)), key=fixed.__contains__):
+        clock, dims = clocks[k], moving[k]
+        time = used.index(*dims) if dims else 0
+        replaced = slice(time, time + len(dims))
         write[replaced] = substitute([clock], position)
-        at[replaced], shape[replaced] = [clock], [like.shape[like.time]]
+        at[replaced], shape[replaced] = [clock], [like.shape[like.time_dims[k]]]
+        times[k] = len(fixed) + time if dims else len(fixed) - 1 - fixed.index(k)
     (body,) = substitute([node], position)
     definition = Equation(
         tuple(extents), len(used), sets.project(domain, used).coalesce(), tuple(write), "set", body,
         equation.location,
     )  # fmt: skip
-    tensor = Tensor(
-        like.name, tuple(shape), node.dtype, 0, (definition,), equation.location, time, like.reverse
-    )
+    tensor = Tensor(like.name, tuple(shape), node.dtype, 0, (definition,), equation.location)
+    tensor.clocks = [Clock(times[k], like.clocks[k].reverse) for k in range(len(clocks))]
     return load(tensor, at)
 
 
-def _clock(node: Expr, equation: Equation, like: Tensor) -> Expr | None:
-    """The time at which the equation writes, if the node may be part of a recurrence."""
-    follows = like.time is not None and any(r.attr.time is not None for r in loads(node))
-    return equation.write[like.time] if follows and like.time is not None else None
+def _clocks(node: Expr, equation: Equation, like: Tensor) -> list[Expr]:
+    """The times at which the equation writes, if the node may be part of a recurrence."""
+    follows = any(r.attr.time is not None for r in loads(node))
+    return [equation.write[at] for at in like.time_dims] if follows else []

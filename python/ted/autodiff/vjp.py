@@ -25,6 +25,7 @@ from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
 from ted.ir.dtypes import DType, accumulator
 from ted.ir.equations import (
+    Clock,
     Equation,
     System,
     Tensor,
@@ -301,9 +302,11 @@ def _started(
     In a recurrence a user's override gets it like this, as a variable, before they are known.
     """
     alone = seeds.get(summands[0]) if len(summands) == 1 and not recurrent else None
-    return alone or replace(
-        primal, name=f"d{primal.name}", fill=None, equations=(), reverse=not primal.reverse
-    )
+    if alone is not None:
+        return alone
+    adjoint = replace(primal, name=f"d{primal.name}", fill=None, equations=())
+    adjoint.clocks = [Clock(at, not reverse) for at, reverse in primal.clocks]
+    return adjoint
 
 
 def finish_adjoint(adjoint: Tensor, primal: Tensor, summands: Sequence[Equation]) -> None:

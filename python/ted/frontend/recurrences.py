@@ -30,13 +30,13 @@ from ted.ir.equations import Equation, components, is_recurrence
 from ted.ir.equations import Tensor as Node
 from ted.ir.expressions import Expr
 from ted.ir.recurrences import (
+    enumerate_levels,
+    future_points,
     history_reads,
-    points_where,
     spread_times,
     step_count,
     step_order,
-    times,
-)  # fmt: skip
+)
 from ted.ir.scalar import reads_data
 
 
@@ -142,21 +142,20 @@ def _check(group: Sequence[Node], reverse: bool) -> None:
         for tensor in group:
             tensor.reverse = reverse
         step_count(group)
-        for tensor in group:
-            for equation in tensor.equations:
-                for read, points in history_reads(equation, group):
-                    _check_read(tensor, equation, read, points)
+        for level, members in enumerate_levels(group):
+            for tensor in members:
+                for equation in tensor.equations:
+                    for read, points in history_reads(equation, members):
+                        _check_read(tensor, equation, read, points, level)
         step_order(group)
     except VerifyError as error:
         raise FrontendError(error.message, error.location) from None
 
 
-def _check_read(tensor: Node, equation: Equation, read: Expr, points: Any) -> None:
-    """A read is not of a time after the one that is written."""
-    seen, written, points = times(tensor, equation, read, points)
-    earlier, later = (seen, written) if tensor.reverse else (written, seen)
+def _check_read(tensor: Node, equation: Equation, read: Expr, points: Any, level: int) -> None:
+    """A read is not of a time after the one that is written, at equal outer times."""
     try:
-        bad = points_where("lt", earlier, later, points)
+        seen, written, bad = future_points(tensor, equation, read, points, level)
     except BudgetExhausted as error:
         raise FrontendError(
             f"recurrence: {tensor.name} is not proved to read no future of {read.attr.name}: "
@@ -171,7 +170,7 @@ def _check_read(tensor: Node, equation: Equation, read: Expr, points: Any) -> No
     at, step = (bounds.value_at(value, point) for value in values)
     names = equation.dim_names or [f"d{k}" for k in range(len(point))]
     where = ", ".join(f"{n} = {v}" for n, v in zip(names, point, strict=False))
-    data = reads_data(read.args[read.attr.time])
+    data = reads_data(read.args[read.attr.time_dims[level]])
     advice = "; read it under ted.where(index < time, ...)" if data else ""
     raise FrontendError(
         f"recurrence: {tensor.name} at time {step} must read the past, got {read.attr.name} at "

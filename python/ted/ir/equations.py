@@ -10,7 +10,8 @@ is in *gather* form when `write` uses parallel dims only (then distinct parallel
 distinct elements), else in *scatter* form.
 
 Tensors that read each other, or themselves, form a recurrence: they have a time dim and are
-computed time step by time step, forwards or in reverse.
+computed time step by time step, forwards or in reverse.  Those that read each other inside of a
+step as well are a recurrence there, along time dims of their own: time is lexicographic.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent, Symbol, numbers
@@ -57,12 +58,20 @@ def identity(combiner: str, dtype: DType) -> Number:
     return bool(found) if dtype.kind == "bool" else found
 
 
+class Clock(NamedTuple):
+    """The dim of a tensor that is a time, and whether it runs from the last one."""
+
+    dim: int
+    reverse: bool
+
+
 @dataclass(eq=False)
 class Tensor:
     """A node of a system: a name, a shape, a type and the equations that define it.
 
     `time` is the dim along which a recurrence runs; a tensor of the graph's acyclic part may keep
-    one from the recurrence it once was in, it means nothing there.  `equations` is assigned after
+    one from the recurrence it once was in, it means nothing there.  `inner` has the times of the
+    recurrences inside of a step that it is in, outermost first.  `equations` is assigned after
     construction for recurrences only, whose equations read the tensor itself.
     `given_name` is the name before it was numbered, to be another than those of other tensors.
     `born` grows from each tensor to those that are made after it.
@@ -79,6 +88,22 @@ class Tensor:
     given_name: str = ""
     values: Constant | None = None
     born: int = field(default_factory=count().__next__, init=False)
+    inner: tuple[Clock, ...] = ()
+
+    @property
+    def clocks(self) -> tuple[Clock, ...]:
+        """The times of the recurrences that the tensor is in, outermost first."""
+        return () if self.time is None else (Clock(self.time, self.reverse), *self.inner)
+
+    @clocks.setter
+    def clocks(self, clocks: Sequence[Clock]) -> None:
+        (self.time, self.reverse), *inner = clocks or [(None, False)]
+        self.inner = tuple(inner)
+
+    @property
+    def time_dims(self) -> tuple[int, ...]:
+        """The dims that are times, outermost first."""
+        return tuple(clock.dim for clock in self.clocks)
 
     @property
     def is_input(self) -> bool:

@@ -24,6 +24,7 @@ from ted.ir.constants import frozen
 from ted.ir.dtypes import BY_MLIR, DType
 from ted.ir.equations import (
     TIES,
+    Clock,
     Equation,
     System,
     Tensor,
@@ -295,18 +296,29 @@ class _Reader:
 
     def scan(self, op: ir.Operation) -> None:
         view: Any = op.opview
-        block = view.body_block
         histories = [self._history(view, k) for k in range(len(view.inits))]
         equations = {history: list(history.equations) for history in histories}
-        for history, argument in zip(histories, block.arguments, strict=True):
+        for history in histories:
             history.equations = ()  # they are assigned together, when all are known
-            self.known[argument] = history
-        for inner in view.computes:
-            for tensor, equation in self._step(inner):
-                equations.setdefault(tensor, []).append(equation)
+        self._body(view, histories, equations)
         for tensor, found in equations.items():
             tensor.equations = tuple(found)
-        self.known.update(zip(op.results, histories, strict=True))
+
+    def _body(
+        self, op: ScanOp, histories: Sequence[Tensor], equations: dict[Tensor, list[Equation]]
+    ) -> None:
+        """Collect the equations of the histories of a scan, and of the scans in its steps."""
+        self.known.update(zip(op.body_block.arguments, histories, strict=True))
+        for part in op.parts:
+            if isinstance(part, ComputeOp):
+                for tensor, equation in self._step(part):
+                    equations.setdefault(tensor, []).append(equation)
+                continue
+            inner = [self.tensor(v) for v in part.inits]
+            for history, time in zip(inner, part.time_dims, strict=True):
+                history.clocks = (*history.clocks, Clock(time, part.is_reverse))
+            self._body(part, inner, equations)
+        self.known.update(zip(op.operation.results, histories, strict=True))
 
     def _history(self, op: ScanOp, position: int) -> Tensor:
         """A history before the first step: filled, or a copy of its init."""

@@ -4,19 +4,25 @@ Tensors that read each other run along time dims of one extent, all forwards or 
 read of a tensor at the time that is being written wants that tensor to be complete in this step;
 a read at an earlier step wants nothing. A tensor waits for another when some point of its
 equations surely or possibly makes a read of the first kind.
+
+Tensors that wait for each other inside of a step are a recurrence of their own there, if they have
+times for it: time is lexicographic, (t, s), and a step of t takes all steps of s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
+from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, required
 from ted.domain.sizes import Extent
 from ted.errors import VerifyError
 from ted.ir.affine import condition_set, is_affine, where_possible
-from ted.ir.equations import Equation, Tensor, components, is_recurrence, reads
+from ted.ir.equations import Clock, Equation, Tensor, components, is_recurrence, reads
 from ted.ir.expressions import Expr
+from ted.ir.graphs import circles
 from ted.ir.paths import path_conditions
 from ted.ir.scalar import compare, dim, dims_used, index, land
 from ted.ir.unknowns import value_where
@@ -24,90 +30,155 @@ from ted.ir.unknowns import value_where
 UNBOUNDED = 2**31 - 1  # steps of a loop that only its condition ends: so many are an error
 
 
-def step_count(group: Sequence[Tensor]) -> Extent:
-    """The number of steps of a recurrence.
+@dataclass(frozen=True)
+class Nest:
+    """Tensors that a step computes step by step along inner times of theirs, in that order."""
+
+    steps: Extent
+    reverse: bool
+    order: tuple[Tensor | Nest, ...]
+
+    def tensors(self) -> list[Tensor]:
+        """All of them."""
+        return flattened(self.order)
+
+
+Order: TypeAlias = "Sequence[Tensor | Nest]"
+
+
+def flattened(order: Order) -> list[Tensor]:
+    """The tensors of an order, those of nests in their places."""
+    return [t for one in order for t in (one.tensors() if isinstance(one, Nest) else [one])]
+
+
+def step_count(group: Sequence[Tensor], level: int = 0) -> Extent:
+    """The number of steps of a recurrence, or of one inside of that many others.
 
     Raises: VerifyError when a tensor has no time dim, or another number of steps or direction.
     """
     for tensor in group:
-        if tensor.time is None:
+        if len(tensor.clocks) <= level:
             raise VerifyError(
                 f"recurrence: tensors that read each other have a time dim, got none for {tensor} "
                 f"in {_names(group)}; make it a carry of a scan",
                 tensor.location,
             )
-    kinds = {(_steps(t), t.reverse) for t in group}
+    kinds = {(_steps(t, level), t.clocks[level].reverse) for t in group}
     if len(kinds) > 1:
         found = ", ".join(
-            f"{t.name}: {_steps(t)} {'in reverse' if t.reverse else 'forwards'}" for t in group
+            f"{t.name}: {_steps(t, level)} {_direction(t.clocks[level])}" for t in group
         )
         raise VerifyError(
             f"recurrence: tensors that read each other share steps and direction, got {found}",
             group[0].location,
         )
-    return _steps(group[0])
+    return _steps(group[0], level)
 
 
 def spread_times(roots: Sequence[Tensor]) -> None:
     """Give the tensors of the recurrences of some roots that have no time that of what they read.
 
+    A tensor that is in a recurrence already, of another dim, is in that one inside of a step then.
     Raises: VerifyError for a tensor that reads a history at no time of its own.
     """
     for group in components(roots):
-        if not is_recurrence(group):
-            continue
-        reverse = next((t.reverse for t in group if t in roots), False)
-        waiting = [t for t in group if t.time is None]
-        for tensor in waiting:
-            tensor.reverse = reverse
-        while waiting:
-            found = {t: time for t in waiting if (time := _followed(t, group)) is not None}
-            if not found:
-                raise VerifyError(
-                    "recurrence: a tensor that reads a history has a time of its own, got none "
-                    f"for {waiting[0]}; write it inside the function, at its indices",
-                    waiting[0].location,
-                )
-            for tensor, time in found.items():
-                tensor.time = time
-            waiting = [t for t in waiting if t.time is None]
+        if is_recurrence(group):
+            _spread(group, [t for t in group if t in roots], 0)
 
 
-def _followed(tensor: Tensor, group: Sequence[Tensor]) -> int | None:
+def _spread(group: Sequence[Tensor], roots: Sequence[Tensor], level: int) -> None:
+    known = [t for t in roots if len(t.clocks) > level]
+    known = known or [t for t in group if len(t.clocks) > level]
+    waiting = [t for t in group if t not in known]
+    while waiting:
+        found = {t: time for t in waiting if (time := _followed(t, known, level)) is not None}
+        if not found:
+            break
+        for tensor, time in found.items():
+            _give(tensor, Clock(time, known[0].clocks[level].reverse), level)
+        known += found
+        waiting = [t for t in waiting if t not in found]
+    lost = next((t for t in waiting if len(t.clocks) <= level), None)
+    if lost is not None:
+        raise VerifyError(
+            "recurrence: a tensor that reads a history has a time of its own, got none "
+            f"for {lost}; write it inside the function, at its indices",
+            lost.location,
+        )
+    if any(len(t.clocks) > level + 1 for t in group):
+        for inner in _circles(group, level):
+            _spread(inner, [t for t in inner if t in roots], level + 1)
+
+
+def _give(tensor: Tensor, clock: Clock, level: int) -> None:
+    """Let a tensor have a time at a level; the one that it had there is one inside of that."""
+    outer, rest = tensor.clocks[:level], tensor.clocks[level:]
+    if not rest or rest[0].dim != clock.dim:
+        tensor.clocks = (*outer, clock, *rest)
+
+
+def _followed(tensor: Tensor, known: Sequence[Tensor], level: int) -> int | None:
     """The dim of a tensor that is the time at which it reads a history."""
     for equation in tensor.equations:
         for read in reads(equation):
-            if read.attr not in group or read.attr.time is None:
+            if read.attr not in known:
                 continue
-            time = read.args[read.attr.time]
+            time = read.args[read.attr.time_dims[level]]
             used = dims_used(time)
+            alike = not used and len(tensor.clocks) <= level
             for k, subscript in enumerate(equation.write):
-                if subscript is time or (used and dims_used(subscript) == used):
+                if (alike and subscript is time) or (used and dims_used(subscript) == used):
                     return k
     return None
 
 
-def step_order(group: Sequence[Tensor]) -> list[Tensor]:
+# ------------------------------------------------------------------ the order of a step
+
+
+def step_order(group: Sequence[Tensor], level: int = 0) -> list[Tensor | Nest]:
     """The tensors in an order in which every step can compute them, one after the other.
 
-    Raises: VerifyError when the tensors of one step wait for each other.
+    Those that wait for each other in a step take inner steps together.
+    Raises: VerifyError when they have no time for that.
     """
-    waits = {t: _same_time_reads(t, group) for t in group}
-    order: list[Tensor] = []
-    while len(order) < len(group):
-        ready = [t for t in group if t not in order and not waits[t] - set(order)]
-        if not ready:
-            raise _cycle([t for t in group if t not in order], waits)
-        order.append(ready[0])  # one at a time: the order of the group decides between equals
+    waits = {t: _same_time_reads(t, group, level) for t in group}
+    units = _units(group, waits)
+    order: list[Tensor | Nest] = []
+    done: set[Tensor] = set()
+    while units:  # one at a time: the order of the group decides between equals
+        unit = next(u for u in units if all(waits[t] <= {*done, *u} for t in u))
+        units.remove(unit)
+        done.update(unit)
+        if unit[0] not in waits[unit[0]] and len(unit) == 1:
+            order.append(unit[0])
+            continue
+        if any(len(t.clocks) <= level + 1 for t in unit):
+            raise _cycle(unit, waits)
+        steps, inner = step_count(unit, level + 1), step_order(unit, level + 1)
+        order.append(Nest(steps, unit[0].clocks[level + 1].reverse, tuple(inner)))
     return order
 
 
-def _same_time_reads(tensor: Tensor, group: Sequence[Tensor]) -> set[Tensor]:
+def _units(group: Sequence[Tensor], waits: dict[Tensor, set[Tensor]]) -> list[list[Tensor]]:
+    """The tensors of a step by those that wait for each other, in the order of the group."""
+    found = circles(group, lambda t: [w for w in group if w in waits[t]])
+    place = {t: k for k, t in enumerate(group)}
+    return sorted((sorted(u, key=place.__getitem__) for u in found), key=lambda u: place[u[0]])
+
+
+def _circles(group: Sequence[Tensor], level: int) -> list[list[Tensor]]:
+    """The tensors that wait for each other inside of a step."""
+    waits = {t: _same_time_reads(t, group, level) for t in group}
+    units = _units(group, waits)
+    return [u for u in units if len(u) > 1 or u[0] in waits[u[0]]]
+
+
+def _same_time_reads(tensor: Tensor, group: Sequence[Tensor], level: int) -> set[Tensor]:
     """The tensors of the group that a step has to complete before this one."""
     found: set[Tensor] = set()
     for equation in tensor.equations:
         for read, points in history_reads(equation, group):
-            if read.attr not in found and may_meet(tensor, equation, read, points):
+            if read.attr not in found and may_meet(tensor, equation, read, points, level):
                 found.add(read.attr)
     return found
 
@@ -120,26 +191,60 @@ def is_causal(group: Sequence[Tensor]) -> bool:
     step_count(group)
     step_order(group)
     return all(
-        _reads_the_past(tensor, equation, read, points)
-        for tensor in group
+        _reads_the_past(tensor, equation, read, points, level)
+        for level, members in enumerate_levels(group)
+        for tensor in members
         for equation in tensor.equations
-        for read, points in history_reads(equation, group)
+        for read, points in history_reads(equation, members)
     )
 
 
-def _reads_the_past(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:
-    seen, written, points = times(tensor, equation, read, points)
-    earlier, later = (seen, written) if tensor.reverse else (written, seen)
+def enumerate_levels(group: Sequence[Tensor], level: int = 0) -> Iterator[tuple[int, list[Tensor]]]:
+    """The tensors of a recurrence, then those of the recurrences inside of its steps, by level."""
+    yield level, list(group)
+    if any(len(t.clocks) > level + 1 for t in group):
+        for inner in _circles(group, level):
+            yield from enumerate_levels(inner, level + 1)
+
+
+def _reads_the_past(
+    tensor: Tensor, equation: Equation, read: Expr, points: Any, level: int
+) -> bool:
     try:
-        return bool(points_where("lt", earlier, later, points).is_empty())
+        return bool(future_points(tensor, equation, read, points, level)[2].is_empty())
     except BudgetExhausted:
         return False
 
 
-def may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> bool:
+def future_points(
+    tensor: Tensor, equation: Equation, read: Expr, points: Any, level: int, complete: bool = True
+) -> tuple[Expr, Expr, Any]:
+    """The times read and written at a level, and the points where the first one is later.
+
+    Outer times are equal there; so may the times be of what is not complete in this step.
+    Raises: BudgetExhausted, VerifyError.
+    """
+    points = at_same_times(tensor, equation, read, points, level)
+    seen, written, points = times(tensor, equation, read, points, level)
+    reverse = tensor.clocks[level].reverse
+    earlier, later = (seen, written) if reverse else (written, seen)
+    return seen, written, points_where("lt" if complete else "le", earlier, later, points)
+
+
+def at_same_times(tensor: Tensor, equation: Equation, read: Expr, points: Any, levels: int) -> Any:
+    """The points at which a read is of the outer times that are written.
+
+    Raises: BudgetExhausted, VerifyError.
+    """
+    for level in range(levels):
+        points = points_where("eq", *times(tensor, equation, read, points, level))
+    return points
+
+
+def may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any, level: int = 0) -> bool:
     """Whether a read may be at the time that is written; one more edge only narrows the order."""
     try:
-        return not points_where("eq", *times(tensor, equation, read, points)).is_empty()
+        return not at_same_times(tensor, equation, read, points, level + 1).is_empty()
     except BudgetExhausted:
         return True
 
@@ -152,30 +257,33 @@ def history_reads(equation: Equation, group: Sequence[Tensor]) -> Iterator[tuple
             yield read, where_possible(paths[read], equation.domain)
 
 
-def times(tensor: Tensor, equation: Equation, read: Expr, points: Any) -> tuple[Expr, Expr, Any]:
+def times(
+    tensor: Tensor, equation: Equation, read: Expr, points: Any, level: int = 0
+) -> tuple[Expr, Expr, Any]:
     """The time at which a read of a history is made, the time that is written, and the points.
 
     Where the first is data it is one more dim of the points, with the values that the condition of
     the read leaves; one outside of the tensor is no read, but an error.
     Raises: VerifyError when the time that is written is data.
     """
-    assert tensor.time is not None, f"{tensor}: has a time dim"
-    assert read.attr.time is not None, f"{read.attr}: has a time dim"
-    seen, written = read.args[read.attr.time], equation.write[tensor.time]
+    axis, at = tensor.time_dims[level], read.attr.time_dims[level]
+    seen, written = read.args[at], equation.write[axis]
     if not is_affine(written, equation.domain):
         raise VerifyError(
             f"recurrence: times that are written are affine indices, got {written} in dim "
-            f"{tensor.time} of {tensor}",
+            f"{axis} of {tensor}",
             equation.location or tensor.location,
         )
     if is_affine(seen, equation.domain):
         return seen, written, points
     path = path_conditions(equation.body, *equation.write)[read]
-    points = value_where(seen, path, equation.domain)
-    seen = dim(equation.rank)
+    rank = equation.rank
+    within = sets.preimage(points, rank + 1, [sets.dim_aff(rank + 1, d) for d in range(rank)])
+    points = value_where(seen, path, equation.domain).intersect(within)
+    seen = dim(rank)
     inside = land(
         compare("le", index(0), seen),
-        compare("lt", seen, index(read.attr.shape[read.attr.time])),
+        compare("lt", seen, index(read.attr.shape[at])),
     )
     return seen, written, where_possible(inside, points)
 
@@ -191,9 +299,9 @@ def points_where(relation: str, one: Expr, other: Expr, points: Any) -> Any:
     return required(lambda: points.intersect(condition_set(condition, points)))
 
 
-def _cycle(left: Sequence[Tensor], waits: dict[Tensor, set[Tensor]]) -> VerifyError:
+def _cycle(left: Collection[Tensor], waits: dict[Tensor, set[Tensor]]) -> VerifyError:
     """The error that names tensors of one step that wait for each other."""
-    path = [left[0]]
+    path = [next(iter(left))]
     while True:
         following = next(t for t in left if t in waits[path[-1]])
         if following in path:
@@ -208,9 +316,12 @@ def _cycle(left: Sequence[Tensor], waits: dict[Tensor, set[Tensor]]) -> VerifyEr
     )
 
 
-def _steps(tensor: Tensor) -> Extent:
-    assert tensor.time is not None, f"{tensor}: has a time dim"
-    return tensor.shape[tensor.time]
+def _steps(tensor: Tensor, level: int) -> Extent:
+    return tensor.shape[tensor.time_dims[level]]
+
+
+def _direction(clock: Clock) -> str:
+    return "in reverse" if clock.reverse else "forwards"
 
 
 def _names(group: Sequence[Tensor]) -> str:

@@ -6,7 +6,7 @@ A tensor starts from `tensor.empty`, from `linalg.fill`, or from the tensor that
 copies; a constant that is no input is `arith.constant`; each equation is one `ted.compute` whose
 init is what was there before. A domain that is a union of convex sets becomes one op per disjoint
 part. A recurrence becomes one `ted.scan`, whose body holds the equations of its tensors in the
-order of a step.
+order of a step, and a `ted.scan` for each recurrence inside of a step.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ted.ir.dtypes import INT64, DType
 from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.expressions import Expr, Number
 from ted.ir.joined_loops import join_loops
-from ted.ir.recurrences import step_count, step_order
+from ted.ir.recurrences import Nest, step_count, step_order
 from ted.ir.saved_arguments import saved_arguments
 from ted.ir.scalar import TRUE, dim
 from ted.ir.specialising import sizes_of
@@ -154,35 +154,51 @@ def _define_both(extremum: Tensor, argument: Tensor, values: Values) -> None:
 
 def _define_recurrence(group: Sequence[Tensor], values: Values) -> None:
     """Insert the scan of tensors that read each other."""
-    steps, order = step_count(group), step_order(group)
-    locations = [mlir_location(node.location, node.name) for node in order]
-    starts: list[tuple[ir.Value, Sequence[Equation]]] = []
-    for node, location in zip(order, locations, strict=True):
-        with location:
-            starts.append(_start(node, values))
+    nest = Nest(step_count(group), group[0].reverse, tuple(step_order(group)))
+    starts: dict[Tensor, tuple[ir.Value, Sequence[Equation]]] = {}
+    for node in nest.tensors():
+        with mlir_location(node.location, node.name):
+            starts[node] = _start(node, values)
+    values.update({node: total for node, (total, _) in starts.items()})
+    _define_nest(nest, 0, values, {node: rest for node, (_, rest) in starts.items()})
+
+
+def _define_nest(
+    nest: Nest,
+    level: int,
+    values: Values,
+    equations: Mapping[Tensor, Sequence[Equation]],
+    outside: ir.InsertionPoint | None = None,
+) -> None:
+    """Insert the scan of a recurrence, or of one inside of a step, over what its tensors are."""
+    nodes, steps = nest.tensors(), nest.steps
+    locations = [mlir_location(node.location, node.name) for node in nodes]
 
     def body(*histories: ir.Value) -> list[ir.Value]:
         block: Any = histories[0].owner
-        outside = ir.InsertionPoint(block.owner)
-        inner = Values({**values, **dict(zip(order, histories, strict=True))}, values.symbols)
-        for node, location, (_, equations) in zip(order, locations, starts, strict=True):
-            with location:
-                writer = _Writer(node, inner, inner[node], outside)
-                for equation in equations:
+        before = outside or ir.InsertionPoint(block.owner)
+        inner = Values({**values, **dict(zip(nodes, histories, strict=True))}, values.symbols)
+        for node in nest.order:
+            if isinstance(node, Nest):
+                _define_nest(node, level + 1, inner, equations, before)
+                continue
+            with mlir_location(node.location, node.name):
+                writer = _Writer(node, inner, inner[node], before)
+                for equation in equations[node]:
                     writer.apply(equation)
             inner[node] = writer.total
-        return [inner[node] for node in order]
+        return [inner[node] for node in nodes]
 
     scan = ScanOp.build(
-        [total for total, _ in starts],
-        times=[node.time for node in order if node.time is not None],
+        [values[node] for node in nodes],
+        times=[node.time_dims[level] for node in nodes],
         steps=steps if isinstance(steps, int) else values.symbols.extents([steps]),
-        reverse=order[0].reverse,
+        reverse=nest.reverse,
         body=body,
         locations=locations,
-        loc=locations[0] if len(order) == 1 else ir.Location.fused(locations),
+        loc=locations[0] if len(nodes) == 1 else ir.Location.fused(locations),
     )
-    values.update(zip(order, scan.operation.results, strict=True))
+    values.update(zip(nodes, scan.operation.results, strict=True))
 
 
 def _start(node: Tensor, values: Values) -> tuple[ir.Value, Sequence[Equation]]:

@@ -57,7 +57,7 @@ def lower(module: ir.Module, rows: int = 0, branches: bool = False) -> list[Choi
     check_is_seen(module.operation, seen, FORM)
     unshare_starts(module)
     choices: list[Choice | None] = []
-    for op in operations(module.operation, "ted.scan"):
+    for op in outermost_scans(module):
         _check_sizes(op)
         choices.append(lower_scan(op, rows, branches))
     for op in operations(module.operation, "ted.stop_gradient"):
@@ -81,7 +81,13 @@ def lower(module: ir.Module, rows: int = 0, branches: bool = False) -> list[Choi
 
 def decided(module: ir.Module) -> list[ir.Operation]:
     """Every recurrence, then every equation that is no part of a step, in order."""
-    return [*operations(module.operation, "ted.scan"), *_equations(module)]
+    return [*outermost_scans(module), *_equations(module)]
+
+
+def outermost_scans(module: ir.Module) -> list[ir.Operation]:
+    """The scans that are in no step of another one."""
+    found = operations(module.operation, "ted.scan")
+    return [op for op in found if op.parent.name != "ted.scan"]
 
 
 def _equations(module: ir.Module) -> list[ir.Operation]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from typing import Any
 
 from ted.domain.loops import LoopBounds, LoopNest, loop_nests
@@ -21,7 +22,7 @@ from ted.linalg.domain_forms import points as box_points
 from ted.linalg.loop_order import loop_order
 from ted.linalg.subdomain import Constraint, Subdomain
 from ted.linalg.wide_accumulators import in_wide_totals
-from ted.mlir import affine, ir, scf, tensor
+from ted.mlir import affine, arith, ir, scf, tensor
 from ted.mlir.affine_forms import dims_used, single_dim, substitute, symbols_used
 from ted.mlir.scalars import (
     affine_value,
@@ -67,42 +68,63 @@ def _bounded_nests(
     return order, nests
 
 
-def emit_loops_at(subdomain: Subdomain, where: Any, fixed: int, value: ir.Value) -> Values:
-    """Apply the subdomain at the points `where` at which dim `fixed` has a value known here.
+def emit_loops_at(
+    subdomain: Subdomain, where: Any, fixed: Sequence[tuple[int, ir.Value]]
+) -> Values:
+    """Apply the subdomain at the points `where` at which some dims have values known here.
 
     Reads of a result are made from its latest state: the subdomain is a step of a recurrence, which
     reads nothing that the step itself writes, and one state is all that memory has to hold.
     """
-    order = [fixed, *(d for d in loop_order(subdomain, windows=False) if d != fixed)]
+    known = [d for d, _ in fixed]
+    order = [*known, *(d for d in loop_order(subdomain, windows=False) if d not in known)]
     nests = loop_nests(where, order)
     unordered = subdomain.unordered or len(nests) > 1
     subdomain = replace(subdomain, unordered=unordered, ahead=False)
 
     def emit(totals: Values) -> Values:
         for nest in nests:
-            totals = _at(subdomain, nest, order, value, totals)
+            totals = _at(subdomain, nest, order, dict(fixed), totals)
         return totals
 
     return in_wide_totals(subdomain, list(subdomain.inits), emit)
 
 
 def _at(
-    subdomain: Subdomain, nest: LoopNest, order: list[int], value: ir.Value, results: Values
+    subdomain: Subdomain,
+    nest: LoopNest,
+    order: list[int],
+    fixed: dict[int, ir.Value],
+    results: Values,
 ) -> Values:
-    """The inner loops of a nest, run where its outermost one would reach the value."""
-    outermost, *inner = nest.loops
+    """The inner loops of a nest, run where its outer ones would reach the values."""
+    outer, inner = nest.loops[: len(fixed)], nest.loops[len(fixed) :]
     left = replace(nest, loops=tuple(inner))
-    body = _Nest(
-        subdomain, left, order[1:], {outermost.dim: value}, {t: t for t in subdomain.inits}
-    )
-    begin = max(bound.const for bound in outermost.lower)
-    end = min(bound.const for bound in outermost.upper)
-    if begin <= 0 and end >= subdomain.extents[outermost.dim]:
-        return body.emit(results)
-    d = ir.AffineExpr.get_dim(0)
-    reached = all_hold([Constraint(d - begin), Constraint(d * -1 + (end - 1))], [value])
+    latest = {t: t for t in subdomain.inits}
+    body = _Nest(subdomain, left, order[len(fixed) :], dict(fixed), latest)
     types = [r.type for r in results]
-    return conditional(reached, types, lambda: body.emit(results), lambda: results)
+    reached = [c for bounds in outer for c in _reached(bounds, subdomain, fixed)]
+    if not reached:
+        return body.emit(results)
+    every = reduce(lambda a, b: arith.AndIOp(a, b).result, reached)
+    return conditional(every, types, lambda: body.emit(results), lambda: results)
+
+
+def _reached(
+    bounds: LoopBounds, subdomain: Subdomain, fixed: dict[int, ir.Value]
+) -> list[ir.Value]:
+    """The condition, if it is one, that a loop reaches the value that its dim has."""
+    value, extent = fixed[bounds.dim], subdomain.extents[bounds.dim]
+    if any(bound.terms for bound in (*bounds.lower, *bounds.upper)):
+        lower, upper = loop_bounds(bounds, fixed)
+        above = arith.CmpIOp(arith.CmpIPredicate.sge, value, lower).result
+        return [above, arith.CmpIOp(arith.CmpIPredicate.slt, value, upper).result]
+    begin = max(bound.const for bound in bounds.lower)
+    end = min(bound.const for bound in bounds.upper)
+    if begin <= 0 and end >= extent:
+        return []
+    d = ir.AffineExpr.get_dim(0)
+    return [all_hold([Constraint(d - begin), Constraint(d * -1 + (end - 1))], [value])]
 
 
 @dataclass

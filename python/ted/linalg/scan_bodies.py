@@ -1,6 +1,7 @@
 """What a `ted.scan` says: its histories, and the equations of a step in their order.
 
-Operand, block argument, yielded value and result k are states of history k.
+Operand, block argument, yielded value and result k are states of history k.  The equations of the
+scans inside of a step are among those of the step.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ class StepEquation:
     sources: tuple[int | None, ...]
     begins: bool
     begun: frozenset[int]
+    fixed: tuple[tuple[int, ir.Value], ...] = ()  # dims that are times of scans around this one
+    performed: bool = True  # at the times of those
 
     def on(self, copy: ir.Operation) -> StepEquation:
         """The same equation with the operands of a copy of its op."""
@@ -47,35 +50,37 @@ class ScanBody:
         self.reverse = ir.BoolAttr(op.attributes["reverse"]).value
         self.block = op.regions[0].blocks[0]
         *self.inner, self.end = [view.operation for view in self.block.operations]
+        self.nested = [op for op in self.inner if op.name == "ted.scan"]
 
     @cached_property
     def history(self) -> dict[ir.Value, int]:
         """The history that each value of the body is a state of."""
         found = {argument: k for k, argument in enumerate(self.block.arguments)}
-        for op in self.inner:
-            for init, result in _chained(op):
-                if init in found:
-                    found[result] = found[init]
+        _follow(self.inner, found)
         return found
 
     @cached_property
     def equations(self) -> dict[ir.Operation, StepEquation]:
-        """The equations of a step, in order."""
+        """The equations of a step, in order; what scans inside of it write begins before them."""
         found: dict[ir.Operation, StepEquation] = {}
         begun: set[int] = set()
         for op in self.inner:
-            if op.name != "ted.compute":
-                continue
-            target = next(self.history[r] for r in op.results if r in self.history)
-            begins, subdomain, timestamp = target not in begun, from_compute(op), None
-            if not subdomain.is_empty:
-                subdomain, timestamp = with_timestamp(subdomain, self.times[target])
-            begun.add(target)
-            sources = tuple(self.history.get(v) for v in op.operands)
-            found[op] = StepEquation(
-                op, subdomain, timestamp, target, sources, begins, frozenset(begun)
-            )
+            begun |= self.written(op) if op.name == "ted.scan" else set()
+            for equation in equations_in(op):
+                target = next(self.history[r] for r in equation.results if r in self.history)
+                begins, subdomain, timestamp = target not in begun, from_compute(equation), None
+                if not subdomain.is_empty:
+                    subdomain, timestamp = with_timestamp(subdomain, self.times[target])
+                begun.add(target)
+                sources = tuple(self.history.get(v) for v in equation.operands)
+                found[equation] = StepEquation(
+                    equation, subdomain, timestamp, target, sources, begins, frozenset(begun)
+                )
         return found
+
+    def written(self, nested: ir.Operation) -> set[int]:
+        """The histories of a scan inside of a step."""
+        return {self.history[v] for v in nested.operands}
 
     @cached_property
     def indivisible(self) -> set[int]:
@@ -84,7 +89,7 @@ class ScanBody:
         found |= {e.target for op, e in self.equations.items() if len(op.results) > 1}
         for value, k in self.history.items():
             owners = [use.owner.operation for use in value.uses]
-            if any(owner not in self.equations and owner != self.end for owner in owners):
+            if any(owner not in self.equations and not passes_on(owner) for owner in owners):
                 found.add(k)
         return found
 
@@ -93,9 +98,35 @@ class ScanBody:
         return self.block.arguments[history]
 
 
+def equations_in(op: ir.Operation) -> list[ir.Operation]:
+    """An equation, or those of a scan inside of a step and of the scans in that one."""
+    if op.name == "ted.scan":
+        return [
+            e for view in op.regions[0].blocks[0].operations for e in equations_in(view.operation)
+        ]
+    return [op] if op.name == "ted.compute" else []
+
+
+def _follow(ops: list[ir.Operation], found: dict[ir.Value, int]) -> None:
+    for op in ops:
+        if op.name == "ted.scan":
+            block = op.regions[0].blocks[0]
+            pairs = zip(op.operands, block.arguments, strict=True)
+            found.update({argument: found[v] for v, argument in pairs})
+            _follow([view.operation for view in block.operations], found)
+        for init, result in _chained(op):
+            if init in found:
+                found[result] = found[init]
+
+
+def passes_on(op: ir.Operation) -> bool:
+    """Whether an operation hands states on, and reads none."""
+    return op.name == "ted.scan" or (op.name == "ted.yield" and op.parent.name == "ted.scan")
+
+
 def _chained(op: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:
-    """Each init of an equation with its result."""
-    if op.name != "ted.compute":
+    """Each init of an equation, or of a scan, with its result."""
+    if op.name not in ("ted.compute", "ted.scan"):
         return []
     results = list(op.results)
     return list(zip(list(op.operands)[-len(results) :], results, strict=True))

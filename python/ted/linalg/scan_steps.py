@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from ted.linalg.domain_forms import points
 from ted.linalg.folded_predicates import decide_selects
@@ -24,6 +24,7 @@ from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.scalars import conditional, element_type, index, shape_of
 
 Values = list[ir.Value]
+Fixed: TypeAlias = "tuple[tuple[int, ir.Value], ...]"
 
 
 @dataclass(frozen=True)
@@ -57,59 +58,80 @@ Time: TypeAlias = "StaticTime | DynamicTime"
 
 
 def emit_step(
-    subdomain: Subdomain, timestamp: Timestamp, time: Time, needed: Sequence[bool], in_window: bool
+    subdomain: Subdomain,
+    timestamp: Timestamp,
+    time: Time,
+    needed: Sequence[bool],
+    in_window: bool,
+    fixed: Fixed = (),
 ) -> Values:
     """The subdomain's points whose time is `time`.
 
     Results that are not needed may be returned as they were. A subdomain that writes in a window
-    does so at a place that does not depend on the time.
+    does so at a place that does not depend on the time. Dims that are `fixed` have values already.
     """
-    if not timestamp.factor:  # stretches end before and after the one time
-        at = isinstance(time, StaticTime) and time.time == timestamp.offset
-        return lower_subdomain(subdomain, Paddings()) if at else list(subdomain.inits)
-    begin, end = timestamp.values(*time.span)
-    if begin < 0 or end > subdomain.extents[timestamp.dim] or begin >= end:
-        return list(subdomain.inits)  # stretches end where boxes do
-    lower, extents = [0] * subdomain.rank, list(subdomain.extents)
-    lower[timestamp.dim], extents[timestamp.dim] = begin, end - begin
-    subdomain = subdomain.cut(tuple(lower), tuple(extents))
-    if subdomain.is_empty:
+    part = at_time(subdomain, timestamp, time)
+    if part is None:
         return list(subdomain.inits)
-    decide_selects(subdomain)
+    subdomain, begin = part
     if isinstance(time, StaticTime):
-        return lower_subdomain(subdomain, Paddings())
+        return _loops(subdomain, fixed) if fixed else lower_subdomain(subdomain, Paddings())
     if timestamp.factor > 1:
-        return _now_and_then(
-            subdomain, replace(timestamp, offset=timestamp.offset + timestamp.factor * begin), time
-        )
-    sliced = _sliced(subdomain, timestamp, time, in_window)
+        since = replace(timestamp, offset=timestamp.offset + timestamp.factor * begin)
+        return _now_and_then(subdomain, since, time, fixed)
+    sliced = None if fixed else _sliced(subdomain, timestamp, time, in_window)
     if sliced is None:
-        return _loops(subdomain, timestamp.dim, time.count)
+        return _loops(subdomain, (*fixed, (timestamp.dim, time.count)))
     if in_window:
         return lower_subdomain(sliced, Paddings())
     results = lower_subdomain(sliced, Paddings())
     return [
-        _put(part, init, timestamp.axis, time.now) if used else init
+        put_at(part, init, timestamp.axis, time.now) if used else init
         for part, init, used in zip(results, subdomain.inits, needed, strict=True)
     ]
 
 
-def emit_at(subdomain: Subdomain, axis: int, time: Time) -> Values:
+def at_time(subdomain: Subdomain, timestamp: Timestamp, time: Time) -> tuple[Subdomain, int] | None:
+    """The part of a subdomain in a stretch of time, and the first value of its time dim."""
+    if not timestamp.factor:  # stretches end before and after the one time
+        at = isinstance(time, StaticTime) and time.time == timestamp.offset
+        return (subdomain, 0) if at else None
+    begin, end = timestamp.values(*time.span)
+    if begin < 0 or end > subdomain.extents[timestamp.dim] or begin >= end:
+        return None  # stretches end where boxes do
+    lower, extents = [0] * subdomain.rank, list(subdomain.extents)
+    lower[timestamp.dim], extents[timestamp.dim] = begin, end - begin
+    subdomain = subdomain.cut(tuple(lower), tuple(extents))
+    if subdomain.is_empty:
+        return None
+    decide_selects(subdomain)
+    return subdomain, begin
+
+
+def emit_at(subdomain: Subdomain, axis: int, time: Time, fixed: Fixed = ()) -> Values:
+    """The points of a subdomain without a timestamp that write at a known time along dim `axis`."""
+    subdomain = only_at(subdomain, axis, time)
+    return _loops(subdomain, fixed) if fixed else lower_subdomain(subdomain, Paddings())
+
+
+def only_at(subdomain: Subdomain, axis: int, time: Time) -> Subdomain:
     """The points of a subdomain without a timestamp that write at a known time along dim `axis`."""
     assert isinstance(time, StaticTime), "stretches of several steps have timestamps"
     here = Constraint(subdomain.write[axis] - time.time, is_equality=True)
-    return lower_subdomain(
-        replace(subdomain, domain=(*subdomain.domain, here)).settled(), Paddings()
-    )
+    return replace(subdomain, domain=(*subdomain.domain, here)).settled()
 
 
-def _loops(subdomain: Subdomain, dim: int, value: ir.Value) -> Values:
+def _loops(subdomain: Subdomain, fixed: Fixed) -> Values:
+    if subdomain.is_empty:
+        return list(subdomain.inits)
     rule = "an equation that reads or writes at several times of a step becomes loops"
     refuse_form(subdomain.body.owner.operation, rule)
-    return emit_loops_at(subdomain, points(subdomain.extents, subdomain.domain), dim, value)
+    return emit_loops_at(subdomain, points(subdomain.extents, subdomain.domain), fixed)
 
 
-def _now_and_then(subdomain: Subdomain, timestamp: Timestamp, time: DynamicTime) -> Values:
+def _now_and_then(
+    subdomain: Subdomain, timestamp: Timestamp, time: DynamicTime, fixed: Fixed
+) -> Values:
     """A subdomain that is performed in every factor-th step."""
     since = arith.SubIOp(time.now, index(timestamp.offset)).result
     factor = index(timestamp.factor)
@@ -118,7 +140,8 @@ def _now_and_then(subdomain: Subdomain, timestamp: Timestamp, time: DynamicTime)
     inits = list(subdomain.inits)
 
     def perform() -> Values:
-        return _loops(subdomain, timestamp.dim, arith.DivSIOp(since, factor).result)
+        now = arith.DivSIOp(since, factor).result
+        return _loops(subdomain, (*fixed, (timestamp.dim, now)))
 
     return conditional(due, [i.type for i in inits], perform, lambda: inits)
 
@@ -133,38 +156,52 @@ def _sliced(
     axis, dim = timestamp.axis, timestamp.dim
     if _extends_itself(subdomain):
         return None
+    rest = replace(subdomain, write=without(subdomain.write, axis))
+    bare = reads_sliced(rest, dim, time.count)
+    if bare is None:
+        return None
+    if in_window:
+        bare = replace(bare, write=subdomain.write)
+    else:
+        inits = tuple(slice_at(t, axis, time.now) for t in subdomain.inits)
+        bare = replace(bare, inits=inits)
+    return without_dim(bare, dim)
+
+
+def reads_sliced(subdomain: Subdomain, dim: int, count: ir.Value) -> Subdomain | None:
+    """The subdomain with reads of slices at a value of a dim; None where more depends on it."""
     constraints = [
         *subdomain.domain,
         *(c for r in subdomain.reads if r is not None for c in r.guard),
     ]
-    elsewhere = [
-        *subdomain.write[:axis],
-        *subdomain.write[axis + 1 :],
-        *(c.expr for c in constraints),
-    ]
+    elsewhere = [*subdomain.write, *(c.expr for c in constraints)]
     if any(dim in dims_used(e) for e in elsewhere) or _counts_time(subdomain, dim):
         return None
-    rest: list[ir.AffineExpr] = [
-        ir.AffineExpr.get_dim(k if k < dim else k - 1) for k in range(subdomain.rank)
-    ]
-    rest[dim] = ir.AffineExpr.get_constant(0)
     places = [_time_place(r, dim) for r in subdomain.reads]
     if any(place is _MIXED for place in places):
         return None
     reads = [
-        _sliced_read(r, place, time.count) for r, place in zip(subdomain.reads, places, strict=True)
+        _sliced_read(r, place, count) for r, place in zip(subdomain.reads, places, strict=True)
     ]
-    bare = replace(
-        subdomain,
-        reads=tuple(reads),
-        iterators=(*subdomain.iterators[:dim], *subdomain.iterators[dim + 1 :]),
-    )
-    if not in_window:
-        write = (*subdomain.write[:axis], *subdomain.write[axis + 1 :])
-        inits = tuple(_slice(t, axis, time.now) for t in subdomain.inits)
-        bare = replace(bare, write=write, inits=inits)
-    extents = (*subdomain.extents[:dim], *subdomain.extents[dim + 1 :])
-    return bare.substituted(rest, extents)
+    return replace(subdomain, reads=tuple(reads))
+
+
+def without_dim(subdomain: Subdomain, dim: int) -> Subdomain:
+    """The subdomain without a dim that is 0, or that nothing uses."""
+    rest: list[ir.AffineExpr] = [
+        ir.AffineExpr.get_dim(k if k < dim else k - 1) for k in range(subdomain.rank)
+    ]
+    rest[dim] = ir.AffineExpr.get_constant(0)
+    bare = replace(subdomain, iterators=without(subdomain.iterators, dim))
+    return bare.substituted(rest, without(subdomain.extents, dim))
+
+
+Item = TypeVar("Item")
+
+
+def without(items: tuple[Item, ...], at: int) -> tuple[Item, ...]:
+    """A tuple without one of its items."""
+    return (*items[:at], *items[at + 1 :])
 
 
 def _extends_itself(subdomain: Subdomain) -> bool:
@@ -202,28 +239,34 @@ def _time_place(read: Read | None, dim: int) -> tuple[int, int] | None:
 
 
 def _sliced_read(read: Read | None, place: tuple[int, int] | None, count: ir.Value) -> Read | None:
+    """The read from a slice at the time that a subscript is."""
     if read is None or place is None:
         return read
     at, shift = place
     where = count if shift == 0 else arith.AddIOp(count, index(shift)).result
     subscripts = (*read.subscripts[:at], *read.subscripts[at + 1 :])
-    return replace(read, tensor=_slice(read.tensor, at, where), subscripts=subscripts)
+    return replace(read, tensor=slice_at(read.tensor, at, where), subscripts=subscripts)
 
 
-def _geometry(shape: tuple[int, ...], axis: int) -> tuple[list[int], list[int], list[int]]:
+def _geometry(
+    shape: tuple[int, ...], axis: int, at: ir.Value | int
+) -> tuple[list[ir.Value], tuple[list[int], list[int], list[int]]]:
     offsets, sizes = [0] * len(shape), list(shape)
-    offsets[axis], sizes[axis] = ir.ShapedType.get_dynamic_stride_or_offset(), 1
-    return offsets, sizes, [1] * len(shape)
+    is_known = isinstance(at, int)
+    offsets[axis] = at if is_known else ir.ShapedType.get_dynamic_stride_or_offset()
+    sizes[axis] = 1
+    return [] if is_known else [at], (offsets, sizes, [1] * len(shape))
 
 
-def _slice(source: ir.Value, axis: int, at: ir.Value) -> ir.Value:
+def slice_at(source: ir.Value, axis: int, at: ir.Value | int) -> ir.Value:
     """The tensor at one place of a dim, without the dim."""
     shape = shape_of(source)
     kind = ir.RankedTensorType.get([*shape[:axis], *shape[axis + 1 :]], element_type(source))
-    return tensor.ExtractSliceOp(kind, source, [at], [], [], *_geometry(shape, axis)).result
+    values, geometry = _geometry(shape, axis, at)
+    return tensor.ExtractSliceOp(kind, source, values, [], [], *geometry).result
 
 
-def _put(part: ir.Value, whole: ir.Value, axis: int, at: ir.Value) -> ir.Value:
-    """The inverse of `_slice`."""
-    shape = shape_of(whole)
-    return tensor.InsertSliceOp(part, whole, [at], [], [], *_geometry(shape, axis)).result
+def put_at(part: ir.Value, whole: ir.Value, axis: int, at: ir.Value | int) -> ir.Value:
+    """The inverse of `slice_at`."""
+    values, geometry = _geometry(shape_of(whole), axis, at)
+    return tensor.InsertSliceOp(part, whole, values, [], [], *geometry).result

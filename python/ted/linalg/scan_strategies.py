@@ -44,7 +44,8 @@ def lower_scan(op: ir.Operation, block: int, branches: bool = False) -> Choice:
 
 
 def _rows(site: Site) -> Rows | Declined:
-    return rows_of(ScanBody(site.op), site.block)
+    body = ScanBody(site.op)
+    return Declined("its steps take steps") if body.nested else rows_of(body, site.block)
 
 
 def _emit_rows(site: Site, plan: Rows) -> None:

@@ -9,71 +9,114 @@ take the same roads as outside of a recurrence.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import pairwise
 
-from ted.errors import CompileError
+from ted.errors import CompileError, ScheduleError
 from ted.ir.recurrences import UNBOUNDED
+from ted.linalg.generics import filled
 from ted.linalg.leaving import emit_condition, leaving_condition
+from ted.linalg.nested_folding import fold_nested
 from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape, written
-from ted.linalg.scan_bodies import ScanBody, StepEquation
-from ted.linalg.scan_steps import DynamicTime, StaticTime, Time, emit_at, emit_step
+from ted.linalg.scan_bodies import ScanBody, StepEquation, equations_in
+from ted.linalg.scan_steps import (
+    DynamicTime,
+    Fixed,
+    StaticTime,
+    Time,
+    at_time,
+    emit_at,
+    emit_step,
+    only_at,
+    put_at,
+    reads_sliced,
+    slice_at,
+    without,
+    without_dim,
+)
 from ted.linalg.step_choices import Decided, StepChoices
-from ted.linalg.storage_folding import find_windows, on_windows, read_from_window
+from ted.linalg.storage_folding import (
+    Window,
+    find_windows,
+    on_windows,
+    read_from_window,
+    steps_ago,
+)
+from ted.linalg.subdomain import Read, Subdomain
+from ted.linalg.timestamps import with_timestamp
 from ted.linalg.uniform_choices import Key, adds_nothing, decide
-from ted.mlir import arith, ir, scf
+from ted.mlir import arith, ir, scf, tensor
+from ted.mlir.affine_ranges import value_range
 from ted.mlir.locations import source_location
-from ted.mlir.queries import use_known
-from ted.mlir.scalars import conditional, element_type, index
+from ted.mlir.queries import defining, use_known
+from ted.mlir.scalars import conditional, element_type, index, shape_of
 
 Values = list[ir.Value]
 Known = dict[ir.Value, ir.Value]
+Folded = Mapping[ir.Operation, dict[int, Window]]
 
 
 def emit_steps(op: ir.Operation, branches: bool = False) -> Values:
     """Emit the recurrence step by step at the insertion point; returns the final histories.
 
-    With `branches` a condition that all points of a step share is tested once.
+    With `branches` a condition that all points of a step share is tested once, but for scans
+    whose steps take steps.
     Raises: CompileError for a loop without a bound that cannot be left.
     """
-    scan = _Scan(op, branches)
-    states = scan.starts()
-    stretches = scan.stretches()
-    for begin, end in reversed(stretches) if scan.body.reverse else stretches:
-        states = scan.emit(begin, end, states)
+    scan = Scan(op, fold_nested(op), branches)
+    states = scan.run(scan.starts())
     for k, window in scan.windows.items():
-        read_from_window(op.results[k], window)
+        read_from_window(list(op.results[k].uses), window)
     final = dict(zip(scan.carried, states, strict=True))
     return [final.get(k, init) for k, init in enumerate(scan.body.inits)]
 
 
-class _Scan:
-    def __init__(self, op: ir.Operation, branches: bool) -> None:
+class Scan:
+    """A scan that is emitted; `folded` has the windows of each scan inside of a step."""
+
+    def __init__(self, op: ir.Operation, folded: Folded, branches: bool = False) -> None:
         self.body = ScanBody(op)
-        self.branches = branches
-        self.windows = find_windows(self.body)
+        self.branches = branches and not self.body.nested
+        self.folded = folded
+        self.times = self.body.times  # dims of the tensors that steps work on
+        self.inits = self.body.inits
+        self.windows = self._windows()
         local = {k for k, window in self.windows.items() if not window.is_carried}
-        self.carried = [k for k in range(len(self.body.inits)) if k not in local]
+        self.carried = [k for k in range(len(self.inits)) if k not in local]
+
+    def _windows(self) -> dict[int, Window]:
+        return find_windows(self.body)
+
+    def run(self, states: Values) -> Values:
+        """All steps, from the states that are carried to the last ones."""
+        stretches = self.stretches()
+        for begin, end in reversed(stretches) if self.body.reverse else stretches:
+            states = self.emit(begin, end, states)
+        return states
 
     def starts(self) -> Values:
         """What the histories that are carried from step to step start from."""
-        inits = self.body.inits
         return [
-            no_slices(self.windows[k], inits[k]) if k in self.windows else inits[k]
+            no_slices(self.windows[k], self.inits[k]) if k in self.windows else self.inits[k]
             for k in self.carried
         ]
 
     def stretches(self) -> list[tuple[int, int]]:
         """Stretches of time in which every condition on the time alone has one answer.
 
-        When the time of some equation is no form of one dim, every step is a stretch of its own.
+        When the time of some equation is no form of one dim, every step is a stretch of its own;
+        so it is when one of a scan inside of a step is not performed in every step.
         """
         cuts = {0, self.body.steps}
-        for equation in self.body.equations.values():
+        inside = {e for op in self.body.nested for e in equations_in(op)}
+        for op, equation in self.body.equations.items():
             if equation.subdomain.is_empty:
                 continue
-            if equation.timestamp is None:
+            timestamp = equation.timestamp
+            if timestamp is None or (op in inside and timestamp.factor > 1):
                 return [(t, t + 1) for t in range(self.body.steps)]
-            cuts |= equation.timestamp.cuts(equation.subdomain)
+            cuts |= timestamp.cuts(equation.subdomain)
         ordered = sorted(c for c in cuts if 0 <= c <= self.body.steps)
         return list(pairwise(ordered))
 
@@ -108,14 +151,15 @@ class _Scan:
 
     def _step(self, states: Values, time: Time) -> Values:
         """One step: every equation in order, on the latest states."""
-        places = [self.body.state(k) for k in self.carried]
-        known: Known = dict(zip(places, states, strict=True))
+        known = self.outside()
+        known.update(zip((self.body.state(k) for k in self.carried), states, strict=True))
         for op in self.body.inner:
-            if op not in self.body.equations:
+            if op not in self.body.equations and op.name != "ted.scan":
                 copy = op.clone().operation
                 known.update(zip(op.results, copy.results, strict=True))
         choices = StepChoices(self.body, self.windows, time)
-        self._perform(list(self.body.equations), known, choices, {})
+        steps = [op for op in self.body.inner if op in self.body.equations or op.name == "ted.scan"]
+        self._perform(steps, known, choices, {})
         finals = [known[self.body.end.operands[k]] for k in self.carried]
         if isinstance(time, StaticTime):
             return finals
@@ -125,13 +169,41 @@ class _Scan:
             for k, final, state in zip(self.carried, finals, states, strict=True)
         ]
 
+    def outside(self) -> dict[ir.Value, ir.Value]:
+        """What values from outside of the scan are."""
+        return {}
+
+    def dropped(self, history: int) -> tuple[int, ...]:
+        """The dims of a history that the tensors that steps work on do not have."""
+        del history
+        return ()
+
+    def root(self, history: int) -> ir.Value:
+        """What a history starts from before the first step of all."""
+        return self.inits[history]
+
+    def on(self, equation: StepEquation, copy: ir.Operation) -> StepEquation:
+        """An equation with the operands of a copy of its op."""
+        return equation.on(copy)
+
+    def _nested(self, op: ir.Operation, time: Time, known: Known) -> None:
+        """A scan inside of a step, on the slices of its histories that belong to the step."""
+        for k in sorted(self.body.written(op)):
+            self._begin(k, time, known)
+        results = NestedScan(op, self, time, known).emit_in_step()
+        known.update(zip(op.results, results, strict=True))
+        known.update(self._latest(op, results))
+
     def _perform(
         self, ops: list[ir.Operation], known: Known, choices: StepChoices, decided: Decided
     ) -> None:
         """Equations in order, those with one condition behind a test."""
         if not self.branches:
             for op in ops:
-                self._one(op, known, choices, {})
+                if op.name == "ted.scan":
+                    self._nested(op, choices.time, known)
+                else:
+                    self._one(op, known, choices, {})
             return
         for key, run in choices.runs(ops, decided):
             if key is not None:
@@ -149,7 +221,7 @@ class _Scan:
         use_known(copy, known)
         with op.location:
             answers = choices.answers(op, copy.regions[0].blocks[0], decided)
-            results = self._equation(equation.on(copy), choices.time, answers)
+            results = self._equation(self.on(equation, copy), choices.time, answers)
         known.update(zip(op.results, results, strict=True))
         known.update(self._latest(op, results))
         copy.erase()
@@ -190,10 +262,10 @@ class _Scan:
         window = self.windows.get(history)
         if window is None or window.size > 1:
             return None
-        return no_slices(window, self.body.inits[history])
+        return no_slices(window, self.inits[history])
 
     def _type(self, history: int) -> ir.Type:
-        init = self.body.inits[history]
+        init = self.inits[history]
         if history not in self.windows:
             return init.type
         return ir.RankedTensorType.get(
@@ -203,7 +275,7 @@ class _Scan:
     def _begin(self, history: int, time: Time, known: Known) -> None:
         """Make room for the slice of this step, if only some slices are kept."""
         if history in self.windows:
-            place, init = self.body.state(history), self.body.inits[history]
+            place, init = self.body.state(history), self.inits[history]
             known[place] = next_slice(self.windows[history], known.get(place), init, time)
 
     def _latest(self, op: ir.Operation, results: Values) -> dict[ir.Value, ir.Value]:
@@ -219,14 +291,167 @@ class _Scan:
         self, equation: StepEquation, time: Time, answers: dict[ir.Value, bool]
     ) -> Values:
         subdomain, timestamp = equation.subdomain, equation.timestamp
-        if subdomain.is_empty:
+        if subdomain.is_empty or not equation.performed:
             return list(subdomain.inits)
         if timestamp is None:
-            return emit_at(subdomain, self.body.times[equation.target], time)
-        subdomain = on_windows(equation, self.body, self.windows)
+            return emit_at(subdomain, self.times[equation.target], time, equation.fixed)
+        subdomain = on_windows(equation, self.times, self.body.reverse, self.windows)
         if answers:
             subdomain = decide(subdomain, answers)
             if adds_nothing(subdomain):
                 return list(subdomain.inits)
         used = [bool(list(r.uses)) for r in equation.op.results]
-        return emit_step(subdomain, timestamp, time, used, equation.target in self.windows)
+        folded = equation.target in self.windows
+        return emit_step(subdomain, timestamp, time, used, folded, equation.fixed)
+
+
+class NestedScan(Scan):
+    """A scan in a step of another one, at a time of that one: of slices of its histories."""
+
+    def __init__(
+        self, op: ir.Operation, outer: Scan, time: Time, known: dict[ir.Value, ir.Value]
+    ) -> None:
+        self.outer, self.time, self.known = outer, time, known
+        self.around = [outer.body.history[v] for v in op.operands]
+        self.states = [known[v] for v in op.operands]
+        super().__init__(op, outer.folded)
+        self.times = [self.kept_axis(k, at) for k, at in enumerate(self.body.times)]
+        self.inits = [self._slice(k) for k in range(len(self.states))]
+
+    def _windows(self) -> dict[int, Window]:
+        found = self.folded.get(self.body.op, {})
+        return {k: replace(w, axis=self.kept_axis(k, w.axis)) for k, w in found.items()}
+
+    def dropped(self, history: int) -> tuple[int, ...]:
+        """The dims of a history that slices of it do not have."""
+        around = self.around[history]
+        return (*self.outer.dropped(around), self.outer.body.times[around])
+
+    def kept_axis(self, history: int, axis: int) -> int:
+        """A dim of a history as one of its slices."""
+        return axis - sum(d < axis for d in self.dropped(history))
+
+    def outside(self) -> dict[ir.Value, ir.Value]:
+        """What values from outside of the scan are."""
+        return dict(self.known)
+
+    def _slice(self, history: int) -> ir.Value:
+        axis, at = self._place(history)
+        state = self.states[history]
+        if history not in self.windows:
+            return slice_at(state, axis, at)
+        shape = without(tuple(shape_of(state)), axis)
+        empty = tensor.EmptyOp(list(shape), element_type(state)).result
+        fill = defining(self.root(history), "linalg.fill")
+        return empty if fill is None else filled(empty, fill.operands[0])
+
+    def root(self, history: int) -> ir.Value:
+        """What a history starts from before the first step of all."""
+        return self.outer.root(self.around[history])
+
+    def _place(self, history: int) -> tuple[int, ir.Value | int]:
+        """The dim that the outer time is, and where along it the step's slice lies."""
+        around = self.around[history]
+        if around in self.outer.windows:
+            return self.outer.times[around], self.outer.windows[around].newest
+        now = self.time.time if isinstance(self.time, StaticTime) else self.time.now
+        return self.outer.times[around], now
+
+    def emit_in_step(self) -> Values:
+        """All steps; the states of the outer scan, with the slices of this one put back."""
+        final = dict(zip(self.carried, self.run(self.starts()), strict=True))
+        return [
+            put_at(final[k], state, *self._place(k)) if k in final else state
+            for k, state in enumerate(self.states)
+        ]
+
+    # ------------------------------------------------------------------ equations in the outer step
+
+    def on(self, equation: StepEquation, copy: ir.Operation) -> StepEquation:
+        """An equation with the operands of a copy of its op, at the outer time only."""
+        around = self.outer.on(self.outer.body.equations[equation.op], copy)
+        part = self._at_outer_time(around) if around.performed else None
+        if part is None:
+            return replace(equation, subdomain=around.subdomain, performed=False)
+        own = self._own_reads(around)
+        subdomain, fixed = self._without_outer_time(self._on_slices(part, around, own), around)
+        subdomain, timestamp = with_timestamp(subdomain, self.times[equation.target])
+        sources = tuple(s if k in own else None for k, s in enumerate(equation.sources))
+        return replace(
+            equation, subdomain=subdomain, timestamp=timestamp, sources=sources, fixed=fixed
+        )
+
+    def _at_outer_time(self, around: StepEquation) -> Subdomain | None:
+        """The points that the step of the outer scan performs."""
+        outer = self.outer
+        if around.subdomain.is_empty:
+            return None
+        if around.timestamp is None:
+            part = only_at(around.subdomain, outer.times[around.target], self.time)
+            return None if part.is_empty else part
+        folded = on_windows(around, outer.times, outer.body.reverse, outer.windows)
+        part = at_time(folded, around.timestamp, self.time)
+        return None if part is None else part[0]
+
+    def _own_reads(self, around: StepEquation) -> set[int]:
+        """The reads of histories of this scan at the outer time itself.
+
+        Raises: ScheduleError for one at several outer times, of which one may be the same.
+        """
+        outer, found = self.outer, set[int]()
+        pairs = zip(around.subdomain.reads, around.sources, strict=False)
+        for k, (read, source) in enumerate(pairs):
+            if read is None or source not in self.around:
+                continue
+            ago = steps_ago(around, read, source, outer.times, outer.body.reverse)
+            if ago == 0:
+                found.add(k)
+            elif ago is None and not _is_earlier(around, read, source, outer):
+                raise ScheduleError(
+                    "recurrence in a step of another one: what it reads of itself is of one step "
+                    "of the outer one, the same or an earlier one, got several; read the earlier "
+                    "ones of a copy that the outer step makes",
+                    source_location(around.op.location),
+                )
+        return found
+
+    def _on_slices(self, part: Subdomain, around: StepEquation, own: set[int]) -> Subdomain:
+        """The part with the slices of this scan's histories, and the states before for the rest."""
+        reads = list(part.reads)
+        for k, (read, source) in enumerate(zip(part.reads, around.sources, strict=False)):
+            if read is None or source not in self.around:
+                continue
+            if k in own:
+                at = self.outer.times[source]
+                reads[k] = replace(read, subscripts=without(read.subscripts, at))
+            else:
+                reads[k] = replace(read, tensor=self.states[self.around.index(source)])
+        write = without(part.write, self.outer.times[around.target])
+        return replace(part, reads=tuple(reads), write=write)
+
+    def _without_outer_time(
+        self, subdomain: Subdomain, around: StepEquation
+    ) -> tuple[Subdomain, Fixed]:
+        """The part without the dim that is the outer time, or with its value."""
+        timestamp, fixed = around.timestamp, around.fixed
+        if timestamp is None or not timestamp.factor:
+            return subdomain, fixed
+        at = timestamp.dim
+        if isinstance(self.time, StaticTime):
+            bare = without_dim(subdomain, at)
+        else:
+            sliced = reads_sliced(subdomain, at, self.time.count)
+            if sliced is None:
+                return subdomain, (*fixed, (at, self.time.count))
+            bare = without_dim(sliced, at)
+        return bare, tuple((d - (d > at), value) for d, value in fixed)
+
+
+def _is_earlier(equation: StepEquation, read: Read, source: int, outer: Scan) -> bool:
+    """Whether a read is of earlier steps of a scan than its equation, wherever it is made."""
+    now = equation.subdomain.write[outer.times[equation.target]]
+    then = read.subscripts[outer.times[source]]
+    low, _ = value_range(
+        then - now if outer.body.reverse else now - then, equation.subdomain.extents
+    )
+    return low > 0

@@ -60,7 +60,9 @@ class StepChoices:
         values = [*body.arguments, *(v.operation.results[0] for v in _inner(body))]
         inside = copy.regions[0].blocks[0]
         copies = [*inside.arguments, *(v.operation.results[0] for v in _inner(inside))]
-        subdomain = during(known, on_windows(known, self.body, self.windows), self.time)
+        subdomain = during(
+            known, on_windows(known, self.body.times, self.body.reverse, self.windows), self.time
+        )
         assert subdomain is not None, "as the equation itself"
         dims = [index(0)] * subdomain.rank
         if isinstance(self.time, DynamicTime):

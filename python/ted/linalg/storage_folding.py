@@ -10,8 +10,9 @@ place beside the new slice, and what only the step itself reads is not carried t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from ted.linalg.scan_bodies import ScanBody, StepEquation
 from ted.linalg.subdomain import Read, Subdomain, from_compute
@@ -67,6 +68,11 @@ class Wanted:
 
 def find_windows(body: ScanBody) -> dict[int, Window]:
     """The windows of the histories of which little enough is read."""
+    return windows_within(body, [list(result.uses) for result in body.op.results])
+
+
+def windows_within(body: ScanBody, uses: Sequence[Iterable[Any]]) -> dict[int, Window]:
+    """The windows of the histories, of which `uses` are outside of the steps."""
     equations = list(body.equations.values())
     if any(e.timestamp is None and not e.subdomain.is_empty for e in equations):
         return {}
@@ -74,8 +80,8 @@ def find_windows(body: ScanBody) -> dict[int, Window]:
     for equation in equations:
         for k, slices, outlives in _inside(equation, body):
             wanted[k].add(slices, outlives)
-    for k, result in enumerate(body.op.results):
-        for slices in _outside(result, body.times[k], body):
+    for k, those in enumerate(uses):
+        for slices in _outside(those, body.times[k], body):
             wanted[k].add(slices, True)
     return {
         k: Window(body.times[k], w.slices, w.outlives, body.steps, body.reverse)
@@ -86,17 +92,17 @@ def find_windows(body: ScanBody) -> dict[int, Window]:
 
 def _inside(equation: StepEquation, body: ScanBody) -> Iterator[tuple[int, int, bool]]:
     """Histories that an equation reads: how many slices that needs, and whether of other steps."""
-    for read, source in _history_reads(equation):
-        ago = _steps_ago(equation, read, source, body)
+    for read, source in history_reads(equation):
+        ago = steps_ago(equation, read, source, body.times, body.reverse)
         if ago is None or ago < (source not in equation.begun):
             yield source, body.steps, True  # the latter in a guard that never holds
         else:
             yield source, ago + (source in equation.begun), ago > 0
 
 
-def _outside(result: ir.Value, axis: int, body: ScanBody) -> Iterator[int]:
+def _outside(uses: Iterable[Any], axis: int, body: ScanBody) -> Iterator[int]:
     """How many of the last slices each use after the last step wants."""
-    for use in result.uses:
+    for use in uses:
         op, position = use.owner.operation, use.operand_number
         if op.name != "ted.compute" or position >= len(ir.ArrayAttr(op.attributes["reads"])):
             yield body.steps
@@ -108,31 +114,36 @@ def _outside(result: ir.Value, axis: int, body: ScanBody) -> Iterator[int]:
             yield high + 1 if body.reverse else body.steps - low
 
 
-def _history_reads(equation: StepEquation) -> Iterator[tuple[Read, int]]:
+def history_reads(equation: StepEquation) -> Iterator[tuple[Read, int]]:
+    """The reads of histories that an equation makes."""
     for read, source in zip(equation.subdomain.reads, equation.sources, strict=False):
         if read is not None and source is not None:
             yield read, source
 
 
-def _steps_ago(equation: StepEquation, read: Read, source: int, body: ScanBody) -> int | None:
+def steps_ago(
+    equation: StepEquation, read: Read, source: int, times: Sequence[int], reverse: bool
+) -> int | None:
     """How many steps before its own an equation reads a history; None if that varies."""
     now, then = (
-        equation.subdomain.write[body.times[equation.target]],
-        read.subscripts[body.times[source]],
+        equation.subdomain.write[times[equation.target]],
+        read.subscripts[times[source]],
     )
     form = linear(down(now - then))
     if form is None or form.terms:
         return None
-    return -form.constant if body.reverse else form.constant
+    return -form.constant if reverse else form.constant
 
 
-def on_windows(equation: StepEquation, body: ScanBody, windows: Mapping[int, Window]) -> Subdomain:
+def on_windows(
+    equation: StepEquation, times: Sequence[int], reverse: bool, windows: Mapping[int, Window]
+) -> Subdomain:
     """The subdomain with places in windows as subscripts, where histories have any."""
 
     def moved(read: Read | None, source: int | None) -> Read | None:
         if read is None or source is None or source not in windows:
             return read
-        ago = _steps_ago(equation, read, source, body)
+        ago = steps_ago(equation, read, source, times, reverse)
         assert ago is not None, "windows are of histories that are read at known distances"
         place = windows[source].place(ago if source in equation.begun else ago - 1)
         return replace(read, subscripts=_put(read.subscripts, windows[source].axis, place))
@@ -147,9 +158,9 @@ def _put(subscripts: tuple[ir.AffineExpr, ...], at: int, value: int) -> tuple[ir
     return (*subscripts[:at], ir.AffineExpr.get_constant(value), *subscripts[at + 1 :])
 
 
-def read_from_window(result: ir.Value, window: Window) -> None:
+def read_from_window(uses: Iterable[Any], window: Window) -> None:
     """Let the equations that read a history after the last step read its window instead."""
-    for use in result.uses:
+    for use in uses:
         op, position = use.owner.operation, use.operand_number
         maps = list(ir.ArrayAttr(op.attributes["reads"]))
         old = ir.AffineMapAttr(maps[position]).value

@@ -192,19 +192,20 @@ def _points(function: ir.Operation) -> int:
         nonlocal total
         if op.name == "ted.compute":
             view: Any = op.opview
-            total += math.prod(box_of(view))
-        elif op.name == "ted.scan":
-            total += _steps_again(op)
+            total += math.prod(box_of(view)) * _times_looked_at(op)
         return ir.WalkResult.ADVANCE
 
     function.walk(visit)
     return total
 
 
-def _steps_again(scan: ir.Operation) -> int:
+def _times_looked_at(op: ir.Operation) -> int:
     """The interpreter looks at every point of a scan's equations in every step."""
-    view: Any = scan.opview
-    return (len(step_order(view)) - 1) * sum(math.prod(box_of(one)) for one in view.computes)
+    steps, around = 1, op.parent
+    while around is not None and around.name == "ted.scan":
+        scan: Any = around.opview
+        steps, around = steps * len(step_order(scan)), around.operation.parent
+    return steps
 
 
 def reachable(module: ir.Module, symbol: str, bodies: ir.Module | None = None) -> set[str]:

@@ -202,26 +202,34 @@ class _Program:
 
     def scan(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
         """Run the body of a scan once a step, on the histories so far."""
-        scan: Any = op.opview
-        steps, inner = ScanSteps(scan), dict(environment)
-        operations = [view.operation for view in scan.body_block.operations][:-1]
         points: Counter[ir.Operation] = Counter()
-        states = [environment[v] for v in op.operands]
+        states = self._steps(ScanSteps(op.opview), environment, points)
+        scan: Any = op.opview
+        for view, _ in scan.writers():
+            self.count(view, points[view.operation])
+        return states
+
+    def _steps(
+        self, steps: ScanSteps, environment: dict[ir.Value, Any], points: Counter[ir.Operation]
+    ) -> list[Any]:
+        scan: Any = steps.op
+        inner = dict(environment)
+        operations = [view.operation for view in scan.body_block.operations][:-1]
+        states = [environment[v] for v in scan.inits]
         for time in steps.order:
+            steps.time = time
             inner.update(zip(scan.body_block.arguments, states, strict=True))
             for one in operations:
+                view: Any = one.opview
                 if one.name == "ted.compute":
-                    view: Any = one.opview
-                    results, taken = run_compute(
-                        view, inner, steps.step(view, time, inner), self.domain
-                    )
+                    results, taken = run_compute(view, inner, steps.step(view, inner), self.domain)
                     points[one] += taken
+                elif one.name == "ted.scan":
+                    results = self._steps(ScanSteps(view, steps), inner, points)
                 else:
                     results = self.run(one, inner)
                 inner.update(zip(one.results, results, strict=True))
             states = [inner[v] for v in scan.yielded]
-        for view in scan.computes:
-            self.count(view, points[view.operation])
         return states
 
     def count(self, op: ComputeOp, points: int) -> None:

@@ -47,11 +47,13 @@ INLINE = {
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a scan: what reads see, and the points that take part, `written == time`."""
+    """One step of a scan: what reads see, and the points that take part, `written == time`.
+
+    Of a scan in a step of another one there are two times, the outer one first.
+    """
 
     reads: Environment
-    written: str
-    time: int
+    times: tuple[tuple[str, int], ...]
 
 
 def run_compute(
@@ -136,8 +138,9 @@ class _Nest:
         point = [*self.reads(), *self.body(), *self.write(), "count += 1"]
         conditions = [condition_text(op.domain_set)]
         if self.step is not None:
-            self.names["step"] = self.step.time
-            conditions.append(f"{self.step.written} == step")
+            for level, (written, time) in enumerate(self.step.times):
+                self.names[f"step{level}"] = time
+                conditions.append(f"{written} == step{level}")
         condition = " and ".join(filter(None, conditions))
         if condition:
             point = [f"if {condition}:", *indented(point)]

@@ -45,35 +45,54 @@ def check_is_bounded(module: ir.Module) -> None:
 
 
 class ScanSteps:
-    """The histories of a scan, and the steps of its equations."""
+    """The histories of a scan, and the steps of its equations, in a step of another one or not."""
 
-    def __init__(self, op: ScanOp) -> None:
+    def __init__(self, op: ScanOp, outer: ScanSteps | None = None) -> None:
         self.op = op
+        self.outer = outer
         self.histories = op.history_of()
         self.complete = set(op.yielded)
         self.order = step_order(op)
+        self.time = 0
 
-    def step(self, inner: ComputeOp, time: int, environment: Environment) -> Step:
-        """What one equation does at one time."""
-        dims = self.op.time_dims
-        written = inner.write_map.results[dims[self.histories[inner.operation.results[-1]]]]
+    def step(self, inner: ComputeOp, environment: Environment) -> Step:
+        """What one equation does at this time."""
+        written = inner.write_map.results
+        levels = self._levels(inner.operation.results[-1])
         visible = {
-            value: self._visible(value, time, environment[value])
+            value: steps._visible(value, environment[value])
             for value in tensors_read(inner)
-            if value in self.histories
+            if (steps := self._owner(value)) is not None
         }
-        return Step(ChainMap(visible, dict(environment)), expression_text(written), time)
+        times = [(expression_text(written[axis]), steps.time) for steps, axis in levels]
+        return Step(ChainMap(visible, dict(environment)), tuple(times))
 
-    def _visible(self, value: ir.Value, time: int, cells: Cells) -> Cells:
+    def _owner(self, value: ir.Value) -> ScanSteps | None:
+        """The scan of which a value is a history."""
+        if value in self.histories:
+            return self
+        return None if self.outer is None else self.outer._owner(value)
+
+    def _levels(self, value: ir.Value) -> list[tuple[ScanSteps, int]]:
+        """The scans around a history and the dims that are their times, outermost first."""
+        history = self.histories[value]
+        around = [] if self.outer is None else self.outer._levels(self.op.inits[history])
+        return [*around, (self, self.op.time_dims[history])]
+
+    def _visible(self, value: ir.Value, cells: Cells) -> Cells:
         """A history without what it does not hold yet."""
-        here = self.order.index(time)
-        missing = list(self.order[here + (value in self.complete) :])
         marks = (
             np.zeros(cells.data.shape, np.bool_)
             if cells.undefined is None
             else cells.undefined.copy()
         )
-        marks[(slice(None),) * self.op.time_dims[self.histories[value]] + (missing,)] = True
+        place: list[Any] = [slice(None)] * marks.ndim
+        for steps, axis in self._levels(value):
+            here = steps.order.index(steps.time)
+            later = here + (steps is not self or value in self.complete)
+            place[axis] = list(steps.order[later:])
+            marks[tuple(place)] = True
+            place[axis] = slice(steps.time, steps.time + 1)
         return Cells(cells.data, marks)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent
-from ted.ir.equations import Equation, Tensor, components, operands
+from ted.ir.equations import Clock, Equation, Tensor, components, operands
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr
 from ted.ir.scalar import dim, load, rewrite
@@ -56,8 +56,9 @@ def _shell(tensor: Tensor, axis: int | None, extent: Extent) -> Tensor:
     """The new tensor without its equations, which may read it."""
     if axis is None:
         return replace(tensor, equations=())
-    time = None if tensor.time is None else tensor.time + 1
-    return replace(tensor, shape=(extent, *tensor.shape), equations=(), time=time)
+    new = replace(tensor, shape=(extent, *tensor.shape), equations=())
+    new.clocks = [Clock(at + 1, reverse) for at, reverse in tensor.clocks]
+    return new
 
 
 def _equation(

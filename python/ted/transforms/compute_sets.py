@@ -136,8 +136,8 @@ def computes(module: ir.Module | ir.Operation) -> list[ComputeOp]:
 
 
 def scans(module: ir.Module | ir.Operation) -> list[ScanOp]:
-    """Every `ted.scan` below an op, in order."""
-    return _below(module, "ted.scan")
+    """Every `ted.scan` below an op that is in no step of another one, in order."""
+    return [op for op in _below(module, "ted.scan") if op.operation.parent.name != "ted.scan"]
 
 
 def _below(module: ir.Module | ir.Operation, name: str) -> list[Any]:

@@ -91,6 +91,12 @@ def _same_steps(boxes: Boxes) -> Boxes:
         return boxes
     (common,) = functools.reduce(joined, steps)
     return {
-        t: [common if k == t.time else side for k, side in enumerate(sides)]
+        t: [common if k == t.time else side for k, side in enumerate(_whole_steps(t, sides))]
         for t, sides in boxes.items()
     }
+
+
+def _whole_steps(tensor: Tensor, sides: Sides) -> Sides:
+    """The box with all steps of the recurrences inside of a step."""
+    inner = {clock.dim for clock in tensor.inner}
+    return [range(tensor.static_shape[k]) if k in inner else side for k, side in enumerate(sides)]

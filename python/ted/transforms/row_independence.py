@@ -105,7 +105,7 @@ def _of_recurrence(group: Sequence[Tensor], size: Symbol) -> Iterator[str]:
             loops = any(row_loop(e, size) is not None for e in tensor.equations)
             if loops or any(row_dim(t, size) is not None for t in group):
                 yield f"each step of the recurrence of {tensor} needs all rows"
-        elif tensor.time == row_dim(tensor, size):
+        elif row_dim(tensor, size) in tensor.time_dims:
             yield f"{tensor} is a recurrence over the rows"
 
 

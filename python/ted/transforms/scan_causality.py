@@ -17,10 +17,10 @@ from ted.domain.budget import BudgetExhausted, bounded
 from ted.errors import SourceLocation
 from ted.ir.affine import piecewise
 from ted.ir.dtypes import BY_MLIR
-from ted.ir.equations import Equation, Tensor
+from ted.ir.equations import Clock, Equation, Tensor
 from ted.ir.expressions import Expr, format_expr
 from ted.ir.from_body import read_body
-from ted.ir.recurrences import history_reads, points_where, times
+from ted.ir.recurrences import future_points, history_reads
 from ted.mlir import ir
 from ted.transforms.compute_sets import ComputeSets, name_of, symbols_around
 
@@ -32,8 +32,14 @@ def reads_of_the_future(scan: ScanOp) -> Iterator[Problem]:
 
     Raises: VerifyError when a time that is written is data.
     """
-    known = _States(scan)
-    for op in scan.computes:
+    return _in_body(_States(scan))
+
+
+def _in_body(known: _States) -> Iterator[Problem]:
+    for op in known.scan.parts:
+        if not isinstance(op, ComputeOp):
+            yield from _in_body(_States(op, known))
+            continue
         target, equation = known.equation(op)
         for read, points in history_reads(equation, known.states):
             problem = _decided(target, equation, read, points, read.attr in known.complete)
@@ -45,7 +51,9 @@ def _decided(
     target: Tensor, equation: Equation, read: Expr, points: Any, complete: bool
 ) -> str | None:
     try:
-        return _problem(target, equation, read, points, complete)
+        levels = range(len(read.attr.clocks))
+        found = (_problem(target, equation, read, points, complete, k) for k in levels)
+        return next(filter(None, found), None)
     except BudgetExhausted as error:
         return f"a step of {target.name} is not proved to read no future of {read.attr}: {error}"
 
@@ -53,13 +61,16 @@ def _decided(
 class _States:
     """A tensor for each value of a scan's body: a history before, between and after equations."""
 
-    def __init__(self, scan: ScanOp) -> None:
+    def __init__(self, scan: ScanOp, outer: _States | None = None) -> None:
         self.scan = scan
+        self.outer = outer
         self.histories = scan.history_of()
         self.symbols = symbols_around(scan.operation)
-        self.known: dict[ir.Value, Tensor] = {}
-        self.states = [self.tensor(value) for value in self.histories]
-        self.complete = {self.tensor(value) for value in scan.yielded}
+        self.known: dict[ir.Value, Tensor] = {} if outer is None else dict(outer.known)
+        self.states = [] if outer is None else list(outer.states)
+        self.complete = set[Tensor]() if outer is None else set(outer.complete)
+        self.states += [self.tensor(value) for value in self.histories]
+        self.complete |= {self.tensor(value) for value in scan.yielded}
 
     def tensor(self, value: ir.Value) -> Tensor:
         """The tensor of a value; those from outside have no time."""
@@ -67,13 +78,20 @@ class _States:
             ranked = ir.RankedTensorType(value.type)
             history = self.histories.get(value)
             argument = value if history is None else self.scan.body_block.arguments[history]
-            self.known[value] = Tensor(
+            made = Tensor(
                 name_of(argument) or f"history {history}", self.symbols.shape(ranked),
                 BY_MLIR[str(ranked.element_type)],
-                time=None if history is None else self.scan.time_dims[history],
-                reverse=self.scan.is_reverse,
             )  # fmt: skip
+            made.clocks = self._clocks(value)
+            self.known[value] = made
         return self.known[value]
+
+    def _clocks(self, value: ir.Value) -> list[Clock]:
+        history = self.histories.get(value)
+        if history is None:
+            return []
+        around = [] if self.outer is None else self.outer._clocks(self.scan.inits[history])
+        return [*around, Clock(self.scan.time_dims[history], self.scan.is_reverse)]
 
     def equation(self, op: ComputeOp) -> tuple[Tensor, Equation]:
         """The equation of an op, and the tensor that it writes."""
@@ -87,11 +105,10 @@ class _States:
 
 
 def _problem(
-    target: Tensor, equation: Equation, read: Expr, points: Any, complete: bool
+    target: Tensor, equation: Equation, read: Expr, points: Any, complete: bool, level: int
 ) -> str | None:
-    seen, written, points = times(target, equation, read, points)
-    earlier, later = (seen, written) if target.reverse else (written, seen)
-    bad = points_where("lt" if complete else "le", earlier, later, points)
+    last = level == len(read.attr.clocks) - 1
+    seen, written, bad = future_points(target, equation, read, points, level, complete or not last)
     if bad.is_empty():
         return None
     bad, sizes = parameters.somewhere(bad)
@@ -100,8 +117,7 @@ def _problem(
     values = (parameters.value_at(piecewise(e, bad), sizes) for e in (seen, written))
     at, step = (bounds.value_at(value, point) for value in values)
     where = ", ".join(f"d{k}={v}" for k, v in enumerate(point[: equation.rank])) or "the only point"
-    assert read.attr.time is not None, "a history has a time"
-    shown = _shown(read.args[read.attr.time], at)
+    shown = _shown(read.args[read.attr.time_dims[level]], at)
     return (
         f"a step of {target.name} reads the future: {read.attr.name} at time {shown} in the step "
         f"of time {_shown(written, step)}, first at {where}"

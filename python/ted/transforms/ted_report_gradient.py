@@ -106,7 +106,7 @@ def _equations(
             yield _report(op, op in primal, demanded[op])
         elif op.name == "ted.scan":
             scan: ScanOp = op.opview
-            yield from (_report(one.operation, op in primal) for one in scan.computes)
+            yield from (_report(one.operation, op in primal) for one, _ in scan.writers())
         elif op.name == "func.call":
             callee = ir.FlatSymbolRefAttr(op.attributes["callee"]).value
             if callee in known:

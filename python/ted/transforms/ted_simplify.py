@@ -48,7 +48,7 @@ def simplify(
 
     def key(old: Tensor, new: Tensor) -> Hashable:
         """Histories are equal only if they grow alike."""
-        return tensor_key(new), (new.time, new.reverse) if old in recurrent else None
+        return tensor_key(new), new.clocks if old in recurrent else None
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
         if tensor.is_input:

@@ -9,6 +9,7 @@ other dims, and then a grouped or flattened index no longer looks affine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ted.domain import conversion, parameters, sets
@@ -38,25 +39,25 @@ def split_dims(system: System) -> tuple[System, dict[Tensor, Tensor]]:
     recurrent = recurrent_tensors(system.outputs)
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
-        time = tensor.time if tensor in recurrent else None
-        return tuple(split_equation(e, time) for e in equations)
+        times = tensor.time_dims if tensor in recurrent else ()
+        return tuple(split_equation(e, times) for e in equations)
 
     return rewrite_system(system, visit)
 
 
-def split_equation(equation: Equation, time: int | None = None) -> Equation:
-    """The equation with every splittable division removed; steps, by the dim `time`, stay whole."""
+def split_equation(equation: Equation, times: Sequence[int] = ()) -> Equation:
+    """The equation with every splittable division removed; steps, by `times`, stay whole."""
     for _ in range(MAX_ROUNDS):
-        split = _find(equation, time)
+        split = _find(equation, times)
         if split is None:
             return equation
         equation = _apply(equation, split)
     return equation
 
 
-def _find(equation: Equation, time: int | None) -> _Split | None:
+def _find(equation: Equation, times: Sequence[int]) -> _Split | None:
     """The first `f // m` or `f % m` where f is v + m * (anything) and dim v is longer than m."""
-    whole = set() if time is None else dims_used(equation.write[time])
+    whole = dims_used(*(equation.write[time] for time in times))
     numbered = equation.combiner in ("argmax", "argmin")  # reduction dims number the result
     for node in postorder(equation.body, *equation.write):
         if node.op not in ("floordiv", "mod") or not node.dtype.is_index:

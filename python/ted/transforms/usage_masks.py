@@ -17,7 +17,7 @@ from ted.domain import parameters, sets
 from ted.domain.budget import bounded
 from ted.ir.affine import where_possible
 from ted.ir.dtypes import BOOL
-from ted.ir.equations import Equation, Tensor, identity_dims, whole
+from ted.ir.equations import Clock, Equation, Tensor, identity_dims, whole
 from ted.ir.expressions import Expr
 from ted.ir.scalar import add, const, dim, dims_used, is_const, load, select, substitute
 
@@ -53,8 +53,9 @@ def mask_of(tensor: Tensor, dims: Collection[int]) -> Mask:
     kept = tuple(sorted(dims))
     shape = tuple(tensor.shape[d] for d in kept)
     mask = Tensor(f"{tensor.name}_is_used", shape, BOOL, 0, (), tensor.location)
-    if tensor.time in kept:
-        mask.time, mask.reverse = kept.index(tensor.time), not tensor.reverse
+    times = [Clock(kept.index(at), not reverse) for at, reverse in tensor.clocks if at in kept]
+    if len(times) == len(tensor.clocks):
+        mask.clocks = times
     return Mask(mask, kept)
 
 

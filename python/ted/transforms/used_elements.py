@@ -187,7 +187,7 @@ def _dims_that_matter(
     uses: Mapping[Tensor, Sequence[Use]], own: Mapping[Equation, Tensor]
 ) -> dict[Tensor, set[int]]:
     """The dims of the masks of a recurrence: time, and what its other masks are about."""
-    dims = {t: {t.time} for t in uses if t.time is not None}
+    dims = {t: set(t.time_dims) for t in uses if t.clocks}
 
     def asked(equation: Equation) -> set[int]:
         tensor = own.get(equation)

@@ -199,10 +199,6 @@ REFUSED = {
         lambda: ted.scan(lambda c, x: (c, None), PH, ted.sum(PH)), "dim 0 of xs is time"
     ),
     "kind": (lambda: ted.scan(lambda c, x: (c, None), "h", PX), "must be tensors, got str"),
-    "nested": (
-        lambda: ted.scan(lambda c, x: (ted.cumsum(c, 0), None), PH, PX),
-        "a carry must not go through a recurrence inside of a step, got cumsum",
-    ),
 }  # fmt: skip
 
 
