@@ -6,11 +6,11 @@
 // CHECK: %[[KEPT:.*]] = "ted.compute"(%arg0, %{{.*}})
 // CHECK-NOT: ted.recomputed
 // CHECK: "ted.scan"(%{{.*}}, %{{.*}}) ({
-// CHECK: ^bb0(%[[H:.*]]: tensor<5x3xf64>, %[[AGAIN:.*]]: tensor<5x3xf64>):
+// CHECK: ^bb0(%[[AGAIN:.*]]: tensor<5x3xf64>, %[[H:.*]]: tensor<5x3xf64>):
 // CHECK: %[[NOW:.*]] = "ted.compute"(%arg0, %[[AGAIN]])
 // CHECK: ted.recomputed
 // CHECK: %[[NEW:.*]] = "ted.compute"(%[[H]], %[[NOW]], %[[KEPT]], %[[H]])
-// CHECK: "ted.yield"(%[[NEW]], %[[NOW]])
+// CHECK: "ted.yield"(%[[NOW]], %[[NEW]])
 // CHECK: times = array<i64: 0, 0>
 func.func @read_at_the_time_of_the_step(%x: tensor<5x3xf64>) -> tensor<5x3xf64> {
   %e0 = tensor.empty() : tensor<5x3xf64>

@@ -14,7 +14,6 @@ from collections.abc import Callable, Sequence
 from numbers import Integral
 from typing import Any
 
-from ted.api.checkpointing import checkpoint as recomputed
 from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading
 from ted.domain.sizes import Extent
@@ -24,6 +23,7 @@ from ted.frontend.compute import compute
 from ted.frontend.elementwise import where
 from ted.frontend.functions import as_tensor
 from ted.frontend.joining import concatenate
+from ted.frontend.layout import reshape
 from ted.frontend.locations import fail, here
 from ted.frontend.recurrences import settle
 from ted.frontend.tensors import Tensor, wrap
@@ -31,6 +31,7 @@ from ted.frontend.trees import Tree, flatten, unflatten
 from ted.ir.equations import Clock, components, is_recurrence
 from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched
+from ted.transforms.forgotten import forget
 
 
 def scan(
@@ -55,6 +56,13 @@ def scan(
     reverse = checks.flag(reverse, "scan: reverse")
     if checkpoint is not None and checkpoint is not False:
         return _in_segments(step, init, xs, length, reverse, checkpoint)
+    return _scan(step, init, xs, length, reverse)
+
+
+def _scan(
+    step: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any, xs: Any, length: Extent | None, reverse: bool, forgets: bool = False,
+) -> tuple[Any, Any]:  # fmt: skip
     starts, carry_tree = _tensors(init, "init")
     inputs, xs_tree = _tensors(xs, "xs")
     steps = _steps(inputs, length)
@@ -72,6 +80,9 @@ def scan(
     found = batched([t.node for t in (*after, *(y for _, y in ys))], given, steps)
     states, stacked = found[: len(after)], found[len(after) :]
     _tie(before, states, [t for _, t in starts], steps, reverse)
+    if forgets:
+        given = [t.node for _, t in (*starts, *inputs)]
+        forget([s.tensor for s in found], before if steps != 1 else (), given)
     last = [_last(s, t, steps, reverse) for s, (_, t) in zip(states, starts, strict=True)]
     outputs = [leading(y, steps) for y in stacked]
     final = unflatten(carry_tree, iter(last))
@@ -82,21 +93,37 @@ def _in_segments(
     step: Callable[[Any, Any], tuple[Any, Any]],
     init: Any, xs: Any, length: Extent | None, reverse: bool, wanted: int | bool | str,
 ) -> tuple[Any, Any]:  # fmt: skip
-    """The scan as checkpointed scans of the wanted size, one after the other."""
+    """The scan as one over segments of the wanted size, whose step is a checkpointed scan.
+
+    What is left of the steps is a segment by itself, the last one in time order of xs.
+    """
     inputs, tree = _tensors(xs, "xs")
     steps = _steps(inputs, length)
     if not isinstance(steps, int):
         fail(f"scan: checkpoint takes a number of steps that is no symbolic size, got {steps}")
     size = _segment_size(wanted, steps)
-    begins = range(0, max(steps, 1), size)  # no step at all is a segment too: it has empty ys
+    count = max(steps // size, 1) if steps >= 2 * size else 0
+
+    def whole(carry: Any) -> tuple[Any, Any]:
+        parts = [reshape(t[: count * size], (count, size, *t.shape[1:])) for _, t in inputs]
+        segment = _segment(step, size, reverse)
+        carry, ys = scan(segment, carry, unflatten(tree, iter(parts)), count, reverse)
+        found, ys_tree = _tensors(ys, "y")
+        flat = [reshape(t, (count * size, *t.shape[2:])) for _, t in found]
+        return carry, unflatten(ys_tree, iter(flat))
+
+    def rest(carry: Any) -> tuple[Any, Any]:
+        part = unflatten(tree, (t[count * size :] for _, t in inputs))
+        return _segment(step, steps - count * size, reverse)(carry, part)
+
+    parts = [whole] if count else []
+    if count * size < steps or not steps:  # no step at all is a segment too: it has empty ys
+        parts.append(rest)
     carry, stacks = init, []
-    for begin in reversed(begins) if reverse else begins:
-        end = min(begin + size, steps)
-        part = unflatten(tree, (t[begin:end] for _, t in inputs))
-        segment = _segment(step, end - begin, reverse)
-        carry, ys = segment(carry, part)
-        stacks.append(ys)
-    ordered = [flatten(ys) for ys in (reversed(stacks) if reverse else stacks)]
+    for part in reversed(parts) if reverse else parts:
+        carry, ys = part(carry)
+        stacks.append(flatten(ys))
+    ordered = stacks[::-1] if reverse else stacks
     leaves = [[leaf for _, leaf in found] for found, _ in ordered]
     joined = (concatenate(list(column), axis=0) for column in zip(*leaves, strict=True))
     return carry, unflatten(ordered[0][1], joined)
@@ -119,12 +146,10 @@ def _segment_size(wanted: Any, steps: int) -> int:
 def _segment(
     step: Callable[[Any, Any], tuple[Any, Any]], steps: Extent, reverse: bool
 ) -> Callable[..., Any]:
-    inner = step if steps == 1 else recomputed(step)
-
     def segment(carry: Any, xs: Any = None) -> Any:
-        return scan(inner, carry, xs, length=steps, reverse=reverse)
+        return _scan(step, carry, xs, steps, reverse, forgets=True)
 
-    return recomputed(segment)
+    return segment
 
 
 def _tensors(nest: Any, what: str) -> tuple[list[tuple[str, Tensor]], Tree]:

@@ -20,7 +20,7 @@ from ted.ir.equations import Tensor, replace_operands, topological
 
 _KEY = "origin"  # kept by the node itself, as an override is
 _OWN = ("name", "given_name", _KEY)
-_LATE = ("fill", "equations", "location", "time", "reverse", "inner")
+_LATE = ("fill", "equations", "location", "time", "reverse", "inner", "forgotten")
 _lock = Lock()
 
 

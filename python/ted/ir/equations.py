@@ -71,7 +71,9 @@ class Tensor:
 
     `time` is the dim along which a recurrence runs; a tensor of the graph's acyclic part may keep
     one from the recurrence it once was in, it means nothing there.  `inner` has the times of the
-    recurrences inside of a step that it is in, outermost first.  `equations` is assigned after
+    recurrences inside of a step that it is in, outermost first.  What is `forgotten` is computed
+    again for a derivative: 1 for what is then kept in a segment of steps, 2 for the rest of them
+    (`transforms/forgotten.py`).  `equations` is assigned after
     construction for recurrences only, whose equations read the tensor itself.
     `given_name` is the name before it was numbered, to be another than those of other tensors.
     `born` grows from each tensor to those that are made after it.
@@ -89,6 +91,7 @@ class Tensor:
     values: Constant | None = None
     born: int = field(default_factory=count().__next__, init=False)
     inner: tuple[Clock, ...] = ()
+    forgotten: int = 0
 
     @property
     def clocks(self) -> tuple[Clock, ...]:
@@ -97,8 +100,8 @@ class Tensor:
 
     @clocks.setter
     def clocks(self, clocks: Sequence[Clock]) -> None:
-        (self.time, self.reverse), *inner = clocks or [(None, False)]
-        self.inner = tuple(inner)
+        self.time, self.reverse = clocks[0] if clocks else (None, False)
+        self.inner = tuple(clocks[1:])
 
     @property
     def time_dims(self) -> tuple[int, ...]:
@@ -147,8 +150,8 @@ class Equation:
 
     `ties` says who gets the cotangent of a max or min reached at several points: the first one in
     row-major order, or all an equal part ("even"); a scatter has no order and is always even.
-    A `recomputed` equation is never taken for an equal one that is not: the point is to compute
-    again later instead of keeping the value (`ted.checkpoint`).
+    A `recomputed` equation is never taken for an equal one that is not, or in a derivative of
+    another order: the point is to compute again later instead of keeping the value.
     `scatter_reason` says why an affine write that is no gather stayed so.
     `wishes` are attributes that ask lowering for something, with their texts.
     For argmax/argmin the body is the value compared and the result is the row-major index over
@@ -164,7 +167,7 @@ class Equation:
     location: SourceLocation | None = None
     dim_names: tuple[str, ...] = field(default=())
     ties: str = TIES[0]
-    recomputed: bool = False
+    recomputed: int = 0
     scatter_reason: str = ""
     wishes: tuple[tuple[str, str], ...] = ()
 

@@ -246,7 +246,7 @@ class _Reader:
             location=source_location(op.operation.location),
             ties=choice(op.operation, "ted.ties", TIES),
             scatter_reason=string(op.operation, "ted.scatter_reason", ""),
-            recomputed="ted.recomputed" in op.operation.attributes,
+            recomputed=_recomputed(op.operation),
             wishes=tuple((name, str(given)) for name, given in wishes_of(op.operation)),
         )
 
@@ -362,6 +362,13 @@ class _Reader:
                 f"ted.compute: {op.combiner_name} must start from index -1, got another init",
                 source_location(op.operation.location),
             )
+
+
+def _recomputed(op: ir.Operation) -> int:
+    if "ted.recomputed" not in op.attributes:
+        return 0
+    order = op.attributes["ted.recomputed"]
+    return order.value if isinstance(order, ir.IntegerAttr) else 1
 
 
 _READERS: dict[str, Callable[[_Reader, ir.Operation], None]] = {

@@ -111,7 +111,9 @@ class _Numbers:
         if held is not None:
             return f"{said} constant {held.digest if held.is_literal else self.constants[held]}"
         equations = "; ".join(map(self.equation, node.equations))
-        return f"{said} {node.fill!r} {[tuple(c) for c in node.clocks]}: {equations}"
+        return (
+            f"{said} {node.fill!r} {[tuple(c) for c in node.clocks]} {node.forgotten}: {equations}"
+        )
 
     def equation(self, e: Equation) -> str:
         values = [self.values[v] for v in (e.body, *e.write)]

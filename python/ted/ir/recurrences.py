@@ -142,7 +142,7 @@ def step_order(group: Sequence[Tensor], level: int = 0) -> list[Tensor | Nest]:
     Raises: VerifyError when they have no time for that.
     """
     waits = {t: _same_time_reads(t, group, level) for t in group}
-    units = _units(group, waits)
+    units = _joined(_units(group, waits), waits, level)
     order: list[Tensor | Nest] = []
     done: set[Tensor] = set()
     while units:  # one at a time: the order of the group decides between equals
@@ -164,6 +164,34 @@ def _units(group: Sequence[Tensor], waits: dict[Tensor, set[Tensor]]) -> list[li
     found = circles(group, lambda t: [w for w in group if w in waits[t]])
     place = {t: k for k, t in enumerate(group)}
     return sorted((sorted(u, key=place.__getitem__) for u in found), key=lambda u: place[u[0]])
+
+
+def _joined(
+    units: list[list[Tensor]], waits: dict[Tensor, set[Tensor]], level: int
+) -> list[list[Tensor]]:
+    """The units, with what is recomputed in those that alone wait for it, if it has a time there.
+
+    Such a tensor has no part in any circle: it is there to be computed where it is read.
+    """
+    readers = {t: {r for r, needed in waits.items() if t in needed} for t in waits}
+    for alone in [u for u in reversed(units) if len(u) == 1]:
+        (tensor,) = alone
+        copy = tensor.equations and all(e.recomputed for e in tensor.equations)
+        if not copy or tensor in waits[tensor] or len(tensor.clocks) <= level + 1:
+            continue
+        home = next((u for u in units if readers[tensor] and readers[tensor] <= {*u}), None)
+        if home is None or (len(home) == 1 and home[0] not in waits[home[0]]):
+            continue
+        if _kind(home[0], level + 1) == _kind(tensor, level + 1):
+            units.remove(alone)
+            home.insert(0, tensor)
+    return units
+
+
+def _kind(tensor: Tensor, level: int) -> tuple[Extent, bool] | None:
+    if len(tensor.clocks) <= level:
+        return None
+    return _steps(tensor, level), tensor.clocks[level].reverse
 
 
 def _circles(group: Sequence[Tensor], level: int) -> list[list[Tensor]]:

@@ -6,9 +6,9 @@ Before: a pass that is a function from `System` to `System`.  After: its effect 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from ted.ir.equations import System
+from ted.ir.equations import System, Tensor
 from ted.ir.from_ops import from_function, functions
 from ted.ir.to_ops import build_function
 from ted.mlir import ir
@@ -48,10 +48,12 @@ def has_equations(function: ir.Operation) -> bool:
     return bool(names & {"ted.compute", "ted.scan"}) and "func.call" not in names
 
 
-def replace_function(function: ir.Operation, system: System) -> ir.Operation:
+def replace_function(
+    function: ir.Operation, system: System, groups: Sequence[list[Tensor]] | None = None
+) -> ir.Operation:
     """Put a system where a function was; attributes that are not part of it stay."""
     with ir.InsertionPoint(function), function.location:
-        made = build_function(system).operation
+        made = build_function(system, groups).operation
     for name in function.attributes:
         if name not in made.attributes:
             made.attributes[name] = function.attributes[name]

@@ -76,8 +76,8 @@ def _current_context() -> ir.Context | None:
         return None
 
 
-def build_function(system: System) -> func.FuncOp:
-    """Insert the function of a system here.
+def build_function(system: System, groups: Sequence[list[Tensor]] | None = None) -> func.FuncOp:
+    """Insert the function of a system here, in the order of `groups` if they are given.
 
     Raises: VerifyError for an input that is not listed, or a combiner that cannot write at computed
     indices.
@@ -89,7 +89,7 @@ def build_function(system: System) -> func.FuncOp:
     locations = [mlir_location(t.location, t.name) for t in system.inputs]
     block = function.add_entry_block(locations)
     values = Values(dict(zip(system.inputs, block.arguments, strict=True)), symbols)
-    groups = join_loops(tensor_order(system))
+    groups = join_loops(groups or tensor_order(system))
     arguments = saved_arguments(group[0] for group in groups if not is_recurrence(group))
     extrema = {argument: extremum for extremum, argument in arguments.items()}
     with ir.InsertionPoint(block):
@@ -297,7 +297,7 @@ class _Writer:
         if symbols and not self._may_leave(plan.write, symbols, equation.domain):
             op.operation.attributes["mode"] = ir.StringAttr.get("unchecked")
         if equation.recomputed:
-            op.operation.attributes["ted.recomputed"] = ir.UnitAttr.get()
+            op.operation.attributes["ted.recomputed"] = _recomputed(equation.recomputed)
         if equation.scatter_reason:
             reason = ir.StringAttr.get(equation.scatter_reason)
             op.operation.attributes["ted.scatter_reason"] = reason
@@ -344,6 +344,11 @@ class _Writer:
                 equation.location,
             )
         return ir.AffineMap.get(equation.rank, len(sizes) + len(symbols), exprs), symbols
+
+
+def _recomputed(order: int) -> ir.Attribute:
+    kind = ir.IntegerType.get_signless(64)
+    return ir.UnitAttr.get() if order == 1 else ir.IntegerAttr.get(kind, order)
 
 
 def _map(rank: int, read: AffineRead, sizes: Symbols) -> ir.AffineMap:

@@ -11,6 +11,7 @@ from ted.linalg.branches import lower_with_branches
 from ted.linalg.initial_values import drop_unused_starts, number_starts, unshare_starts
 from ted.linalg.leaving import declare_condition
 from ted.linalg.padding import Paddings
+from ted.linalg.scan_bodies import is_inside_scan
 from ted.linalg.scan_strategies import lower_scan
 from ted.linalg.signs import drop_signs
 from ted.linalg.strategies import lower_equation
@@ -87,7 +88,7 @@ def decided(module: ir.Module) -> list[ir.Operation]:
 def outermost_scans(module: ir.Module) -> list[ir.Operation]:
     """The scans that are in no step of another one."""
     found = operations(module.operation, "ted.scan")
-    return [op for op in found if op.parent.name != "ted.scan"]
+    return [op for op in found if not is_inside_scan(op)]
 
 
 def _equations(module: ir.Module) -> list[ir.Operation]:

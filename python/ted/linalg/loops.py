@@ -106,8 +106,12 @@ def _at(
     reached = [c for bounds in outer for c in _reached(bounds, subdomain, fixed)]
     if not reached:
         return body.emit(results)
-    every = reduce(lambda a, b: arith.AndIOp(a, b).result, reached)
+    every: ir.Value = reduce(_both, reached)
     return conditional(every, types, lambda: body.emit(results), lambda: results)
+
+
+def _both(left: ir.Value, right: ir.Value) -> ir.Value:
+    return arith.AndIOp(left, right).result
 
 
 def _reached(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from ted.linalg.generics import filled
-from ted.linalg.scan_bodies import ScanBody, equations_in, passes_on
+from ted.linalg.scan_bodies import ScanBody, equations_in, is_inside_scan, passes_on
 from ted.linalg.storage_folding import (
     Window,
     history_reads,
@@ -56,7 +56,7 @@ def _nested(op: ir.Operation) -> Iterator[ir.Operation]:
 
 
 def _values(body: ScanBody) -> dict[int, list[ir.Value]]:
-    found = {k: [result] for k, result in enumerate(body.op.results)}
+    found: dict[int, list[ir.Value]] = {k: [r] for k, r in enumerate(body.op.results)}
     for value, k in body.history.items():
         found[k].append(value)
     return found
@@ -73,14 +73,14 @@ def _uses_elsewhere(values: list[ir.Value], nested: ir.Operation) -> list[Any]:
 def _read_at_other_times(nested: ir.Operation, outermost: ScanBody) -> set[int]:
     """The histories that a scan reads of other steps of one around it."""
     found: set[int] = set()
-    around = nested.parent
-    while around.name == "ted.scan":
+    around = nested
+    while is_inside_scan(around) and around.parent is not None:
+        around = around.parent.operation
         body = ScanBody(around)
         for op in equations_in(nested):
             for read, source in history_reads(body.equations[op]):
                 if steps_ago(body.equations[op], read, source, body.times, body.reverse) != 0:
                     found.add(outermost.history.get(read.tensor, -1))
-        around = around.operation.parent
     return found
 
 

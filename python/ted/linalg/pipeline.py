@@ -22,7 +22,7 @@ def equations(*before_fusion: Step) -> Stage:
             *before_fusion,
             Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
             Step(LAST_ON_SYSTEMS, "after fusion, which brings divisions to where they are needed"),
-            Step("ted-sink-recomputed", "on ops: in equations it would be no part of a recurrence"),
+            Step("ted-sink-recomputed", "after fusion: in equations it is no part of a recurrence"),
         ),
     )
 

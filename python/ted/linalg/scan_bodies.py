@@ -121,7 +121,12 @@ def _follow(ops: list[ir.Operation], found: dict[ir.Value, int]) -> None:
 
 def passes_on(op: ir.Operation) -> bool:
     """Whether an operation hands states on, and reads none."""
-    return op.name == "ted.scan" or (op.name == "ted.yield" and op.parent.name == "ted.scan")
+    return op.name == "ted.scan" or (op.name == "ted.yield" and is_inside_scan(op))
+
+
+def is_inside_scan(op: ir.Operation) -> bool:
+    """Whether an operation stands in the body of a scan."""
+    return op.parent is not None and op.parent.name == "ted.scan"
 
 
 def _chained(op: ir.Operation) -> list[tuple[ir.Value, ir.Value]]:

@@ -3,21 +3,30 @@
 Before: `%a = "ted.compute"(%h) {ted.recomputed}` of all times, read by each step at its own time
 After: the same equation in the body of the `ted.scan`, with a history of its own
 
-`ted.checkpoint` of a step computes its values again in the gradient.  They depend on no step of the
-adjoints, so that they stand before the loop, for all times at once; which takes the memory that the
-user wanted back.  As histories of which steps read their own time they are a slice (`windows.py`).
+`ted.checkpoint` of a step computes its values again in the gradient, a scan over segments the steps
+of each.  They depend on no step of the adjoints, so that they stand before the loop, for all times
+at once; which takes the memory that the user wanted back.  As histories of which steps read their
+own time they are a slice (`storage_folding.py`).  Scans go, too, if their outermost time is only a
+number of them: in a step of the adjoints that is a scan inside of it.
 Other tensors stay outside: one operation over all times is faster than one in each step.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
-from ted.dialects.ted import MAX_RUNS, ScanOp
-from ted.dialects.ted.operand_types import type_runs
-from ted.linalg.scan_bodies import ScanBody
+from ted.dialects.ted import MAX_RUNS
+from ted.ir.equations import Clock, Equation, System, Tensor, is_recurrence
+from ted.ir.expressions import Expr
+from ted.ir.from_ops import from_function, functions
+from ted.ir.recurrences import flattened, step_order
+from ted.ir.rewriting import has_equations, replace_function
+from ted.ir.tensor_order import tensor_order
+from ted.linalg.running_totals import carry_totals
 from ted.mlir import ir
-from ted.mlir.queries import defining, operations, use_known
+
+Use = tuple[Tensor, Equation, Expr]  # the reader, its equation and the read
 
 
 @dataclass(frozen=True)
@@ -25,137 +34,120 @@ class TedSinkRecomputed:
     """Move recomputed equations into the steps that read them."""
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite every scan."""
-        for op in operations(module.operation, "ted.scan"):
-            steps = _Steps(op)
-            steps.find()
-            if steps.sunk and len(type_runs([*op.operands, *steps.starts()])) <= MAX_RUNS:
-                _rebuild(op, steps)
+        """Rewrite every function."""
+        with module.context:
+            for function in list(functions(module)):
+                if "ted.recomputed" in str(function) and has_equations(function):
+                    system = from_function(function)
+                    steps = _Steps(system, carry_totals(system))
+                    if steps.sink():
+                        replace_function(function, system, steps.groups)
 
 
-@dataclass(frozen=True)
-class _Chain:
-    """The equations that make a tensor, in order, and its dim that is the time."""
-
-    tensor: ir.Value
-    equations: tuple[ir.Operation, ...]
-    time: int
-
-    @property
-    def start(self) -> ir.Value:
-        """What the first equation starts from."""
-        return _init(self.equations[0])
-
-
+@dataclass
 class _Steps:
-    """A scan, and the chains of equations that can be a part of its steps, users first."""
+    """The groups of a system, of which recomputed ones become parts of recurrences."""
 
-    def __init__(self, op: ir.Operation) -> None:
-        self.op = op
-        self.body = ScanBody(op)
-        self.times = {e: self.body.times[x.target] for e, x in self.body.equations.items()}
-        self.sunk: list[_Chain] = []
+    system: System
+    totals: dict[Tensor, Tensor]  # sums over steps, each with a tensor of its recurrence
+    groups: list[list[Tensor]] = field(init=False)
+    users: dict[Tensor, list[Use]] = field(init=False)
 
-    def find(self) -> None:
-        """Collect chains until nothing that they or the steps read can be one."""
-        waiting = list(self.body.equations)
-        while waiting:
-            for operand in list(waiting.pop(0).operands):
-                chain = self._chain(operand)
-                if chain is not None and all(c.tensor != operand for c in self.sunk):
-                    self.sunk.append(chain)
-                    self.times.update(dict.fromkeys(chain.equations, chain.time))
-                    waiting.extend(chain.equations)
+    def __post_init__(self) -> None:
+        self.groups = tensor_order(self.system)
+        self.users = {t: [] for group in self.groups for t in group}
+        for group in self.groups:
+            for tensor in group:
+                for equation in tensor.equations:
+                    for read in equation.reads:
+                        self.users[read.attr].append((tensor, equation, read))
 
-    def starts(self) -> list[ir.Value]:
-        """The inits of the new histories."""
-        return [chain.start for chain in reversed(self.sunk)]
+    def sink(self) -> bool:
+        """Join what can be a part of a recurrence with it; whether anything can."""
+        found = False
+        for loop in [g for g in reversed(self.groups) if is_recurrence(g)]:
+            if loop in self.groups and loop[0] not in self.totals and not self._is_copy(loop):
+                found |= self._join(loop)
+        return found
 
-    def _chain(self, tensor: ir.Value) -> _Chain | None:
-        time = self._time_of(tensor)
-        equations: list[ir.Operation] = []
-        value = tensor
-        while time is not None:
-            op = defining(value)
-            if op is None or not _is_recomputed(op) or op.block != self.op.block:
-                break
-            if value != tensor and len(list(value.uses)) > 1:
-                return None
-            equations.insert(0, op)
-            value = _init(op)
-        return _Chain(tensor, tuple(equations), time) if equations and time is not None else None
+    def _join(self, loop: list[Tensor]) -> bool:
+        clocks = {t: t.clocks for group in self.groups for t in group}
+        taken = [g for g in self.groups if self.totals.get(g[0]) in loop]
+        joined = {t for g in (loop, *taken) for t in g}
+        waiting = [g for g in reversed(self.groups) if g is not loop and self._is_copy(g)]
+        while (group := next((g for g in waiting if self._settle(g, joined)), None)) is not None:
+            waiting.remove(group)
+            joined.update(group)
+            taken.append(group)
+        members = [t for g in self.groups if g is loop or g in taken for t in g]
+        if not taken:
+            return False
+        if _runs(members) > MAX_RUNS:
+            for tensor in members:
+                tensor.clocks = clocks[tensor]
+            return False
+        self.groups = [members if g is loop else g for g in self.groups if g not in taken]
+        return True
 
-    def _time_of(self, tensor: ir.Value) -> int | None:
-        """The one dim of a tensor whose subscript in every use is the time of the step."""
-        shape = list(ir.ShapedType(tensor.type).shape) if _is_tensor(tensor) else []
-        dims = {k for k, extent in enumerate(shape) if extent == self.body.steps}
-        for use in tensor.uses:
-            op, position = use.owner.operation, use.operand_number
-            if op not in self.times or position >= len(ir.ArrayAttr(op.attributes["reads"])):
-                return None
-            now = _map(op.attributes["write"])[self.times[op]]
-            subscripts = _map(ir.ArrayAttr(op.attributes["reads"])[position])
-            dims = {k for k in dims if subscripts[k] == now}
-        return min(dims, default=None)
+    def _is_copy(self, group: Sequence[Tensor]) -> bool:
+        outputs = self.system.outputs
+        equations = [e for t in group for e in t.equations]
+        plain = all(e.recomputed and not e.combiner.startswith("arg") for e in equations)
+        return bool(equations) and plain and not any(t in outputs for t in group)
 
+    def _settle(self, group: Sequence[Tensor], joined: set[Tensor]) -> bool:
+        """Give a group the times of the steps that read it, if all of its readers are joined."""
+        uses = {t: [u for u in self.users[t] if u[0] not in group] for t in group}
+        if not all(reader in joined for those in uses.values() for reader, _, _ in those):
+            return False
+        if not is_recurrence(group):
+            (tensor,) = group
+            tensor_clocks = _clocks(tensor, uses[tensor])
+            if tensor_clocks:
+                tensor.clocks = tensor_clocks
+            return bool(tensor_clocks)
+        read = {t: _clocks(t, those) for t, those in uses.items() if those}
+        first = next(iter(read.values()), [])
+        if not first or not self._is_batch(group):
+            return False
+        if any(not c or c[0].dim != t.time for t, c in read.items()):
+            return False
+        for tensor in group:
+            assert tensor.time is not None, "a recurrence has a time"
+            tensor.clocks = (Clock(tensor.time, first[0].reverse), *tensor.inner)
+        return True
 
-def _is_tensor(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.RankedTensorType)
-
-
-def _is_recomputed(op: ir.Operation) -> bool:
-    if op.name != "ted.compute" or "ted.recomputed" not in op.attributes or len(op.results) > 1:
-        return False
-    return not ir.AffineMapAttr(op.attributes["write"]).value.n_symbols
-
-
-def _init(op: ir.Operation) -> ir.Value:
-    return op.operands[len(op.operands) - 1]
-
-
-def _map(attribute: ir.Attribute) -> list[ir.AffineExpr]:
-    return list(ir.AffineMapAttr(attribute).value.results)
-
-
-def _rebuild(op: ir.Operation, steps: _Steps) -> None:
-    """The scan with the equations of the chains in front of its own."""
-    chains, old = list(reversed(steps.sunk)), steps.body
-
-    def body(*histories: ir.Value) -> list[ir.Value]:
-        known = dict(zip(old.block.arguments, histories, strict=False))
-        for chain, history in zip(chains, histories[len(old.inits) :], strict=True):
-            for op in chain.equations:
-                history = _copy(op, known, history)
-            known[chain.tensor] = history
-        for op in old.inner:
-            _copy(op, known)
-        return [known[v] for v in (*old.end.operands, *(c.tensor for c in chains))]
-
-    new = ScanOp.build(
-        [*old.inits, *steps.starts()],
-        times=[*old.times, *(chain.time for chain in chains)],
-        steps=old.steps,
-        body=body,
-        reverse=old.reverse,
-        locations=[a.location for a in old.block.arguments] + [c.tensor.location for c in chains],
-        loc=op.location,
-        ip=ir.InsertionPoint(op),
-    )
-    for before, after in zip(op.results, new.operation.results, strict=False):
-        before.replace_all_uses_with(after)
-    op.erase()
-    for chain in steps.sunk:
-        for equation in reversed(chain.equations):
-            equation.erase()
+    def _is_batch(self, group: Sequence[Tensor]) -> bool:
+        """Whether the outermost time of a recurrence is never that of another step."""
+        uses = [u for t in group for u in self.users[t] if u[0] in group]
+        return all(t.inner for t in group) and all(
+            read.args[_time(read.attr)] is equation.write[_time(reader)]
+            for reader, equation, read in uses
+        )
 
 
-def _copy(
-    op: ir.Operation, known: dict[ir.Value, ir.Value], init: ir.Value | None = None
-) -> ir.Value:
-    """Copy an operation here, from another init if one is given; its last result."""
-    copy = op.clone().operation
-    use_known(copy, known)
-    if init is not None:
-        copy.operands[len(copy.operands) - 1] = init
-    known.update(zip(op.results, copy.results, strict=True))
-    return copy.results[len(copy.results) - 1]
+def _time(tensor: Tensor) -> int:
+    assert tensor.time is not None, "a recurrence has a time"
+    return tensor.time
+
+
+def _clocks(tensor: Tensor, uses: Sequence[Use]) -> list[Clock]:
+    """The times of the steps that read a tensor where it is of the same times, outermost first."""
+    found: list[Clock] = []
+    for level in range(min((len(reader.clocks) for reader, _, _ in uses), default=0)):
+        dims = set(range(len(tensor.shape)))
+        for reader, equation, read in uses:
+            at = reader.time_dims[level]
+            now, steps = equation.write[at], reader.shape[at]
+            dims &= {k for k, e in enumerate(read.args) if e is now and tensor.shape[k] == steps}
+        directions = {reader.clocks[level].reverse for reader, _, _ in uses}
+        if not dims or len(directions) > 1:
+            break
+        found.append(Clock(min(dims), directions.pop()))
+    return found
+
+
+def _runs(members: Sequence[Tensor]) -> int:
+    """How many histories of other types follow on each other."""
+    kinds = [(t.dtype, t.shape) for t in flattened(step_order(members))]
+    return sum(k == 0 or kind != kinds[k - 1] for k, kind in enumerate(kinds))

@@ -203,8 +203,8 @@ class _Program:
     def scan(self, op: ir.Operation, environment: dict[ir.Value, Any]) -> list[Any]:
         """Run the body of a scan once a step, on the histories so far."""
         points: Counter[ir.Operation] = Counter()
-        states = self._steps(ScanSteps(op.opview), environment, points)
         scan: Any = op.opview
+        states = self._steps(ScanSteps(scan), environment, points)
         for view, _ in scan.writers():
             self.count(view, points[view.operation])
         return states

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ted.autodiff.combiners import expand_combiners
@@ -14,6 +14,7 @@ from ted.ir.equations import System, Tensor, topological
 from ted.ir.remarks import Remark, collected, remark
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
+from ted.transforms.forgotten import reading_copies
 from ted.transforms.guarded_inlining import inline_guarded_producers
 from ted.transforms.guarded_producers import (
     guarded_overrides,
@@ -117,6 +118,8 @@ def _swept(system: System, heads: Sequence[Tensor], overrides: Overrides) -> Swe
     prepared = prepare(system, preparation, overrides)
     own = guarded_overrides(prepared.system, prepared.overrides)
     found = vjp(prepared.system, heads, own, prepared.origin)
+    again = reading_copies(found.adjoints, prepared.system, heads)
+    found = replace(found, adjoints=again)
     restored = prepared.restored(list(found.adjoints.values()))
     pairs = zip(found.adjoints, restored, strict=True)
     adjoints = {prepared.origin[t]: adjoint for t, adjoint in pairs if t in prepared.origin}

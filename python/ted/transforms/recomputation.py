@@ -80,7 +80,7 @@ class _Region:
                 return lifted[tensor]
             if tensor not in self.inside:
                 return equations
-            return tuple(replace(e, recomputed=True) for e in equations)
+            return tuple(replace(e, recomputed=1) for e in equations)
 
         system, became = rewrite_system(System((), self.outputs), visit)
         carry({old: new for old, new in became.items() if old in self.inside}, lifted)
@@ -102,7 +102,7 @@ class _Region:
 def _masked(tensor: Tensor, mask: Tensor) -> Tensor:
     here = identity_dims(len(tensor.shape))
     body = select(load(mask, here), load(tensor, here), const(0, tensor.dtype))
-    equation = replace(whole(tensor.shape, body, tensor.location), recomputed=True)
+    equation = replace(whole(tensor.shape, body, tensor.location), recomputed=1)
     return replace(tensor, fill=0, equations=(equation,))
 
 

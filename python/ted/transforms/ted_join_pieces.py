@@ -151,7 +151,7 @@ class _Group:
 
 
 def _groups(pieces: Iterable[Piece]) -> list[_Group]:
-    groups: dict[tuple[Lattice, DType, bool], list[_Group]] = {}
+    groups: dict[tuple[Lattice, DType, int], list[_Group]] = {}
     for piece in pieces:
         key = (piece.lattice, piece.body.dtype, piece.equation.recomputed)
         alike = groups.setdefault(key, [])

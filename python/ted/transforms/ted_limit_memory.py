@@ -139,7 +139,7 @@ def _computed_again(live: LiveMemory, chosen: Collection[Tensor]) -> System:
             return equations
         same = all(new is old for new, old in zip(equations, tensor.equations, strict=True))
         kept = tensor if same else replace(tensor, equations=equations)
-        again = [replace(replace_operands(e, copies), recomputed=True) for e in equations]
+        again = [replace(replace_operands(e, copies), recomputed=1) for e in equations]
         copies[kept] = replace(tensor, equations=tuple(again))
         return kept
 

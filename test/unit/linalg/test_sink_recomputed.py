@@ -2,52 +2,38 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from ted import dialects
 from ted.dialects.ted import MAX_RUNS
+from ted.ir.dtypes import FLOAT64
+from ted.ir.equations import System, Tensor, whole
+from ted.ir.scalar import add, compare, const, dim, index, load, select
+from ted.ir.to_ops import to_module
 from ted.linalg.ted_sink_recomputed import TedSinkRecomputed
-from ted.mlir import ir
 from ted.mlir.queries import operations
 
-EQUATION = """{{
-    extents = array<i64: 2>, iterators = ["parallel"], domain = affine_set<(t) : (0 == 0)>,
-    reads = [affine_map<(t) -> (t)>], guards = [affine_set<(t) : (0 == 0)>],
-    write = affine_map<(t) -> (t)>, combiner = "set"{mark}
-  }}"""
+
+def steps_with(others: int) -> System:
+    """A recurrence that reads a recomputed tensor, of so many other tensors of other types."""
+    x, again = (Tensor(name, (2,), FLOAT64) for name in ("x", "again"))
+    again.equations = (replace(whole((2,), load(x, (dim(0),)), None), recomputed=1),)
+    loop = [Tensor(f"h{k}", (2, k + 1), FLOAT64, 0, (), None, 0) for k in range(others + 1)]
+    for k, tensor in enumerate(loop):
+        before = load(loop[k - 1], (add(dim(0), index(-1)), index(0)))
+        body = select(compare("lt", index(0), dim(0)), before, const(0, FLOAT64))
+        if not k:
+            body = add(body, load(again, (dim(0),)))
+        tensor.equations = (whole(tensor.shape, body, None),)
+    return System((x,), (loop[0],))
 
 
-def steps_with(others: int) -> ir.Module:
-    """A scan that reads a recomputed tensor, with so many histories of other types."""
-    kinds = ["tensor<2xf64>", *(f"tensor<2x{k + 1}xf64>" for k in range(others))]
-    starts = [f"%e{k} = tensor.empty() : {kind}" for k, kind in enumerate(kinds)]
-    names = ", ".join(f"%e{k}" for k in range(len(kinds)))
-    states = ", ".join(f"%h{k}: {kind}" for k, kind in enumerate(kinds))
-    after = ", ".join(["%new", *(f"%h{k}" for k in range(1, len(kinds)))])
-    listed = ", ".join(kinds)
-    body = '({ ^bb0(%a: f64): "ted.yield"(%a) : (f64) -> () })'
-    return ir.Module.parse(f"""
-func.func @main(%x: tensor<2xf64>) -> tensor<2xf64> {{
-  {" ".join(starts)}
-  %start = tensor.empty() : tensor<2xf64>
-  %again = "ted.compute"(%x, %start) {body} {EQUATION.format(mark=", ted.recomputed")}
-    : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
-  %s:{len(kinds)} = "ted.scan"({names}) ({{
-  ^bb0({states}):
-    %new = "ted.compute"(%again, %h0) {body} {EQUATION.format(mark="")}
-      : (tensor<2xf64>, tensor<2xf64>) -> tensor<2xf64>
-    "ted.yield"({after}) : ({listed}) -> ()
-  }}) {{times = array<i64: {", ".join("0" for _ in kinds)}>, steps = 2 : i64, reverse = false}}
-    : ({listed}) -> ({listed})
-  return %s#0 : tensor<2xf64>
-}}""")
-
-
-# The moved history is of the first type but comes last: a run of its own.
 @pytest.mark.parametrize(("others", "moves"), [(MAX_RUNS - 2, True), (MAX_RUNS - 1, False)])
 def test_equations_move_as_long_as_the_types_of_the_histories_fit(others: int, moves: bool) -> None:
     with dialects.session():
-        module = steps_with(others)
+        module = to_module(steps_with(others))
         TedSinkRecomputed().run(module)
         module.operation.verify()
         (scan,) = operations(module.operation, "ted.scan")
