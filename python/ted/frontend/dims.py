@@ -41,7 +41,7 @@ def matrix_transpose(x: Any) -> Tensor:
     return swapaxes(x, -2, -1)
 
 
-def unstack(x: Any, axis: int = 0) -> list[Tensor]:
+def unstack(x: Any, axis: int = 0) -> tuple[Tensor, ...]:
     """The slices along `axis`, without it.
 
     Raises: FrontendError for an axis that x does not have, or one of a symbolic extent.
@@ -49,7 +49,8 @@ def unstack(x: Any, axis: int = 0) -> list[Tensor]:
     x = to_tensor(x, "unstack")
     along = checks.axis_of(axis, x.ndim, "unstack")
     lead = (slice(None),) * along
-    return [x[(*lead, k)] for k in range(checks.integer(x.shape[along], "unstack: extent"))]
+    count = checks.integer(x.shape[along], "unstack: extent")
+    return tuple(x[(*lead, k)] for k in range(count))
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[Extent, ...]:
