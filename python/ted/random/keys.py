@@ -7,13 +7,14 @@ one of NumPy stays one of NumPy when it is split.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import ted
-from ted.domain.sizes import Extent
+from ted.domain.sizes import Extent, numbers
 from ted.frontend import checks
 from ted.frontend.captures import is_array
 from ted.frontend.elementwise import to_tensor
@@ -48,8 +49,9 @@ def split(key: Any, num: Any = 2) -> Any:
     """
     key = checked(key, "random.split")
     shape = checks.shape_of(num, UINT64, "random.split: num")
-    if isinstance(key, np.ndarray) and all(isinstance(n, int) for n in shape):
-        return _of_numpy(key, np.arange(int(np.prod(shape))).reshape(shape))
+    known = numbers(shape) if all(isinstance(n, int) for n in shape) else None
+    if isinstance(key, np.ndarray) and known is not None:
+        return _of_numpy(key, np.arange(math.prod(known)).reshape(known))
 
     def element(*index: Any) -> Any:
         first, second = words(key, index[:-1], shape)
