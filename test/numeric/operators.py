@@ -1,8 +1,8 @@
 """The operators of the language, each beside the same in torch, with small arguments.
 
 Argument kinds: `normal` floats, `positive` floats away from zero, `fraction` between -1 and 1,
-`distinct` floats without ties, floats of which half are `zeros`, or a number n for integer labels
-below n.
+`distinct` floats without ties, 1 and -1 by `sign`, floats of which half are `zeros`, or a number n
+for integer labels below n.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ def _array(
         return np.asarray(generator.uniform(0.5, 2.0, shape))
     if kind == "fraction":
         return np.asarray(generator.uniform(-0.9, 0.9, shape))
+    if kind == "sign":
+        return np.asarray(generator.integers(0, 2, shape) * 2.0 - 1.0)
     if kind == "zeros":
         return np.asarray(generator.normal(size=shape) * generator.integers(0, 2, shape))
     if kind == "distinct":

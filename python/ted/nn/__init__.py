@@ -16,10 +16,19 @@ from ted.nn.convolution import (
     conv_transpose3d,
     depthwise_conv2d,
 )
-from ted.nn.layers import dense, embedding, flatten, linear
-from ted.nn.losses import cross_entropy, logsumexp, mse
-from ted.nn.normalization import batch_norm, group_norm, layer_norm, rms_norm
+from ted.nn.distances import cosine_embedding_loss, triplet_margin_loss
+from ted.nn.layers import dense, embedding, embedding_bag, flatten, linear
+from ted.nn.losses import cross_entropy, logsumexp, mse, multi_margin_loss, nll_loss
+from ted.nn.normalization import (
+    batch_norm,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    local_response_norm,
+    rms_norm,
+)
 from ted.nn.optimizers import Optimizer, adagrad, adam, adamw, lamb, lion, rmsprop, sgd
+from ted.nn.patches import fold, pixel_shuffle, pixel_unshuffle, unfold
 from ted.nn.piecewise import (
     celu,
     cosine_similarity,
@@ -45,10 +54,10 @@ from ted.nn.pointwise_losses import (
     binary_cross_entropy,
     binary_cross_entropy_with_logits,
     gaussian_nll_loss,
+    hinge_embedding_loss,
     huber_loss,
     kl_div,
     l1_loss,
-    nll_loss,
     poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
@@ -72,7 +81,9 @@ from ted.nn.pooling import (
     max_pool2d,
     max_pool3d,
 )
-from ted.nn.recurrent import gru, lstm, rnn
+from ted.nn.recurrent import gru, lstm, rnn, stacked
+from ted.nn.resizing import interpolate
+from ted.nn.sampling import grid_sample
 from ted.nn.schedules import (
     cosine_schedule,
     exponential_schedule,
@@ -107,6 +118,7 @@ __all__ = [
     "conv_transpose1d",
     "conv_transpose2d",
     "conv_transpose3d",
+    "cosine_embedding_loss",
     "cosine_schedule",
     "cosine_similarity",
     "cross_entropy",
@@ -114,21 +126,27 @@ __all__ = [
     "depthwise_conv2d",
     "elu",
     "embedding",
+    "embedding_bag",
     "exponential_schedule",
     "flatten",
+    "fold",
     "gaussian_nll_loss",
     "gelu",
     "global_avg_pool2d",
     "global_max_pool2d",
     "global_norm",
     "glu",
+    "grid_sample",
     "group_norm",
     "gru",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
     "hardtanh",
+    "hinge_embedding_loss",
     "huber_loss",
+    "instance_norm",
+    "interpolate",
     "kl_div",
     "l1_loss",
     "lamb",
@@ -137,6 +155,7 @@ __all__ = [
     "linear",
     "linear_schedule",
     "lion",
+    "local_response_norm",
     "log_softmax",
     "logsigmoid",
     "logsumexp",
@@ -149,9 +168,12 @@ __all__ = [
     "max_pool3d",
     "mish",
     "mse",
+    "multi_margin_loss",
     "nll_loss",
     "normalize",
     "piecewise_schedule",
+    "pixel_shuffle",
+    "pixel_unshuffle",
     "poisson_nll_loss",
     "prelu",
     "relu",
@@ -170,9 +192,12 @@ __all__ = [
     "softshrink",
     "softsign",
     "squareplus",
+    "stacked",
     "step_schedule",
     "tanhshrink",
     "threshold",
+    "triplet_margin_loss",
+    "unfold",
 ]
 
 for _name in __all__:  # other libraries' keywords are accepted, as in `ted`

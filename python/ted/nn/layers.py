@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import ted
+from ted.frontend.checks import integer
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import ranked, shaped
+from ted.nn.arguments import floating, one_of, ranked, shaped
 
 
 def dense(x: Any, weight: Any, bias: Any = None) -> Tensor:
@@ -50,15 +51,81 @@ def flatten(x: Any) -> Tensor:
     return ted.flatten(x, 1) if x.ndim > 1 else ted.reshape(x, (*x.shape, 1))
 
 
-def embedding(table: Any, ids: Any) -> Tensor:
+def embedding(table: Any, ids: Any, padding_idx: int | None = None) -> Tensor:
     """The rows of `table` at `ids`; an id outside the table is an error when the program runs.
 
+    The row `padding_idx` is read as others, and gets no gradient.
     Shapes: table (rows, width), ids (...) of integers, result (..., width).
     Raises: FrontendError for a table of another rank, or ids that are no integers.
     """
-    table, ids = ranked(table, 2, "embedding: table"), to_tensor(ids, "embedding: ids")
+    table, ids = ranked(table, 2, "embedding: table"), _integers(ids, "embedding: ids")
+    unmoved = None if padding_idx is None else _row(table, padding_idx, "embedding")
+
+    def element(*i: Any) -> Any:
+        row = table[ids[i[:-1]], i[-1]]
+        return row if unmoved is None else _constant_at(row, ids[i[:-1]] == unmoved)
+
+    return ted.compute((*ids.shape, table.shape[1]), element, name="embedding")
+
+
+def embedding_bag(
+    table: Any, ids: Any, mode: str = "mean", weights: Any = None, padding_idx: int | None = None,
+    ties: str = "first",
+) -> Tensor:  # fmt: skip
+    """The mean, the sum or the maximum of the rows of `table` at the ids of each bag.
+
+    `weights` multiply the rows of sums.  An id that is `padding_idx` takes no part: bags of many
+    lengths are filled up with it.  A bag of nothing gives 0.
+    Shapes: table (rows, width), ids and weights (..., ids of a bag), result (..., width).
+    Raises: FrontendError for shapes that do not fit, ids that are no integers, weights of another
+    mode than "sum".
+    """
+    what = "embedding_bag"
+    table, ids = ranked(table, 2, f"{what}: table"), _integers(ids, f"{what}: ids")
+    mode = one_of(mode, ("mean", "sum", "max"), f"{what}: mode")
+    if ids.ndim == 0:
+        fail(f"{what}: ids need a dim of a bag, got rank 0")
+    if weights is not None:
+        weights = shaped(floating(weights, f"{what}: weights"), ids.shape, f"{what}: weights")
+        if mode != "sum":
+            fail(f'{what}: weights are those of mode "sum", got mode {mode!r}')
+    left_out = None if padding_idx is None else _row(table, padding_idx, what)
+    r = ted.reduce_axis(ids.shape[-1], "r")
+
+    def element(*i: Any) -> Any:
+        *bag, k = i
+        counts = None if left_out is None else ids[(*bag, r)] != left_out
+        row = table[ids[(*bag, r)], k]
+        if mode == "max":
+            found = ted.max(row, axis=r, where=counts, ties=ties)
+            some = ted.any(True if counts is None else counts, axis=r)
+            return found if counts is None and ids.shape[-1] != 0 else ted.where(some, found, 0)
+        value = row if weights is None else row * weights[(*bag, r)]
+        total = ted.sum(value, axis=r, where=counts)
+        if mode == "sum":
+            return total
+        if counts is None:
+            return total / (ids.shape[-1] or 1)
+        count = ted.sum(ted.where(counts, 1.0, 0.0), axis=r)
+        return total / ted.maximum(count, 1.0)
+
+    return ted.compute((*ids.shape[:-1], table.shape[1]), element, name=what)
+
+
+def _integers(ids: Any, what: str) -> Tensor:
+    ids = to_tensor(ids, what)
     if ids.dtype.kind != "int":
-        fail(f"embedding: ids must be integers, got {ids.dtype} ({ids.name})")
-    return ted.compute(
-        (*ids.shape, table.shape[1]), lambda *i: table[ids[i[:-1]], i[-1]], name="embedding"
-    )
+        fail(f"{what} must be integers, got {ids.dtype} ({ids.name})")
+    return ids
+
+
+def _row(table: Tensor, row: Any, what: str) -> int:
+    """The number of a row, which may count from the end."""
+    number, rows = integer(row, f"{what}: padding_idx"), table.shape[0]
+    if not -rows <= number < rows:
+        fail(f"{what}: padding_idx must be a row of {rows}, got {number}")
+    return number % rows if isinstance(rows, int) else number
+
+
+def _constant_at(value: Any, condition: Any) -> Any:
+    return ted.where(condition, ted.stop_gradient(value), value)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ted
+from ted.domain.sizes import Extent
 from ted.frontend.checks import axes_of, axis_of, flag
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, per_dim, shaped
+from ted.nn.windows import Window, under
 
 
 def _standardized(x: Tensor, axes: tuple[int, ...], eps: float) -> tuple[Tensor, Tensor, Tensor]:
@@ -65,25 +68,105 @@ def rms_norm(x: Any, weight: Any = None, axis: Any = -1, eps: float = 1e-6) -> T
 
 def batch_norm(
     x: Any, weight: Any = None, bias: Any = None, axis: int = -1, eps: float = 1e-5,
-    statistics: bool = False,
+    statistics: bool = False, running: Any = None, training: bool = True, momentum: float = 0.1,
 ) -> Any:  # fmt: skip
-    """Standardised for each channel over the batch, as in training; channels lie along `axis`.
+    """Standardised for each channel over the batch, or by `running`; channels lie along `axis`.
 
-    With `statistics` also the mean and the biased variance, for running averages.
+    With `statistics` also the mean and the biased variance.  `running` is a pair (mean, variance)
+    of earlier batches: with `training` the result is (y, mean, variance) with both moved by
+    `momentum` towards those of this batch (the unbiased variance, and constant to differentiation),
+    without it x is standardised by them.
 
-    Shapes: weight, bias, mean and variance (channels).
-    Raises: FrontendError for an axis that x does not have, parameters of another shape, or an x of
-    no float type.
+    Shapes: weight, bias, means and variances (channels).
+    Raises: FrontendError for an axis that x does not have, parameters of another shape, an x of
+    no float type, or no `running` where it is needed.
     Source: Ioffe and Szegedy, Batch Normalization, algorithm 1.
     """
     x = floating(x, "batch_norm: x")
     channel = axis_of(axis, x.ndim, "batch_norm")
     statistics = flag(statistics, "batch_norm: statistics")
+    earlier = _running(running, (x.shape[channel],))
+    if not flag(training, "batch_norm: training"):
+        if earlier is None or statistics:
+            fail(
+                "batch_norm: without training it takes running=(mean, variance) and gives no "
+                f"statistics, got running={running!r} and statistics={statistics}"
+            )
+        mean, variance = (_spread(t, x.ndim, (channel,)) for t in earlier)
+        normal = (x - mean) * ted.rsqrt(variance + eps)
+        return _affine(normal, weight, bias, (channel,), "batch_norm")
     others = tuple(k for k in range(x.ndim) if k != channel)
-    normal, mean, variance = _standardized(x, others, eps)
+    normal, *found = _standardized(x, others, eps)
     result = _affine(normal, weight, bias, (channel,), "batch_norm")
-    shape = (x.shape[channel],)
-    return (result, mean.reshape(shape), variance.reshape(shape)) if statistics else result
+    mean, variance = (t.reshape((x.shape[channel],)) for t in found)
+    if earlier is None:
+        return (result, mean, variance) if statistics else result
+    count = math.prod(x.shape[k] for k in others)
+    unbiased = variance * (_number(count, x) / _number(count - 1, x))
+    pairs = zip(earlier, (mean, unbiased), strict=True)
+    moved = ((1 - momentum) * old + momentum * ted.stop_gradient(new) for old, new in pairs)
+    return (result, *moved)
+
+
+def _running(running: Any, shape: tuple[Extent, ...]) -> list[Tensor] | None:
+    if running is None:
+        return None
+    if not isinstance(running, (tuple, list)) or len(running) != 2:
+        fail(f"batch_norm: running is a pair (mean, variance), got {running!r}")
+    names = ("mean", "variance")
+    return [
+        shaped(t, shape, f"batch_norm: running {n}") for t, n in zip(running, names, strict=True)
+    ]
+
+
+def _number(count: Extent, x: Tensor) -> Any:
+    """A number of samples as a value; of one sample an unbiased variance is NaN or infinite."""
+    return (count or math.nan) if isinstance(count, int) else ted.cast(count, x.dtype)
+
+
+def instance_norm(
+    x: Any, weight: Any = None, bias: Any = None, axis: int = -1, eps: float = 1e-5
+) -> Tensor:
+    """Standardised for each sample and channel; channels lie along `axis`.
+
+    Shapes: x (n, ...), weight and bias (channels).
+    Raises: FrontendError for channels in dim 0, no spatial dim, parameters of another shape, or an
+    x of no float type.
+    Source: Ulyanov, Vedaldi and Lempitsky, Instance Normalization, section 2.
+    """
+    x = floating(x, "instance_norm: x")
+    channel = axis_of(axis, x.ndim, "instance_norm")
+    spatial = tuple(k for k in range(1, x.ndim) if k != channel)
+    if channel == 0 or not spatial:
+        fail(
+            "instance_norm: takes a batch, channels and a spatial dim at least, got shape "
+            f"{x.shape} with channels in dim {channel}"
+        )
+    return _affine(_standardized(x, spatial, eps)[0], weight, bias, (channel,), "instance_norm")
+
+
+def local_response_norm(
+    x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0, axis: int = -1
+) -> Tensor:
+    """x / (k + alpha / size * the sum of squares over `size` channels around) ** beta.
+
+    Of an even `size` one channel more lies before; channels outside count as 0.
+    Raises: FrontendError for an axis that x does not have, an x of no float type, a size below 1.
+    Source: Krizhevsky, Sutskever and Hinton, ImageNet Classification, section 3.3.
+    """
+    x = floating(x, "local_response_norm: x")
+    channel = axis_of(axis, x.ndim, "local_response_norm")
+    (size,) = per_dim(size, 1, 1, "local_response_norm: size")
+    window = Window(x.shape[channel], size, 1, 1, size // 2, (size - 1) // 2)
+    tap = ted.reduce_axis(size, "r")
+
+    def squares(*i: Any) -> Any:
+        (at,), inside = under([window], [i[channel]], [tap])
+        value = x[(*i[:channel], at, *i[channel + 1 :])]
+        return ted.sum(value * value, axis=tap, where=inside)
+
+    total = ted.compute(x.shape, squares, name="local_response_norm")
+    return x / (k + (alpha / size) * total) ** beta
 
 
 def group_norm(

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import ted
+from ted.frontend.checks import broadcast_to, flag
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import floating, shaped
-from ted.nn.losses import reduced
+from ted.nn.arguments import floating, one_of, shaped
+from ted.nn.losses import REDUCTIONS, reduced
 
 
 def _pair(prediction: Any, target: Any, what: str) -> tuple[Tensor, Tensor]:
@@ -29,9 +30,11 @@ def l1_loss(prediction: Any, target: Any, reduction: str = "mean") -> Tensor:
 def huber_loss(prediction: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Tensor:
     """Half the squared difference up to `delta`, from there on linear.
 
-    Raises: FrontendError as `l1_loss`.
+    Raises: FrontendError as `l1_loss`, and for a delta that is not positive.
     """
     p, t = _pair(prediction, target, "huber_loss")
+    if not delta > 0:
+        fail(f"huber_loss: delta must be positive, got {delta!r}")
     d = p - t
     size = ted.absolute(d)
     losses = ted.where(size <= delta, 0.5 * d * d, delta * (size - 0.5 * delta))
@@ -60,22 +63,56 @@ def binary_cross_entropy(probability: Any, target: Any, reduction: str = "mean")
     return reduced(-(t * on + (1.0 - t) * off), reduction, "binary_cross_entropy")
 
 
-def binary_cross_entropy_with_logits(logits: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """`binary_cross_entropy` of sigmoid(logits), without overflow.
+def binary_cross_entropy_with_logits(
+    logits: Any, target: Any, reduction: str = "mean", weight: Any = None, pos_weight: Any = None
+) -> Tensor:
+    """-target log(sigmoid(x)) - (1 - target) log(1 - sigmoid(x)), without overflow.
 
+    `pos_weight` multiplies the first term, `weight` both.
+    Shapes: logits and target equal; weights broadcast to them.
+    Raises: FrontendError as `l1_loss`, and for weights that do not broadcast.
+    """
+    what = "binary_cross_entropy_with_logits"
+    x = floating(logits, f"{what}: logits")
+    target = shaped(target, x.shape, f"{what}: target")
+    tensors = [x, target]
+    for name, given in (("weight", weight), ("pos_weight", pos_weight)):
+        value = 1.0 if given is None else to_tensor(given, f"{what}: {name}")
+        if isinstance(value, Tensor):
+            broadcast_to(value.shape, x.shape, f"{what}: {name}")
+        tensors.append(value)
+
+    def loss(x: Any, t: Any, w: Any, positive: Any) -> Any:
+        return w * ((1 - t) * x + (1 + (positive - 1) * t) * ted.softplus(-x))
+
+    return reduced(ted.vectorize(loss)(*tensors), reduction, what)
+
+
+def kl_div(
+    log_probability: Any, target: Any, reduction: str = "mean", log_target: bool = False
+) -> Tensor:
+    """target * (log(target) - log_probability), 0 where the target is; "batchmean" sums a sample.
+
+    With `log_target` the target is given as its logarithm, too.
+    Shapes: equal.
     Raises: FrontendError as `l1_loss`.
     """
-    x, t = _pair(logits, target, "binary_cross_entropy_with_logits")
-    return reduced(ted.softplus(x) - t * x, reduction, "binary_cross_entropy_with_logits")
+    reduction = one_of(reduction, (*REDUCTIONS, "batchmean"), "kl_div: reduction")
 
+    def loss(x: Any, t: Any) -> Any:
+        return ted.where(t > 0, t * (ted.log(t) - x), 0)
 
-def kl_div(log_probability: Any, target: Any, reduction: str = "mean") -> Tensor:
-    """target * (log(target) - log_probability), 0 where the target is 0.
+    def of_logarithms(x: Any, t: Any) -> Any:
+        return ted.exp(t) * (t - x)
 
-    Raises: FrontendError as `l1_loss`.
-    """
     x, t = _pair(log_probability, target, "kl_div")
-    return reduced(ted.where(t > 0, t * (ted.log(t) - x), 0.0), reduction, "kl_div")
+    chosen = of_logarithms if flag(log_target, "kl_div: log_target") else loss
+    losses = ted.vectorize(chosen)(x, t)
+    if reduction != "batchmean":
+        return reduced(losses, reduction, "kl_div")
+    if losses.ndim == 0:
+        fail("kl_div: batchmean needs a batch, got rank 0")
+    return ted.mean(ted.sum(losses, axis=tuple(range(1, losses.ndim))))
 
 
 def poisson_nll_loss(log_rate: Any, target: Any, reduction: str = "mean") -> Tensor:
@@ -111,21 +148,17 @@ def soft_margin_loss(prediction: Any, target: Any, reduction: str = "mean") -> T
     return reduced(ted.softplus(-t * p), reduction, "soft_margin_loss")
 
 
-def nll_loss(log_probabilities: Any, labels: Any, reduction: str = "mean") -> Tensor:
-    """The negative of the log-probability of each label, over the last dim.
+def hinge_embedding_loss(
+    x: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
+) -> Tensor:
+    """x where the target is 1, max(0, margin - x) where it is -1.
 
-    Shapes: log_probabilities (..., classes), labels (...) of integers.
-    Raises: FrontendError for shapes that do not fit, labels that are no integers.
+    Shapes: equal.
+    Raises: FrontendError as `l1_loss`.
     """
-    x = floating(log_probabilities, "nll_loss: log_probabilities")
-    labels = to_tensor(labels, "nll_loss: labels")
-    if labels.dtype.kind != "int":
-        fail(f"nll_loss: labels must be integers, got {labels.dtype}")
-    shaped(labels, x.shape[:-1], "nll_loss: labels")
-    c = ted.reduce_axis(x.shape[-1], "c")
-    chosen = ted.compute(
-        labels.shape,
-        lambda *i: -ted.sum(ted.where(labels[i] == c, x[(*i, c)], 0), axis=c),
-        name="nll_loss",
-    )
-    return reduced(chosen, reduction, "nll_loss")
+
+    def loss(x: Any, t: Any) -> Any:
+        return ted.where(t == 1, x, ted.maximum(margin - x, 0))
+
+    what = "hinge_embedding_loss"
+    return reduced(ted.vectorize(loss)(*_pair(x, target, what)), reduction, what)

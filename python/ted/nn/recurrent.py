@@ -6,7 +6,7 @@ gradient of a recurrent weight is one contraction over time and batch, behind th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -128,6 +128,42 @@ def gru(
         "gru": lambda held, _s, gate, new, _h, *i: state(held, gate, new, *i),
     }
     return loop.run(functions, 3, wide="gru_sums", two="gru_gates")[4]
+
+
+def stacked(
+    layer: Callable[..., Any], x: Any, parameters: Sequence[Any],
+    initial: Sequence[Any] | None = None, bidirectional: bool = False,
+) -> tuple[Tensor, list[Any]]:  # fmt: skip
+    """Recurrent layers on top of each other: the last one's states, and the final ones of all.
+
+    `layer` is `nn.rnn`, `nn.lstm`, `nn.gru` or a function like them; `parameters` has a tuple of
+    what it takes behind x for each layer.  With `bidirectional` there are two tuples for each,
+    forwards and backwards in time, whose states lie side by side for the layer above.  `initial`
+    has as many first states, or None.  The final state of an LSTM is a pair (h, c).
+    Shapes: x (time, batch, inputs), result (time, batch, units), or 2 units.
+    Raises: FrontendError for another number of parameters or first states, and as the layers do.
+    """
+    both = 2 if flag(bidirectional, "stacked: bidirectional") else 1
+    starts = [None] * len(parameters) if initial is None else list(initial)
+    if not parameters or len(parameters) % both or len(starts) != len(parameters):
+        fail(
+            f"stacked: takes {both} tuples of parameters for each layer, and as many first states, "
+            f"got {len(parameters)} and {len(starts)}"
+        )
+    x, finals = floating(ranked(x, 3, "stacked: x"), "stacked: x"), []
+    if x.shape[0] == 0:
+        fail(f"stacked: x needs a time, got shape {x.shape}")
+    for first in range(0, len(parameters), both):
+        parts = []
+        for k in range(both):
+            weights, start = parameters[first + k], starts[first + k]
+            found = layer(x, *weights, initial=start, reverse=k == 1)
+            states = found if isinstance(found, tuple) else (found,)
+            last = tuple(s[0 if k else -1] for s in states)
+            finals.append(last if isinstance(found, tuple) else last[0])
+            parts.append(states[0])
+        x = ted.concatenate(parts, 2) if both == 2 else parts[0]
+    return x, finals
 
 
 @dataclass(frozen=True, eq=False)

@@ -306,12 +306,42 @@ def test_losses(reduction):
     )  # fmt: skip
 
 
-def test_a_label_outside_the_classes_gives_nan():
+@pytest.mark.parametrize("wrong", [-1, 4])
+def test_a_label_outside_the_classes_is_an_error_of_the_program(wrong):
     (logits,) = numbers((3, 4))
+    step = ted.value_and_grad(lambda logits, y: nn.cross_entropy(logits, y), argnums=0)
+    with pytest.raises(
+        ted.errors.ExecutionError, match=f"logits has .* in dim 1, got index {wrong}"
+    ):
+        step(logits, np.array([wrong, 0, 1]))
+    gradient = ted.grad(lambda logits, y: nn.cross_entropy(logits, y, ignore_index=wrong))
+    assert np.all(gradient(logits, np.array([wrong, 0, 1]))[0] == 0)
+
+
+def test_batch_norm_moves_running_statistics():
+    x, mean = numbers((4, 3, 2), (3,))
+    variance = abs(mean) + 1
+    want = [torch.tensor(mean), torch.tensor(variance)]
+    y = F.batch_norm(torch.tensor(x), *want, training=True, momentum=0.3)
+    for k, wanted in enumerate((y, *want)):
+        got = evaluate(
+            lambda x, m, v, k=k: nn.batch_norm(x, axis=1, running=(m, v), momentum=0.3)[k],
+            x, mean, variance,
+        )  # fmt: skip
+        np.testing.assert_allclose(got, wanted.numpy(), rtol=TOLERANCE, atol=TOLERANCE)
+
+
+def test_a_bag_of_padding_and_a_query_that_sees_nothing_give_zeros():
+    (table,) = numbers((4, 2))
+    ids = np.array([[1, 1], [1, 2]])
+    for mode in ("mean", "sum", "max"):
+        got = evaluate(lambda t, i, m=mode: nn.embedding_bag(t, i, m, padding_idx=1), table, ids)
+        np.testing.assert_array_equal(got, [[0, 0], table[2]])
+    mask = np.array([[False, False], [True, False], [True, True], [False, True]])
     got = evaluate(
-        lambda x, y: nn.cross_entropy(x, y, "none"), logits, np.array([4, 0, -1], np.int32)
-    )
-    np.testing.assert_array_equal(np.isnan(got), [True, False, True])
+        lambda q, m: nn.attention(q, q[:2], q[:2], mask=m), table, mask
+    )  # fmt: skip
+    np.testing.assert_allclose(got[[0, 1, 3]], [[0, 0], table[0], table[1]])
 
 
 def test_linear_maps_and_look_up():

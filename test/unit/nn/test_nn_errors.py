@@ -92,6 +92,68 @@ CASES = {
     "dense_bias": (lambda: nn.dense(M, M.T, V), "bias: must have shape (4,), got (5,) (v)"),
     "embedding_floats": (lambda: nn.embedding(M, V), "ids must be integers, got float32 (v)"),
     "attention_shapes": (lambda: nn.attention(M, M, V), "attention: takes query (..., n, d)"),
+    "attention_heads": (
+        lambda: nn.attention(X[0], X[0, :3], X[0, :3]),
+        "heads of keys and values must divide those of queries, got 3 and 8",
+    ),
+    "attention_mask": (
+        lambda: nn.attention(M, M, M, mask=V),
+        "attention: mask: extents must be equal or 1",
+    ),
+    "batch_norm_training": (
+        lambda: nn.batch_norm(M, training=False),
+        "without training it takes running=(mean, variance)",
+    ),
+    "batch_norm_running": (
+        lambda: nn.batch_norm(M, running=(V, IDS)),
+        "running variance: must have shape (5,), got (4,)",
+    ),
+    "instance_norm_dims": (lambda: nn.instance_norm(M), "got shape (4, 5) with channels in dim 1"),
+    "response_size": (lambda: nn.local_response_norm(M, 0), "size: must be at least 1, got 0"),
+    "nll_weight": (
+        lambda: nn.nll_loss(M, IDS, weight=M),
+        "nll_loss: weight: must have shape (5,), got (4, 5)",
+    ),
+    "cross_entropy_smoothing": (
+        lambda: nn.cross_entropy(M, IDS, label_smoothing=2),
+        "label_smoothing must be in [0, 1], got 2",
+    ),
+    "kl_reduction": (lambda: nn.kl_div(M, M, "max"), "kl_div: reduction: must be 'mean', 'sum'"),
+    "huber_delta": (lambda: nn.huber_loss(M, M, delta=0), "delta must be positive, got 0"),
+    "bce_weight": (
+        lambda: nn.binary_cross_entropy_with_logits(M, M, weight=IDS),
+        "weight: extents must be equal or 1 to broadcast, got shapes (4,) and (4, 5)",
+    ),
+    "triplet_shapes": (
+        lambda: nn.triplet_margin_loss(M, M, V),
+        "triplet_margin_loss: negative: must have shape (4, 5), got (5,) (v)",
+    ),
+    "interpolate_sizes": (
+        lambda: nn.interpolate(X),
+        "takes a size or a scale_factor, and an x with elements, got size=None, scale_factor=None",
+    ),
+    "interpolate_mode": (lambda: nn.interpolate(X, 3, mode="cubic"), "mode: must be 'nearest'"),
+    "interpolate_rank": (
+        lambda: nn.interpolate(X[0], 3, mode="bicubic"),
+        "mode 'bicubic' has another rank than x, got 1 spatial dims",
+    ),
+    "interpolate_factor": (
+        lambda: nn.interpolate(X, scale_factor=0.1),
+        "and leave an element, got 0.1 for extents (8, 8)",
+    ),
+    "grid_shape": (lambda: nn.grid_sample(X, X), "got (2, 8, 8, 3) (x) and (2, 8, 8, 3) (x)"),
+    "fold_windows": (
+        lambda: nn.fold(X[0], 4, 1),
+        "fold: x: must have shape (8, 16, 3), got (8, 8, 3)",
+    ),
+    "pixel_shuffle": (lambda: nn.pixel_shuffle(X, 2), "a multiple of 2 * 2 channels, got shape"),
+    "pixel_unshuffle": (lambda: nn.pixel_unshuffle(X, 3), "extents that 3 divides, got shape"),
+    "bag_weights": (
+        lambda: nn.embedding_bag(M, IDS, "max", V[:4]),
+        """weights are those of mode "sum", got mode 'max'""",
+    ),
+    "padding_idx": (lambda: nn.embedding(M, IDS, 4), "padding_idx must be a row of 4, got 4"),
+    "stacked": (lambda: nn.stacked(nn.rnn, X[0], []), "got 0 and 0"),
 }
 
 

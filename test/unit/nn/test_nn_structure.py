@@ -6,7 +6,7 @@ import pytest
 
 import ted
 from ted import nn
-from ted.ir.equations import reads, topological
+from ted.ir.equations import topological
 from ted.ir.printing import format_equation
 
 X = ted.placeholder((2, 8, 8, 3), name="x")
@@ -40,14 +40,27 @@ def test_max_pool_leaves_padding_out_of_the_domain():
     assert "where 2*j + kh - 1 >= 0 and 2*k + kw - 1 >= 0" in text
 
 
-def test_integer_labels_are_compared_never_used_as_an_index():
+def test_integer_labels_are_compared_and_an_index_only_where_they_are_none():
     logits = ted.placeholder((4, 5), name="x")
     labels = ted.placeholder((4,), "int64", name="labels")
     loss = nn.cross_entropy(logits, labels)
-    for tensor in topological([loss.node]):
-        for equation in tensor.equations:
-            for read in reads(equation):
-                assert not any("labels" in str(a) for a in read.args)
+    known = "where(0 <= labels[i] and labels[i] < 5, 1, stop_gradient(x[i, index(labels[i])]))"
+    assert sum("index(labels" in line.replace(known, "") for line in texts(loss)) == 0
+    gradient = str(ted.differentiate(loss, [logits]))
+    assert known in gradient  # a wrong label is an error of the gradient, too
+    assert "index(labels" not in gradient.replace(known, "")
+
+
+@pytest.mark.parametrize("heads", [pytest.param(1, marks=pytest.mark.slow), 2])
+def test_attention_holds_no_matrix_of_scores_in_its_gradient_neither(heads):
+    n = 128
+    q = ted.placeholder((2, n, 8), name="q")
+    k, v = (ted.placeholder((heads, n, 8), name=name) for name in "kv")
+    mask = ted.placeholder((n, n), "bool", name="mask")
+    result = nn.attention(q, k, v, causal=heads == 1, mask=mask if heads == 2 else None)
+    gradients = ted.differentiate(result, [q, k, v], head=q)
+    f = ted.compile([q, k, v, mask], [result, *gradients])
+    assert f.peak_bytes < 4 * n * n  # of one head; twice that is all scores
 
 
 def test_causal_attention_computes_the_triangle_only():

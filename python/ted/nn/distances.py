@@ -1,0 +1,65 @@
+"""Losses of distances and angles between vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ted
+from ted.frontend.checks import flag
+from ted.frontend.locations import fail
+from ted.frontend.tensors import Tensor
+from ted.nn.arguments import floating, shaped
+from ted.nn.losses import reduced
+
+
+def cosine_embedding_loss(
+    a: Any, b: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """1 - cosine of vectors where the target is 1, max(0, cosine - margin) where it is -1.
+
+    Shapes: a and b (..., width), target (...).
+    Raises: FrontendError for shapes that differ, or tensors of no float type.
+    """
+    what = "cosine_embedding_loss"
+    a = floating(a, f"{what}: a")
+    b = shaped(floating(b, f"{what}: b"), a.shape, f"{what}: b")
+    if a.ndim == 0:
+        fail(f"{what}: takes vectors, got rank 0")
+    target = shaped(target, a.shape[:-1], f"{what}: target")
+    tiny = 1e-12  # torch's
+    squares = [ted.sum(t * t, -1) + tiny for t in (a, b)]
+    cosine = ted.sum(a * b, -1) * ted.rsqrt(squares[0] * squares[1])
+
+    def loss(t: Any, c: Any) -> Any:
+        return ted.where(t == 1, 1 - c, ted.maximum(c - margin, 0))
+
+    return reduced(ted.vectorize(loss)(target, cosine), reduction, what)
+
+
+def triplet_margin_loss(
+    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
+    eps: float = 1e-6, swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """max(0, distance to positive - distance to negative + margin), in the p-norm.
+
+    `eps` is added to differences; with `swap` the negative is also compared with the positive, and
+    the lesser distance counts.
+    Shapes: equal, vectors along the last dim.
+    Raises: FrontendError for shapes that differ, tensors of no float type, a p that is not
+    positive.
+    """
+    what = "triplet_margin_loss"
+    anchor = floating(anchor, f"{what}: anchor")
+    if anchor.ndim == 0 or not p > 0:
+        fail(f"{what}: takes vectors and a positive p, got shape {anchor.shape} and {p!r}")
+    positive = shaped(positive, anchor.shape, f"{what}: positive")
+    negative = shaped(negative, anchor.shape, f"{what}: negative")
+
+    def distance(x: Tensor, y: Tensor) -> Tensor:
+        d = x - y + eps
+        return ted.sqrt(ted.sum(d * d, -1)) if p == 2 else ted.sum(abs(d) ** p, -1) ** (1 / p)
+
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if flag(swap, f"{what}: swap"):
+        far = ted.minimum(far, distance(positive, negative))
+    return reduced(ted.maximum(near - far + margin, 0), reduction, what)
