@@ -1,8 +1,8 @@
 """Elementary functions as straight-line code that LLVM vectorises: no branches, no calls.
 
 Each function takes and gives a `Num` of f32 or f64 and is right at zeros, infinities, NaN, where
-the result is subnormal or overflows. Errors are within 2 units in the last place in f32 and 3 in
-f64 (4 for erfc), which the tests check on dense grids.
+the result is subnormal or overflows. Errors are those of docs/accuracy.md, which the tests check on
+dense grids.
 """
 
 from __future__ import annotations

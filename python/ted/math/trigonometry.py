@@ -1,7 +1,7 @@
 """Trigonometric functions and their inverses as straight-line code that LLVM vectorises.
 
-Like `elementary_functions`: right at zeros, infinities, NaN and subnormal numbers. Errors are
-within 3 units in the last place (4 for tan). sin, cos and tan are right for every f32, however
+Like `elementary_functions`: right at zeros, infinities, NaN and subnormal numbers, with the errors
+of docs/accuracy.md. sin, cos and tan are right for every f32, however
 large; in f64 an exact reduction has no short straight-line form, so that these stay calls of the C
 library.
 """
