@@ -93,8 +93,7 @@ def _mode(rank: int, mode: str, x: tuple[int, ...], w: tuple[int, ...]) -> Opera
         return getattr(F, f"conv{rank}d")(wide, b)
 
     ours = images(f"conv{rank}d", rank, padding=1, padding_mode=mode)[0]
-    lead = [lambda a, b: ours(a, b), theirs]
-    return Operator(f"conv{rank}d_{mode}", *lead, (x, w))
+    return Operator(f"conv{rank}d_{mode}", ours, theirs, (x, w))
 
 
 def _conv(
