@@ -49,7 +49,7 @@ show("large", x @ np.arange(300.0).reshape(3, 100))
 
 # An index in an array is known to be inside: nothing is checked when the program runs.
 # CHECK-LABEL: subscripts
-# CHECK: arith.constant dense<[2, 0]> : tensor<2xi64>
+# CHECK: arith.constant dense<[2, 0, 1]> : tensor<3xi64>
 # CHECK: "ted.load"
 # CHECK-SAME: mode = "unchecked"
-show("subscripts", x[np.array([-1, 0])])
+show("subscripts", x[np.array([-1, 0, 1])])

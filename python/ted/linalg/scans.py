@@ -123,7 +123,10 @@ class Scan:
     # ------------------------------------------------------------------ emission
 
     def emit(self, begin: int, end: int, states: Values) -> Values:
-        """The steps from `begin` to before `end`: as a loop, or one by itself."""
+        """The steps from `begin` to before `end`: as a loop, or one by itself.
+
+        Raises: CompileError for a loop without a bound that cannot be left.
+        """
         if end - begin == 1:
             return self._step(states, StaticTime(begin))
         loop = scf.ForOp(index(0), index(end - begin), index(1), states)
@@ -368,7 +371,10 @@ class NestedScan(Scan):
     # ------------------------------------------------------------------ equations in the outer step
 
     def on(self, equation: StepEquation, copy: ir.Operation) -> StepEquation:
-        """An equation with the operands of a copy of its op, at the outer time only."""
+        """An equation with the operands of a copy of its op, at the outer time only.
+
+        Raises: ScheduleError for one at several outer times, of which one may be the same.
+        """
         around = self.outer.on(self.outer.body.equations[equation.op], copy)
         part = self._at_outer_time(around) if around.performed else None
         if part is None:

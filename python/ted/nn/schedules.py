@@ -27,7 +27,10 @@ def _share(count: Any, steps: int) -> Any:
 
 
 def linear_schedule(first: float, last: float, steps: int) -> Schedule:
-    """From `first` to `last` in equal parts over `steps`, which it keeps then."""
+    """From `first` to `last` in equal parts over `steps`, which it keeps then.
+
+    Raises: FrontendError for a number of steps below 1.
+    """
     steps = _steps(steps, "linear_schedule: steps")
     return lambda count: first + (last - first) * _share(count, steps)
 
