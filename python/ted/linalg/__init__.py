@@ -10,11 +10,11 @@ import importlib
 from typing import Any
 
 _PUBLIC = {
-    "contraction": ("matmul", "outer", "tensordot", "vecdot"),
-    "dims": ("diagonal", "matrix_transpose", "trace"),
-    "factorisations": ("det", "inv", "lu", "qr", "slogdet", "solve"),
-    "linear_algebra": ("cholesky", "solve_triangular"),
-    "norms": ("cross", "matrix_norm", "matrix_power", "norm", "vector_norm"),
+    "ted.frontend.contraction": ("matmul", "outer", "tensordot", "vecdot"),
+    "ted.frontend.dims": ("diagonal", "matrix_transpose", "trace"),
+    "ted.frontend.factorisations": ("det", "inv", "lu", "qr", "slogdet", "solve"),
+    "ted.frontend.linear_algebra": ("cholesky", "solve_triangular"),
+    "ted.frontend.norms": ("cross", "matrix_norm", "matrix_power", "norm", "vector_norm"),
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
@@ -25,7 +25,7 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'ted.linalg' has no attribute {name!r}")
     accepting = importlib.import_module("ted.frontend.keywords").accepting
-    home = importlib.import_module(f"ted.frontend.{_HOME[name]}")
+    home = importlib.import_module(_HOME[name])
     value = accepting(getattr(home, name))
     globals()[name] = value
     return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import ted
@@ -38,7 +39,7 @@ def attention(
     n, m, width = q.shape[-2], k.shape[-2], q.shape[-1]
     added, allowed = _mask(mask, (*q.shape[:-1], m))
     factor = _factor(width) if scale is None else scale
-    r, s = ted.reduce_axis(width, "r"), ted.reduce_axis(m, "s")
+    r = ted.reduce_axis(width, "r")
 
     def sees(*at: Any) -> Any:
         near = [at[-1] <= at[-2] + (m - n)] if causal else []
@@ -54,8 +55,19 @@ def attention(
         return found if added is None else found + _spread(added, at)
 
     scores = ted.compute((*q.shape[:-1], m), score, name="scores")
+    mixed = _mixed(scores, sees, lambda b, j, e: v[(*shared(b), j, e)], allowed is not None)
+    return ted.compute((*q.shape[:-1], v.shape[-1]), mixed, name="attention")
+
+
+def _mixed(
+    scores: Tensor, sees: Callable[..., Any], value: Callable[..., Any], may_be_blind: bool
+) -> Callable[..., Any]:
+    """The mean of the values that a query sees, weighted by the softmax of its scores."""
+    s = ted.reduce_axis(scores.shape[-1], "s")
     top = ted.compute(
-        q.shape[:-1], lambda *at: ted.max(scores[(*at, s)], axis=s, where=sees(*at, s)), name="top"
+        scores.shape[:-1],
+        lambda *at: ted.max(scores[(*at, s)], axis=s, where=sees(*at, s)),
+        name="top",
     )
 
     def weight(*at: Any) -> Any:
@@ -69,10 +81,10 @@ def attention(
         *b, i, e = at
         seen = sees(*b, i, s)
         total = ted.sum(weights[(*b, i, s)], axis=s, where=seen)
-        sum_ = ted.sum(weights[(*b, i, s)] * v[(*shared(b), s, e)], axis=s, where=seen)
-        return sum_ / total if allowed is None else ted.where(total > 0, sum_ / total, 0)
+        sum_ = ted.sum(weights[(*b, i, s)] * value(b, s, e), axis=s, where=seen)
+        return ted.where(total > 0, sum_ / total, 0) if may_be_blind else sum_ / total
 
-    return ted.compute((*q.shape[:-1], v.shape[-1]), mixed, name="attention")
+    return mixed
 
 
 def _mask(mask: Any, shape: tuple[Extent, ...]) -> tuple[Tensor | None, Tensor | None]:

@@ -54,7 +54,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "of another function": (lambda: ted.exp(X, dim=0), "exp: takes x, got dim="),
     "twice": (lambda: ted.sum(X, axis=0, dim=1), "sum: axis may be given once, "
               "got it also as dim="),
-    "of a method": (lambda: X.cumsum(keepdim=True), "cumsum: takes x, axis, reverse, got keepdim="),
+    "of a method": (lambda: X.cumsum(keepdim=True), "cumsum: takes x, axis, reverse, "
+                    "dtype, got keepdim="),
 }  # fmt: skip
 
 
