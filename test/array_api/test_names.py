@@ -67,7 +67,7 @@ def with_extents(values: dict[str, Any], rows: int, columns: int) -> Any:
 # Where a zero may have the other sign than numpy's: of equals either one, of remainders that of
 # the dividend, and totals begin with 0.0.
 ANY_ZERO = {"sign", "max", "min", "maximum", "minimum", "floor_divide", "remainder"}
-ANY_ZERO |= {"cumulative_sum", "clip"}
+ANY_ZERO |= {"cumulative_sum", "clip", "matmul", "tensordot", "vecdot"}
 SHAPES = [(2, 3), (3, 1)]
 
 
@@ -86,7 +86,8 @@ def check(group_name: str, shape: tuple[int, int], seed: int, evaluate: Any) -> 
     for name, mine, other in zip(names, found, expected, strict=True):
         other = np.asarray(other)
         assert (mine.dtype, mine.shape) == (other.dtype, other.shape), name
-        np.testing.assert_allclose(mine, other, rtol=2e-14, atol=1e-15, err_msg=name)
+        far = 1e-12 if group == "linalg" else 2e-14  # LAPACK and ted add in orders of their own
+        np.testing.assert_allclose(mine, other, rtol=far, atol=1e-15, err_msg=name)
         if mine.dtype.kind == "f" and name.split()[0] not in ANY_ZERO:
             zeros = other == 0
             np.testing.assert_array_equal(np.signbit(mine[zeros]), np.signbit(other[zeros]), name)

@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from sweeps import swept
+
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks for processes")
 
 PROGRAM = """
@@ -152,7 +154,7 @@ def processes(mark: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("way", WAYS)
+@swept("way", WAYS, ["standard input", "isolated", "no streams"])
 def test_a_program_runs_however_python_was_started(way: str, tmp_path: Path) -> None:
     folder = tmp_path / "program"
     folder.mkdir()
@@ -161,7 +163,7 @@ def test_a_program_runs_however_python_was_started(way: str, tmp_path: Path) -> 
     assert found == ANSWER * (2 if way == "spawned" else 1) + "spawned\n" * (way == "spawned")
 
 
-@pytest.mark.parametrize("end", ENDS)
+@swept("end", ENDS, ["a_thread_is_left_at_the_end", "a_worker_is_killed", "an_interrupt", "a_fork"])
 def test_a_compilation_ends_with_what_started_it(end: str, tmp_path: Path) -> None:
     text, printed = ENDS[end]
     assert output(tmp_path, ["-c", LONG + text]) == printed

@@ -162,7 +162,7 @@ def derivatives(case: Case, reduction: Reduction) -> Callable[[Any], Any]:
 
 
 # The others are relatives: the same combiner mirrored, with another start, or with another tie.
-FAST = ("sum", "prod", "max", "mean", "logsumexp", "reducer")
+FAST = ("sum", "prod", "max")
 
 
 @swept("name", SMOOTH, FAST)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 from ted.testing import check_grads
 
 RNG = np.random.default_rng(0)
@@ -99,8 +100,10 @@ MODES: dict[str, tuple[Program, tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("state", STATES)
+FAST = [("custom", "second"), ("pair", "jvp"), ("checkpoint", "grad"), ("nested", "vmap")]
+
+
+@swept(("state", "mode"), [(state, mode) for state in STATES for mode in MODES], FAST)
 def test_a_carry_goes_through_derivatives_of_the_users_own(state, mode) -> None:
     transform, args = MODES[mode]
     found, wanted = (transform(f)(*args) for f in programs(STATES[state]))

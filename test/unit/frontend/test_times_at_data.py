@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 from ted.errors import ExecutionError, FrontendError
 from ted.testing import check_grads
 from unit.frontend.tracing import compiled, run
@@ -84,7 +85,7 @@ def test_gradients_of_reads_at_times_that_are_data(name) -> None:
     check_grads(function, tuple(args), order=2, modes=("fwd", "rev"))
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@swept("name", PROGRAMS, ["guarded", "in_reverse", "bounded"])
 def test_compiled_they_do_what_the_interpreter_does(name) -> None:
     function, x, i = PROGRAMS[name]
 

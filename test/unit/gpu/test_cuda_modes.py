@@ -92,7 +92,10 @@ CASES: dict[str, tuple[Program, tuple[tuple[int, ...], ...]]] = {
         ted.grad(lambda w, x: ted.sum(ted.grad(carried(2))(w, x) ** 2)), ((3, 3), (4, 3)),
     ),
 }  # fmt: skip
-SLOW = ("gradient_of_reducers", "gradient_of_a_checkpointed_scan", "scan_of_chosen_checkpoints")
+SLOW = (
+    "gradient_of_reducers", "gradient_of_a_checkpointed_scan", "scan_of_chosen_checkpoints",
+    "scan_of_two_checkpoints", "reducers",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize(

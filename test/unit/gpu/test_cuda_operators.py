@@ -23,7 +23,8 @@ FAST = (
     "matmul", "conv_strided", "max_pool_overlapping", "transpose", "tril", "embedding", "softmax",
     "layer_norm", "running_sum", "divide", "sin",
 )  # fmt: skip
-ATOMIC = re.compile(r"\b(atom|red)\.")
+# But for the first index out of range, which a call tells of.
+ATOMIC = re.compile(r"\b(atom|red)\.(?!relaxed\.sys\.global\.cas\.b64)")
 # By type: the chip, the order of threads, how often the operator is differentiated. Each type meets
 # another chip than its neighbour; the third derivative of 1 / x has no place in half precision.
 # The slow ones meet one type of three, whose kernels differ in conversions alone.

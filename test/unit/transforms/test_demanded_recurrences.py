@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 from ted.testing import check_grads
 from unit.transforms.test_demanded_boxes import p, shapes, shrunk
 
@@ -85,8 +86,11 @@ def test_a_history_that_is_read_at_data_stays_whole() -> None:
     np.testing.assert_array_equal(f(ARRAY, np.array([8, 1])), ted.function(states)(ARRAY)[[8, 1]])
 
 
-@pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("reverse", [False, True])
+@swept(
+    ("reverse", "part"),
+    [(reverse, part) for reverse in (False, True) for part in PARTS],
+    [(False, "the last step"), (False, "columns"), (True, "first steps"), (True, "two parts")],
+)
 def test_compiled_parts_and_their_gradients_are_those_of_the_whole(
     part: str, reverse: bool
 ) -> None:
