@@ -13,7 +13,7 @@ that are pure re-indexing are folded into them, as affine reads.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from ted.domain.sizes import estimate
@@ -30,6 +30,7 @@ from ted.ir.equations import (
 from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import dim, is_const, loads, rebuild, rewrite, substitute, weight
+from ted.transforms.index_checks import carried_dims, checked_reads
 
 EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free
 CHEAP = 4  # weight of a body that may be evaluated a few times instead of being stored
@@ -73,13 +74,26 @@ def _worth_fusing(system: System) -> set[Tensor]:
     users = _uses(system)
     stored = {*system.outputs, *recurrent_tensors(system.outputs)}
     costs: dict[Tensor, Cost] = {}  # of what is fused, with what is fused into it
+    carried: dict[Tensor, frozenset[int]] = {}  # dims in which it checks an index that is data
+    checked = _checked(users)
     for tensor, found in users.items():
         if tensor in stored or not is_pointwise(tensor) or not found:
             continue
         cost = _cost(tensor.equations[0].body, costs)
-        if _is_cheaper(tensor, cost, found):
-            costs[tensor] = cost
+        dims = carried_dims(tensor, carried)
+        if dims.issuperset(checked.get(tensor, ())) and _is_cheaper(tensor, cost, found):
+            costs[tensor], carried[tensor] = cost, dims
     return set(costs)
+
+
+def _checked(tensors: Iterable[Tensor]) -> dict[Tensor, set[int]]:
+    """The dims of tensors at which somebody reads them at data that is checked."""
+    found: dict[Tensor, set[int]] = {}
+    for tensor in tensors:
+        for equation in tensor.equations:
+            for read, dims in checked_reads(equation).items():
+                found.setdefault(read.attr, set()).update(dims)
+    return found
 
 
 def is_pointwise(tensor: Tensor) -> bool:

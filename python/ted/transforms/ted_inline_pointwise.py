@@ -21,6 +21,7 @@ from ted.ir.expressions import Expr, postorder
 from ted.ir.paths import path_conditions
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import TRUE, loads, reads_data, rebuild, rewrite, substitute
+from ted.transforms.index_checks import carried_dims, checked_reads
 
 EVALUATIONS = 2  # a producer is evaluated at most this often for each of its elements
 # Operations whose derivative is unbounded, so that 0 times it may be NaN.
@@ -53,7 +54,12 @@ def inline_guarded(equation: Equation, keep: Collection[Tensor] = ()) -> Equatio
     body = equation.body
     for _ in range(MAX_DEPTH):
         found = _guarded_reads(body, math.prod(equation.extents))
-        guarded = {read for read in found if read.attr not in keep}
+        checked = checked_reads(replace(equation, body=body)) if found else {}
+        guarded = {
+            read
+            for read in found
+            if read.attr not in keep and carried_dims(read.attr).issuperset(checked.get(read, ()))
+        }
         if not guarded:
             break
         body = _inlined(body, guarded)
