@@ -82,12 +82,17 @@ class _Steps:
         members = [t for g in self.groups if g is loop or g in taken for t in g]
         if not taken:
             return False
-        if _runs(members) > MAX_RUNS:
+        if _runs(members) > MAX_RUNS or not self._is_ready(members, loop):
             for tensor in members:
                 tensor.clocks = clocks[tensor]
             return False
         self.groups = [members if g is loop else g for g in self.groups if g not in taken]
         return True
+
+    def _is_ready(self, members: Sequence[Tensor], loop: list[Tensor]) -> bool:
+        """Whether all that the members read is there before the recurrence, or one of them."""
+        known = {*members, *(t for g in self.groups[: self.groups.index(loop)] for t in g)}
+        return all(o in known for t in members for e in t.equations for o in e.sources)
 
     def _is_copy(self, group: Sequence[Tensor]) -> bool:
         outputs = self.system.outputs
