@@ -78,6 +78,11 @@ def layout_of(layout: Any, rank: int, what: str) -> Layout:
     return Layout(layout == last)
 
 
+def wide_type(dtype: Any) -> str:
+    """The type in which small changes and long sums of floats of a type are kept."""
+    return "float64" if str(dtype) == "float64" else "float32"
+
+
 def per_dim(value: Any, rank: int, least: int, what: str) -> tuple[int, ...]:
     """One number for all spatial dims, or one for each.
 

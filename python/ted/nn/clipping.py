@@ -9,7 +9,7 @@ from ted import tree
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten
-from ted.nn.arguments import floating
+from ted.nn.arguments import floating, wide_type
 
 
 def global_norm(nest: Any) -> Tensor:
@@ -20,7 +20,7 @@ def global_norm(nest: Any) -> Tensor:
     total: Any = ted.zeros((), "float32")
     for path, leaf in flatten(nest)[0]:
         x = floating(leaf, f"global_norm: {path or 'nest'}")
-        wide = x if str(x.dtype) == "float64" else ted.cast(x, "float32")
+        wide = ted.cast(x, wide_type(x.dtype))
         total = total + ted.sum(wide * wide)
     return ted.sqrt(total)
 

@@ -23,7 +23,7 @@ from ted.frontend.checks import dtype_of
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten
-from ted.nn.arguments import floating, shaped
+from ted.nn.arguments import floating, shaped, wide_type
 
 # (rate, steps with this one, parameter, gradient, *what is kept) -> (parameter, *what is kept).
 Rule = Callable[..., tuple[Any, ...]]
@@ -88,18 +88,14 @@ class Optimizer:
             shaped(value, p.shape, f"{self.name}: {what} of {path or 'params'}")
             for what, value in zip(("gradient", *self.kept), (g, *kept), strict=True)
         ]
-        kind = _computed(p.dtype)
+        kind = wide_type(p.dtype)
         numbers = [n if isinstance(n, (int, float)) else ted.cast(n, kind) for n in (rate, step)]
         new = self.rule(*numbers, *(ted.cast(value, kind) for value in (p, *values)))
         return [ted.cast(new[0], p.dtype), *new[1:]]
 
 
-def _computed(dtype: Any) -> str:
-    return "float64" if str(dtype) == "float64" else "float32"
-
-
 def _zeros(leaf: Any) -> Any:
-    kind = _computed(leaf.dtype)
+    kind = wide_type(leaf.dtype)
     return ted.zeros(leaf.shape, kind) if isinstance(leaf, Tensor) else np.zeros(leaf.shape, kind)
 
 

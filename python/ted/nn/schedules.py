@@ -26,6 +26,13 @@ def _share(count: Any, steps: int) -> Any:
     return ted.minimum(ted.cast(count, "float64") / steps, 1.0)
 
 
+def _decay(what: str, factor: float, every: int) -> tuple[int, float]:
+    every = _steps(every, f"{what}: every")
+    if not factor > 0:
+        fail(f"{what}: factor is above 0, got {factor!r}")
+    return every, math.log(factor)
+
+
 def linear_schedule(first: float, last: float, steps: int) -> Schedule:
     """From `first` to `last` in equal parts over `steps`, which it keeps then.
 
@@ -59,10 +66,8 @@ def exponential_schedule(first: float, factor: float, every: int = 1) -> Schedul
 
     Raises: FrontendError for a factor that is not above 0.
     """
-    every = _steps(every, "exponential_schedule: every")
-    if not factor > 0:
-        fail(f"exponential_schedule: factor is above 0, got {factor!r}")
-    return lambda count: first * ted.exp(ted.cast(count, "float64") * (math.log(factor) / every))
+    every, slope = _decay("exponential_schedule", factor, every)
+    return lambda count: first * ted.exp(ted.cast(count, "float64") * (slope / every))
 
 
 def step_schedule(first: float, factor: float, every: int) -> Schedule:
@@ -70,10 +75,8 @@ def step_schedule(first: float, factor: float, every: int) -> Schedule:
 
     Raises: FrontendError for a factor that is not above 0.
     """
-    every = _steps(every, "step_schedule: every")
-    if not factor > 0:
-        fail(f"step_schedule: factor is above 0, got {factor!r}")
-    return lambda count: first * ted.exp(ted.cast(count // every, "float64") * math.log(factor))
+    every, slope = _decay("step_schedule", factor, every)
+    return lambda count: first * ted.exp(ted.cast(count // every, "float64") * slope)
 
 
 def piecewise_schedule(rates: Sequence[float], bounds: Sequence[int]) -> Schedule:
