@@ -86,7 +86,7 @@ def check(group_name: str, shape: tuple[int, int], seed: int, evaluate: Any) -> 
     for name, mine, other in zip(names, found, expected, strict=True):
         other = np.asarray(other)
         assert (mine.dtype, mine.shape) == (other.dtype, other.shape), name
-        far = 1e-12 if group == "linalg" else 2e-14  # LAPACK and ted add in orders of their own
+        far = 1e-12 if group_name == "linalg" else 2e-14  # LAPACK and ted add in orders of their own
         np.testing.assert_allclose(mine, other, rtol=far, atol=1e-15, err_msg=name)
         if mine.dtype.kind == "f" and name.split()[0] not in ANY_ZERO:
             zeros = other == 0
