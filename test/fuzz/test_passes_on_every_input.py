@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fuzz.isolation import isolated
+from fuzz.isolation import End, isolated
 from fuzz.pieces import modules, preload
 from ted.ir.passes import available
 from ted.tools import ted_opt
@@ -23,12 +23,19 @@ SHARE = 6
 @pytest.mark.parametrize(("number", "name"), list(enumerate(name for name, _ in available())))
 def test_a_pass_gives_a_result_or_a_message(number: int, name: str, tmp_path: Path) -> None:
     preload()
-    path, wrong = tmp_path / "in.mlir", []
+    paths: list[Path] = []
     for text in modules()[number % SHARE :: SHARE]:
-        path.write_text(text, encoding="utf-8")
-        outcome = isolated(
-            lambda: ted_opt.main([str(path), f"--{name}", "-o", os.devnull]), tmp_path
+        paths.append(tmp_path / f"{len(paths)}.mlir")
+        paths[-1].write_text(text, encoding="utf-8")
+
+    def end(paths: list[Path]) -> End:
+        return isolated(
+            lambda: max(ted_opt.main([str(p), f"--{name}", "-o", os.devnull]) for p in paths),
+            tmp_path,
         )
-        if outcome.fault:
-            wrong.append(f"{outcome.fault}: {outcome.text[-300:]}\n{text}")
-    assert not wrong, "\n".join(wrong[:3])
+
+    together = end(paths)
+    if together.fault:  # of which one, if it is one alone
+        ends = [(end([path]), path.read_text(encoding="utf-8")) for path in paths]
+        wrong = [(one, text) for one, text in ends if one.fault] or [(together, "all of them")]
+        assert not wrong, "\n".join(f"{e.fault}: {e.text[-300:]}\n{text}" for e, text in wrong[:3])
