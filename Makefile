@@ -3,7 +3,8 @@
 #
 #   make demo    train a network on real data with derived gradients
 #   make test    lint, types, IR tests and the fast tests (import contracts are one of them)
-#   make slow    the sweeps that `make test` leaves out, and numbers on every CPU that this one can be
+#   make slow    the sweeps that `make test` leaves out, and numbers on every CPU that this one can be;
+#                SHARE=0/3, 1/3 or 2/3 takes a third of the sweeps
 #   make fuzz    random programs against torch; ORACLE=, FIRST= and COUNT= choose oracle and seeds
 #   make mutants deliberate faults, and which of them no test beside them notices; PACKAGE= chooses
 #   make check   the tests alone; make lint: the linters alone; make format: rewrite the sources
@@ -90,8 +91,10 @@ ir: $(TEST_READY)
 unit: $(TEST_READY)
 	$(RUN) -m pytest -q -n $(JOBS) --dist worksteal $(FAST)
 
+SHARE ?= 0/1
+
 slow: $(TEST_READY)
-	$(RUN) -m pytest -q -n $(JOBS) --dist worksteal -m slow
+	TED_TEST_SHARE=$(SHARE) $(RUN) -m pytest -q -n $(JOBS) --dist worksteal -m slow
 	$(RUN) test/every_cpu.py -n $(JOBS) --dist worksteal $(FAST)
 
 FIRST ?= 0

@@ -22,6 +22,7 @@ import pytest
 from hypothesis import settings
 
 from support.emulated_cpu import ROW, emulate
+from sweeps import mark_cases, of_other_shares
 from ted import dialects
 
 settings.register_profile("ted", deadline=None, print_blob=True)
@@ -31,9 +32,12 @@ settings.load_profile("ted")
 _CACHE = pytest.StashKey[str]()
 # Cycles of a unit of work: with 1 every program that has loops is cut up for threads.
 GRAIN = "TED_TEST_GRAIN"
+FAST = "fast(n): of the cases of this test n, evenly spread, are fast tests; the others are slow"
+SHARE = "TED_TEST_SHARE"  # k/n: of the slow tests only share k of n
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", FAST)
     if not hasattr(config, "workerinput"):
         config.stash[_CACHE] = os.environ["TED_CACHE_DIR"] = tempfile.mkdtemp(prefix="ted-cache-")
 
@@ -65,6 +69,16 @@ def pytest_runtest_setup() -> None:
 
 def _test() -> tuple[str, str]:
     return os.environ.get("PYTEST_CURRENT_TEST", "").rpartition(" ")[0], str(os.getpid())
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Cases that are slow; what is not of the wanted share of slow tests goes, see `sweeps`."""
+    mark_cases(items)
+    others = of_other_shares(items, os.environ.get(SHARE, "0/1"))
+    config.hook.pytest_deselected(items=others)
+    left = set(others)
+    items[:] = [item for item in items if item not in left]
 
 
 def pytest_collection_finish() -> None:

@@ -86,13 +86,15 @@ def check(group_name: str, shape: tuple[int, int], seed: int, evaluate: Any) -> 
     for name, mine, other in zip(names, found, expected, strict=True):
         other = np.asarray(other)
         assert (mine.dtype, mine.shape) == (other.dtype, other.shape), name
-        far = 1e-12 if group_name == "linalg" else 2e-14  # LAPACK and ted add in orders of their own
+        # LAPACK and ted add in orders of their own.
+        far = 1e-12 if group_name == "linalg" else 2e-14
         np.testing.assert_allclose(mine, other, rtol=far, atol=1e-15, err_msg=name)
         if mine.dtype.kind == "f" and name.split()[0] not in ANY_ZERO:
             zeros = other == 0
             np.testing.assert_array_equal(np.signbit(mine[zeros]), np.signbit(other[zeros]), name)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("group", cases.GROUPS)
 def test_functions_agree_with_the_standard(group: str, shape: tuple[int, int]) -> None:

@@ -33,6 +33,7 @@ def ted_opt(*arguments: str, given: bytes = b"") -> tuple[int, str]:
     return done.returncode, done.stderr.decode()
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", TEXTS)
 def test_text_that_is_no_program_is_refused(case: str, tmp_path: Path) -> None:
     text, message = TEXTS[case]
@@ -43,6 +44,7 @@ def test_text_that_is_no_program_is_refused(case: str, tmp_path: Path) -> None:
     assert message in errors
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", FLAGS)
 def test_flags_that_cannot_be_obeyed_are_refused(case: str, tmp_path: Path) -> None:
     flags, message = FLAGS[case]

@@ -154,6 +154,7 @@ def processes(mark: str) -> list[str]:
     return found
 
 
+@pytest.mark.fast(1)
 @swept("way", WAYS, ["standard input", "isolated", "no streams"])
 def test_a_program_runs_however_python_was_started(way: str, tmp_path: Path) -> None:
     folder = tmp_path / "program"
@@ -163,6 +164,7 @@ def test_a_program_runs_however_python_was_started(way: str, tmp_path: Path) -> 
     assert found == ANSWER * (2 if way == "spawned" else 1) + "spawned\n" * (way == "spawned")
 
 
+@pytest.mark.fast(1)
 @swept("end", ENDS, ["a_thread_is_left_at_the_end", "a_worker_is_killed", "an_interrupt", "a_fork"])
 def test_a_compilation_ends_with_what_started_it(end: str, tmp_path: Path) -> None:
     text, printed = ENDS[end]

@@ -109,6 +109,7 @@ def test_deep_expressions_have_no_recursion_limit() -> None:
     assert len(ted.differentiate(total, [X])) == 1
 
 
+@pytest.mark.slow
 def test_programs_compile_in_several_threads() -> None:
     wrong: list[object] = []
 

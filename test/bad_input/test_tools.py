@@ -38,6 +38,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("command", "message"),
     [

@@ -39,6 +39,7 @@ def test_ted_opt_accepts_a_block_of_ir(
         assert _lines(printed.out) == _lines(block.expected)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_python_of_a_document_prints_what_the_document_says(path: Path) -> None:
     for block, printed in run_python(document_blocks(path, "python")):

@@ -128,6 +128,7 @@ def _words(text: str, path: Path) -> list[str]:
     return [word.replace("%s", str(path)) for word in shlex.split(text)]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
 def test_a_lesson_does_what_it_says(lesson: Lesson, sources: Path, tmp_path: Path) -> None:
     tree = tmp_path / "changed"

@@ -86,6 +86,7 @@ def test_what_raises_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     assert outcome.label.startswith("FrontendError: sum")
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", RELATIONS)
 def test_results_do_not_change_with(name: str) -> None:
     outcome = compare(Case(PROGRAM, EVERYTHING, exact=True, relation=name))
@@ -123,6 +124,7 @@ def test_numbers_and_names_do_not_make_another_failure() -> None:
     assert first.failure == second.failure
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_few_random_programs_agree_on_the_emulated_gpu(seed: int) -> None:
     case = random_case(seed, target="cuda:sm_80")
@@ -130,6 +132,7 @@ def test_a_few_random_programs_agree_on_the_emulated_gpu(seed: int) -> None:
     assert not outcome.failed, outcome
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", range(3))
 def test_a_few_random_programs_agree_with_jax(seed: int) -> None:
     case = random_case(seed, library="jax")

@@ -39,6 +39,7 @@ def check(seed: int) -> None:
     check_compiled(system, [*system.inputs, *heads], gradients, arrays)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", FAST)
 def test_compiled_programs_equal_interpreted_ones(seed):
     check(seed)

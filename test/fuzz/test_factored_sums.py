@@ -108,6 +108,7 @@ def blocks(first: int, last: int) -> list[range]:
     return [range(b * BLOCK, (b + 1) * BLOCK) for b in range(first, last)]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seeds", blocks(0, FAST_BLOCKS), ids=lambda r: f"from_{r.start}")
 def test_factored_sums_have_the_values_of_random_sums(seeds: range) -> None:
     assert sum(check(seed) for seed in seeds) > BLOCK // 5, "too few of them change"

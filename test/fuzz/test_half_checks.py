@@ -13,6 +13,7 @@ from ted.math.arithmetic import Num
 BLOCK = 30
 
 
+@pytest.mark.slow
 def test_a_few_programs_agree_with_the_interpreter():
     assert clean("half", 0, 6).counts["within bounds"] == 3
 

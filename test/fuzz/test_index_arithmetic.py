@@ -46,6 +46,7 @@ def value(node: Any, point: Any) -> Any:
     return OPERATIONS[node[0]][1][on_integers](*args)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("first", range(0, 200, 50))
 def test_index_arithmetic_is_exact_or_refused(first: int) -> None:
     accepted: list[tuple[Any, ted.Tensor]] = []

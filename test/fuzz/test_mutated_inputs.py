@@ -24,6 +24,7 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "pidfd_open"), reason="needs Lin
 BLOCK = 50
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("kind", mutated_inputs.KINDS)
 def test_damaged_inputs_of_a_kind_end_in_messages(kind: str) -> None:
     found = [check_damaged(seed, kind) for seed in range(2)]
@@ -72,6 +73,7 @@ def _print_and(end: object) -> int:
     return end if isinstance(end, int) else 0
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("end", "fault"),
     [

@@ -49,6 +49,7 @@ def blocks(first: int, last: int) -> list[range]:
     return [range(b * BLOCK, (b + 1) * BLOCK) for b in range(first, last)]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seeds", blocks(0, FAST_BLOCKS), ids=lambda r: f"from_{r.start}")
 def test_gradients_equal_enumeration(seeds):
     for seed in seeds:

@@ -38,6 +38,7 @@ def check_forms(program: RandomProgram, seed: int) -> None:
         )
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seeds", blocks(0, FAST_BLOCKS), ids=lambda r: f"from_{r.start}")
 def test_gather_form_equals_scatter_form(seeds):
     for seed in seeds:
@@ -54,6 +55,7 @@ def check_differences(seed: int, order: int) -> None:
         raise
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seeds", blocks(0, FAST_BLOCKS), ids=lambda r: f"from_{r.start}")
 def test_first_order_equals_differences(seeds):
     for seed in seeds:

@@ -128,6 +128,7 @@ def checked(seed: int) -> None:
     check(inputs, gradients, program.random)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", range(8))
 def test_random_recurrences_have_right_gradients(seed: int) -> None:
     checked(seed)

@@ -10,6 +10,7 @@ from ted.transforms import row_independence
 BLOCK = 10
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", [0, 1, 62])
 def test_programs_in_strips_are_those_of_all_rows(seed: int) -> None:
     row_programs.check(seed)
@@ -22,6 +23,7 @@ def test_many_programs_in_strips_are_those_of_all_rows(first: int) -> None:
         row_programs.check(seed)
 
 
+@pytest.mark.slow
 def test_a_row_that_depends_on_others_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without its rules, the analysis lets through what the comparison finds."""
     monkeypatch.setattr(row_independence, "_RULES", ())

@@ -18,6 +18,7 @@ from ted.ir.equations import System
 BLOCK = 10
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", range(6))
 def test_symbolic_programs_are_those_of_every_size(seed: int) -> None:
     symbolic_programs.check(seed)

@@ -53,6 +53,7 @@ def installed_modules() -> dict[str, Path]:
     }
 
 
+@pytest.mark.slow
 def test_what_is_installed_is_used_by_what_is_installed() -> None:
     modules = installed_modules()
     used = set(FOR_USERS)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from dataclasses import replace
 
+import pytest
+
 from mutation.equality import Verdict, verdicts
 from mutation.operators import Mutant, mutants_of
 from mutation.packages import ROOT, sources
@@ -28,6 +30,7 @@ def judged() -> None:
         print(verdict)
 
 
+@pytest.mark.slow
 def test_mutants_are_different_equal_or_not_shown() -> None:
     command = "from mutation.test_equality import judged; judged()"  # where nobody has loaded ted
     done = subprocess.run(

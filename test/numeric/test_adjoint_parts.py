@@ -91,6 +91,7 @@ SUMS: dict[str, Callable[[Tensor], Tensor]] = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", SUMS)
 def test_adjoints_are_the_sums_of_their_parts(name: str) -> None:
     x = p("x", 3, 4)

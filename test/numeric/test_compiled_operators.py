@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import pytest
 
 import ted
 from numeric.operator_programs import Program, interpreted_values, names, program
@@ -17,6 +18,7 @@ Array = np.ndarray[Any, Any]
 WIDTH, TOLERANCE = 1e-5, {"rtol": 1e-6, "atol": 1e-7}
 
 
+@pytest.mark.fast(24)
 @names
 def test_compiled_equals_interpreted_and_differences(name: str) -> None:
     p = program(name)

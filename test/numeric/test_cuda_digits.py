@@ -37,6 +37,7 @@ def on_cpu(batches: list[tuple[np.ndarray, np.ndarray]]) -> tuple[list[float], A
     return losses, params
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("chip", ["sm_80"])
 def test_training_as_a_graph_follows_the_cpu(batches, chip: str) -> None:
     expected, last = on_cpu(batches)

@@ -165,6 +165,7 @@ def derivatives(case: Case, reduction: Reduction) -> Callable[[Any], Any]:
 FAST = ("sum", "prod", "max")
 
 
+@pytest.mark.fast(1)
 @swept("name", SMOOTH, FAST)
 def test_reductions_of_degenerate_shapes_have_values_and_derivatives(name: str) -> None:
     reduction = SMOOTH[name]

@@ -26,6 +26,7 @@ def epoch() -> list[tuple[model.Parameters, np.ndarray, np.ndarray]]:
     return steps
 
 
+@pytest.mark.slow
 def test_loss_and_gradients_of_every_step_equal_torch(epoch) -> None:
     assert len(epoch) == 1437 // training.BATCH
     for params, x, y in epoch:

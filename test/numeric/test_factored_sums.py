@@ -61,6 +61,7 @@ def test_an_einsum_of_many_factors_has_the_values_of_numpy(formula: str) -> None
     np.testing.assert_allclose(found, np.einsum(formula, *xs), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("formula", FORMULAS)
 def test_the_derivatives_of_an_einsum_have_the_values_of_numpy(formula: str) -> None:
     xs, moved = operands(formula, 0), operands(formula, 1)
@@ -112,6 +113,7 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs_with_factored_sums_have_right_derivatives(name: str) -> None:
     x = np.random.default_rng(3).normal(size=(12, 12)) / 4

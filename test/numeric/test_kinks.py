@@ -40,6 +40,7 @@ def test_the_tables_are_there() -> None:
     assert len(rows(REDUCTIONS)) >= 30
 
 
+@pytest.mark.fast(8)
 @pytest.mark.parametrize("row", rows(HEADER), ids=lambda row: f"{row[0]} at {row[1]}")
 def test_a_kink_is_as_documented(row: list[str]) -> None:
     expression, point, *numbers = row
@@ -57,6 +58,7 @@ def scatter(shape: tuple[int, ...], places: list[int], values: Tensor, combine: 
 KNOWN: dict[str, Any] = {"ted": ted, "scatter": scatter, "__builtins__": {}}
 
 
+@pytest.mark.fast(10)
 @pytest.mark.parametrize("evaluate", [interpreted, ted.compile])
 @pytest.mark.parametrize("row", rows(REDUCTIONS), ids=lambda row: f"{row[0]} of {row[1]}")
 def test_a_reduction_is_as_documented(row: list[str], evaluate: Callable[..., Any]) -> None:

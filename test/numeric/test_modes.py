@@ -121,6 +121,7 @@ def agree(ours: Any, theirs: Any) -> None:
         np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-10, atol=1e-11)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", MIXTURES)
 def test_mixture_equals_jax(name: str) -> None:
     function, arguments = MIXTURES[name]

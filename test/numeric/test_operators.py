@@ -57,6 +57,7 @@ def values_of(ops: ir.Module) -> list[tuple[int, ir.Operation]]:
     return found
 
 
+@pytest.mark.fast(12)
 @names
 def test_value_equals_torch(name):
     (got,) = executed(name, 0)[0]
@@ -74,6 +75,7 @@ def test_gradients_equal_torch(name, order):
         np.testing.assert_allclose(got, want, **TOLERANCE, err_msg=f"gradient {position}")
 
 
+@pytest.mark.fast(16)
 @names
 def test_all_gradients_are_gathers_with_disjoint_writes(name):
     p = program(name)
@@ -84,6 +86,7 @@ def test_all_gradients_are_gathers_with_disjoint_writes(name):
             assert all(e.disjoint for e in found.equations), str(found)
 
 
+@pytest.mark.fast(17)
 @names
 def test_report_counts_what_the_interpreter_executes(name):
     for part in range(len(program(name).parts)):

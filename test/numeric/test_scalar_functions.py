@@ -51,6 +51,7 @@ def reference(name: str) -> Callable[..., Any]:
     return NUMPY.get(name) or getattr(np, name)
 
 
+@pytest.mark.fast(8)
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("name", [*UNARY, *BINARY])
 def test_values_are_those_of_numpy(name: str, dtype: str) -> None:
@@ -64,6 +65,7 @@ def test_values_are_those_of_numpy(name: str, dtype: str) -> None:
     np.testing.assert_allclose(got, expected, rtol=4 * eps, atol=np.finfo(dtype).tiny)
 
 
+@pytest.mark.fast(7)
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 @pytest.mark.parametrize("name", ON_INTEGERS)
 def test_integer_values_are_those_of_numpy(name: str, dtype: str) -> None:

@@ -20,6 +20,7 @@ def _arrays(inputs: list[ted.Tensor]) -> list[np.ndarray]:
     ]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name.endswith("_9")])
 def test_results_together_are_those_alone(name: str) -> None:
     inputs, outputs = PROGRAMS[name]()
@@ -30,6 +31,7 @@ def test_results_together_are_those_alone(name: str) -> None:
             np.testing.assert_array_equal(found, alone[out])
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("donates", [False, True])
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name.endswith("0_9")])
 def test_results_together_on_a_gpu_are_those_of_the_cpu(name: str, donates: bool) -> None:

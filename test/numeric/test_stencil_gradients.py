@@ -73,6 +73,7 @@ def check_gradient(stencil: Stencil, shape: tuple[int, ...], dtype: str) -> None
     assert np.all(np.abs(found.astype("f8") - expected) <= error * scale)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("stencil", "shape"), SHAPES, ids=str)
 def test_the_gradient_of_a_stencil_is_the_transposed_one(
     stencil: Stencil, shape: tuple[int, ...]
@@ -80,6 +81,7 @@ def test_the_gradient_of_a_stencil_is_the_transposed_one(
     check_gradient(stencil, shape, "float64")
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16"])
 @pytest.mark.parametrize("shape", [(3, 4), (131, 70)], ids=str)
 def test_gradients_of_stencils_in_other_types(shape: tuple[int, ...], dtype: str) -> None:
@@ -92,6 +94,7 @@ def smoothness(x: ted.Tensor, w: ted.Tensor) -> ted.Tensor:
     return ted.sum(down * down * w[1:]) + ted.sum(ted.sin(right) * w[:, :-1])
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("shape", [(2, 2), (2, 7), (9, 8), (40, 70)], ids=str)
 def test_pieces_that_are_not_linear_at_two_orders(shape: tuple[int, int]) -> None:
     random = np.random.default_rng(1)

@@ -82,6 +82,7 @@ def _symbolic() -> tuple[Any, ...]:
     return ted.size("n", min=4), ted.size("m", min=3), ted.size("k", min=4, multiple_of=4)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_gradients_are_those_of_each_size(name: str) -> None:
     generator = np.random.default_rng(7)

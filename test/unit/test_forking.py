@@ -57,6 +57,7 @@ def run(script: str, timeout: float = 100) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("module", "name", "use"),
     [
@@ -109,6 +110,7 @@ os._exit(0)
 """
 
 
+@pytest.mark.slow
 def test_a_child_calls_although_a_thread_was_allocating() -> None:
     run(ALLOCATING)
 

@@ -50,6 +50,7 @@ def torch_loss(weights: Any) -> Callable[[Any], Any]:
     return lambda x: (torch.tanh(x @ torch.tensor(weights)) ** 2).sum()
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("n", SIZES)
 def test_values_and_derivatives_of_two_orders_are_those_of_torch(n: int) -> None:
     w, v = WEIGHTS[n], np.cos(X)
@@ -186,6 +187,7 @@ def test_without_a_cache_it_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None
         )
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("n", SIZES)
 def test_symbolic_sizes_and_batches_bring_constants_along(n: int) -> None:
     rows = ted.placeholder((ted.size("rows"), 40), "float64", name="x")
@@ -209,6 +211,7 @@ def test_symbolic_sizes_and_batches_bring_constants_along(n: int) -> None:
     np.testing.assert_allclose(step(w, x), known.grad.numpy(), **TOLERANCE)
 
 
+@pytest.mark.fast(5)
 @pytest.mark.parametrize("count", [7, 2000])
 @pytest.mark.parametrize(
     "name", ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int8", "bool"]

@@ -103,6 +103,7 @@ MODES: dict[str, tuple[Program, tuple[Any, ...]]] = {
 FAST = [("custom", "second"), ("pair", "jvp"), ("checkpoint", "grad"), ("nested", "vmap")]
 
 
+@pytest.mark.fast(1)
 @swept(("state", "mode"), [(state, mode) for state in STATES for mode in MODES], FAST)
 def test_a_carry_goes_through_derivatives_of_the_users_own(state, mode) -> None:
     transform, args = MODES[mode]
@@ -111,6 +112,7 @@ def test_a_carry_goes_through_derivatives_of_the_users_own(state, mode) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_a_carry_goes_through_them_in_reverse_time() -> None:
     transform, args = MODES["second"]
     found, wanted = (transform(f)(*args) for f in programs(odd, reverse=True))
@@ -125,6 +127,7 @@ def test_a_checkpointed_step_has_the_derivatives_of_the_step() -> None:
     )
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("steps", [2, 3])
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_carry_that_begins_with_zeros_moves_from_the_second_step_on(steps, reverse) -> None:

@@ -41,6 +41,7 @@ def arrays(f: ted.api.CompiledFunction) -> list[Any]:
     return [RANDOM.standard_normal(t.shape) * 0.3 for t in f.system.inputs]
 
 
+@pytest.mark.slow
 def test_a_checkpointed_network_gives_the_same_gradients_from_less_memory() -> None:
     plain, saving = network(block, 6), network(ted.checkpoint(block), 6)
     given = arrays(plain)
@@ -92,6 +93,7 @@ def carries(part: Callable[..., Any], x: Tensor, z: Tensor) -> Tensor:
     return ted.scan(lambda c, s: (ted.exp2(c), s * s), x, ted.stack([z] * 8), **cut)[1]
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("order", [1, 2])
 @pytest.mark.parametrize("case", [ramp, condition, carries])
 def test_what_a_result_does_not_depend_on_is_not_differentiated(case: Any, order: int) -> None:
@@ -156,6 +158,7 @@ SEGMENTS = [(size, reverse) for size in (1, 3, 7, 50, True, "sqrt") for reverse 
 FAST = [(1, False), (3, True), (50, False), ("sqrt", True)]
 
 
+@pytest.mark.fast(1)
 @swept(("size", "reverse"), SEGMENTS, fast=FAST)
 def test_segments_change_no_gradient(size: Any, reverse: bool) -> None:
     args = [RANDOM.standard_normal(s) * 0.5 for s in ((2, 3), (3, 3), (7, 2, 3))]

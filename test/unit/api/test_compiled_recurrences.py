@@ -56,6 +56,7 @@ CASES = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", CASES)
 def test_values_and_gradients_are_those_of_the_interpreter(case) -> None:
     function, shapes, heaviest = CASES[case]

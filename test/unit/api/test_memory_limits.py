@@ -39,6 +39,7 @@ def in_numpy() -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.slow
 def test_a_call_holds_no_more_than_the_limit_and_gives_the_same_numbers() -> None:
     free = ted.function(gradient, target=ONE)
     wanted = free(*ARRAYS)
@@ -54,6 +55,7 @@ def test_a_call_holds_no_more_than_the_limit_and_gives_the_same_numbers() -> Non
     assert "ted.recomputed" in compiled.ir("ted")
 
 
+@pytest.mark.slow
 def test_second_derivatives_keep_to_a_limit_too() -> None:
     def slope(*arrays: ted.Tensor) -> ted.Tensor:
         return ted.sum(ted.grad(loss, argnums=1)(*arrays) ** 2)
@@ -87,6 +89,7 @@ def test_convolutions_whose_padded_inputs_are_held_keep_to_a_limit() -> None:
     assert bounded.compiled(*arrays).peak_bytes <= limit
 
 
+@pytest.mark.slow
 def test_a_limit_that_cannot_be_kept_names_the_least_peak_and_who_holds_it() -> None:
     bounded = ted.function(gradient, target=f"{ONE},memory_limit=300000")
     with pytest.raises(CompileError) as told:

@@ -44,6 +44,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[np.ndarray]]] = [
 ]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("fn", "arrays"), PROGRAMS)
 def test_the_peak_is_what_a_call_on_one_thread_counts(
     fn: Callable[..., Any], arrays: list[np.ndarray]

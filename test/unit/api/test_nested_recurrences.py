@@ -166,6 +166,7 @@ def _arrays(shape):
     return [generator.uniform(0.2, 0.9, s) for s in ((3,), shape)]
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", STEPS)
 def test_the_interpreter_runs_steps_in_the_order_of_both_times(name) -> None:
     step, reference, shape = STEPS[name]

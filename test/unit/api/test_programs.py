@@ -98,6 +98,7 @@ def arrays_in(nest: Any) -> list[Any]:
     return [a for part in nest for a in arrays_in(part)] if isinstance(nest, tuple) else [nest]
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("make", PROGRAMS.values(), ids=PROGRAMS)
 def test_what_the_disk_knows_is_not_derived(
     make: Callable[[], Callable[..., Any]], work: list[str]
@@ -110,6 +111,7 @@ def test_what_the_disk_knows_is_not_derived(
     assert all(np.array_equal(a, b) for a, b in zip(first, second, strict=True))
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("make", [*PROGRAMS.values(), *MORE.values()], ids=[*PROGRAMS, *MORE])
 def test_what_is_derived_late_is_what_was_derived_at_once(
     make: Callable[[], Callable[..., Any]], monkeypatch: pytest.MonkeyPatch
@@ -250,6 +252,7 @@ OTHERS: dict[str, Callable[[], Callable[..., Any]]] = {
 }
 
 
+@pytest.mark.slow
 def test_every_part_of_what_is_asked_for_makes_another_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -34,6 +34,7 @@ def scanned(**options: Any) -> list[Any]:
     return [last, ys, *ted.differentiate(last + ted.sum(ys * ys), [X, H])]
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("checkpoint", [1, np.int64(2), 5, True, "sqrt"])
 def test_segments_change_no_value_and_no_gradient(checkpoint: Any, reverse: bool) -> None:

@@ -52,6 +52,7 @@ def _perceptron_arrays(n: int) -> list[Any]:
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_any_number_of_rows_gives_what_the_program_of_that_size_gives() -> None:
     f = ted.compile(*_perceptron())
     for n in SIZES:
@@ -135,6 +136,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Any], Callable[[Any, int], list[Any]]]] =
 }
 
 
+@pytest.mark.fast(1)
 @swept("name", PROGRAMS, fast=[n for n in PROGRAMS if n != "convolution"])
 def test_phases_totals_and_data_are_those_of_each_size(name: str) -> None:
     program, draw = PROGRAMS[name]
@@ -146,6 +148,7 @@ def test_phases_totals_and_data_are_those_of_each_size(name: str) -> None:
             np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "int8", "int32", "float32"])
 def test_totals_of_small_types_are_rounded_once(dtype: str) -> None:
     import ml_dtypes

@@ -103,6 +103,7 @@ RECURRENCES: dict[str, Any] = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", RECURRENCES)
 def test_single_steps_of_a_recurrence_make_up_its_gradient(name: str) -> None:
     total = sum((ted.sum(t * t) for _, t in flatten(RECURRENCES[name])[0]), start=ted.sum(P))

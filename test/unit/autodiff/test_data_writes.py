@@ -121,6 +121,7 @@ def test_gradients_obey_the_guard_of_a_read(program: Callable[..., Tensor]) -> N
     check_grads(program, (TABLE, PLACES, COLUMNS), order=2)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_machine_code_obeys_it_too(program: Callable[..., Tensor]) -> None:
     check_grads(program, (TABLE, PLACES, COLUMNS), order=1, evaluate=ted.compile)

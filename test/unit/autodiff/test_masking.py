@@ -140,6 +140,7 @@ JOINS: dict[str, Join] = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", JOINS)
 def test_gradients_of_chains_of_choices_equal_differences(name: str) -> None:
     values = np.random.default_rng(5).normal(size=9) + 0.05
@@ -166,6 +167,7 @@ SPECIAL = {
 }
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("values", SPECIAL)
 @pytest.mark.parametrize("join", [ted.maximum, guarded_root, guarded_logarithm, guarded_product])
 def test_stored_factors_change_no_value_and_make_no_nan(

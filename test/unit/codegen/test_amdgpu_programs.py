@@ -89,6 +89,7 @@ def placeholder(number: int, shape: tuple[Any, ...]) -> ted.Tensor:
     return ted.placeholder(extents, dtype, name=f"x{number}")
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "case", [c if c in FAST else pytest.param(c, marks=pytest.mark.slow) for c in CASES]
 )

@@ -86,6 +86,7 @@ PROGRAMS = {
 reads_x86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="reads x86 registers")
 
 
+@pytest.mark.fast(3)
 @reads_x86
 @pytest.mark.parametrize("cpu", executable_cpus(), ids=lambda cpu: cpu.name)
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -122,6 +123,7 @@ CONTRACTIONS = {
 }
 
 
+@pytest.mark.fast(1)
 @reads_x86
 @pytest.mark.parametrize("name", CONTRACTIONS)
 def test_a_contraction_and_its_gradients_use_whole_registers(name):

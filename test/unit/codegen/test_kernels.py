@@ -163,6 +163,7 @@ def test_objects_compute_what_one_object_computes(monkeypatch: pytest.MonkeyPatc
     )
 
 
+@pytest.mark.slow
 def test_threads_compile_programs_that_share_kernels(workers: Workers) -> None:
     found: dict[int, np.ndarray] = {}
     threads = [

@@ -90,6 +90,7 @@ def logged(level: str) -> str:
     return done.stderr
 
 
+@pytest.mark.slow
 def test_the_log_is_shown_where_the_environment_asks_for_it() -> None:
     assert "ted.compile: main: " in logged("info")
     assert "of which" not in logged("warning") + logged("")

@@ -11,6 +11,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+import pytest
 
 import ted
 from sweeps import swept
@@ -86,6 +87,7 @@ def lost(name: str, kind: str) -> float:
     return count - 1 + large / small - first_sum(terms)
 
 
+@pytest.mark.fast(4)
 @swept(
     ("name", "kind"),
     [(name, kind) for name in PROGRAMS for kind in TERMS],

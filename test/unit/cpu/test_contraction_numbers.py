@@ -41,12 +41,14 @@ def matmul(m: int, n: int, k: int, layout: str = "nn", element: str = "f32") -> 
     )
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_matrix_product_of_any_size(size: tuple[int, int, int], layout: str) -> None:
     check(matmul(*size, layout))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("cpu", executable_cpus(), ids=lambda cpu: cpu.name)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 @pytest.mark.parametrize("layout", ["nn", "tt"])
@@ -54,6 +56,7 @@ def test_matrix_product_for_each_vector_width(layout: str, element: str, cpu: Cp
     check(matmul(21, 37, 19, layout, element), cpu)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("size", [(101, 1000, 7), (700, 600, 5)], ids=str)
 def test_a_result_that_is_written_row_after_row(size: tuple[int, int, int], layout: str) -> None:
@@ -131,6 +134,7 @@ CONVOLUTIONS = {
 }  # fmt: skip
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 @pytest.mark.parametrize("element", ["f32", "f64"])
 def test_convolution_and_its_gradients(name: str, element: str) -> None:
@@ -274,6 +278,7 @@ def test_results_are_bitwise_equal_over_runs() -> None:
     np.testing.assert_array_equal(results[0], results[1])
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("size", [(150, 40, 60), (153, 70, 130), (56, 35, 600)], ids=str)
 def test_rows_in_blocks_and_both_inputs_packed(

@@ -27,6 +27,7 @@ def planned(dims: tuple[Dim, ...], element_bytes: int = 4, cpu: str = "avx512") 
     return plan
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("cpu", CPUS)
 @pytest.mark.parametrize("element_bytes", [4, 8])
 @given(m=sizes, n=st.integers(2, 700), k=st.integers(2, 700))

@@ -18,6 +18,7 @@ STRIDES = range(2, MOST_INTERLEAVED + 2)  # the last one is gathered
 COUNTS = (1, 2, 7, 16, 17, 33)
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("stride", STRIDES)
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("element", ["f32", "f64"])
@@ -39,6 +40,7 @@ def test_for_each_vector_width(stride: int, cpu: Cpu) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.fast(5)
 @pytest.mark.parametrize("cpu", executable_cpus(), ids=lambda cpu: cpu.name)
 @pytest.mark.parametrize("stride", STRIDES)
 @pytest.mark.parametrize("count", COUNTS)
@@ -79,6 +81,7 @@ def test_neighbours_and_far_lanes_are_not_interleaved() -> None:
     assert [k for k in range(-4, 9) if is_interleaved(k)] == [2, 3, 4]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("cpu", executable_cpus(), ids=lambda cpu: cpu.name)
 @pytest.mark.parametrize("element", ["float32", "float64"])
 @pytest.mark.parametrize("stride", STRIDES)

@@ -78,11 +78,13 @@ def assert_trips(inputs: list[Node], output: Node, most: float) -> None:
         assert trips <= most * points, f"{wanted}: {trips} trips for {points} points"
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=lambda c: "s{}-d{}-k{}-p{}-g{}".format(*c))
 def test_convolutions_run_few_trips_beyond_their_points(case: tuple[int, ...]) -> None:
     assert_trips(*of_tensor(conv(*case)), WINDOWS)
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("options", POOLS.values(), ids=POOLS)
 @pytest.mark.parametrize("pool", [nn.max_pool2d, nn.avg_pool2d], ids=["max", "avg"])
 def test_pools_run_few_trips_beyond_their_points(

@@ -127,6 +127,7 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_contraction_of_the_copy_is_right(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[object] = []

@@ -105,6 +105,7 @@ OBEYED = {
 }  # fmt: skip
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", OBEYED)
 def test_what_is_asked_for_is_obeyed_and_right(case: str, monkeypatch: Any) -> None:
     make, row, wanted = OBEYED[case]

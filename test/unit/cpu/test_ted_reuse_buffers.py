@@ -60,6 +60,7 @@ PROGRAMS: list[tuple[Callable[..., Any], list[np.ndarray], int]] = [
 ]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("fn", "arrays", "less"), PROGRAMS)
 def test_bits_are_those_of_buffers_apart(
     fn: Callable[..., Any],
@@ -77,6 +78,7 @@ def test_bits_are_those_of_buffers_apart(
     assert apart.compiled(*arrays).peak_bytes - held >= less * KIB
 
 
+@pytest.mark.slow
 def test_what_is_read_later_or_is_a_result_stays() -> None:
     def fn(x: Any) -> Any:
         h = x @ x
@@ -94,6 +96,7 @@ def test_what_is_read_later_or_is_a_result_stays() -> None:
         assert not any(np.shares_memory(one, other) for other in (*found[:k], x))
 
 
+@pytest.mark.slow
 def test_a_donated_array_that_is_read_later_has_its_old_elements_till_then() -> None:
     w, x = ted.placeholder((200, 200), name="w"), ted.placeholder((200, 200), name="x")
     new = w - 0.5 * (x @ w)

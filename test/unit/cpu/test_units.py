@@ -97,6 +97,7 @@ def compiled(fn: Callable[..., Any], arrays: Arrays, grain: int = 1) -> Any:
     return compile_system(ted.function(fn).trace(*arrays).system(), options=options)
 
 
+@pytest.mark.fast(1)
 @swept("name", PROGRAMS, fast=FAST)
 def test_bits_are_the_same_for_any_number_of_threads(name: str) -> None:
     fn, arrays = PROGRAMS[name]
@@ -111,6 +112,7 @@ def test_bits_are_the_same_for_any_number_of_threads(name: str) -> None:
                 np.testing.assert_array_equal(one, other)
 
 
+@pytest.mark.fast(1)
 @swept("name", PROGRAMS, fast=FAST)
 def test_units_compute_what_one_loop_computes(name: str) -> None:
     fn, arrays = PROGRAMS[name]

@@ -47,6 +47,7 @@ def check_against_enumeration(problem: Problem, pieces: Sequence[Fibre]) -> None
     assert sorted(reached) == list(problem.points)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seeds", [range(n, n + 20) for n in range(0, 400, 20)], ids=str)
 def test_random_maps_are_inverted_exactly(seeds: range) -> None:
     for seed in seeds:

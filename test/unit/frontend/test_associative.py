@@ -23,6 +23,7 @@ def affine(a, b):
     return {"d": b["d"] * a["d"], "s": b["d"] * a["s"] + b["s"]}
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("count", "reverse"), [(1, False), (2, False), (7, True), (8, False)])
 def test_prefixes_are_those_of_jax(count, reverse) -> None:
     elems = {"d": RNG.normal(size=(count, 2)), "s": RNG.normal(size=(count, 2))}

@@ -49,6 +49,7 @@ SAME: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("name", SAME)
 def test_results_are_those_of_numpy(name: str) -> None:
     expected = SAME[name](X.copy())

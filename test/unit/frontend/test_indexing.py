@@ -41,6 +41,7 @@ def test_take_outside_obeys_its_mode(mode) -> None:
     check_grads(function, (X, ids), order=2)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("axis", [0, 1, None])
 def test_an_unchecked_take_is_not_checked_and_nor_is_its_gradient(axis) -> None:
     ids = np.array([2, 0, 2])

@@ -71,6 +71,7 @@ def test_a_tensor_starts_a_reduction(case: str) -> None:
             np.testing.assert_allclose(one, other, rtol=1e-13)
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("case", CASES)
 def test_it_has_gradients_of_both_orders(case: str) -> None:
     function, _, start = CASES[case]

@@ -130,6 +130,7 @@ VALUES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.fast(26)
 @pytest.mark.parametrize("name", VALUES)
 def test_results_are_those_of_numpy(name: str) -> None:
     function = VALUES[name]

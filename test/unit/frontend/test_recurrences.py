@@ -164,6 +164,7 @@ MATRIX = RNG.normal(size=(4, 4)) + 4 * np.eye(4)
 RIGHT = RNG.normal(size=(4, 2))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("transpose", [False, True])
 @pytest.mark.parametrize("lower", [False, True])
 def test_triangular_systems(lower, transpose) -> None:
@@ -191,6 +192,7 @@ def test_a_vector_on_the_right() -> None:
     np.testing.assert_allclose(found, np.linalg.solve(np.tril(MATRIX), RIGHT[:, 0]), rtol=1e-12)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("batch", [(), (2,)])
 def test_the_cholesky_factor(batch) -> None:
     a = RNG.normal(size=(*batch, 4, 4)) + 3 * np.eye(4)

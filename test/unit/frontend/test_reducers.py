@@ -123,6 +123,7 @@ GRADIENTS = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("case", GRADIENTS)
 def test_gradients_of_both_orders(case) -> None:
     check_grads(GRADIENTS[case], (X, Y), order=2)

@@ -33,6 +33,7 @@ def expected(combine, mode, ids, values, start):
     return result
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("init", ["none", "tensor", "number"])
 @pytest.mark.parametrize(("mode", "shift"), [("check", 0), ("clip", 2), ("drop", -1)])
 @pytest.mark.parametrize("combine", JOIN)
@@ -51,6 +52,7 @@ def test_scatter_combines_at_data(combine, mode, shift, init) -> None:
     check_grads(function, (ids, VALUES, START), order=2)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("combine", ["add", "max", "min"])
 def test_an_unchecked_scatter_is_not_checked_and_nor_is_its_gradient(combine) -> None:
     def function(i, v):

@@ -25,6 +25,7 @@ def few(request: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "_COUNTED", request.param)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("kind", ["float64", "int8", "bool"])
 def test_orders_are_those_of_numpy(kind: str) -> None:

@@ -79,12 +79,14 @@ PROGRAMS = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_gradients_of_reads_at_times_that_are_data(name) -> None:
     function, *args = PROGRAMS[name]
     check_grads(function, tuple(args), order=2, modes=("fwd", "rev"))
 
 
+@pytest.mark.fast(1)
 @swept("name", PROGRAMS, ["guarded", "in_reverse", "bounded"])
 def test_compiled_they_do_what_the_interpreter_does(name) -> None:
     function, x, i = PROGRAMS[name]

@@ -66,6 +66,7 @@ def programs(seed, count):
         yield items, draw.choice(("set", "set", *JOIN)), values_for(draw, shape)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("seed", "runner"), [(0, run), (1, run), (2, compiled)])
 def test_reads_and_updates_are_those_of_numpy(seed, runner) -> None:
     cases = list(programs(seed, 8 if runner is compiled else 40))
@@ -95,6 +96,7 @@ FORMS = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("combine", ["set", *JOIN])
 def test_gradients_of_both_orders_are_right(combine) -> None:
     def function(x, v, i):

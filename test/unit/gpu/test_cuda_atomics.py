@@ -63,6 +63,7 @@ def test_a_histogram() -> None:
     np.testing.assert_array_equal(found, np.histogram(a, 7, (0, 1))[0])
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("dtype", "kind"),
     [("float32", "add.f32"), ("float64", "add.f64"), ("int32", "add.u32"), ("int64", "add.u64")],
@@ -76,6 +77,7 @@ def test_sums_of_segments(dtype: str, kind: str) -> None:
     np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("combine", ["max", "min"])
 @pytest.mark.parametrize(("dtype", "bits"), [("int32", 32), ("int64", 64)])
 def test_extremes_of_integers(combine: str, dtype: str, bits: int) -> None:

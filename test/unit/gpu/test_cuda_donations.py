@@ -66,6 +66,7 @@ PROGRAMS: dict[str, Callable[[], Program]] = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_results_may_be_in_the_memory_of_inputs_or_elsewhere(name: str) -> None:
     inputs, outputs, donated = PROGRAMS[name]()

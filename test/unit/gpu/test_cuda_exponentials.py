@@ -38,6 +38,7 @@ def errors(got, exact):
     return np.abs(got.astype(np.float64) - exact) / unit
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("side", [-1, 0, 1])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_error_is_small_however_the_hardware_rounds(name, side, monkeypatch):

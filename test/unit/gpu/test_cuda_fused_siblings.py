@@ -69,6 +69,7 @@ CHAINS: dict[str, tuple[Callable[..., Any], int]] = {
 }
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", CHAINS)
 def test_a_chain_and_its_gradients_read_and_write_once(name: str) -> None:
     f, count = CHAINS[name]

@@ -42,6 +42,7 @@ def text_on(cpu: str, monkeypatch: pytest.MonkeyPatch, name: str) -> str:
     return function.ir("llvm") + function.ptx
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", ["transposed_rows", *FAST])
 def test_the_machine_that_compiles_decides_nothing(
     monkeypatch: pytest.MonkeyPatch, name: str

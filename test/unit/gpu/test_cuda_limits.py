@@ -65,6 +65,7 @@ def test_every_tile_of_a_template_fits_into_the_chips_that_may_take_it(chip: str
     assert seen > 0
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("chip", ["sm_75", "sm_86", "sm_90a", "sm_120"])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_largest_products_fit(chip: str, dtype: str) -> None:
@@ -89,6 +90,7 @@ def test_tiles_of_many_transposed_inputs_fit_beside_each_other(dtype: str, count
     np.testing.assert_array_equal(found, want)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("length", [1024, 20000])
 def test_rows_of_many_temporaries_fit(length: int) -> None:
     inputs = [ted.placeholder((4, length), "float64", name=f"x{k}") for k in range(6)]
@@ -99,6 +101,7 @@ def test_rows_of_many_temporaries_fit(length: int) -> None:
     assert most_shared(function) <= STATIC_SHARED_BYTES
 
 
+@pytest.mark.slow
 def test_totals_of_many_rows_take_turns_in_shared_memory() -> None:
     x = ted.placeholder((2, 1030), "float64", name="x")
     y = x

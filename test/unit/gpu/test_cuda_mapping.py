@@ -44,6 +44,7 @@ def test_sums_of_every_form(shape, axis) -> None:
     same(run([x], [ted.sum(x, axis=axis)], [a])[0], a.astype(np.float64).sum(axis), 1e-5)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("combine", ["max", "min", "prod", "argmax", "argmin", "any", "all"])
 def test_reductions_of_every_combiner(combine: str) -> None:
     is_bool = combine in ("any", "all")
@@ -71,6 +72,7 @@ def test_transposes_go_through_tiles(shape) -> None:
     same(run([x, b], [y], [a, c])[0], np.swapaxes(a, -1, -2) * 2 + c.reshape(-1, 1))
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int8"])
 @pytest.mark.parametrize(
     "shape",
@@ -98,6 +100,7 @@ def test_short_rows_take_a_warp_each() -> None:
     same(run([x], [nn.softmax(x)], [a])[0], e / e.sum(1, keepdims=True))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("length", [7, 300, 9000])
 def test_rows_are_one_kernel(length: int) -> None:
     x = ted.placeholder((3, length), name="x")
@@ -108,6 +111,7 @@ def test_rows_are_one_kernel(length: int) -> None:
     same(run([x], [y], [a])[0], e / e.sum(1, keepdims=True))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("dtype", "tolerance"),
     [("float64", 1e-13), ("float32", 2e-6), ("float16", 1e-3), ("bfloat16", 1e-2), ("int64", 0),
@@ -160,6 +164,7 @@ def test_scatters_add_in_order_without_atomics() -> None:
     same(run([index, head], [gradient], [i, a])[0], want)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("mode", ["check", "clip", "drop", "unchecked"])
 @pytest.mark.parametrize("columns", [0, 5])
 def test_scattered_sums_have_owners(columns: int, mode: str) -> None:
@@ -186,6 +191,7 @@ def test_buffers_of_different_times_share_memory() -> None:
     assert manifest.arena_bytes < sum(b.bytes for b in manifest.buffers)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("order", ["random", "reverse"])
 @pytest.mark.parametrize("shape", [(300, 2), (1001, 3), (97, 33), (2048, 40), (64, 500), (5000, 1)])
 def test_sums_over_columns_in_every_order_of_threads(shape, order) -> None:

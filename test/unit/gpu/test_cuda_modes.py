@@ -98,6 +98,7 @@ SLOW = (
 )  # fmt: skip
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "case", [pytest.param(c, marks=pytest.mark.slow) if c in SLOW else c for c in CASES]
 )

@@ -50,6 +50,7 @@ def compiled(name: str, inputs: Sequence[Tensor], outputs: Sequence[Tensor], chi
     return manifest
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", names())
 def test_kernels_compute_what_the_equations_say(name: str) -> None:
     p = program(name)
@@ -72,6 +73,7 @@ def typed_names() -> list:
     return [*every, *(pytest.param(*pair, marks=pytest.mark.slow) for pair in some)]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("name", "dtype"), typed_names())
 def test_kernels_of_every_type_and_order_of_threads(name: str, dtype: str) -> None:
     chip, threads, order = SWEEPS[dtype]

@@ -50,6 +50,7 @@ CASES = {
 FAST = ("cumsum", "solve", "rnn")
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "case", [c if c in FAST else pytest.param(c, marks=pytest.mark.slow) for c in CASES]
 )

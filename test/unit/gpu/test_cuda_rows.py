@@ -61,6 +61,7 @@ def test_a_result_that_is_read_again_is_waited_for_if_others_wrote_it() -> None:
         np.testing.assert_allclose(found[1], want[:, ::-1] * a, rtol=1e-5)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("order", ["random", "reverse"])
 @pytest.mark.parametrize("length", [3, 33, 100, 257, 1000, 1001, 2056])
 def test_every_order_of_threads_gives_the_row(length: int, order: str) -> None:
@@ -71,6 +72,7 @@ def test_every_order_of_threads_gives_the_row(length: int, order: str) -> None:
     np.testing.assert_allclose(dx, want, rtol=1e-4, atol=1e-7)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("dtype", ["float64", "bfloat16", "float16"])
 @pytest.mark.parametrize("length", [200, 1000])
 def test_rows_of_every_type(length: int, dtype: str) -> None:

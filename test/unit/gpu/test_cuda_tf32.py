@@ -42,6 +42,7 @@ def arrays(function: Any) -> list[np.ndarray]:
     return [RNG.standard_normal(s.shape).astype(s.dtype) for s in function.manifest.inputs]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 def test_products_and_their_gradients_take_rounded_factors(chip: str) -> None:
     function = compiled(matmul, SHAPES, f"cuda:{chip},tf32", "float32")

@@ -216,6 +216,7 @@ OBEYED = {
 }  # fmt: skip
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("case", OBEYED)
 def test_what_is_asked_for_is_obeyed_and_right(case: str, asking: Any) -> None:
     make, row, wanted = OBEYED[case]
@@ -260,6 +261,7 @@ REFUSED = {
 }  # fmt: skip
 
 
+@pytest.mark.fast(10)
 @pytest.mark.parametrize("case", REFUSED)
 @pytest.mark.parametrize("step", ["ted-choose-kernels", "ted-map-to-gpu"])
 def test_what_cannot_be_is_refused(case: str, step: str) -> None:

@@ -28,6 +28,7 @@ def assert_no_spills(chosen: Plan) -> None:
         assert (resources.spill_stores, resources.spill_loads, resources.stack) == (0, 0, 0), name
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize(
     "chosen",
     [

@@ -28,6 +28,7 @@ def of(shape: Convolution, what: str, element: str = "f32") -> Problem:
     return getattr(shape, what)(element)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("what", PASSES)
 @pytest.mark.parametrize("element", ["f32", "f64", "i32"])
 def test_ordinary_arithmetic(what: str, element: str) -> None:
@@ -51,6 +52,7 @@ def test_gathered_operands_of_warpgroups(what: str, late: bool) -> None:
     check(chosen, found, order="random", late_async=late)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     "options",
     [

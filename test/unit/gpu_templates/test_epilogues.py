@@ -92,6 +92,7 @@ def test_what_is_added_to_other_sums_cannot_be_finished() -> None:
     assert "added to others" in said
 
 
+@pytest.mark.fast(1)
 @pytest.mark.skipif(toolkit.ptxas() is None, reason="no ptxas on this machine")
 @pytest.mark.parametrize(("template", "tiling", "chip"), [
     ("mma_sync", choices.MMA_2_BYTES[0][0], "sm_80"),

@@ -18,6 +18,7 @@ def test_products_of_every_layout(layout: str, late: bool) -> None:
     check(planned(found), found, order="random", late_async=late)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("layout", ["", "a", "b", "c"])
 def test_f32_rounded_to_tf32(layout: str) -> None:
     found = matmul((36, 40, 52), layout=layout)

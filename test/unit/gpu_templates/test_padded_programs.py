@@ -82,6 +82,7 @@ def pairs(cases: dict[str, Case]) -> list[tuple[str, str]]:
     return [(name, dtype) for name in cases for dtype in ("float32", "bfloat16")]
 
 
+@pytest.mark.fast(1)
 @swept(("name", "dtype"), pairs(CASES), fast=[("3 x 3", "bfloat16"), ("1d", "float32")])
 def test_each_of_the_three_is_one_kernel(name: str, dtype: str) -> None:
     for what in THREE:
@@ -112,6 +113,7 @@ def test_warpgroups(name: str, what: str) -> None:
     compare(CASES[name], what, "bfloat16", "sm_90a")
 
 
+@pytest.mark.fast(1)
 @swept(("name", "dtype"), pairs(STRIDED), fast=[("stride 2", "bfloat16"), ("dilated", "float32")])
 def test_strides(name: str, dtype: str) -> None:
     assert compare(STRIDED[name], "y", dtype, "sm_80") == ["contraction"]
@@ -123,6 +125,7 @@ def test_strides(name: str, dtype: str) -> None:
         assert kernels == ["contraction"] * 4
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("is_donated", [False, True])
 def test_residue_classes_are_finished_in_their_kernels(is_donated: bool) -> None:
     x, w = ted.placeholder((3, 15, 17, 16), name="x"), ted.placeholder((3, 3, 16, 32), name="w")

@@ -55,6 +55,7 @@ def test_strided_and_dilated_windows() -> None:
     check(planned(found), found)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("choice", choices.SIMT_4_BYTES[:5], ids=str)
 def test_larger_tiles(choice: tuple[Tiling, float]) -> None:
     tiling = choice[0]

@@ -33,6 +33,7 @@ def hopper(found: Problem, tiling: Tiling = SMALL, **options: int) -> Plan:
     return forced(found, "wgmma", tiling, "sm_90a", **options)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("late", [True, False])
 @pytest.mark.parametrize("layout", ["", "a", "b", "ab"])
 def test_products_of_every_layout(layout: str, late: bool) -> None:

@@ -38,6 +38,7 @@ def test_convolutions_and_their_gradients(what: str, late: bool) -> None:
     check(gathered(found), found, order="random", late_async=late)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("layout", ["", "a", "b", "ab"])
 def test_products_of_every_layout(layout: str) -> None:
     found = matmul((136, 72, 136), "bf16", layout)

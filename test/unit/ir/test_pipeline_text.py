@@ -72,6 +72,7 @@ trees = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.lists(trees))
 def test_printing_and_parsing_give_the_tree_back(children: list[Element]) -> None:
     tree = module(*children)

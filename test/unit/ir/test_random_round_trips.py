@@ -32,6 +32,7 @@ def random_arrays(system: System, seed: int) -> list[Any]:
     return [random.normal(size=t.shape) for t in system.inputs]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seed", range(12))
 def test_a_random_program_and_its_gradients_survive(seed: int) -> None:
     program = random_program(seed).system

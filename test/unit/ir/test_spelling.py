@@ -42,6 +42,7 @@ CASES = [
 ]
 
 
+@pytest.mark.fast(27)
 @pytest.mark.parametrize(("name", "dtype"), CASES, ids=lambda v: str(v))
 def test_an_operation_comes_back(name: str, dtype: DType) -> None:
     row = OPERATIONS[name]
@@ -57,6 +58,7 @@ def test_an_operation_comes_back(name: str, dtype: DType) -> None:
 ONE_STEP = [(a, b) for a in TYPES for b in TYPES if a != b and b != BOOL]
 
 
+@pytest.mark.fast(15)
 @pytest.mark.parametrize(("source", "target"), ONE_STEP, ids=lambda v: str(v))
 def test_a_cast_comes_back_as_its_steps(source: DType, target: DType) -> None:
     argument, inputs = value("x", source)

@@ -45,6 +45,7 @@ def masked(condition: Condition, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(condition(i, r), a, 0).astype(np.float64) @ b
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", CONDITIONS)
 def test_strips_and_the_diagonal_are_the_sum(name: str) -> None:
     condition = CONDITIONS[name]

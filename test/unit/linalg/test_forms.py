@@ -143,6 +143,7 @@ WISHES = ('{name = "parts"}', '{name = "parts", most = 1}', '{name = "parts", mo
           '{name = "points"}')  # fmt: skip
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_form_gives_the_same_numbers(name: str) -> None:
     program = PROGRAMS[name]

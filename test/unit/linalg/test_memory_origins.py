@@ -51,6 +51,7 @@ def _claim_results_twice(function: func.FuncOp) -> None:
 CHAINS = [name for name in PROGRAMS if not name.startswith("gradients")]
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("name", CHAINS)
 def test_memory_that_is_claimed_twice_is_refused(name: str) -> None:
     inputs, outputs = PROGRAMS[name]()

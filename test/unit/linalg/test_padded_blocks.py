@@ -67,6 +67,7 @@ def test_a_padding_that_the_gradient_reads_too_is_made_once() -> None:
     assert "not padded_blocks: something else reads the padding" in groups(function, X, W)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize("last", [False, True])
 def test_blocks_compute_what_one_loop_computes_for_any_number_of_threads(

@@ -189,6 +189,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(("kind", "tolerance"), [("float32", 2e-6), ("float64", 1e-13),
                                                 ("bfloat16", 1e-2), ("float16", 2e-3)])  # fmt: skip
 def test_functions_of_every_float_type(kind: str, tolerance: float) -> None:

@@ -77,6 +77,7 @@ def compare(outputs: list[Tensor]) -> None:
         np.testing.assert_allclose(got, expected, rtol=1e-13)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("n", [9, 16, 17, 23])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rows_by_themselves_have_the_numbers_of_steps(name: str, n: int) -> None:
@@ -85,6 +86,7 @@ def test_rows_by_themselves_have_the_numbers_of_steps(name: str, n: int) -> None
     compare([y])
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_so_have_their_gradients_alone_and_together(name: str) -> None:
     y = PROGRAMS[name](9)

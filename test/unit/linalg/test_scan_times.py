@@ -68,6 +68,7 @@ def program(function, steps):
     return [x, head], [result, *ted.differentiate(result, [x], head)]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
 @pytest.mark.parametrize("steps", [7, 40])
 def test_values_and_gradients_are_those_of_the_interpreter(function, steps) -> None:
@@ -79,6 +80,7 @@ def test_values_and_gradients_are_those_of_the_interpreter(function, steps) -> N
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("function", CASES, ids=lambda f: f.__name__)
 def test_the_code_is_as_long_for_any_number_of_steps(function) -> None:
     few, many = (_linalg(*program(function, steps)) for steps in (43, 403))

@@ -118,6 +118,7 @@ def program(function, gradient: bool):
     return ([x, head], [result, *found]) if gradient else ([x], [result])
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("function", [*FEW, *ALL], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("gradient", [False, True], ids=["forward", "gradient"])
 def test_values_and_gradients_are_those_of_the_interpreter(function, gradient) -> None:
@@ -129,6 +130,7 @@ def test_values_and_gradients_are_those_of_the_interpreter(function, gradient) -
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("function", [last_of_reverse_wave, carries], ids=lambda f: f.__name__)
 def test_second_derivatives_of_last_states_are_right(function) -> None:
     x = RNG.normal(size=(STEPS, 3)) / 4
@@ -173,6 +175,7 @@ def twice(x, w):
     return ted.scan(step, middle, x + ted.sum(squares, axis=0))[0]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("function", [exchanged, read_beside, twice], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("steps", [1, 2, 3, 6])
 def test_scans_of_few_steps_give_what_the_interpreter_gives(function, steps) -> None:

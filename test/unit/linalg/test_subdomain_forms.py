@@ -97,6 +97,7 @@ writes = st.sampled_from([
 ])  # fmt: skip
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("form", FORMS)
 @given(
     write=writes, first=reads, second=reads, domain=conditions,

@@ -95,6 +95,7 @@ def ulps(got: np.ndarray, exact: np.ndarray) -> np.ndarray:
         return np.where(same, 0, np.abs(got.astype(np.longdouble) - exact) / unit)
 
 
+@pytest.mark.fast(7)
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_error_is_a_few_units_in_the_last_place(name, kind):
@@ -108,6 +109,7 @@ def test_every_function_has_a_documented_error():
     assert list(BOUNDS) == list(FUNCTIONS)
 
 
+@pytest.mark.fast(7)
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_special_arguments(name, kind):

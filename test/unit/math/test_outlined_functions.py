@@ -62,6 +62,7 @@ def assert_within(kind: str, got: np.ndarray, wanted: np.ndarray, x: np.ndarray)
     assert errors[worst] <= LIMITS[kind], f"{errors[worst]:.3f} at {x[worst]!r}"
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", WAVES)
 def test_waves_are_right_near_their_zeros_and_where_cases_part(name, kind):
@@ -70,6 +71,7 @@ def test_waves_are_right_near_their_zeros_and_where_cases_part(name, kind):
     assert_within(kind, apply(name, kind, x), exact(name, x), x)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", WAVES)
 def test_waves_are_right_for_numbers_of_every_size(name, kind):
@@ -80,6 +82,7 @@ def test_waves_are_right_for_numbers_of_every_size(name, kind):
         assert_within(kind, apply(name, kind, x), wanted, x)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", [*WAVES, "powf", "arith.remf"])
 def test_an_element_does_not_depend_on_its_neighbours(name, kind):
@@ -100,6 +103,7 @@ def test_an_element_does_not_depend_on_its_neighbours(name, kind):
     np.testing.assert_array_equal(np.where(mixed == x, got, alone), np.tile(alone, (len(got), 1)))
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", ["tanh", "log", "exp", "erf", "atan"])
 @pytest.mark.parametrize("kind", ["float32", "float64"])
 def test_bits_are_the_same_alone_and_among_many_uses(name, kind):

@@ -130,6 +130,7 @@ def joint_points(example: Example) -> Iterator[tuple[bool, bool]]:
 Query = Callable[[Example], Iterator[tuple[bool, bool]]]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("query", "least"),
     [(sinks, 0.7), (rises, 0.75), (keeps, 0.85), (losses, 0.5), (joint_points, 0.9)],

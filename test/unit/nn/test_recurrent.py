@@ -51,6 +51,7 @@ def test_a_plain_network(reverse) -> None:
     check_grads(function, (X, w_x, w_h, bias, H0), order=2)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("reverse", [False, True])
 def test_a_long_short_term_memory(reverse) -> None:
     w_x, w_h, bias, _ = weights(4)

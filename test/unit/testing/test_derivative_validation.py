@@ -100,6 +100,7 @@ def test_every_function_that_has_a_rule_has_a_row() -> None:
     assert {spelled.get(n, n) for n in rules.RULES if n not in ring | discrete} <= known
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("seeds", [range(6), range(6, 12)], ids=lambda r: f"from_{r.start}")
 def test_derivatives_of_random_programs_are_exact(seeds: range) -> None:
     for seed in seeds:

@@ -179,6 +179,7 @@ LOSSES = {
 }
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", LOSSES)
 @pytest.mark.parametrize("modes", [["rev"], ["fwd"], BOTH])
 def test_what_is_nan_in_derivatives_and_differences_is_left_out(name, modes):

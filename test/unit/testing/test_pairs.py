@@ -73,6 +73,7 @@ def none_for_one(inputs, outputs, heads):
     return None, product_backward(inputs, outputs, heads)[1]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize(
     ("wrong", "arguments"),
     [

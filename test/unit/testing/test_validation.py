@@ -51,6 +51,7 @@ def not_validated(said: list[str]) -> list[str]:
     return [line for line in said if "is not validated" in line]
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", [n for n in KEEPING if n not in ONLY_READS])
 @pytest.mark.parametrize("source", INPUTS)
 def test_every_pass_keeps_the_value_of_every_input(source: str, name: str, capsys) -> None:
@@ -84,6 +85,7 @@ def p(name: str, *shape: int) -> Tensor:
     return ted.placeholder(shape, "float32", name=name)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_every_pass_keeps_an_operator_and_its_gradient(name: str) -> None:
     y = OPERATORS[name]()
@@ -208,6 +210,7 @@ def test_a_lost_point_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
         validated(MATMUL, "ted-simplify")
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_lowering_on_tensors_keeps_an_operator_and_its_gradient(name: str) -> None:
     y = OPERATORS[name]()

@@ -27,6 +27,7 @@ RNG = np.random.default_rng(3)
 EXTENT = 3
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_a_batched_gradient_has_the_gradients_of_its_members_and_their_forms(name: str) -> None:
     y = OPERATORS[name]()
@@ -103,6 +104,7 @@ class Jax:
     vmap, jacobian = staticmethod(jax.vmap), staticmethod(jax.jacrev)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", MIXTURES)
 def test_modes_of_a_recurrence_equal_those_of_its_unrolled_form(name: str) -> None:
     x, at = p("x", 5, 3), RNG.normal(size=(5, 3))

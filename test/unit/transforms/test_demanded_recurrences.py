@@ -86,6 +86,7 @@ def test_a_history_that_is_read_at_data_stays_whole() -> None:
     np.testing.assert_array_equal(f(ARRAY, np.array([8, 1])), ted.function(states)(ARRAY)[[8, 1]])
 
 
+@pytest.mark.fast(1)
 @swept(
     ("reverse", "part"),
     [(reverse, part) for reverse in (False, True) for part in PARTS],

@@ -42,6 +42,7 @@ def summed_points(outputs: list[Tensor]) -> int:
     return sum(e.domain.count_val().to_python() for e in sums)
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", CUTS)
 def test_a_part_of_a_product_takes_its_points_alone(name: str) -> None:
     part = CUTS[name](ted.tanh(A @ B))
@@ -49,6 +50,7 @@ def test_a_part_of_a_product_takes_its_points_alone(name: str) -> None:
     assert summed_points([part]) == needed * K
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", CUTS)
 def test_so_do_its_gradients(name: str) -> None:
     part = CUTS[name](ted.tanh(A @ B))

@@ -103,6 +103,7 @@ def test_every_adjoint_is_a_gather_with_disjoint_writes(name: str) -> None:
     assert all(e.disjoint for e in report.equations)
 
 
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", OPERATORS)
 def test_second_order_is_made_of_gathers_too(name: str) -> None:
     first = gradients(OPERATORS[name]())

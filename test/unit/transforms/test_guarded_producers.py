@@ -296,6 +296,7 @@ def gradients(y: Tensor) -> tuple[ted.api.DifferentiationResult, list[np.ndarray
     return found, list(interpreted(wanted, list(found))(*arrays(wanted)))
 
 
+@pytest.mark.fast(6)
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_what_is_never_used_has_slope_zero(make: Callable[[], Tensor]) -> None:
     found, values = gradients(make())
@@ -305,6 +306,7 @@ def test_what_is_never_used_has_slope_zero(make: Callable[[], Tensor]) -> None:
     assert (dx[~FINITE] == 0).all()
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_where_it_is_used_nothing_changes(make: Callable[[], Tensor]) -> None:
     """Rows without a slope are taken away; the others have the gradients of a program alone."""
@@ -325,6 +327,7 @@ def test_where_it_is_used_nothing_changes(make: Callable[[], Tensor]) -> None:
             assert values[k][place] == pytest.approx(slope, rel=1e-5, abs=1e-4)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("make", PROGRAMS)
 def test_the_second_order_is_finite_too(make: Callable[[], Tensor]) -> None:
     first, _ = gradients(make())
@@ -363,6 +366,7 @@ COMPILED = [
 ]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("make", COMPILED)
 def test_machine_code_is_free_of_nan_too(make: Callable[[], Tensor]) -> None:
     y = make()

@@ -29,6 +29,7 @@ READ: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", READ)
 def test_an_index_outside_of_what_is_computed_in_place_is_an_error(name: str) -> None:
     read = READ[name]

@@ -95,6 +95,7 @@ def operations(y: Tensor, with_gradient: bool) -> int:
         return report_function(to_module(system)).total
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", CASES)
 def test_a_part_takes_what_it_takes_alone(name: str) -> None:
     part, alone, forward, backward = CASES[name]

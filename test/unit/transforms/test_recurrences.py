@@ -105,6 +105,7 @@ def test_gradients_agree_with_differences(make: Program) -> None:
     assert inner(found, along) == pytest.approx(inner(moved, [dy]), rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.fast(1)
 @every_program
 def test_second_gradients_agree_with_differences_of_the_first(make: Program) -> None:
     program = make()
@@ -182,6 +183,7 @@ def test_no_step_of_a_gradient_reads_the_future(make: Program) -> None:
         assert list(violations(module)) == []
 
 
+@pytest.mark.fast(3)
 @every_program
 def test_gradients_survive_the_way_to_ops_and_back(make: Program) -> None:
     program = make()
@@ -200,6 +202,7 @@ TRANSFORMS = {
 }
 
 
+@pytest.mark.fast(4)
 @pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
 @every_program
 def test_a_transform_keeps_the_values(make: Program, transform: Callable[[System], Any]) -> None:

@@ -227,6 +227,7 @@ ORDERS = [
 ]  # fmt: skip
 
 
+@pytest.mark.fast(5)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_gradient_stays_within_its_bound(name: str) -> None:
     make, bound = BOUNDS[name]
@@ -261,6 +262,7 @@ def test_both_gradients_of_a_matmul_cost_exactly_two_matmuls() -> None:
     assert ted.differentiate(y, head=p("head", *y.shape)).report().ratio == 2.0
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", ORDERS)
 def test_each_order_stays_within_four_times_the_one_before(name: str) -> None:
     outputs = [BOUNDS[name][0]()]

@@ -69,6 +69,7 @@ def test_a_gradient_visits_what_is_not_zero(name: str) -> None:
     assert found == expected
 
 
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_its_values_are_those_of_differences(name: str) -> None:
     make, shapes, _ = PROGRAMS[name]

@@ -40,6 +40,7 @@ def finite(name: str) -> tuple[list[int], list[float]]:
     return [int(b) for b in bits], [float(v) for v in values]
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", TYPES)
 def test_a_decimal_is_rounded_to_the_number_it_was_printed_for(name: str) -> None:
     digits = {"half": 6, "bfloat": 6, "float": 9, "double": 17}[name]

@@ -62,6 +62,7 @@ def table_in(ptx: str, unsigned: type) -> np.ndarray:
     return np.array(numbers, dtype=f"u{int(found[1]) // 8}").view(unsigned)
 
 
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("name", FLOATS)
 def test_numbers_arrive_with_their_bits(name: str) -> None:
     bits = samples(name)
@@ -75,6 +76,7 @@ def ptx_of(operations: str) -> str:
     return compile_to_ptx(llvm_text(kernel(operations), passes="builtin.module()"), "sm_90a")
 
 
+@pytest.mark.fast(17)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_an_operation_becomes_its_instruction(name: str) -> None:
     operations, pattern = OPERATIONS[name]
@@ -125,6 +127,7 @@ BODIES = {
 }  # fmt: skip
 
 
+@pytest.mark.fast(7)
 @pytest.mark.parametrize("chip", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("name", BODIES)
 def test_a_kernel_body_reaches_machine_code(name: str, chip: str) -> None:
