@@ -33,7 +33,7 @@ NEAR: dict[str, tuple[str, ...]] = {
     "x2": ("b",), "negative_slope": ("slope",), "N": ("rows",), "M": ("columns",),
     "n_rows": ("rows",), "n_cols": ("columns",), "num_segments": ("count",),
     "segment_ids": ("segments",), "minlength": ("length",), "start_indices": ("starts",),
-    "slice_sizes": ("sizes",),
+    "slice_sizes": ("sizes",), "std": ("stddev",), "low": ("minval",), "high": ("maxval",),
 }  # fmt: skip
 
 

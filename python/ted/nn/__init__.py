@@ -4,6 +4,7 @@ Nothing here has a gradient of its own: every operator is differentiated like wh
 """
 
 from ted.frontend.keywords import accepting
+from ted.nn import init
 from ted.nn.activations import elu, gelu, leaky_relu, log_softmax, relu, sigmoid, silu, softmax
 from ted.nn.attention import attention
 from ted.nn.clipping import clip_by_global_norm, global_norm
@@ -145,6 +146,7 @@ __all__ = [
     "hardtanh",
     "hinge_embedding_loss",
     "huber_loss",
+    "init",
     "instance_norm",
     "interpolate",
     "kl_div",

@@ -4,7 +4,14 @@ Nothing here has a state or a library: each element is an expression of its key 
 """
 
 from ted.random.choices import categorical, dropout, permutation, randint
-from ted.random.distributions import bernoulli, exponential, gumbel, normal, uniform
+from ted.random.distributions import (
+    bernoulli,
+    exponential,
+    gumbel,
+    normal,
+    truncated_normal,
+    uniform,
+)
 from ted.random.keys import bits, fold_in, key, split
 
 __all__ = [
@@ -20,5 +27,6 @@ __all__ = [
     "permutation",
     "randint",
     "split",
+    "truncated_normal",
     "uniform",
 ]

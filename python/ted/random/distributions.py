@@ -58,6 +58,36 @@ def normal(key: Any, shape: checks.Shape = (), dtype: Any = "float32") -> Tensor
     return drawn(key, shape, number, "random.normal")
 
 
+def truncated_normal(
+    key: Any, lower: float, upper: float, shape: checks.Shape = (), dtype: Any = "float32"
+) -> Tensor:
+    """Normal numbers, of which those outside of [lower, upper] are drawn again, so to say.
+
+    Raises: FrontendError for what is no key, shape, or type of floats, or ends that are no numbers
+    with lower < upper.
+    """
+    what = "random.truncated_normal"
+    row = _float(dtype, what)
+    ends = [_number(end, f"{what}: ends") for end in (lower, upper)]
+    if not ends[0] < ends[1]:
+        fail(f"{what}: ends must be lower < upper, got {lower!r} and {upper!r}")
+    low, high = (float(np.asarray(math.erf(end / math.sqrt(2)), row.dtype)) for end in ends)
+    # A uniform number may be rounded to an end, or its root beyond it.
+    inner = np.nextafter(*np.asarray([ends, ends[::-1]], np.float64).astype(row.dtype))
+
+    def number(first: Any, second: Any) -> Any:
+        u = scaled(fraction(first, second, row), low, high, row)
+        return ted.clip(math.sqrt(2) * inverse_erf(u), *map(float, inner))
+
+    return drawn(key, shape, number, what)
+
+
+def _number(value: Any, what: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
+        fail(f"{what} must be numbers, got {value!r}")
+    return float(value)
+
+
 def exponential(key: Any, shape: checks.Shape = (), dtype: Any = "float32") -> Tensor:
     """Floats of the exponential distribution with mean 1.
 
