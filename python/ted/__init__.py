@@ -224,6 +224,7 @@ _PUBLIC: dict[str, tuple[str, ...]] = {
         "zeros",
         "zeros_like",
     ),
+    "ted.files": ("load", "save"),
     "ted.runtime.threads": ("get_num_threads", "set_num_threads"),
     "ted.api": (
         "scan",
