@@ -22,6 +22,7 @@ from ted.frontend.compute import compute
 from ted.frontend.elementwise import cast, where
 from ted.frontend.functions import as_tensor
 from ted.frontend.locations import fail
+from ted.frontend.notes import here_in_notes, record, taken
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
@@ -76,11 +77,15 @@ def _choice(pred: Any, true_fun: Any, false_fun: Any, operands: Sequence[Any]) -
 
 def _branch(pred: Tensor, name: str, fn: Any, operands: Sequence[Any]) -> tuple[Leaves, Tree]:
     """What a branch gives, computed where it is taken."""
-    branch = Branch.of(pred.node, name == "true_fun")
+    begin, branch = here_in_notes(), Branch.of(pred.node, name == "true_fun")
     leaves, tree = flatten(called(f"cond: {name}", f"{name}(*operands)", fn, *operands))
     found = [as_tensor(value, path, f"cond: {name}") for path, value in leaves]
-    nodes = in_branch([t.node for t in found], branch)
-    return [(path, wrap(n)) for (path, _), n in zip(leaves, nodes, strict=True)], tree
+    hidden, notes_tree = flatten(taken(begin))
+    made = map(wrap, in_branch([t.node for t in (*found, *(t for _, t in hidden))], branch))
+    results = [(path, next(made)) for path, _ in leaves]
+    is_taken = pred if branch.taken else ~pred
+    record(note.under(is_taken) for note in unflatten(notes_tree, made))
+    return results, tree
 
 
 def _check_alike(yes: Leaves, tree: Tree, no: Leaves, other: Tree) -> None:

@@ -14,6 +14,7 @@ from ted.frontend.callbacks import called, check_callable
 from ted.frontend.creation import zeros_like
 from ted.frontend.functions import as_tensor, has_tensors
 from ted.frontend.locations import fail
+from ted.frontend.notes import recording
 from ted.frontend.tensors import Tensor, pointwise, wrap
 from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 from ted.ir.equations import Tensor as Node
@@ -83,7 +84,8 @@ class CustomVjp:
         """The gradients of the float tensors among the arguments."""
         assert self._bwd is not None
         form, given = "bwd(inputs, outputs, heads)", (_per_result(outputs), _per_result(heads))
-        found = called("defvjp", form, self._bwd, args, *given)
+        with recording(None):  # its results are mapped where nothing knows of notes
+            found = called("defvjp", form, self._bwd, args, *given)
         gradients = (found,) if len(args) == 1 and not isinstance(found, (tuple, list)) else found
         what = f"custom_vjp: {getattr(self._fn, '__name__', 'function')}"
         if len(gradients) != len(args):

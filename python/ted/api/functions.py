@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from operator import is_
 from typing import Any
 
@@ -41,6 +42,7 @@ from ted.frontend.functions import (
     signature_of,
     trace_signature,
 )  # fmt: skip
+from ted.frontend.notes import recording
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 from ted.machine import Cpu
@@ -119,12 +121,13 @@ class Function:
                 self._known[(key, orders) if is_large else key] = found
         traced, compiled = found
         try:
-            return traced.results(compiled(*all_in_order(arrays, orders)))
+            values = compiled(*all_in_order(arrays, orders))
         except ExecutionError:
             if not orders:
                 raise
-        traced, compiled = self._specialised(args, kwargs)  # whose errors count dims as users do
-        return traced.results(compiled(*arrays))
+            traced, compiled = self._specialised(args, kwargs)  # whose errors count dims as users
+            values = compiled(*arrays)
+        return traced.results(values)
 
     def _orders(self, arrays: Sequence[Any]) -> tuple[Order, ...]:
         """In which orders the arrays of a call are passed as they are."""
@@ -207,7 +210,9 @@ class Function:
         rows = zip(signature.leaves, chosen, strict=True)
         arrays = [is_chosen for leaf, is_chosen in rows if isinstance(leaf, ArraySpec)]
         given = zip(traced.inputs, arrays, strict=True)
-        return taken_over(traced.system(), [one for one, is_chosen in given if is_chosen])
+        system = traced.system()
+        seen = replace(system, outputs=system.outputs[: traced.output_tree.size])
+        return taken_over(seen, [one for one, is_chosen in given if is_chosen])
 
 
 def function(
@@ -348,7 +353,8 @@ def vjp(
         *args, cotangent = lifted.arguments
         for k, value in enumerate(args):
             check_floats(value, k, "vjp")
-        value = fn(*args)
+        with recording([]):  # said when the result was computed
+            value = fn(*args)
         outputs, heads = _with_cotangents(value[0] if has_aux else value, cotangent)
         found = _gradients(outputs, heads, args)
         return lifted.lowered(tuple(found))

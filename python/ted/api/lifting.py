@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ted.api.derived import lowered
+from ted.frontend.notes import here_in_notes, record, taken
 from ted.frontend.tensors import Tensor, with_constant, wrap
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
@@ -19,18 +20,27 @@ from ted.ir.equations import Tensor as Node
 
 @dataclass(frozen=True)
 class Lifted:
-    """A nest of arguments with a placeholder for each tensor, and what each stands for."""
+    """A nest of arguments with a placeholder for each tensor, and what each stands for.
+
+    `begin` is what had been said before, see `ted.frontend.notes`.
+    """
 
     arguments: Any
     mapping: dict[Node, Node]
+    begin: int
 
     def lowered(self, nest: Any) -> Any:
-        """A nest of tensors computed from the placeholders as computed from the arguments."""
-        leaves, tree = flatten(nest)
+        """A nest of tensors computed from the placeholders as computed from the arguments.
+
+        So are the tensors in what was said since.
+        """
+        leaves, tree = flatten((nest, taken(self.begin)))
         tensors = [value for _, value in leaves if isinstance(value, Tensor)]
         found = iter(lowered([t.node for t in tensors], self.mapping))
         values = (wrap(next(found)) if isinstance(v, Tensor) else v for _, v in leaves)
-        return unflatten(tree, values)
+        result, notes = unflatten(tree, values)
+        record(notes)
+        return result
 
 
 def lift(arguments: Any) -> Lifted:
@@ -40,7 +50,7 @@ def lift(arguments: Any) -> Lifted:
     fresh = [placeholder_like(v) if isinstance(v, Tensor) else v for v in given]
     pairs = zip(fresh, given, strict=True)
     mapping = {a.node: b.node for a, b in pairs if isinstance(b, Tensor)}
-    return Lifted(unflatten(tree, iter(fresh)), mapping)
+    return Lifted(unflatten(tree, iter(fresh)), mapping, here_in_notes())
 
 
 def placeholder_like(tensor: Tensor) -> Tensor:

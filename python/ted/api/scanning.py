@@ -25,11 +25,13 @@ from ted.frontend.functions import as_tensor
 from ted.frontend.joining import concatenate
 from ted.frontend.layout import reshape
 from ted.frontend.locations import fail, here
+from ted.frontend.notes import Loop, Note, here_in_notes, record, taken
 from ted.frontend.recurrences import settle
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
 from ted.ir.equations import Clock, components, is_recurrence
 from ted.ir.equations import Tensor as Node
+from ted.ir.recurrences import UNBOUNDED
 from ted.transforms.batching import Batched
 from ted.transforms.forgotten import forget
 
@@ -69,24 +71,40 @@ def _scan(
     carries = [placeholder_like(t) for _, t in starts]
     singles = [_one_step(t) for _, t in inputs]
     x = unflatten(xs_tree, iter(singles))
+    begin = here_in_notes()
     result = called("scan", "step(carry, x)", step, unflatten(carry_tree, iter(carries)), x)
     if not isinstance(result, tuple) or len(result) != 2:
         fail(f"scan: a step gives a pair (carry, y), got {type(result).__name__}")
     after = _next_carry(result[0], carry_tree, starts)
     ys, ys_tree = _tensors(result[1], "y")
+    hidden, notes_tree = flatten(_noted(begin, steps, reverse))
     before = [_history(t, steps, reverse) for _, t in starts]
     given = {c.node: Batched(b, 0) for c, b in zip(carries, before, strict=True)}
     given |= {s.node: Batched(t.node, 0) for s, (_, t) in zip(singles, inputs, strict=True)}
-    found = batched([t.node for t in (*after, *(y for _, y in ys))], given, steps)
+    own = (*after, *(t for _, t in (*ys, *hidden)))
+    found = batched([t.node for t in own], given, steps)
     states, stacked = found[: len(after)], found[len(after) :]
     _tie(before, states, [t for _, t in starts], steps, reverse)
     if forgets:
         given = [t.node for _, t in (*starts, *inputs)]
         forget([s.tensor for s in found], before if steps != 1 else (), given)
     last = [_last(s, t, steps, reverse) for s, (_, t) in zip(states, starts, strict=True)]
-    outputs = [leading(y, steps) for y in stacked]
-    final = unflatten(carry_tree, iter(last))
-    return final, unflatten(ys_tree, iter(outputs))
+    outputs = (leading(y, steps) for y in stacked)
+    final, listed = unflatten(carry_tree, iter(last)), unflatten(ys_tree, outputs)
+    record(unflatten(notes_tree, outputs))
+    return final, listed
+
+
+def _noted(begin: int, steps: Extent, reverse: bool) -> list[Note]:
+    """What a step says."""
+    notes = taken(begin)
+    if notes and steps == UNBOUNDED:
+        fail(
+            "while_loop: what ted.print and ted.check say in a loop is kept for all of its steps, "
+            "got one without max_steps=; give the most that it takes"
+        )
+    loop = Loop("step", reverse)
+    return [note.inside(loop) for note in notes]
 
 
 def _in_segments(

@@ -16,6 +16,7 @@ from ted.errors import FrontendError
 from ted.frontend import checks
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import as_tensor
+from ted.frontend.notes import Loop, here_in_notes, record, taken
 from ted.frontend.tensors import Tensor, with_constant, wrap
 from ted.frontend.trees import NestsDiffer, flatten, is_nest, spread, unflatten
 from ted.ir.equations import Tensor as Node
@@ -53,7 +54,8 @@ def vmap(
         extent = _extent(tensors, known)
         singles, given = _singles(tensors, known)
         inner, options = unflatten(tree, iter(singles))
-        return _results(fn(*inner, **options), given, extent, out_axes)
+        begin = here_in_notes()
+        return _results(fn(*inner, **options), begin, given, extent, out_axes)
 
     return Function(vectorised, options_for(fn, target, deterministic))
 
@@ -111,12 +113,17 @@ def _singles(
     return singles, given
 
 
-def _results(result: Any, given: dict[Node, Batched], extent: Extent, out_axes: Any) -> Any:
+def _results(
+    result: Any, begin: int, given: dict[Node, Batched], extent: Extent, out_axes: Any
+) -> Any:
     leaves, tree = flatten(result)
+    example = Loop("example")
+    hidden, notes_tree = flatten([note.inside(example) for note in taken(begin)])
     tensors = [as_tensor(value, path, "vmap") for path, value in leaves]
-    found = batched([t.node for t in tensors], given, extent)
+    found = batched([t.node for t in (*tensors, *(t for _, t in hidden))], given, extent)
     axes = _spread(out_axes, result, "out_axes")
-    placed = [_placed(b, axis, extent) for b, axis in zip(found, axes, strict=True)]
+    record(unflatten(notes_tree, (leading(b, extent) for b in found[len(tensors) :])))
+    placed = [_placed(b, axis, extent) for b, axis in zip(found, axes, strict=False)]
     return unflatten(tree, iter(placed))
 
 

@@ -37,6 +37,7 @@ from ted.frontend.creation import (
     zeros_like,
 )
 from ted.frontend.cumulative import cumprod, cumsum
+from ted.frontend.debugging import check, print
 from ted.frontend.dims import (
     broadcast_arrays,
     broadcast_shapes,
@@ -266,6 +267,7 @@ __all__ = [
     "cast",
     "cbrt",
     "ceil",
+    "check",
     "cholesky",
     "clip",
     "column_stack",
@@ -374,6 +376,7 @@ __all__ = [
     "positive",
     "pow",
     "power",
+    "print",
     "prod",
     "quantile",
     "real",

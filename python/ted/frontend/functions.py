@@ -15,6 +15,7 @@ from ted.frontend import checks
 from ted.frontend.creation import full
 from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
+from ted.frontend.notes import Note, recording, say
 from ted.frontend.systems import system_of
 from ted.frontend.tensors import Tensor, placeholder, with_constant
 from ted.frontend.trees import (
@@ -65,13 +66,17 @@ class Signature:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """A traced function: one placeholder per array of the call, and its results as a nest."""
+    """A traced function: one placeholder per array of the call, and its results as a nest.
+
+    The last outputs are those of its notes, whose tree is `notes`.
+    """
 
     inputs: tuple[Tensor, ...]
     outputs: tuple[Tensor, ...]
     output_tree: Tree
     arguments: Any
     name: str = "main"
+    notes: Tree | None = None
 
     def system(self) -> System:
         """The program from the placeholders to the results."""
@@ -79,8 +84,19 @@ class Trace:
 
     @cached_property
     def results(self) -> Callable[[Sequence[Any]], Any]:
-        """Gives values, one per output, the nest that the function returned."""
-        return nester(self.output_tree)
+        """Gives values, one per output, the nest that the function returned, and says its notes.
+
+        Raises: ExecutionError for a check that failed, when it is called.
+        """
+        nest, notes, count = nester(self.output_tree), self.notes, self.output_tree.size
+        if notes is None:
+            return nest
+
+        def said(values: Sequence[Any]) -> Any:
+            say(unflatten(notes, map(_on_host, values[count:])))
+            return nest(values[:count])
+
+        return said
 
 
 def signature_of(
@@ -152,10 +168,16 @@ def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
     ]
     named = unflatten(signature.tree, iter(values))
     positional, keywords = _split(fn, named)
-    result = fn(*positional, **keywords)
+    notes: list[Note] = []
+    with recording(notes):
+        result = fn(*positional, **keywords)
     leaves, tree = flatten(result)
+    hidden, note_tree = flatten(notes)
     outputs = tuple(as_tensor(value, path, _name(fn)) for path, value in leaves)
-    return Trace(tuple(inputs), outputs, tree, named, _name(fn))
+    return Trace(
+        tuple(inputs), (*outputs, *(tensor for _, tensor in hidden)), tree, named, _name(fn),
+        note_tree if notes else None,
+    )  # fmt: skip
 
 
 def has_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
@@ -204,6 +226,11 @@ def _split(fn: Callable[..., Any], named: dict[str, Any]) -> tuple[list[Any], di
         else:
             positional.append(value)
     return positional, keywords
+
+
+def _on_host(value: Any) -> Any:
+    """A result as an array of NumPy, wherever it lies."""
+    return np.asarray(value.numpy() if hasattr(value, "numpy") else value)
 
 
 def _is_array(value: Any) -> bool:

@@ -287,6 +287,11 @@ def tracing() -> Iterator[None]:
         _in_lambda.reset(token)
 
 
+def in_lambda() -> bool:
+    """Whether an index lambda runs."""
+    return _in_lambda.get()
+
+
 def _holds_scalar(item: Any) -> bool:
     parts = (item.start, item.stop, item.step) if isinstance(item, slice) else (item,)
     return any(isinstance(part, Scalar) for part in parts)
