@@ -14,7 +14,8 @@ from pathlib import Path
 import numpy as np
 from digits import gradient_check, model, training
 from digits.data import Digits, load
-from digits.output import write_curve, write_ir
+from digits.output import write_ir
+from training import FOLDER, save_curves
 
 TOLERANCE_F64, TOLERANCE_F32 = 1e-6, 1e-5
 
@@ -23,7 +24,7 @@ def main() -> None:
     """Check, train, write what was learned and how it was compiled."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=30)
-    parser.add_argument("--output", type=Path, default=Path("demo-output"))
+    parser.add_argument("--output", type=Path, default=FOLDER)
     options = parser.parse_args()
     options.output.mkdir(parents=True, exist_ok=True)
     train_set, test_set = load()
@@ -88,9 +89,9 @@ def learn(train_set: Digits, test_set: Digits, epochs: int) -> tuple[list[float]
 
 def write(digits: Digits, losses: list[float], folder: Path) -> None:
     """The loss curve and the IR of every level."""
-    write_curve(losses, len(digits.y) // training.BATCH, folder / "loss.png")
+    epoch = len(digits.y) // training.BATCH
+    save_curves(folder / "loss.png", {"cross-entropy": losses}, "training loss", mean=epoch)
     paths = write_ir(model.step.compiled(*arguments(digits)), folder)
-    print(f"loss curve: {folder / 'loss.png'}")
     print(f"the training step at every level, in {folder}: {', '.join(p.name for p in paths)}")
 
 

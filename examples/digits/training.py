@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from training import steps
 
 from digits import model
 from digits.data import Digits
-from digits.progress import progress
 
 BATCH = 32
 
@@ -28,11 +28,11 @@ def train(train_set: Digits, test_set: Digits, epochs: int, seed: int = 0) -> It
     rng = np.random.default_rng(seed)
     params = model.initial(seed)
     state = model.OPTIMIZER.init(params)
-    steps = len(train_set.y) // BATCH
+    count = len(train_set.y) // BATCH
     for epoch in range(epochs):
         losses = []
         batches = train_set.batches(BATCH, rng)
-        for x, y in progress(batches, steps, f"epoch {epoch + 1:2}/{epochs}"):
+        for x, y in steps(batches, f"epoch {epoch + 1:2}/{epochs}", count):
             loss, params, state = model.step(params, state, x, y)
             losses.append(float(loss))
         yield Epoch(tuple(losses), accuracy(params, test_set), params)

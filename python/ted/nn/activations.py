@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import ted
-from ted.frontend.checks import axis_of
+from ted.frontend.checks import axes_of
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating
@@ -56,8 +56,8 @@ def _gelu_tanh(x: Any) -> Any:
 # ------------------------------------------------------------------ along an axis
 
 
-def softmax(x: Any, axis: int = -1) -> Tensor:
-    """exp(x) / sum(exp(x)) along `axis`, computed on x - max.
+def softmax(x: Any, axis: Any = -1) -> Tensor:
+    """exp(x) / sum(exp(x)) along `axis` (one dim or several), computed on x - max.
 
     The maximum cancels, so it is a constant for differentiation.
 
@@ -67,8 +67,8 @@ def softmax(x: Any, axis: int = -1) -> Tensor:
     return exponentials / ted.sum(exponentials, axis, keepdims=True)
 
 
-def log_softmax(x: Any, axis: int = -1) -> Tensor:
-    """log(softmax(x)) along `axis` without overflow or cancellation.
+def log_softmax(x: Any, axis: Any = -1) -> Tensor:
+    """log(softmax(x)) along `axis` (one dim or several) without overflow or cancellation.
 
     Raises: FrontendError for an axis that x does not have, or an x of no float type.
     """
@@ -76,7 +76,7 @@ def log_softmax(x: Any, axis: int = -1) -> Tensor:
     return shifted - ted.log(ted.sum(ted.exp(shifted), axis, keepdims=True))
 
 
-def _shifted(x: Any, axis: int, what: str) -> Tensor:
+def _shifted(x: Any, axis: Any, what: str) -> Tensor:
     x = floating(x, f"{what}: x")
-    axis = axis_of(axis, x.ndim, what)
-    return x - ted.stop_gradient(ted.max(x, axis, keepdims=True))
+    axes = axes_of(axis, x.ndim, what)
+    return x - ted.stop_gradient(ted.max(x, axes, keepdims=True))

@@ -211,6 +211,11 @@ ACTIVATIONS = [
     ("softplus", ted.softplus, F.softplus),
     ("softmax", nn.softmax, lambda x: x.softmax(-1)),
     ("softmax_first", lambda x: nn.softmax(x, 0), lambda x: x.softmax(0)),
+    (
+        "softmax_of_all",
+        lambda x: nn.softmax(x, None),
+        lambda x: x.flatten().softmax(0).view(x.shape),
+    ),
     ("log_softmax", nn.log_softmax, lambda x: x.log_softmax(-1)),
     ("logsumexp", lambda x: nn.logsumexp(x, 1), lambda x: x.logsumexp(1)),
 ]
