@@ -20,6 +20,8 @@ from ted.ir.dtypes import BY_NAME, ELEMENT_TYPES
 from ted.runtime.buffers import ArgSpec, to_numpy
 from ted.runtime.cuda.arrays import DeviceArray
 
+__all__ = ["load", "save"]
+
 _LETTERS = {"float": "F", "int": "I", "bool": "BOOL"}
 # The format's name -> the element type: F32, BF16, U8.
 _TYPES = {

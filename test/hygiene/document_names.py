@@ -76,13 +76,15 @@ class Names:
         return False
 
     def _names_in(self, path: Path) -> set[str]:
-        """What a module defines, imports, or lists as a text, as `ted/__init__.py` does."""
+        """What a module defines, imports, or lists as a text, as lazy packages do."""
         tree = ast.parse(path.read_text())
         texts = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
-        imported = (a for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) for a in n.names)
+        froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+        imported = {alias.asname or alias.name for node in froms for alias in node.names}
+        wholes = [self._modules[str(n.module)] for n in froms if n.names[0].name == "*"]
         return {
-            *_bound(tree), *(alias.asname or alias.name for alias in imported),
-            *(text for text in texts if isinstance(text, str)),
+            *_bound(tree), *imported, *(text for text in texts if isinstance(text, str)),
+            *(name for whole in wholes for name in self._names_in(whole)),
         }  # fmt: skip
 
     @cached_property
@@ -90,7 +92,7 @@ class Names:
         found = {}
         folders = {"python/ted": "ted", "dialects": "ted.dialects", "tools": "ted.tools"}
         for folder, package in folders.items():
-            for path in (self.root / folder).rglob("*.py*"):
+            for path in sorted((self.root / folder).rglob("*.py*")):  # a stub after its module
                 if path.suffix in (".py", ".pyi"):
                     parts = path.relative_to(self.root / folder).with_suffix("").parts
                     name = ".".join((package, *parts)).removesuffix(".__init__")

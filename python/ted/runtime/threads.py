@@ -12,6 +12,8 @@ from functools import cache
 from ted import _runtime
 from ted.errors import ExecutionError
 
+__all__ = ["get_num_threads", "set_num_threads"]
+
 MOST_THREADS = 1024  # as in the runtime's header
 _WISH = "TED_NUM_THREADS"
 

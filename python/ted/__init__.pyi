@@ -1,0 +1,14 @@
+from ted import cache as cache
+from ted import cuda as cuda
+from ted import errors as errors
+from ted import linalg as linalg
+from ted import nn as nn
+from ted import random as random
+from ted import testing as testing
+from ted import tree as tree
+from ted.api import *  # noqa: F403
+from ted.files import *  # noqa: F403
+from ted.frontend import *  # noqa: F403
+from ted.runtime.threads import *  # noqa: F403
+
+__version__: str
