@@ -12,7 +12,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTING = ("ted.frontend", "ted.api", "ted.files", "ted.runtime.threads")  # their `__all__`
-_MODULES = ("cache", "cuda", "errors", "linalg", "nn", "random", "testing", "tree")
+_MODULES = ("cache", "cuda", "errors", "linalg", "nn", "random", "special", "testing", "tree")
 
 
 def __getattr__(name: str) -> Any:

@@ -4,6 +4,7 @@ from ted import errors as errors
 from ted import linalg as linalg
 from ted import nn as nn
 from ted import random as random
+from ted import special as special
 from ted import testing as testing
 from ted import tree as tree
 from ted.api import *  # noqa: F403

@@ -37,6 +37,10 @@ def test_the_reference_has_every_initial_value_once() -> None:
     assert sorted(names_in_tables("init")) == sorted(ted.nn.init.__all__)
 
 
+def test_the_reference_has_every_special_function_once() -> None:
+    assert sorted(names_in_tables("special")) == sorted(ted.special.__all__)
+
+
 def test_the_reference_has_every_name_of_linear_algebra_once() -> None:
     assert sorted(names_in_tables("linalg")) == sorted(ted.linalg.__all__)
 

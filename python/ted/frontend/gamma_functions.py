@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.frontend.elementwise import absolute, log, round, sin, tan, vectorize, where
@@ -18,7 +18,7 @@ from ted.frontend.scalars import Scalar
 from ted.ir.dtypes import FLOAT32
 
 _SHIFT = 8
-_STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
+STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _SLOPE = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 
 
@@ -64,13 +64,14 @@ def _shifted(x: Any) -> tuple[Any, list[Any], Any, Any]:
     return small, [low + k for k in range(_SHIFT)], y, 1 / y
 
 
-def _series(z: Any, coefficients: tuple[float, ...]) -> Any:
+def series(z: Any, coefficients: Sequence[float]) -> Any:
+    """The polynomial of z, the lowest power first."""
     return functools.reduce(lambda total, c: total * z + c, reversed(coefficients))
 
 
 def _lgamma_right(x: Any) -> Any:
     small, factors, y, inverse = _shifted(x)
-    tail = _series(inverse * inverse, _STIRLING) * inverse + (math.log(2 * math.pi) - 1) / 2
+    tail = series(inverse * inverse, STIRLING) * inverse + (math.log(2 * math.pi) - 1) / 2
     high = (y - 0.5) * (log(y) - 1) + tail
     return where(small, high - log(functools.reduce(lambda a, b: a * b, factors)), high)
 
@@ -78,5 +79,5 @@ def _lgamma_right(x: Any) -> Any:
 def _digamma_right(x: Any) -> Any:
     small, factors, y, inverse = _shifted(x)
     z = inverse * inverse
-    high = log(y) - 0.5 * inverse - z * _series(z, _SLOPE)
+    high = log(y) - 0.5 * inverse - z * series(z, _SLOPE)
     return where(small, high - functools.reduce(lambda a, b: a + b, [1 / f for f in factors]), high)
