@@ -17,6 +17,7 @@ from ted.nn.convolution import (
     conv_transpose3d,
     depthwise_conv2d,
 )
+from ted.nn.ctc import ctc_loss
 from ted.nn.distances import cosine_embedding_loss, triplet_margin_loss
 from ted.nn.layers import dense, embedding, embedding_bag, flatten, linear
 from ted.nn.losses import cross_entropy, logsumexp, mse, multi_margin_loss, nll_loss
@@ -123,6 +124,7 @@ __all__ = [
     "cosine_schedule",
     "cosine_similarity",
     "cross_entropy",
+    "ctc_loss",
     "dense",
     "depthwise_conv2d",
     "elu",
