@@ -21,7 +21,8 @@ class CompileOptions:
     GPU, `tf32` for factors of contractions in float32 there. A call on a CPU uses at most so many
     `threads`, None for all that the process may use; the number changes no bit of a result. A call
     holds at most `memory_limit` bytes of results and of its own, on one thread: what is needed late
-    is computed again for that; None for as many as are fast.
+    is computed again for that; None for as many as are fast. With `debug_nans` every call of what
+    is traced tests all tensors.
 
     Raises: CompileError for what is no row, an option that is no bool, or one that the machine does
     not have.
@@ -33,6 +34,7 @@ class CompileOptions:
     fast_math: bool = False
     tf32: bool = False
     memory_limit: int | None = None
+    debug_nans: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.machine, Cpu | Gpu):
@@ -40,7 +42,7 @@ class CompileOptions:
                 f"compile: a machine is a row of ted.machine, got {self.machine!r}; "
                 "compile_options(target) finds it"
             )
-        for name in ("deterministic", *PRECISIONS):
+        for name in ("deterministic", *PRECISIONS, "debug_nans"):
             if not isinstance(getattr(self, name), bool):
                 got = getattr(self, name)
                 raise CompileError(f"compile: {name} is True or False, got {got!r}")
@@ -70,7 +72,8 @@ class CompileOptions:
     def __str__(self) -> str:
         is_native = isinstance(self.machine, Cpu) and self.machine.is_native
         machine = f"{self.target} ({self.machine.name}, native)" if is_native else self.target
-        return f"{machine}, {'' if self.deterministic else 'not '}deterministic"
+        order = f"{'' if self.deterministic else 'not '}deterministic"
+        return f"{machine}, {order}{', debug_nans' if self.debug_nans else ''}"
 
 
 def _is_count(value: object) -> bool:

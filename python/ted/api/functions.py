@@ -43,11 +43,12 @@ from ted.frontend.functions import (
     trace_signature,
 )  # fmt: skip
 from ted.frontend.notes import recording
-from ted.frontend.tensors import Tensor
+from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 from ted.machine import Cpu
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
+from ted.transforms.finite_checks import finite_checks
 
 Compiled = tuple[Trace, "Compilation | SymbolicFunction[Compilation]"]
 # Of the latest call with arrays alone: what runs its program if arrays fit, and nests the results.
@@ -82,7 +83,8 @@ class Function:
         self.batch = positions_of_batch(batch)
         self.donate = positions_for(donate, "donate is the position of an argument to take over")
         is_on_cpu = isinstance(self.options.machine, Cpu)
-        self._takes_orders = is_on_cpu and not self.batch and not self.donate
+        is_plain = not (self.batch or self.donate or self.options.debug_nans)
+        self._takes_orders = is_on_cpu and is_plain
         self._compiled: dict[Signature, Compiled] = {}
         self._known: dict[Any, Compiled] = {}
         self._latest: Latest = (declined, declined)
@@ -190,9 +192,11 @@ class Function:
         self, args: tuple[Any, ...], kwargs: dict[str, Any], orders: Sequence[Order] = ()
     ) -> Compiled:
         signature = with_orders(signature_of(self._fn, args, kwargs), orders)
-        signature = with_batch(self._fn, signature, self.batch)
+        debugged = self.options.debug_nans  # of numbers of rows, which positions are made of
+        signature = with_batch(self._fn, signature, () if debugged else self.batch)
         if signature not in self._compiled:
             traced = trace_signature(self._fn, signature)
+            traced = _with_finite_checks(traced) if debugged else traced
             donated = self._taken_over(traced, signature)
             program = traced_program(traced, self.options, donated)
             if program.key is None:
@@ -215,6 +219,13 @@ class Function:
         return taken_over(seen, [one for one, is_chosen in given if is_chosen])
 
 
+def _with_finite_checks(traced: Trace) -> Trace:
+    """The traced function, every call of which tests all tensors; names are those of the system."""
+    checks = finite_checks(traced.system().outputs)
+    outputs = (*traced.outputs, *map(wrap, checks.results))
+    return replace(traced, outputs=outputs, last=checks.check)
+
+
 def function(
     fn: Callable[..., Any],
     target: str | None = None,
@@ -223,6 +234,7 @@ def function(
     batch: int | Sequence[int] | None = None,
     donate: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
+    debug_nans: bool | None = None,
 ) -> Function:
     """A Python function of tensors as a function of arrays, compiled once per signature.
 
@@ -230,12 +242,14 @@ def function(
     them keeps them when none is given, and so `batch`: the positions of arguments whose first dim
     is the batch, a symbolic size for which nothing is traced or compiled again. `donate`: positions
     of arguments, each array of which becomes the first result of its shape and type that no other
-    has become, as in `ted.compile`.
+    has become, as in `ted.compile`. With `debug_nans` every call tests all tensors, and the first
+    number that is not finite is an ExecutionError with tensor, index and line; what is made of the
+    function is tested too.
     Raises: FrontendError when `fn` is no function, or `batch` or `donate` no position; CompileError
     for an unknown target, and from a call for a donated array that fits no result.
     """
     check_callable(fn, "function")
-    options = options_for(fn, target, deterministic, memory_limit)
+    options = options_for(fn, target, deterministic, memory_limit, debug_nans)
     rows = _batch_of(fn, batch)
     mine = fn.donate if isinstance(fn, Function) else ()
     taken = mine if donate is None else donate
@@ -261,14 +275,15 @@ def value_and_grad(
     deterministic: bool | None = None,
     batch: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
+    debug_nans: bool | None = None,
 ) -> Function:
     """The function that returns (fn's scalar result, its gradients).
 
     `argnums` is a position or a name of an argument, or a tuple of them. With `has_aux`, fn
     returns a pair of the scalar and of what else is wanted, and so does this one as its first.
     Shapes: one gradient for one argument, a tuple for several; each has the nest and the shapes
-    of its argument, and is zeros where the result does not depend on it. `batch` and `memory_limit`
-    are those of `function`.
+    of its argument, and is zeros where the result does not depend on it. `batch`, `memory_limit`
+    and `debug_nans` are those of `function`.
     Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
     FrontendError when `fn` is no function.
     """
@@ -279,7 +294,7 @@ def value_and_grad(
         lifted, value, aux, found = derive(*args, **kwargs)
         return lifted.lowered(((value, aux) if has_aux else value, found))
 
-    options = options_for(fn, target, deterministic, memory_limit)
+    options = options_for(fn, target, deterministic, memory_limit, debug_nans)
     return Function(with_gradient, options, _batch_of(fn, batch))
 
 
@@ -292,6 +307,7 @@ def grad(
     deterministic: bool | None = None,
     batch: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
+    debug_nans: bool | None = None,
 ) -> Function:
     """The function that returns the gradients of fn's scalar result; see `value_and_grad`.
 
@@ -305,7 +321,7 @@ def grad(
         lifted, _, aux, found = derive(*args, **kwargs)
         return lifted.lowered((found, aux) if has_aux else found)
 
-    options = options_for(fn, target, deterministic, memory_limit)
+    options = options_for(fn, target, deterministic, memory_limit, debug_nans)
     return Function(gradient, options, _batch_of(fn, batch))
 
 

@@ -35,6 +35,7 @@ def options_for(
     target: str | None = None,
     deterministic: bool | None = None,
     memory_limit: int | None = None,
+    debug_nans: bool | None = None,
 ) -> CompileOptions:
     """What is made of `fn` is compiled as is asked for, else as `fn` is, else for this machine."""
     while isinstance(fn, partial):
@@ -44,7 +45,8 @@ def options_for(
         mine = compile_options("cpu" if target is None else target)
     base = mine if target is None or target == mine.target else compile_options(target)
     ordered = mine.deterministic if deterministic is None else deterministic
-    return _with(base, ordered, memory_limit)
+    tested = mine.debug_nans if debug_nans is None else debug_nans
+    return replace(_with(base, ordered, memory_limit), debug_nans=tested)
 
 
 def _with(found: CompileOptions, deterministic: bool, memory_limit: int | None) -> CompileOptions:

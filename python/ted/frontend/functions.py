@@ -68,7 +68,8 @@ class Signature:
 class Trace:
     """A traced function: one placeholder per array of the call, and its results as a nest.
 
-    The last outputs are those of its notes, whose tree is `notes`.
+    The next outputs are those of its notes, whose tree is `notes`; the last ones are what `last`
+    checks.
     """
 
     inputs: tuple[Tensor, ...]
@@ -77,6 +78,7 @@ class Trace:
     arguments: Any
     name: str = "main"
     notes: Tree | None = None
+    last: Callable[[Sequence[Any]], None] | None = None
 
     def system(self) -> System:
         """The program from the placeholders to the results."""
@@ -89,11 +91,17 @@ class Trace:
         Raises: ExecutionError for a check that failed, when it is called.
         """
         nest, notes, count = nester(self.output_tree), self.notes, self.output_tree.size
-        if notes is None:
+        if notes is None and self.last is None:
             return nest
 
         def said(values: Sequence[Any]) -> Any:
-            say(unflatten(notes, map(_on_host, values[count:])))
+            hidden = [_on_host(value) for value in values[count:]]
+            try:
+                if notes is not None:
+                    say(unflatten(notes, iter(hidden)))
+            finally:  # behind what was printed, and before a check that failed for that
+                if self.last is not None:
+                    self.last(hidden[0 if notes is None else notes.size :])
             return nest(values[:count])
 
         return said
