@@ -97,11 +97,11 @@ def test_a_check_names_the_first_index_with_values_and_line(run: str) -> None:
 
 def test_of_two_dims_the_first_is_that_in_row_major_order() -> None:
     def f(x: Any, bias: Any) -> Any:
-        ted.check(x + bias < 7, "{} and {}", x, bias)
+        ted.check(x + bias < 7, "{} and {} in {}", x, bias, x[:, :1])
         return x
 
     x = np.arange(12).reshape(3, 4)
-    with pytest.raises(ExecutionError, match=r"check: 6 and 1, at \[1, 2\] \("):
+    with pytest.raises(ExecutionError, match=r"check: 6 and 1 in 4, at \[1, 2\] \("):
         ted.function(f)(x, np.array([0, 0, 1, 0]))
     ted.function(f)(x[:1], np.array([0, 0, 1, 0]))
     ted.function(f)(x[:0], np.array([0, 0, 1, 0]))
