@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import ted
+from sweeps import swept
 
 torch = pytest.importorskip("torch")
 from torch.nn import functional  # noqa: E402
@@ -51,7 +52,7 @@ def torch_loss(model: str):
     return loss
 
 
-@pytest.mark.parametrize("model", list(characters.MODELS))
+@swept("model", characters.MODELS, ["lstm"])
 def test_the_loss_equals_that_of_torch(model: str) -> None:
     initial, logits = characters.MODELS[model]
     params, (ids,) = initial(WIDTH, "float64"), next(characters.batches(SIZE))

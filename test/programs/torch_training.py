@@ -22,13 +22,16 @@ def train(
     batches: Iterable[Any],
     count: int,
     optimizer: Callable[..., Any] = torch.optim.Adam,
+    rates: Any = None,
     **options: Any,
 ) -> tuple[list[float], Any]:
-    """The losses of `count` steps, and the parameters after them."""
+    """The losses of `count` steps, with the rates if they are given, and the parameters."""
     params = leaves(params)
     moving = optimizer(tree.leaves(params), **options)
     losses = []
-    for _, batch in zip(range(count), batches, strict=False):
+    for k, batch in zip(range(count), batches, strict=False):
+        if rates is not None:
+            moving.param_groups[0]["lr"] = rates[k]
         moving.zero_grad()
         value = loss(params, *map(torch.from_numpy, batch))
         value.backward()
