@@ -159,9 +159,16 @@ def _regular(xp: Any, v: Any) -> Any:
     return v.m + 5.0 * xp.eye(v.columns, dtype=xp.float64)
 
 
+def _positive(xp: Any, v: Any) -> Any:
+    return xp.matmul(_regular(xp, v), xp.matrix_transpose(_regular(xp, v)))
+
+
+def _upright(xp: Any, values: Any, vectors: Any) -> list[Any]:
+    return [values, xp.abs(vectors)]
+
+
 LINALG: dict[str, list[Case]] = {
-    "cholesky": [lambda xp, v: xp.linalg.cholesky(
-        xp.matmul(_regular(xp, v), xp.matrix_transpose(_regular(xp, v))))],
+    "cholesky": [lambda xp, v: xp.linalg.cholesky(_positive(xp, v))],
     "cross": [lambda xp, v: xp.linalg.cross(
         xp.stack([v.w, v.w * 2.0, v.w + 1.0], axis=-1), xp.stack([v.w, v.w - 3.0, v.w], axis=-1))],
     **{n: [lambda xp, v, n=n: getattr(xp.linalg, n)(_regular(xp, v))] for n in ("det", "inv")},
@@ -184,9 +191,11 @@ LINALG: dict[str, list[Case]] = {
     "vector_norm": [lambda xp, v, k=k: xp.linalg.vector_norm(v.f, axis=1, ord=k)
                     for k in (0, 1, 2, 3, float("inf"))],
 }  # fmt: skip
-NOT_LINALG = dict.fromkeys(
-    ("eigh", "eigvalsh", "matrix_rank", "pinv", "svd", "svdvals"), "not yet: an iteration"
-)
+SPECTRAL: dict[str, list[Case]] = {
+    "eigh": [lambda xp, v: _upright(xp, *xp.linalg.eigh(_positive(xp, v)))],  # signs are free
+    "eigvalsh": [lambda xp, v: xp.linalg.eigvalsh(_positive(xp, v))],
+}  # fmt: skip
+NOT_LINALG = dict.fromkeys(("matrix_rank", "pinv", "svd", "svdvals"), "not yet: an iteration")
 
 # What is no tensor: equal as Python values.
 TYPES: dict[str, list[Case]] = {
@@ -214,6 +223,7 @@ def limits(found: Any, names: str) -> list[float]:
 GROUPS = {
     "elementwise": ELEMENTWISE, "statistical": STATISTICAL, "manipulation": MANIPULATION,
     "sorting": SORTING,     "creation": CREATION, "linear": LINEAR, "linalg": LINALG,
+    "spectral": SPECTRAL,
 }  # fmt: skip
 
 # Why a name is not there.

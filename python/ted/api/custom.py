@@ -64,12 +64,13 @@ class CustomVjp:
         leaves, tree = flatten(self._fn(*args))
         raw = [as_tensor(value, path, "custom_vjp") for path, value in leaves]
         results = [_copied(r) for r in raw]
-        outputs = unflatten(tree, iter(raw))
+        # What the derivative reads has that derivative, too: `fn` itself may have none.
+        outputs = unflatten(tree, iter(results))
         inputs = [x for _, x in flatten(args)[0] if isinstance(x, Tensor) and x.dtype.is_float]
         nodes = tuple(x.node for x in inputs)
 
         def adjoints(position: int, head: Node) -> Sequence[Node]:
-            heads = [zeros_like(r) for r in raw]
+            heads = [zeros_like(r) for r in results]
             heads[position] = wrap(head)
             return self._adjoints(args, outputs, unflatten(tree, iter(heads)), inputs)
 

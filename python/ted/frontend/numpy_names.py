@@ -65,6 +65,7 @@ INSTEAD = {
     "copy": "the tensor itself, which is a value", "linspace": "ted.linspace, of Python numbers",
     "linalg.solve": "ted.linalg.solve", "linalg.inv": "ted.linalg.inv",
     "linalg.det": "ted.linalg.det", "linalg.slogdet": "ted.linalg.slogdet",
+    "linalg.eigh": "ted.linalg.eigh", "linalg.eigvalsh": "ted.linalg.eigvalsh",
     "linalg.qr": "ted.linalg.qr", "linalg.norm": "ted.linalg.norm",
     "linalg.vector_norm": "ted.linalg.vector_norm", "linalg.matrix_norm": "ted.linalg.matrix_norm",
     "linalg.matrix_power": "ted.linalg.matrix_power", "linalg.cross": "ted.linalg.cross",

@@ -14,6 +14,7 @@ _PUBLIC = {
     "ted.frontend.dims": ("diagonal", "matrix_transpose", "trace"),
     "ted.frontend.factorisations": ("det", "inv", "lu", "qr", "slogdet", "solve"),
     "ted.frontend.linear_algebra": ("cholesky", "solve_triangular"),
+    "ted.spectral.eigen": ("eigh", "eigvalsh"),
     "ted.frontend.norms": ("cross", "matrix_norm", "matrix_power", "norm", "vector_norm"),
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}

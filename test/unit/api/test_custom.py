@@ -57,3 +57,10 @@ def test_a_derivative_must_be_given() -> None:
     x = ted.placeholder((2,), "float64", name="x")
     with pytest.raises(DerivativeError, match="needs a derivative, give one by defvjp"):
         both(x)
+
+
+def test_what_a_derivative_reads_of_the_results_has_that_derivative() -> None:
+    grown = ted.custom_vjp(lambda x: ted.stop_gradient(ted.exp(x)))
+    grown.defvjp(lambda inputs, outputs, heads: heads[0] * outputs[0])
+    once = ted.grad(lambda x: ted.sum(grown(x)))
+    np.testing.assert_allclose(ted.grad(lambda x: ted.sum(once(x)))(X), np.exp(X), rtol=1e-15)
