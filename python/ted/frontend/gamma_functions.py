@@ -40,7 +40,7 @@ def lgamma(x: Any) -> Any:
     """log |gamma(x)|; infinite at 0, -1, -2, ..."""
     sine = absolute(sin(math.pi * (x - round(x))))
     below = x < 0.5
-    right = _lgamma_right(where(below, 1 - x, x))
+    right = lgamma_right(where(below, 1 - x, x))
     return where(below, math.log(math.pi) - log(sine) - right, right)
 
 
@@ -69,7 +69,8 @@ def series(z: Any, coefficients: Sequence[float]) -> Any:
     return functools.reduce(lambda total, c: total * z + c, reversed(coefficients))
 
 
-def _lgamma_right(x: Any) -> Any:
+def lgamma_right(x: Any) -> Any:
+    """log gamma(x) of a scalar x > 0 of f64."""
     small, factors, y, inverse = _shifted(x)
     tail = series(inverse * inverse, STIRLING) * inverse + (math.log(2 * math.pi) - 1) / 2
     high = (y - 0.5) * (log(y) - 1) + tail

@@ -29,7 +29,7 @@ from ted.frontend.elementwise import (
     stop_gradient,
     where,
 )
-from ted.frontend.gamma_functions import STIRLING, digamma, lgamma, series
+from ted.frontend.gamma_functions import STIRLING, digamma, lgamma, lgamma_right, series
 from ted.frontend.locations import fail
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import constant
@@ -37,7 +37,7 @@ from ted.special.arguments import elementwise, float64
 
 _POINTS, _WEIGHTS = np.polynomial.legendre.leggauss(48)
 _FALL = 45.0  # an integrand is cut off where it is exp(-45) of its greatest value
-_TERMS = 24  # of power series at arguments below 1
+_TERMS = 20  # of power series at arguments below 1
 
 
 # ------------------------------------------------------------------ beta
@@ -108,8 +108,9 @@ def _both(a: Any, x: Any) -> tuple[Any, Any]:
     """P and Q where a > 0 and x > 0 are numbers."""
     a, x = where(a > 0, a, 1.0), where((x > 0) & (x < math.inf), x, 1.0)
     near, upper = x < 1, x >= a
-    small = _near_zero(a, where(near, x, 0.5))
-    tail = _prefactor(a, x) * _tail(where(near, 1.0, a), where(near, 1.0, x))
+    logarithm = lgamma_right(a)
+    small = _near_zero(a, where(near, x, 0.5), logarithm)
+    tail = _prefactor(a, x, logarithm) * _tail(where(near, 1.0, a), where(near, 1.0, x))
     lower = where(near, small, where(upper, 1 - tail, tail))
     return lower, where(near, 1 - small, where(upper, tail, 1 - tail))
 
@@ -123,24 +124,24 @@ def _checked(a: Any, x: Any, value: Any, other: Any, at_zero: float) -> Any:
     return where((a >= 0) & (x >= 0), value, math.nan)
 
 
-def _near_zero(a: Any, x: Any) -> Any:
-    """P(a, x) for x < 1: x ** a exp(-x) sum x ** n / gamma(a + n + 1)."""
-    total = float64(1)
-    for n in range(_TERMS, 0, -1):
-        total = 1 + total * x / (a + n)
-    return exp(a * log(x) - x - lgamma(a + 1)) * total
+def _near_zero(a: Any, x: Any, logarithm: Any) -> Any:
+    """P(a, x) for x < 1: x ** a / gamma(a) times the sum of (-x) ** n / (n! (a + n))."""
+    total = float64(0)
+    for n in range(_TERMS, -1, -1):
+        total = total * x + (-1.0) ** n / math.factorial(n) / (a + n)
+    return exp(a * log(x) - logarithm) * total
 
 
-def _prefactor(a: Any, x: Any) -> Any:
+def _prefactor(a: Any, x: Any, logarithm: Any) -> Any:
     """x ** a exp(-x) / gamma(a), for large a without differences of large numbers."""
     large = a > 8
-    low, high = where(large, 1.0, a), where(large, a, 8.0)
+    high = where(large, a, 8.0)
     ratio = (x - high) / high
     scaled = high * (log1p(ratio) - ratio) - _stirling(high)
     return where(
         large,
         sqrt(high / (2 * math.pi)) * exp(scaled),
-        exp(low * log(x) - x - lgamma(low)),
+        exp(where(large, 0.0, a * log(x) - x - logarithm)),
     )
 
 
