@@ -163,6 +163,10 @@ def _positive(xp: Any, v: Any) -> Any:
     return xp.matmul(_regular(xp, v), xp.matrix_transpose(_regular(xp, v)))
 
 
+def _product(xp: Any, u: Any, s: Any, vh: Any) -> list[Any]:
+    return [xp.matmul(u * xp.expand_dims(s, axis=-2), vh), s]
+
+
 def _upright(xp: Any, values: Any, vectors: Any) -> list[Any]:
     return [values, xp.abs(vectors)]
 
@@ -194,8 +198,12 @@ LINALG: dict[str, list[Case]] = {
 SPECTRAL: dict[str, list[Case]] = {
     "eigh": [lambda xp, v: _upright(xp, *xp.linalg.eigh(_positive(xp, v)))],  # signs are free
     "eigvalsh": [lambda xp, v: xp.linalg.eigvalsh(_positive(xp, v))],
+    "matrix_rank": [lambda xp, v: xp.linalg.matrix_rank(v.t, rtol=0.1)],
+    "pinv": [lambda xp, v: xp.linalg.pinv(v.f)],
+    "svd": [lambda xp, v: _product(xp, *xp.linalg.svd(v.t, full_matrices=False)),
+            lambda xp, v: [xp.abs(xp.linalg.svd(v.f)[0])]],
+    "svdvals": [lambda xp, v: xp.linalg.svdvals(v.t)],
 }  # fmt: skip
-NOT_LINALG = dict.fromkeys(("matrix_rank", "pinv", "svd", "svdvals"), "not yet: an iteration")
 
 # What is no tensor: equal as Python values.
 TYPES: dict[str, list[Case]] = {

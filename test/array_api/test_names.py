@@ -89,7 +89,7 @@ def check(group_name: str, shape: tuple[int, int], seed: int, evaluate: Any) -> 
         assert (mine.dtype, mine.shape) == (other.dtype, other.shape), name
         # LAPACK and ted add in orders of their own.
         far = 1e-12 if group_name in LINEAR_ALGEBRA else 2e-14
-        np.testing.assert_allclose(mine, other, rtol=far, atol=1e-15, err_msg=name)
+        np.testing.assert_allclose(mine, other, rtol=far, atol=far / 20, err_msg=name)
         if mine.dtype.kind == "f" and name.split()[0] not in ANY_ZERO:
             zeros = other == 0
             np.testing.assert_array_equal(np.signbit(mine[zeros]), np.signbit(other[zeros]), name)
@@ -102,6 +102,7 @@ def test_functions_agree_with_the_standard(group: str, shape: tuple[int, int]) -
     check(group, shape, 1, run)
 
 
+@pytest.mark.slow
 def test_iterations_agree_with_the_standard() -> None:
     check("spectral", SHAPES[0], 1, compiled)
 
@@ -166,10 +167,8 @@ def test_every_name_has_a_case_or_a_reason() -> None:
     assert all(str(getattr(ted, n)) == n for n in TYPE_NAMES)
 
 
-def test_every_name_of_linear_algebra_has_a_case_or_a_reason() -> None:
-    missing = set(strict.linalg.__all__) - set(cases.LINALG) - set(cases.SPECTRAL)
-    assert missing == set(cases.NOT_LINALG)
-    assert not missing & set(ted.linalg.__all__), "what is there is checked"
+def test_every_name_of_linear_algebra_has_a_case() -> None:
+    assert set(strict.linalg.__all__) == set(cases.LINALG) | set(cases.SPECTRAL)
 
 
 def test_a_tensor_says_where_its_functions_are() -> None:

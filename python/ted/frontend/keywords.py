@@ -34,6 +34,7 @@ NEAR: dict[str, tuple[str, ...]] = {
     "n_rows": ("rows",), "n_cols": ("columns",), "num_segments": ("count",),
     "segment_ids": ("segments",), "minlength": ("length",), "start_indices": ("starts",),
     "slice_sizes": ("sizes",), "std": ("stddev",), "low": ("minval",), "high": ("maxval",),
+    "rcond": ("rtol",),
 }  # fmt: skip
 
 

@@ -15,7 +15,10 @@ _PUBLIC = {
     "ted.frontend.factorisations": ("det", "inv", "lu", "qr", "slogdet", "solve"),
     "ted.frontend.linear_algebra": ("cholesky", "solve_triangular"),
     "ted.spectral.eigen": ("eigh", "eigvalsh"),
-    "ted.frontend.norms": ("cross", "matrix_norm", "matrix_power", "norm", "vector_norm"),
+    "ted.spectral.exponential": ("expm",),
+    "ted.spectral.inverses": ("matrix_rank", "pinv"),
+    "ted.spectral.singular": ("svd", "svdvals"),
+    "ted.spectral.norms": ("cond", "cross", "matrix_norm", "matrix_power", "norm", "vector_norm"),
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 

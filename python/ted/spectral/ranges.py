@@ -50,6 +50,14 @@ def scaled(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     return where(whole, a * by, 0), where(whole, 1 / by, nan), whole
 
 
+def reciprocals(x: Tensor) -> Tensor:
+    """1 / x of falling numbers that are not negative, and 0 where n roundings hide one.
+
+    Shapes: x (..., n), result alike.
+    """
+    return where(x > x.shape[-1] * rounding(x) * x[..., :1], 1 / x, 0)
+
+
 def inverse_gaps(x: Tensor) -> Tensor:
     """1 / (x[k] - x[j]) at (j, k), and 0 where n roundings of the greatest hide the difference.
 

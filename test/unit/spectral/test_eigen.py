@@ -13,6 +13,7 @@ import torch
 import ted
 from ted.errors import FrontendError
 from unit.frontend.tracing import compiled, run
+from unit.spectral.orders import check_orders
 
 RANDOM = np.random.default_rng(5)
 EPS = 2.0**-52
@@ -68,6 +69,7 @@ def test_vectors_and_values_of_special_matrices() -> None:
     np.testing.assert_array_equal(w[3], np.arange(5) - 1.0)
 
 
+@pytest.mark.slow
 def test_either_triangle_is_read_alone() -> None:
     a, other = symmetric(2), np.array([[0.0, 7.0], [0.0, 0.0]])
 
@@ -82,40 +84,29 @@ def test_either_triangle_is_read_alone() -> None:
 
 
 def test_gradients_of_two_orders_are_those_of_torch() -> None:
-    a, weights, direction = (RANDOM.standard_normal((3, 3)) for _ in range(3))
+    weights = RANDOM.standard_normal((3, 3))
 
     def loss(xp: Any, w: Any, v: Any, weights: Any) -> Any:
         function = (v * xp.exp(w / 4)) @ v.T
         return xp.sum((function + v * v) * weights) + xp.sum(w**3)
 
-    def mine(a: Any) -> Any:
-        return loss(ted, *ted.linalg.eigh(a), weights)
+    def other(a: Any) -> Any:
+        full = torch.tril(a) + torch.tril(a, -1).T
+        return loss(torch, *torch.linalg.eigh(full), torch.tensor(weights))
 
-    def both(a: Any) -> Any:
-        slope = ted.grad(mine)
-        return slope(a), ted.grad(lambda a: ted.sum(slope(a) * direction))(a)
-
-    first, second = ted.function(both)(a)
-    x = torch.tensor(a, requires_grad=True)
-    w, v = torch.linalg.eigh(torch.tril(x) + torch.tril(x, -1).T)
-    value = loss(torch, w, v, torch.tensor(weights))
-    (g,) = torch.autograd.grad(value, x, create_graph=True)
-    (gg,) = torch.autograd.grad((g * torch.tensor(direction)).sum(), x)
-    np.testing.assert_allclose(first, g.detach().numpy(), rtol=1e-10, atol=1e-12)
-    np.testing.assert_allclose(second, gg.numpy(), rtol=1e-8, atol=1e-10)
+    a = RANDOM.standard_normal((3, 3))
+    check_orders(lambda a: loss(ted, *ted.linalg.eigh(a), weights), other, a)
 
 
+@pytest.mark.slow
 def test_equal_eigenvalues_have_the_slopes_that_no_choice_of_vectors_changes() -> None:
     a, weights = with_values(-1, -1, 2), symmetric(3)
 
-    def function(a: Any) -> Any:
-        w, v = ted.linalg.eigh(a)
-        onto = v[:, :2] @ v[:, :2].T
-        return ted.sum(w**2), ted.sum(onto * weights)
-
-    squares = ted.grad(lambda a: function(a)[0])
-    projector = ted.grad(lambda a: function(a)[1])
-    first, second = ted.function(lambda a: (squares(a), projector(a)))(a)
+    x = ted.placeholder((3, 3), "float64", name="x")
+    w, v = ted.linalg.eigh(x)
+    onto = v[:, :2] @ v[:, :2].T
+    slopes = [ted.differentiate(f, [x])[0] for f in (ted.sum(w**2), ted.sum(onto * weights))]
+    first, second = ted.compile([x], slopes)(a)
     np.testing.assert_allclose(first, np.tril(4 * a) - np.diag(np.diag(2 * a)), atol=1e-13)
     p, far = (2 * np.eye(3) - a) / 3, (a + np.eye(3)) / 3
     full = -(p @ weights @ far + far @ weights @ p) / 3  # of the sum over all pairs of both

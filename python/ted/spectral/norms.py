@@ -1,22 +1,26 @@
-"""Lengths of vectors and matrices, powers and cross products."""
+"""Lengths of vectors and matrices, condition numbers, powers and cross products."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from ted.frontend import checks
 from ted.frontend.contraction import matmul
 from ted.frontend.creation import eye
 from ted.frontend.dims import moveaxis
-from ted.frontend.elementwise import absolute, cast, sqrt, to_tensor
+from ted.frontend.elementwise import absolute, cast, isnan, sqrt, to_tensor, where
 from ted.frontend.factorisations import inv
 from ted.frontend.joining import stack
-from ted.frontend.layout import broadcast_to, reshape
+from ted.frontend.layout import broadcast_to, expand_dims, reshape
 from ted.frontend.linear_algebra import square
 from ted.frontend.locations import fail
-from ted.frontend.reductions import max, min, sum
+from ted.frontend.reductions import any, max, min, sum
 from ted.frontend.tensors import Tensor
+from ted.spectral.singular import svdvals
+
+_OF_SINGULAR_VALUES: dict[Any, Callable[..., Tensor]] = {2: max, -2: min, "nuc": sum}
 
 
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
@@ -41,17 +45,22 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
 
 
 def matrix_norm(x: Any, keepdims: bool = False, ord: Any = "fro") -> Tensor:
-    """Of the last two dims: the root of squares ("fro"), or the extreme sum of a column or row.
+    """Of the last two dims, by `ord`.
 
-    Raises: FrontendError for a vector, or an `ord` that is not "fro", 1, -1, inf or -inf.
+    The root of squares ("fro"), the extreme sum of a column (1, -1) or row (inf, -inf), the
+    greatest singular value (2), the least (-2) or their sum ("nuc").
+    Raises: FrontendError for a vector, or another `ord`.
     """
     x = to_tensor(x, "matrix_norm")
     if x.ndim < 2:
         fail(f"matrix_norm: takes at least 2 dims, got shape {x.shape} ({x.name})")
     if ord == "fro":
         return vector_norm(x, (-2, -1), keepdims)
+    if ord in _OF_SINGULAR_VALUES:
+        found = _OF_SINGULAR_VALUES[ord](svdvals(x), -1)
+        return expand_dims(found, (-2, -1)) if keepdims else found
     if ord not in (1, -1, math.inf, -math.inf):
-        fail(f"matrix_norm: ord must be 'fro', 1, -1, inf or -inf, got {ord!r}")
+        fail(f"matrix_norm: ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {ord!r}")
     added, rest = (-2, -1) if abs(ord) == 1 else (-1, -2)
     sums = sum(absolute(x), added, keepdims=True)
     found = (max if ord > 0 else min)(sums, rest, keepdims=True)
@@ -71,6 +80,22 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> T
     found = matrix_norm(moveaxis(x, axes, (-2, -1)), False, ord)
     kept = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     return reshape(found, kept) if keepdims else found
+
+
+def cond(x: Any, p: Any = None) -> Tensor:
+    """The norm of square matrices times that of their inverse; by `p` as `ord` of `matrix_norm`.
+
+    For 2 (and None) the greatest singular value by the least one, for -2 the other way round, and x
+    need not be square.  It is infinite without an inverse.
+    Raises: FrontendError as `matrix_norm`, or when `x` must be square and is not.
+    """
+    if p in (None, 2, -2):
+        values = svdvals(x)
+        most, least = max(values, -1), min(values, -1)
+        return least / most if p == -2 else where(least == 0, math.inf, most / least)
+    x = square(x, "cond")
+    found = matrix_norm(x, False, p) * matrix_norm(inv(x), False, p)
+    return where(isnan(found) & ~any(isnan(x), (-2, -1)), math.inf, found)
 
 
 def matrix_power(x: Any, n: int) -> Tensor:

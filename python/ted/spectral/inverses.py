@@ -1,0 +1,70 @@
+"""What singular values that are not negligible say of matrices: inverses and ranks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ted.api.custom import custom_vjp
+from ted.frontend import checks
+from ted.frontend.contraction import matmul
+from ted.frontend.dims import matrix_transpose
+from ted.frontend.elementwise import cast, where
+from ted.frontend.layout import expand_dims
+from ted.frontend.locations import fail
+from ted.frontend.reductions import sum
+from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import INT64
+from ted.spectral.ranges import rounding
+from ted.spectral.singular import matrices, svd, svdvals
+
+
+def pinv(a: Any, rtol: float | None = None) -> Tensor:
+    """The pseudo-inverse of Moore and Penrose: 1 / s for singular values above rtol * the greatest.
+
+    `rtol` is max(m, n) roundings unless said.  The gradient is that of matrices of the same rank.
+    Shapes: a (..., m, n), result (..., n, m).
+    Raises: FrontendError for what is no matrix of floats, or an `rtol` that is no number.
+    Source: Golub and Pereyra, The Differentiation of Pseudo-Inverses, theorem 4.3.
+    """
+    a, dtype = matrices(a, "pinv")
+    return cast(_pinv(a, _share(a, rtol, "pinv: rtol")), dtype)
+
+
+@custom_vjp
+def _pinv(a: Tensor, rtol: float) -> Tensor:
+    u, s, vh = svd(a, False)
+    inverse = where(s > rtol * s[..., :1], 1 / s, 0)
+    return matmul(matrix_transpose(vh) * expand_dims(inverse, -2), matrix_transpose(u))
+
+
+@_pinv.defvjp
+def _pinv_adjoint(inputs: Any, outputs: Any, heads: Any) -> tuple[Tensor, None]:
+    (a, _), (p,), (head,) = inputs, outputs, heads
+    pt, ht = matrix_transpose(p), matrix_transpose(head)
+    inside = matmul(pt, matmul(head, pt))
+    beside = matmul(matmul(ht - matmul(a, matmul(p, ht)), p), pt)
+    along = matmul(pt, matmul(p, ht - matmul(matmul(ht, p), a)))
+    return beside + along - inside, None
+
+
+def matrix_rank(a: Any, tol: float | None = None, rtol: float | None = None) -> Tensor:
+    """How many singular values are above `tol`, or above rtol * the greatest; as int64.
+
+    `rtol` is max(m, n) roundings unless said.
+    Shapes: a (..., m, n), result (...).
+    Raises: FrontendError for what is no matrix of floats, or a tolerance that is no number.
+    """
+    a, _ = matrices(a, "matrix_rank")
+    if tol is not None and rtol is not None:
+        fail(f"matrix_rank: tol or rtol may be given, got tol={tol!r} and rtol={rtol!r}")
+    s = svdvals(a)
+    share = _share(a, rtol if tol is None else tol, "matrix_rank: tolerance")
+    return sum(cast(s > (share * s[..., :1] if tol is None else share), INT64), -1)
+
+
+def _share(a: Tensor, wanted: Any, what: str) -> float:
+    if wanted is None:
+        return rounding(a) * max(checks.integer(extent, what) for extent in a.shape[-2:])
+    if isinstance(wanted, bool) or not isinstance(wanted, (int, float)):
+        fail(f"{what}: must be a number, got {wanted!r}")
+    return float(wanted)
