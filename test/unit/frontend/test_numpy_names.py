@@ -186,7 +186,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "one branch": (lambda: np.where(T > 0), "where: takes (condition, a, b), or (cond"),
     "other word": (lambda: np.vdot(T, C), "got np.vdot; write ted.einsum"),
     "no word": (lambda: np.unwrap(T), "np.unwrap; ted has no such function; compute it by"),
-    "no word of linalg": (lambda: np.linalg.eig(T), "np.linalg.svd; ted has no such function"),
+    "no word of linalg": (lambda: np.linalg.eig(T), "np.linalg.eig; ted has no such function"),
 }
 
 
