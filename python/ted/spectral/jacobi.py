@@ -32,6 +32,7 @@ def orthogonal(x: Tensor, width: int) -> Tensor:
 
     Their order is any.
     Shapes: x (..., n, k), result alike.
+    Raises: FrontendError for symbolic extents.
     """
     n, tolerance = checks.integer(x.shape[-2], "orthogonal: n"), rounding(x) * sqrt(width)
     half = (n + 1) // 2

@@ -20,6 +20,7 @@ def reflected(x: Tensor) -> tuple[Tensor, Tensor]:
     """A square orthogonal q and an r with q @ r = x, r with zeros below the diagonal.
 
     Shapes: x (..., m, n), q (..., m, m), r as x.
+    Raises: FrontendError for symbolic extents.
     Source: Golub and Van Loan, Matrix Computations, algorithm 5.2.1.
     """
     m, n = (checks.integer(extent, "reflected: extent") for extent in x.shape[-2:])
