@@ -7,6 +7,7 @@ command line tools start at once. `__init__.pyi` tells type checkers the same.
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from typing import Any
 
 __version__ = "0.1.0"
@@ -16,17 +17,16 @@ _MODULES = ("cache", "cuda", "errors", "linalg", "nn", "random", "special", "tes
 
 
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"ted.{name}")
-    if name.startswith("_") and name != "__all__":  # asked for by tools, of every module
-        raise AttributeError(f"module 'ted' has no attribute {name!r}")
-    exporting = map(importlib.import_module, _EXPORTING)
     if name == "__all__":
+        exporting = map(importlib.import_module, _EXPORTING)
         return sorted({*_MODULES, *(each for module in exporting for each in module.__all__)})
-    for module in exporting:
-        if name in module.__all__:
-            value = globals()[name] = getattr(module, name)
-            return value
+    if not name.startswith("_"):  # those are asked for by tools, of every module
+        if find_spec(f"ted.{name}") is not None:
+            return importlib.import_module(f"ted.{name}")
+        for module in map(importlib.import_module, _EXPORTING):
+            if name in module.__all__:
+                value = globals()[name] = getattr(module, name)
+                return value
     raise AttributeError(f"module 'ted' has no attribute {name!r}")
 
 
