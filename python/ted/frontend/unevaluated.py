@@ -76,7 +76,8 @@ class Unevaluated:
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         refuse(
             "array", self, "an array beside a tensor is a tensor, and ted.constant(array)[i] reads "
-            "one at an index",
+            "one at an index; its numbers are what ted.function(f)(*arrays) returns, if f makes "
+            "it",
         )  # fmt: skip
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:

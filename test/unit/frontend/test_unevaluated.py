@@ -42,7 +42,8 @@ NO_VALUE: dict[str, tuple[Callable[[Any], Any], str]] = {
     "ceil": (math.ceil, "write ted.ceil(x)"),
     "trunc": (math.trunc, "write ted.trunc(x)"),
     "array": (np.asarray, "an array beside a tensor is a tensor, and ted.constant(array)[i] reads "
-              "one at an index"),
+              "one at an index; its numbers are what ted.function(f)(*arrays) returns, if f makes "
+              "it"),
     "format": (lambda x: f"{x:.2f}", "print what a compiled function returns"),
 }  # fmt: skip
 
