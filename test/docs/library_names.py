@@ -92,7 +92,7 @@ def names_of(library: str) -> list[str]:
     """The functions of a library."""
     if library == "the array API":
         found = {name for group in cases.GROUPS.values() for name in group}
-        return sorted({*found, *cases.NOT, *cases.NOT_LINALG})
+        return sorted({*found, *cases.NOT})
     module = importlib.import_module(library)
     return sorted(
         name
@@ -104,8 +104,8 @@ def names_of(library: str) -> list[str]:
 
 def meaning(library: str, name: str) -> tuple[str, str]:
     """ted's name or "", and the reason where it is ""."""
-    if library == "the array API" and name in {**cases.NOT, **cases.NOT_LINALG}:
-        return "", {**cases.NOT, **cases.NOT_LINALG}[name]
+    if library == "the array API" and name in cases.NOT:
+        return "", cases.NOT[name]
     if RENAMED[library].get(name):
         return RENAMED[library][name], ""
     homes = (("nn.", ted.nn), ("", ted)) if "torch" in library else (("", ted), ("nn.", ted.nn))
