@@ -9,10 +9,10 @@ from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.creation import eye
 from ted.frontend.dims import matrix_transpose
-from ted.frontend.elementwise import sqrt, where
+from ted.frontend.elementwise import absolute, sqrt, where
 from ted.frontend.joining import concatenate
 from ted.frontend.layout import broadcast_to
-from ted.frontend.reductions import sum
+from ted.frontend.reductions import max, sum
 from ted.frontend.tensors import Tensor
 
 
@@ -44,6 +44,9 @@ def _mirror(x: Tensor, k: Tensor, m: int) -> tuple[Tensor, Tensor]:
         return where(row >= k[()], x[(*head, row, k[()])], 0)
 
     below = compute((*x.shape[:-2], m, 1), column, name="column")
+    # A direction is all that is wanted, and squares of small numbers are none.
+    largest = max(absolute(below), -2, keepdims=True)
+    below = below / where(largest > 0, largest, 1)
     size = sqrt(sum(below * below, -2, keepdims=True))
 
     def away(*i: Any) -> Any:

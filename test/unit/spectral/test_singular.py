@@ -27,6 +27,7 @@ def matrices(m: int, n: int) -> dict[str, Any]:
         "random": random, "zero": np.zeros((m, n)), "identity": np.eye(m, n),
         "ones": np.ones((m, n)), "rank 1": np.outer(rows - 1.0, columns - 1.0),
         "graded": random * 10.0 ** (-4.0 * (rows[:, None] if m < n else columns)),
+        "steep": random * 10.0 ** (-160.0 * np.minimum(rows[:, None] if m < n else columns, 2)),
         "shifted": np.eye(m, n, k=1), "one element": np.eye(m, n) * (rows[:, None] == 0),
         "great": random * 1e306, "small": random * 1e-306,
     }  # fmt: skip
