@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from stat import S_IMODE
 from typing import Any
 
 import numpy as np
@@ -59,8 +60,8 @@ def save(path: str | os.PathLike[str], nest: Any) -> None:
         for name, a in arrays.items()
     }
     try:
-        library.serialize_file(described, os.fspath(path))
-    except (OSError, library.SafetensorError) as error:
+        _write(library, described, path)
+    except (OSError, TypeError, library.SafetensorError) as error:
         raise ExecutionError(f"save: a file that can be written, got {path}: {error}") from None
 
 
@@ -101,6 +102,20 @@ def _library(what: str) -> Any:
             f"{what}: files need the package safetensors, got none; pip install safetensors==0.8.0"
         ) from None
     return safetensors
+
+
+def _write(library: Any, described: Any, path: str | os.PathLike[str]) -> None:
+    """Write where links lead, with the rights that the file has or that a new one gets.
+
+    The library puts a file of its own there, which only its owner may read.
+    """
+    target = os.path.realpath(path)
+    if os.path.exists(target) and not os.path.isfile(target):
+        raise OSError("it is no file")
+    with open(target, "ab"):
+        mode = os.stat(target).st_mode
+    library.serialize_file(described, target)
+    os.chmod(target, S_IMODE(mode))
 
 
 def _host_array(leaf: Any, what: str) -> np.ndarray[Any, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import mpmath
 import numpy as np
 import pytest
 import scipy.special
@@ -52,6 +53,13 @@ def test_derivatives_are_polygamma_functions(name: str, order: int) -> None:
     x = POSITIVE[(POSITIVE > 0.1) & (POSITIVE < 1e6)]
     got, expected = compiled(name, x, order), scipy.special.polygamma(n, x)
     assert_near(got, expected, 10.0 ** (order - 14))
+
+
+@pytest.mark.parametrize("order", [1, 2, 3])
+def test_derivatives_are_right_around_negative_halves(order: int) -> None:
+    x = np.array([-0.5, -1.5, -2.5, -0.5 + 1e-10, -0.5 + 1e-6, -3.49, -0.75, -2.1])
+    expected = [float(mpmath.polygamma(order, mpmath.mpf(value))) for value in x.tolist()]
+    assert_near(compiled("digamma", x, order), np.array(expected), 1e-11)
 
 
 @pytest.mark.parametrize("name", REFERENCES)

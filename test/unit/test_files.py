@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import sys
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,6 +56,23 @@ def test_every_type_comes_back_and_is_what_torch_reads(tmp_path: Path) -> None:
         assert str(other[name].dtype).removeprefix("torch.") == name
         assert_same(other[name].view(torch.uint8).numpy(), array.view("u1"))
         found[name][...] = 0  # results can be written to
+
+
+def test_links_and_rights_stay_and_devices_are_refused(tmp_path: Path) -> None:
+    path, link = tmp_path / "p.safetensors", tmp_path / "link"
+    path.touch()
+    path.chmod(0o640)
+    link.symlink_to(path)
+    ted.save(link, {"a": np.ones(2)})
+    assert link.is_symlink()
+    assert path.stat().st_mode & 0o777 == 0o640
+    np.testing.assert_array_equal(ted.load(path)["a"], np.ones(2))
+    (tmp_path / "new").touch()
+    ted.save(tmp_path / "other", {"a": np.ones(2)})
+    assert (tmp_path / "other").stat().st_mode == (tmp_path / "new").stat().st_mode
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ExecutionError, match="pipe: it is no file"):
+        ted.save(tmp_path / "pipe", {"a": np.ones(2)})
 
 
 def test_what_torch_writes_is_read_with_its_names_as_dicts_and_lists(tmp_path: Path) -> None:

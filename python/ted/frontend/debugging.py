@@ -21,6 +21,7 @@ from ted.frontend.notes import Form, Note, Shown, Slot, is_recording, record
 from ted.frontend.reductions import argmin
 from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, in_lambda, read, with_constant
+from ted.frontend.trees import flatten
 
 
 def print(text: str, /, *values: Any, **named: Any) -> None:
@@ -35,7 +36,7 @@ def print(text: str, /, *values: Any, **named: Any) -> None:
     if _is_now("print", tensors):
         form.say([], "")
     else:
-        record([_fitting("print", Note(form, tuple(tensors)))])
+        record([Note(form, tuple(tensors))])
 
 
 def check(condition: Any, text: str = "", /, *values: Any, **named: Any) -> None:
@@ -69,7 +70,7 @@ def _record_check(condition: Tensor, form: Form, tensors: Sequence[Tensor]) -> N
     indices = [compute((), _subscript(first, shape, k)) for k in range(len(shape))]
     values = tuple(_element(value, shape, indices) for value in tensors)
     at = stack(indices) if indices else None
-    record([_fitting("check", Note(form, values, first >= 0, at))])
+    record([Note(form, values, first >= 0, at)])
 
 
 def _subscript(first: Tensor, shape: Sequence[Any], position: int) -> Callable[[], Any]:
@@ -105,6 +106,8 @@ def _form(
     tensors: list[Tensor] = []
 
     def slot(value: Any) -> Any:
+        if any(isinstance(leaf, Tensor) for path, leaf in flatten(value)[0] if path):
+            fail(f"{what}: takes tensors one by one, got one in {value!r}; give each its own {{}}")
         if hasattr(value, "__array__") and not isinstance(value, Tensor | np.generic):
             array = np.array(value)  # as it is now
             value = with_constant(array, what) if is_recording() and array.ndim else Shown(array)
@@ -115,19 +118,27 @@ def _form(
 
     positional = [slot(value) for value in values]
     by_name = {name: slot(value) for name, value in named.items()}
-    return Form(text, positional, by_name, is_check, here()), tensors
+    form = Form(text, positional, by_name, is_check, here())
+    _refuse_misfit(what, form, tensors)
+    return form, tensors
 
 
-def _fitting(what: str, note: Note) -> Note:
-    """Refuse a text that does not fit the values, which are not known yet."""
-    form = note.form
-    blank = [np.zeros((1,) * value.ndim, value.dtype.dtype) for value in note.values]
+# Why a text does not fit, by what `str.format` raises.
+_MISFITS = {
+    IndexError: "it asks for more of them", KeyError: "it asks for {}, which is not given",
+    AttributeError: "a tensor has no attributes there",
+}  # fmt: skip
+
+
+def _refuse_misfit(what: str, form: Form, tensors: Sequence[Tensor]) -> None:
+    """Refuse a text that does not fit the values, which may not be known yet."""
+    blank = [np.zeros((1,) * value.ndim, value.dtype.dtype) for value in tensors]
     try:
         form.filled(blank)
     except (IndexError, KeyError, ValueError, TypeError, AttributeError) as error:
-        count = len(form.positional) + len(form.named)
-        fail(f"{what}: the text must fit its {count} values, got {form.text!r}: {error}")
-    return note
+        count, why = len(form.positional) + len(form.named), _MISFITS.get(type(error), "{}")
+        reason = why.format(error)
+        fail(f"{what}: the text must fit its {count} values, got {form.text!r}: {reason}")
 
 
 def _is_now(what: str, tensors: Sequence[Tensor]) -> bool:

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ted.frontend.elementwise import absolute, log, round, sin, tan, vectorize, where
+from ted.frontend.elementwise import absolute, cos, log, round, sin, vectorize, where
 from ted.frontend.scalars import Scalar
 from ted.ir.dtypes import FLOAT32
 
@@ -49,7 +49,8 @@ def digamma(x: Any) -> Any:
     """The derivative of `lgamma`; -infinity at 0, NaN at -1, -2, ..."""
     rest = x - round(x)
     pole = rest == 0
-    inside = math.pi / tan(math.pi * where(pole, 0.25, rest))
+    angle = math.pi * where(pole, 0.25, rest)
+    inside = math.pi * cos(angle) / sin(angle)  # a tangent has no slopes where it is infinite
     cotangent = where(pole, where(x < 0, math.nan, math.inf), inside)
     below = x < 0.5
     right = _digamma_right(where(below, 1 - x, x))

@@ -197,8 +197,7 @@ def _in_order(notes: Sequence[Note], turns: tuple[str, ...]) -> Iterator[tuple[N
         if loop is None:
             yield from ((note, turns) for note in held if note.when is None or note.when)
             continue
-        count = len(held[0].when)
-        busy = np.any([note.when.reshape(count, -1).any(1) for note in held], axis=0)
+        busy = np.any([note.when.any(tuple(range(1, note.when.ndim))) for note in held], axis=0)
         numbers = np.flatnonzero(busy).tolist()
         for number in reversed(numbers) if loop.reverse else numbers:
             inner = [note.turn(number) for note in held]

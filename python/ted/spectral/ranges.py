@@ -43,7 +43,7 @@ def scaled(a: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """
     half = a.dtype.exponent // 2
     factor, limit = 2.0 ** (half + _GUARD), 2.0 ** (half - _GUARD)
-    largest = max(absolute(a), (-2, -1), keepdims=True)
+    largest = max(absolute(a), (-2, -1), init=0, keepdims=True)
     whole = isfinite(largest)
     one = ones_like(largest)
     by = where(largest > limit, one / factor, where(largest < 1 / limit, one * factor, one))

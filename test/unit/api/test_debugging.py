@@ -187,6 +187,18 @@ def test_an_emulated_gpu_says_the_same(capsys: Any) -> None:
     assert capsys.readouterr().out == "x = [ 1. -4.  9.]\n"
 
 
+def test_no_example_and_no_step_say_nothing(capsys: Any) -> None:
+    def step(carry: Any, x: Any) -> Any:
+        ted.print("{}", x)
+        ted.check(x > 0)
+        return carry, x
+
+    none = np.zeros(0)
+    assert ted.vmap(lambda x: step(x, x)[1])(none).shape == (0,)
+    assert ted.function(lambda x: ted.scan(step, 0.0, x)[1])(none).shape == (0,)
+    assert capsys.readouterr().out == ""
+
+
 def test_outside_of_functions_it_is_now(capsys: Any) -> None:
     ted.print("{} {:.2f}", "array", X)
     assert capsys.readouterr().out == "array [1.00 4.00 9.00]\n"
@@ -196,6 +208,8 @@ def test_outside_of_functions_it_is_now(capsys: Any) -> None:
         ted.check(RED > 0)
     with pytest.raises(ExecutionError, match="check: n is 3 "):
         ted.check(False, "n is {n}", n=3)
+    with pytest.raises(FrontendError, match="check: the text must fit its 1 values"):
+        ted.check(True, "{} {}", X)
 
 
 def test_arrays_and_numbers_are_those_of_the_trace(capsys: Any) -> None:
@@ -235,13 +249,14 @@ def in_derivative(x: Any) -> Any:
 
 
 REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
-    "few": (lambda x: ted.print("{} {}", x), r"must fit its 1 values, got '\{\} \{\}': "),
+    "few": (lambda x: ted.print("{} {}", x), r"its 1 values, got '\{\} \{\}': it asks for more"),
     "many": (lambda x: ted.print("{}", x, x), "nothing in it shows value 1"),
-    "unnamed": (lambda x: ted.print("{y}", x=x), "print: the text must fit its 1 values"),
+    "unnamed": (lambda x: ted.print("{y}", x=x), "it asks for 'y', which is not given"),
     "surplus": (lambda x: ted.check(x > 0, "", x=x), "nothing in it shows value x"),
     "brace": (lambda x: ted.print("{", x), "print: the text must fit its 1 values"),
     "spec": (lambda x: ted.print("{:d}", x), "print: the text must fit its 1 values"),
-    "attribute": (lambda x: ted.print("{0.real}", x), "print: the text must fit its 1 values"),
+    "attribute": (lambda x: ted.print("{0.real}", x), "a tensor has no attributes there"),
+    "list": (lambda x: ted.print("{}", [x, 1]), "print: takes tensors one by one, got one in"),
     "no text": (lambda x: ted.print(x), r"takes a text .* write \"x = {}\", x"),
     "floats": (lambda x: ted.check(x), r"must be of bools, got float64\[3\]; compare it"),
     "integer": (lambda x: ted.check(3), r"must be of bools, got int64\[\]; compare it"),

@@ -68,9 +68,8 @@ def test_the_rest_is_refused_with_the_words_of_ted(name: str) -> None:
 
 
 def test_every_word_of_the_table_is_one_that_some_function_takes() -> None:
-    public = [
-        getattr(module, name) for module in (ted, ted.nn, ted.nn.init) for name in module.__all__
-    ]
+    modules = (ted, ted.nn, ted.nn.init, ted.linalg)
+    public = [getattr(module, name) for module in modules for name in module.__all__]
     functions = [inspect.signature(f).parameters for f in public if inspect.isfunction(f)]
     taken = {word for parameters in functions for word in parameters}
     assert {word for words in keywords.NEAR.values() for word in words} <= taken

@@ -46,6 +46,14 @@ def check(a: Any, u: Any, s: Any, vh: Any, eps: float) -> None:
     np.testing.assert_allclose(vh @ vh.T, np.eye(len(vh)), atol=far)
 
 
+@pytest.mark.parametrize("shape", [(3, 0), (0, 2)])
+def test_without_elements_the_bases_are_those_of_units(shape: tuple[int, int]) -> None:
+    u, s, vh = compiled(ted.linalg.svd, np.zeros(shape))
+    np.testing.assert_array_equal(u, np.eye(shape[0]))
+    np.testing.assert_array_equal(vh, np.eye(shape[1]))
+    assert s.shape == (0,)
+
+
 def test_factors_of_special_matrices() -> None:
     cases = matrices(3, 5)
     batch = np.stack([*cases.values(), np.full((3, 5), np.nan), np.full((3, 5), -np.inf)])
