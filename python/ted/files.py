@@ -70,7 +70,7 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
 
     A dot in a name opens a dict, or a list where the keys are 0, 1, ... without a gap.  `like` has
     the kinds that a file does not know, such as tuples, dataclasses and None; the names, and the
-    shapes and types of arrays in it, must be those of the file.
+    shapes and types of arrays and numbers in it, must be those of the file.
 
     Raises: ExecutionError for a file that cannot be read or is of another format or type, names
     that fit no nest or not `like`, and where the package safetensors is missing.
@@ -149,6 +149,7 @@ def _array(stored: Mapping[str, Any], what: str) -> np.ndarray[Any, Any]:
 
 
 def _check_like(array: np.ndarray[Any, Any], leaf: Any, what: str) -> None:
+    leaf = np.asarray(leaf) if isinstance(leaf, int | float) else leaf  # as it would be saved
     if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
         return
     wanted = str(leaf.dtype).rpartition(".")[2], tuple(leaf.shape)

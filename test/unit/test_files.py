@@ -143,6 +143,8 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path) -> None:
         ted.load(path, {"a": 1.0, "c": 1.0})
     with pytest.raises(ExecutionError, match=r"load: a of .*: must be float64 of shape \(2,\) as"):
         ted.load(path, {"a": np.ones(2), "b": 1.0})
+    with pytest.raises(ExecutionError, match=r"load: b of .*: must be int64 of shape \(\) as in"):
+        ted.load(path, {"a": np.ones(2, "f4"), "b": 1})
 
 
 def test_a_missing_package_is_named_with_its_version(
