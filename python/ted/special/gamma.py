@@ -95,13 +95,13 @@ def multigammaln(a: Any, d: int) -> Any:
 @elementwise
 def gammainc(a: Any, x: Any) -> Any:
     """The regularised lower incomplete gamma function P(a, x), for a >= 0 and x >= 0."""
-    return _checked(a, x, *_both(a, x), at_zero=0.0)
+    return _checked(a, x, _both(a, x)[0], at_zero=0.0)
 
 
 @elementwise
 def gammaincc(a: Any, x: Any) -> Any:
     """The regularised upper incomplete gamma function Q(a, x) = 1 - P(a, x)."""
-    return _checked(a, x, *_both(a, x)[::-1], at_zero=1.0)
+    return _checked(a, x, _both(a, x)[1], at_zero=1.0)
 
 
 def _both(a: Any, x: Any) -> tuple[Any, Any]:
@@ -115,9 +115,8 @@ def _both(a: Any, x: Any) -> tuple[Any, Any]:
     return lower, where(near, 1 - small, where(upper, tail, 1 - tail))
 
 
-def _checked(a: Any, x: Any, value: Any, other: Any, at_zero: float) -> Any:
+def _checked(a: Any, x: Any, value: Any, at_zero: float) -> Any:
     """The value, those at the ends, and NaN outside."""
-    del other
     value = where(x == 0, at_zero, where(x == math.inf, 1 - at_zero, value))
     value = where(a == 0, where(x > 0, 1 - at_zero, math.nan), value)
     value = where(a == math.inf, where(x == math.inf, math.nan, at_zero), value)
