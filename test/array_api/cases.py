@@ -185,8 +185,10 @@ LINALG: dict[str, list[Case]] = {
                      for k in (0, 3, -2)],
     "matrix_transpose": [lambda xp, v: xp.linalg.matrix_transpose(v.t)],
     "outer": [lambda xp, v: xp.linalg.outer(v.w, v.w)],
-    "qr": [lambda xp, v: xp.matmul(*xp.linalg.qr(_regular(xp, v)))],  # signs are free
-    "slogdet": [lambda xp, v: list(xp.linalg.slogdet(_regular(xp, v)))],
+    "qr": [lambda xp, v: xp.matmul(*xp.linalg.qr(_regular(xp, v))),  # signs are free
+           lambda xp, v: xp.abs(xp.linalg.qr(_regular(xp, v)).R)],
+    "slogdet": [lambda xp, v: xp.linalg.slogdet(_regular(xp, v)).sign,
+                lambda xp, v: xp.linalg.slogdet(_regular(xp, v)).logabsdet],
     "solve": [lambda xp, v: xp.linalg.solve(_regular(xp, v), xp.matrix_transpose(v.f)),
               lambda xp, v: xp.linalg.solve(_regular(xp, v), v.w)],
     "tensordot": [lambda xp, v: xp.linalg.tensordot(v.f, v.m, axes=1)],
@@ -196,12 +198,13 @@ LINALG: dict[str, list[Case]] = {
                     for k in (0, 1, 2, 3, float("inf"))],
 }  # fmt: skip
 SPECTRAL: dict[str, list[Case]] = {
-    "eigh": [lambda xp, v: _upright(xp, *xp.linalg.eigh(_positive(xp, v)))],  # signs are free
+    "eigh": [lambda xp, v: _upright(xp, *xp.linalg.eigh(_positive(xp, v))),  # signs are free
+             lambda xp, v: xp.linalg.eigh(_positive(xp, v)).eigenvalues],
     "eigvalsh": [lambda xp, v: xp.linalg.eigvalsh(_positive(xp, v))],
     "matrix_rank": [lambda xp, v: xp.linalg.matrix_rank(v.t, rtol=0.1)],
     "pinv": [lambda xp, v: xp.linalg.pinv(v.f)],
     "svd": [lambda xp, v: _product(xp, *xp.linalg.svd(v.t, full_matrices=False)),
-            lambda xp, v: [xp.abs(xp.linalg.svd(v.f)[0])]],
+            lambda xp, v: [xp.abs(xp.linalg.svd(v.f).U), xp.linalg.svd(v.f).S]],
     "svdvals": [lambda xp, v: xp.linalg.svdvals(v.t)],
 }  # fmt: skip
 

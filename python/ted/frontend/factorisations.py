@@ -5,7 +5,7 @@ They are equations like any other: no derivative is written for them, and batch 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
@@ -82,7 +82,14 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     return rows, take_along_axis(found[3], expand_dims(rows, -1), -2, mode="unchecked"), found[4]
 
 
-def qr(a: Any, mode: str = "reduced") -> tuple[Tensor, Tensor]:
+class QR(NamedTuple):
+    """What `qr` gives."""
+
+    Q: Tensor
+    R: Tensor
+
+
+def qr(a: Any, mode: str = "reduced") -> QR:
     """q with orthonormal columns and an upper r with a = q @ r and a positive diagonal.
 
     By Gram and Schmidt, each column twice, which is as orthogonal as reflections are.
@@ -104,7 +111,7 @@ def qr(a: Any, mode: str = "reduced") -> tuple[Tensor, Tensor]:
         total = sum_over(q[(*head, r, k)] * a[(*head, r, column)], axis=r)
         return where(column >= k, total, 0)
 
-    return q, compute((*a.shape[:-2], min(m, n), n), element, name="qr_upper")
+    return QR(q, compute((*a.shape[:-2], min(m, n), n), element, name="qr_upper"))
 
 
 def _orthonormal(a: Tensor) -> Tensor:
@@ -189,7 +196,14 @@ def det(a: Any) -> Tensor:
     return prod(diagonal(up), -1) * cast(_parity(rows), up.dtype)
 
 
-def slogdet(a: Any) -> tuple[Tensor, Tensor]:
+class LogDeterminant(NamedTuple):
+    """What `slogdet` gives."""
+
+    sign: Tensor
+    logabsdet: Tensor
+
+
+def slogdet(a: Any) -> LogDeterminant:
     """The sign of the determinant and the logarithm of its magnitude, by `lu`.
 
     Raises: FrontendError when `a` is not square or not of floats.
@@ -197,7 +211,7 @@ def slogdet(a: Any) -> tuple[Tensor, Tensor]:
     rows, _, up = lu(a)
     on = diagonal(up)
     signs = prod(sign(on), -1) * cast(_parity(rows), up.dtype)
-    return signs, sum_over(log(absolute(on)), -1)
+    return LogDeterminant(signs, sum_over(log(absolute(on)), -1))
 
 
 def _parity(rows: Tensor) -> Tensor:

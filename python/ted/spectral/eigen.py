@@ -7,7 +7,7 @@ so that it has derivatives of every order.
 from __future__ import annotations
 
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from ted.api.custom import custom_vjp
 from ted.frontend import checks
@@ -28,7 +28,14 @@ from ted.spectral.jacobi import orthogonal
 from ted.spectral.ranges import inverse_gaps, scaled, widened
 
 
-def eigh(a: Any, UPLO: str = "L") -> tuple[Tensor, Tensor]:
+class Eigen(NamedTuple):
+    """What `eigh` gives."""
+
+    eigenvalues: Tensor
+    eigenvectors: Tensor
+
+
+def eigh(a: Any, UPLO: str = "L") -> Eigen:
     """Rising eigenvalues w and orthonormal columns v with a @ v = v * w, for a symmetric a.
 
     Only the lower triangle of `a` is read (the upper one for "U"), so gradients are those of its
@@ -42,7 +49,7 @@ def eigh(a: Any, UPLO: str = "L") -> tuple[Tensor, Tensor]:
     """
     full, dtype = _symmetric(a, UPLO, "eigh")
     w, v = _eigh(full)
-    return cast(w, dtype), cast(v, dtype)
+    return Eigen(cast(w, dtype), cast(v, dtype))
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Tensor:

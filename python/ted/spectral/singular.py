@@ -7,7 +7,7 @@ so that it has derivatives of every order.
 from __future__ import annotations
 
 from math import nan
-from typing import Any
+from typing import Any, NamedTuple
 
 from ted.api.custom import custom_vjp
 from ted.frontend import checks
@@ -39,7 +39,15 @@ def matrices(a: Any, what: str) -> tuple[Tensor, DType]:
     return widened(a, what)
 
 
-def svd(a: Any, full_matrices: bool = True) -> tuple[Tensor, Tensor, Tensor]:
+class SVD(NamedTuple):
+    """What `svd` gives."""
+
+    U: Tensor
+    S: Tensor
+    Vh: Tensor
+
+
+def svd(a: Any, full_matrices: bool = True) -> SVD:
     """u, falling s >= 0 and vh with a = u * s @ vh, u and vh.T with orthonormal columns.
 
     Signs and bases for equal values are any: a gradient is right for what is the same for every
@@ -53,7 +61,7 @@ def svd(a: Any, full_matrices: bool = True) -> tuple[Tensor, Tensor, Tensor]:
     a, dtype = matrices(a, "svd")
     full = checks.flag(full_matrices, "svd: full_matrices")
     u, s, vh = _svd(a, full)
-    return cast(u, dtype), cast(s, dtype), cast(vh, dtype)
+    return SVD(cast(u, dtype), cast(s, dtype), cast(vh, dtype))
 
 
 def svdvals(a: Any) -> Tensor:
