@@ -123,7 +123,8 @@ def _results(
     found = batched([t.node for t in (*tensors, *(t for _, t in hidden))], given, extent)
     axes = _spread(out_axes, result, "out_axes")
     record(unflatten(notes_tree, (leading(b, extent) for b in found[len(tensors) :])))
-    placed = [_placed(b, axis, extent) for b, axis in zip(found, axes, strict=False)]
+    own = zip(found[: len(tensors)], axes, strict=True)
+    placed = [_placed(b, axis, extent) for b, axis in own]
     return unflatten(tree, iter(placed))
 
 
