@@ -8,11 +8,10 @@ Source: Triggs et al., Bundle Adjustment: A Modern Synthesis, section 6.1.
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
-from training import FOLDER, save_curves, steps
+from training import FOLDER, arguments, save_curves, steps
 
 import ted
 
@@ -91,11 +90,7 @@ def learn(count: int, cameras: Any, points: Any, seen: Any) -> tuple[list[float]
 
 def main() -> None:
     """Find cameras and points, up to what no image can tell."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=15)
-    parser.add_argument("--cameras", type=int, default=8)
-    parser.add_argument("--points", type=int, default=100)
-    options = parser.parse_args()
+    options = arguments(__doc__, steps=15, cameras=8, points=100)
     losses, *_ = learn(options.steps, *scene(options.cameras, options.points, 0.1))
     print(f"sum of squares {losses[0]:.3e} at first, {losses[-1]:.3e} at last")
     logs = list(np.log10(np.maximum(losses, 1e-30)))

@@ -5,12 +5,11 @@ The text is lines such as `37+25=62`, made at random; what can be learned is the
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from training import FOLDER, save_curves, step_of, train
+from training import FOLDER, arguments, save_curves, step_of, train
 
 import ted
 from ted import nn
@@ -105,11 +104,7 @@ def learn(model: str, count: int, width: int, size: int, dtype: str) -> list[flo
 
 def main() -> None:
     """Train both, draw their losses."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=1000)
-    parser.add_argument("--width", type=int, default=64)
-    parser.add_argument("--dtype", default="float32")
-    options = parser.parse_args()
+    options = arguments(__doc__, steps=1000, width=64, dtype="float32")
     curves = {m: learn(m, options.steps, options.width, 64, options.dtype) for m in MODELS}
     for model, losses in curves.items():
         print(f"{model}: loss {losses[0]:.4f} at first, {losses[-1]:.4f} at last")

@@ -7,12 +7,11 @@ energy is ever shown.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from training import FOLDER, save_curves, step_of, train
+from training import FOLDER, arguments, save_curves, step_of, train
 
 import ted
 from ted import nn
@@ -85,10 +84,7 @@ def learn(count: int, width: int, size: int, atoms: int, dtype: str) -> tuple[li
 
 def main() -> None:
     """Train, compare the energy of two atoms with the true one, up to a constant."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=1500)
-    parser.add_argument("--dtype", default="float64")
-    options = parser.parse_args()
+    options = arguments(__doc__, steps=1500, dtype="float64")
     losses, params = learn(options.steps, 32, 16, 6, options.dtype)
     print(f"mean square error of forces {losses[0]:.2e} at first, {losses[-1]:.2e} at last")
     r = np.linspace(0.8, 2.5, 35)

@@ -7,13 +7,12 @@ matrix and exponent are learned from a photograph.
 
 from __future__ import annotations
 
-import argparse
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 from sklearn.datasets import load_sample_image
-from training import FOLDER, save_curves, save_images, step_of, train
+from training import FOLDER, arguments, save_curves, save_images, step_of, train
 
 import ted
 from ted import nn
@@ -102,9 +101,7 @@ def learn(count: int, wanted: np.ndarray) -> tuple[list[float], Any, np.ndarray]
 
 def main() -> None:
     """Learn from a part of a photograph, draw it."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=400)
-    count = parser.parse_args().steps
+    count = arguments(__doc__, steps=400).steps
     photograph = load_sample_image("flower.jpg")[100:228, 200:328]
     wanted = (photograph / 255).astype(np.float32)
     losses, params, raw = learn(count, wanted)

@@ -8,7 +8,6 @@ Algorithmic Differentiation Tools, section 3.1), without its prior.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from itertools import repeat
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_iris
 from sklearn.mixture import GaussianMixture
-from training import FOLDER, save_curves, step_of, train
+from training import FOLDER, arguments, save_curves, step_of, train
 
 import ted
 from ted import nn
@@ -64,9 +63,7 @@ def learn(count: int, x: np.ndarray, k: int) -> tuple[list[float], Any]:
 
 def main() -> None:
     """Fit, compare the likelihood with that of the EM algorithm of scikit-learn."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=800)
-    count = parser.parse_args().steps
+    count = arguments(__doc__, steps=800).steps
     x = data("float64")
     losses, params = learn(count, x, 3)
     peer = GaussianMixture(3, n_init=5, reg_covar=1e-9, random_state=0).fit(x).score(x)

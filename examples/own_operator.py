@@ -7,12 +7,11 @@ It is trained at once: features are learned by which a moved image finds back ho
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from training import FOLDER, save_curves, step_of, train
+from training import FOLDER, arguments, save_curves, step_of, train
 
 import ted
 from ted import nn
@@ -69,9 +68,7 @@ def learn(count: int) -> list[float]:
 
 def main() -> None:
     """Print the gradient of the operator, check it at order 2, train."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=300)
-    count = parser.parse_args().steps
+    count = arguments(__doc__, steps=300).steps
     x, y = (ted.placeholder((1, 4, 4, 2), "float64", name=name) for name in "xy")
     found = correlation(x, y, 1)
     head = ted.placeholder(found.shape, "float64", name="head")

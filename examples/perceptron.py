@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from digits.data import load
-from training import FOLDER, save_curves, step_of, train
+from training import FOLDER, arguments, save_curves, step_of, train
 
 import ted
 from ted import nn, random
@@ -52,9 +51,7 @@ def learn(count: int, width: int, size: int, rate: float, dtype: str) -> tuple[l
 
 def main() -> None:
     """Train, test, draw the losses."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=1500)
-    count = parser.parse_args().steps
+    count = arguments(__doc__, steps=1500).steps
     losses, params = learn(count, 128, 32, 0.3, "float32")
     test = load()[1]
     found = ted.function(logits)(params, test.x.reshape(-1, 64))

@@ -7,13 +7,12 @@ Source: Liu et al., Soft Rasterizer, sections 3.2 and 3.3; in the plane, without
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from itertools import repeat
 from typing import Any
 
 import numpy as np
-from training import FOLDER, save_curves, save_images, step_of, train
+from training import FOLDER, arguments, save_curves, save_images, step_of, train
 
 import ted
 from ted import nn
@@ -67,10 +66,7 @@ def learn(
 
 def main() -> None:
     """Find the triangles, draw them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=500)
-    parser.add_argument("--size", type=int, default=64)
-    options = parser.parse_args()
+    options = arguments(__doc__, steps=500, size=64)
     losses, found, wanted = learn(options.steps, 4, options.size)
     print(f"mean square error {losses[0]:.2e} at first, {losses[-1]:.2e} at last")
     save_curves(FOLDER / "rasteriser.png", {"mean square error": losses}, "triangles")

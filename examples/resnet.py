@@ -7,14 +7,13 @@ Source: He et al., Deep Residual Learning for Image Recognition, section 3.3 and
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from digits.data import load
-from training import FOLDER, save_curves, steps
+from training import FOLDER, arguments, save_curves, steps
 
 import ted
 from ted import nn
@@ -131,11 +130,7 @@ def learn(count: int, width: int, size: int, dtype: str) -> tuple[list[float], A
 
 def main() -> None:
     """Train, test, draw the losses."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=200)
-    parser.add_argument("--width", type=int, default=16)
-    parser.add_argument("--dtype", default="float32")
-    options = parser.parse_args()
+    options = arguments(__doc__, steps=200, width=16, dtype="float32")
     losses, p, running = learn(options.steps, options.width, 32, options.dtype)
     test = load()[1]
     share = int(correct(p, running, test.x.astype(options.dtype), test.y)) / len(test.y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,14 @@ from tqdm import tqdm
 import ted
 
 FOLDER = Path("demo-output")
+
+
+def arguments(doc: str | None, **defaults: Any) -> Any:
+    """The command line of a program that says `doc` of itself: an option for each default."""
+    parser = argparse.ArgumentParser(description=(doc or "").splitlines()[0])
+    for name, default in defaults.items():
+        parser.add_argument(f"--{name}", type=type(default), default=default)
+    return parser.parse_args()
 
 
 def steps(items: Iterable[Any], label: str, total: int | None = None) -> tqdm:

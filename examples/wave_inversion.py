@@ -7,11 +7,10 @@ every fourteenth state and computes the others again (`checkpoint=True`).
 
 from __future__ import annotations
 
-import argparse
 from typing import Any
 
 import numpy as np
-from training import FOLDER, save_curves, save_images, steps
+from training import FOLDER, arguments, save_curves, save_images, steps
 
 import ted
 from ted import nn
@@ -71,11 +70,7 @@ def learn(count: int, n: int, time: int, dtype: str) -> tuple[list[float], Any, 
 
 def main() -> None:
     """Find the speeds, draw them."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--size", type=int, default=32)
-    parser.add_argument("--time", type=int, default=200)
-    options = parser.parse_args()
+    options = arguments(__doc__, steps=100, size=32, time=200)
     losses, found, true = learn(options.steps, options.size, options.time, "float32")
     print(f"misfit {losses[0]:.3e} at first, {losses[-1]:.3e} at last")
     save_curves(FOLDER / "wave_inversion.png", {"misfit": losses}, "misfit")

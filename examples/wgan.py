@@ -7,14 +7,13 @@ Source: Gulrajani et al., Improved Training of Wasserstein GANs, algorithm 1.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
 from digits.data import load
-from training import FOLDER, save_curves, save_images, steps
+from training import FOLDER, arguments, save_curves, save_images, steps
 
 import ted
 from ted import nn, random
@@ -119,11 +118,7 @@ def learn(many: int, width: int, size: int, dtype: str) -> tuple[list[float], li
 
 def main() -> None:
     """Train, draw digits."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--width", type=int, default=128)
-    parser.add_argument("--dtype", default="float32")
-    options = parser.parse_args()
+    options = arguments(__doc__, steps=2000, width=128, dtype="float32")
     critics, _, maker = learn(options.steps, options.width, 64, options.dtype)
     print(f"distance {-critics[CRITIC_STEPS]:.3f} at first, {-critics[-1]:.3f} at last")
     save_curves(FOLDER / "wgan.png", {"critic": critics}, "loss of the critic", mean=50)
