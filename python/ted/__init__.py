@@ -13,6 +13,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _EXPORTING = ("ted.frontend", "ted.api", "ted.files", "ted.runtime.threads")  # their `__all__`
+# The modules that are public names themselves; others are found too, as passes and tools need them.
 _MODULES = ("cache", "cuda", "errors", "linalg", "nn", "random", "special", "testing", "tree")
 
 
