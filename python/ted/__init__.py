@@ -12,7 +12,8 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_EXPORTING = ("ted.frontend", "ted.api", "ted.files", "ted.runtime.threads")  # their `__all__`
+# Their `__all__`; the first ones are found without loading MLIR.
+_EXPORTING = ("ted.loading", "ted.runtime.threads", "ted.frontend", "ted.api", "ted.files")
 # The modules that are public names themselves; others are found too, as passes and tools need them.
 _MODULES = ("cache", "cuda", "errors", "linalg", "nn", "random", "special", "testing", "tree")
 

@@ -10,6 +10,7 @@ from ted import tree as tree
 from ted.api import *  # noqa: F403
 from ted.files import *  # noqa: F403
 from ted.frontend import *  # noqa: F403
+from ted.loading import *  # noqa: F403
 from ted.runtime.threads import *  # noqa: F403
 
 __version__: str

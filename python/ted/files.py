@@ -21,7 +21,7 @@ from ted.ir.dtypes import BY_NAME, ELEMENT_TYPES
 from ted.runtime.buffers import ArgSpec, to_numpy
 from ted.runtime.cuda.arrays import DeviceArray
 
-__all__ = ["load", "save"]
+__all__ = ["save"]
 
 _LETTERS = {"float": "F", "int": "I", "bool": "BOOL"}
 # The format's name -> the element type: F32, BF16, U8.
@@ -65,17 +65,13 @@ def save(path: str | os.PathLike[str], nest: Any) -> None:
         raise ExecutionError(f"save: a file that can be written, got {path}: {error}") from None
 
 
-def load(path: str | os.PathLike[str], like: Any = None) -> Any:
-    """The arrays of a file as a nest of dicts and lists, or as the nest `like`.
+def nest_of(data: bytes, path: str | os.PathLike[str], like: Any = None) -> Any:
+    """The arrays of a file's contents as a nest of dicts and lists, or as the nest `like`.
 
-    A dot in a name opens a dict, or a list where the keys are 0, 1, ... without a gap.  `like` has
-    the kinds that a file does not know, such as tuples, dataclasses and None; the names, and the
-    shapes and types of arrays and numbers in it, must be those of the file.
-
-    Raises: ExecutionError for a file that cannot be read or is of another format or type, names
-    that fit no nest or not `like`, and where the package safetensors is missing.
+    Raises: ExecutionError for another format or type, names that fit no nest or not `like`, and
+    where the package safetensors is missing.
     """
-    arrays = _arrays(path)
+    arrays = _arrays(data, path)
     if like is None:
         return _nest(_by_parts(arrays, f"load: {path}"))
     leaves, tree = flatten(like)
@@ -127,15 +123,10 @@ def _host_array(leaf: Any, what: str) -> np.ndarray[Any, Any]:
     return np.asarray(array, array.dtype.newbyteorder("="), order="C")
 
 
-def _arrays(path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
+def _arrays(data: bytes, path: str | os.PathLike[str]) -> dict[str, np.ndarray[Any, Any]]:
     library = _library("load")
     try:
-        with open(path, "rb") as file:
-            found = library.deserialize(file.read())
-    except OSError as error:
-        raise ExecutionError(
-            f"load: a file that can be read, got {path}: {error.strerror}"
-        ) from None
+        found = library.deserialize(data)
     except library.SafetensorError as error:
         raise ExecutionError(f"load: a file of safetensors, got {path}: {error}") from None
     return {name: _array(stored, f"load: {name} of {path}") for name, stored in found}

@@ -19,6 +19,7 @@ import numpy as np
 
 from ted._runtime import IndexFault
 from ted.api import cpu_functions, host, options
+from ted.codegen.emission import assembly
 from ted.codegen.jit import Compiled
 from ted.machine import CPUS, Cpu
 from ted.runtime.buffers import ArgSpec
@@ -89,7 +90,9 @@ def _bind(
     constants: Sequence[np.ndarray],
 ) -> BoundFunction:
     del code
-    kernel = _Emulated(owner.made.objects, inputs, outputs, name, threads or 2)
+    texts = [*map(bytes.decode, owner.made.objects)]
+    code = assembly(texts, host.host_cpu())
+    kernel = _Emulated([code.encode()], inputs, outputs, name, threads or 2)
     return bound(kernel, inputs, outputs, name, accesses, donated, constants)
 
 

@@ -152,6 +152,7 @@ def test_a_missing_package_is_named_with_its_version(
 ) -> None:
     monkeypatch.setitem(sys.modules, "safetensors", None)
     pinned = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    (tmp_path / "p").write_bytes(b"")
     for call in (lambda: ted.save(tmp_path / "p", {}), lambda: ted.load(tmp_path / "p")):
         with pytest.raises(ExecutionError, match="pip install safetensors==") as caught:
             call()

@@ -12,6 +12,7 @@ from ted.api.control_flow import cond, fori_loop, while_loop
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.custom import custom_vjp
 from ted.api.differentiating import DifferentiationResult, differentiate
+from ted.api.exporting import Exported, export
 from ted.api.functions import Function, function, grad, value_and_grad, vjp
 from ted.api.modes import hessian, hvp, jacobian, jvp
 from ted.api.residuals import ForwardBackward, forward_backward
@@ -22,6 +23,7 @@ from ted.api.vectorising import vmap
 __all__ = [
     "CompiledFunction",
     "DifferentiationResult",
+    "Exported",
     "ForwardBackward",
     "Function",
     "adjoint_product",
@@ -30,6 +32,7 @@ __all__ = [
     "cond",
     "custom_vjp",
     "differentiate",
+    "export",
     "fori_loop",
     "forward_backward",
     "function",

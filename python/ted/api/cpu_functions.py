@@ -5,6 +5,7 @@ Before: ted.compile([x], [y])      After: a `CompiledFunction`: f(x), f.ir("loop
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -16,12 +17,15 @@ from ted.api.memory_limits import stages_within
 from ted.api.memory_timelines import MemoryTimeline, memory_timeline
 from ted.api.profiles import Profile, TimedProgram, timed_program
 from ted.api.programs import Call, Program
+from ted.api.saving import Portable, saved_bytes
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.assembly import disassemble
+from ted.codegen.emission import assembly
 from ted.codegen.jit import Compiled, link
 from ted.codegen.kernels import objects_of, shared
+from ted.codegen.objects import Program as Objects
 from ted.codegen.requests import Request
-from ted.codegen.watching import Watch
+from ted.codegen.watching import Doing, Watch
 from ted.cpu.pipeline import CPU_STAGES, KERNELS, cpu_stages
 from ted.cpu.strategies import explained
 from ted.cpu.unit_strategies import explained as explained_threads
@@ -41,6 +45,7 @@ from ted.mlir.queries import functions
 from ted.options import CompileOptions
 from ted.runtime.calls import BoundFunction, bind, declined
 from ted.runtime.library import address_of, library_path
+from ted.runtime.saved import loads, write
 from ted.transforms.live_memory import LiveMemory
 
 _NOT_HERE = "ted_call_nothing"  # what code of another architecture, which is not linked, calls
@@ -63,7 +68,7 @@ class CompiledFunction(StagedFunction):
         self._runs = self._cpu.is_native or self._cpu.name in {c.name for c in executable_cpus()}
         self.compile_times = {}
         with Watch(program.name, self.compile_times) as watch:
-            call = program.call(self._kernels_request, (), watch)
+            self._called = call = program.call(self._kernels_request, (), watch)
             self._code = self._linked(call, watch)
         starts = program.in_place.values()
         self._call = bind(
@@ -146,14 +151,16 @@ class CompiledFunction(StagedFunction):
         return shared(self._request("cpu", {}, until=KERNELS))
 
     def _linked(self, call: Call, watch: Watch) -> Compiled:
+        if is_foreign(self._cpu):
+            return Compiled(self._objects(call, None, watch), address_of(_NOT_HERE))
         files = (library_path(),)
-        rest = pipeline_text(self._stages, after=KERNELS)
-        foreign = self._cpu.name if is_foreign(self._cpu) else ""
-        made = objects_of(call.code, self._kernels_request, rest, files, foreign, watch)
-        if foreign:
-            return Compiled(made, address_of(_NOT_HERE))
+        made = self._objects(call, files, watch)
         watch("linking")
         return link(made, _symbol(self._program.name), files)
+
+    def _objects(self, call: Call, files: tuple[str, ...] | None, watch: Doing) -> Objects:
+        rest = pipeline_text(self._stages, after=KERNELS)
+        return objects_of(call.code, self._kernels_request, rest, files, watch)
 
     @property
     def bound(self) -> BoundFunction:
@@ -168,6 +175,40 @@ class CompiledFunction(StagedFunction):
                 "its stages and its assembly can be looked at"
             )
         return self._call
+
+    @cached_property
+    def portable(self) -> Portable:
+        """The program as text for LLVM, from which code for files is made."""
+        with Watch(self._program.name, {}) as watch:
+            made = self._objects(self._called, None, watch)
+        name, call = self._program.name, self._called
+        return Portable(
+            name, _symbol(name), tuple(map(bytes.decode, made.objects)), call.inputs, call.outputs,
+            self._program.constants, call.donated, made.indexed, self._cpu, self.options,
+        )  # fmt: skip
+
+    @cached_property
+    def _saved(self) -> bytes:
+        return saved_bytes(self.portable, self._single)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a file from which `ted.load` makes the function, without a compiler.
+
+        The code is for the row of CPUs of the target, "cpu:sse2" runs on all of an architecture.
+        Pickles hold the same. It is code: load files of people whom you trust.
+        Raises: ExecutionError for a path that cannot be written; CompileError where there is no
+        compiler for C, which links it.
+        """
+        write(path, self._saved)
+
+    def __reduce__(self) -> Any:
+        return loads, (self._saved,)
+
+    def __deepcopy__(self, memo: Any) -> CompiledFunction:
+        return self
+
+    def __copy__(self) -> CompiledFunction:
+        return self
 
     @property
     def peak_bytes(self) -> int:
@@ -185,8 +226,9 @@ class CompiledFunction(StagedFunction):
 
     def _translated(self) -> str:
         objects = self._code.made.objects
-        text = bytes.decode if is_foreign(self._cpu) else disassemble
-        return "\n".join(map(text, objects))
+        if is_foreign(self._cpu):
+            return assembly([*map(bytes.decode, objects)], self._cpu)
+        return "\n".join(map(disassemble, objects))
 
     def _explained(self, module: ir.Module) -> str:
         run_stages(module, self._pipeline, EQUATIONS.name)

@@ -100,7 +100,7 @@ def _compile(llvm_text: str, chip: str, timeout: float) -> dict[str, str]:
     if not kernels:
         raise CompileError("rocm: a module must define a kernel, got no function 'amdgpu_kernel'")
     text = rewrite_literals(llvm_text)
-    request = Request(text, TRIPLE, chip, keep=kernels, output="object")
+    request = Request((text,), TRIPLE, chip, keep=kernels, output="object")
     try:
         return compile_cached(request, timeout)
     except ChildFailed as error:

@@ -53,19 +53,18 @@ def objects_of(
     made: Mapping[str, Any],
     request: Callable[[], Request],
     rest: str,
-    libraries: tuple[str, ...],
-    foreign: str = "",
+    libraries: tuple[str, ...] | None,
     doing: Doing = ignored,
 ) -> Program:
     """The objects of a program, whose kernels were made of a request, by the pipeline `rest`.
 
-    `foreign` names the row of CPUs that they are for where it is of another architecture.
+    Without `libraries` the code is not for this process: it is text of LLVM's.
     Raises: TedError of the pass that refuses it; CompileError when MLIR or LLVM end a worker, which
     names the kernel.
     """
     parts = [Part(*part) for part in made["parts"]]
     try:
-        codes = _objects(parts, rest, libraries, foreign, doing)
+        codes = _objects(parts, rest, libraries, doing)
     except _Failed as failed:
         raise _explained(failed, request(), rest) from None
     indexed = tuple((tensor, place) for tensor, place in made["indexed"])
@@ -73,10 +72,10 @@ def objects_of(
 
 
 def _objects(
-    parts: Sequence[Part], rest: str, libraries: tuple[str, ...], foreign: str, doing: Doing
+    parts: Sequence[Part], rest: str, libraries: tuple[str, ...] | None, doing: Doing
 ) -> list[str]:
-    given = {"libraries": libraries, "foreign": foreign}
-    wanted = [Request("objects", p.text, p.text, rest, given, libraries) for p in parts]
+    given, files = {"libraries": libraries}, libraries or ()
+    wanted = [Request("objects", p.text, p.text, rest, given, files) for p in parts]
     names = list(map(key_of, wanted))
     found = list(map(requests.known, names))
     missing = [k for k, one in enumerate(found) if one is None]

@@ -19,7 +19,7 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from io import RawIOBase
 from typing import Any
 
@@ -58,21 +58,37 @@ def _read(stream: RawIOBase, size: int) -> bytes:
 def compile_text(request: dict[str, Any]) -> dict[str, Any]:
     """One request: parse, link, optimise at O3, emit.
 
-    `text`, `triple`, `chip`, `features`; `keep`: the functions that stay visible; `library`: path
-    of bitcode to link, or None; `output`: "assembly", or "object" for that and an object file.
+    `texts`, `triple`, `chip`, `features`; `linked`: for each function that they call its name
+    there, its name in texts that call each other, and these; `keep`: the functions that stay
+    visible, None for all; `library`: path of bitcode to link, or None; `output`: "assembly", or
+    "object" for that and an object file; `anywhere`: whether others link it.
     """
     from llvmlite import binding as llvm
 
     target = llvm.Target.from_triple(request["triple"])
-    machine = target.create_target_machine(request["chip"], request["features"], opt=3)
+    reloc, model = ("pic", "small") if request["anywhere"] else ("default", "jitdefault")
+    machine = target.create_target_machine(
+        request["chip"], request["features"], opt=3, reloc=reloc, codemodel=model
+    )
     head = f'target triple = "{request["triple"]}"\ntarget datalayout = "{machine.target_data}"\n'
-    module = llvm.parse_assembly(head + _HEADER.sub("", request["text"]))
+
+    def parsed(texts: list[str]) -> Any:
+        whole, *others = (llvm.parse_assembly(head + _HEADER.sub("", text)) for text in texts)
+        for one in others:
+            whole.link_in(one)
+        return whole
+
+    module = parsed(request["texts"])
+    for name, symbol, texts in request["linked"]:
+        called = parsed(texts)
+        _hide(called, (symbol,))  # names that are not seen differ when modules are linked
+        called.get_function(symbol).name = name
+        module.link_in(called)
     module.verify()
     if request["library"] is not None:
         _link(llvm, module, request["library"])
-    for function in module.functions:
-        if not function.is_declaration and function.name not in request["keep"]:
-            function.linkage = "internal"
+    if request["keep"] is not None:
+        _hide(module, request["keep"])
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     builder = llvm.create_pass_builder(machine, options)
     needed = llvm.create_new_module_pass_manager()  # of a library, little: O3 would do all of it
@@ -83,6 +99,13 @@ def compile_text(request: dict[str, Any]) -> dict[str, Any]:
     if request["output"] == "object":  # from a copy: selection of instructions changes a module
         reply["object"] = base64.b64encode(machine.emit_object(module.clone())).decode()
     return reply | {"assembly": machine.emit_assembly(module)}
+
+
+def _hide(module: Any, keep: Sequence[str]) -> None:
+    """Let others see no function but these."""
+    for function in module.functions:
+        if not function.is_declaration and function.name not in keep:
+            function.linkage = "internal"
 
 
 def _link(llvm: Any, module: Any, path: str) -> None:

@@ -1,7 +1,7 @@
 """Parts of programs for CPUs -> object files, by the binding's ExecutionEngine at O2.
 
-O3 gains nothing measurable and doubles the time of code generation. For a CPU of another
-architecture than this machine's an object is assembly (`ted.codegen.foreign`).
+O3 gains nothing measurable and doubles the time of code generation. Code that is not for this
+process is text of LLVM's, which `ted.codegen.emission` makes something of.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from ted import dialects
-from ted.codegen.foreign import assembly_of
+from ted.codegen.emission import llvm_text
 from ted.codegen.splitting import ELSEWHERE
 from ted.codegen.watching import Doing
 from ted.errors import CompileError
 from ted.ir.pass_driver import plan
 from ted.ir.pipeline_text import parse_pipeline
 from ted.ir.pipelines import run_text
-from ted.machine import named_cpu
 from ted.mlir import ExecutionEngine, ir, keep_loop_order
 from ted.mlir.queries import symbol_name
 
@@ -34,8 +33,8 @@ _HANDLES = "/proc/self/fd"  # where a file that has no name is found
 class Program:
     """Object files, and the tensor and the user's line of each access that they check.
 
-    For a row of another architecture they are text for its assembler. `indexed[k]` is what number k
-    of `ted_index_error` means.
+    Of code that is not for this process they are text of LLVM's. `indexed[k]` is what number k of
+    `ted_index_error` means.
     """
 
     objects: tuple[bytes, ...]
@@ -47,12 +46,12 @@ def answer(
 ) -> list[str]:
     """An object, as JSON has it, for each module of `source`: its name and its text.
 
-    They are linked with the `libraries` of the arguments; `doing` hears the names. `foreign`
-    there is the row of CPUs that they are for, where it is of another architecture.
+    They are linked with the `libraries` of the arguments, or are text of LLVM's where there are
+    none; `doing` hears the names.
     Raises: TedError of a pass that refuses one; MLIR and LLVM may end the process.
     """
     made: list[str] = []
-    foreign = arguments.get("foreign")
+    libraries = arguments["libraries"]
     with dialects.session() as context:
         steps = plan(parse_pipeline(pipeline), context, verify_each=False)
         for name, text in source:
@@ -60,10 +59,10 @@ def answer(
             doing("parsing")
             module = run_text(ir.Module.parse(text), pipeline, doing, steps)
             doing("machine code")
-            if foreign:
-                code = assembly_of(module, named_cpu(foreign)).encode()
+            if libraries is None:
+                code = llvm_text(module).encode()
             else:
-                code = object_of(module, tuple(arguments["libraries"]))
+                code = object_of(module, tuple(libraries))
             made.append(base64.b64encode(code).decode())
     return made
 

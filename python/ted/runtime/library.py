@@ -11,6 +11,7 @@ import ctypes
 import sys
 from functools import cache
 from importlib import resources
+from pathlib import Path
 
 from ted.errors import ExecutionError
 
@@ -23,11 +24,32 @@ def library_path() -> str:
 
     Raises: ExecutionError when the package was installed without its native part.
     """
-    name = _NAMES.get(sys.platform, "libted_runtime.so")
+    return _installed(_NAMES.get(sys.platform, "libted_runtime.so"))
+
+
+@cache
+def static_library_path() -> str:
+    """The archive of the same for programs in C.
+
+    Raises: ExecutionError when the package was installed without its native part.
+    """
+    return _installed("ted_runtime.lib" if sys.platform == "win32" else "libted_runtime.a")
+
+
+@cache
+def headers_path() -> str:
+    """The folder `ted` with the headers of the library.
+
+    Raises: ExecutionError when the package was installed without its native part.
+    """
+    return str(Path(_installed("include/ted/exported.h")).parent)
+
+
+def _installed(name: str) -> str:
     path = resources.files("ted").joinpath(name)
     if not path.is_file():
         raise ExecutionError(
-            f"ted.runtime: the native library {name} is not installed; run `pip install .` again"
+            f"ted.runtime: the native file {name} is not installed; run `pip install .` again"
         )
     return str(path)
 

@@ -13,9 +13,14 @@
 #include <stdint.h>
 
 #if defined(__GNUC__)
-#define TED_EXPORT __attribute__((visibility("default")))
+#define TED_SHOWN __attribute__((visibility("default")))
 #else
+#define TED_SHOWN
+#endif
+#if defined(TED_STATIC) /* part of another library, whose names it does not add to */
 #define TED_EXPORT
+#else
+#define TED_EXPORT TED_SHOWN
 #endif
 
 enum { TED_ALIGNMENT = 64 };

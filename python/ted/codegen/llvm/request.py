@@ -15,20 +15,24 @@ from ted.ir.kept_files import keep
 
 @dataclass(frozen=True)
 class Request:
-    """A module for one target; `keep` names the functions that stay visible.
+    """A module for one target, as `texts` that call each other.
 
+    `keep` names the functions that stay visible, all of them where it is None. `linked` has
+    functions that they call: the name, the one that it has in texts of its own, and these.
     `library` is the path of bitcode to link, `options` are LLVM's command-line options, `output` is
-    "assembly", or "object" for that and an object file.
+    "assembly", or "object" for that and an object file. Code for `anywhere` is linked by others.
     """
 
-    text: str
+    texts: tuple[str, ...]
     triple: str
     chip: str
     features: str = ""
-    keep: tuple[str, ...] = ()
+    keep: tuple[str, ...] | None = ()
     library: str | None = None
     options: tuple[str, ...] = ()
     output: str = "assembly"
+    anywhere: bool = False
+    linked: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
 
 def compile_cached(request: Request, timeout: float = TIMEOUT) -> dict[str, str]:
@@ -47,9 +51,10 @@ def compile_cached(request: Request, timeout: float = TIMEOUT) -> dict[str, str]
 
 def refusal(what: str, request: Request, error: ChildFailed) -> CompileError:
     """The error of a module that LLVM did not compile, which is kept in a file to look at."""
-    name = hashlib.sha256(request.text.encode()).hexdigest()[:12]
+    text = "\n".join(request.texts)
+    name = hashlib.sha256(text.encode()).hexdigest()[:12]
     try:
-        place = f"; the module is in {keep(f'{name}.ll', request.text)}"
+        place = f"; the module is in {keep(f'{name}.ll', text)}"
     except OSError:  # the failure itself matters more
         place = ""
     return CompileError(f"{what}: LLVM must compile the module, got {error}{place}")

@@ -54,7 +54,7 @@ def compile_to_ptx(
         raise CompileError("cuda: a module must define a kernel, got no function 'ptx_kernel'")
     what = f"cuda: kernel {_listed(kernels)} for {chip}"
     request = Request(
-        text=rewrite_literals(llvm_text),
+        texts=(rewrite_literals(llvm_text),),
         triple=TRIPLE,
         chip=chip,
         features=f"+ptx{version}",

@@ -28,7 +28,7 @@ define ptx_kernel void @k(ptr %p) {
 
 
 def message(text: str) -> dict[str, object]:
-    return asdict(Request(text, "nvptx64-nvidia-cuda", "sm_80", keep=("k",)))
+    return asdict(Request((text,), "nvptx64-nvidia-cuda", "sm_80", keep=("k",)))
 
 
 @pytest.fixture
@@ -176,7 +176,7 @@ import os, sys
 from ted.codegen.llvm.child import child
 from ted.codegen.llvm.request import Request
 from dataclasses import asdict
-request = asdict(Request({EMPTY!r}, "nvptx64-nvidia-cuda", "sm_80", keep=("k",)))
+request = asdict(Request(({EMPTY!r},), "nvptx64-nvidia-cuda", "sm_80", keep=("k",)))
 def works():
     return ".entry k(" in child().request(request)["assembly"]
 assert works()

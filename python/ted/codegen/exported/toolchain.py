@@ -1,0 +1,54 @@
+"""Object files -> libraries, by the compiler for C and the archiver of this machine.
+
+Before: f.o, g.o      After: libfg.a, or libfg.so
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ted.errors import CompileError
+
+_TIMEOUT = 600  # seconds
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """The commands that link and archive."""
+
+    compiler: tuple[str, ...] = ("cc",)
+    archiver: tuple[str, ...] = ("ar",)
+
+    def archive(self, objects: Sequence[Path], target: Path) -> None:
+        """Write a static library.
+
+        Raises: CompileError where the archiver is missing, or fails.
+        """
+        target.unlink(missing_ok=True)  # it would add to it
+        _run(self.archiver, "AR", ["rcs", str(target), *map(str, objects)])
+
+    def link(self, objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> None:
+        """Write a shared library, which needs no symbol that is not there.
+
+        Raises: CompileError where the compiler is missing, or fails.
+        """
+        named = f"-Wl,-soname,{target.name}"
+        given = [*map(str, objects), *flags, "-lm", "-pthread"]
+        _run(self.compiler, "CC", ["-shared", named, "-o", str(target), *given])
+
+
+def _run(command: Sequence[str], variable: str, arguments: Sequence[str]) -> None:
+    if not command or shutil.which(command[0]) is None:
+        raise CompileError(
+            f"export: libraries are made by {' '.join(command) or 'a compiler'}, got no such "
+            f"command; install one for C, name it by ${variable}, or export library='objects'"
+        )
+    done = subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, timeout=_TIMEOUT, check=False
+    )
+    if done.returncode:
+        raise CompileError(f"export: {' '.join(command)} must succeed, got {done.stderr.strip()}")

@@ -1,0 +1,202 @@
+"""Compiled functions in files: what is written, and a function that needs no compiler.
+
+Before: the bytes of an archive      After: a `SavedFunction`: f(x)
+
+The archive is a zip file with `program.json`, `code.so`, a shared library that calls the runtime,
+and `constants.npz`, the arrays that the program brings along.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import io
+import json
+import os
+import tempfile
+import zipfile
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ted.errors import ExecutionError
+from ted.runtime.buffers import ArgSpec
+from ted.runtime.calls import BoundFunction, bind
+from ted.runtime.library import library_path
+
+MAGIC = b"PK\x03\x04"
+SYMBOL = "ted_saved"  # the function in `code.so`
+_FORMAT = 1
+_PARTS = ("program.json", "code.so", "constants.npz")
+
+
+@dataclass(frozen=True)
+class About:
+    """What a file says of its program; `single`: whether a call gives one array, not a tuple.
+
+    `inputs` include the constants, which come last; `features` are the instructions that the code
+    needs, `accesses` the tensor and line of each check, `donated` gives for results the inputs that
+    they overwrite.
+    """
+
+    name: str
+    single: bool
+    inputs: tuple[ArgSpec, ...]
+    outputs: tuple[ArgSpec, ...]
+    donated: Mapping[int, int]
+    accesses: tuple[tuple[str, str], ...]
+    features: tuple[str, ...]
+    threads: int
+    target: str
+
+
+class SavedFunction:
+    """A compiled function from a file: call it with arrays, save or pickle it again.
+
+    It computes what the function computed that was saved, and has no IR.
+
+    Raises: ExecutionError for contents of no such file, and code for other machines.
+    """
+
+    def __init__(self, data: bytes, what: str) -> None:
+        self._data = data
+        try:
+            about, code, constants = _read(data, what)
+        except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            raise _unreadable(what, error) from None
+        self.name, self.target = about.name, about.target
+        self._single = about.single
+        self._bound = _linked(about, code, constants, what)
+        self.inputs, self.outputs = self._bound.inputs, self._bound.outputs
+        self.direct = self._bound.direct
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Run on one array per input.
+
+        Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
+        """
+        results = self.direct(*arrays) if out is None else None
+        if results is None:
+            results = self._bound(*arrays, out=out)
+        return results[0] if self._single else results
+
+    @property
+    def peak_bytes(self) -> int:
+        """Bytes of results and temporary buffers that the latest call held at most at once."""
+        return self._bound.peak_bytes
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the same file again.
+
+        Raises: ExecutionError for a path that cannot be written.
+        """
+        write(path, self._data)
+
+    def __repr__(self) -> str:
+        given = ", ".join(map(str, self.inputs))
+        return f"<SavedFunction {self.name}({given}) for {self.target}>"
+
+    def __reduce__(self) -> Any:
+        return loads, (self._data,)
+
+    def __deepcopy__(self, memo: Any) -> SavedFunction:
+        return self
+
+    def __copy__(self) -> SavedFunction:
+        return self
+
+
+def pack(about: About, code: bytes, constants: Sequence[np.ndarray[Any, Any]]) -> bytes:
+    """The contents of a file."""
+    arrays, whole = io.BytesIO(), io.BytesIO()
+    np.savez(arrays, *[np.ascontiguousarray(a).view(np.uint8).reshape(-1) for a in constants])
+    said = {"format": _FORMAT, **asdict(about), "donated": [*about.donated.items()]}
+    with zipfile.ZipFile(whole, "w") as archive:
+        parts = (json.dumps(said).encode(), code, arrays.getvalue())
+        for name, data in zip(_PARTS, parts, strict=True):
+            archive.writestr(zipfile.ZipInfo(name), data)  # without the time
+    return whole.getvalue()
+
+
+def write(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file.
+
+    Raises: ExecutionError for a path that cannot be written.
+    """
+    try:
+        Path(path).write_bytes(data)
+    except OSError as error:
+        raise ExecutionError(
+            f"save: a file that can be written, got {path}: {error.strerror}"
+        ) from None
+
+
+def loads(data: bytes, what: str = "load") -> SavedFunction:
+    """The function of the contents of a file.
+
+    Raises: ExecutionError for what is no such file, another format, or code for other machines.
+    """
+    return SavedFunction(data, what)
+
+
+def _unreadable(what: str, why: object) -> ExecutionError:
+    return ExecutionError(f"{what}: a file of a compiled function as f.save writes it, got {why}")
+
+
+def _read(data: bytes, what: str) -> tuple[About, bytes, list[np.ndarray[Any, Any]]]:
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        told, code, arrays = (archive.read(name) for name in _PARTS)
+    said = json.loads(told)
+    if said.pop("format") != _FORMAT:
+        raise ExecutionError(f"{what}: a file of format {_FORMAT}, got another; save it again")
+    sides = {
+        side: tuple(ArgSpec(s["name"], s["dtype"], tuple(s["shape"])) for s in said[side])
+        for side in ("inputs", "outputs")
+    }
+    pairs = {name: tuple(map(tuple, said[name])) for name in ("accesses",)}
+    about = About(**{
+        **said, **sides, **pairs,
+        "donated": dict(said["donated"]), "features": tuple(said["features"]),
+    })  # fmt: skip
+    with np.load(io.BytesIO(arrays)) as found:
+        bits = [found[name] for name in found.files]
+    specs = about.inputs[len(about.inputs) - len(bits) :]
+    constants = [
+        b.view(spec.numpy_dtype).reshape(spec.shape) for b, spec in zip(bits, specs, strict=True)
+    ]
+    return about, code, constants
+
+
+def _linked(
+    about: About, code: bytes, constants: Sequence[np.ndarray[Any, Any]], what: str
+) -> BoundFunction:
+    runtime = ctypes.CDLL(library_path())
+    runtime.ted_cpu_lacks.restype = ctypes.c_char_p
+    lacks = runtime.ted_cpu_lacks("".join(f"{f}\0" for f in about.features).encode() + b"\0")
+    if lacks is not None:
+        raise ExecutionError(
+            f"{what}: code for '{about.target}' needs a CPU with {lacks.decode()}, which this "
+            "machine is not; save it with a target for older CPUs, such as 'cpu:sse2'"
+        )
+    library = _loaded(code, what)
+    address = ctypes.cast(getattr(library, SYMBOL), ctypes.c_void_p).value or 0
+    return bind(
+        address, about.inputs, about.outputs, name=about.name,
+        accesses=dict(enumerate(about.accesses)), donated=about.donated, owner=library,
+        threads=about.threads, constants=constants,
+    )  # fmt: skip
+
+
+def _loaded(code: bytes, what: str) -> ctypes.CDLL:
+    """The shared library, from a file that is gone when this returns."""
+    handle, path = tempfile.mkstemp(prefix="ted-", suffix=".so")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(code)
+        return ctypes.CDLL(path)
+    except OSError as error:
+        raise ExecutionError(f"{what}: code that this machine loads, got {error}") from None
+    finally:
+        os.unlink(path)

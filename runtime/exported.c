@@ -1,0 +1,189 @@
+/* Calls of exported functions by programs in C: arguments are checked, then the code runs. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ted/exported.h"
+
+enum { MOST_ON_STACK = 64 }; /* arguments */
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define HAS(name) (strcmp(wanted, name) == 0 && __builtin_cpu_supports(name))
+
+static bool has_instructions(const char *wanted) {
+  __builtin_cpu_init();
+  if (strcmp(wanted, "f16c") == 0) /* older compilers do not know it; what has AVX2 has it */
+    return __builtin_cpu_supports("avx2");
+  return HAS("sse2") || HAS("avx2") || HAS("fma") || HAS("avx512f") || HAS("avx512bw") ||
+         HAS("avx512dq") || HAS("avx512vl") || HAS("avx512bf16");
+}
+#else
+static bool has_instructions(const char *wanted) { return strcmp(wanted, "neon") == 0; }
+#endif
+
+const char *ted_cpu_lacks(const char *names) {
+  for (; *names; names += strlen(names) + 1)
+    if (!has_instructions(names))
+      return names;
+  return NULL;
+}
+
+/* A parameter that a caller gives, and what was given. */
+struct pair {
+  const struct ted_parameter *parameter;
+  const struct ted_array *array;
+};
+
+static bool share_bytes(struct pair a, struct pair b) {
+  const char *first = a.array->data, *second = b.array->data;
+  int64_t bytes = a.parameter->count * a.parameter->element_bytes;
+  int64_t others = b.parameter->count * b.parameter->element_bytes;
+  return bytes && others && first < second + others && second < first + bytes;
+}
+
+static int refuse(struct ted_report *report, int why, const char *name, int64_t value,
+                  int64_t extent) {
+  report->argument = name;
+  report->value = value;
+  report->extent = extent;
+  return why;
+}
+
+static int check_array(struct pair given, struct ted_report *report) {
+  const struct ted_parameter *wanted = given.parameter;
+  if (given.array->count != wanted->count)
+    return refuse(report, TED_WRONG_SIZE, wanted->name, given.array->count, wanted->count);
+  if (wanted->count && !given.array->data)
+    return refuse(report, TED_NO_DATA, wanted->name, 0, wanted->count);
+  if ((uintptr_t)given.array->data % (uintptr_t)wanted->element_bytes)
+    return refuse(report, TED_MISALIGNED, wanted->name, 0, wanted->element_bytes);
+  return TED_OK;
+}
+
+/* Results are memory of their own for the code. */
+static int check_apart(const struct pair *pairs, int64_t count, struct ted_report *report) {
+  for (int64_t i = 0; i < count; i++)
+    for (int64_t j = 0; pairs[i].parameter->is_result && j < count; j++)
+      if (i != j && share_bytes(pairs[i], pairs[j]))
+        return refuse(report, TED_SHARED_BYTES, pairs[i].parameter->name, 0, 0);
+  return TED_OK;
+}
+
+/* Pairs of a version, in `pairs`; `data` gets where the code finds all arrays. */
+static int64_t paired(const struct ted_function *function, const struct ted_version *version,
+                      const struct ted_array *arguments, struct pair *pairs, const void **data) {
+  int64_t given = 0;
+  for (int64_t k = 0; k < function->parameters; k++) {
+    const struct ted_parameter *parameter = &version->parameters[k];
+    data[k] = parameter->constant;
+    if (parameter->constant)
+      continue;
+    data[k] = arguments[given].data;
+    pairs[given] = (struct pair){parameter, &arguments[given]};
+    given++;
+  }
+  return given;
+}
+
+static bool counts_fit(const struct pair *pairs, int64_t count) {
+  for (int64_t k = 0; k < count; k++)
+    if (pairs[k].array->count != pairs[k].parameter->count)
+      return false;
+  return true;
+}
+
+static int run(const struct ted_function *function, const struct ted_version *version,
+               const void **data, struct ted_report *report) {
+  struct ted_call call;
+  int status = ted_call_run(&call, version->code, (void **)data, function->threads);
+  report->bytes = call.failed_bytes;
+  report->peak = call.peak;
+  if (status == TED_INDEX_FAULT) {
+    const struct ted_access *access = &version->accesses[call.fault.tensor_id];
+    report->place = access->place;
+    report->dim = call.fault.dim;
+    return refuse(report, status, access->tensor, call.fault.value, call.fault.extent);
+  }
+  return status;
+}
+
+static int call_with(const struct ted_function *function, const struct ted_array *arguments,
+                     struct ted_report *report, struct pair *pairs, const void **data) {
+  int64_t given = 0, chosen = 0;
+  for (; chosen < function->versions; chosen++) {
+    given = paired(function, &function->of[chosen], arguments, pairs, data);
+    if (counts_fit(pairs, given))
+      break;
+  }
+  if (chosen == function->versions && chosen > 1)
+    return refuse(report, TED_OTHER_SIZES, pairs[0].parameter->name, arguments[0].count, 0);
+  for (int64_t k = 0, status; k < given; k++)
+    if ((status = check_array(pairs[k], report)) != TED_OK)
+      return (int)status;
+  int status = check_apart(pairs, given, report);
+  return status == TED_OK ? run(function, &function->of[chosen], data, report) : status;
+}
+
+int ted_function_call(const struct ted_function *function, const struct ted_array *arguments,
+                      struct ted_report *report) {
+  struct ted_report nobody;
+  report = report ? report : &nobody;
+  *report = (struct ted_report){.argument = "", .place = ""};
+  if (function->format != TED_EXPORTED_VERSION)
+    return refuse(report, TED_OTHER_RUNTIME, "", function->format, TED_EXPORTED_VERSION);
+  const char *missing = ted_cpu_lacks(function->instructions);
+  if (missing) {
+    report->place = missing;
+    return TED_OTHER_CPU;
+  }
+  if (function->parameters <= MOST_ON_STACK) {
+    struct pair pairs[MOST_ON_STACK];
+    const void *data[MOST_ON_STACK];
+    return call_with(function, arguments, report, pairs, data);
+  }
+  size_t count = (size_t)function->parameters, bytes = sizeof(struct pair) + sizeof(void *);
+  struct pair *pairs = malloc(count * bytes);
+  if (!pairs)
+    return report->bytes = (int64_t)(count * bytes), TED_OUT_OF_MEMORY;
+  int status = call_with(function, arguments, report, pairs, (const void **)(pairs + count));
+  return free(pairs), status;
+}
+
+int ted_report_text(int status, const struct ted_report *report, char *text, int64_t room) {
+  const char *name = report->argument;
+  long long value = report->value, extent = report->extent, dim = report->dim;
+  size_t size = room > 0 ? (size_t)room : 0;
+  switch (status) {
+  case TED_OK:
+    return snprintf(text, size, "ted: the call ended well");
+  case TED_INDEX_FAULT:
+    return snprintf(text, size,
+                    "ted: index out of range: tensor %s has extent %lld in dim %lld, got index %lld%s%s",
+                    name, extent, dim, value, *report->place ? ", at " : "", report->place);
+  case TED_OUT_OF_MEMORY:
+    return snprintf(text, size, "ted: out of memory: cannot allocate %lld bytes",
+                    (long long)report->bytes);
+  case TED_ENDLESS:
+    return snprintf(text, size, "ted: a loop ends by its condition, got 2**31 - 3 steps");
+  case TED_INTERRUPTED:
+    return snprintf(text, size, "ted: the call was interrupted");
+  case TED_WRONG_SIZE:
+    return snprintf(text, size, "ted: argument %s needs %lld elements, got %lld", name, extent, value);
+  case TED_NO_DATA:
+    return snprintf(text, size, "ted: argument %s needs %lld elements, got NULL", name, extent);
+  case TED_MISALIGNED:
+    return snprintf(text, size, "ted: argument %s must lie at a multiple of %lld bytes", name, extent);
+  case TED_SHARED_BYTES:
+    return snprintf(text, size, "ted: result %s must not share bytes with another array", name);
+  case TED_OTHER_CPU:
+    return snprintf(text, size, "ted: the code needs a CPU with %s, which this machine is not",
+                    report->place);
+  case TED_OTHER_SIZES:
+    return snprintf(text, size, "ted: no version of the function takes these sizes, got %lld elements of %s",
+                    value, name);
+  case TED_OTHER_RUNTIME:
+    return snprintf(text, size, "ted: the code is of format %lld, libted_runtime of %lld", value, extent);
+  default:
+    return snprintf(text, size, "ted: status %d", status);
+  }
+}
