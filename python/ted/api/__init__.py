@@ -14,6 +14,7 @@ from ted.api.custom import custom_vjp
 from ted.api.differentiating import DifferentiationResult, differentiate
 from ted.api.exporting import Exported, export
 from ted.api.functions import Function, function, grad, value_and_grad, vjp
+from ted.api.laplacians import laplacian
 from ted.api.modes import hessian, hvp, jacobian, jvp
 from ted.api.residuals import ForwardBackward, forward_backward
 from ted.api.scanning import scan
@@ -41,6 +42,7 @@ __all__ = [
     "hvp",
     "jacobian",
     "jvp",
+    "laplacian",
     "module",
     "scan",
     "value_and_grad",

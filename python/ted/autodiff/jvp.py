@@ -9,7 +9,7 @@ A tangent is a gather wherever its primal is one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from ted.autodiff.body import read_adjoints
@@ -29,31 +29,44 @@ from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import add, const, load, mul, replace_nodes, select, weight
 
 Transpose = Callable[[Tensor, Override, Sequence["Tensor | None"]], "Tensor | None"]
+Further = Callable[[Tensor, "Equation | Override"], Iterable[Equation]]
+
+
+def nothing_further(tensor: Tensor, part: Equation | Override) -> Iterable[Equation]:
+    """A tangent is what its equations are, pushed forward."""
+    del tensor, part
+    return ()
 
 
 def jvp(
     system: System,
-    tangents: Sequence[Tensor],
+    tangents: Sequence[Tensor | None],
     overrides: Mapping[Tensor, Override] | None = None,
     transpose: Transpose | None = None,
+    further: Further = nothing_further,
+    suffix: str = "_dot",
 ) -> dict[Tensor, Tensor]:
-    """The tangent of every tensor that depends on an input.
+    """The tangent of every tensor that moves with an input.
 
-    Shapes: one tangent per input, of its shape and type.  `transpose(t, override, tangents of its
-    dependencies)` gives the tangent of a tensor whose derivative is the user's.
+    Shapes: one tangent per input, of its shape and type, None if it is zero.  `transpose(t,
+    override, tangents of its dependencies)` gives the tangent of a tensor whose derivative is the
+    user's; `further(t, equation or override)` what is added to what this part of t contributes.
     Raises: DerivativeError when a combiner or a scalar operation has no derivative.
     """
     overrides = overrides or {}
     groups = sweep_order(system, overrides)
     active = active_tensors(system, groups, overrides)
-    found = dict(zip(system.inputs, tangents, strict=True))
+    pairs = zip(system.inputs, tangents, strict=True)
+    found = {x: tangent for x, tangent in pairs if tangent is not None}
     for group in groups:
-        moving = [t for t in group if t in active and t not in found]
+        moving = [t for t in group if t in active and t not in system.inputs]
         for tensor in moving:  # variables, as long as their equations are not known
-            found[tensor] = replace(tensor, name=f"{tensor.name}_dot", fill=None, equations=())
-        pushed = {t: _pushed(t, found, overrides.get(t), transpose) for t in moving}
+            found[tensor] = replace(tensor, name=f"{tensor.name}{suffix}", fill=None, equations=())
+        pushed = {t: _pushed(t, found, overrides.get(t), transpose, further) for t in moving}
         for tensor, equations in pushed.items():
             found[tensor].fill, found[tensor].equations = 0, equations
+            if not any(pushed.values()):
+                del found[tensor]
         if is_recurrence(group) and any(t in overrides for t in moving):
             settle_recurrences([found[t] for t in moving])
     return found
@@ -64,15 +77,19 @@ def _pushed(
     tangents: Mapping[Tensor, Tensor],
     override: Override | None,
     transpose: Transpose | None,
+    further: Further,
 ) -> tuple[Equation, ...]:
     if override is None:
-        return _pushed_chain(tensor, tangents)
+        return _pushed_chain(tensor, tangents, further)
     assert transpose is not None, f"{tensor}: an override, and no way to transpose it"
     found = transpose(tensor, override, [tangents.get(d) for d in override.dependencies])
-    return () if found is None else (replace(copy_of(found), combiner="set"),)
+    pushed = () if found is None else (replace(copy_of(found), combiner="set"),)
+    return (*pushed, *further(tensor, override))
 
 
-def _pushed_chain(tensor: Tensor, tangents: Mapping[Tensor, Tensor]) -> tuple[Equation, ...]:
+def _pushed_chain(
+    tensor: Tensor, tangents: Mapping[Tensor, Tensor], further: Further
+) -> tuple[Equation, ...]:
     """The equations of a tangent; a `set` without a tangent still clears what came before it."""
     pushed: list[Equation] = []
     for equation in tensor.equations:
@@ -81,6 +98,7 @@ def _pushed_chain(tensor: Tensor, tangents: Mapping[Tensor, Tensor]) -> tuple[Eq
             new = replace(equation, body=const(0, tensor.dtype))
         if new is not None:
             pushed.append(new)
+        pushed += further(tensor, equation)
     return tuple(pushed)
 
 
@@ -96,11 +114,20 @@ def _pushed_equation(
     tangent = push_body(equation.body, tangents, equation.location)
     if tangent is None:
         return None
-    if len(tensor.equations) == 1 and equation.combiner == "set" and weight(equation.body):
-        tangent = replace_nodes(tangent, {equation.body: load(tensor, equation.write)})
-    if equation.combiner == "set":
-        return replace(equation, body=tangent)
-    return replace(equation, combiner="add", body=taken_part(tensor, equation, tangent))
+    combiner = "set" if equation.combiner == "set" else "add"
+    return replace(equation, combiner=combiner, body=tangent_of_point(tensor, equation, tangent))
+
+
+def tangent_of_point(tensor: Tensor, equation: Equation, tangent: Expr) -> Expr:
+    """What a point adds to a tangent of its tensor when `tangent` is that of its body.
+
+    A value that is stored is read.
+    """
+    if equation.combiner != "set":
+        return taken_part(tensor, equation, tangent)
+    if len(tensor.equations) > 1 or not weight(equation.body):
+        return tangent
+    return replace_nodes(tangent, {equation.body: load(tensor, equation.write)})
 
 
 # ------------------------------------------------------------------ one body

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from ted.autodiff.combiners import expand_combiners
-from ted.autodiff.jvp import jvp
+from ted.autodiff.jvp import Transpose, jvp
 from ted.autodiff.vjp import Override, vjp
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, topological
@@ -152,15 +152,17 @@ def _tangent_form(
 ) -> tuple[Tensor, ...]:
     """The tangents of the outputs of a system, as the forward sweep leaves them."""
     prepared = prepare(system, forward_preparation, overrides)
-
-    def transpose(
-        tensor: Tensor, override: Override, known: Sequence[Tensor | None]
-    ) -> Tensor | None:
-        return _transposed(tensor, override, known, overrides)
-
-    found = jvp(prepared.system, tangents, prepared.overrides, transpose)
-    pushed = {t: found.get(prepared.became[t]) or _zeros(t, "_dot") for t in system.outputs}
+    found = jvp(prepared.system, tangents, prepared.overrides, transposing(overrides))
+    pushed = {t: found.get(prepared.became[t]) or zeros_like(t, "_dot") for t in system.outputs}
     return prepared.restored([pushed[t] for t in system.outputs])
+
+
+def transposing(overrides: Overrides) -> Transpose:
+    """How forward mode gets the tangent of a tensor of which only the VJP is known.
+
+    Raises: DerivativeError, when it is used, where the user's adjoints are not linear in the head.
+    """
+    return partial(_transposed, overrides=overrides)
 
 
 def _transposed(
@@ -217,7 +219,8 @@ def _adjoint(adjoints: dict[Tensor, Tensor], tensor: Tensor) -> Tensor:
     return found or Tensor(f"d{tensor.name}", tensor.shape, tensor.dtype, 0, (), tensor.location)
 
 
-def _zeros(tensor: Tensor, suffix: str) -> Tensor:
+def zeros_like(tensor: Tensor, suffix: str) -> Tensor:
+    """Zeros of the shape and the type of a tensor, called after it."""
     name = f"{tensor.name}{suffix}"
     return Tensor(name, tensor.shape, tensor.dtype, 0, (), tensor.location)
 

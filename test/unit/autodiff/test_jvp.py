@@ -125,5 +125,4 @@ def test_an_override_says_what_the_tangent_is() -> None:
     found = jvp(System((X,), (z,)), [x_dot], {z: override}, transpose)[z]
     assert asked == [(z, override, [x_dot])]
     assert values([X, x_dot], [found], [[2, 3], [1, 10]])[0].tolist() == [7, 70]
-    still = jvp(System((X,), (z,)), [x_dot], {z: override}, lambda *_: None)[z]
-    assert values([X, x_dot], [still], [[2, 3], [1, 10]])[0].tolist() == [0, 0]
+    assert z not in jvp(System((X,), (z,)), [x_dot], {z: override}, lambda *_: None)
