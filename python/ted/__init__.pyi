@@ -6,6 +6,7 @@ from ted import nn as nn
 from ted import random as random
 from ted import special as special
 from ted import testing as testing
+from ted import torch as torch
 from ted import tree as tree
 from ted.api import *  # noqa: F403
 from ted.files import *  # noqa: F403

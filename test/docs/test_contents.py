@@ -53,6 +53,10 @@ def test_the_reference_has_every_name_of_gpus_once() -> None:
     assert sorted(names_in_tables("cuda")) == sorted(ted.cuda.__all__)
 
 
+def test_the_reference_has_every_name_for_torch_once() -> None:
+    assert sorted(names_in_tables("torch")) == sorted(ted.torch.__all__)
+
+
 def test_the_reference_has_every_oracle_once() -> None:
     assert sorted(names_in_tables("testing")) == sorted(ted.testing.__all__)
 

@@ -101,7 +101,8 @@ class Names:
 
     @cached_property
     def _packages(self) -> set[str]:
-        return {name.split(".")[1] for name in self._modules if "." in name}
+        """The packages of ted; `torch.nn` is a name of torch's, not of `ted.torch`."""
+        return {name.split(".")[1] for name in self._modules if "." in name} - {"torch"}
 
     @cached_property
     def _operations(self) -> set[str]:

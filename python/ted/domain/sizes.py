@@ -189,7 +189,7 @@ class Size:
         total: Coefficient = self.const
         for coefficient, monomial in self.terms:
             total += coefficient * math.prod(_factor_value(f, values) for f in monomial)
-        return int(total)
+        return int(total) if isinstance(total, Fraction) else total
 
     def __str__(self) -> str:
         return factors.text_of(self.terms, self.const)

@@ -115,7 +115,7 @@ def signature_of(
     Raises: FrontendError for arguments that `fn` does not take, tensors among them, or what is
     neither array nor hashable.
     """
-    named = _bind(fn, args, kwargs)
+    named = bound_arguments(fn, args, kwargs)
     leaves, tree = flatten(named)
     specs = tuple(_leaf(value, f"{_name(fn)}: argument {path}") for path, value in leaves)
     return Signature(specs, tuple(path for path, _ in leaves), tree)
@@ -126,7 +126,7 @@ def arrays_of(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, A
 
     Raises: FrontendError for arguments that `fn` does not take.
     """
-    leaves, _ = flatten(_bind(fn, args, kwargs))
+    leaves, _ = flatten(bound_arguments(fn, args, kwargs))
     return [value for _, value in leaves if _is_array(value)]
 
 
@@ -175,7 +175,7 @@ def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
         for leaf in signature.leaves
     ]
     named = unflatten(signature.tree, iter(values))
-    positional, keywords = _split(fn, named)
+    positional, keywords = spread_arguments(fn, named)
     notes: list[Note] = []
     with recording(notes):
         result = fn(*positional, **keywords)
@@ -202,8 +202,13 @@ def _name(fn: Callable[..., Any]) -> str:
     return name if name.isidentifier() else "main"
 
 
-def _bind(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments by parameter name, in the order of the parameters."""
+def bound_arguments(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> dict[str, Any]:
+    """The arguments by parameter name, in the order of the parameters.
+
+    Raises: FrontendError for arguments that `fn` does not take.
+    """
     try:
         bound = inspect.signature(fn).bind(*args, **kwargs)
     except TypeError as error:
@@ -213,7 +218,9 @@ def _bind(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any])
     return dict(bound.arguments)
 
 
-def _split(fn: Callable[..., Any], named: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+def spread_arguments(
+    fn: Callable[..., Any], named: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any]]:
     """Arguments by name -> a call, *args and **kwargs spread again."""
     try:
         parameters = inspect.signature(fn).parameters

@@ -1,0 +1,36 @@
+"""Tensors of torch <-> arrays that a compiled function takes and gives, sharing their memory.
+
+On a CPU those are arrays of NumPy, on a GPU tensors go in as they are and come out of DLPack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import torch
+
+_BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+
+
+def to_array(tensor: torch.Tensor) -> Any:
+    """The array of a tensor on a CPU; NumPy's bfloat16 is not known to torch, its bits are."""
+    if tensor.dtype is torch.bfloat16:
+        return tensor.detach().view(torch.int16).numpy().view(_BFLOAT16)
+    return tensor.numpy(force=True)
+
+
+def from_array(array: Any) -> torch.Tensor:
+    """The tensor of a result."""
+    if type(array) is not np.ndarray:
+        return torch.from_dlpack(array)
+    if array.dtype == _BFLOAT16:
+        return torch.from_numpy(array.view(np.int16)).view(torch.bfloat16)
+    return torch.from_numpy(array)
+
+
+def from_arrays(arrays: Iterable[Any]) -> list[torch.Tensor]:
+    """The tensors of all results."""
+    return [from_array(array) for array in arrays]

@@ -1,0 +1,256 @@
+"""A function of tensors as an operator of torch: tensors in, a list of tensors out.
+
+Four ways lead to the same program. On tensors of a device it is called as it is, by `Recorded`
+where gradients are asked for; while torch traces it is `torch.ops.ted.<name>`; in `torch.func` and
+forward mode it is `Transformed`. What is derived of it is such an operator again.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from itertools import compress
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from ted.api.functions import Function
+from ted.domain.sizes import symbolic, symbols_of
+from ted.errors import ExecutionError
+from ted.forking import cached_property
+from ted.frontend.batches import BATCH
+from ted.options import CompileOptions
+from ted.torch.arrays import from_arrays, to_array
+from ted.torch.derived import Flat, batched_of, jvp_of, vjp_of
+from ted.torch.recording import Recorded, Transformed
+from ted.torch.registering import registered
+from ted.torch.result_shapes import empty_results
+
+PLAIN = (torch.Tensor, torch.nn.Parameter)
+Mask = Sequence[bool]
+Tensors = Sequence[torch.Tensor]
+
+
+class FlatOperator:
+    """A ted function of tensors called `names`; the first dims of those in `batch` are a batch.
+
+    `like`: the argument that each result resembles; without it the function is traced for that.
+    """
+
+    def __init__(
+        self,
+        fn: Flat,
+        name: str,
+        names: Sequence[str],
+        options: CompileOptions,
+        batch: Sequence[int] = (),
+        like: Sequence[int] | None = None,
+    ) -> None:
+        self.name = name
+        self.names = tuple(names)
+        self.batch = tuple(batch)
+        self.fn = self._named(fn)
+        self.function = Function(self.fn, options, self.batch)
+        self._rows: Mask = ()  # the results whose first dim is the batch
+        self._like = like
+        self._is_on_cpu = options.target.startswith("cpu")
+        self._derived: dict[Any, FlatOperator] = {}
+
+    def __call__(self, *tensors: torch.Tensor) -> Sequence[torch.Tensor]:
+        """The results on tensors of whatever kind.
+
+        Raises: ExecutionError for tensors that the program does not take.
+        """
+        if not self._is_plain(tensors):
+            if is_transformed():
+                return Transformed.apply(self, *tensors)
+            return self.overload(list(tensors))
+        if torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors):
+            return Recorded.apply(self, *tensors)
+        return self.run(tensors)
+
+    def run(self, tensors: Tensors) -> list[torch.Tensor]:
+        """The results on tensors with data, without a gradient.
+
+        Raises: ExecutionError for tensors that are not dense.
+        """
+        try:
+            arrays = [to_array(tensor) for tensor in tensors]
+        except TypeError:
+            raise self._no_array(tensors) from None
+        return from_arrays(self.function(*arrays))
+
+    def _no_array(self, tensors: Tensors) -> ExecutionError:
+        pairs = zip(self.names, tensors, strict=True)
+        name, layout = next((n, t.layout) for n, t in pairs if t.layout is not torch.strided)
+        return ExecutionError(
+            f"{self.name}: argument {name!r}: a program takes dense tensors, got {layout}; write "
+            "x.to_dense()"
+        )
+
+    @cached_property
+    def overload(self) -> Any:
+        """The operator in `torch.ops`, which is made when somebody needs it."""
+        return registered(self)
+
+    def _is_plain(self, tensors: Tensors) -> bool:
+        """Whether these lie where the program runs, and nobody looks at what is done with them."""
+        if is_transformed() or is_traced():
+            return False
+        for tensor in tensors:
+            is_here = tensor.is_cpu if self._is_on_cpu else tensor.is_cuda
+            if not is_here or type(tensor) not in PLAIN:
+                return False
+        return True
+
+    # ---- on the way down -------------------------------------------------------------------------
+
+    def below_autograd(self, tensors: Tensors) -> list[torch.Tensor]:
+        """The results for what records."""
+        if self._is_plain(tensors):
+            return self.run(tensors)
+        with torch._C._AutoDispatchBelowAutograd():
+            return self.overload(list(tensors))
+
+    def further_down(self, tensors: Tensors) -> Sequence[torch.Tensor]:
+        """The results at the next level of `torch.func`, or at the ground."""
+        if torch._C._are_functorch_transforms_active():
+            return self(*tensors)
+        return self.overload(list(tensors)) if is_traced() else self.computed(tensors)
+
+    # ---- what torch asks the registered operator -------------------------------------------------
+
+    def computed(self, tensors: Tensors) -> list[torch.Tensor]:
+        """The results on tensors of a device.
+
+        Raises: ExecutionError for a tensor that lies on another one.
+        """
+        self._check_devices(tensors)
+        return self.run(tensors)
+
+    def _check_devices(self, tensors: Tensors) -> None:
+        own = ("cpu" if self._is_on_cpu else "cuda", "meta")  # and without data anywhere
+        for tensor, name in zip(tensors, self.names, strict=True):
+            if tensor.device.type not in own:
+                raise ExecutionError(
+                    f"{self.name}: an operator for target {self.function.target!r} takes tensors "
+                    f"that lie there, got argument {name!r} on {tensor.device}; move it, or make "
+                    "an operator with target="
+                )
+
+    def fake(self, tensors: Tensors) -> list[torch.Tensor]:
+        """Results without data.
+
+        Raises: ExecutionError for a tensor that lies on another device.
+        """
+        self._check_devices(tensors)
+        if self._like is None:
+            return empty_results(self, tensors)
+        dense = torch.contiguous_format
+        return [torch.empty_like(tensors[k], memory_format=dense) for k in self._like]
+
+    def recorded(self, tensors: Tensors) -> list[torch.Tensor]:
+        """The results, with a gradient where one is asked for."""
+        if torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors):
+            return list(Recorded.apply(self, *tensors))
+        with torch._C._AutoDispatchBelowAutograd():
+            return self.overload(list(tensors))
+
+    def batched_results(self, axes: Sequence[int | None], tensors: Tensors) -> list[torch.Tensor]:
+        """The results for all examples, along their first dim."""
+        return list(self.batched(axes)(*tensors))
+
+    # ---- what is derived -------------------------------------------------------------------------
+
+    def vjp(self, wanted: Mask, heads: Mask) -> FlatOperator:
+        """The operator of arguments and cotangents that gives the wanted gradients."""
+
+        def make() -> FlatOperator:
+            fn = vjp_of(self.fn, len(self.names), wanted, heads)
+            like = list(compress(range(len(wanted)), wanted))
+            return self._with(f"vjp_{_bits(wanted)}_{_bits(heads)}", fn, "d", heads, like)
+
+        return self._derive(("vjp", tuple(wanted), tuple(heads)), make)
+
+    def jvp(self, moving: Mask) -> FlatOperator:
+        """The operator of arguments and tangents that gives the tangents of all results."""
+
+        def make() -> FlatOperator:
+            fn = jvp_of(self.fn, len(self.names), moving)
+            return self._with(f"jvp_{_bits(moving)}", fn, "t", moving)
+
+        return self._derive(("jvp", tuple(moving)), make)
+
+    def batched(self, axes: Sequence[int | None]) -> FlatOperator:
+        """The operator for all examples, which the first dim of each result counts."""
+
+        def make() -> FlatOperator:
+            what = "_".join("n" if axis is None else str(axis) for axis in axes)
+            options = self.function.options
+            return FlatOperator(
+                batched_of(self.fn, axes), f"{self.name}_vmap_{what}", self.names, options
+            )
+
+        return self._derive(("vmap", tuple(axes)), make)
+
+    def _derive(self, key: Any, make: Callable[[], FlatOperator]) -> FlatOperator:
+        found = self._derived.get(key)
+        if found is None:
+            found = self._derived.setdefault(key, make())
+        return found
+
+    def _with(
+        self, what: str, fn: Flat, letter: str, chosen: Mask, like: Sequence[int] | None = None
+    ) -> FlatOperator:
+        """An operator that takes a cotangent or a tangent for each of the chosen, too."""
+        names, batch = list(self.names), list(self.batch)
+        has_rows = self._rows if letter == "d" else [k in batch for k in range(len(names))]
+        for k in compress(range(len(chosen)), chosen):
+            name = f"{letter}{k}"
+            while name in names:
+                name = letter + name
+            if self.batch and has_rows[k]:
+                batch.append(len(names))
+            names.append(name)
+        return FlatOperator(fn, f"{self.name}_{what}", names, self.function.options, batch, like)
+
+    def _named(self, fn: Flat) -> Flat:
+        """The function with parameters of these names, as programs and messages have them."""
+
+        def flat(*tensors: Any) -> Any:
+            results = tuple(fn(*tensors))
+            size = symbolic(BATCH)
+            if any(BATCH in symbols_of(t.shape) for t in tensors):
+                self._rows = [bool(r.shape) and r.shape[0] == size for r in results]
+            return results
+
+        kind = inspect.Parameter.POSITIONAL_ONLY
+        parameters = [inspect.Parameter(name, kind) for name in _identifiers(self.names)]
+        flat.__name__ = self.name
+        flat.__dict__["__signature__"] = inspect.Signature(parameters)
+        return flat
+
+
+def is_transformed() -> bool:
+    """Whether `torch.func` or forward mode is at work."""
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+
+
+def is_traced() -> bool:
+    """Whether a mode of torch sees what is done with tensors."""
+    return bool(torch._C._len_torch_dispatch_stack() or torch._C._get_tracing_state())
+
+
+def _identifiers(names: Sequence[str]) -> list[str]:
+    """Paths such as `params.0.w` as names of parameters, each once."""
+    found: list[str] = []
+    for name in names:
+        plain = name.replace(".", "_")
+        one = plain if plain.isidentifier() else f"x{len(found)}"
+        found.append(f"{one}_{len(found)}" if one in found else one)
+    return found
+
+
+def _bits(mask: Mask) -> str:
+    return "".join("1" if one else "0" for one in mask)

@@ -1,0 +1,224 @@
+"""`ted.torch.op`: functions of nests of tensors, around operators of flat lists of tensors.
+
+Before: energy({"w": w, "b": b}, x, 0.5)      After: energy's operator for that nest on (w, b, x)
+
+Numbers and other constants are part of the program, as in `ted.function`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, overload
+
+import torch
+
+from ted.api.functions import Function, function
+from ted.errors import FrontendError
+from ted.frontend.batches import arrays_at
+from ted.frontend.callbacks import check_callable
+from ted.frontend.functions import (
+    ArraySpec,
+    Signature,
+    as_tensor,
+    bound_arguments,
+    spread_arguments,
+)
+from ted.frontend.tensors import Tensor
+from ted.frontend.trees import Tree, flatten, nester, static, unflatten
+from ted.ir.dtypes import FLOAT32
+from ted.torch.flat_operators import PLAIN, FlatOperator
+
+_ARRAY = ArraySpec((), FLOAT32)  # an argument that is a tensor, whatever its shape and type
+
+
+class Operator:
+    """A function of ted on tensors of torch: call it, differentiate it, compile it.
+
+    `function` is what it was made of, `name` what it is called in `torch.ops.ted`.
+    Raises: FrontendError when `name` is no identifier.
+    """
+
+    def __init__(
+        self,
+        fn: Callable[..., Any],
+        name: str | None,
+        cast_inputs: torch.dtype | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        functools.update_wrapper(self, fn)
+        self.function: Function = function(fn, **options)
+        self.name = _checked_name(fn, name)
+        self._given = (fn, name, cast_inputs, dict(options))
+        self._cast_inputs = cast_inputs
+        self._nested: dict[Any, NestedOperator] = {}
+        self._by_types: dict[Any, NestedOperator] = {}
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return self._call(args, kwargs)
+
+        self._run = run  # a plain function, which torch.compile can leave alone
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on tensors, in nests as the function takes them.
+
+        Raises: FrontendError for what is neither tensor nor constant, or cannot be traced;
+        ExecutionError for tensors that the program does not take.
+        """
+        if torch.compiler.is_dynamo_compiling():
+            return torch._dynamo.nonstrict_trace(self._run)(*args, **kwargs)
+        return self._call(args, kwargs)
+
+    def registered(self, *args: Any, **kwargs: Any) -> tuple[Any, tuple[list[torch.Tensor]]]:
+        """The operator in `torch.ops.ted` for arguments like these, and its arguments.
+
+        `torch.library.opcheck(*f.registered(x, w))` checks it.
+        Raises: FrontendError as a call.
+        """
+        nested, tensors = self._nested_for(args, kwargs)
+        return nested.flat.overload, (list(tensors),)
+
+    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        types = None if kwargs else tuple(map(type, args))
+        nested, tensors = self._by_types.get(types), args
+        if nested is None:
+            nested, tensors = self._nested_for(args, kwargs)
+            if types is not None and all(kind in PLAIN for kind in types):
+                self._by_types[types] = nested
+        if self._cast_inputs is not None:
+            tensors = _cast(tensors, self._cast_inputs)
+        return nested(tensors)
+
+    def _nested_for(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[NestedOperator, Sequence[torch.Tensor]]:
+        """The operator of the nest of some arguments, and the tensors in them."""
+        leaves, tree = flatten(bound_arguments(self.function, args, kwargs))
+        specs = tuple([_spec(value, f"{self.name}: argument {path}") for path, value in leaves])
+        signature = Signature(specs, tuple([path for path, _ in leaves]), tree)
+        found = self._nested.get(signature)
+        if found is None:
+            made = NestedOperator(self.function, self.name, signature)
+            found = self._nested.setdefault(signature, made)
+        return found, [value for _, value in leaves if isinstance(value, torch.Tensor)]
+
+    def __reduce__(self) -> Any:
+        import sys
+
+        module = sys.modules.get(getattr(self, "__module__", ""))
+        name = getattr(self, "__qualname__", "")
+        if getattr(module, name, None) is self:  # made by a decorator
+            return name
+        return Operator, self._given
+
+    def __repr__(self) -> str:
+        return f"<ted.torch.op {self.name}>"
+
+
+class NestedOperator:
+    """The operator for arguments of one nest, with the constants among them.
+
+    Raises: FrontendError for a position in `batch` without argument.
+    """
+
+    def __init__(self, function: Function, name: str, signature: Signature) -> None:
+        self._function = function
+        self._name = name
+        self._signature = signature
+        self._results: Tree | None = None
+        self._nest: Callable[[Sequence[Any]], Any] | None = None
+        pairs = zip(signature.names, signature.leaves, strict=True)
+        names = [path for path, leaf in pairs if leaf is _ARRAY]
+        chosen = arrays_at(function, signature, function.batch, "batch")
+        rows = [c for c, leaf in zip(chosen, signature.leaves, strict=True) if leaf is _ARRAY]
+        batch = [k for k, is_chosen in enumerate(rows) if is_chosen]
+        self.flat = FlatOperator(self._traced, name, names, function.options, batch)
+
+    def __call__(self, tensors: Sequence[torch.Tensor]) -> Any:
+        """The results in the nest in which the function returns them."""
+        results = self.flat(*tensors)
+        assert self._nest is not None, "the function was traced"
+        return self._nest(results)
+
+    def _traced(self, *tensors: Tensor) -> tuple[Tensor, ...]:
+        """The function of the tensors alone, flat; it says how its results are nested."""
+        left = iter(tensors)
+        leaves = (next(left) if leaf is _ARRAY else leaf.value for leaf in self._signature.leaves)
+        positional, keywords = spread_arguments(
+            self._function, unflatten(self._signature.tree, leaves)
+        )
+        leaves, tree = flatten(self._function(*positional, **keywords))
+        if self._results not in (None, tree):
+            raise FrontendError(
+                f"{self._name}: an operator returns one nest for all shapes, got {tree} after "
+                f"{self._results}"
+            )
+        self._results, self._nest = tree, nester(tree)
+        return tuple([as_tensor(value, path, self._name) for path, value in leaves])
+
+
+@overload
+def op(fn: Callable[..., Any], **options: Any) -> Operator: ...
+@overload
+def op(fn: None = None, **options: Any) -> Callable[[Callable[..., Any]], Operator]: ...
+def op(
+    fn: Callable[..., Any] | None = None,
+    *,
+    name: str | None = None,
+    cast_inputs: torch.dtype | None = None,
+    **options: Any,
+) -> Any:
+    """A ted function as an operator of torch, with gradients of any order; also a decorator.
+
+    `name` is that in `torch.ops.ted`, the function's unless given. Under `torch.autocast` tensors
+    of floats are cast to `cast_inputs`, as in `torch.amp.custom_fwd`; without it they come as they
+    are. `options` are those of `ted.function`: `target`, `batch`, `deterministic`, `memory_limit`,
+    `debug_nans`.
+    Raises: FrontendError when `fn` is no function, `name` no identifier, or for `donate`;
+    CompileError for an unknown target.
+    """
+    if "donate" in options:
+        raise FrontendError(
+            "op: an operator of torch writes where it is told, with out=, and does not take over "
+            f"arguments, got donate={options['donate']!r}; write f.out(x, out=x)"
+        )
+
+    def make(fn: Callable[..., Any]) -> Operator:
+        check_callable(fn, "op")
+        return Operator(fn, name, cast_inputs, options)
+
+    return make if fn is None else make(fn)
+
+
+def _checked_name(fn: Callable[..., Any], name: str | None) -> str:
+    if name is None:
+        own = getattr(fn, "__name__", "")
+        return own if own.isidentifier() else "operator"
+    if not isinstance(name, str) or not name.isidentifier():
+        raise FrontendError(f"op: name is an identifier, got {name!r}")
+    return name
+
+
+def _spec(value: Any, what: str) -> Any:
+    if isinstance(value, torch.Tensor):
+        return _ARRAY
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        kind = f"{type(value).__module__}.{type(value).__name__}"
+        raise FrontendError(
+            f"{what}: an operator of torch takes tensors of torch and constants, got {kind}; "
+            "torch.from_numpy and torch.from_dlpack share the memory of arrays"
+        )
+    try:
+        hash(value)
+    except TypeError:
+        raise FrontendError(
+            f"{what}: must be a tensor or a hashable value, got {type(value).__name__}"
+        ) from None
+    return static(value)
+
+
+def _cast(tensors: Sequence[torch.Tensor], to: torch.dtype) -> Sequence[torch.Tensor]:
+    """Tensors of floats in another type, where autocast is on for their device."""
+    if not tensors or not torch.is_autocast_enabled(tensors[0].device.type):
+        return tensors
+    return [t.to(to) if t.is_floating_point() else t for t in tensors]

@@ -1,0 +1,302 @@
+"""ted functions as operators of torch, outside of compilation: numbers, derivatives, checks."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.autograd import forward_ad, gradcheck, gradgradcheck
+from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
+
+import ted
+import ted.torch
+from ted.errors import CompileError, ExecutionError, FrontendError
+from unit.torch.programs import (
+    arguments,
+    assert_equal,
+    energy,
+    force_loss,
+    layer,
+    operator,
+    torch_layer,
+)
+
+
+def test_importing_ted_torch_loads_no_compiler() -> None:
+    program = "import sys, ted.torch; print(*sys.modules)"
+    run = [sys.executable, "-c", program]
+    loaded = subprocess.run(run, check=True, capture_output=True, text=True).stdout.split()
+    assert "torch" not in loaded
+    assert not {"torch_mlir", "islpy", "numpy"} & set(loaded)
+
+
+def test_results_are_those_of_torch() -> None:
+    x, w = arguments()
+    y = operator(x, w)
+    assert type(y) is torch.Tensor
+    assert not y.requires_grad
+    assert_equal(y, torch_layer(x, w))
+
+
+def test_derivatives_of_two_orders_are_right() -> None:
+    x, w = arguments(requires_grad=True)
+    assert gradcheck(operator, (x, w))
+    assert gradgradcheck(operator, (x, w))
+    assert_equal(
+        torch.autograd.grad(force_loss(operator)(x, w), (x, w)),
+        torch.autograd.grad(force_loss(torch_layer)(x, w), (x, w)),
+    )
+
+
+def test_derivatives_of_the_third_order_are_right() -> None:
+    cube = ted.torch.op(lambda x: ted.sin(x) * x)
+    x = torch.tensor([0.3, -1.2], dtype=torch.float64, requires_grad=True)
+    found = []
+    for f in (cube, lambda x: torch.sin(x) * x):
+        y = f(x)
+        for _ in range(3):
+            (y,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        found.append(y)
+    assert_equal(*found)
+
+
+def test_only_wanted_gradients_are_computed() -> None:
+    x, w = arguments(requires_grad=True)
+    with torch.no_grad():
+        fixed = x.clone()
+    single = ted.torch.op(layer, name="single")
+    assert_equal(
+        torch.autograd.grad(single(fixed, w).sum(), w),
+        torch.autograd.grad(torch_layer(fixed, w).sum(), w),
+    )
+    (made,) = single._nested.values()
+    assert list(made.flat._derived) == [("vjp", (False, True), (True,))]
+
+
+TRANSFORMS = {
+    "grad": lambda f: grad(energy(f), (0, 1)),
+    "grad of grad": lambda f: grad(
+        lambda x, w: (grad(energy(f))(x, w) ** 2).sum(), (0, 1)
+    ),
+    "jvp": lambda f: lambda x, w: jvp(f, (x, w), (2 * x, w)),
+    "vmap": lambda f: vmap(f, (0, None)),
+    "jacrev": lambda f: jacrev(f),
+    "jacfwd": lambda f: jacfwd(f),
+    "hessian": lambda f: hessian(energy(f)),
+    "vmap of grad": lambda f: vmap(grad(energy(f)), (0, None)),
+    "grad of vmap": lambda f: grad(lambda x, w: vmap(f, (0, None))(x, w).sum()),
+    "vmap of vmap": lambda f: vmap(vmap(f, (None, 1)), (0, None)),
+}  # fmt: skip
+
+
+# torch scripts what it computes tangents with, and warns of that itself.
+scripting = pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+
+
+@scripting
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_transformations_of_torch_func_nest(transform: Any) -> None:
+    assert_equal(transform(operator)(*arguments()), transform(torch_layer)(*arguments()))
+
+
+@scripting
+def test_forward_mode_works_outside_of_torch_func() -> None:
+    x, w = arguments()
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, 2 * x)
+        found, expected = (forward_ad.unpack_dual(f(dual, w)) for f in (operator, torch_layer))
+        assert_equal(found.tangent, expected.tangent)
+
+
+def test_opcheck_accepts_an_operator_and_its_derivative() -> None:
+    x, w = arguments(requires_grad=True)
+    overload, given = operator.registered(x, w)
+    assert set(torch.library.opcheck(overload, given).values()) == {"SUCCESS"}
+    assert str(overload).startswith("ted.layer")
+    (nested,) = operator._nested.values()
+    pullback = nested.flat.vjp((True, True), (True,))
+    heads = torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
+    assert set(torch.library.opcheck(pullback.overload, ([x, w, heads],)).values()) == {"SUCCESS"}
+
+
+class Pair(NamedTuple):
+    """A result of two parts."""
+
+    total: Any
+    parts: dict[str, Any]
+
+
+@ted.torch.op(name="of_nests")
+def nested(params: dict[str, Any], scale: float, *, power: int = 1) -> Pair:
+    value = params["w"] @ params["layers"][0] * scale
+    return Pair(ted.sum(value**power), {"value": value, "signs": value > 0})
+
+
+def test_arguments_and_results_are_nests_with_constants() -> None:
+    x, w = arguments(requires_grad=True)
+    for scale, power in ((2.0, 1), (0.5, 3)):
+        found = nested({"w": x, "layers": [w]}, scale, power=power)
+        value = x @ w * scale
+        assert_equal(found, Pair((value**power).sum(), {"value": value, "signs": value > 0}))
+        assert not found.parts["signs"].requires_grad
+        assert_equal(
+            torch.autograd.grad(found.total, (x, w)),
+            torch.autograd.grad((value**power).sum(), (x, w)),
+        )
+
+
+def test_a_result_that_nothing_is_asked_of_costs_no_gradient() -> None:
+    both = ted.torch.op(lambda x: (ted.sqrt(x), x * x))
+    x = torch.tensor([0.0, 2.0], dtype=torch.float64, requires_grad=True)
+    (dx,) = torch.autograd.grad(both(x)[1].sum(), x)  # a zero times the slope of sqrt(0) is NaN
+    assert dx.tolist() == [0.0, 4.0]
+
+
+@pytest.mark.parametrize(
+    "view",
+    [lambda x: x.T, lambda x: x[:, ::2], lambda x: x[:1].expand(4, 4), lambda x: x[1:, 1:]],
+    ids=["transposed", "strided", "expanded", "part"],
+)
+def test_tensors_of_any_strides_are_taken(view: Any) -> None:
+    base = torch.arange(16.0, dtype=torch.float64).reshape(4, 4).requires_grad_()
+    double = ted.torch.op(lambda x: 2 * ted.cumsum(x, 0))
+    assert_equal(double(view(base)), 2 * torch.cumsum(view(base), 0))
+    assert_equal(
+        torch.autograd.grad(double(view(base)).square().sum(), base),
+        torch.autograd.grad((2 * torch.cumsum(view(base), 0)).square().sum(), base),
+    )
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    ["float64", "float32", "float16", "bfloat16", "int64", "int32", "int8", "uint8", "bool"],
+)
+def test_every_element_type_goes_in_and_out(dtype: str) -> None:
+    x = torch.tensor([[1, 0], [3, 1]]).to(getattr(torch, dtype))
+    turned = ted.torch.op(lambda x: ted.flip(x, axis=0))(x)
+    assert turned.dtype == x.dtype
+    assert torch.equal(turned, x.flip(0))
+
+
+def test_memory_is_shared_both_ways() -> None:
+    given: list[Any] = []
+    same = ted.torch.op(lambda x: x + 1)
+    x = torch.zeros(5, dtype=torch.float32)
+    same(x)
+    (made,) = same._nested.values()
+    run = made.flat.function
+
+    def spying(*arrays: Any) -> Any:
+        given.extend(arrays)
+        given.append(run(*arrays))
+        return given[-1]
+
+    made.flat.function = spying
+    y = same(x)
+    assert given[0].ctypes.data == x.data_ptr()
+    assert given[1][0].ctypes.data == y.data_ptr()
+    x.add_(1)
+    assert same(x).tolist() == [2.0] * 5
+
+
+def test_a_mutated_argument_is_found_by_torch() -> None:
+    x, w = arguments(requires_grad=True)
+    y = operator(x * 1, w)
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        y.sum().backward()
+
+
+def test_autocast_casts_what_the_operator_says() -> None:
+    seen: list[str] = []
+
+    def product(x: Any, w: Any) -> Any:
+        seen.append(f"{x.dtype} {w.dtype}")
+        return x @ w
+
+    low = ted.torch.op(product, cast_inputs=torch.bfloat16)
+    x = torch.ones(2, 3, requires_grad=True)
+    w = torch.ones(3, 2, dtype=torch.float16)
+    assert low(x, x.T).dtype == torch.float32
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = low(x, w)
+        assert y.dtype == torch.bfloat16
+        assert ted.torch.op(product)(x, w).dtype == torch.float32
+    y.float().sum().backward()
+    assert x.grad is not None
+    assert x.grad.dtype == torch.float32
+    assert "bfloat16 bfloat16" in seen
+
+
+def test_what_a_program_prints_is_said_once(capsys: Any) -> None:
+    def told(x: Any) -> Any:
+        ted.print("x = {}", x)
+        return x * x
+
+    x = torch.tensor(3.0, requires_grad=True)
+    ted.torch.op(told)(x).backward()
+    assert capsys.readouterr().out == "x = 3.0\n"
+    assert x.grad is not None
+    assert x.grad.item() == 6.0
+
+
+def on_another_device() -> None:
+    with FakeTensorMode():
+        operator(torch.ones(3, 4, device="cuda"), torch.ones(4, 2))
+
+
+WRONG = {
+    "an array": (
+        lambda: operator(np.ones((3, 4)), np.ones((4, 2))),
+        FrontendError, "layer: argument x: an operator of torch takes tensors of torch and "
+        "constants, got numpy.ndarray; torch.from_numpy",
+    ),
+    "a set": (
+        lambda: operator(set(), torch.ones(1)), FrontendError,
+        "argument x: must be a tensor or a hashable value, got set",
+    ),
+    "shapes": (
+        lambda: operator(torch.ones(3, 4), torch.ones(3, 4)), FrontendError, "matmul: ",
+    ),
+    "arguments": (lambda: operator(torch.ones(3)), FrontendError, "layer: missing a required"),
+    "a name": (
+        lambda: ted.torch.op(layer, name="a b"), FrontendError,
+        "op: name is an identifier, got 'a b'",
+    ),
+    "no function": (lambda: ted.torch.op(3), FrontendError, "op: "),
+    "donate": (
+        lambda: ted.torch.op(layer, donate=0), FrontendError, "does not take over arguments",
+    ),
+    "a target": (lambda: ted.torch.op(layer, target="tpu"), CompileError, "got 'tpu'"),
+    "complex numbers": (
+        lambda: operator(torch.ones(3, 4, dtype=torch.complex64), torch.ones(4, 2)),
+        FrontendError, "complex64",
+    ),
+    "sparse": (
+        lambda: operator(torch.eye(4).to_sparse(), torch.ones(4, 2)), ExecutionError,
+        "layer: argument 'x': a program takes dense tensors, got torch.sparse_coo",
+    ),
+    "another device": (
+        lambda: on_another_device(), ExecutionError,
+        "layer: an operator for target 'cpu' takes tensors that lie there, got argument 'x' on "
+        "cuda:0; move it",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "kind", "message"), WRONG.values(), ids=WRONG)
+def test_a_wrong_call_is_refused(call: Any, kind: Any, message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)):
+        call()
+
+
+def test_an_integer_has_no_gradient() -> None:
+    rounded = ted.torch.op(lambda x: ted.cast(x, "int32"))(torch.ones(2, requires_grad=True))
+    assert not rounded.requires_grad
