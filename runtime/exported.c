@@ -93,9 +93,9 @@ static bool counts_fit(const struct pair *pairs, int64_t count) {
 }
 
 static int run(const struct ted_function *function, const struct ted_version *version,
-               const void **data, struct ted_report *report) {
+               void **packed, struct ted_report *report) {
   struct ted_call call;
-  int status = ted_call_run(&call, version->code, (void **)data, function->threads);
+  int status = ted_call_run(&call, version->code, packed, function->threads);
   report->bytes = call.failed_bytes;
   report->peak = call.peak;
   if (status == TED_INDEX_FAULT) {
@@ -108,7 +108,8 @@ static int run(const struct ted_function *function, const struct ted_version *ve
 }
 
 static int call_with(const struct ted_function *function, const struct ted_array *arguments,
-                     struct ted_report *report, struct pair *pairs, const void **data) {
+                     struct ted_report *report, struct pair *pairs, const void **data,
+                     void **packed) {
   int64_t given = 0, chosen = 0;
   for (; chosen < function->versions; chosen++) {
     given = paired(function, &function->of[chosen], arguments, pairs, data);
@@ -121,14 +122,16 @@ static int call_with(const struct ted_function *function, const struct ted_array
     if ((status = check_array(pairs[k], report)) != TED_OK)
       return (int)status;
   int status = check_apart(pairs, given, report);
-  return status == TED_OK ? run(function, &function->of[chosen], data, report) : status;
+  for (int64_t k = 0; k < function->parameters; k++)
+    packed[k] = &data[k];
+  return status == TED_OK ? run(function, &function->of[chosen], packed, report) : status;
 }
 
 int ted_function_call(const struct ted_function *function, const struct ted_array *arguments,
                       struct ted_report *report) {
   struct ted_report nobody;
   report = report ? report : &nobody;
-  *report = (struct ted_report){.argument = "", .place = ""};
+  *report = (struct ted_report){.function = function->name, .argument = "", .place = ""};
   if (function->format != TED_EXPORTED_VERSION)
     return refuse(report, TED_OTHER_RUNTIME, "", function->format, TED_EXPORTED_VERSION);
   const char *missing = ted_cpu_lacks(function->instructions);
@@ -139,51 +142,57 @@ int ted_function_call(const struct ted_function *function, const struct ted_arra
   if (function->parameters <= MOST_ON_STACK) {
     struct pair pairs[MOST_ON_STACK];
     const void *data[MOST_ON_STACK];
-    return call_with(function, arguments, report, pairs, data);
+    void *packed[MOST_ON_STACK];
+    return call_with(function, arguments, report, pairs, data, packed);
   }
-  size_t count = (size_t)function->parameters, bytes = sizeof(struct pair) + sizeof(void *);
+  size_t count = (size_t)function->parameters, bytes = sizeof(struct pair) + 2 * sizeof(void *);
   struct pair *pairs = malloc(count * bytes);
   if (!pairs)
     return report->bytes = (int64_t)(count * bytes), TED_OUT_OF_MEMORY;
-  int status = call_with(function, arguments, report, pairs, (const void **)(pairs + count));
+  const void **data = (const void **)(pairs + count);
+  int status = call_with(function, arguments, report, pairs, data, (void **)(data + count));
   return free(pairs), status;
 }
 
-int ted_report_text(int status, const struct ted_report *report, char *text, int64_t room) {
-  const char *name = report->argument;
+static int text_of(int status, const struct ted_report *report, char *text, size_t room) {
+  const char *name = report->argument, *place = report->place;
   long long value = report->value, extent = report->extent, dim = report->dim;
-  size_t size = room > 0 ? (size_t)room : 0;
   switch (status) {
   case TED_OK:
-    return snprintf(text, size, "ted: the call ended well");
+    return snprintf(text, room, "the call ended well");
   case TED_INDEX_FAULT:
-    return snprintf(text, size,
-                    "ted: index out of range: tensor %s has extent %lld in dim %lld, got index %lld%s%s",
-                    name, extent, dim, value, *report->place ? ", at " : "", report->place);
+    return snprintf(text, room,
+                    "index out of range: tensor %s has extent %lld in dim %lld, got index %lld%s%s",
+                    name, extent, dim, value, *place ? ", at " : "", place);
   case TED_OUT_OF_MEMORY:
-    return snprintf(text, size, "ted: out of memory: cannot allocate %lld bytes",
+    return snprintf(text, room, "out of memory: cannot allocate %lld bytes",
                     (long long)report->bytes);
   case TED_ENDLESS:
-    return snprintf(text, size, "ted: a loop ends by its condition, got 2**31 - 3 steps");
+    return snprintf(text, room, "a loop ends by its condition, got 2**31 - 3 steps");
   case TED_INTERRUPTED:
-    return snprintf(text, size, "ted: the call was interrupted");
+    return snprintf(text, room, "the call was interrupted");
   case TED_WRONG_SIZE:
-    return snprintf(text, size, "ted: argument %s needs %lld elements, got %lld", name, extent, value);
+    return snprintf(text, room, "argument %s needs %lld elements, got %lld", name, extent, value);
   case TED_NO_DATA:
-    return snprintf(text, size, "ted: argument %s needs %lld elements, got NULL", name, extent);
+    return snprintf(text, room, "argument %s needs %lld elements, got NULL", name, extent);
   case TED_MISALIGNED:
-    return snprintf(text, size, "ted: argument %s must lie at a multiple of %lld bytes", name, extent);
+    return snprintf(text, room, "argument %s must lie at a multiple of %lld bytes", name, extent);
   case TED_SHARED_BYTES:
-    return snprintf(text, size, "ted: result %s must not share bytes with another array", name);
+    return snprintf(text, room, "result %s must not share bytes with another array", name);
   case TED_OTHER_CPU:
-    return snprintf(text, size, "ted: the code needs a CPU with %s, which this machine is not",
-                    report->place);
+    return snprintf(text, room, "the code needs a CPU with %s, which this machine is not", place);
   case TED_OTHER_SIZES:
-    return snprintf(text, size, "ted: no version of the function takes these sizes, got %lld elements of %s",
-                    value, name);
+    return snprintf(text, room, "no version takes these sizes, got %lld elements of %s", value, name);
   case TED_OTHER_RUNTIME:
-    return snprintf(text, size, "ted: the code is of format %lld, libted_runtime of %lld", value, extent);
+    return snprintf(text, room, "the code is of format %lld, libted_runtime of %lld", value, extent);
   default:
-    return snprintf(text, size, "ted: status %d", status);
+    return snprintf(text, room, "status %d", status);
   }
+}
+
+int ted_report_text(int status, const struct ted_report *report, char *text, int64_t room) {
+  int64_t given = room > 0 ? room : 0;
+  int name = snprintf(text, (size_t)given, "%s: ", report->function);
+  int64_t used = name < given ? name : given;
+  return name + text_of(status, report, text + used, (size_t)(given - used));
 }

@@ -57,6 +57,10 @@ def test_the_reference_has_every_name_for_torch_once() -> None:
     assert sorted(names_in_tables("torch")) == sorted(ted.torch.__all__)
 
 
+def test_the_reference_has_every_name_for_jax_once() -> None:
+    assert sorted(names_in_tables("jax")) == sorted(ted.jax.__all__)
+
+
 def test_the_reference_has_every_oracle_once() -> None:
     assert sorted(names_in_tables("testing")) == sorted(ted.testing.__all__)
 

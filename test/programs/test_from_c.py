@@ -63,19 +63,19 @@ int main(void) {
   return 0;
 }
 """
-SAID = """0 ted: the call ended well
+SAID = """0 f: the call ended well
 100 102 104 112 114 116 106 108 110
-1 ted: index out of range: tensor x has extent 5 in dim 0, got index 5, at test_from_c.py:NN
-16 ted: argument x needs 15 elements, got 14
-19 ted: result f must not share bytes with another array
-17 ted: argument f needs 9 elements, got NULL
-18 ted: argument f must lie at a multiple of 4 bytes
+1 f: index out of range: tensor x has extent 5 in dim 0, got index 5, at test_from_c.py:NN
+16 f: argument x needs 15 elements, got 14
+19 f: result f must not share bytes with another array
+17 f: argument f needs 9 elements, got NULL
+18 f: argument f must lie at a multiple of 4 bytes
 18 without a report
-0 ted: the call ended well
+0 g: the call ended well
 14
-0 ted: the call ended well
+0 g: the call ended well
 22
-21 ted: no version of the function takes these sizes, got 9 elements of x
+21 g: no version takes these sizes, got 9 elements of x
 """
 
 
@@ -120,7 +120,7 @@ def test_the_example_learns_as_in_python(tmp_path: Path) -> None:
     assert "weights 0.500000 -1.000000 0.250000" in printed
     printed = said(built(EXAMPLE / "main.cpp", exported, ["-std=c++11", *STRICT], "c++"))
     assert f"tanh(1.5) is {np.tanh(1.5):.12f}" in printed
-    assert "ted: argument w needs 3 elements, got 2" in printed
+    assert "predict: argument w needs 3 elements, got 2" in printed
 
 
 def test_the_program_of_the_document_runs(tmp_path: Path) -> None:
@@ -139,7 +139,7 @@ def test_a_program_with_one_kernel_is_small(tmp_path: Path) -> None:
     (tmp_path / "ends.c").write_text(ENDS)
     program = built(tmp_path / "ends.c", exported, ["-Os", "-s", "-Wl,--gc-sections"])
     assert program.stat().st_size <= 200_000
-    assert "0 ted: the call ended well" in said(program)
+    assert "0 f: the call ended well" in said(program)
 
 
 def test_a_shared_library_shows_its_functions_alone(tmp_path: Path) -> None:

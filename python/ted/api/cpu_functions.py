@@ -46,6 +46,7 @@ from ted.options import CompileOptions
 from ted.runtime.calls import BoundFunction, bind, declined
 from ted.runtime.library import address_of, library_path
 from ted.runtime.saved import loads, write
+from ted.runtime.xla import Entry
 from ted.transforms.live_memory import LiveMemory
 
 _NOT_HERE = "ted_call_nothing"  # what code of another architecture, which is not linked, calls
@@ -186,6 +187,20 @@ class CompiledFunction(StagedFunction):
             name, _symbol(name), tuple(map(bytes.decode, made.objects)), call.inputs, call.outputs,
             self._program.constants, call.donated, made.indexed, self._cpu, self.options,
         )  # fmt: skip
+
+    @property
+    def entry(self) -> Entry:
+        """The code in this process with all that calls of it need to know."""
+        call, threads = self._called, self.options.threads or 0
+        return Entry(
+            self._program.name, self._code.address, self._code, call.inputs, call.outputs,
+            self._program.constants, self._code.made.indexed, threads,
+        )  # fmt: skip
+
+    @property
+    def objects(self) -> tuple[bytes, ...]:
+        """The object files of the program."""
+        return self._code.made.objects
 
     @cached_property
     def _saved(self) -> bytes:

@@ -15,6 +15,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
+from ted.api.flat_functions import Flat, batched_of, jvp_of, vjp_of
 from ted.api.functions import Function
 from ted.domain.sizes import symbolic, symbols_of
 from ted.errors import ExecutionError
@@ -22,7 +23,6 @@ from ted.forking import cached_property
 from ted.frontend.batches import BATCH
 from ted.options import CompileOptions
 from ted.torch.arrays import from_arrays, to_array
-from ted.torch.derived import Flat, batched_of, jvp_of, vjp_of
 from ted.torch.recording import Recorded, Transformed
 from ted.torch.registering import registered
 from ted.torch.result_shapes import empty_results

@@ -30,6 +30,7 @@ enum ted_refusal {
 
 /* More about a call that did not end with TED_OK. Texts live as long as the code. */
 struct ted_report {
+  const char *function; /* its name */
   const char *argument; /* the argument, or the tensor that was indexed */
   const char *place;    /* the line of the program, empty where it is not known */
   int64_t dim, value, extent; /* of an index out of range; else see above */
@@ -66,12 +67,13 @@ struct ted_access {
 };
 
 struct ted_version {
-  void (*code)(void **); /* of the data of all parameters */
+  void (*code)(void **); /* of pointers to the data of all parameters, as MLIR packs them */
   const struct ted_parameter *parameters; /* inputs, constants, results */
   const struct ted_access *accesses;
 };
 
 struct ted_function {
+  const char *name;
   int32_t format, threads;
   int64_t parameters, versions;
   const struct ted_version *of; /* that differ in counts of elements */

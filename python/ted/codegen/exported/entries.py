@@ -46,7 +46,7 @@ def packed_object_file(name: str, symbol: str, texts: Sequence[str], count: int,
 
     Raises: CompileError when LLVM does not compile it.
     """
-    text = "\n".join([*_unpacked(f"define void @{name}", 0, count, loads=2), ""])
+    text = "\n".join([*_unpacked(f"define void @{name}", 0, count), ""])
     return shared_object(text, [Called(_code(0), symbol, tuple(texts))], cpu, name)
 
 
@@ -64,8 +64,9 @@ def entry_text(interface: Interface) -> str:
     lines.append(_bytes("@instructions", names.encode() + b"\0"))
     count = len(interface.versions[0].parameters)
     lines += [
-        "@function = private constant { i32, i32, i64, i64, ptr, ptr } "
-        f"{{ i32 {_VERSION}, i32 {interface.threads}, i64 {count}, i64 {len(rows)}, "
+        _bytes("@name", _text(interface.name)),
+        "@function = private constant { ptr, i32, i32, i64, i64, ptr, ptr } "
+        f"{{ ptr @name, i32 {_VERSION}, i32 {interface.threads}, i64 {count}, i64 {len(rows)}, "
         "ptr @versions, ptr @instructions }",
         f"define i32 @{interface.name}(ptr %arguments, ptr %report) {{",
         "  %status = call i32 @ted_function_call(ptr @function, ptr %arguments, ptr %report)",
@@ -85,17 +86,22 @@ def _version(lines: list[str], number: int, version: Version) -> str:
     return f"{{ ptr @call.{number}, ptr @parameters.{number}, ptr @accesses.{number} }}"
 
 
-def _unpacked(head: str, number: int, count: int, loads: int = 1) -> list[str]:
-    """A function that calls a program with what it finds at pointers, after so many loads."""
-    lines: list[str] = []
-    for k in range(count):
-        lines.append(f"  %a{k}.0 = getelementptr ptr, ptr %arrays, i64 {k}")
-        lines += [f"  %a{k}.{n + 1} = load ptr, ptr %a{k}.{n}" for n in range(loads)]
-    given = ", ".join(f"ptr %a{k}.{loads}" for k in range(count))
+def _unpacked(head: str, number: int, count: int) -> list[str]:
+    """A function that calls a program with the data that its pointers point to."""
+    loads = [
+        line
+        for k in range(count)
+        for line in (
+            f"  %place{k} = getelementptr ptr, ptr %arrays, i64 {k}",
+            f"  %array{k} = load ptr, ptr %place{k}",
+            f"  %data{k} = load ptr, ptr %array{k}",
+        )
+    ]
+    given = ", ".join(f"ptr %data{k}" for k in range(count))
     return [
         f"declare void @{_code(number)}({', '.join(['ptr'] * count)})",
         f"{head}(ptr %arrays) {{",
-        *lines,
+        *loads,
         f"  call void @{_code(number)}({given})",
         "  ret void",
         "}",

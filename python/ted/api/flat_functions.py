@@ -1,4 +1,4 @@
-"""What a function of tensors becomes when torch differentiates or batches it: functions of tensors.
+"""What a function of tensors becomes when others differentiate or batch it: functions of tensors.
 
 Before: f(x, w) -> (y,)
 After:  vjp(x, w, dy) -> (dx, dw);  jvp(x, w, tx) -> (ty,);  batched(xs, w) -> (ys,)

@@ -1,0 +1,112 @@
+"""Compiled functions for XLA: tables of the runtime about them, under numbers.
+
+Before: the address of packed code, its arrays      After: the number by which XLA finds it
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ted.errors import ExecutionError
+from ted.runtime.buffers import ArgSpec
+from ted.runtime.library import library_path
+
+FORMAT = 1  # TED_EXPORTED_VERSION
+
+
+class _Parameter(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("constant", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("element_bytes", ctypes.c_int32),
+        ("is_result", ctypes.c_int32),
+    )
+
+
+class _Access(ctypes.Structure):
+    _fields_ = (("tensor", ctypes.c_char_p), ("place", ctypes.c_char_p))
+
+
+class _Version(ctypes.Structure):
+    _fields_ = (
+        ("code", ctypes.c_void_p),
+        ("parameters", ctypes.POINTER(_Parameter)),
+        ("accesses", ctypes.POINTER(_Access)),
+    )
+
+
+class _Function(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("format", ctypes.c_int32),
+        ("threads", ctypes.c_int32),
+        ("parameters", ctypes.c_int64),
+        ("versions", ctypes.c_int64),
+        ("of", ctypes.POINTER(_Version)),
+        ("instructions", ctypes.c_char_p),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """Packed code in this process: `constants` are the arrays of the last inputs.
+
+    `owner` keeps the code in memory, `accesses[k]` are the tensor and line of check number k.
+    """
+
+    name: str
+    address: int
+    owner: Any
+    inputs: tuple[ArgSpec, ...]
+    outputs: tuple[ArgSpec, ...]
+    constants: tuple[np.ndarray[Any, Any], ...]
+    accesses: tuple[tuple[str, str], ...]
+    threads: int
+
+
+_kept: dict[int, Any] = {}  # XLA may call whatever it compiled as long as this process lives
+
+
+def register(entry: Entry, number: int) -> None:
+    """Let calls of XLA find a function under a number, which is that of equal functions.
+
+    Raises: ExecutionError where there is no memory.
+    """
+    if number in _kept:
+        return
+    arrays = [np.ascontiguousarray(a) for a in entry.constants]
+    given = len(entry.inputs) - len(arrays)
+    data = [None] * given + [a.ctypes.data for a in arrays]
+    rows = [_row(spec, place, 0) for spec, place in zip(entry.inputs, data, strict=True)]
+    rows += [_row(spec, None, 1) for spec in entry.outputs]
+    accesses = [(tensor.encode(), place.encode()) for tensor, place in entry.accesses]
+    parameters = (_Parameter * len(rows))(*rows)
+    checks = (_Access * len(accesses))(*accesses)
+    version = _Version(entry.address, parameters, checks)
+    function = _Function(
+        entry.name.encode(), FORMAT, entry.threads, len(rows), 1, ctypes.pointer(version), b"\0"
+    )
+    if _library().ted_xla_register(ctypes.c_int64(number), ctypes.byref(function)):
+        raise ExecutionError(f"{entry.name}: out of memory: cannot allocate a table for XLA")
+    _kept[number] = entry, arrays, parameters, checks, version, function
+
+
+def handler() -> int:
+    """The address of the handler of all such calls."""
+    return ctypes.cast(_library().ted_xla_call, ctypes.c_void_p).value or 0
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    return ctypes.CDLL(library_path())
+
+
+def _row(spec: ArgSpec, constant: int | None, is_result: int) -> tuple[Any, ...]:
+    size = spec.numpy_dtype.itemsize
+    return spec.name.encode(), constant, spec.nbytes // size, size, is_result

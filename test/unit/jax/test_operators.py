@@ -1,0 +1,204 @@
+"""ted functions as operators of JAX: values and derivatives against the same written in JAX."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+
+jax = pytest.importorskip("jax")
+from jax import numpy as jnp  # noqa: E402
+from jax.test_util import check_grads  # noqa: E402
+
+import ted.jax  # noqa: E402
+from ted.errors import FrontendError, TedError  # noqa: E402
+
+X = np.random.default_rng(0).standard_normal((4, 3))
+W = np.random.default_rng(1).standard_normal((3, 2))
+
+
+@pytest.fixture(autouse=True)
+def _float64() -> Iterator[None]:
+    with jax.enable_x64(True):
+        yield
+
+
+@ted.jax.op
+def layer(x: Any, w: Any) -> Any:
+    return ted.sum(ted.tanh(x @ w)), ted.exp(x)
+
+
+def layer_in_jax(x: Any, w: Any) -> Any:
+    return jnp.sum(jnp.tanh(x @ w)), jnp.exp(x)
+
+
+def loss(f: Callable[..., Any]) -> Callable[..., Any]:
+    def scalar(x: Any, w: Any = W) -> Any:
+        first, second = f(x, w)
+        return first + jnp.sum(second**2)
+
+    return scalar
+
+
+def over_steps(f: Callable[..., Any]) -> Callable[..., Any]:
+    def scalar(x: Any) -> Any:
+        def step(c: Any, _: Any) -> Any:
+            value, moved = f(c, W)
+            return c * 0.9 + 0.1 * jnp.tanh(moved), value
+
+        return jnp.sum(jax.lax.scan(step, x, None, length=4)[1])
+
+    return scalar
+
+
+PAIR = np.stack([X, 2 * X])
+TRANSFORMED: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    "value": lambda f: f(X, W),
+    "jit": lambda f: jax.jit(f)(X, W),
+    "gradient": lambda f: jax.jit(jax.grad(loss(f), argnums=(0, 1)))(X, W),
+    "jvp": lambda f: jax.jvp(f, (X, W), (np.cos(X), np.sin(W))),
+    "vmap": lambda f: jax.vmap(f, (0, None))(PAIR, W),
+    "vmap along the last dim": lambda f: jax.vmap(f, (2, None))(np.moveaxis(PAIR, 0, 2), W),
+    "gradients of a batch": lambda f: jax.vmap(jax.grad(loss(f)), (0, None))(PAIR, W),
+    "gradient over a batch": lambda f: jax.grad(
+        lambda w: jnp.sum(jax.vmap(f, (0, None))(PAIR, w)[0] ** 2)
+    )(W),
+    "jacrev": lambda f: jax.jacrev(lambda x: f(x, W)[1])(X),
+    "jacfwd": lambda f: jax.jacfwd(lambda x: f(x, W)[1])(X),
+    "hessian": lambda f: jax.hessian(loss(f))(X),
+    "gradient of a scan": lambda f: jax.jit(jax.grad(over_steps(f)))(X),
+    "gradients of scans": lambda f: jax.vmap(jax.grad(over_steps(f)))(PAIR),
+    "remat": lambda f: jax.grad(jax.checkpoint(loss(f)))(X),
+    "linear transpose": lambda f: jax.linear_transpose(
+        jax.vmap(lambda t: jax.jvp(lambda x: f(x, W)[1], (X,), (t,))[1]), PAIR
+    )(PAIR),
+    "cond": lambda f: jax.grad(lambda x: jax.lax.cond(x[0, 0] > 9, loss(f), jnp.sum, x))(X),
+}
+
+
+@pytest.mark.fast(9)
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_transformations_agree_with_jax(name: str) -> None:
+    found, expected = (TRANSFORMED[name](f) for f in (layer, layer_in_jax))
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
+
+
+def test_gradients_of_two_orders_agree_with_differences() -> None:
+    check_grads(loss(layer), (X[:2], W), order=2, modes=["fwd", "rev"])
+
+
+@pytest.mark.slow
+def test_gradients_of_three_orders_agree_with_differences() -> None:
+    check_grads(loss(layer), (X[:1], W), order=3, modes=["fwd", "rev"], atol=1e-4, rtol=1e-4)
+
+
+@jax.tree_util.register_dataclass
+@dataclass
+class Parameters:
+    """A tree that JAX knows by registration."""
+
+    w: Any
+    scales: dict[str, Any]
+
+
+def test_trees_numbers_and_names_go_in_and_trees_come_out() -> None:
+    @ted.jax.op(name="nested")
+    def f(p: Parameters, i: Any, *, power: float, more: Any = None) -> Any:
+        taken = ted.take(p.w, i, axis=0) * p.scales["a"]
+        return {"y": taken**power, "all": (ted.sum(i), more is None)[:1]}
+
+    p = Parameters(W, {"a": np.float64(2.0)})
+    found = jax.jit(lambda p, i: f(p, i, power=3.0))(p, np.array([2, 0]))
+    np.testing.assert_allclose(found["y"], (W[[2, 0]] * 2) ** 3)
+    assert found["all"] == (2,)
+    gradient = jax.grad(lambda p: jnp.sum(f(p, np.array([2, 0]), power=3.0)["y"]))(p)
+    assert isinstance(gradient, Parameters)
+    np.testing.assert_allclose(gradient.w[1], 0)
+    np.testing.assert_allclose(gradient.scales["a"], np.sum(3 * 4 * W[[2, 0]] ** 3))
+    with pytest.raises(Exception, match=r"nested: .* tensor p_w has extent 3 .* got index 3, at "):
+        f(p, np.array([0, 3]), power=3.0)["y"].block_until_ready()
+
+
+def test_types_are_those_that_jax_has() -> None:
+    @ted.jax.op
+    def f(x: Any) -> Any:
+        return ted.argmax(x), ted.sum(x), ted.cast(x, "bfloat16"), x > 0
+
+    with jax.enable_x64(False):
+        kinds = [str(y.dtype) for y in f(jnp.ones(3))]
+    assert kinds == ["int32", "float32", "bfloat16", "bool"]
+    assert str(f(X[0])[0].dtype) == "int64"
+
+
+def test_arguments_without_a_gradient_and_results_without_a_tangent() -> None:
+    @ted.jax.op
+    def f(x: Any, i: Any) -> Any:
+        return ted.argmax(x), x[i[0]] * x[i[1]], ted.stop_gradient(x)
+
+    y, t = jax.jvp(lambda x: f(x, np.array([0, 2])), (X[0],), (np.ones(3),))
+    assert t[0].dtype == jax.dtypes.float0
+    np.testing.assert_allclose(t[1], X[0, 0] + X[0, 2])
+    np.testing.assert_allclose(t[2], 0)
+    assert y[0] == np.argmax(X[0])
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "no function": (lambda: ted.jax.op(3), FrontendError, "op"),
+    "no identifier": (lambda: ted.jax.op(len, name="a b"), FrontendError, "identifier, got 'a b'"),
+    "donate": (lambda: ted.jax.op(layer.function, donate=0), FrontendError, "donate_argnums"),
+    "a GPU": (
+        lambda: ted.jax.op(lambda x: x, target="cuda:sm_80"), FrontendError, "run on CPUs, got",
+    ),
+    "a list of lists": (
+        lambda: ted.jax.op(lambda x, k: x)(X, {1, 2}), FrontendError, "hashable values, got set",
+    ),
+    "shapes": (lambda: layer(X, X), FrontendError, "inner extents must agree"),
+    "notes": (lambda: ted.jax.op(_noisy)(X), TedError, "prints or checks runs in ted alone"),
+}  # fmt: skip
+
+
+def _noisy(x: Any) -> Any:
+    ted.print("x = {}", x)
+    return x * 2
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_wrong_is_refused(case: str) -> None:
+    make, kind, message = REFUSED[case]
+    with pytest.raises(kind, match=message):
+        make()
+
+
+def test_two_devices_add_the_gradients_of_what_they_share() -> None:
+    program = """
+import jax, numpy as np, ted, ted.jax
+from jax import numpy as jnp
+from jax.sharding import AxisType, PartitionSpec as P
+f = ted.jax.op(lambda x, w: ted.tanh(x @ w))
+x, w = np.ones((4, 3), "f4"), np.arange(6, dtype="f4").reshape(3, 2) / 9
+mesh = jax.make_mesh((2,), ("i",), axis_types=(AxisType.Auto,))
+for check in (True, False):
+    spread = jax.shard_map(f, mesh=mesh, in_specs=(P("i"), P()), out_specs=P("i"), check_vma=check)
+    found = jax.jit(jax.grad(lambda w: jnp.sum(spread(x, w) ** 2)))(w)
+    expected = jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w) ** 2))(w)
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+"""
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2"}
+    command = [sys.executable, "-c", program]
+    subprocess.run(command, check=True, env={**os.environ, **flags}, timeout=120)
+
+
+def test_a_call_of_a_program_that_is_not_here_is_an_error() -> None:
+    shape = jax.ShapeDtypeStruct((3,), np.float32)
+    missing = jax.ffi.ffi_call("ted_call", shape)
+    with pytest.raises(Exception, match="compiled by another process is not here"):
+        missing(jnp.ones(3, "float32"), program=np.int64(12345)).block_until_ready()
