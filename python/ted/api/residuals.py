@@ -74,9 +74,26 @@ def forward_backward(
             f"{recompute!r}; 0 repeats no operation, math.inf every map"
         )
     results, inputs = (tensors_of(t, "forward_backward") for t in (outputs, inputs))
-    system = system_of(inputs, results)
-    smooth = [r for r in results if r.dtype.is_float]
     wanted = [x for x in inputs if x.dtype.is_float]
+    split = split_program(inputs, results, results, wanted, recompute)
+    first, second = (compile_sizes(s, options=options) for s in (split.forward, split.backward))
+    return ForwardBackward(split, first, second)
+
+
+def split_program(
+    inputs: Sequence[Tensor],
+    outputs: Sequence[Tensor],
+    results: Sequence[Tensor],
+    wanted: Sequence[Tensor],
+    recompute: float = RECOMPUTE,
+) -> Split:
+    """The program of `outputs`, and that of the gradients that `wanted` have of `results`.
+
+    A cotangent comes for each of the results that is of floats.
+    Raises: DerivativeError when none is, or nothing is wanted, or something has no derivative.
+    """
+    system = system_of(inputs, outputs)
+    smooth = [r for r in results if r.dtype.is_float]
     if not smooth or not wanted:
         raise DerivativeError("forward_backward: a float output and a float input, got none")
     heads = [wrap(Node(f"d{r.name}", r.shape, r.dtype)) for r in smooth]
@@ -85,6 +102,4 @@ def forward_backward(
         (*system.inputs, *(h.node for h in heads)),
         (*system.outputs, *(g.node for g in gradients)),
     )
-    split = split_residuals(joint, len(heads), len(results), recompute)
-    first, second = (compile_sizes(s, options=options) for s in (split.forward, split.backward))
-    return ForwardBackward(split, first, second)
+    return split_residuals(joint, len(heads), len(outputs), recompute)

@@ -23,9 +23,10 @@ from ted.forking import cached_property
 from ted.frontend.batches import BATCH
 from ted.options import CompileOptions
 from ted.torch.arrays import from_arrays, to_array
-from ted.torch.recording import Recorded, Transformed
+from ted.torch.recording import Transformed, record
 from ted.torch.registering import registered
 from ted.torch.result_shapes import empty_results
+from ted.torch.splits import Splits
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 Mask = Sequence[bool]
@@ -56,6 +57,7 @@ class FlatOperator:
         self._like = like
         self._is_on_cpu = options.target.startswith("cpu")
         self._derived: dict[Any, FlatOperator] = {}
+        self._splits: dict[Mask, Splits] = {}
 
     def __call__(self, *tensors: torch.Tensor) -> Sequence[torch.Tensor]:
         """The results on tensors of whatever kind.
@@ -66,8 +68,10 @@ class FlatOperator:
             if is_transformed():
                 return Transformed.apply(self, *tensors)
             return self.overload(list(tensors))
-        if torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors):
-            return Recorded.apply(self, *tensors)
+        if torch.is_grad_enabled():
+            wanted = tuple([t.requires_grad for t in tensors])
+            if True in wanted:
+                return record(self, self._splits_for(wanted), *tensors)
         return self.run(tensors)
 
     def run(self, tensors: Tensors) -> list[torch.Tensor]:
@@ -105,6 +109,12 @@ class FlatOperator:
         return True
 
     # ---- on the way down -------------------------------------------------------------------------
+
+    def _splits_for(self, wanted: Mask) -> Splits:
+        found = self._splits.get(wanted)
+        if found is None:
+            found = self._splits.setdefault(wanted, Splits(self.function, wanted))
+        return found
 
     def below_autograd(self, tensors: Tensors) -> list[torch.Tensor]:
         """The results for what records."""
@@ -153,7 +163,7 @@ class FlatOperator:
     def recorded(self, tensors: Tensors) -> list[torch.Tensor]:
         """The results, with a gradient where one is asked for."""
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors):
-            return list(Recorded.apply(self, *tensors))
+            return list(record(self, None, *tensors))
         with torch._C._AutoDispatchBelowAutograd():
             return self.overload(list(tensors))
 

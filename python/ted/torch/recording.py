@@ -16,22 +16,43 @@ import torch
 
 
 class Recorded(torch.autograd.Function):
-    """An operator on tensors that require gradients."""
+    """An operator on tensors that require gradients, with data where `splits` are given."""
 
     @staticmethod
-    def forward(ctx: Any, operator: Any, *tensors: torch.Tensor) -> Any:
+    def forward(ctx: Any, operator: Any, splits: Any, *tensors: torch.Tensor) -> Any:
         """Compute, and keep what gradients need."""
         ctx.operator = operator
         ctx.set_materialize_grads(False)
-        ctx.save_for_backward(*tensors)
-        results = operator.below_autograd(tensors)
-        mark_constants(ctx, results)
+        found = None if splits is None else splits.forward(tensors)
+        if found is None:
+            ctx.split = None
+            results = operator.below_autograd(tensors)
+            ctx.save_for_backward(*tensors)
+            mark_constants(ctx, results)
+            return tuple(results)
+        split, values = found
+        ctx.split, ctx.absent = split, split.kinds_of_absent(tensors)
+        results, kept = split.opened(values)
+        ctx.save_for_backward(*[tensors[k] for k in split.needed], *kept)
+        if len(split.smooth) < len(results):
+            mark_constants(ctx, results)
         return tuple(results)
 
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor | None) -> Any:
-        """The gradients by the operator that ted derives."""
-        return None, *pulled_back(ctx, cotangents)
+        """The gradients: of what was kept, or by the operator that ted derives."""
+        saved, split, wanted = ctx.saved_tensors, ctx.split, ctx.needs_input_grad[2:]
+        if split is not None:
+            heads = [cotangents[k] for k in split.smooth]
+            if not torch.is_grad_enabled() and all(head is not None for head in heads):
+                return None, None, *spread(split.backward(saved, heads, wanted), wanted)
+            saved = split.arguments(saved, ctx.absent)
+        return None, None, *pulled_back(ctx.operator, saved, cotangents, wanted)
+
+
+# Without what `autograd.Function.apply` does for `torch.func`, where `Transformed` is used.
+_bare: Any = super(torch.autograd.Function, Recorded)
+record = _bare.apply
 
 
 class Transformed(torch.autograd.Function):
@@ -54,7 +75,8 @@ class Transformed(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *cotangents: torch.Tensor | None) -> Any:
         """The gradients by the operator that ted derives."""
-        return None, *pulled_back(ctx, cotangents)
+        wanted = ctx.needs_input_grad[1:]
+        return None, *pulled_back(ctx.operator, ctx.saved_tensors, cotangents, wanted)
 
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: torch.Tensor | None) -> Any:
@@ -79,12 +101,23 @@ def mark_constants(ctx: Any, results: Sequence[torch.Tensor]) -> None:
         ctx.mark_non_differentiable(*constants)
 
 
-def pulled_back(ctx: Any, cotangents: Sequence[torch.Tensor | None]) -> Sequence[Any]:
-    """For each argument its gradient, None where none is wanted."""
-    wanted = ctx.needs_input_grad[1:]
+def pulled_back(
+    operator: Any,
+    tensors: Sequence[torch.Tensor],
+    cotangents: Sequence[torch.Tensor | None],
+    wanted: Sequence[bool],
+) -> Sequence[torch.Tensor | None]:
+    """For each argument its gradient, by an operator that has gradients itself."""
     heads = tuple([cotangent is not None for cotangent in cotangents])
     if not any(heads):
         return (None,) * len(wanted)
-    pull = ctx.operator.vjp(wanted, heads)
-    found = iter(pull(*ctx.saved_tensors, *compress(cotangents, heads)))
-    return [next(found) if one else None for one in wanted]
+    pull = operator.vjp(wanted, heads)
+    return spread(pull(*tensors, *compress(cotangents, heads)), wanted)
+
+
+def spread(
+    gradients: Sequence[torch.Tensor], wanted: Sequence[bool]
+) -> Sequence[torch.Tensor | None]:
+    """For each argument its gradient, None where none is wanted."""
+    left = iter(gradients)
+    return [next(left) if is_wanted else None for is_wanted in wanted]

@@ -75,7 +75,9 @@ def test_only_wanted_gradients_are_computed() -> None:
         torch.autograd.grad(single(fixed, w).sum(), w),
         torch.autograd.grad(torch_layer(fixed, w).sum(), w),
     )
+    torch.autograd.grad(single(fixed, w).sum(), w, create_graph=True)
     (made,) = single._nested.values()
+    assert list(made.flat._splits) == [(False, True)]
     assert list(made.flat._derived) == [("vjp", (False, True), (True,))]
 
 
@@ -203,6 +205,59 @@ def test_memory_is_shared_both_ways() -> None:
     assert given[1][0].ctypes.data == y.data_ptr()
     x.add_(1)
     assert same(x).tolist() == [2.0] * 5
+
+
+def test_what_gradients_read_is_kept_and_nothing_else() -> None:
+    chain = ted.torch.op(lambda x, b: ted.exp(ted.sin(x)) + b)
+    x, b = (torch.tensor([v], dtype=torch.float64, requires_grad=True) for v in (0.5, 2.0))
+    given = b * 1
+    y = chain(x, given)
+    kept = y.grad_fn.saved_tensors
+    assert [t.item() for t in kept[:1]] == [0.5]
+    assert all(not torch.equal(t, given) for t in kept)
+    with torch.no_grad():
+        given.zero_()  # which no gradient reads
+    dx, db = torch.autograd.grad(y, (x, b), create_graph=True)
+    slope = torch.exp(torch.sin(x)) * torch.cos(x)
+    assert_equal((dx, db), (slope, torch.ones_like(b)))
+    assert_equal(torch.autograd.grad(dx, x), torch.autograd.grad(slope, x))
+    assert torch.autograd.grad(dx, b, allow_unused=True, materialize_grads=True)[0].item() == 0
+
+
+def test_part_of_the_gradients_is_asked_for_later() -> None:
+    x, w = arguments(requires_grad=True)
+    y = operator(x, w)
+    expected = torch_layer(x, w)
+    for one in (x, w):
+        assert_equal(
+            torch.autograd.grad(y.sum(), one, retain_graph=True),
+            torch.autograd.grad(expected.sum(), one, retain_graph=True),
+        )
+
+
+def test_a_batch_has_any_number_of_rows() -> None:
+    traced: list[Any] = []
+
+    def step(w: Any, x: Any) -> Any:
+        traced.append(x.shape)
+        return ted.tanh(x @ w), ted.sum(x @ w)
+
+    in_rows = ted.torch.op(step, batch=1)
+    x, w = arguments(requires_grad=True)
+    for rows in (3, 2, 7, 5):
+        part = x.detach().repeat(3, 1)[:rows].requires_grad_()
+        y, total = in_rows(w, part)
+        z = part @ w
+        assert_equal((y, total), (torch.tanh(z), z.sum()))
+        found = torch.autograd.grad(force := y.square().sum() + total, (w, part), create_graph=True)
+        expected = torch.autograd.grad(
+            torch.tanh(z).square().sum() + z.sum(), (w, part), create_graph=True
+        )
+        assert force.requires_grad
+        assert_equal(found, expected)
+        again = (sum(g.square().sum() for g in gradients) for gradients in (found, expected))
+        assert_equal(*(torch.autograd.grad(g, (w, part)) for g in again))
+    assert len({str(shape) for shape in traced}) == 1
 
 
 def test_a_mutated_argument_is_found_by_torch() -> None:

@@ -1,0 +1,141 @@
+"""Results with what their gradients need, and gradients of that: programs for gradients of order 1.
+
+Before: y = f(x), and later dx = vjp(x, dy), which computes f again
+After:  y, residuals = forward(x), and later dx = backward(x, y, residuals, dy)
+
+What is kept is what `ted.forward_backward` keeps. A gradient that is differentiated itself is
+computed of the arguments, by the operator of `FlatOperator.vjp`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import compress
+from typing import Any
+
+import torch
+
+from ted.api.compiling import compile_sizes
+from ted.api.functions import Function
+from ted.api.residuals import split_program
+from ted.errors import DerivativeError
+from ted.frontend.batches import with_batch
+from ted.frontend.functions import Trace, signature_of, trace_signature
+from ted.ir.equations import topological
+from ted.runtime.calls import declined
+from ted.torch.arrays import from_array, to_array
+
+Mask = Sequence[bool]
+Tensors = Sequence[torch.Tensor]
+
+
+class SplitProgram:
+    """Both programs for arguments of one kind; gradients of any order read those at `needed`.
+
+    `smooth` are the results that have cotangents.
+    """
+
+    def __init__(self, function: Function, trace: Trace, wanted: Mask) -> None:
+        self._options = function.options
+        self._trace = trace
+        self._wanted = tuple(wanted)
+        results = trace.outputs[: trace.output_tree.size]
+        chosen = list(compress(trace.inputs, wanted))
+        self._split = split = split_program(trace.inputs, trace.outputs, results, chosen)
+        self.smooth = [k for k, r in enumerate(results) if r.dtype.is_float]
+        read = [split.forward.outputs[k] for k in split.results]
+        below = {*topological([*read, *split.residuals])}
+        self.needed = [
+            k for k, x in enumerate(trace.inputs) if x.node in below or k in split.inputs
+        ]
+        self._count = len(trace.outputs)
+        self._given = [self.needed.index(k) for k in split.inputs]
+        self._first = compile_sizes(split.forward, options=self._options)
+        self._seconds: dict[Mask, Any] = {}
+
+    def direct(self, arrays: Sequence[Any]) -> Sequence[Any] | None:
+        """All that the first program computes of arrays that fit as they are, or None."""
+        return _direct(self._first)(*arrays)
+
+    def forward(self, arrays: Sequence[Any]) -> Sequence[Any]:
+        """All that the first program computes."""
+        return self._first(*arrays)
+
+    def opened(self, values: Sequence[Any]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+        """The results, and what the second program reads beside arguments."""
+        own = self._trace.results(values[: self._count])  # which says what there is to say
+        results = [from_array(value) for value in own]
+        kept = [
+            results[k] if k < len(results) else from_array(values[k]) for k in self._split.results
+        ]
+        return results, [*kept, *map(from_array, values[self._count :])]
+
+    def kinds_of_absent(self, tensors: Tensors) -> list[tuple[int, Any]]:
+        """What the arguments are that no gradient reads, so that nobody keeps them."""
+        if len(self.needed) == len(tensors):
+            return []
+        kinds = [(k, (t.shape, t.dtype, t.device)) for k, t in enumerate(tensors)]
+        return [(k, kind) for k, kind in kinds if k not in self.needed]
+
+    def arguments(self, saved: Tensors, absent: Sequence[tuple[int, Any]]) -> list[torch.Tensor]:
+        """All arguments again; those that nobody reads have their shape, and one number."""
+        found = dict(zip(self.needed, saved, strict=False))
+        for k, (shape, dtype, device) in absent:
+            found[k] = torch.zeros((), dtype=dtype, device=device).expand(shape)
+        return [found[k] for k in range(len(found))]
+
+    def backward(self, saved: Tensors, cotangents: Tensors, wanted: Mask) -> list[torch.Tensor]:
+        """Those of the gradients that are wanted now."""
+        given = [saved[k] for k in self._given]
+        dense = [c if c.is_contiguous() else c.contiguous() for c in cotangents]
+        arrays = [to_array(t) for t in (*given, *saved[len(self.needed) :], *dense)]
+        second = self._seconds.get(wanted) or self._second(wanted)
+        found = _direct(second)(*arrays)
+        return [from_array(array) for array in (second(*arrays) if found is None else found)]
+
+    def _second(self, wanted: Mask) -> Any:
+        """The program of the gradients, compiled when it is first needed."""
+        system = self._split.backward
+        is_wanted = compress(wanted, self._wanted)  # of those that were wanted before
+        outputs = tuple(compress(system.outputs, is_wanted))
+        made = compile_sizes(replace(system, outputs=outputs), options=self._options)
+        return self._seconds.setdefault(wanted, made)
+
+
+class Splits:
+    """The programs of one operator where the same gradients are wanted, by shapes and types."""
+
+    def __init__(self, function: Function, wanted: Mask) -> None:
+        self._function = function
+        self._wanted = wanted
+        self._known: dict[Any, SplitProgram | None] = {}
+        self._latest: SplitProgram | None = None
+
+    def forward(self, tensors: Tensors) -> tuple[SplitProgram, Sequence[Any]] | None:
+        """The program for these arguments and all that it computes; None where there is none."""
+        arrays = [to_array(tensor) for tensor in tensors]
+        latest = self._latest
+        if latest is not None:
+            values = latest.direct(arrays)
+            if values is not None:
+                return latest, values
+        key = tuple([(a.shape, a.dtype) for a in arrays])
+        if key not in self._known:
+            self._known[key] = self._made(arrays)
+        latest = self._latest = self._known[key]
+        return None if latest is None else (latest, latest.forward(arrays))
+
+    def _made(self, arrays: Sequence[Any]) -> SplitProgram | None:
+        function = self._function
+        if function.options.debug_nans:  # which tests all tensors of one program
+            return None
+        signature = with_batch(function, signature_of(function, tuple(arrays), {}), function.batch)
+        try:
+            return SplitProgram(function, trace_signature(function, signature), self._wanted)
+        except DerivativeError:  # said when somebody asks for the gradient
+            return None
+
+
+def _direct(program: Any) -> Any:
+    return getattr(program, "direct", declined)
