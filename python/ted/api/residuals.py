@@ -86,13 +86,14 @@ def split_program(
     results: Sequence[Tensor],
     wanted: Sequence[Tensor],
     recompute: float = RECOMPUTE,
+    name: str = "main",
 ) -> Split:
     """The program of `outputs`, and that of the gradients that `wanted` have of `results`.
 
     A cotangent comes for each of the results that is of floats.
     Raises: DerivativeError when none is, or nothing is wanted, or something has no derivative.
     """
-    system = system_of(inputs, outputs)
+    system = system_of(inputs, outputs, name)
     smooth = [r for r in results if r.dtype.is_float]
     if not smooth or not wanted:
         raise DerivativeError("forward_backward: a float output and a float input, got none")
@@ -101,5 +102,6 @@ def split_program(
     joint = System(
         (*system.inputs, *(h.node for h in heads)),
         (*system.outputs, *(g.node for g in gradients)),
+        name,
     )
     return split_residuals(joint, len(heads), len(outputs), recompute)

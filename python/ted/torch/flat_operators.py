@@ -25,8 +25,8 @@ from ted.options import CompileOptions
 from ted.torch.arrays import from_arrays, to_array
 from ted.torch.recording import Transformed, record
 from ted.torch.registering import registered
-from ted.torch.result_shapes import empty_results
 from ted.torch.splits import Splits
+from ted.torch.traces import Traces, empty_like
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 Mask = Sequence[bool]
@@ -55,6 +55,7 @@ class FlatOperator:
         self.function = Function(self.fn, options, self.batch)
         self._rows: Mask = ()  # the results whose first dim is the batch
         self._like = like
+        self.traces = Traces(self.fn, self.batch)
         self._is_on_cpu = options.target.startswith("cpu")
         self._derived: dict[Any, FlatOperator] = {}
         self._splits: dict[Mask, Splits] = {}
@@ -64,7 +65,7 @@ class FlatOperator:
 
         Raises: ExecutionError for tensors that the program does not take.
         """
-        if not self._is_plain(tensors):
+        if not self.is_plain(tensors):
             if is_transformed():
                 return Transformed.apply(self, *tensors)
             return self.overload(list(tensors))
@@ -96,9 +97,14 @@ class FlatOperator:
     @cached_property
     def overload(self) -> Any:
         """The operator in `torch.ops`, which is made when somebody needs it."""
-        return registered(self)
+        return registered(self.name, self.computed, self.fake, self.recorded, self.batched_results)
 
-    def _is_plain(self, tensors: Tensors) -> bool:
+    @cached_property
+    def _below(self) -> Any:
+        """What that is without a gradient, in graphs and below them."""
+        return registered(f"{self.name}_below", self.computed, self.fake)
+
+    def is_plain(self, tensors: Tensors) -> bool:
         """Whether these lie where the program runs, and nobody looks at what is done with them."""
         if is_transformed() or is_traced():
             return False
@@ -113,15 +119,14 @@ class FlatOperator:
     def _splits_for(self, wanted: Mask) -> Splits:
         found = self._splits.get(wanted)
         if found is None:
-            found = self._splits.setdefault(wanted, Splits(self.function, wanted))
+            found = self._splits.setdefault(wanted, Splits(self, wanted))
         return found
 
     def below_autograd(self, tensors: Tensors) -> list[torch.Tensor]:
         """The results for what records."""
-        if self._is_plain(tensors):
+        if self.is_plain(tensors):
             return self.run(tensors)
-        with torch._C._AutoDispatchBelowAutograd():
-            return self.overload(list(tensors))
+        return self._below(list(tensors))
 
     def further_down(self, tensors: Tensors) -> Sequence[torch.Tensor]:
         """The results at the next level of `torch.func`, or at the ground."""
@@ -156,16 +161,18 @@ class FlatOperator:
         """
         self._check_devices(tensors)
         if self._like is None:
-            return empty_results(self, tensors)
+            trace, sizes = self.traces.of(tensors)
+            outputs = [t.node for t in trace.outputs[: trace.output_tree.size]]
+            return empty_like(outputs, sizes, tensors)
         dense = torch.contiguous_format
         return [torch.empty_like(tensors[k], memory_format=dense) for k in self._like]
 
     def recorded(self, tensors: Tensors) -> list[torch.Tensor]:
         """The results, with a gradient where one is asked for."""
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors):
-            return list(record(self, None, *tensors))
-        with torch._C._AutoDispatchBelowAutograd():
-            return self.overload(list(tensors))
+            wanted = tuple([t.requires_grad for t in tensors])
+            return list(record(self, self._splits_for(wanted), *tensors))
+        return self.below_autograd(tensors)
 
     def batched_results(self, axes: Sequence[int | None], tensors: Tensors) -> list[torch.Tensor]:
         """The results for all examples, along their first dim."""

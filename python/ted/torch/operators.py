@@ -14,7 +14,7 @@ from typing import Any, overload
 import torch
 
 from ted.api.functions import Function, function
-from ted.errors import FrontendError
+from ted.errors import FrontendError, TedError
 from ted.frontend.batches import arrays_at
 from ted.frontend.callbacks import check_callable
 from ted.frontend.functions import (
@@ -54,8 +54,14 @@ class Operator:
         self._nested: dict[Any, NestedOperator] = {}
         self._by_types: dict[Any, NestedOperator] = {}
 
+        self._refused: list[str] = []
+
         def run(*args: Any, **kwargs: Any) -> Any:
-            return self._call(args, kwargs)
+            try:
+                return self._call(args, kwargs)
+            except TedError as error:  # of which torch.compile would say nothing
+                self._refused.append(str(error))
+                return len(self._refused) - 1
 
         self._run = run  # a plain function, which torch.compile can leave alone
 
@@ -66,7 +72,10 @@ class Operator:
         ExecutionError for tensors that the program does not take.
         """
         if torch.compiler.is_dynamo_compiling():
-            return torch._dynamo.nonstrict_trace(self._run)(*args, **kwargs)
+            results = torch._dynamo.nonstrict_trace(self._run)(*args, **kwargs)
+            if isinstance(results, int):
+                raise TypeError(self._refused[results])  # one that torch can trace
+            return results
         return self._call(args, kwargs)
 
     def registered(self, *args: Any, **kwargs: Any) -> tuple[Any, tuple[list[torch.Tensor]]]:

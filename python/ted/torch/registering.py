@@ -5,9 +5,9 @@ They are defined when somebody traces or asks, and stay for as long as the proce
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -15,31 +15,11 @@ from ted.forking import Lock
 
 NAMESPACE = "ted"
 Tensors = Sequence[torch.Tensor]
+Computed = Callable[[Tensors], list[torch.Tensor]]
+Batched = Callable[[Sequence["int | None"], Tensors], list[torch.Tensor]]
 
 _lock = Lock()
 _taken: dict[str, int] = {}
-
-
-class Registrable(Protocol):
-    """What an operator says of itself."""
-
-    name: str
-
-    def computed(self, tensors: Tensors) -> list[torch.Tensor]:
-        """The results on tensors of a device."""
-        ...
-
-    def fake(self, tensors: Tensors) -> list[torch.Tensor]:
-        """Results without data."""
-        ...
-
-    def recorded(self, tensors: Tensors) -> list[torch.Tensor]:
-        """The results, with a gradient where one is asked for."""
-        ...
-
-    def batched_results(self, axes: Sequence[int | None], tensors: Tensors) -> list[torch.Tensor]:
-        """The results for all examples, along their first dim."""
-        ...
 
 
 @cache
@@ -47,21 +27,36 @@ def _library() -> torch.library.Library:
     return torch.library.Library(NAMESPACE, "FRAGMENT")
 
 
-def registered(operator: Registrable) -> Any:
-    """Define `torch.ops.ted.<name>` for an operator; where a name is taken it gets a number."""
+def registered(
+    name: str,
+    computed: Computed,
+    fake: Computed,
+    recorded: Computed | None = None,
+    batched: Batched | None = None,
+) -> Any:
+    """Define `torch.ops.ted.<name>`; where a name is taken it gets a number.
+
+    Without `recorded` it computes whether gradients are asked for or not.
+    """
     with _lock:
-        count = _taken[operator.name] = _taken.get(operator.name, 0) + 1
-        name = operator.name if count == 1 else f"{operator.name}_{count}"
-        library, full = _library(), f"{NAMESPACE}::{name}"
+        count = _taken[name] = _taken.get(name, 0) + 1
+        name = name if count == 1 else f"{name}_{count}"
+        library = _library()
         library.define(f"{name}(Tensor[] tensors) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,))
-
-        def batched(_: Any, in_dims: Any, tensors: Tensors) -> tuple[list[torch.Tensor], list[int]]:
-            results = operator.batched_results(in_dims[0], tensors)
-            return results, [0] * len(results)
-
         for device in ("CPU", "CUDA"):
-            library.impl(name, operator.computed, device)
-        library.impl(name, operator.recorded, "Autograd")
-        torch.library.register_fake(full, operator.fake, lib=library)
-        torch.library.register_vmap(full, batched, lib=library)
+            library.impl(name, computed, device)
+        library.impl(name, recorded or torch.library.fallthrough_kernel, "Autograd")
+        torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)
+        if batched is not None:
+            torch.library.register_vmap(f"{NAMESPACE}::{name}", _rule(batched), lib=library)
     return getattr(getattr(torch.ops, NAMESPACE), name).default
+
+
+def _rule(batched: Batched) -> Callable[..., tuple[list[torch.Tensor], list[int]]]:
+    """The rule for a batch, whose results count examples along their first dim."""
+
+    def rule(_: Any, in_dims: Any, tensors: Tensors) -> tuple[list[torch.Tensor], list[int]]:
+        results = batched(in_dims[0], tensors)
+        return results, [0] * len(results)
+
+    return rule

@@ -19,12 +19,16 @@ import torch
 from ted.api.compiling import compile_sizes
 from ted.api.functions import Function
 from ted.api.residuals import split_program
+from ted.domain.sizes import symbolic
 from ted.errors import DerivativeError
 from ted.frontend.batches import with_batch
 from ted.frontend.functions import Trace, signature_of, trace_signature
 from ted.ir.equations import topological
+from ted.ir.specialising import sizes_of
 from ted.runtime.calls import declined
 from ted.torch.arrays import from_array, to_array
+from ted.torch.registering import registered
+from ted.torch.traces import empty_like, sizes_in
 
 Mask = Sequence[bool]
 Tensors = Sequence[torch.Tensor]
@@ -42,10 +46,14 @@ class SplitProgram:
         self._wanted = tuple(wanted)
         results = trace.outputs[: trace.output_tree.size]
         chosen = list(compress(trace.inputs, wanted))
-        self._split = split = split_program(trace.inputs, trace.outputs, results, chosen)
+        self._split = split = split_program(
+            trace.inputs, trace.outputs, results, chosen, name=trace.name
+        )
         self.smooth = [k for k, r in enumerate(results) if r.dtype.is_float]
-        read = [split.forward.outputs[k] for k in split.results]
-        below = {*topological([*read, *split.residuals])}
+        self.read = [k for k in split.results if k < len(results)]
+        self.count = len(results)
+        kept = [split.forward.outputs[k] for k in split.results]
+        below = {*topological([*kept, *split.residuals])}
         self.needed = [
             k for k, x in enumerate(trace.inputs) if x.node in below or k in split.inputs
         ]
@@ -53,6 +61,13 @@ class SplitProgram:
         self._given = [self.needed.index(k) for k in split.inputs]
         self._first = compile_sizes(split.forward, options=self._options)
         self._seconds: dict[Mask, Any] = {}
+
+    @property
+    def knows_sizes(self) -> bool:
+        """Whether the second program sees all sizes: that of a sum over a batch does not."""
+        system = self._split.backward
+        seen = {extent for tensor in system.inputs for extent in tensor.shape}
+        return all(symbolic(symbol) in seen for symbol in sizes_of(system))
 
     def direct(self, arrays: Sequence[Any]) -> Sequence[Any] | None:
         """All that the first program computes of arrays that fit as they are, or None."""
@@ -70,6 +85,23 @@ class SplitProgram:
             results[k] if k < len(results) else from_array(values[k]) for k in self._split.results
         ]
         return results, [*kept, *map(from_array, values[self._count :])]
+
+    def fake_forward(self, tensors: Tensors) -> list[torch.Tensor]:
+        """Results and residuals without data."""
+        system = self._split.forward
+        hidden = [k for k in self._split.results if k >= self.count]  # of notes
+        kept = (*(system.outputs[k] for k in hidden), *self._split.residuals)
+        outputs = (*system.outputs[: self.count], *kept)
+        return empty_like(outputs, sizes_in(system.inputs, tensors), tensors)
+
+    def fake_backward(
+        self, saved: Tensors, cotangents: Tensors, wanted: Mask
+    ) -> list[torch.Tensor]:
+        """The gradients that are wanted now, without data."""
+        system = self._split.backward
+        given = [*(saved[k] for k in self._given), *saved[len(self.needed) :], *cotangents]
+        outputs = compress(system.outputs, compress(wanted, self._wanted))
+        return empty_like(outputs, sizes_in(system.inputs, given), given)
 
     def kinds_of_absent(self, tensors: Tensors) -> list[tuple[int, Any]]:
         """What the arguments are that no gradient reads, so that nobody keeps them."""
@@ -103,38 +135,98 @@ class SplitProgram:
         return self._seconds.setdefault(wanted, made)
 
 
+class TracedSplit:
+    """The two programs as operators in `torch.ops.ted`, for graphs that torch traces."""
+
+    def __init__(self, program: SplitProgram, name: str) -> None:
+        self._program = program
+        self._name = name
+        self.smooth, self.needed = program.smooth, program.needed
+        self.kinds_of_absent, self.arguments = program.kinds_of_absent, program.arguments
+        self._first = registered(f"{name}_fwd", self._forward, program.fake_forward)
+        self._seconds: dict[Mask, Any] = {}
+
+    def forward(self, tensors: Tensors) -> list[torch.Tensor]:
+        """The results and what the second program reads beside arguments and results."""
+        return self._first(list(tensors))
+
+    def _forward(self, tensors: Tensors) -> list[torch.Tensor]:
+        results, kept = self._program.opened(
+            self._program.forward([to_array(tensor) for tensor in tensors])
+        )
+        return [*results, *kept[len(self._program.read) :]]
+
+    def opened(self, values: Tensors) -> tuple[Tensors, Tensors]:
+        """The results, and what the second program reads beside arguments."""
+        results, residuals = values[: self._program.count], values[self._program.count :]
+        return results, [*(results[k] for k in self._program.read), *residuals]
+
+    def backward(self, saved: Tensors, cotangents: Tensors, wanted: Mask) -> list[torch.Tensor]:
+        """Those of the gradients that are wanted now."""
+        second = self._seconds.get(wanted)
+        if second is None:
+            second = self._seconds[wanted] = self._registered(wanted, len(saved))
+        return second([*saved, *cotangents])
+
+    def _registered(self, wanted: Mask, count: int) -> Any:
+        program = self._program
+
+        def computed(tensors: Tensors) -> list[torch.Tensor]:
+            return program.backward(tensors[:count], tensors[count:], wanted)
+
+        def fake(tensors: Tensors) -> list[torch.Tensor]:
+            return program.fake_backward(tensors[:count], tensors[count:], wanted)
+
+        return registered(f"{self._name}_bwd", computed, fake)
+
+
 class Splits:
     """The programs of one operator where the same gradients are wanted, by shapes and types."""
 
-    def __init__(self, function: Function, wanted: Mask) -> None:
-        self._function = function
+    def __init__(self, operator: Any, wanted: Mask) -> None:
+        self._operator = operator
         self._wanted = wanted
         self._known: dict[Any, SplitProgram | None] = {}
+        self._traced: dict[Any, TracedSplit | None] = {}
         self._latest: SplitProgram | None = None
 
-    def forward(self, tensors: Tensors) -> tuple[SplitProgram, Sequence[Any]] | None:
-        """The program for these arguments and all that it computes; None where there is none."""
+    def forward(self, tensors: Tensors) -> tuple[Any, Sequence[Any]] | None:
+        """The programs for some arguments and all that the first computes; None without such."""
+        if not self._operator.is_plain(tensors):
+            return self._in_graph(tensors)
         arrays = [to_array(tensor) for tensor in tensors]
         latest = self._latest
         if latest is not None:
             values = latest.direct(arrays)
             if values is not None:
                 return latest, values
-        key = tuple([(a.shape, a.dtype) for a in arrays])
+        key = tuple([(tuple(a.shape), a.dtype) for a in arrays])
         if key not in self._known:
-            self._known[key] = self._made(arrays)
+            function = self._operator.function
+            given = signature_of(function, tuple(arrays), {})
+            signature = with_batch(function, given, function.batch)
+            self._known[key] = self._made(trace_signature(function, signature))
         latest = self._latest = self._known[key]
         return None if latest is None else (latest, latest.forward(arrays))
 
-    def _made(self, arrays: Sequence[Any]) -> SplitProgram | None:
-        function = self._function
+    def _in_graph(self, tensors: Tensors) -> tuple[Any, Sequence[Any]] | None:
+        trace, _ = self._operator.traces.of(tensors)
+        if trace not in self._traced:
+            made = self._made(trace)
+            name = self._operator.name
+            self._traced[trace] = None if made is None else TracedSplit(made, name)
+        found = self._traced[trace]
+        return None if found is None else (found, found.forward(tensors))
+
+    def _made(self, trace: Trace) -> SplitProgram | None:
+        function = self._operator.function
         if function.options.debug_nans:  # which tests all tensors of one program
             return None
-        signature = with_batch(function, signature_of(function, tuple(arrays), {}), function.batch)
         try:
-            return SplitProgram(function, trace_signature(function, signature), self._wanted)
+            made = SplitProgram(function, trace, self._wanted)
         except DerivativeError:  # said when somebody asks for the gradient
             return None
+        return made if made.knows_sizes else None
 
 
 def _direct(program: Any) -> Any:

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 import torch
+from functorch.compile import make_boxed_func
+from torch._dynamo.backends.common import aot_autograd
+from torch._dynamo.exc import Unsupported
 
+import ted
+import ted.torch
 from unit.torch.programs import (
     arguments,
     assert_equal,
@@ -16,7 +22,7 @@ from unit.torch.programs import (
     operator,
     torch_layer,
 )
-from unit.torch.test_operators import TRANSFORMS, scripting
+from unit.torch.test_operators import TRANSFORMS, nested, scripting
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
 
@@ -75,16 +81,60 @@ def test_one_operator_is_under_grad_vmap_and_compile_at_once() -> None:
     assert_equal(whole(transform(operator))(*given), transform(torch_layer)(*given))
 
 
-def test_a_graph_serves_every_number_of_rows() -> None:
-    counts: list[int] = []
+def counting_graphs(graphs: list[str]) -> Any:
+    """A backend of AOT autograd that keeps the operators of each graph."""
 
-    def counting(graph: Any, inputs: Any) -> Any:
-        counts.append(len(inputs))
-        return graph.forward
+    def compiler(graph: Any, _: Any) -> Any:
+        targets = (str(n.target) for n in graph.graph.nodes if n.op == "call_function")
+        graphs.append(" ".join(t for t in targets if t.startswith("ted.")))
+        return make_boxed_func(graph.forward)
 
+    return aot_autograd(fw_compiler=compiler)
+
+
+def test_a_graph_serves_every_number_of_rows_and_keeps_residuals() -> None:
+    graphs: list[str] = []
     x, w = arguments()
-    f = torch.compile(energy(operator), fullgraph=True, backend=counting, dynamic=True)
+    f = whole(energy(operator), counting_graphs(graphs), dynamic=True)
     for rows in (3, 5, 2, 9):
-        part = x.repeat(3, 1)[:rows]
-        assert_equal(f(part, w), energy(torch_layer)(part, w))
-    assert len(counts) == 1
+        part = x.repeat(3, 1)[:rows].clone().requires_grad_()
+        found, expected = f(part, w), energy(torch_layer)(part, w)
+        assert_equal(found, expected)
+        assert_equal(torch.autograd.grad(found, part), torch.autograd.grad(expected, part))
+    forward, backward = graphs
+    assert re.fullmatch(r"ted\.layer_fwd(_\d+)?\.default", forward)
+    assert re.fullmatch(r"ted\.layer_bwd(_\d+)?\.default", backward)
+
+
+def test_a_batch_is_one_graph() -> None:
+    graphs: list[str] = []
+    in_rows = ted.torch.op(lambda w, x: ted.sum(ted.sin(x @ w), axis=0), name="rows", batch=1)
+    f = whole(in_rows, counting_graphs(graphs))
+    x, w = arguments()
+    x = x.repeat(3, 1)
+    for rows in (9, 5, 4):
+        part, weights = x[:rows].clone(), w.clone().requires_grad_()
+        torch._dynamo.mark_dynamic(part, 0)
+        found, expected = f(weights, part), torch.sin(part @ weights).sum(0)
+        assert_equal(found, expected)
+        slope = torch.autograd.grad(found.sum(), weights)
+        assert_equal(slope, torch.autograd.grad(expected.sum(), weights))
+    assert len(graphs) == 2
+
+
+def test_shapes_that_do_not_fit_are_refused_while_torch_traces() -> None:
+    with pytest.raises(Unsupported, match=r"matmul: inner extents must agree, got \(3, 4\)"):
+        whole(operator)(torch.ones(3, 4), torch.ones(3, 2))
+
+
+@ted.torch.op
+def parts(*args: Any, **kwargs: Any) -> dict[str, Any]:
+    return nested.function(*args, **kwargs)._asdict()
+
+
+def test_nests_and_constants_are_compiled() -> None:
+    x, w = arguments(requires_grad=True)
+    f = whole(lambda x, w: parts({"w": x, "layers": [w]}, 0.5, power=3)["total"])
+    expected = ((x @ w * 0.5) ** 3).sum()
+    assert_equal(f(x, w), expected)
+    assert_equal(torch.autograd.grad(f(x, w), w), torch.autograd.grad(expected, w))

@@ -260,6 +260,14 @@ def test_a_batch_has_any_number_of_rows() -> None:
     assert len({str(shape) for shape in traced}) == 1
 
 
+def test_the_gradient_of_a_sum_over_a_batch_has_its_rows() -> None:
+    total = ted.torch.op(lambda x: ted.sum(x, axis=0), batch=0)
+    for rows in (3, 5):
+        x = torch.ones(rows, 2, requires_grad=True)
+        (dx,) = torch.autograd.grad(total(x).sum(), x)
+        assert torch.equal(dx, torch.ones(rows, 2))
+
+
 def test_a_mutated_argument_is_found_by_torch() -> None:
     x, w = arguments(requires_grad=True)
     y = operator(x * 1, w)
