@@ -17,12 +17,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ted.torch.modules import Module as Module
     from ted.torch.operators import Operator as Operator
     from ted.torch.operators import op as op
 
-__all__ = ["Operator", "op"]
+__all__ = ["Module", "Operator", "op"]
 
-_HOMES = {"Operator": "ted.torch.operators", "op": "ted.torch.operators"}
+_HOMES = {
+    "Module": "ted.torch.modules",
+    "Operator": "ted.torch.operators",
+    "op": "ted.torch.operators",
+}
 
 
 def __getattr__(name: str) -> Any:

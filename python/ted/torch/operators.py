@@ -8,6 +8,7 @@ Numbers and other constants are part of the program, as in `ted.function`.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
@@ -27,6 +28,7 @@ from ted.frontend.functions import (
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import Tree, flatten, nester, static, unflatten
 from ted.ir.dtypes import FLOAT32
+from ted.torch.filling import Filling
 from ted.torch.flat_operators import PLAIN, FlatOperator
 
 _ARRAY = ArraySpec((), FLOAT32)  # an argument that is a tensor, whatever its shape and type
@@ -55,15 +57,21 @@ class Operator:
         self._by_types: dict[Any, NestedOperator] = {}
 
         self._refused: list[str] = []
+        # Plain functions, which torch.compile can leave alone.
+        self._run = self._kept_from_tracing(lambda args, kwargs: self._call(args, kwargs))
+        self._write = self._kept_from_tracing(lambda *given: self._filled(*given))
 
-        def run(*args: Any, **kwargs: Any) -> Any:
+    def _kept_from_tracing(self, fn: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, with an error as a number, since torch.compile would say nothing of it."""
+
+        def run(*given: Any) -> Any:
             try:
-                return self._call(args, kwargs)
-            except TedError as error:  # of which torch.compile would say nothing
+                return fn(*given)
+            except TedError as error:
                 self._refused.append(str(error))
                 return len(self._refused) - 1
 
-        self._run = run  # a plain function, which torch.compile can leave alone
+        return run
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on tensors, in nests as the function takes them.
@@ -72,11 +80,37 @@ class Operator:
         ExecutionError for tensors that the program does not take.
         """
         if torch.compiler.is_dynamo_compiling():
-            results = torch._dynamo.nonstrict_trace(self._run)(*args, **kwargs)
+            results = torch._dynamo.nonstrict_trace(self._run)(args, kwargs)
             if isinstance(results, int):
                 raise TypeError(self._refused[results])  # one that torch can trace
             return results
         return self._call(args, kwargs)
+
+    def out(self, *args: Any, out: Any, **kwargs: Any) -> Any:
+        """Write the results into `out`, a nest of tensors like the results, and return that.
+
+        An argument may be among them. Nothing of this has a gradient.
+        Raises: ExecutionError for tensors that require gradients, or do not fit; FrontendError as a
+        call.
+        """
+        if torch.compiler.is_dynamo_compiling():
+            number = torch._dynamo.nonstrict_trace(self._write)(args, kwargs, out)
+            if number >= 0:
+                raise TypeError(self._refused[number])  # one that torch can trace
+            return out
+        self._filled(args, kwargs, out)
+        return out
+
+    def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> int:
+        """Write the results; the number is that of no error."""
+        nested, tensors = self._nested_for(args, kwargs)
+        targets = [target for _, target in flatten(out)[0]]
+        for target in targets:
+            if not isinstance(target, torch.Tensor):
+                kind = type(target).__name__
+                raise FrontendError(f"{self.name}: out= is a nest of tensors, got {kind}")
+        nested.filling(tensors, targets)
+        return -1
 
     def registered(self, *args: Any, **kwargs: Any) -> tuple[Any, tuple[list[torch.Tensor]]]:
         """The operator in `torch.ops.ted` for arguments like these, and its arguments.
@@ -112,13 +146,14 @@ class Operator:
         return found, [value for _, value in leaves if isinstance(value, torch.Tensor)]
 
     def __reduce__(self) -> Any:
-        import sys
-
         module = sys.modules.get(getattr(self, "__module__", ""))
         name = getattr(self, "__qualname__", "")
         if getattr(module, name, None) is self:  # made by a decorator
             return name
         return Operator, self._given
+
+    def __deepcopy__(self, _: Any) -> Operator:
+        return self
 
     def __repr__(self) -> str:
         return f"<ted.torch.op {self.name}>"
@@ -142,6 +177,7 @@ class NestedOperator:
         rows = [c for c, leaf in zip(chosen, signature.leaves, strict=True) if leaf is _ARRAY]
         batch = [k for k, is_chosen in enumerate(rows) if is_chosen]
         self.flat = FlatOperator(self._traced, name, names, function.options, batch)
+        self.filling = Filling(self.flat)
 
     def __call__(self, tensors: Sequence[torch.Tensor]) -> Any:
         """The results in the nest in which the function returns them."""

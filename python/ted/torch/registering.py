@@ -38,17 +38,45 @@ def registered(
 
     Without `recorded` it computes whether gradients are asked for or not.
     """
+    name = _own(name)
+    library = _defined(f"{name}(Tensor[] tensors) -> Tensor[]")
+    _implement(library, name, computed, fake, recorded)
+    if batched is not None:
+        torch.library.register_vmap(f"{NAMESPACE}::{name}", _rule(batched), lib=library)
+    return _overload(name)
+
+
+def registered_out(name: str, computed: Callable[..., None], fake: Callable[..., None]) -> Any:
+    """Define an operator that writes into its second list of tensors."""
+    name = _own(name)
+    library = _defined(f"{name}(Tensor[] tensors, Tensor(a!)[] out) -> ()")
+    _implement(library, name, computed, fake)
+    return _overload(name)
+
+
+def _own(name: str) -> str:
+    """The name, with a number where it is taken."""
     with _lock:
         count = _taken[name] = _taken.get(name, 0) + 1
-        name = name if count == 1 else f"{name}_{count}"
-        library = _library()
-        library.define(f"{name}(Tensor[] tensors) -> Tensor[]", tags=(torch.Tag.pt2_compliant_tag,))
-        for device in ("CPU", "CUDA"):
-            library.impl(name, computed, device)
-        library.impl(name, recorded or torch.library.fallthrough_kernel, "Autograd")
-        torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)
-        if batched is not None:
-            torch.library.register_vmap(f"{NAMESPACE}::{name}", _rule(batched), lib=library)
+    return name if count == 1 else f"{name}_{count}"
+
+
+def _defined(schema: str) -> torch.library.Library:
+    library = _library()
+    library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
+    return library
+
+
+def _implement(
+    library: torch.library.Library, name: str, computed: Any, fake: Any, recorded: Any = None
+) -> None:
+    for device in ("CPU", "CUDA"):
+        library.impl(name, computed, device)
+    library.impl(name, recorded or torch.library.fallthrough_kernel, "Autograd")
+    torch.library.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)
+
+
+def _overload(name: str) -> Any:
     return getattr(getattr(torch.ops, NAMESPACE), name).default
 
 
