@@ -1,6 +1,7 @@
 from ted import cache as cache
 from ted import cuda as cuda
 from ted import errors as errors
+from ted import fft as fft
 from ted import jax as jax
 from ted import linalg as linalg
 from ted import nn as nn

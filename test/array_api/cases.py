@@ -154,6 +154,52 @@ LINEAR: dict[str, list[Case]] = {
 }  # fmt: skip
 
 
+# Of complex numbers: what the standard has for them, and the extension for Fourier transforms. A
+# complex result is shown as its parts.
+def _complex(xp: Any, v: Any) -> Any:
+    return xp.astype(v.u, xp.complex128) + 1j * xp.astype(v.p, xp.complex128)
+
+
+def _parts(xp: Any, z: Any) -> list[Any]:
+    return [xp.real(z), xp.imag(z)] if xp.isdtype(z.dtype, "complex floating") else [z]
+
+
+def _of_complex(apply: Case) -> list[Case]:
+    return [lambda xp, v: _parts(xp, apply(xp, _complex(xp, v)))]
+
+
+COMPLEX: dict[str, list[Case]] = {
+    **{n: _of_complex(lambda xp, z, n=n: getattr(xp, n)(z)) for n in (
+        "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "conj", "cos", "cosh", "exp",
+        "expm1", "imag", "isfinite", "isinf", "isnan", "log", "log10", "log1p", "log2", "negative",
+        "positive", "real", "reciprocal", "round", "sign", "sin", "sinh", "sqrt", "square", "tan",
+        "tanh", "all", "any", "count_nonzero", "diff", "mean", "prod", "sum", "flip",
+        "matrix_transpose", "tril", "triu", "ones_like", "zeros_like")},
+    **{n: _of_complex(lambda xp, z, n=n: getattr(xp, n)(z, z * (2.0 - 1j))) for n in (
+        "add", "divide", "equal", "multiply", "not_equal", "pow", "subtract", "vecdot")},
+    "cumulative_sum": _of_complex(lambda xp, z: xp.cumulative_sum(z, axis=1)),
+    "cumulative_prod": _of_complex(lambda xp, z: xp.cumulative_prod(z, axis=0)),
+    "matmul": _of_complex(lambda xp, z: z @ xp.matrix_transpose(z)),
+    "tensordot": _of_complex(lambda xp, z: xp.tensordot(z, z, axes=((1,), (1,)))),
+    "concat": _of_complex(lambda xp, z: xp.concat([z, z], axis=1)),
+    "stack": _of_complex(lambda xp, z: xp.stack([z, z * 1j])),
+    "where": _of_complex(lambda xp, z: xp.where(xp.real(z) > 0, z, -z)),
+    "astype": _of_complex(lambda xp, z: xp.astype(z, xp.complex64)),
+    "full": _of_complex(lambda xp, z: xp.full((2,), 1j, dtype=xp.complex128)),
+}  # fmt: skip
+
+FFT: dict[str, list[Case]] = {
+    **{n: _of_complex(lambda xp, z, n=n: getattr(xp.fft, n)(z, norm="ortho"))
+       for n in ("fft", "ifft", "fftn", "ifftn")},
+    **{n: [lambda xp, v, n=n: _parts(xp, getattr(xp.fft, n)(v.f))]
+       for n in ("rfft", "rfftn", "ihfft", "fftshift", "ifftshift")},
+    **{n: _of_complex(lambda xp, z, n=n: getattr(xp.fft, n)(z, n=5)) for n in ("hfft", "irfft")},
+    "irfftn": _of_complex(lambda xp, z: xp.fft.irfftn(z, s=(2, 5), axes=(0, 1))),
+    **{n: [lambda xp, v, n=n: getattr(xp.fft, n)(7, d=0.5, dtype=xp.float64)]
+       for n in ("fftfreq", "rfftfreq")},
+}  # fmt: skip
+
+
 # Of the extension for linear algebra; `m` is made regular, `t` has a batch.
 def _regular(xp: Any, v: Any) -> Any:
     return v.m + 5.0 * xp.eye(v.columns, dtype=xp.float64)
@@ -211,16 +257,22 @@ SPECTRAL: dict[str, list[Case]] = {
 # What is no tensor: equal as Python values.
 TYPES: dict[str, list[Case]] = {
     "can_cast": [lambda xp, v: xp.can_cast(xp.int32, xp.int64),
+                 lambda xp, v: [xp.can_cast(xp.float64, t) for t in (xp.complex64, xp.complex128)],
+                 lambda xp, v: xp.can_cast(xp.complex64, xp.float64),
                  lambda xp, v: xp.can_cast(xp.float64, xp.float32)],
     "finfo": [lambda xp, v, t=t: limits(
         xp.finfo(getattr(xp, t)), "bits eps max min smallest_normal")
-              for t in ("float32", "float64")],
+              for t in ("float32", "float64", "complex64")],
     "iinfo": [lambda xp, v, t=t: limits(xp.iinfo(getattr(xp, t)), "bits max min")
               for t in ("int8", "int64", "uint8", "uint64")],
     "isdtype": [lambda xp, v: [xp.isdtype(t, k) for t in (xp.float32, xp.int8, xp.bool) for k in (
         "bool", "integral", "signed integer", "real floating", "numeric", "complex floating",
-        "unsigned integer", xp.float32, ("bool", "integral"))]],
-    "result_type": [lambda xp, v: str(xp.result_type(v.i, xp.int8)).rpartition(".")[2]],
+        "unsigned integer", xp.float32, ("bool", "integral"))],
+                lambda xp, v: [xp.isdtype(xp.complex64, k) for k in (
+        "complex floating", "numeric", "real floating", xp.complex64, ("bool", xp.complex128))]],
+    "result_type": [
+        lambda xp, v: str(xp.result_type(v.i, xp.int8)).rpartition(".")[2],
+        lambda xp, v: str(xp.result_type(v.f, xp.complex64)).rpartition(".")[2]],
     **{n: [lambda xp, v, n=n: getattr(xp, n)] for n in ("e", "inf", "newaxis", "pi")},
     "nan": [lambda xp, v: repr(xp.nan)],
 }  # fmt: skip
@@ -234,16 +286,14 @@ def limits(found: Any, names: str) -> list[float]:
 GROUPS = {
     "elementwise": ELEMENTWISE, "statistical": STATISTICAL, "manipulation": MANIPULATION,
     "sorting": SORTING,     "creation": CREATION, "linear": LINEAR, "linalg": LINALG,
-    "spectral": SPECTRAL,
+    "spectral": SPECTRAL, "complex": COMPLEX, "fft": FFT,
 }  # fmt: skip
 
 # Why a name is not there.
 DATA = "its shape depends on values"
-COMPLEX = "there are no complex numbers"
 NOT: dict[str, str] = {
     **dict.fromkeys(("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
                     DATA),
-    **dict.fromkeys(("complex64", "complex128", "imag", "fft"), COMPLEX),
     "nextafter": "not yet: it reads the bits of a float",
     **{"__array_namespace_info__": "not yet"},
 }  # fmt: skip

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.fft
 import torch.nn.functional
 
 import ted
@@ -28,8 +29,8 @@ from ted.errors import TedError
 from ted.testing.tracing import interpreted
 
 PAGE = ROOT / "docs/coverage.md"
-HOMES = {"": ted, "nn.": ted.nn, "linalg.": ted.linalg}
-TORCH = (torch.nn.functional, torch, torch.linalg, torch.special)
+HOMES = {"": ted, "nn.": ted.nn, "linalg.": ted.linalg, "fft.": ted.fft}
+TORCH = (torch.fft, torch.nn.functional, torch, torch.linalg, torch.special)
 CALLS = ("x", "x, y", "i", "i, k", "b", "b, b", "m", "m, m", "img", "[x, y]", "x, 0")
 FLOATS = {"x", "y", "m", "v", "img", "seq", "vol"}
 TYPES = ["float64", "float32", "float16", "bfloat16", "int64", "int32", "uint8", "bool"]

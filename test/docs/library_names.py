@@ -1,6 +1,6 @@
 """Names of other libraries, each with ted's name for it, or the reason why there is none.
 
-A name that ted has, alone or in `nn`, `linalg` or `random`, is its own; others are rows here; what
+A name that ted has, alone or in one of its modules, is its own; others are rows here; what
 is in no row is not there yet.
 """
 
@@ -44,7 +44,7 @@ RENAMED = {
         "conv": "nn.conv2d", "conv_general_dilated": "nn.conv2d", "sort_key_val": "argsort",
         "conv_with_general_padding": "nn.conv2d", "conv_transpose": "nn.conv_transpose2d",
         "reduce_window": "nn.max_pool2d", "select_n": "where", "clamp": "clip",
-        "conv_general_dilated_patches": "nn.unfold",
+        "conv_general_dilated_patches": "nn.unfold", "fft": "fft.fft",
     },
     "jax.numpy": {
         "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
@@ -67,15 +67,17 @@ RENAMED = {
         "insert": "concatenate", "array_equal": "all(x == y)", "indices": "meshgrid",
         "logspace": "10 ** linspace", "geomspace": "exp(linspace)", "kron": "einsum",
         "vander": "power",
+        "iscomplex": "imag(x) != 0", "conjugate": "conj",
         "iscomplexobj": "isdtype", "isrealobj": "isdtype", "isreal": "isdtype",
         "convolve": "nn.conv1d",
         "correlate": "nn.conv1d", "cross": "linalg.cross", "single": "float32", "double": "float64",
     },
-    "the array API": {},
+    "jax.numpy.fft": {"fft": "fft.fft"},
+    "the array API": {"fft": "fft.fft"},
 }  # fmt: skip
 INSIDE = re.compile(r"torch_function|^assert_|^boolean_dispatch|printoptions|_shape_tuple$")
 REASONS = (
-    ("there are no complex numbers", r"complex|^imag$|^angle$|fft|^i0$"),
+    ("complex numbers have no order", r"sort_complex"),
     ("its shape depends on values", r"nonzero|argwhere|unique|setdiff|setxor|union1d|intersect"
      r"|^delete$|trim_zeros|packbits|ragged|apply_over"),
     ("of several devices, or of how code is made", r"^p(max|min|mean|sum|send|permute|shuffle|cast)"
@@ -109,7 +111,13 @@ def meaning(library: str, name: str) -> tuple[str, str]:
     if RENAMED[library].get(name):
         return RENAMED[library][name], ""
     homes = (("nn.", ted.nn), ("", ted)) if "torch" in library else (("", ted), ("nn.", ted.nn))
-    for prefix, home in (*homes, ("linalg.", ted.linalg), ("random.", ted.random)):
+    for prefix, home in (
+        *homes,
+        ("linalg.", ted.linalg),
+        ("random.", ted.random),
+        ("fft.", ted.fft),
+        ("special.", ted.special),
+    ):
         if name in home.__all__:
             return prefix + name, ""
     return "", next((why for why, pattern in REASONS if re.search(pattern, name)), NOT_YET)

@@ -45,6 +45,10 @@ def test_the_reference_has_every_name_of_linear_algebra_once() -> None:
     assert sorted(names_in_tables("linalg")) == sorted(ted.linalg.__all__)
 
 
+def test_the_reference_has_every_fourier_transform_once() -> None:
+    assert sorted(names_in_tables("fft")) == sorted(ted.fft.__all__)
+
+
 def test_the_reference_has_every_name_of_random_numbers_once() -> None:
     assert sorted(names_in_tables("random")) == sorted(ted.random.__all__)
 

@@ -116,7 +116,7 @@ def test_nests_come_back_by_names_or_like_another(tmp_path: Path) -> None:
         ({"a": {"b": 1.0}, "a.b": 2.0}, "got the name 'a.b'"),
         ({"a": 1.0, "a.b": 2.0}, "save: a name that begins no other one, got 'a.b'"),
         ({"a.b": 1.0, "a": 2.0}, "save: a name that begins no other one, got 'a'"),
-        ({"a": np.ones(3, "c8")}, "save: a: a type of float64, .* got complex64"),
+        ({"a": np.ones(3, "g")}, "save: a: a type of float64, .* got "),
         ({"a": [np.array([None])]}, "save: a.0: expected an array of numbers"),
         ({"a": "text"}, "save: a: expected an array, got str"),
     ],

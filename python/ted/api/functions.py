@@ -32,6 +32,7 @@ from ted.frontend.array_orders import (
 )
 from ted.frontend.batches import arrays_at, positions_for, positions_of_batch, with_batch
 from ted.frontend.callbacks import check_callable
+from ted.frontend.complex_pairs import Complex
 from ted.frontend.functions import (
     ArraySpec,
     Signature,
@@ -423,6 +424,11 @@ def _check_cotangent(result: Any, cotangent: Any, path: str) -> None:
 
 def _check_scalar(value: Any) -> None:
     """The result of a function that `grad` differentiates is one number."""
+    if isinstance(value, Complex):
+        raise DerivativeError(
+            f"grad: the function must return a real scalar, got {value.dtype}{list(value.shape)}; "
+            "take ted.real, ted.imag or ted.abs of it, or use ted.vjp for a cotangent"
+        )
     if not isinstance(value, Tensor):
         raise DerivativeError(
             f"grad: the function must return one tensor, got {type(value).__name__}; "

@@ -5,10 +5,13 @@
 
 from math import e, inf, nan, pi
 
+from ted.frontend import complex_arrays as complex_arrays
 from ted.frontend import methods as methods
 from ted.frontend.associative import associative_scan
 from ted.frontend.axes import reduce_axis
 from ted.frontend.choosing import compress, where
+from ted.frontend.complex_functions import angle, complex, imag
+from ted.frontend.complex_pairs import COMPLEX64, COMPLEX128, Complex
 from ted.frontend.compute import compute
 from ted.frontend.contraction import (
     dot,
@@ -218,6 +221,7 @@ from ted.ir.dtypes import (
 float64, float32, float16, bfloat16 = FLOAT64, FLOAT32, FLOAT16, BFLOAT16
 int64, int32, int8, bool = INT64, INT32, INT8, BOOL
 int16, uint8, uint16, uint32, uint64 = INT16, UINT8, UINT16, UINT32, UINT64
+complex64, complex128 = COMPLEX64, COMPLEX128
 newaxis = None
 abs = absolute
 concat = concatenate
@@ -229,6 +233,7 @@ bitwise_left_shift = left_shift
 bitwise_right_shift = right_shift
 
 __all__ = [
+    "Complex",
     "Scalar",
     "Tensor",
     "abs",
@@ -237,6 +242,7 @@ __all__ = [
     "acosh",
     "add",
     "all",
+    "angle",
     "any",
     "arange",
     "argmax",
@@ -271,6 +277,9 @@ __all__ = [
     "cholesky",
     "clip",
     "column_stack",
+    "complex",
+    "complex64",
+    "complex128",
     "compress",
     "compute",
     "concat",
@@ -322,6 +331,7 @@ __all__ = [
     "hstack",
     "hypot",
     "iinfo",
+    "imag",
     "index_add",
     "inf",
     "inner",

@@ -10,6 +10,7 @@ from ted.frontend import checks
 from ted.frontend.arithmetic import constant
 from ted.frontend.axes import Axis
 from ted.frontend.closing_expressions import close_map, close_reduction
+from ted.frontend.complex_pairs import Complex
 from ted.frontend.lazy_reductions import ReductionScalar
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar, operand
@@ -22,8 +23,8 @@ from ted.ir.scalar import cast
 
 def compute(
     shape: checks.Shape, fn: Callable[..., Any], name: str | None = None, dtype: Any = None
-) -> Tensor:
-    """The tensor of `shape` whose element at (i, j, ...) is `fn(i, j, ...)`.
+) -> Any:
+    """The tensor of `shape` whose element at (i, j, ...) is `fn(i, j, ...)`, complex if that is.
 
     Shapes: `fn` takes one index per dim; its parameters name the dims in printed equations.
     Raises: FrontendError for a wrong number of parameters, an index used outside its lambda, a
@@ -36,7 +37,11 @@ def compute(
     axes = [Axis(n, 0, extent, False) for n, extent in zip(names, extents, strict=True)]
     with tracing():
         value = fn(*axes)
-    return wrap(closed(value, axes, checks.name_of(name, what) or "t", target, what))
+    hint = checks.name_of(name, what) or "t"
+    if isinstance(value, Complex):
+        parts = (closed(part, axes, hint, target, what) for part in (value.real, value.imag))
+        return Complex(*map(wrap, parts))
+    return wrap(closed(value, axes, hint, target, what))
 
 
 def closed(

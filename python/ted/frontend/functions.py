@@ -12,6 +12,7 @@ import numpy as np
 from ted.domain.sizes import Extent
 from ted.forking import cached_property
 from ted.frontend import checks
+from ted.frontend.complex_pairs import Complex, opened_array
 from ted.frontend.creation import full
 from ted.frontend.layout import transpose
 from ted.frontend.locations import fail
@@ -136,11 +137,14 @@ def call_key(nest: Any, arrays: list[Any]) -> Any:
     The arrays in them are appended to `arrays`, in the order of the placeholders.
     """
     kind = type(nest)
-    if kind is np.ndarray:  # nearly always, and faster so
+    if kind is np.ndarray and nest.dtype.kind != "c":  # nearly always, and faster so
         arrays.append(nest)
         return nest.shape, nest.dtype
     shape, dtype = getattr(nest, "shape", None), getattr(nest, "dtype", None)
     if shape is not None and dtype is not None and not is_nest(kind) and kind is not type:
+        parts = opened_array(nest)
+        if parts is not None:
+            return Complex, tuple([call_key(part, arrays) for part in parts])
         arrays.append(nest)
         return shape, dtype
     if isinstance(nest, dict):

@@ -13,6 +13,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ted.frontend.complex_pairs import applied, needs_complex
 from ted.frontend.locations import fail
 
 # Another library's keyword -> ted's words for it, of which a function takes the first that it has.
@@ -37,6 +38,9 @@ NEAR: dict[str, tuple[str, ...]] = {
     "rcond": ("rtol",),
 }  # fmt: skip
 
+# Functions of nests, which complex tensors are, too.
+OF_NESTS = ("associative_scan", "clip_by_global_norm", "global_norm")
+
 
 def near_word(name: str, known: Mapping[str, Any]) -> str | None:
     """The word of a function that takes `known` for a keyword; None where it has none."""
@@ -60,20 +64,25 @@ def translated(known: Mapping[str, Any], options: Mapping[str, Any], what: str) 
     return result
 
 
-def accepting(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which also takes the keywords of other libraries."""
+def accepting(function: Callable[..., Any], takes_complex: bool = False) -> Callable[..., Any]:
+    """The function, which also takes the keywords of other libraries, and complex numbers.
+
+    With those it is what the table `on_complex` has by its name, unless it takes them itself.
+    """
     if not inspect.isfunction(function):
         return function
     parameters = inspect.signature(function).parameters
     if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return function
     known = {p.name: p for p in parameters.values() if p.kind is not p.VAR_POSITIONAL}
-    names = frozenset(known)
+    names, takes_complex = frozenset(known), takes_complex or function.__name__ in OF_NESTS
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         if options and not names.issuperset(options):
             options = translated(known, options, function.__name__)
+        if not takes_complex and needs_complex((*args, *options.values())):
+            return applied(function.__name__, *args, **options)
         return function(*args, **options)
 
     return call

@@ -10,6 +10,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ted.frontend import numpy_names, tensors, unevaluated
+from ted.frontend.complex_functions import imag
+from ted.frontend.complex_pairs import Complex
 from ted.frontend.contraction import matmul
 from ted.frontend.dims import matrix_transpose
 from ted.frontend.layout import flatten, reshape, transpose
@@ -18,12 +20,13 @@ from ted.frontend.updates import At
 
 tensors.functions.update(
     matmul=matmul, reshape=reshape, flatten=flatten, transpose=transpose, subscript=subscript,
-    matrix_transpose=matrix_transpose, at=At,
+    matrix_transpose=matrix_transpose, at=At, imag=imag,
 )  # fmt: skip
 unevaluated.numpy_calls.update(ufunc=numpy_names.ufunc, function=numpy_names.array_function)
 
 FIRST = ("x", "a", "y")  # what a function calls the tensor that it is a method of
-NO_METHODS = ("asarray", "cast", "from_dlpack", "trace")  # what has `trace` is a function of ted
+# What has `trace` is a function of ted; the parts of a number are attributes.
+NO_METHODS = ("asarray", "cast", "from_dlpack", "trace", "real", "imag")
 
 
 def attach(functions: Mapping[str, Any]) -> None:
@@ -31,12 +34,13 @@ def attach(functions: Mapping[str, Any]) -> None:
     for name, function in functions.items():
         if inspect.isfunction(function) and name not in NO_METHODS:
             first = next(iter(inspect.signature(function).parameters), None)
-            if first in FIRST and not hasattr(tensors.Tensor, name):
-                setattr(tensors.Tensor, name, _method(name, function))
+            for kind in (tensors.Tensor, Complex) if first in FIRST else ():
+                if not hasattr(kind, name):
+                    setattr(kind, name, _method(name, function))
 
 
 def _method(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def method(self: tensors.Tensor, *args: Any, **options: Any) -> Any:
+    def method(self: Any, *args: Any, **options: Any) -> Any:
         return function(self, *args, **options)
 
     method.__name__ = name

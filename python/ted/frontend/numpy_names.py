@@ -36,20 +36,20 @@ RENAMED = {
 
 # The names that numpy and ted share, for one meaning.
 SHARED = (
-    "absolute", "all", "any", "argmax", "argmin", "argsort", "bitwise_and", "bitwise_or",
+    "absolute", "all", "angle", "any", "argmax", "argmin", "argsort", "bitwise_and", "bitwise_or",
     "bitwise_xor", "broadcast_arrays", "broadcast_to", "can_cast", "cbrt", "ceil", "clip",
     "column_stack", "concatenate", "copysign", "cos", "cosh", "count_nonzero", "cumprod", "cumsum",
     "cumulative_prod", "cumulative_sum", "diff", "dot", "einsum", "empty_like", "exp", "exp2",
     "expand_dims", "expm1", "flip", "floor", "floor_divide", "fmod", "full_like", "heaviside",
-    "hstack", "hypot", "inner", "isfinite", "isin", "isinf", "isnan", "left_shift", "log", "log10",
-    "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
-    "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "min", "minimum",
-    "moveaxis", "nan_to_num", "ones_like", "outer", "pad", "power", "prod", "quantile", "real",
-    "reciprocal", "remainder", "repeat", "reshape", "result_type", "right_shift", "roll", "round",
-    "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "split", "sqrt", "square", "squeeze",
-    "stack", "std", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot",
-    "tile", "transpose", "tril", "triu", "trunc", "unstack", "var", "vecdot", "vstack", "where",
-    "zeros_like",
+    "hstack", "hypot", "imag", "inner", "isfinite", "isin", "isinf", "isnan", "left_shift", "log",
+    "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or",
+    "logical_xor", "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "min",
+    "minimum", "moveaxis", "nan_to_num", "ones_like", "outer", "pad", "power", "prod", "quantile",
+    "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "right_shift", "roll",
+    "round", "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "split", "sqrt", "square",
+    "squeeze", "stack", "std", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh",
+    "tensordot", "tile", "transpose", "tril", "triu", "trunc", "unstack", "var", "vecdot", "vstack",
+    "where", "zeros_like",
 )  # fmt: skip
 
 # What is a property of an expression.
@@ -69,6 +69,9 @@ INSTEAD = {
     "linalg.svd": "ted.linalg.svd", "linalg.svdvals": "ted.linalg.svdvals",
     "linalg.pinv": "ted.linalg.pinv", "linalg.matrix_rank": "ted.linalg.matrix_rank",
     "linalg.cond": "ted.linalg.cond",
+    **{f"fft.{name}": f"ted.fft.{name}" for name in (
+        "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn",
+        "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")},
     "linalg.qr": "ted.linalg.qr", "linalg.norm": "ted.linalg.norm",
     "linalg.vector_norm": "ted.linalg.vector_norm", "linalg.matrix_norm": "ted.linalg.matrix_norm",
     "linalg.matrix_power": "ted.linalg.matrix_power", "linalg.cross": "ted.linalg.cross",

@@ -69,11 +69,14 @@ def positive(x: Any) -> Any:
 
 @vectorize
 def real(x: Any) -> Any:
-    """x itself: there are no complex numbers."""
+    """The real part: x itself, unless it is complex."""
     return +x
 
 
-conj = real
+@vectorize
+def conj(x: Any) -> Any:
+    """The conjugate: x itself, unless it is complex."""
+    return +x
 
 
 @vectorize

@@ -9,6 +9,7 @@ from ted.domain.sizes import Size
 from ted.errors import FrontendError
 from ted.frontend import arithmetic
 from ted.frontend.checks import dtype_of
+from ted.frontend.complex_pairs import applied, is_complex
 from ted.frontend.locations import here
 from ted.frontend.unevaluated import Unevaluated, refuse, wrong_operand
 from ted.ir.dtypes import DType
@@ -21,6 +22,8 @@ _COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
 def _binary(function: Callable[..., Expr], swap: bool = False) -> Callable[[Scalar, Any], Any]:
     def method(self: Scalar, other: Any) -> Any:
         value = operand(other)
+        if value is None and is_complex(other):
+            return applied(name, *((other, self) if swap else (self, other)))
         if value is None:
             # What is an expression too has its own way; of anything else Python would make False.
             return NotImplemented if isinstance(other, Unevaluated) else wrong_operand(name, other)

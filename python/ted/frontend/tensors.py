@@ -18,6 +18,7 @@ from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
 from ted.frontend.captures import captured, is_array
 from ted.frontend.closing_expressions import close_map
+from ted.frontend.complex_pairs import Complex, applied, complex_type, is_complex, opened_array
 from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.unevaluated import Unevaluated, wrong_operand
@@ -39,6 +40,8 @@ def _operator(function: Callable[..., Expr], what: str, swap: bool = False) -> A
 
     def method(self: Tensor, other: Any) -> Any:
         operands = (other, self) if swap else (self, other)
+        if is_complex(other):
+            return applied(what, *operands)
         return pointwise(on_scalars, what, *operands)
 
     return method
@@ -94,6 +97,16 @@ class Tensor(Unevaluated):
     def mT(self) -> Tensor:
         """The tensor with its last two dims exchanged."""
         return functions["matrix_transpose"](self)
+
+    @property
+    def real(self) -> Tensor:
+        """The tensor itself."""
+        return self
+
+    @property
+    def imag(self) -> Tensor:
+        """Zeros."""
+        return functions["imag"](self)
 
     # ------------------------------------------------------------ subscripts
 
@@ -177,11 +190,11 @@ class Tensor(Unevaluated):
     def __invert__(self) -> Tensor:
         return pointwise(lambda x: ~x, "not", self)
 
-    def __matmul__(self, other: Any) -> Tensor:
-        return functions["matmul"](self, other)
+    def __matmul__(self, other: Any) -> Any:
+        return _product(self, other, other)
 
-    def __rmatmul__(self, other: Any) -> Tensor:
-        return functions["matmul"](other, self)
+    def __rmatmul__(self, other: Any) -> Any:
+        return _product(other, self, other)
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         """The module with the functions of the array API standard.
@@ -195,11 +208,13 @@ class Tensor(Unevaluated):
 
     # ------------------------------------------------------------ methods
 
-    def astype(self, dtype: Any) -> Tensor:
+    def astype(self, dtype: Any) -> Any:
         """The tensor converted: floats truncate towards zero, a bool is value != 0.
 
         Raises: FrontendError for an unknown dtype.
         """
+        if complex_type(dtype):
+            return applied("cast", self, dtype)
         target = checks.dtype_of(dtype, "astype")
         if target == self.dtype:
             return self
@@ -220,6 +235,10 @@ class Tensor(Unevaluated):
 
     def __repr__(self) -> str:
         return f"Tensor({self.name}: {self.dtype}{list(self.shape)})"
+
+
+def _product(a: Any, b: Any, other: Any) -> Any:
+    return applied("matmul", a, b) if is_complex(other) else functions["matmul"](a, b)
 
 
 # ------------------------------------------------------------------ wrapping nodes
@@ -268,7 +287,10 @@ def constant(array: Any, dtype: Any = None, name: str | None = None) -> Tensor:
 
 
 def with_constant(value: Any, what: str) -> Any:
-    """An array as a constant, anything else as it is."""
+    """An array as a constant, one of complex numbers as a pair of them, anything else as it is."""
+    parts = opened_array(value)
+    if parts is not None and value.ndim:
+        return Complex(*(wrap(captured(part, what)) for part in parts))
     return wrap(captured(value, what)) if is_array(value) else value
 
 

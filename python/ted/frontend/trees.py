@@ -1,7 +1,8 @@
 """Nests of leaves <-> a flat list: arguments and results of functions.
 
-A nest is a tuple, a list, a dict, a named tuple, a dataclass, or None, which has no leaves; all
-else is a leaf. Fields of a dataclass are children, but for those that are declared
+A nest is a tuple, a list, a dict, a named tuple, a dataclass, or None, which has no leaves; an
+array of complex numbers is one of its two parts (`complex_pairs`); all else is a leaf. Fields of a
+dataclass are children, but for those that are declared
 `dataclasses.field(metadata={"static": True})`: they belong to the shape of the nest. Attributes
 that are no fields do not come back. A dataclass with a protocol of arrays is an array, a leaf.
 """
@@ -17,6 +18,7 @@ from operator import itemgetter
 from types import NoneType
 from typing import Any
 
+from ted.frontend.complex_pairs import Complex, joined, opened_array
 from ted.frontend.locations import fail
 
 # What makes a dataclass an array.
@@ -99,7 +101,7 @@ class Opened:
 @cache
 def is_nest(kind: type) -> bool:
     """Whether values of a type are nests."""
-    if issubclass(kind, (dict, tuple, list, NoneType)):
+    if issubclass(kind, (dict, tuple, list, NoneType, Complex)):
         return True
     is_array = any(hasattr(kind, protocol) for protocol in _PROTOCOLS)
     return hasattr(kind, "__dataclass_fields__") and not is_array
@@ -118,6 +120,9 @@ def opened(nest: Any) -> Opened | None:
         return Opened(type(nest), keys, nest)
     if nest is None:
         return Opened(NoneType, (), ())
+    parts = opened_array(nest)
+    if parts is not None:
+        return Opened(Complex, ("real", "imag"), parts)
     if is_nest(type(nest)):
         keys, fixed = _fields(type(nest))
         values = [_value(nest, name) for name in keys]
@@ -196,6 +201,8 @@ def _made(tree: Tree, values: Sequence[Any]) -> Any:
         return tree.kind(zip(tree.keys, values, strict=True))
     if issubclass(tree.kind, (tuple, list)):
         return tree.kind(*values) if hasattr(tree.kind, "_fields") else tree.kind(values)
+    if tree.kind is Complex:
+        return joined(*values)
     made = object.__new__(tree.kind)
     names = (*tree.keys, *_fields(tree.kind)[1])
     fixed = (given.value for given in tree.static)

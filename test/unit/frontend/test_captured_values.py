@@ -190,7 +190,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         "add: an array must hold numbers of one type, got objects (str, NoneType, int) in",
     ),
     "ragged": (lambda: T * [[1, 2], [3]], "mul: list must be an array of numbers, got one that"),
-    "complex": (lambda: T * (1j * C), "got complex128 in shape (3,); take .real and .imag"),
+    "complex": (lambda: T * (1j * C).astype("clongdouble"), 'convert it by .astype("float64")'),
     "text": (lambda: T + np.array(["a", "b", "c"]), "got <U1 in shape (3,); encode it as numbers"),
     "wide": (lambda: T + C.astype("longdouble"), 'convert it by .astype("float64")'),
     "times": (lambda: T + C.astype("M8[s]"), "got datetime64[s] in shape (3,); encode it"),

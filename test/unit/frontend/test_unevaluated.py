@@ -103,7 +103,6 @@ def test_divmod_is_quotient_and_remainder() -> None:
     [
         ("x", "str", False), (None, "NoneType", False), ([1.0], "list", True),
         ((1, 2), "tuple", True), (np.zeros(2), "numpy.ndarray", True),
-        (1j, "complex", False),
     ],
 )  # fmt: skip
 def test_an_operand_that_is_no_number_is_named_and_arrays_have_a_way_in(

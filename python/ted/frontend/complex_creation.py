@@ -1,0 +1,142 @@
+"""Complex tensors from numbers, arrays and real tensors, and what may be asked of their types."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+from ted.frontend import creation, element_types
+from ted.frontend.complex_functions import operand, paired
+from ted.frontend.complex_pairs import (
+    Complex,
+    ComplexType,
+    complex_type,
+    is_complex,
+    on_complex,
+    type_of,
+)
+from ted.frontend.elementwise import cast
+from ted.frontend.locations import fail
+from ted.frontend.scalars import Scalar
+from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import FLOAT64
+
+Function = Callable[..., Any]
+
+
+def pair(x: Any) -> Any:
+    """A value as a complex one."""
+    x = operand(x)
+    if isinstance(x, (Tensor, Scalar)):
+        return paired(x, 0.0)
+    return x if isinstance(x, Complex) else Complex(x, 0.0)
+
+
+def complex_type_of(dtype: Any, what: str) -> ComplexType:
+    """A complex type.
+
+    Raises: FrontendError for a real one, which would lose the imaginary part.
+    """
+    return complex_type(dtype) or fail(
+        f"{what}: the imaginary part of a complex tensor would be lost, got {dtype!r}; take "
+        "ted.real or ted.abs of it"
+    )
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """A value of a complex type, or of bools: what is not 0.
+
+    Raises: FrontendError for another type.
+    """
+    if str(getattr(dtype, "__name__", dtype)) in ("bool", "bool_"):
+        return on_complex["truth"](x)
+    wanted, z = complex_type_of(dtype, "astype").part, pair(x)
+    return Complex(cast(z.real, wanted), cast(z.imag, wanted))
+
+
+def full(shape: Any, value: Any, dtype: Any = None, name: Any = None) -> Any:
+    """A tensor with the same number everywhere.
+
+    Raises: FrontendError for a real type.
+    """
+    z = pair(value)
+    part = None if dtype is None else complex_type_of(dtype, "full").part
+    return paired(*(creation.full(shape, float(v), part, name) for v in (z.real, z.imag)))
+
+
+def _full_like(x: Any, value: Any, dtype: Any = None) -> Any:
+    dtype = x.dtype if dtype is None else dtype
+    is_real = complex_type(dtype) is None and not is_complex(value)
+    return (creation.full if is_real else full)(x.shape, value, dtype)
+
+
+def _of_type(function: Function) -> Function:
+    """What makes real tensors, with a complex type among its arguments."""
+
+    def call(*args: Any, **options: Any) -> Any:
+        given = [getattr(complex_type(a), "part", a) for a in args]
+        named = {n: getattr(complex_type(a), "part", a) for n, a in options.items()}
+        return paired(function(*given, **named), 0.0)
+
+    return call
+
+
+def _as_complex(x: Any, dtype: Any = None, name: Any = None, copy: Any = None) -> Any:
+    del name, copy
+    z = pair(x)
+    z = z if isinstance(z.real, (Tensor, Scalar)) else full((), builtins.complex(z.real, z.imag))
+    return z if dtype is None else converted(z, dtype)
+
+
+def _placeholder(shape: Any, dtype: Any = None, name: Any = None) -> Any:
+    del name
+    half = f"ted.placeholder({shape}, {complex_type_of(dtype, 'placeholder').part.name!r})"
+    fail(
+        f"placeholder: a complex tensor is made of two real ones, got {dtype!r}; write "
+        f"ted.complex({half}, {half}), or pass arrays to a function of ted.function"
+    )
+
+
+# ------------------------------------------------------------------ types
+
+
+def _type(x: Any) -> Any:
+    """The complex type of a tensor, an array or a type; else what it is."""
+    return complex_type(x) or complex_type(getattr(x, "dtype", x)) or x
+
+
+def _isdtype(dtype: Any, kind: Any) -> bool:
+    if isinstance(kind, tuple):
+        return any(_isdtype(dtype, one) for one in kind)
+    found, wanted = complex_type(_type(dtype)), complex_type(kind)
+    if found is None:
+        return wanted is None and element_types.isdtype(dtype, kind)
+    if wanted is not None:
+        return found == wanted
+    element_types.isdtype(FLOAT64, kind)  # refuses what is no kind
+    return kind in ("complex floating", "numeric")
+
+
+def _result_type(*xs: Any) -> ComplexType:
+    halves = (0.0 if isinstance(x, complex) else getattr(_type(x), "part", x) for x in xs)
+    return type_of(element_types.result_type(*halves))
+
+
+def _can_cast(from_: Any, to: Any) -> bool:
+    source, target = (_type(t) for t in (from_, to))
+    parts = (getattr(t, "part", t) for t in (source, target))
+    return isinstance(target, ComplexType) and element_types.can_cast(*parts)
+
+
+on_complex.update(
+    {f.__name__: _of_type(f) for f in (creation.zeros, creation.ones, creation.eye,
+                                       creation.arange, creation.linspace, creation.one_hot)},
+    empty=_of_type(creation.empty), full=full, full_like=_full_like,
+    zeros_like=lambda x, dtype=None: _full_like(x, 0, dtype),
+    ones_like=lambda x, dtype=None: _full_like(x, 1, dtype),
+    empty_like=lambda x, dtype=None: _full_like(x, 0, dtype),
+    asarray=_as_complex, constant=_as_complex, from_dlpack=_as_complex, cast=converted,
+    placeholder=_placeholder, isdtype=_isdtype, result_type=_result_type, can_cast=_can_cast,
+    finfo=lambda dtype: element_types.finfo(_type(dtype).part),
+)  # fmt: skip

@@ -1,0 +1,368 @@
+"""Functions of complex numbers, element by element: ordinary expressions of both parts.
+
+Before: exp(z)      After: Complex(exp(x) * cos(y), exp(x) * sin(y)), one equation for each part
+
+Each function here is of pairs of scalars, and lifted to tensors. Branch cuts are those of numpy; on
+them the sign of a zero chooses the side. An operand that is real has no imaginary part, not a 0.
+(Source for inverse functions: W. Kahan, Branch Cuts for Complex Elementary Functions, 1987.)
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.frontend import elementwise
+from ted.frontend.captures import array_of
+from ted.frontend.complex_pairs import Complex, is_complex, on_complex, type_of
+from ted.frontend.elementwise import (
+    atan2,
+    cast,
+    expm1,
+    hypot,
+    log1p,
+    logical_not,
+    maximum,
+    square,
+    stop_gradient,
+    where,
+)
+from ted.frontend.locations import fail
+from ted.frontend.operators import copysign
+from ted.frontend.scalars import Scalar
+from ted.frontend.tensors import Tensor, pointwise, with_constant
+from ted.ir.dtypes import FLOAT32, FLOAT64
+
+
+def complex(real: Any, imag: Any = 0.0) -> Any:
+    """real + i imag, of parts that broadcast: complex128 if one is of float64, else complex64.
+
+    Raises: FrontendError for parts that are no real numbers, or do not broadcast.
+    """
+    for part in (real, imag):
+        if is_complex(part):
+            fail(f"complex: takes two real tensors, got {part!r}; x + 1j * y adds complex ones")
+    return paired(with_constant(real, "complex: real"), with_constant(imag, "complex: imag"))
+
+
+def paired(real: Any, imag: Any) -> Any:
+    """A pair of one shape and one float type, broadcast; of two Python numbers one of Python."""
+    parts = real, imag
+    types = {part.dtype for part in parts if isinstance(part, (Tensor, Scalar))}
+    if not types and not any(map(is_complex, parts)):
+        return _number(*parts)
+    wanted = type_of(FLOAT64 if FLOAT64 in types else None).part
+    shapes = [getattr(part, "shape", None) for part in parts if isinstance(part, (Tensor, Scalar))]
+    if types == {wanted} and len(shapes) == 2 and shapes[0] == shapes[1]:
+        return Complex(*parts)
+
+    def part(which: int) -> Any:
+        return pointwise(lambda *both: cast(both[which], wanted), "complex", *parts)
+
+    return Complex(part(0), part(1))
+
+
+def _number(real: Any, imag: Any) -> Any:
+    return builtins.complex(real, imag)
+
+
+def operand(value: Any) -> Any:
+    """A complex value as a pair; a real one as it is."""
+    if isinstance(value, (list, tuple)):
+        value = array_of(value, "complex")
+    value = with_constant(value, "complex")
+    if not is_complex(value) or isinstance(value, Complex):
+        return value
+    number = value.item() if hasattr(value, "item") else value
+    return Complex(number.real, number.imag)
+
+
+def lifted(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of pairs of scalars on tensors, scalars and numbers."""
+
+    def call(*operands: Any) -> Any:
+        pairs = [operand(value) for value in operands]
+        flat = [part for x in pairs for part in (parts(x) if isinstance(x, Complex) else (x,))]
+        results: list[Any] = []
+
+        def result(which: int) -> Any:
+            def on_scalars(*scalars: Any) -> Any:
+                left = iter(scalars)
+                given = (
+                    Complex(next(left), next(left)) if isinstance(x, Complex) else next(left)
+                    for x in pairs
+                )
+                results.append(function(*given))
+                last = results[-1]
+                value = parts(last)[which] if isinstance(last, Complex) else last
+                return _beside(value, scalars)
+
+            return pointwise(on_scalars, name, *flat)
+
+        first = result(0)
+        return paired(first, result(1)) if isinstance(results[0], Complex) else first
+
+    return call
+
+
+def _beside(value: Any, operands: Sequence[Any]) -> Any:
+    """A number that is the whole result, of the type of a float operand."""
+    types = [x.dtype for x in operands if isinstance(x, Scalar)]
+    if isinstance(value, Scalar) or not types:
+        return value
+    return cast(value, next((t for t in types if t.is_float), FLOAT32))
+
+
+def parts(z: Any) -> tuple[Any, Any]:
+    """Both parts; a real number has None as the second."""
+    return (z.real, z.imag) if isinstance(z, Complex) else (z, None)
+
+
+def _turned(z: Complex, back: bool = False) -> Complex:
+    """i z, or -i z."""
+    return Complex(z.imag, -z.real) if back else Complex(-z.imag, z.real)
+
+
+def _like(x: Any, number: float) -> Any:
+    """A number of the type of a scalar."""
+    return cast(number, x.dtype) if isinstance(x, Scalar) else number
+
+
+def _side(x: Any) -> Any:
+    """1 or -1, the sign of a number and of its zero, which has no slope."""
+    return copysign(_like(x, 1.0), x)
+
+
+# ------------------------------------------------------------------ arithmetic
+
+
+def _add(a: Any, b: Any) -> Any:
+    (p, q), (r, s) = parts(a), parts(b)
+    return Complex(p + r, s if q is None else q if s is None else q + s)
+
+
+def _subtract(a: Any, b: Any) -> Any:
+    (p, q), (r, s) = parts(a), parts(b)
+    return Complex(p - r, -s if q is None else q if s is None else q - s)
+
+
+def _multiply(a: Any, b: Any) -> Any:
+    (p, q), (r, s) = parts(a), parts(b)
+    if q is None:
+        return Complex(p * r, p * s)
+    return Complex(p * r, q * r) if s is None else Complex(p * r - q * s, p * s + q * r)
+
+
+def _divide(a: Any, b: Any) -> Any:
+    (p, q), (r, s) = parts(a), parts(b)
+    if s is None:
+        return Complex(p / r, q / r)
+    # By (|b|^2 / size) without overflow; the result does not depend on the size.
+    size = stop_gradient(maximum(abs(r), abs(s)))
+    u, v = r / size, s / size
+    below = r * u + s * v
+    if q is None:
+        return Complex(p * u / below, -(p * v) / below)
+    return Complex((p * u + q * v) / below, (q * u - p * v) / below)
+
+
+def _power(a: Any, b: Any) -> Any:
+    """By products for whole numbers, else exp(b log a), which is 0 where a is 0."""
+    if isinstance(b, (int, float)) and b == int(b) and abs(b) <= 1024:
+        return _whole_power(a, int(b))
+    p, q = parts(a)
+    base = a if q is not None else Complex(p, _like(p, 0.0))
+    found = _exp(_multiply(_log(base), b))
+    zero, at_zero = logical_not(_truth(a)), where(_truth(b), 0.0, 1.0)
+    return Complex(where(zero, at_zero, found.real), where(zero, 0.0, found.imag))
+
+
+def _whole_power(z: Any, exponent: int) -> Any:
+    if exponent < 0:
+        return _divide(1.0, _whole_power(z, -exponent))
+    if not exponent:
+        return Complex(_like(z.real, 1.0), _like(z.real, 0.0))
+    half = _whole_power(z, exponent // 2) if exponent > 1 else None
+    twice = z if half is None else _multiply(half, half)
+    return _multiply(twice, z) if exponent % 2 and half is not None else twice
+
+
+def _truth(z: Any) -> Any:
+    p, q = parts(z)
+    return p != 0 if q is None else (p != 0) | (q != 0)
+
+
+def _equal(a: Any, b: Any) -> Any:
+    (p, q), (r, s) = parts(a), parts(b)
+    return (p == r) & ((0 if q is None else q) == (0 if s is None else s))
+
+
+def _where(condition: Any, a: Any, b: Any) -> Any:
+    if isinstance(condition, Complex):
+        fail("where: the condition must be of bools, got a complex one; compare it, as z != 0")
+    (p, q), (r, s) = parts(a), parts(b)
+    imag = where(condition, 0.0 if q is None else q, 0.0 if s is None else s)
+    return Complex(where(condition, p, r), imag)
+
+
+# ------------------------------------------------------------------ functions of one number
+
+
+def _absolute(z: Any) -> Any:
+    return hypot(z.real, z.imag)
+
+
+def _angle(z: Any) -> Any:
+    p, q = parts(z)
+    return atan2(_like(p, 0.0) if q is None else q, p)
+
+
+def _imag(z: Any) -> Any:
+    p, q = parts(z)
+    return _like(p, 0.0) if q is None else q
+
+
+def _sign(z: Any) -> Any:
+    size = hypot(z.real, z.imag)
+    size = where(size > 0, size, 1.0)
+    return Complex(z.real / size, z.imag / size)
+
+
+def _exp(z: Any) -> Any:
+    size = elementwise.exp(z.real)
+    return Complex(size * elementwise.cos(z.imag), size * elementwise.sin(z.imag))
+
+
+def _expm1(z: Any) -> Any:
+    x, y = z.real, z.imag
+    cosine = 1 - 2 * square(elementwise.sin(y / 2))
+    real = expm1(x) * cosine - 2 * square(elementwise.sin(y / 2))
+    return Complex(real, elementwise.exp(x) * elementwise.sin(y))
+
+
+def _log(z: Any) -> Any:
+    x, y = z.real, z.imag
+    steep = abs(y) > abs(x)
+    most, least = abs(where(steep, y, x)), where(steep, x, y)
+    near = (most > 0.5) & (most < 2.0)  # where log of the size would cancel
+    most = where(near, most, 1.0)
+    small = log1p((most - 1) * (most + 1) + square(least)) / 2
+    size = where(near, small, elementwise.log(hypot(x, y)))
+    return Complex(size, atan2(y, x))
+
+
+def _log1p(z: Any) -> Any:
+    x, y = z.real, z.imag
+    near = maximum(abs(x), abs(y)) < 0.5
+    small = log1p(where(near, x * (2 + x) + square(y), 0.0)) / 2
+    far = _log(Complex(1 + x, y))
+    return Complex(where(near, small, far.real), far.imag)
+
+
+def _log2(z: Any) -> Any:
+    return _multiply(_log(z), 1 / math.log(2))
+
+
+def _log10(z: Any) -> Any:
+    return _multiply(_log(z), 1 / math.log(10))
+
+
+def _sqrt(z: Any) -> Any:
+    x, y, side = z.real, z.imag, _side(z.imag)
+    right = x >= 0
+    root = elementwise.sqrt(where(right, x, -x) / 2 + hypot(x, y) / 2)
+    other = where(root > 0, y / (2 * where(root > 0, root, 1.0)), y)
+    return Complex(where(right, root, other * side), where(right, other, root * side))
+
+
+def _sin(z: Any) -> Any:
+    return _turned(_sinh(_turned(z)), back=True)
+
+
+def _cos(z: Any) -> Any:
+    return _cosh(_turned(z))
+
+
+def _tan(z: Any) -> Any:
+    return _turned(_tanh(_turned(z)), back=True)
+
+
+def _sinh(z: Any) -> Any:
+    x, y, of = z.real, z.imag, elementwise
+    return Complex(of.sinh(x) * of.cos(y), of.cosh(x) * of.sin(y))
+
+
+def _cosh(z: Any) -> Any:
+    x, y, of = z.real, z.imag, elementwise
+    return Complex(of.cosh(x) * of.cos(y), of.sinh(x) * of.sin(y))
+
+
+def _tanh(z: Any) -> Any:
+    x, y, side = z.real, z.imag, _side(z.real)
+    far = side * x
+    decay, sine, cosine = elementwise.exp(-2 * far), elementwise.sin(y), elementwise.cos(y)
+    below = square(expm1(-2 * far)) + 4 * decay * square(cosine)
+    return Complex(-side * expm1(-4 * far) / below, 4 * decay * sine * cosine / below)
+
+
+def _asin(z: Any) -> Any:
+    a, b = _sqrt(_subtract(1.0, z)), _sqrt(_add(1.0, z))
+    slope = _multiply(Complex(a.real, -a.imag), b).imag
+    return Complex(atan2(z.real, _multiply(a, b).real), elementwise.asinh(slope))
+
+
+def _acos(z: Any) -> Any:
+    a, b = _sqrt(_subtract(1.0, z)), _sqrt(_add(1.0, z))
+    slope = _multiply(Complex(b.real, -b.imag), a).imag
+    return Complex(2 * atan2(a.real, b.real), elementwise.asinh(slope))
+
+
+def _acosh(z: Any) -> Any:
+    a, b = _sqrt(_subtract(z, 1.0)), _sqrt(_add(z, 1.0))
+    slope = _multiply(Complex(a.real, -a.imag), b).real
+    return Complex(elementwise.asinh(slope), 2 * atan2(a.imag, b.real))
+
+
+def _asinh(z: Any) -> Any:
+    return _turned(_asin(_turned(z)), back=True)
+
+
+def _atan(z: Any) -> Any:
+    return _turned(_atanh(_turned(z)), back=True)
+
+
+def _atanh(z: Any) -> Any:
+    side = _side(z.real)
+    x, y = side * z.real, side * z.imag
+    size = log1p(4 * x / (square(1 - x) + square(y))) / 4
+    turn = atan2(2 * y, (1 - x) * (1 + x) - square(y)) / 2
+    return Complex(side * size, side * turn)
+
+
+_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": _add, "subtract": _subtract, "multiply": _multiply, "divide": _divide, "power": _power,
+    "equal": _equal, "not_equal": lambda a, b: logical_not(_equal(a, b)), "where": _where,
+    "negative": lambda z: -z, "positive": lambda z: z, "conj": lambda z: Complex(z.real, -z.imag),
+    "real": lambda z: z.real, "imag": _imag, "absolute": _absolute, "angle": _angle,
+    "sign": _sign, "square": lambda z: _multiply(z, z), "reciprocal": lambda z: _divide(1.0, z),
+    "exp": _exp, "expm1": _expm1, "log": _log, "log1p": _log1p, "log2": _log2, "log10": _log10,
+    "sqrt": _sqrt, "sin": _sin, "cos": _cos, "tan": _tan, "sinh": _sinh, "cosh": _cosh,
+    "tanh": _tanh, "asin": _asin, "acos": _acos, "atan": _atan, "asinh": _asinh, "acosh": _acosh,
+    "atanh": _atanh, "isnan": lambda z: (z.real != z.real) | (z.imag != z.imag),
+    "isinf": lambda z: (abs(z.real) == math.inf) | (abs(z.imag) == math.inf),
+    "isfinite": lambda z: (abs(z.real) < math.inf) & (abs(z.imag) < math.inf),
+    "truth": _truth,
+}  # fmt: skip
+on_complex.update({name: lifted(name, function) for name, function in _FUNCTIONS.items()})
+
+
+def imag(x: Any) -> Any:
+    """The imaginary part, element by element; 0 of a real number."""
+    return on_complex["imag"](x)
+
+
+def angle(x: Any) -> Any:
+    """The angle of the point (real, imag): 0 or pi of a real number."""
+    return on_complex["angle"](x)

@@ -1,0 +1,240 @@
+"""Complex numbers: two real tensors under one type, which every transformation takes as two.
+
+Before: f(z), where z is an array of complex64      After: f(Complex(z.real, z.imag))
+
+A pair is a nest (`trees`), and an array of complex numbers is opened as one, so nothing below the
+frontend knows of it: programs, gradients, batches and loops are those of its parts. What functions
+of ted do with pairs is in the table `on_complex`, which `complex_functions`, `complex_creation` and
+`complex_arrays` fill.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ted.frontend.locations import fail
+from ted.frontend.unevaluated import Unevaluated
+from ted.ir.dtypes import FLOAT32, FLOAT64, DType
+
+# What a function of ted does with complex numbers, by its name.
+on_complex: dict[str, Callable[..., Any]] = {}
+# Python's operators, by what tensors call them.
+_OPERATORS = {
+    "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "power": "power",
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+    "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal",
+}  # fmt: skip
+_NO_ORDER = ("max", "min", "arg", "sort", "topk", "median", "quantile", "less",
+             "greater", "clip", "searchsorted", "unique", "histogram", "sign")  # fmt: skip
+
+
+@dataclass(frozen=True, repr=False)
+class ComplexType:
+    """The type of pairs of one float type; NumPy takes it for its own: `np.zeros(3, z.dtype)`."""
+
+    name: str
+    part: DType
+    kind = "complex"
+    is_float = False
+
+    def __repr__(self) -> str:
+        return self.name
+
+    @property
+    def bits(self) -> int:
+        """Those of both parts."""
+        return 2 * self.part.bits
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of numpy: numpy asks for it."""
+        return np.dtype(self.name)
+
+
+COMPLEX64, COMPLEX128 = ComplexType("complex64", FLOAT32), ComplexType("complex128", FLOAT64)
+_BY_NAME = {"complex64": COMPLEX64, "complex128": COMPLEX128, "complex": COMPLEX128}
+
+
+def applied(name: str, *args: Any, **options: Any) -> Any:
+    """What the function of this name is of complex numbers.
+
+    Raises: FrontendError for one that takes real ones alone.
+    """
+    name = _OPERATORS.get(name, name)
+    function = on_complex.get(name)
+    if function is None:
+        refuse(name)
+    return function(*args, **options)
+
+
+def refuse(name: str) -> NoReturn:
+    """Refuse complex numbers where real ones are needed.
+
+    Raises: FrontendError that names the way out.
+    """
+    way = "give it ted.real, ted.imag or ted.abs of it"
+    if name.startswith(_NO_ORDER):
+        way = "complex numbers have no order; compare ted.abs, ted.real or ted.imag of them"
+    fail(f"{name}: takes real tensors, got a complex one; {way}")
+
+
+def _operator(name: str, swap: bool = False) -> Any:
+    def method(self: Complex, other: Any) -> Any:
+        return applied(name, *((other, self) if swap else (self, other)))
+
+    return method
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Complex(Unevaluated):
+    """A complex tensor: its real and its imaginary part, of one shape and type.
+
+    `ted.complex(x, y)` makes it. In an index lambda its elements are pairs of scalars.
+    """
+
+    real: Any
+    imag: Any
+
+    @property
+    def shape(self) -> tuple[Any, ...]:
+        """The extents."""
+        return self.real.shape
+
+    @property
+    def dtype(self) -> ComplexType:
+        """complex64 or complex128."""
+        return type_of(self.real.dtype)
+
+    @property
+    def ndim(self) -> int:
+        """The number of dims."""
+        return len(self.real.shape)
+
+    @property
+    def size(self) -> Any:
+        """The number of elements."""
+        return self.real.size
+
+    @property
+    def T(self) -> Complex:
+        """The tensor with its dims in reverse order, not conjugated."""
+        return Complex(self.real.T, self.imag.T)
+
+    @property
+    def mT(self) -> Complex:
+        """The tensor with its last two dims exchanged, not conjugated."""
+        return Complex(self.real.mT, self.imag.mT)
+
+    @property
+    def at(self) -> Any:
+        """`z.at[subscripts]`: `set` and `add` give z with other elements."""
+        return applied("at", self)
+
+    def reshape(self, *shape: Any) -> Complex:
+        """The same elements in row-major order under another shape; one extent may be -1."""
+        return Complex(self.real.reshape(*shape), self.imag.reshape(*shape))
+
+    def transpose(self, *axes: Any) -> Complex:
+        """The dims in another order, reversed by default."""
+        return Complex(self.real.transpose(*axes), self.imag.transpose(*axes))
+
+    def __getitem__(self, subscripts: Any) -> Complex:
+        return Complex(self.real[subscripts], self.imag[subscripts])
+
+    def __len__(self) -> int:
+        return len(self.real)
+
+    def __iter__(self) -> Iterator[Complex]:
+        return map(Complex, self.real, self.imag)
+
+    def __setitem__(self, subscripts: Any, values: Any) -> NoReturn:
+        self.real[subscripts] = values  # refused there
+        raise AssertionError("a tensor is a value")
+
+    __add__, __radd__ = _operator("add"), _operator("add", True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", True)
+    __truediv__, __rtruediv__ = _operator("div"), _operator("div", True)
+    __pow__, __rpow__ = _operator("power"), _operator("power", True)
+    __matmul__, __rmatmul__ = _operator("matmul"), _operator("matmul", True)
+    __eq__, __ne__ = _operator("eq"), _operator("ne")
+    __lt__, __gt__ = _operator("less"), _operator("greater")
+    __le__, __ge__ = _operator("less_equal"), _operator("greater_equal")
+    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
+    __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
+    __and__ = __rand__ = _operator("bitwise_and")
+    __or__ = __ror__ = _operator("bitwise_or")
+    __xor__ = __rxor__ = _operator("bitwise_xor")
+    __hash__ = object.__hash__
+
+    def __neg__(self) -> Complex:
+        return Complex(-self.real, -self.imag)
+
+    def __pos__(self) -> Complex:
+        return self
+
+    def __abs__(self) -> Any:
+        return applied("absolute", self)
+
+    def __invert__(self) -> NoReturn:
+        refuse("bitwise_not")
+
+    def __repr__(self) -> str:
+        return f"Complex({self.real!r}, {self.imag!r})"
+
+
+def type_of(dtype: Any) -> ComplexType:
+    """The type of pairs of parts of this type: complex128 of float64, complex64 of others."""
+    return COMPLEX128 if dtype == FLOAT64 else COMPLEX64
+
+
+def is_complex(value: Any) -> bool:
+    """Whether a value is complex: a pair, an array of any library, a number of Python, a list."""
+    if isinstance(value, (list, tuple)):
+        return any(map(is_complex, value))
+    if isinstance(value, (Complex, complex)):
+        return True
+    dtype = getattr(value, "dtype", None)
+    return getattr(dtype, "kind", None) == "c" or getattr(dtype, "is_complex", None) is True
+
+
+def complex_type(value: Any) -> ComplexType | None:
+    """The type that a value names, as numpy's name, a type of Python or numpy; else None."""
+    if isinstance(value, ComplexType):
+        return value
+    if isinstance(value, type) and issubclass(value, (complex, np.complexfloating)):
+        return _BY_NAME.get(value.__name__)
+    name = value.name if isinstance(value, np.dtype) else value
+    return _BY_NAME.get(name) if isinstance(name, str) else None
+
+
+def needs_complex(value: Any) -> bool:
+    """Whether an argument makes a function one of complex numbers: a value, a type, lists too."""
+    if isinstance(value, (list, tuple)):
+        return any(map(needs_complex, value))
+    return is_complex(value) or complex_type(value) is not None
+
+
+def opened_array(value: Any) -> tuple[Any, Any] | None:
+    """Copies of the parts of an array of complex numbers, of any library; None for all else."""
+    dtype = getattr(value, "dtype", None)
+    if getattr(dtype, "kind", None) == "c" or getattr(dtype, "is_complex", None) is True:
+        real, imag = value.real, value.imag
+        return (real.copy(), imag.copy()) if hasattr(real, "copy") else (real, imag)
+    return None
+
+
+def joined(real: Any, imag: Any) -> Any:
+    """The array of numpy with these parts; of what are no arrays of floats, the pair."""
+    parts = (real, imag)
+    if any(not isinstance(x, (np.ndarray, np.generic)) or x.dtype.char not in "fd" for x in parts):
+        return Complex(real, imag)
+    if (real.shape, real.dtype) != (imag.shape, imag.dtype):
+        return Complex(real, imag)
+    made = np.empty(real.shape, type_of(FLOAT64 if real.dtype.char == "d" else FLOAT32).dtype)
+    made.real, made.imag = parts
+    return made
