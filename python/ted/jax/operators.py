@@ -51,7 +51,8 @@ class Operator:
         leaves, tree = jax.tree.flatten([*bound.values()])
         is_array = tuple(map(_is_array, leaves))
         constants = tuple(None if a else v for v, a in zip(leaves, is_array, strict=True))
-        key = (*bound, tree, is_array, _hashable(constants, self.name), jax.config.jax_enable_x64)
+        widest = jax.dtypes.canonicalize_dtype("float64")
+        key = (*bound, tree, is_array, _hashable(constants, self.name), widest)
         found = self._nested.get(key)
         if found is None:
             made = NestedOperator(self, tuple(bound), tree, is_array, constants)
@@ -158,7 +159,8 @@ def _names(parameters: Sequence[str], tree: Any, is_array: Sequence[bool]) -> li
     found: list[str] = []
     for (path, _), is_one in zip(jax.tree.leaves_with_path(places), is_array, strict=True):
         if is_one:
-            words = "_".join([parameters[path[0].idx], *map(_word, path[1:])])
+            parameter: int = path[0].idx
+            words = "_".join([parameters[parameter], *map(_word, path[1:])])
             name = words if words.isidentifier() else f"x{len(found)}"
             found.append(f"{name}_{len(found)}" if name in found else name)
     return found
