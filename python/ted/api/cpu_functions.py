@@ -160,7 +160,8 @@ class CompiledFunction(StagedFunction):
         return link(made, _symbol(self._program.name), files)
 
     def _objects(self, call: Call, files: tuple[str, ...] | None, watch: Doing) -> Objects:
-        rest = pipeline_text(self._stages, after=KERNELS)
+        stages = self._stages if files else cpu_stages(replace(self._cpu, is_native=False))
+        rest = pipeline_text(stages, after=KERNELS)
         return objects_of(call.code, self._kernels_request, rest, files, watch)
 
     @property

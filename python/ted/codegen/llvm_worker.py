@@ -19,13 +19,14 @@ import re
 import signal
 import sys
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from io import RawIOBase
 from typing import Any
 
 LENGTH = 8
 LONGEST = 1 << 48  # bytes of a message; eight letters are a longer one
 READY = {"ready": True}  # the first message of a child
+_VARIANT = re.compile(r"_ZGV\w+\((\w+)\)")  # the name of a function on vectors
 _HEADER = re.compile(r"^target (triple|datalayout) = .*$", re.MULTILINE)  # of another LLVM
 
 
@@ -79,33 +80,40 @@ def compile_text(request: dict[str, Any]) -> dict[str, Any]:
         return whole
 
     module = parsed(request["texts"])
+    variants = set(_VARIANT.findall(str(request["texts"]) + str(request["linked"])))
     for name, symbol, texts in request["linked"]:
         called = parsed(texts)
-        _hide(called, (symbol,))  # names that are not seen differ when modules are linked
+        _hide(called, (symbol,), variants)  # names that are not seen differ when linked
         called.get_function(symbol).name = name
         module.link_in(called)
     module.verify()
     if request["library"] is not None:
         _link(llvm, module, request["library"])
     if request["keep"] is not None:
-        _hide(module, request["keep"])
+        _hide(module, request["keep"], variants)
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     builder = llvm.create_pass_builder(machine, options)
     needed = llvm.create_new_module_pass_manager()  # of a library, little: O3 would do all of it
     needed.add_global_dead_code_eliminate_pass()
     needed.run(module, builder)
     builder.getModulePassManager().run(module, builder)
+    if request["keep"] is not None:
+        _hide(module, request["keep"])
+        needed.run(module, builder)
     reply = {}
     if request["output"] == "object":  # from a copy: selection of instructions changes a module
         reply["object"] = base64.b64encode(machine.emit_object(module.clone())).decode()
     return reply | {"assembly": machine.emit_assembly(module)}
 
 
-def _hide(module: Any, keep: Sequence[str]) -> None:
-    """Let others see no function but these."""
+def _hide(module: Any, keep: Sequence[str], variants: Collection[str] = ()) -> None:
+    """Let others see no function but these.
+
+    Variants on vectors stay while loops are vectorised, although nobody calls them before.
+    """
     for function in module.functions:
         if not function.is_declaration and function.name not in keep:
-            function.linkage = "internal"
+            function.linkage = "weak_odr" if function.name in variants else "internal"
 
 
 def _link(llvm: Any, module: Any, path: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import subprocess
 import sys
 import zipfile
@@ -232,3 +233,13 @@ def test_code_for_another_cpu_and_wrong_wishes_are_refused(tmp_path: Path) -> No
 
 def is_x86() -> bool:
     return host_cpu().architecture == "x86_64"
+
+
+def test_loops_of_files_call_functions_on_vectors(tmp_path: Path) -> None:
+    """Nobody calls those before loops are vectorised, and each of two versions has them."""
+    versions = [ted.compile([x := ted.placeholder((n,), "float64", name="x")], ted.sin(x),
+                            "cpu:avx2" if is_x86() else "cpu:neon") for n in (256, 512)]  # fmt: skip
+    (path,) = ted.export({"sines": versions}, tmp_path, library="objects").objects
+    listed = subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout
+    assert re.search(r" t ted_sin_f64_x\d", listed)
+    assert re.findall(r" T (\w+)", listed) == ["sines"]
