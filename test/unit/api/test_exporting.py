@@ -237,8 +237,9 @@ def is_x86() -> bool:
 
 def test_loops_of_files_call_functions_on_vectors(tmp_path: Path) -> None:
     """Nobody calls those before loops are vectorised, and each of two versions has them."""
-    versions = [ted.compile([x := ted.placeholder((n,), "float64", name="x")], ted.sin(x),
-                            "cpu:avx2" if is_x86() else "cpu:neon") for n in (256, 512)]  # fmt: skip
+    row = "cpu:avx2" if is_x86() else "cpu:neon"
+    inputs = [ted.placeholder((n,), "float64", name="x") for n in (256, 512)]
+    versions = [ted.compile([x], ted.sin(x), row) for x in inputs]
     (path,) = ted.export({"sines": versions}, tmp_path, library="objects").objects
     listed = subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout
     assert re.search(r" t ted_sin_f64_x\d", listed)
