@@ -22,6 +22,7 @@ RENAMED = {
         "upsample_nearest": "nn.interpolate", "pairwise_distance": "linalg.vector_norm(x - y)",
         **{f"{kind}max_pool{k}d_with_indices": f"nn.{kind}max_pool{k}d"
            for kind in ("", "adaptive_") for k in (1, 2, 3)},
+        **{f"fractional_max_pool{k}d_with_indices": f"nn.fractional_max_pool{k}d" for k in (2, 3)},
     },
     "jax.lax": {
         "max": "maximum", "min": "minimum", "neg": "negative", "rem": "fmod", "div": "divide",

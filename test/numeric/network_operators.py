@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 
@@ -69,6 +71,46 @@ def _pool(name: str, rank: int, shape: tuple[int, ...], *given: Any, **options: 
     return Operator(label, *images(name, rank, *given, **options), ((1, *shape),), (kind,))
 
 
+def _fractional(
+    rank: int, layout: str, spatial: tuple[int, ...], window: Any, sizes: tuple[int, ...]
+) -> Operator:
+    """Windows that begin where random numbers say: the same ones in both libraries."""
+    name, last = f"fractional_max_pool{rank}d", layout.endswith("C")
+    samples = np.random.default_rng(1).random((1, 2, rank))
+
+    def ours(x: Any) -> Any:
+        options = {"samples": samples, "layout": layout}
+        return getattr(nn, name)(x, window, sizes, **options)
+
+    def theirs(x: Any) -> Any:
+        first = x.movedim(-1, 1) if last else x
+        found = getattr(F, name)(first, window, sizes, _random_samples=torch.tensor(samples))
+        return found.movedim(1, -1) if last else found
+
+    shape = (1, *spatial, 2) if last else (1, 2, *spatial)
+    return Operator(f"{name}_{layout}", ours, theirs, (shape,), ("distinct",), scatters=True)
+
+
+def _unpool(rank: int, layout: str, spatial: tuple[int, ...], *given: Any) -> Operator:
+    """Elements at positions of a pool of the same window, one in each of its windows."""
+    name, last = f"max_unpool{rank}d", layout.endswith("C")
+    shape = (1, 2, *spatial)
+    whole = getattr(F, name)(torch.zeros(shape), torch.zeros(shape, dtype=torch.long), *given)
+    drawn = torch.tensor(np.random.default_rng(1).permutation(whole.numel())).reshape(whole.shape)
+    at = getattr(F, f"max_pool{rank}d")(drawn.double(), *given, return_indices=True)[1]
+
+    def ours(x: Any) -> Any:
+        places = (at.movedim(1, -1) if last else at).numpy()
+        return getattr(nn, name)(x, places, *given, layout=layout)
+
+    def theirs(x: Any) -> Any:
+        found = getattr(F, name)(x.movedim(-1, 1) if last else x, at, *given)
+        return found.movedim(1, -1) if last else found
+
+    own = (1, *spatial, 2) if last else shape
+    return Operator(f"{name}_{layout}", ours, theirs, (own,), ("normal",), scatters=True)
+
+
 POOLS = [
     *(_pool(name, rank, shape, *given) for name, rank, shape, given in _POOLS),
     _pool("max_pool2d", 2, (1, 5, 4), 2, 2, ceil_mode=True),
@@ -77,6 +119,13 @@ POOLS = [
     _pool("avg_pool1d", 1, (1, 6), 3, 2, 1, ceil_mode=True, count_include_pad=False),
     _pool("avg_pool2d", 2, (1, 4, 4), 2, divisor_override=3),
     _pool("lp_pool2d", 2, (1, 5, 4), 2.0, 2, ceil_mode=True),
+    _fractional(2, "NCHW", (5, 6), (2, 3), (3, 2)),
+    _fractional(2, "NHWC", (5, 6), 2, (4, 1)),
+    _fractional(3, "NCDHW", (4, 3, 5), 2, (2, 1, 3)),
+    _unpool(1, "NCL", (4,), 2),
+    _unpool(2, "NCHW", (2, 3), 2, (3, 2)),
+    _unpool(2, "NHWC", (3, 2), 3, 3, 1),
+    _unpool(3, "NCDHW", (2, 1, 2), 2),
     Operator("max_pool3d_last", *behind("max_pool3d", 2), ((1, 4, 2, 4, 2),), ("distinct",)),
     Operator("avg_pool1d_last", *behind("avg_pool1d", 3, 2, 1), ((1, 6, 2),)),
     Operator("adaptive_avg_pool2d_last", *behind("adaptive_avg_pool2d", (2, 3)), ((1, 3, 4, 2),)),
@@ -330,12 +379,41 @@ def _bag(name: str, mode: str, padding: int | None = None, weighted: bool = Fals
     return Operator(name, ours, theirs, shapes, kinds, scatters=True)
 
 
+OFFSETS = np.array([0, 3, 3, 7])  # a bag of nothing, and one of the rest
+
+
+def _bags(name: str, mode: str, padding: int | None = None, weighted: bool = False) -> Operator:
+    """Bags one behind the other; torch's has no second derivative."""
+
+    def ours(t: Any, i: Any, w: Any = None) -> Any:
+        return nn.embedding_bag(t, i, mode, w, padding, offsets=OFFSETS)
+
+    def theirs(t: Any, i: Any, w: Any = None) -> Any:
+        rows, found = t[i] if w is None else t[i] * w[:, None], []
+        for begin, end in itertools.pairwise([*OFFSETS, len(i)]):
+            own = rows[begin:end][i[begin:end] != (-1 if padding is None else padding)]
+            some = len(own) > 0
+            found.append(_BAG[mode](own) if some else torch.zeros_like(t[0]))
+        return torch.stack(found)
+
+    shapes = ((4, 2), (8,), *(((8,),) if weighted else ()))
+    return Operator(name, ours, theirs, shapes, ("distinct", 4, "normal")[: len(shapes)], True)
+
+
+_BAG: dict[str, Callable[..., Any]] = {
+    "sum": lambda rows: rows.sum(0), "mean": lambda rows: rows.mean(0),
+    "max": lambda rows: rows.amax(0),
+}  # fmt: skip
+
 TABLES = [
     Operator("embedding_padding", lambda t, i: nn.embedding(t, i, -2),
              lambda t, i: F.embedding(i, t, -2) ** 1, ((4, 2), (3,)), ("normal", 4), True),
     _bag("bag_mean", "mean"),
     _bag("bag_mean_padding", "mean", 1),
     _bag("bag_sum_weighted", "sum", weighted=True),
+    _bags("bags_sum_weighted", "sum", weighted=True),
+    _bags("bags_mean_padding", "mean", 1),
+    _bags("bags_max", "max", 2),
 ]  # fmt: skip
 
 # ------------------------------------------------------------------ recurrent layers

@@ -35,7 +35,8 @@ NEAR: dict[str, tuple[str, ...]] = {
     "n_rows": ("rows",), "n_cols": ("columns",), "num_segments": ("count",),
     "segment_ids": ("segments",), "minlength": ("length",), "start_indices": ("starts",),
     "slice_sizes": ("sizes",), "std": ("stddev",), "low": ("minval",), "high": ("maxval",),
-    "rcond": ("rtol",),
+    "rcond": ("rtol",), "kernel_size": ("window",), "_random_samples": ("samples",),
+    "per_sample_weights": ("weights",),
 }  # fmt: skip
 
 # Functions of nests, which complex tensors are, too.

@@ -74,6 +74,8 @@ from ted.nn.pooling import (
     avg_pool1d,
     avg_pool2d,
     avg_pool3d,
+    fractional_max_pool2d,
+    fractional_max_pool3d,
     global_avg_pool2d,
     global_max_pool2d,
     lp_pool1d,
@@ -93,6 +95,7 @@ from ted.nn.schedules import (
     piecewise_schedule,
     step_schedule,
 )
+from ted.nn.unpooling import max_unpool1d, max_unpool2d, max_unpool3d
 
 __all__ = [
     "Optimizer",
@@ -133,6 +136,8 @@ __all__ = [
     "exponential_schedule",
     "flatten",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "gaussian_nll_loss",
     "gelu",
     "global_avg_pool2d",
@@ -170,6 +175,9 @@ __all__ = [
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
+    "max_unpool1d",
+    "max_unpool2d",
+    "max_unpool3d",
     "mish",
     "mse",
     "multi_margin_loss",

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ted
 from ted.domain.sizes import Extent
 from ted.frontend.checks import integer
 from ted.frontend.elementwise import to_tensor
@@ -44,6 +45,16 @@ def floating(x: Any, what: str) -> Tensor:
     if not tensor.dtype.is_float:
         fail(f"{what}: must be of a float type, got {tensor.dtype} ({tensor.name})")
     return tensor
+
+
+def within(numbers: Tensor, most: Extent, what: str) -> Tensor:
+    """The integers as they are; one outside [0, most] is an error when the program runs.
+
+    It is that of an index: the tensor that it names is called `what`.
+    """
+    name = "".join(c if c.isalnum() else "_" for c in what)
+    known = ted.compute((most + 1,), lambda i: i, dtype="int64", name=name)
+    return ted.compute(numbers.shape, lambda *i: known[numbers[i]], name=name)
 
 
 LAYOUTS = {1: ("NLC", "NCL"), 2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}

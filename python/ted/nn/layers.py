@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ted
-from ted.frontend.checks import integer
+from ted.frontend.checks import flag, integer
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import floating, one_of, ranked, shaped
+from ted.nn.arguments import floating, one_of, ranked, shaped, within
+
+_JOINS = {"mean": "add", "sum": "add", "max": "max"}  # of rows of a bag
 
 
 def dense(x: Any, weight: Any, bias: Any = None) -> Tensor:
@@ -70,15 +73,18 @@ def embedding(table: Any, ids: Any, padding_idx: int | None = None) -> Tensor:
 
 def embedding_bag(
     table: Any, ids: Any, mode: str = "mean", weights: Any = None, padding_idx: int | None = None,
-    ties: str = "first",
+    ties: str = "first", offsets: Any = None, include_last_offset: bool = False,
 ) -> Tensor:  # fmt: skip
     """The mean, the sum or the maximum of the rows of `table` at the ids of each bag.
 
     `weights` multiply the rows of sums.  An id that is `padding_idx` takes no part: bags of many
-    lengths are filled up with it.  A bag of nothing gives 0.
-    Shapes: table (rows, width), ids and weights (..., ids of a bag), result (..., width).
-    Raises: FrontendError for shapes that do not fit, ids that are no integers, weights of another
-    mode than "sum".
+    lengths are filled up with it.  A bag of nothing gives 0.  With `offsets` bags stand one behind
+    the other: they say where each begins, the first at 0, and with `include_last_offset` where the
+    last one ends; equal maxima then share the gradient.
+    Shapes: table (rows, width), ids and weights (..., ids of a bag), result (..., width); with
+    offsets (bags) ids and weights (all ids), result (bags, width).
+    Raises: FrontendError for shapes that do not fit, ids or offsets that are no integers, weights
+    of another mode than "sum".
     """
     what = "embedding_bag"
     table, ids = ranked(table, 2, f"{what}: table"), _integers(ids, f"{what}: ids")
@@ -90,6 +96,10 @@ def embedding_bag(
         if mode != "sum":
             fail(f'{what}: weights are those of mode "sum", got mode {mode!r}')
     left_out = None if padding_idx is None else _row(table, padding_idx, what)
+    if offsets is not None:
+        begins = ranked(_integers(offsets, f"{what}: offsets"), 1, f"{what}: offsets")
+        ended = flag(include_last_offset, f"{what}: include_last_offset")
+        return _bags(table, ranked(ids, 1, f"{what}: ids"), mode, weights, left_out, begins, ended)
     r = ted.reduce_axis(ids.shape[-1], "r")
 
     def element(*i: Any) -> Any:
@@ -110,6 +120,30 @@ def embedding_bag(
         return total / ted.maximum(count, 1.0)
 
     return ted.compute((*ids.shape[:-1], table.shape[1]), element, name=what)
+
+
+def _bags(
+    table: Tensor, ids: Tensor, mode: str, weights: Tensor | None, left_out: int | None,
+    offsets: Tensor, ended: bool,
+) -> Tensor:  # fmt: skip
+    """Bags one behind the other: each id knows its own by the number of those that have begun."""
+    what = "embedding_bag"
+    if offsets.shape[0] == 0:
+        fail(f"{what}: offsets must say where one bag at least begins or ends, got none")
+    first = within(offsets[:1], 0, f"first of offsets of {what}")  # 0, or an error
+    begins = within(offsets, ids.shape[0], f"offsets of {what}")
+    begun = ted.cumsum(ted.bincount(begins, ids.shape[0] + 1), 0)
+    owner = begun[:-1] - 1 - first[0]
+    every = ted.full(ids.shape, True, "bool")
+    counts = every if left_out is None else ted.not_equal(ids, left_out)
+    rows = ted.where(counts[:, None], embedding(table, ids), -math.inf if mode == "max" else 0.0)
+    rows = rows if weights is None else rows * weights[:, None]
+    found = ted.scatter((*offsets.shape, table.shape[1]), owner, rows, _JOINS[mode])
+    number = ted.bincount(owner, offsets.shape[0], counts.astype(table.dtype))[:, None]
+    if mode == "max":
+        found = ted.where(number > 0, found, 0.0)
+    found = found / ted.maximum(number, 1) if mode == "mean" else found
+    return found[:-1] if ended else found
 
 
 def _integers(ids: Any, what: str) -> Tensor:

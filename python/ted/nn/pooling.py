@@ -11,13 +11,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import ted
+from ted import random
 from ted.frontend.checks import flag, integer
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import LAYOUTS, Layout, floating, layout_of, per_dim, ranked
-from ted.nn.windows import Section, Window, taps_of, under, windows
+from ted.nn.arguments import LAYOUTS, Layout, floating, layout_of, per_dim, ranked, shaped
+from ted.nn.intervals import Interval, intervals
+from ted.nn.windows import Dim, Section, Window, taps_of, under, windows
 
-Dims = Sequence[Window | Section]
+Dims = Sequence[Dim]
+Parts = Sequence[tuple[Dim, Any]]  # each dim, and the place in it
 
 
 def _named(function: Callable[..., Any], what: str) -> Callable[..., Any]:
@@ -72,9 +75,9 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
         elif not counted:
             return _pool(what, _mean, x, images, dims)
 
-        def mean(value: Any, taps: Any, inside: Any, place: Any) -> Any:
+        def mean(value: Any, taps: Any, inside: Any, parts: Parts) -> Any:
             total = ted.sum(value, axis=taps, where=inside)
-            return total / (divisor_override or _count(dims, place, x))
+            return total / (divisor_override or _count(parts, x))
 
         return _pool(what, mean, x, images, dims)
 
@@ -100,10 +103,10 @@ def _lp_pool(rank: int) -> Callable[..., Any]:
         if not isinstance(norm_type, (int, float)) or not norm_type > 0:
             fail(f"{what}: norm_type must be a positive number, got {norm_type!r}")
 
-        def norm(value: Any, taps: Any, inside: Any, place: Any) -> Any:
+        def norm(value: Any, taps: Any, inside: Any, parts: Parts) -> Any:
             total = ted.sum(value**norm_type, axis=taps, where=inside)
             if inside is not None:
-                total = total * (math.prod(d.kernel for d in dims) / _count(dims, place, x))
+                total = total * (math.prod(d.kernel for d in dims) / _count(parts, x))
             return ted.where(total == 0, 0.0, total ** (1 / norm_type))
 
         return _pool(what, norm, x, images, dims)
@@ -146,7 +149,51 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Any]:
     return _named(pool, what)
 
 
+def _fractional_max_pool(rank: int) -> Callable[..., Any]:
+    what = f"fractional_max_pool{rank}d"
+
+    def pool(
+        x: Any, window: Any, output_size: Any = None, output_ratio: Any = None, samples: Any = None,
+        key: Any = None, layout: str = LAYOUTS[rank][0], ties: str = "first",
+        return_indices: bool = False,
+    ) -> Any:  # fmt: skip
+        """The greatest elements of windows at random distances, of n / m positions in the mean.
+
+        The m = `output_size` windows of a dim, or `output_ratio` of its extent, begin where a
+        number of [0, 1) says: `samples`, torch's `_random_samples`, or numbers of `key`.
+        Shapes: as in `max_pool2d`; samples (n, c, spatial dims), of 2 dims the last one first, as
+        in torch; key (2).
+        Raises: FrontendError for windows that do not fit, other than one of output_size and
+        output_ratio, or of samples and key.
+        Source: Graham, Fractional max-pooling, 2014.
+        """
+        x = floating(ranked(x, rank + 2, f"{what}: x"), f"{what}: x")
+        images = layout_of(layout, rank, what)
+        if (output_size is None) == (output_ratio is None) or (samples is None) == (key is None):
+            fail(f"{what}: takes one of output_size and output_ratio, and one of samples and key")
+        n, spatial, c = images.split(x.shape)
+        extents = [integer(e, f"{what}: spatial extent {k}") for k, e in enumerate(spatial)]
+        sizes = output_size if output_ratio is None else _shares(output_ratio, extents, what)
+        starts = intervals(extents, per_dim(window, rank, 1, f"{what}: window"), sizes, what)
+        drawn = random.uniform(key, (n, c, rank), x.dtype) if samples is None else samples
+        drawn = ted.cast(shaped(drawn, (n, c, rank), f"{what}: samples"), x.dtype)
+        order = (1, 0) if rank == 2 else range(rank)
+        dims = [d.begun(drawn, k) for d, k in zip(starts, order, strict=True)]
+        return _greatest(what, x, images, dims, ties, return_indices)
+
+    return _named(pool, what)
+
+
+def _shares(ratio: Any, extents: Sequence[int], what: str) -> tuple[int, ...]:
+    given = ratio if isinstance(ratio, (tuple, list)) else (ratio,) * len(extents)
+    fitting = len(given) == len(extents) and all(isinstance(r, float) and 0 < r < 1 for r in given)
+    if not fitting:
+        fail(f"{what}: output_ratio is a number of (0, 1), or one for each dim, got {ratio!r}")
+    return tuple(int(n * r) for n, r in zip(extents, given, strict=True))
+
+
 max_pool1d, max_pool2d, max_pool3d = map(_max_pool, LAYOUTS)
+fractional_max_pool2d, fractional_max_pool3d = map(_fractional_max_pool, (2, 3))
 avg_pool1d, avg_pool2d, avg_pool3d = map(_avg_pool, LAYOUTS)
 lp_pool1d, lp_pool2d, lp_pool3d = map(_lp_pool, LAYOUTS)
 adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = map(_adaptive_max_pool, LAYOUTS)
@@ -185,8 +232,10 @@ def _pool(
 
     def element(*i: Any) -> Any:
         n, place, c = images.split(i)
-        at, inside = under(dims, place, taps)
-        return combine(x[images.join(n, at, c)], taps, inside, place)
+        own = [d.of(n, c) if isinstance(d, Interval) else d for d in dims]
+        at, inside = under(own, place, taps)
+        parts = list(zip(own, place, strict=True))
+        return combine(x[images.join(n, at, c)], taps, inside, parts)
 
     shape = images.join(batch, [d.positions for d in dims], channels)
     return ted.compute(shape, element, name=what)
@@ -196,10 +245,9 @@ def _mean(value: Any, taps: Any, inside: Any, _: Any) -> Any:
     return ted.mean(value, axis=taps, where=inside)
 
 
-def _count(dims: Dims, place: Sequence[Any], x: Tensor) -> Any:
-    """The number of elements of the window at `place`, with padding."""
-    pairs = zip(dims, place, strict=True)
-    count = math.prod(d.counted(p) if isinstance(d, Window) else d.kernel for d, p in pairs)
+def _count(parts: Parts, x: Tensor) -> Any:
+    """The number of elements of a window, with padding."""
+    count = math.prod(d.counted(p) if isinstance(d, Window) else d.kernel for d, p in parts)
     return count if isinstance(count, int) else ted.cast(count, x.dtype)
 
 
@@ -211,22 +259,19 @@ def _greatest(what: str, x: Tensor, images: Layout, dims: Dims, ties: Any, indic
     if not flag(indices, f"{what}: return_indices"):
         return result
     spatial = images.split(x.shape)[1]
-    return result, _pool(
-        f"{what}_indices", functools.partial(_position, dims, spatial), x, images, dims
-    )
+    position = functools.partial(_position, spatial)
+    return result, _pool(f"{what}_indices", position, x, images, dims)
 
 
-def _position(
-    dims: Dims, spatial: Sequence[Any], value: Any, taps: Any, inside: Any, place: Any
-) -> Any:
+def _position(spatial: Sequence[Any], value: Any, taps: Any, inside: Any, parts: Parts) -> Any:
     """The row-major position in the spatial dims of the first greatest element; -1 of none."""
     found = ted.argmax(value, axis=taps, where=inside)
     number, within = found, []
-    for d in reversed(dims):
+    for d, _ in reversed(parts):
         within.insert(0, number % d.kernel)
         number = number // d.kernel
     flat: Any = 0
-    for d, extent, p, k in zip(dims, spatial, place, within, strict=True):
+    for (d, p), extent, k in zip(parts, spatial, within, strict=True):
         flat = flat * extent + d.at(p, k)
     return ted.where(found < 0, -1, ted.cast(flat, "int64"))
 

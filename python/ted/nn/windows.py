@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import ted
 from ted.domain.sizes import Extent, surely_at_most
 from ted.frontend.locations import fail
 from ted.nn.arguments import per_dim
+from ted.nn.intervals import Interval
 
 
 @dataclass(frozen=True)
@@ -100,15 +101,16 @@ class Section:
         return ((position + 1) * self.extent + self.positions - 1) // self.positions
 
 
-def taps_of(dims: Sequence[Window | Section]) -> list[Any]:
+Dim: TypeAlias = Window | Section | Interval
+
+
+def taps_of(dims: Sequence[Dim]) -> list[Any]:
     """One reduce axis for the elements of the window, in each dim."""
     names = "dhw"[3 - len(dims) :]
     return [ted.reduce_axis(d.kernel, f"k{name}") for d, name in zip(dims, names, strict=True)]
 
 
-def under(
-    dims: Sequence[Window | Section], place: Sequence[Any], taps: Sequence[Any]
-) -> tuple[list[Any], Any]:
+def under(dims: Sequence[Dim], place: Sequence[Any], taps: Sequence[Any]) -> tuple[list[Any], Any]:
     """The input position under a tap of the window at `place`, and when it exists, or None."""
     parts = list(zip(dims, place, taps, strict=True))
     inside = conjunction([c for d, p, tap in parts for c in d.inside(p, tap)])
