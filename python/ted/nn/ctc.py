@@ -15,7 +15,7 @@ from ted.frontend import checks
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import floating, one_of, ranked, shaped
+from ted.nn.arguments import floating, one_of, ranked, shaped, within
 
 
 def ctc_loss(
@@ -30,11 +30,11 @@ def ctc_loss(
     a length beyond its tensor are errors when the program runs.
 
     Shapes: log_probs (time, n, classes), logarithms of probabilities; targets (n, labels) of
-    integers; input_lengths and target_lengths (n) of integers, arrays or lists; the result of
-    reduction "none" (n).
+    integers, or one behind the other (sum of target_lengths); input_lengths and target_lengths (n)
+    of integers, arrays or lists; the result of reduction "none" (n).
     Units: lengths count steps of time and labels.
     Raises: FrontendError for shapes that differ, targets or lengths that are no integers, a blank
-    that is no class, targets in one row for all, or another reduction.
+    that is no class, or another reduction.
     """
     what = "ctc_loss"
     scores = ranked(floating(log_probs, f"{what}: log_probs"), 3, f"{what}: log_probs")
@@ -42,8 +42,11 @@ def ctc_loss(
     zero_infinity = checks.flag(zero_infinity, f"{what}: zero_infinity")
     time, count, classes = (checks.integer(n, f"{what}: extent") for n in scores.shape)
     labels = _integers(targets, f"{what}: targets")
-    if labels.ndim != 2 or labels.shape[0] != count:
-        fail(f"{what}: targets must have a row for each of {count} sequences, got {labels.shape}")
+    if labels.ndim not in (1, 2) or (labels.ndim == 2 and labels.shape[0] != count):
+        fail(
+            f"{what}: targets must have a row for each of {count} sequences, or one dim, got "
+            f"{labels.shape}"
+        )
     symbol = checks.integer(blank, f"{what}: blank")
     if not 0 <= symbol < classes:
         fail(f"{what}: blank must be one of {classes} classes, got {blank}")
@@ -53,12 +56,31 @@ def ctc_loss(
         shaped(_integers(v, f"{what}: {name}"), (count,), f"{what}: {name}")
         for v, name in ((input_lengths, "input_lengths"), (target_lengths, "target_lengths"))
     )
+    most = checks.integer(labels.shape[-1], f"{what}: extent")
+    spans = within(spans, time, f"input_lengths of {what}")
+    given = sizes.node.constant
+    longest = min(most, time) if given is None or not count else max(given.range[1], 0)
+    sizes = within(sizes, most, f"target_lengths of {what}")
+    if labels.ndim == 1:
+        labels = _rows(labels, sizes, longest)
     losses = _Alignments(scores, labels, spans, sizes, symbol).losses()
     if zero_infinity:
         losses = ted.where(losses == math.inf, 0.0, losses)
     if reduction == "mean":
         return ted.mean(losses / ted.cast(ted.maximum(sizes, 1), scores.dtype))
     return losses if reduction == "none" else ted.sum(losses)
+
+
+def _rows(labels: Tensor, sizes: Tensor, width: int) -> Tensor:
+    """A row of `width` labels for each sequence, of labels one behind the other."""
+    left = ted.reshape(labels.shape[0] - ted.sum(sizes), (1,))  # 0, or an error
+    left = within(left, 0, "labels behind all target_lengths of ctc_loss")
+    begins = ted.cumsum(sizes, 0) - sizes + left[0]
+
+    def element(n: Any, k: Any) -> Any:
+        return ted.where(k < sizes[n], labels[begins[n] + k], 0)
+
+    return ted.compute((sizes.shape[0], width), element, name="targets")
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +110,7 @@ class _Alignments:
             terms = ted.exp(end[time - 1, n, s] - ted.where(some, top, 0.0))
             total = ted.sum(terms, axis=s, where=ends)
             found = top + ted.log(ted.where(some, total, 1.0))
-            return -ted.where(some, found, -math.inf) * self._known(n)
+            return -ted.where(some, found, -math.inf)
 
         return ted.compute((count,), loss, name="ctc_loss")
 
@@ -130,18 +152,6 @@ class _Alignments:
             return here != before
 
         return ted.compute((self.scores.shape[1], self.positions), element, name="ctc_skips")
-
-    def _known(self, n: Any) -> Any:
-        """1, or the error of a length beyond its tensor, which is read there."""
-        (time, _, _), width = self.scores.shape, self.labels.shape[1]
-        span, size = self.spans[n], self.sizes[n]
-        fits = (span >= 0) & (span <= time)
-        value = ted.where(fits, 1, ted.stop_gradient(self.scores[span - 1, n, 0]))
-        if width:
-            fits = (size >= 0) & (size <= width)
-            read = ted.cast(self.labels[n, size - 1], self.scores.dtype)
-            value = value * ted.where(fits, 1, ted.stop_gradient(read))
-        return value
 
 
 def _log_sum(*terms: Any) -> Any:

@@ -20,6 +20,7 @@ X = RANDOM.standard_normal((6, 6, 4))
 TARGETS = np.array([[1, 1, 2], [3, 0, 9], [1, 2, 3], [2, 2, 0], [9, 9, 9], [1, 0, 0]])
 SPANS = np.array([6, 5, 2, 3, 4, 0])
 SIZES = np.array([3, 1, 3, 2, 0, 1])
+FLAT = np.concatenate([row[:size] for row, size in zip(TARGETS, SIZES, strict=True)])
 WEIGHTS = np.array([1.0, -0.5, 0.0, 2.0, 0.25, 0.0])
 
 
@@ -52,6 +53,19 @@ def test_values_and_gradients_are_those_of_torch() -> None:
     np.testing.assert_allclose(gradient, slope.numpy(), rtol=1e-11, atol=1e-14)
 
 
+def test_targets_one_behind_the_other_are_those_in_rows() -> None:
+    def known(x: Any) -> Any:
+        return nn.ctc_loss(nn.log_softmax(x), FLAT, SPANS, SIZES, reduction="none")
+
+    def data(x: Any, *given: Any) -> list[Any]:
+        found = nn.ctc_loss(nn.log_softmax(x), *given, reduction="none")
+        return [found, known(x)]
+
+    expected = theirs(torch.tensor(X), reduction="none")
+    for found in ted.function(data)(X, FLAT, SPANS, SIZES):
+        np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
 @pytest.mark.slow
 def test_derivatives_of_two_orders_match_differences() -> None:
     check_grads(lambda x: mine(x, blank=0, zero_infinity=True), [X], order=2)
@@ -73,8 +87,10 @@ def test_another_blank_and_no_labels() -> None:
     ("given", "text"),
     [
         ((TARGETS + 3, SPANS, SIZES), "tensor log_probs has extent 4 in dim 2, got index"),
-        ((TARGETS, SPANS + 1, SIZES), "has extent 6 in dim 0, got index 6"),
-        ((TARGETS % 4, SPANS, SIZES + 1), "has extent 3 in dim 1, got index 3"),
+        ((TARGETS, SPANS + 1, SIZES), "input_lengths_of_ctc_loss has extent 7 .* got index 7"),
+        ((TARGETS, -SPANS, SIZES), "input_lengths_of_ctc_loss has extent 7 .* got index -"),
+        ((TARGETS % 4, SPANS, SIZES + 1), "target_lengths_of_ctc_loss has extent 4 .* index 4"),
+        ((FLAT[:-1], SPANS, SIZES), "labels_behind_all_target_lengths_of_ctc_loss .* index -1"),
     ],
 )
 def test_labels_and_lengths_outside_are_errors_of_the_program(given: Any, text: str) -> None:
@@ -86,7 +102,7 @@ def test_labels_and_lengths_outside_are_errors_of_the_program(given: Any, text: 
 @pytest.mark.parametrize(
     ("arguments", "options", "text"),
     [
-        ((TARGETS[0], SPANS, SIZES), {}, "ctc_loss: targets must have a row for each of 6"),
+        ((TARGETS[1:], SPANS, SIZES), {}, "ctc_loss: targets must have a row for each of 6"),
         ((TARGETS * 1.0, SPANS, SIZES), {}, "ctc_loss: targets must be integers, got float64"),
         ((TARGETS, SPANS[:2], SIZES), {}, "ctc_loss: input_lengths: must have shape"),
         ((TARGETS, SPANS, SIZES), {"blank": 4}, "blank must be one of 4 classes, got 4"),
