@@ -18,7 +18,7 @@ _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 def to_array(tensor: torch.Tensor) -> Any:
     """The array of a tensor, which is one itself on a GPU; torch knows the bits of bfloat16."""
     if not tensor.is_cpu:
-        return tensor.detach()
+        return tensor.detach().contiguous()  # a program for a GPU takes no strides
     if tensor.dtype is torch.bfloat16:
         return tensor.detach().view(torch.int16).numpy().view(_BFLOAT16)
     return tensor.numpy(force=True)

@@ -49,7 +49,7 @@ class Filling:
         traced, compiled = function.trace(*arrays), function.compiled(*arrays)
         self._check_count(traced.output_tree.size, targets)
         notes = [None] * (len(traced.outputs) - len(targets))
-        values = compiled(*arrays, out=[*map(to_array, targets), *notes])
+        values = compiled(*arrays, out=[*map(_target, targets), *notes])
         increment_version(list(targets))
         traced.results(values)  # which says what there is to say
 
@@ -69,3 +69,8 @@ class Filling:
                 f"{self._flat.name}: out= has a tensor for each of {count} results, got "
                 f"{len(targets)}"
             )
+
+
+def _target(tensor: torch.Tensor) -> Any:
+    """The memory of a tensor itself, with its strides."""
+    return to_array(tensor) if tensor.is_cpu else tensor.detach()
