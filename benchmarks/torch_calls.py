@@ -36,6 +36,16 @@ empty.register_fake(torch.empty_like)
 empty.register_autograd(lambda _, cotangent: cotangent)
 
 
+# The least that an operator with a kernel of Python costs in a graph.
+_library = torch.library.Library("ted_benchmarks", "FRAGMENT")
+_library.define("copied(Tensor[] x) -> Tensor[]")
+_library.impl("copied", lambda x: [x[0].clone()], "CPU")
+torch.library.register_fake(
+    "ted_benchmarks::copied", lambda x: [torch.empty_like(x[0])], lib=_library
+)
+_copied = torch.ops.ted_benchmarks.copied.default
+
+
 class Empty(torch.autograd.Function):
     """A function with a backward that does nothing."""
 
@@ -80,7 +90,8 @@ def cases() -> Mapping[str, Mapping[str, Call]]:
 
     graphs = {
         "ted": torch.compile(lambda x: double(x).sin(), fullgraph=True),
-        "without": torch.compile(lambda x: (x + x).sin(), fullgraph=True),
+        "an empty operator": torch.compile(lambda x: _copied([x])[0].sin(), fullgraph=True),
+        "none": torch.compile(lambda x: (x + x).sin(), fullgraph=True),
     }
     return {
         "call": {who: lambda f=f: f(plain) for who, f in makers.items()},

@@ -5,13 +5,15 @@ On a CPU those are arrays of NumPy, on a GPU tensors go in as they are and come 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from operator import methodcaller
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import torch
 
+_to_numpy = methodcaller("numpy", force=True)
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
@@ -33,6 +35,19 @@ def from_array(array: Any) -> torch.Tensor:
     return torch.from_numpy(array)
 
 
+def to_arrays(tensors: Sequence[torch.Tensor]) -> list[Any]:
+    """The arrays of tensors that all lie on one device."""
+    if tensors and not tensors[0].is_cpu:
+        return list(map(to_array, tensors))
+    try:
+        return list(map(_to_numpy, tensors))  # which calls no function of Python
+    except TypeError:
+        return list(map(to_array, tensors))
+
+
 def from_arrays(arrays: Iterable[Any]) -> list[torch.Tensor]:
     """The tensors of all results."""
-    return [from_array(array) for array in arrays]
+    try:
+        return list(map(torch.from_numpy, arrays))
+    except TypeError:
+        return list(map(from_array, arrays))

@@ -22,11 +22,15 @@ from ted.errors import ExecutionError
 from ted.forking import cached_property
 from ted.frontend.batches import BATCH
 from ted.options import CompileOptions
-from ted.torch.arrays import from_arrays, to_array
+from ted.torch.arrays import from_arrays, to_arrays
 from ted.torch.recording import Transformed, record
 from ted.torch.registering import registered
 from ted.torch.splits import Splits
 from ted.torch.traces import Traces, empty_like
+
+_transforms = torch._C._are_functorch_transforms_active
+_modes = torch._C._len_torch_dispatch_stack
+_tracing = torch._C._get_tracing_state
 
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 Mask = Sequence[bool]
@@ -81,7 +85,7 @@ class FlatOperator:
         Raises: ExecutionError for tensors that are not dense.
         """
         try:
-            arrays = [to_array(tensor) for tensor in tensors]
+            arrays = to_arrays(tensors)
         except TypeError:
             raise self._no_array(tensors) from None
         return from_arrays(self.function(*arrays))
@@ -106,7 +110,7 @@ class FlatOperator:
 
     def is_plain(self, tensors: Tensors) -> bool:
         """Whether these lie where the program runs, and nobody looks at what is done with them."""
-        if is_transformed() or is_traced():
+        if _transforms() or forward_ad._current_level >= 0 or _modes() or _tracing():
             return False
         for tensor in tensors:
             is_here = tensor.is_cpu if self._is_on_cpu else tensor.is_cuda
@@ -141,7 +145,9 @@ class FlatOperator:
 
         Raises: ExecutionError for a tensor that lies on another one.
         """
-        self._check_devices(tensors)
+        for tensor in tensors:
+            if tensor.is_cpu is not self._is_on_cpu:
+                self._check_devices(tensors)
         return self.run(tensors)
 
     def _check_devices(self, tensors: Tensors) -> None:
@@ -251,12 +257,12 @@ class FlatOperator:
 
 def is_transformed() -> bool:
     """Whether `torch.func` or forward mode is at work."""
-    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0
+    return _transforms() or forward_ad._current_level >= 0
 
 
 def is_traced() -> bool:
     """Whether a mode of torch sees what is done with tensors."""
-    return bool(torch._C._len_torch_dispatch_stack() or torch._C._get_tracing_state())
+    return bool(_modes() or _tracing())
 
 
 def _identifiers(names: Sequence[str]) -> list[str]:

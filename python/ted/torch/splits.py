@@ -26,7 +26,7 @@ from ted.frontend.functions import Trace, signature_of, trace_signature
 from ted.ir.equations import topological
 from ted.ir.specialising import sizes_of
 from ted.runtime.calls import declined
-from ted.torch.arrays import from_array, to_array
+from ted.torch.arrays import from_arrays, to_arrays
 from ted.torch.registering import registered
 from ted.torch.traces import empty_like, sizes_in
 
@@ -71,7 +71,7 @@ class SplitProgram:
 
     def direct(self, arrays: Sequence[Any]) -> Sequence[Any] | None:
         """All that the first program computes of arrays that fit as they are, or None."""
-        return _direct(self._first)(*arrays)
+        return getattr(self._first, "direct", declined)(*arrays)
 
     def forward(self, arrays: Sequence[Any]) -> Sequence[Any]:
         """All that the first program computes."""
@@ -80,11 +80,11 @@ class SplitProgram:
     def opened(self, values: Sequence[Any]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
         """The results, and what the second program reads beside arguments."""
         own = self._trace.results(values[: self._count])  # which says what there is to say
-        results = [from_array(value) for value in own]
-        kept = [
-            results[k] if k < len(results) else from_array(values[k]) for k in self._split.results
-        ]
-        return results, [*kept, *map(from_array, values[self._count :])]
+        results = from_arrays(own)
+        kept = from_arrays([values[k] for k in self._split.results if k >= self.count])
+        return results, [
+            *[results[k] for k in self.read], *kept, *from_arrays(values[self._count :])
+        ]  # fmt: skip
 
     def fake_forward(self, tensors: Tensors) -> list[torch.Tensor]:
         """Results and residuals without data."""
@@ -121,10 +121,10 @@ class SplitProgram:
         """Those of the gradients that are wanted now."""
         given = [saved[k] for k in self._given]
         dense = [c if c.is_contiguous() else c.contiguous() for c in cotangents]
-        arrays = [to_array(t) for t in (*given, *saved[len(self.needed) :], *dense)]
+        arrays = to_arrays([*given, *saved[len(self.needed) :], *dense])
         second = self._seconds.get(wanted) or self._second(wanted)
-        found = _direct(second)(*arrays)
-        return [from_array(array) for array in (second(*arrays) if found is None else found)]
+        found = getattr(second, "direct", declined)(*arrays)
+        return from_arrays(second(*arrays) if found is None else found)
 
     def _second(self, wanted: Mask) -> Any:
         """The program of the gradients, compiled when it is first needed."""
@@ -151,9 +151,7 @@ class TracedSplit:
         return self._first(list(tensors))
 
     def _forward(self, tensors: Tensors) -> list[torch.Tensor]:
-        results, kept = self._program.opened(
-            self._program.forward([to_array(tensor) for tensor in tensors])
-        )
+        results, kept = self._program.opened(self._program.forward(to_arrays(tensors)))
         return [*results, *kept[len(self._program.read) :]]
 
     def opened(self, values: Tensors) -> tuple[Tensors, Tensors]:
@@ -194,7 +192,7 @@ class Splits:
         """The programs for some arguments and all that the first computes; None without such."""
         if not self._operator.is_plain(tensors):
             return self._in_graph(tensors)
-        arrays = [to_array(tensor) for tensor in tensors]
+        arrays = to_arrays(tensors)
         latest = self._latest
         if latest is not None:
             values = latest.direct(arrays)
@@ -227,7 +225,3 @@ class Splits:
         except DerivativeError:  # said when somebody asks for the gradient
             return None
         return made if made.knows_sizes else None
-
-
-def _direct(program: Any) -> Any:
-    return getattr(program, "direct", declined)
