@@ -12,9 +12,9 @@ order of a step, and a `ted.scan` for each recurrence inside of a step.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from ted import dialects
 from ted.dialects.ted import MAX_RUNS, ComputeOp, IndexOp, LoadOp, ScanOp, SizeOp
@@ -171,7 +171,7 @@ def _define_nest(
     outside: ir.InsertionPoint | None = None,
 ) -> None:
     """Insert the scan of a recurrence, or of one inside of a step, over what its tensors are."""
-    nodes, steps = nest.tensors(), nest.steps
+    nodes, steps = _grouped(nest.tensors(), _type_of), nest.steps
     locations = [mlir_location(node.location, node.name) for node in nodes]
 
     def body(*histories: ir.Value) -> list[ir.Value]:
@@ -277,7 +277,7 @@ class _Writer:
         location: ir.Location,
     ) -> None:
         rank, sizes = equation.rank, self.values.symbols
-        reads = _ordered(list(plan.affine.values()))
+        reads = _grouped(list(plan.affine.values()), lambda read: _type_of(read.node.attr))
         write, symbols = self._write(equation, plan)
         op = ComputeOp.build(
             [self.values[read.node.attr] for read in reads],
@@ -355,13 +355,21 @@ def _map(rank: int, read: AffineRead, sizes: Symbols) -> ir.AffineMap:
     return ir.AffineMap.get(rank, len(sizes), [aff_to_mlir(a, sizes) for a in read.subscripts])
 
 
-def _ordered(reads: list[AffineRead]) -> list[AffineRead]:
-    # The op holds any number of operands, in a limited number of runs of equal type.
-    return sorted(reads, key=_type_order) if len(reads) > MAX_RUNS // 2 else reads
+Item = TypeVar("Item")
 
 
-def _type_order(read: AffineRead) -> tuple[str, tuple[int, ...]]:
-    return read.node.dtype.name, read.node.attr.shape
+def _grouped(items: Sequence[Item], type_of: Callable[[Item], Hashable]) -> Sequence[Item]:
+    # An op holds any number of operands, in a limited number of runs of equal type.
+    if len(items) <= MAX_RUNS // 2:
+        return items
+    groups: dict[Hashable, list[Item]] = {}
+    for item in items:
+        groups.setdefault(type_of(item), []).append(item)
+    return [item for group in groups.values() for item in group]
+
+
+def _type_of(node: Tensor) -> Hashable:
+    return node.dtype.name, node.shape
 
 
 # ------------------------------------------------------------------ bodies

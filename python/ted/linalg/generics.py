@@ -17,6 +17,7 @@ from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, linalg, tensor
 from ted.mlir.affine_forms import dims_used, substitute
 from ted.mlir.generic import empty_generic
+from ted.mlir.queries import defining
 from ted.mlir.scalars import element_type, narrowed, shape_of, widened
 from ted.mlir.strategies import Wishes, attach
 
@@ -134,6 +135,18 @@ def filled(into: ir.Value, value: ir.Value) -> ir.Value:
     """A tensor of one value everywhere."""
     made: Any = linalg.fill(value, outs=[into])
     return made
+
+
+def starts_alike(init: ir.Value) -> bool:
+    """Whether what a tensor starts from is the same everywhere, or nothing."""
+    return defining(init, "tensor.empty", "linalg.fill") is not None
+
+
+def started(shape: Sequence[int], init: ir.Value) -> ir.Value:
+    """A tensor of another shape that starts as one of those does."""
+    empty = tensor.EmptyOp(list(shape), element_type(init)).result
+    fill = defining(init, "linalg.fill")
+    return empty if fill is None else filled(empty, fill.operands[0])
 
 
 def linalg_indices(rank: int, order: Sequence[int]) -> Values:

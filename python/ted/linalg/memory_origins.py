@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from math import prod
 
 from ted.errors import PassFailed
 from ted.linalg.tensor_origins import Origins, TensorOrigins, uses_operand
@@ -112,6 +113,11 @@ class _Flow:
     def roots_of(self, value: ir.Value) -> Roots:
         return self.roots.get(value, frozenset((value,)))
 
+    def filled_by(self, value: ir.Value) -> ir.Value | None:
+        """The memory that is known to be all of a value, whatever its shape is."""
+        root, *others = self.roots_of(value)
+        return root if not others and _size(root) == _size(value) else None
+
     def reaching(self, value: ir.Value) -> int:
         found = 0
         for root in self.roots_of(value):
@@ -177,8 +183,9 @@ def _copy(op: ir.Operation, flow: _Flow) -> None:
     if expected is not None and expected.name == "bufferization.materialize_in_destination":
         flow.read(op, 0, op.operands[0])
     target, writers = op.operands[1], flow.reaching(op.operands[0])
-    if flow.roots_of(target) == {target}:
-        flow.written[target] = writers  # all of it: nothing that was there is left
+    root = flow.filled_by(target)
+    if root is not None:
+        flow.written[root] = writers  # nothing that was there is left
     else:
         flow.write(target, writers)
 
@@ -258,6 +265,10 @@ _RULES: dict[str, Callable[[ir.Operation, _Flow], None]] = {
     "scf.if": _if,
     "scf.yield": _nothing,
 }
+
+
+def _size(value: ir.Value) -> int:
+    return prod(ir.MemRefType(value.type).shape)
 
 
 def _is_memory(value: ir.Value) -> bool:

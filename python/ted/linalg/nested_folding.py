@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ted.linalg.generics import filled
+from ted.linalg.generics import started, starts_alike
 from ted.linalg.scan_bodies import ScanBody, equations_in, is_inside_scan, passes_on
 from ted.linalg.storage_folding import (
     Window,
@@ -18,9 +18,8 @@ from ted.linalg.storage_folding import (
     steps_ago,
     windows_within,
 )
-from ted.mlir import ir, tensor
-from ted.mlir.queries import defining
-from ted.mlir.scalars import element_type, shape_of
+from ted.mlir import ir
+from ted.mlir.scalars import shape_of
 
 Windows = dict[int, Window]
 
@@ -39,7 +38,7 @@ def fold_nested(op: ir.Operation) -> dict[ir.Operation, Windows]:
         kept = {
             k: w
             for k, w in windows.items()
-            if around[k] not in mixed and _is_plain(outermost.inits[around[k]])
+            if around[k] not in mixed and starts_alike(outermost.inits[around[k]])
         }
         for k, window in kept.items():
             _shrink(op, around[k], values[around[k]], window)
@@ -84,19 +83,12 @@ def _read_at_other_times(nested: ir.Operation, outermost: ScanBody) -> set[int]:
     return found
 
 
-def _is_plain(init: ir.Value) -> bool:
-    """Whether what a history starts from is alike everywhere."""
-    return any(defining(init, name) is not None for name in ("tensor.empty", "linalg.fill"))
-
-
 def _shrink(op: ir.Operation, history: int, values: list[ir.Value], window: Window) -> None:
     """Give a history the extent of its window."""
     shape = list(shape_of(op.results[history]))
     shape[window.axis] = window.size
     init = op.operands[history]
     with ir.InsertionPoint(op), op.location:
-        empty = tensor.EmptyOp(shape, element_type(init)).result
-        fill = defining(init, "linalg.fill")
-        op.operands[history] = empty if fill is None else filled(empty, fill.operands[0])
+        op.operands[history] = started(shape, init)
     for value in values:
-        value.set_type(empty.type)
+        value.set_type(op.operands[history].type)

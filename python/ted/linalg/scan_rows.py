@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
+from ted.linalg.generics import started, starts_alike
 from ted.linalg.loops import PARALLEL
 from ted.linalg.scan_bodies import ScanBody
 from ted.linalg.storage_folding import find_windows
@@ -167,9 +168,12 @@ def _on_rows(
 ) -> Values:
     """The states after the scan on some rows; those that nobody reads are not put back."""
     body = ScanBody(op)
-    slices = [_taken(state, axis, at, rows) for state in states]
-    copy = _copied(body, axis, at, rows, slices)
     used = [bool(list(result.uses)) for result in op.results]
+    slices = [
+        _taken(state, axis, at, rows) if is_used else _apart(init, state, axis, at, rows)
+        for init, state, is_used in zip(body.inits, states, used, strict=True)
+    ]
+    copy = _copied(body, axis, at, rows, slices)
     after = [
         _put(part, state, axis, at) if is_used else state
         for part, state, is_used in zip(copy.results, states, used, strict=True)
@@ -232,6 +236,13 @@ def _taken(source: ir.Value, axis: int, at: ir.Value | int, rows: int) -> ir.Val
     sizes[axis] = rows
     kind = ir.RankedTensorType.get(sizes, element_type(source))
     return tensor.ExtractSliceOp(kind, source, *_geometry(sizes, axis, at)).result
+
+
+def _apart(init: ir.Value, state: ir.Value, axis: int, at: ir.Value | int, rows: int) -> ir.Value:
+    """The slice of a state that is not put back, in memory of its own where it starts alike."""
+    if not starts_alike(init):
+        return _taken(state, axis, at, rows)
+    return started([rows if k == axis else n for k, n in enumerate(shape_of(state))], init)
 
 
 def _put(part: ir.Value, whole: ir.Value, axis: int, at: ir.Value | int) -> ir.Value:

@@ -15,10 +15,11 @@ from itertools import pairwise
 
 from ted.errors import CompileError, ScheduleError
 from ted.ir.recurrences import UNBOUNDED
-from ted.linalg.generics import filled
+from ted.linalg.chosen_results import Chosen
+from ted.linalg.generics import started
 from ted.linalg.leaving import emit_condition, leaving_condition
 from ted.linalg.nested_folding import fold_nested
-from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape, written
+from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape
 from ted.linalg.scan_bodies import ScanBody, StepEquation, equations_in
 from ted.linalg.scan_steps import (
     DynamicTime,
@@ -46,10 +47,10 @@ from ted.linalg.storage_folding import (
 from ted.linalg.subdomain import Read, Subdomain
 from ted.linalg.timestamps import with_timestamp
 from ted.linalg.uniform_choices import Key, adds_nothing, decide
-from ted.mlir import arith, ir, scf, tensor
+from ted.mlir import arith, ir, scf
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.locations import source_location
-from ted.mlir.queries import defining, use_known
+from ted.mlir.queries import use_known
 from ted.mlir.scalars import conditional, element_type, index, shape_of
 
 Values = list[ir.Value]
@@ -241,18 +242,19 @@ class Scan:
         condition = choices.condition(run[0], equation, first, decided)
         first.erase()
 
-        memory = [self._memory(self.body.history[v]) for v in wanted]
+        begun = {e.target for e in map(self.body.equations.__getitem__, run) if e.begins}
+        chosen = [self._chosen(self.body.history[v], begun, known, choices.time) for v in wanted]
 
         def side(answer: bool) -> Values:
             inside = dict(known)
             self._perform(run, inside, choices, {**decided, key: answer})
-            pairs = zip((inside[v] for v in wanted), memory, strict=True)
-            return [value if place is None else written(value, place) for value, place in pairs]
+            return [one.given(inside[v]) for v, one in zip(wanted, chosen, strict=True)]
 
-        types = [self._type(self.body.history[v]) for v in wanted]
+        types = [one.type for one in chosen]
         found = conditional(condition, types, lambda: side(True), lambda: side(False))
-        for value, result in zip(wanted, found, strict=True):
-            known[value] = known[self.body.state(self.body.history[value])] = result
+        for value, one, result in zip(wanted, chosen, found, strict=True):
+            state = self.body.state(self.body.history[value])
+            known[value] = known[state] = one.taken(result)
 
     def _is_read_outside(self, value: ir.Value, run: list[ir.Operation]) -> bool:
         """Whether other equations, or later steps, read what an equation of a run gives."""
@@ -260,20 +262,17 @@ class Scan:
         is_carried = self.body.history[value] in self.carried
         return bool(owners - {self.body.end}) or (is_carried and self.body.end in owners)
 
-    def _memory(self, history: int) -> ir.Value | None:
-        """Where both sides of a test write the slice of a step; None where there is a place."""
-        window = self.windows.get(history)
-        if window is None or window.size > 1:
-            return None
-        return no_slices(window, self.inits[history])
-
-    def _type(self, history: int) -> ir.Type:
-        init = self.inits[history]
-        if history not in self.windows:
-            return init.type
-        return ir.RankedTensorType.get(
-            slices_shape(self.windows[history], init), element_type(init)
-        )
+    def _chosen(self, history: int, begun: set[int], known: Known, time: Time) -> Chosen:
+        """What both sides of a test give of a history, some of which are begun in it."""
+        window, init = self.windows.get(history), self.inits[history]
+        if window is not None and window.size == 1:
+            return Chosen.in_memory(no_slices(window, init))
+        if history not in begun:
+            now = time.time if isinstance(time, StaticTime) else time.now
+            place = (self.times[history], now if window is None else window.newest)
+            return Chosen.slice_of(known[self.body.state(history)], place)
+        shape = shape_of(init) if window is None else slices_shape(window, init)
+        return Chosen(ir.RankedTensorType.get(shape, element_type(init)))
 
     def _begin(self, history: int, time: Time, known: Known) -> None:
         """Make room for the slice of this step, if only some slices are kept."""
@@ -343,10 +342,7 @@ class NestedScan(Scan):
         state = self.states[history]
         if history not in self.windows:
             return slice_at(state, axis, at)
-        shape = without(tuple(shape_of(state)), axis)
-        empty = tensor.EmptyOp(list(shape), element_type(state)).result
-        fill = defining(self.root(history), "linalg.fill")
-        return empty if fill is None else filled(empty, fill.operands[0])
+        return started(without(tuple(shape_of(state)), axis), self.root(history))
 
     def root(self, history: int) -> ir.Value:
         """What a history starts from before the first step of all."""
@@ -433,7 +429,17 @@ class NestedScan(Scan):
             else:
                 reads[k] = replace(read, tensor=self.states[self.around.index(source)])
         write = without(part.write, self.outer.times[around.target])
-        return replace(part, reads=tuple(reads), write=write)
+        inits = self._inits_on_slices(part, around)
+        return replace(part, reads=tuple(reads), write=write, inits=inits)
+
+    def _inits_on_slices(self, part: Subdomain, around: StepEquation) -> tuple[ir.Value, ...]:
+        """Inits like slices of histories, also of a result that is no history (of `argmax`)."""
+        axis, at = self._place(self.around.index(around.target))
+        given = list(around.op.operands)[-len(part.inits) :]
+        return tuple(
+            init if value in self.body.history else slice_at(init, axis, at)
+            for init, value in zip(part.inits, given, strict=True)
+        )
 
     def _without_outer_time(
         self, subdomain: Subdomain, around: StepEquation

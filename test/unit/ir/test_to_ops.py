@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import ted
 from ted.dialects import session
 from ted.ir.dtypes import FLOAT64, INDEX, INT64
 from ted.ir.equations import System, Tensor
@@ -159,3 +160,13 @@ def test_writes_at_data_survive() -> None:
     scatter = equation((6,), x, "add", 0, write=(inside,))
     (root,) = again(pointwise(x, scatter))
     assert root.equations[1].is_scatter
+
+
+def test_many_histories_stand_by_their_types() -> None:
+    def step(x, _):
+        for k in range(80):
+            x = ted.stack([x, x * k]) if k % 2 == 0 else x[0]
+        return x, None
+
+    x, _ = ted.scan(step, ted.placeholder((3,), "float64", name="x"), length=2)
+    assert ted.module([x]).operation.verify()
