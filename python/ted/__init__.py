@@ -31,7 +31,7 @@ def __getattr__(name: str) -> Any:
             if name in module.__all__:
                 value = globals()[name] = getattr(module, name)
                 return value
-    raise AttributeError(f"module 'ted' has no attribute {name!r}")
+    raise importlib.import_module("ted.frontend.missing_names").missing("ted", name, __dir__())
 
 
 def __dir__() -> list[str]:

@@ -56,7 +56,7 @@ RENAMED = {
         "array": "asarray", "around": "round", "rint": "round", "percentile": "quantile",
         "array_split": "split", "hsplit": "split", "vsplit": "split", "dsplit": "split",
         "dstack": "concatenate", "append": "concatenate", "identity": "eye", "tri": "tril",
-        "diag": "diagonal", "select": "where", "extract": "compress",
+        "diag": "where(eye(n) > 0, x, 0)", "select": "where", "extract": "compress",
         "size": "x.size", "shape": "x.shape", "ndim": "x.ndim",
         "promote_types": "result_type",
         "digitize": "searchsorted", "choose": "take", "atleast_1d": "expand_dims",

@@ -27,4 +27,4 @@ __all__ = [
 ]  # fmt: skip
 
 for _name in __all__:  # other libraries' keywords are accepted, as in `ted`
-    globals()[_name] = accepting(globals()[_name], takes_complex=True)
+    globals()[_name] = accepting(globals()[_name], __name__, _name, takes_complex=True)

@@ -453,5 +453,5 @@ __all__ = [
 ]  # fmt: skip
 
 for _name in __all__:  # other libraries' keywords are accepted here, for all functions alike
-    globals()[_name] = accepting(globals()[_name])
+    globals()[_name] = accepting(globals()[_name], "ted", _name)
 methods.attach({name: globals()[name] for name in __all__})

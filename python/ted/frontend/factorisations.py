@@ -24,7 +24,7 @@ from ted.frontend.elementwise import (
 )
 from ted.frontend.indexing import take_along_axis
 from ted.frontend.layout import broadcast_to, expand_dims, squeeze
-from ted.frontend.linear_algebra import solve_triangular, square
+from ted.frontend.linear_algebra import floats, solve_triangular, square
 from ted.frontend.locations import fail
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import any, argmax, prod
@@ -39,7 +39,7 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     Shapes: a (..., n, n), p (..., n) of integers, l and u as a.
     Raises: FrontendError when `a` is not square or not of floats.
     """
-    a = _floats(square(a, "lu"), "lu")
+    a = floats(square(a, "lu"), "lu")
     batch, n = a.ndim - 2, a.shape[-1]
     r, s, q = (reduce_axis(n, name) for name in ("r", "s", "q"))
 
@@ -97,7 +97,7 @@ def qr(a: Any, mode: str = "reduced") -> QR:
     Raises: FrontendError for what is no matrix of floats, or another mode.
     Source: Giraud, Langou and Rozloznik, The Loss of Orthogonality in Gram-Schmidt, section 4.
     """
-    a = _floats(to_tensor(a, "qr: a"), "qr")
+    a = floats(to_tensor(a, "qr: a"), "qr")
     if a.ndim < 2:
         fail(f"qr: takes at least 2 dims, got shape {a.shape} ({a.name})")
     if mode != "reduced":
@@ -163,7 +163,7 @@ def solve(a: Any, b: Any) -> Tensor:
     Shapes: a (..., n, n); b (n), or (..., n, m); batch dims broadcast.
     Raises: FrontendError for shapes that do not fit, or what is not of floats.
     """
-    a, b = _floats(square(a, "solve"), "solve"), _floats(to_tensor(b, "solve: b"), "solve")
+    a, b = floats(square(a, "solve"), "solve"), floats(to_tensor(b, "solve: b"), "solve")
     if not b.ndim:
         fail(f"solve: b must fit {a.shape} ({a.name}), got a scalar ({b.name})")
     vector = b.ndim == 1
@@ -183,7 +183,7 @@ def inv(a: Any) -> Tensor:
 
     Raises: FrontendError when `a` is not square or not of floats.
     """
-    a = _floats(square(a, "inv"), "inv")
+    a = floats(square(a, "inv"), "inv")
     return solve(a, eye(a.shape[-1], dtype=a.dtype))
 
 
@@ -192,7 +192,7 @@ def det(a: Any) -> Tensor:
 
     Raises: FrontendError when `a` is not square or not of floats.
     """
-    rows, _, up = lu(a)
+    rows, _, up = lu(floats(square(a, "det"), "det"))
     return prod(diagonal(up), -1) * cast(_parity(rows), up.dtype)
 
 
@@ -208,7 +208,7 @@ def slogdet(a: Any) -> LogDeterminant:
 
     Raises: FrontendError when `a` is not square or not of floats.
     """
-    rows, _, up = lu(a)
+    rows, _, up = lu(floats(square(a, "slogdet"), "slogdet"))
     on = diagonal(up)
     signs = prod(sign(on), -1) * cast(_parity(rows), up.dtype)
     return LogDeterminant(signs, sum_over(log(absolute(on)), -1))
@@ -224,9 +224,3 @@ def _parity(rows: Tensor) -> Tensor:
         return 1 - 2 * (sum_over(cast(wrong, INT64), axis=(r, s), where=r < s) % 2)
 
     return compute(rows.shape[:-1], element, name="parity")
-
-
-def _floats(a: Tensor, what: str) -> Tensor:
-    if not a.dtype.is_float:
-        fail(f"{what}: floats, got {a.dtype} ({a.name})")
-    return a

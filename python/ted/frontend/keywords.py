@@ -65,10 +65,13 @@ def translated(known: Mapping[str, Any], options: Mapping[str, Any], what: str) 
     return result
 
 
-def accepting(function: Callable[..., Any], takes_complex: bool = False) -> Callable[..., Any]:
+def accepting(
+    function: Callable[..., Any], module: str, name: str, takes_complex: bool = False
+) -> Callable[..., Any]:
     """The function, which also takes the keywords of other libraries, and complex numbers.
 
-    With those it is what the table `on_complex` has by its name, unless it takes them itself.
+    With those it is what the table `on_complex` has by its name, unless it takes them itself. Its
+    home is the module, as a name of which it is found again when it is pickled.
     """
     if not inspect.isfunction(function):
         return function
@@ -86,4 +89,5 @@ def accepting(function: Callable[..., Any], takes_complex: bool = False) -> Call
             return applied(function.__name__, *args, **options)
         return function(*args, **options)
 
+    call.__module__, call.__qualname__ = module, name
     return call

@@ -35,8 +35,7 @@ def solve_triangular(
     vector = b.ndim == 1 and not batch
     if b.shape[: len(batch) + 1] != (*batch, n) or b.ndim != len(batch) + (1 if vector else 2):
         fail(f"solve_triangular: b must fit {a.shape} ({a.name}), got shape {b.shape} ({b.name})")
-    if not (a.dtype.is_float and b.dtype.is_float):
-        fail(f"solve_triangular: floats, got {a.dtype} and {b.dtype}")
+    a, b = floats(a, "solve_triangular"), floats(b, "solve_triangular")
     forwards = lower != transpose
     r = reduce_axis(n, "r")
 
@@ -61,9 +60,7 @@ def cholesky(a: Any) -> Tensor:
     Shapes: a (..., n, n), result alike.
     Raises: FrontendError when `a` is not square or not of floats.
     """
-    a = square(a, "cholesky")
-    if not a.dtype.is_float:
-        fail(f"cholesky: floats, got {a.dtype} ({a.name})")
+    a = floats(square(a, "cholesky"), "cholesky")
     batch, n = a.ndim - 2, a.shape[-1]
     r = reduce_axis(n, "r")
 
@@ -97,4 +94,14 @@ def square(a: Any, what: str) -> Tensor:
     a = to_tensor(a, f"{what}: a")
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         fail(f"{what}: a must be square in its last two dims, got {a.shape} ({a.name})")
+    return a
+
+
+def floats(a: Tensor, what: str) -> Tensor:
+    """A tensor of floats.
+
+    Raises: FrontendError for another one, with the way out.
+    """
+    if not a.dtype.is_float:
+        fail(f'{what}: takes floats, got {a.dtype} ({a.name}); write x.astype("float64")')
     return a

@@ -16,22 +16,12 @@ from typing import Any, NoReturn
 from ted.frontend import operators
 from ted.frontend.keywords import near_word
 from ted.frontend.locations import fail
+from ted.frontend.numpy_words import INSTEAD, RENAMED
 from ted.frontend.tensors import with_constant
 
 # Operators, as numpy's ufuncs call them.
 OPERATORS: dict[str, Callable[..., Any]] = {
     **operators.OPERATORS, "matmul": operator.matmul, "divmod": divmod,
-}  # fmt: skip
-
-# NumPy's name -> ted's, where they differ.
-RENAMED = {
-    "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
-    "arctan2": "atan2", "arctanh": "atanh", "astype": "cast", "fabs": "absolute", "fix": "trunc",
-    "invert": "bitwise_not", "linalg.cholesky": "cholesky", "ravel": "flatten", "rint": "round",
-    "amax": "max", "amin": "min", "concat": "concatenate", "permute_dims": "transpose",
-    "linalg.matmul": "matmul", "linalg.diagonal": "diagonal", "linalg.trace": "trace",
-    "linalg.outer": "outer", "linalg.tensordot": "tensordot", "linalg.vecdot": "vecdot",
-    "linalg.matrix_transpose": "matrix_transpose", "conjugate": "conj",
 }  # fmt: skip
 
 # The names that numpy and ted share, for one meaning.
@@ -54,39 +44,6 @@ SHARED = (
 
 # What is a property of an expression.
 PROPERTIES = ("shape", "ndim", "size")
-
-# What ted does by another word, or by one that takes other arguments.
-INSTEAD = {
-    "percentile": "ted.quantile", "unique": "ted.unique(x, size)", "argpartition": "ted.argsort",
-    "partition": "ted.sort", "bincount": "ted.bincount(x, length)",
-    "histogram": "ted.histogram(x, bins, lower, upper)", "vdot": "ted.einsum",
-    "matvec": "ted.matmul", "vecmat": "ted.matmul", "trace": "ted.trace, of the last two dims",
-    "diagonal": "ted.diagonal, of the last two dims", "dstack": "ted.concatenate",
-    "copy": "the tensor itself, which is a value", "linspace": "ted.linspace, of Python numbers",
-    "linalg.solve": "ted.linalg.solve", "linalg.inv": "ted.linalg.inv",
-    "linalg.det": "ted.linalg.det", "linalg.slogdet": "ted.linalg.slogdet",
-    "linalg.eigh": "ted.linalg.eigh", "linalg.eigvalsh": "ted.linalg.eigvalsh",
-    "linalg.svd": "ted.linalg.svd", "linalg.svdvals": "ted.linalg.svdvals",
-    "linalg.pinv": "ted.linalg.pinv", "linalg.matrix_rank": "ted.linalg.matrix_rank",
-    "linalg.cond": "ted.linalg.cond",
-    **{f"fft.{name}": f"ted.fft.{name}" for name in (
-        "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn",
-        "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")},
-    "linalg.qr": "ted.linalg.qr", "linalg.norm": "ted.linalg.norm",
-    "linalg.vector_norm": "ted.linalg.vector_norm", "linalg.matrix_norm": "ted.linalg.matrix_norm",
-    "linalg.matrix_power": "ted.linalg.matrix_power", "linalg.cross": "ted.linalg.cross",
-    "cross": "ted.linalg.cross", "fmax": "ted.maximum", "fmin": "ted.minimum",
-    "float_power": "ted.power", "select": "ted.where", "convolve": "ted.compute",
-    "flatnonzero": "ted.where(x != 0, size=n)", "nonzero": "ted.where(x != 0, size=n)",
-    "argwhere": "ted.where(x != 0, size=n)", "put_along_axis": "x.at[i].set(values)",
-    "put": "x.at[i].set(values)", "place": "ted.where", "add.at": "x.at[i].add(values)",
-    "multiply.at": "x.at[i].mul(values)", "maximum.at": "x.at[i].max(values)",
-    "minimum.at": "x.at[i].min(values)", "extract": "ted.compress",
-    "compress": "ted.compress(condition, x, axis, size=n)",
-    "add.reduce": "ted.sum", "multiply.reduce": "ted.prod", "maximum.reduce": "ted.max",
-    "minimum.reduce": "ted.min", "add.accumulate": "ted.cumsum",
-    "multiply.accumulate": "ted.cumprod", "multiply.outer": "ted.einsum",
-}  # fmt: skip
 
 
 def word_of(name: str) -> str | None:

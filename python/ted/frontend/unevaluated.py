@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 
 from ted.errors import FrontendError
 from ted.frontend.locations import fail, here
+from ted.frontend.missing_names import advice as advice_of
 
 ELEMENT = "an array is read by ted.constant(array)[i], with one index for each of its dims"
 # What numpy's functions lead to: functions of modules that need tensors; `methods.py` gives them.
@@ -105,5 +106,8 @@ class Unevaluated:
 
         kind = "tensor" if hasattr(type(self), "shape") else "scalar"
         known = name in frontend.__all__
-        advice = f"; write ted.{name}(x)" if known else "; its value exists when a program runs"
+        if known:
+            advice = f"; write ted.{name}(x)"
+        else:
+            advice = advice_of(name) or "; its value exists when a program runs"
         raise AttributeError(f"a {kind} of ted has no attribute {name!r}{advice}")

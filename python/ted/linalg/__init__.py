@@ -27,9 +27,14 @@ __all__ = sorted(_HOME)
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'ted.linalg' has no attribute {name!r}")
+        missing = importlib.import_module("ted.frontend.missing_names").missing
+        raise missing(__name__, name, __all__)
     accepting = importlib.import_module("ted.frontend.keywords").accepting
     home = importlib.import_module(_HOME[name])
-    value = accepting(getattr(home, name))
+    value = accepting(getattr(home, name), __name__, name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -3,7 +3,10 @@
 Nothing here has a gradient of its own: every operator is differentiated like what a user writes.
 """
 
+from typing import Any
+
 from ted.frontend.keywords import accepting
+from ted.frontend.missing_names import missing
 from ted.nn import init
 from ted.nn.activations import elu, gelu, leaky_relu, log_softmax, relu, sigmoid, silu, softmax
 from ted.nn.attention import attention
@@ -213,4 +216,8 @@ __all__ = [
 ]
 
 for _name in __all__:  # other libraries' keywords are accepted, as in `ted`
-    globals()[_name] = accepting(globals()[_name])
+    globals()[_name] = accepting(globals()[_name], __name__, _name)
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, __all__)

@@ -342,4 +342,4 @@ def _fans(
 
 
 for _name in __all__:  # other libraries' keywords are accepted, as in `ted.nn`
-    globals()[_name] = accepting(globals()[_name])
+    globals()[_name] = accepting(globals()[_name], __name__, _name)

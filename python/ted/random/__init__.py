@@ -3,6 +3,9 @@
 Nothing here has a state or a library: each element is an expression of its key and its position.
 """
 
+from typing import Any
+
+from ted.frontend.missing_names import missing
 from ted.random.choices import categorical, dropout, permutation, randint
 from ted.random.distributions import (
     bernoulli,
@@ -30,3 +33,7 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, __all__)

@@ -4,11 +4,14 @@ Each is an expression of elements, computed in f64 and rounded to the type of it
 differentiated as what it is, at every order: nothing here has a derivative of its own.
 """
 
+from typing import Any
+
 from ted.frontend.elementwise import erf, erfc
 from ted.frontend.elementwise import sigmoid as expit
 from ted.frontend.gamma_functions import digamma
 from ted.frontend.gamma_functions import lgamma as gammaln
 from ted.frontend.keywords import accepting
+from ted.frontend.missing_names import missing
 from ted.frontend.reductions import logsumexp
 from ted.nn import log_softmax, softmax
 from ted.special.bessel import i0, i0e, i1, i1e, j0, j1
@@ -38,4 +41,8 @@ __all__ = [
 ]  # fmt: skip
 
 for _name in __all__:  # other libraries' keywords are accepted, as in `ted`
-    globals()[_name] = accepting(globals()[_name])
+    globals()[_name] = accepting(globals()[_name], __name__, _name)
+
+
+def __getattr__(name: str) -> Any:
+    raise missing(__name__, name, __all__)

@@ -8,10 +8,10 @@ from ted.api.custom import custom_vjp
 from ted.frontend import checks
 from ted.frontend.contraction import matmul
 from ted.frontend.dims import matrix_transpose
-from ted.frontend.elementwise import cast, where
+from ted.frontend.elementwise import cast, isnan, where
 from ted.frontend.layout import expand_dims
 from ted.frontend.locations import fail
-from ted.frontend.reductions import sum
+from ted.frontend.reductions import any, sum
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import INT64
 from ted.spectral.ranges import rounding
@@ -50,7 +50,7 @@ def _pinv_adjoint(inputs: Any, outputs: Any, heads: Any) -> tuple[Tensor, None]:
 def matrix_rank(a: Any, tol: float | None = None, rtol: float | None = None) -> Tensor:
     """How many singular values are above `tol`, or above rtol * the greatest; as int64.
 
-    `rtol` is max(m, n) roundings unless said.
+    -1 for a matrix that is not finite.  `rtol` is max(m, n) roundings unless said.
     Shapes: a (..., m, n), result (...).
     Raises: FrontendError for what is no matrix of floats, or a tolerance that is no number.
     """
@@ -59,7 +59,8 @@ def matrix_rank(a: Any, tol: float | None = None, rtol: float | None = None) -> 
         fail(f"matrix_rank: tol or rtol may be given, got tol={tol!r} and rtol={rtol!r}")
     s = svdvals(a)
     share = _share(a, rtol if tol is None else tol, "matrix_rank: tolerance")
-    return sum(cast(s > (share * s[..., :1] if tol is None else share), INT64), -1)
+    counted = sum(cast(s > (share * s[..., :1] if tol is None else share), INT64), -1)
+    return where(any(isnan(s), -1), -1, counted)
 
 
 def _share(a: Tensor, wanted: Any, what: str) -> float:

@@ -10,7 +10,7 @@ from ted.frontend.compute import compute
 from ted.frontend.creation import ones_like
 from ted.frontend.element_types import finfo
 from ted.frontend.elementwise import absolute, cast, isfinite, where
-from ted.frontend.locations import fail
+from ted.frontend.linear_algebra import floats
 from ted.frontend.reductions import max
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import FLOAT32, DType
@@ -23,8 +23,7 @@ def widened(a: Tensor, what: str) -> tuple[Tensor, DType]:
 
     Raises: FrontendError when they are not of floats, or of symbolic sizes.
     """
-    if not a.dtype.is_float:
-        fail(f"{what}: floats, got {a.dtype} ({a.name})")
+    a = floats(a, what)
     for extent in a.shape[-2:]:
         checks.integer(extent, f"{what}: extent")
     return (cast(a, FLOAT32) if a.dtype.bits < FLOAT32.bits else a), a.dtype

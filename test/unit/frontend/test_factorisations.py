@@ -108,7 +108,7 @@ def test_gradients_of_orthonormal_columns_are_those_of_torch() -> None:
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "not square": (lambda: ted.linalg.lu(X), "lu: a must be square in its last two dims, got"),
-    "integers": (lambda: ted.linalg.det(np.eye(2, dtype=int)), "lu: floats, got int64"),
+    "integers": (lambda: ted.linalg.det(np.eye(2, dtype=int)), "det: takes floats, got int64"),
     "b": (lambda: ted.linalg.solve(A, X), "solve: b must fit (2, 3, 3)"),
     "a mode": (lambda: ted.linalg.qr(X, mode="complete"), "qr: mode must be 'reduced', got"),
     "a kind": (lambda: ted.linalg.matrix_norm(X, ord=3), "matrix_norm: ord must be 'fro', 'nuc'"),

@@ -275,7 +275,10 @@ REFUSED = {
         lambda: ted.recurrence([(5,)], [lambda a, b, t: 0.0] * 2), "one shape for each of 2"
     ),
     "not_square": (lambda: ted.cholesky(P), "square in its last two dims"),
-    "integers": (lambda: ted.cholesky(SQUARE.astype("int64")), "floats, got int64"),
+    "integers": (
+        lambda: ted.cholesky(SQUARE.astype("int64")),
+        'cholesky: takes floats, got int64 (astype); write x.astype("float64")',
+    ),
     "right_side": (lambda: ted.solve_triangular(SQUARE, P), "b must fit (3, 3) (a)"),
     "cumsum_axis": (lambda: ted.cumsum(P, 2), "axis must be in [-2, 2), got 2"),
 }  # fmt: skip

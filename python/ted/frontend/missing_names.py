@@ -1,0 +1,58 @@
+"""What is said of a name that a module, or an expression, does not have: where it is, what is near.
+
+Before: ted.softmax, ted.nn.mse_loss    After: an error that says ted.nn.softmax, ted.nn.mse
+
+What is near in the module itself Python says, by the module's `dir`.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+from collections.abc import Collection
+
+from ted.frontend.numpy_words import INSTEAD, RENAMED
+
+_HOMES = ("ted", "ted.nn", "ted.linalg", "ted.random", "ted.special", "ted.nn.init")
+
+# Names of torch and JAX whose meaning ted has by another word; numpy's are in `numpy_words`.
+OTHER = {
+    "array": "ted.asarray", "tensor": "ted.asarray", "as_tensor": "ted.asarray",
+    "cat": "ted.concatenate", "view": "ted.reshape", "diag": INSTEAD["diag"],
+    "mse_loss": "ted.nn.mse", "scaled_dot_product_attention": "ted.nn.attention",
+    "segment_max": 'ted.scatter(shape, segments, values, "max")',
+    "scatter_add": "ted.index_add, or ted.scatter", "scatter_reduce": "ted.scatter",
+    "randn": "ted.random.normal(key, shape)", "rand": "ted.random.uniform(key, shape)",
+    "PRNGKey": "ted.random.key(seed)", "manual_seed": "ted.random.key(seed)",
+    "no_grad": "ted.stop_gradient", "detach": "ted.stop_gradient", "jit": "ted.function",
+    "jacrev": "ted.jacobian", "jacfwd": "ted.jacobian", "tree_map": "ted.tree.map",
+    "logdet": "ted.linalg.slogdet", "select_n": "ted.where", "switch": "ted.cond in ted.cond",
+    "cholesky_solve": "ted.solve_triangular(l, ted.solve_triangular(l, b), transpose=True)",
+    "cho_solve": "ted.solve_triangular(l, ted.solve_triangular(l, b), transpose=True)",
+    "functional": "ted.nn itself, whose functions take the parameters",
+    "optim": "ted.nn.adam and others of ted.nn", "clone": "the tensor itself, which is a value",
+    "BatchNorm2d": "ted.nn.batch_norm, which takes the parameters",
+}  # fmt: skip
+
+
+def missing(module: str, name: str, own: Collection[str] = ()) -> AttributeError:
+    """The error of a name that a module, whose public names are its `own`, does not have."""
+    text = f"module {module!r} has no attribute {name!r}"
+    return AttributeError(text if name.startswith("_") else text + advice(name, own))
+
+
+def advice(name: str, own: Collection[str] = ()) -> str:
+    """What to write for a name that is not among some, from a semicolon on; "" for anything."""
+    word = RENAMED.get(name)
+    instead = OTHER.get(name) or (word and f"ted.{word}") or INSTEAD.get(name)
+    if instead:
+        return f"; write {instead}"
+    homes = {
+        each: f"{home}.{each}"
+        for home in reversed(_HOMES)
+        for each in importlib.import_module(home).__all__
+    }
+    if name in homes:
+        return f"; it is {homes[name]}"
+    found = difflib.get_close_matches(name, [*homes], 1, 0.8)
+    return f"; is it {homes[found[0]]}?" if found and found[0] not in own else ""
