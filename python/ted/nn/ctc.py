@@ -41,34 +41,40 @@ def ctc_loss(
     one_of(reduction, ("mean", "sum", "none"), f"{what}: reduction")
     zero_infinity = checks.flag(zero_infinity, f"{what}: zero_infinity")
     time, count, classes = (checks.integer(n, f"{what}: extent") for n in scores.shape)
-    labels = _integers(targets, f"{what}: targets")
-    if labels.ndim not in (1, 2) or (labels.ndim == 2 and labels.shape[0] != count):
-        fail(
-            f"{what}: targets must have a row for each of {count} sequences, or one dim, got "
-            f"{labels.shape}"
-        )
     symbol = checks.integer(blank, f"{what}: blank")
     if not 0 <= symbol < classes:
         fail(f"{what}: blank must be one of {classes} classes, got {blank}")
     if time < 1:
         fail(f"{what}: at least one step of time is needed, got shape {scores.shape}")
-    spans, sizes = (
-        shaped(_integers(v, f"{what}: {name}"), (count,), f"{what}: {name}")
-        for v, name in ((input_lengths, "input_lengths"), (target_lengths, "target_lengths"))
-    )
-    most = checks.integer(labels.shape[-1], f"{what}: extent")
-    spans = within(spans, time, f"input_lengths of {what}")
-    given = sizes.node.constant
-    longest = min(most, time) if given is None or not count else max(given.range[1], 0)
-    sizes = within(sizes, most, f"target_lengths of {what}")
-    if labels.ndim == 1:
-        labels = _rows(labels, sizes, longest)
+    labels, spans, sizes = _sequences(what, time, count, targets, input_lengths, target_lengths)
     losses = _Alignments(scores, labels, spans, sizes, symbol).losses()
     if zero_infinity:
         losses = ted.where(losses == math.inf, 0.0, losses)
     if reduction == "mean":
         return ted.mean(losses / ted.cast(ted.maximum(sizes, 1), scores.dtype))
     return losses if reduction == "none" else ted.sum(losses)
+
+
+def _sequences(
+    what: str, time: int, count: int, targets: Any, input_lengths: Any, target_lengths: Any
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A row of labels for each of so many sequences, and its lengths, as arguments say them."""
+    labels = _integers(targets, f"{what}: targets")
+    if labels.ndim not in (1, 2) or (labels.ndim == 2 and labels.shape[0] != count):
+        fail(
+            f"{what}: targets must have a row for each of {count} sequences, or one dim, got "
+            f"{labels.shape}"
+        )
+    spans, sizes = (
+        shaped(_integers(v, f"{what}: {name}"), (count,), f"{what}: {name}")
+        for v, name in ((input_lengths, "input_lengths"), (target_lengths, "target_lengths"))
+    )
+    most = checks.integer(labels.shape[-1], f"{what}: extent")
+    given = sizes.node.constant
+    longest = min(most, time) if given is None or not count else max(given.range[1], 0)
+    spans = within(spans, time, f"input_lengths of {what}")
+    sizes = within(sizes, most, f"target_lengths of {what}")
+    return labels if labels.ndim == 2 else _rows(labels, sizes, longest), spans, sizes
 
 
 def _rows(labels: Tensor, sizes: Tensor, width: int) -> Tensor:
