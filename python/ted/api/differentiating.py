@@ -13,6 +13,7 @@ from ted.api.head_prefixes import split_heads, with_prefix
 from ted.api.user_derivatives import AdjointProduct, OverrideTable, user_derivatives
 from ted.errors import DerivativeError, DomainError
 from ted.forking import cached_property
+from ted.frontend.complex_pairs import Complex, parts_instead
 from ted.frontend.systems import unique_names
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.constant_inputs import arguments_of, with_constant_inputs
@@ -170,15 +171,17 @@ def differentiate(
 
 
 def _listed(value: Any, what: str) -> list[Tensor]:
-    if not isinstance(value, Tensor | Iterable):
+    if not isinstance(value, Tensor | Iterable) or isinstance(value, Complex):
         raise DerivativeError(
             f"differentiate: {what} must be ted tensors, got {type(value).__name__} {value!r}"
+            f"{parts_instead(value)}"
         )
     values = [value] if isinstance(value, Tensor) else list(value)
     for item in values:
         if not isinstance(item, Tensor):
             raise DerivativeError(
                 f"differentiate: {what} must be ted tensors, got {type(item).__name__} {item!r}"
+                f"{parts_instead(item)}"
             )
     return values
 

@@ -27,7 +27,7 @@ from ted.frontend import (
 )
 from ted.frontend.associative import associative_scan
 from ted.frontend.complex_creation import complex_type_of, converted, full, pair
-from ted.frontend.complex_functions import operand, paired
+from ted.frontend.complex_functions import operand, paired, parts
 from ted.frontend.complex_pairs import Complex, is_complex, on_complex
 from ted.frontend.elementwise import round as rounded
 from ted.frontend.elementwise import sqrt, stop_gradient
@@ -145,7 +145,7 @@ class _At:
         return self._updated("add", values)
 
     def _updated(self, name: str, values: Any) -> Any:
-        halves = zip((self._z.real, self._z.imag), _both(pair(values)), strict=True)
+        halves = zip(parts(self._z), parts(pair(values)), strict=True)
         return Complex(*(getattr(At(x)[self._items], name)(v) for x, v in halves))
 
     def __getattr__(self, name: str) -> Any:
@@ -161,10 +161,6 @@ def _broadcast_arrays(*xs: Any) -> list[Any]:
 
 def _conjugate(x: Any) -> Any:
     return on_complex["conj"](x) if is_complex(x) else x
-
-
-def _both(z: Any) -> tuple[Any, Any]:
-    return z.real, z.imag
 
 
 _LINEAR: tuple[Function, ...] = (

@@ -52,7 +52,7 @@ def paired(real: Any, imag: Any) -> Any:
     parts = real, imag
     types = {part.dtype for part in parts if isinstance(part, (Tensor, Scalar))}
     if not types and not any(map(is_complex, parts)):
-        return _number(*parts)
+        return builtins.complex(*parts)
     wanted = type_of(FLOAT64 if FLOAT64 in types else None).part
     shapes = [getattr(part, "shape", None) for part in parts if isinstance(part, (Tensor, Scalar))]
     if types == {wanted} and len(shapes) == 2 and shapes[0] == shapes[1]:
@@ -62,10 +62,6 @@ def paired(real: Any, imag: Any) -> Any:
         return pointwise(lambda *both: cast(both[which], wanted), "complex", *parts)
 
     return Complex(part(0), part(1))
-
-
-def _number(real: Any, imag: Any) -> Any:
-    return builtins.complex(real, imag)
 
 
 def operand(value: Any) -> Any:
@@ -120,9 +116,19 @@ def parts(z: Any) -> tuple[Any, Any]:
     return (z.real, z.imag) if isinstance(z, Complex) else (z, None)
 
 
-def _turned(z: Complex, back: bool = False) -> Complex:
-    """i z, or -i z."""
-    return Complex(z.imag, -z.real) if back else Complex(-z.imag, z.real)
+def _turned(z: Complex) -> Complex:
+    """i z."""
+    return Complex(-z.imag, z.real)
+
+
+def _across(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """-i f(i z): sin of sinh, atan of atanh."""
+
+    def turned(z: Any) -> Any:
+        found = function(_turned(z))
+        return Complex(found.imag, -found.real)
+
+    return turned
 
 
 def _like(x: Any, number: float) -> Any:
@@ -210,10 +216,6 @@ def _where(condition: Any, a: Any, b: Any) -> Any:
 # ------------------------------------------------------------------ functions of one number
 
 
-def _absolute(z: Any) -> Any:
-    return hypot(z.real, z.imag)
-
-
 def _angle(z: Any) -> Any:
     p, q = parts(z)
     return atan2(_like(p, 0.0) if q is None else q, p)
@@ -237,8 +239,8 @@ def _exp(z: Any) -> Any:
 
 def _expm1(z: Any) -> Any:
     x, y = z.real, z.imag
-    cosine = 1 - 2 * square(elementwise.sin(y / 2))
-    real = expm1(x) * cosine - 2 * square(elementwise.sin(y / 2))
+    below = 2 * square(elementwise.sin(y / 2))  # 1 - cos y
+    real = expm1(x) * (1 - below) - below
     return Complex(real, elementwise.exp(x) * elementwise.sin(y))
 
 
@@ -261,32 +263,12 @@ def _log1p(z: Any) -> Any:
     return Complex(where(near, small, far.real), far.imag)
 
 
-def _log2(z: Any) -> Any:
-    return _multiply(_log(z), 1 / math.log(2))
-
-
-def _log10(z: Any) -> Any:
-    return _multiply(_log(z), 1 / math.log(10))
-
-
 def _sqrt(z: Any) -> Any:
     x, y, side = z.real, z.imag, _side(z.imag)
     right = x >= 0
     root = elementwise.sqrt(where(right, x, -x) / 2 + hypot(x, y) / 2)
     other = where(root > 0, y / (2 * where(root > 0, root, 1.0)), y)
     return Complex(where(right, root, other * side), where(right, other, root * side))
-
-
-def _sin(z: Any) -> Any:
-    return _turned(_sinh(_turned(z)), back=True)
-
-
-def _cos(z: Any) -> Any:
-    return _cosh(_turned(z))
-
-
-def _tan(z: Any) -> Any:
-    return _turned(_tanh(_turned(z)), back=True)
 
 
 def _sinh(z: Any) -> Any:
@@ -325,14 +307,6 @@ def _acosh(z: Any) -> Any:
     return Complex(elementwise.asinh(slope), 2 * atan2(a.imag, b.real))
 
 
-def _asinh(z: Any) -> Any:
-    return _turned(_asin(_turned(z)), back=True)
-
-
-def _atan(z: Any) -> Any:
-    return _turned(_atanh(_turned(z)), back=True)
-
-
 def _atanh(z: Any) -> Any:
     side = _side(z.real)
     x, y = side * z.real, side * z.imag
@@ -345,15 +319,17 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "add": _add, "subtract": _subtract, "multiply": _multiply, "divide": _divide, "power": _power,
     "equal": _equal, "not_equal": lambda a, b: logical_not(_equal(a, b)), "where": _where,
     "negative": lambda z: -z, "positive": lambda z: z, "conj": lambda z: Complex(z.real, -z.imag),
-    "real": lambda z: z.real, "imag": _imag, "absolute": _absolute, "angle": _angle,
-    "sign": _sign, "square": lambda z: _multiply(z, z), "reciprocal": lambda z: _divide(1.0, z),
-    "exp": _exp, "expm1": _expm1, "log": _log, "log1p": _log1p, "log2": _log2, "log10": _log10,
-    "sqrt": _sqrt, "sin": _sin, "cos": _cos, "tan": _tan, "sinh": _sinh, "cosh": _cosh,
-    "tanh": _tanh, "asin": _asin, "acos": _acos, "atan": _atan, "asinh": _asinh, "acosh": _acosh,
-    "atanh": _atanh, "isnan": lambda z: (z.real != z.real) | (z.imag != z.imag),
+    "real": lambda z: z.real, "imag": _imag, "absolute": lambda z: hypot(z.real, z.imag),
+    "angle": _angle, "sign": _sign, "square": lambda z: _multiply(z, z), "truth": _truth,
+    "reciprocal": lambda z: _divide(1.0, z), "exp": _exp, "expm1": _expm1, "log": _log,
+    "log1p": _log1p, "log2": lambda z: _multiply(_log(z), 1 / math.log(2)),
+    "log10": lambda z: _multiply(_log(z), 1 / math.log(10)), "sqrt": _sqrt, "sinh": _sinh,
+    "cosh": _cosh, "tanh": _tanh, "asin": _asin, "acos": _acos, "acosh": _acosh, "atanh": _atanh,
+    "sin": _across(_sinh), "tan": _across(_tanh), "asinh": _across(_asin), "atan": _across(_atanh),
+    "cos": lambda z: _cosh(_turned(z)),
+    "isnan": lambda z: (z.real != z.real) | (z.imag != z.imag),
     "isinf": lambda z: (abs(z.real) == math.inf) | (abs(z.imag) == math.inf),
     "isfinite": lambda z: (abs(z.real) < math.inf) & (abs(z.imag) < math.inf),
-    "truth": _truth,
 }  # fmt: skip
 on_complex.update({name: lifted(name, function) for name, function in _FUNCTIONS.items()})
 

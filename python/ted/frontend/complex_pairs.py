@@ -82,6 +82,11 @@ def refuse(name: str) -> NoReturn:
     fail(f"{name}: takes real tensors, got a complex one; {way}")
 
 
+def parts_instead(value: Any) -> str:
+    """What an error says where tensors are needed one by one."""
+    return "; give .real and .imag, which are tensors" if isinstance(value, Complex) else ""
+
+
 def _operator(name: str, swap: bool = False) -> Any:
     def method(self: Complex, other: Any) -> Any:
         return applied(name, *((other, self) if swap else (self, other)))
@@ -224,7 +229,8 @@ def opened_array(value: Any) -> tuple[Any, Any] | None:
     dtype = getattr(value, "dtype", None)
     if getattr(dtype, "kind", None) == "c" or getattr(dtype, "is_complex", None) is True:
         real, imag = value.real, value.imag
-        return (real.copy(), imag.copy()) if hasattr(real, "copy") else (real, imag)
+        copied = "copy" if hasattr(real, "copy") else "clone"  # the word of torch
+        return getattr(real, copied)(), getattr(imag, copied)()
     return None
 
 

@@ -110,7 +110,8 @@ def _form(
             fail(f"{what}: takes tensors one by one, got one in {value!r}; give each its own {{}}")
         if hasattr(value, "__array__") and not isinstance(value, Tensor | np.generic):
             array = np.array(value)  # as it is now
-            value = with_constant(array, what) if is_recording() and array.ndim else Shown(array)
+            is_late = is_recording() and array.ndim and array.dtype.kind != "c"
+            value = with_constant(array, what) if is_late else Shown(array)
         if not isinstance(value, Tensor):
             return value
         tensors.append(value)

@@ -12,6 +12,7 @@ import numpy as np
 
 from ted.frontend import arithmetic, checks
 from ted.frontend.callbacks import check_callable
+from ted.frontend.complex_pairs import Complex, refuse
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.tensors import Tensor, pointwise, with_constant
@@ -333,6 +334,8 @@ def to_tensor(x: Any, what: str) -> Tensor:
     x = with_constant(x, what)
     if isinstance(x, Tensor):
         return x
+    if isinstance(x, Complex):
+        refuse(what)
     kind = f"{type(x).__module__}.{type(x).__name__}".removeprefix("builtins.")
     advice = "; ted.full makes a tensor of a number" if operand(x) is not None else ""
     return fail(f"{what}: takes tensors and arrays, got {kind}{advice}")

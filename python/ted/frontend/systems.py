@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ted.frontend.complex_pairs import Complex, parts_instead
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.ir.equations import System, topological
@@ -21,13 +22,15 @@ def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main")
     inputs, outputs = _listed(inputs, name, "inputs"), _listed(outputs, name, "outputs")
     for k, x in enumerate(inputs):
         if not isinstance(x, Tensor):
-            fail(f"{name}: input {k} must be a placeholder, got {type(x).__name__}")
+            fail(
+                f"{name}: input {k} must be a placeholder, got {type(x).__name__}{parts_instead(x)}"
+            )
         if not x.node.is_input or x.node.constant is not None:
             kind = "computed" if x.node.constant is None else "a constant"
             fail(f"{name}: input {k} must be a placeholder, got {x!r}, which is {kind}")
     for k, x in enumerate(outputs):
         if not isinstance(x, Tensor):
-            fail(f"{name}: output {k} must be a tensor, got {type(x).__name__}")
+            fail(f"{name}: output {k} must be a tensor, got {type(x).__name__}{parts_instead(x)}")
     nodes = tuple(x.node for x in inputs)
     for k, node in enumerate(nodes):
         if node in nodes[:k]:
@@ -47,8 +50,9 @@ def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main")
 def _listed(tensors: Any, name: str, what: str) -> list[Any]:
     if isinstance(tensors, Tensor):
         return [tensors]
-    if not isinstance(tensors, Iterable):
-        fail(f"{name}: {what} must be a list of tensors, got {type(tensors).__name__}")
+    if not isinstance(tensors, Iterable) or isinstance(tensors, Complex):
+        kind = type(tensors).__name__ + parts_instead(tensors)
+        fail(f"{name}: {what} must be a list of tensors, got {kind}")
     return list(tensors)
 
 
@@ -60,7 +64,8 @@ def tensors_of(values: Any, what: str) -> list[Tensor]:
     found = _listed(values, what, "what it takes")
     for k, value in enumerate(found):
         if not isinstance(value, Tensor):
-            fail(f"{what}: takes tensors, got {type(value).__name__} {value!r} at {k}")
+            kind = type(value).__name__
+            fail(f"{what}: takes tensors, got {kind} {value!r} at {k}{parts_instead(value)}")
     return found
 
 

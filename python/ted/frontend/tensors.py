@@ -18,7 +18,14 @@ from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
 from ted.frontend.captures import captured, is_array
 from ted.frontend.closing_expressions import close_map
-from ted.frontend.complex_pairs import Complex, applied, complex_type, is_complex, opened_array
+from ted.frontend.complex_pairs import (
+    Complex,
+    applied,
+    complex_type,
+    is_complex,
+    opened_array,
+    refuse,
+)
 from ted.frontend.locations import fail, here
 from ted.frontend.scalars import Scalar, operand
 from ted.frontend.unevaluated import Unevaluated, wrong_operand
@@ -426,6 +433,8 @@ def _operand(value: Any, what: str) -> Any:
     number = operand(value)
     if isinstance(number, Expr):
         return Scalar(number)
+    if isinstance(value, Complex):
+        refuse(what)
     if number is None:
         wrong_operand(what, value)
     return number

@@ -188,6 +188,8 @@ def nester(tree: Tree) -> Callable[[Sequence[Any]], Any]:
     """What makes the nest of shape `tree` from leaves, found once for many calls."""
     if tree == LEAF:
         return itemgetter(0)
+    if tree.kind is Complex and all(child == LEAF for child in tree.children):
+        return lambda leaves: joined(*leaves)
     if tree.kind in (tuple, list) and all(child == LEAF for child in tree.children):
         return tree.kind
     return lambda leaves: unflatten(tree, iter(leaves))

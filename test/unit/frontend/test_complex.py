@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import ted
+from ted.errors import DerivativeError, FrontendError
 from unit.frontend.complex_runs import interpreted
 
 RANDOM = np.random.default_rng(5)
@@ -91,3 +94,161 @@ def test_functions_are_those_of_numpy_near_their_branches_and_far_out() -> None:
 def test_quotients_and_sizes_do_not_overflow() -> None:
     z = np.array([1e200 + 1e200j, 1e-200 - 1e-200j, 3 - 4j])
     check(interpreted(lambda z: [z / z, 1 / z, abs(z)], z), [z / z, 1 / z, abs(z)])
+
+
+def test_elements_in_index_lambdas_are_complex() -> None:
+    r = ted.reduce_axis(4, name="r")
+
+    def program(z: Any, x: Any) -> list[Any]:
+        row = ted.compute((3,), lambda i: ted.sum(z[i, r] * x[i, r] * 1j, axis=r))
+        return [row, ted.compute((3,), lambda i: abs(z[i, 0]) + (2 - z[i, 1]).imag)]
+
+    found = interpreted(program, Z, X)
+    check(found, [(Z * X * 1j).sum(1), abs(Z[:, 0]) - Z[:, 1].imag])
+
+
+def test_numpy_and_lists_of_numbers_go_with_complex_tensors() -> None:
+    found = interpreted(
+        lambda z, x: [np.sin(z), ROW + x, [1j, 2, 3, 4] * x, np.angle(z), np.complex64(1j) * z],
+        Z,
+        X,
+    )
+    check(found, [np.sin(Z), ROW + X, np.array([1j, 2, 3, 4]) * X, np.angle(Z), 1j * Z])
+
+
+def test_types_of_results() -> None:
+    single, double = (ted.placeholder((2,), t) for t in ("float32", "float64"))
+    z = ted.complex(single, 1)
+    assert (z.dtype, ted.complex(double).dtype) == (ted.complex64, ted.complex128)
+    assert (z * double).dtype == (z * np.ones(2)).dtype == ted.complex128
+    assert (z * 1j).dtype == (ted.placeholder((2,), "int64") * 1j).dtype == ted.complex64
+    assert ted.complex(ted.placeholder((2,), "float16"), 0).real.dtype == ted.float32
+    assert np.zeros(2, z.dtype).dtype == np.complex64
+    assert (z.shape, z.ndim, z.size, len(z), len(list(z))) == ((2,), 1, 2, 2, 2)
+
+
+# ------------------------------------------------------------------ derivatives
+
+
+def powers(xp: Any, z: Any) -> list[Any]:
+    return [z**3, z**-2, z ** (0.5 + 1j), 1 / z, abs(z) * z, xp.angle(z) * z]
+
+
+GROUPS: list[Any] = [
+    ELEMENTWISE[6:11], ELEMENTWISE[:6], powers, ELEMENTWISE[11:15], ELEMENTWISE[15:19],
+]  # fmt: skip
+
+
+@pytest.mark.fast(2)
+@pytest.mark.parametrize("group", GROUPS, ids=["sqrt", "exp", "powers", "tanh", "atan"])
+def test_gradients_of_functions_and_their_derivatives_are_those_of_torch(group: Any) -> None:
+    z = np.array([0.4 - 0.7j, -1.3 + 0.2j, -0.8 - 0.5j, 2.5 + 1j, 1 + 1j, 0.6 + 0j, 1e-3 + 0.9j])
+    v = drawn(len(z))
+
+    def total(xp: Any, z: Any) -> Any:
+        values = group(xp, z) if callable(group) else [getattr(xp, name)(z) for name in group]
+        return sum((k + 1) * (f.real + 2 * f.imag).sum() for k, f in enumerate(values))
+
+    def both(z: Any, v: Any) -> Any:
+        return ted.jvp(ted.grad(lambda z: total(ted, z)), (z,), (v,))
+
+    x = torch.tensor(z, requires_grad=True)
+    (first,) = torch.autograd.grad(total(torch, x), x, create_graph=True)
+    (second,) = torch.autograd.grad(first, x, torch.tensor(v))
+    found = interpreted(both, z, v)
+    for mine, other in zip(found, (first.detach(), second), strict=True):
+        np.testing.assert_allclose(mine, other.numpy(), rtol=1e-10)
+
+
+def test_slopes_on_the_negative_axis_are_those_of_the_side_of_the_zero() -> None:
+    z = np.array([-4 + 0j, complex(-4, -0.0)])
+    found = interpreted(ted.grad(lambda z: ted.sum(ted.sqrt(z).real)), z)
+    np.testing.assert_allclose(found, (1 / (2 * np.sqrt(z))).conj(), rtol=1e-15)
+
+
+def test_sizes_and_signs_have_gradient_zero_at_zero() -> None:
+    z = np.array([0j, 3 - 4j])
+    found = interpreted(ted.grad(lambda z: ted.sum(abs(z))), z)
+    np.testing.assert_allclose(found, [0, 0.6 - 0.8j])
+    assert np.isfinite(interpreted(ted.grad(lambda z: ted.sum(ted.sign(z).real)), z)).all()
+
+
+# ------------------------------------------------------------------ refusals
+
+REFUSED: dict[str, tuple[Any, str]] = {
+    "order": (lambda z: ted.max(z), "max: .* got a complex one; complex numbers have no order"),
+    "less": (lambda z: z < 1, "less: .* have no order; compare ted.abs, ted.real or ted.imag"),
+    "greater": (lambda z: z > 1, "greater: .* have no order"),
+    "beside": (lambda z: z.real < z, "less: .* have no order"),
+    "sort": (lambda z: z.sort(), "sort: .* have no order"),
+    "floor": (lambda z: z // 2, "floor_divide: takes real tensors, got a complex one; give it"),
+    "bits": (lambda z: z & 1, "bitwise_and: takes real tensors"),
+    "nn": (lambda z: ted.nn.relu(z), "relu: takes real tensors, got a complex one; give it"),
+    "special": (lambda z: ted.special.erf(z), "erf: takes real tensors"),
+    "linalg": (lambda z: ted.linalg.solve(z, z), "solve: takes real tensors"),
+    "keyword": (lambda z: ted.linalg.solve(a=np.eye(2), b=z), "solve: takes real tensors"),
+    "numpy": (lambda z: np.fft.fft(z), "got np.fft.fft; write ted.fft.fft"),
+    "number": (float, "float: an expression has no value"),
+    "astype": (lambda z: z.astype("float32"), "astype: the imaginary part of a complex tensor wo"),
+    "total": (lambda z: ted.sum(z, dtype="float64"), "sum: the imaginary part .* would be lost"),
+    "filled": (lambda z: ted.full(2, 1j, "float64"), "full: the imaginary part .* would be lost"),
+    "truth": (bool, "a condition on values has no truth value"),
+    "condition": (lambda z: ted.where(z, 1, 2), "where: the condition must be of bools, got a com"),
+    "subscript": (lambda z: z.real[z], "must be an integer, got Complex"),
+    "set": (lambda z: z.__setitem__(0, 1), "no element of it can be set; write"),
+    "vectorize": (lambda z: ted.vectorize(lambda x: x)(z), "takes real tensors, got a complex one"),
+    "twice": (lambda z: ted.complex(z, 1), "complex: takes real tensors, got a complex one"),
+    "shapes": (lambda z: z + np.ones(3), "extents must be equal or 1 to broadcast"),
+    "parts": (lambda z: ted.complex(z.real, "1"), "operands must be tensors, scalars or Python"),
+    "text": (lambda z: z + "a", "add: operands must be tensors"),
+    "input": (lambda z: ted.placeholder((2,), "complex64", "z"), "a complex tensor is made of two"),
+    "output": (lambda z: ted.compile([z.real, z.imag], z), "got Complex; give .real and .imag"),
+    "one of": (lambda z: ted.compile([z.real, z.imag], [z]), "got Complex; give .real and .imag"),
+    "program": (lambda z: ted.compile([z], [z.real]), "got Complex; give .real and .imag"),
+    "printed": (lambda z: ted.print("{}", z), "print: takes tensors one by one"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_complex_numbers_have_not_is_refused(case: str) -> None:
+    program, message = REFUSED[case]
+    z = ted.complex(ted.placeholder((2,), name="x"), ted.placeholder((2,), name="y"))
+    with pytest.raises(FrontendError, match=message) as caught:
+        program(z)
+    assert caught.value.location is not None
+    assert caught.value.location.file == __file__
+
+
+def test_attributes_that_are_not_there_are_attribute_errors() -> None:
+    z = ted.complex(ted.placeholder((2,)), 0)
+    with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
+        _ = z.nonsense
+    with pytest.raises(AttributeError, match=r"has set, add, got 'mul'; write z.at\[i\].set"):
+        z.at[0].mul(2)
+
+
+def test_every_function_takes_or_refuses_complex_tensors() -> None:
+    z = ted.complex(ted.placeholder((2, 2)), ted.placeholder((2, 2)))
+    for home in (ted.frontend, ted.nn, ted.special):
+        for name in home.__all__:
+            function = getattr(home, name)
+            if name in ("print", "check", "at") or not callable(function):
+                continue
+            if not isinstance(function, type):
+                with contextlib.suppress(TypeError, ted.errors.TedError):
+                    function(z)  # an AttributeError goes on
+
+
+@pytest.mark.parametrize(
+    ("derive", "message"),
+    [
+        (lambda z: ted.grad(lambda z: ted.sum(z))(z), "grad: the function must return a real sca"),
+        (lambda z: ted.grad(lambda z: abs(z))(z), "must return a scalar"),
+        (lambda z: ted.grad(lambda c: abs(c))(2j), "got the constant 2j as argument 0"),
+        (lambda z: ted.vjp(lambda z: z * z, z)[1](z.real), "nested as .* for Complex{real"),
+        (lambda z: ted.differentiate(ted.complex(ted.placeholder(()), 0)), "give .real and .imag"),
+    ],
+)
+def test_derivatives_of_complex_results_are_refused(derive: Any, message: str) -> None:
+    with pytest.raises(DerivativeError, match=message):
+        derive(Z[0])
