@@ -10,6 +10,7 @@ of ted do with pairs is in the table `on_complex`, which `complex_functions`, `c
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -235,8 +236,11 @@ def opened_array(value: Any) -> tuple[Any, Any] | None:
 
 
 def joined(real: Any, imag: Any) -> Any:
-    """The array of numpy with these parts; of what are no arrays of floats, the pair."""
+    """The array of numpy or torch with these parts; of what are no arrays of floats, the pair."""
     parts = (real, imag)
+    torch = sys.modules.get("torch")
+    if torch is not None and all(isinstance(x, torch.Tensor) for x in parts):
+        return torch.complex(*parts) if real.dtype.is_floating_point else Complex(real, imag)
     if any(not isinstance(x, (np.ndarray, np.generic)) or x.dtype.char not in "fd" for x in parts):
         return Complex(real, imag)
     if (real.shape, real.dtype) != (imag.shape, imag.dtype):

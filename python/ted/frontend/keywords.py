@@ -86,7 +86,8 @@ def accepting(
         if options and not names.issuperset(options):
             options = translated(known, options, function.__name__)
         if not takes_complex and needs_complex((*args, *options.values())):
-            return applied(function.__name__, *args, **options)
+            bound = inspect.signature(function).bind(*args, **options)
+            return applied(function.__name__, *bound.args, **bound.kwargs)
         return function(*args, **options)
 
     call.__module__, call.__qualname__ = module, name

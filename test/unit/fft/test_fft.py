@@ -29,7 +29,7 @@ def check(found: Any, expected: Any, far: float = 1e-13) -> None:
 @pytest.mark.parametrize("norm", [None, "backward", "ortho", "forward"])
 def test_transforms_are_those_of_numpy(norm: str | None) -> None:
     z, x = drawn(2, 6), RANDOM.normal(size=(2, 6))
-    lengths = (None, 1, 5, 8) if norm == "ortho" else (None,)
+    lengths = (None, 1, 5) if norm == "ortho" else (None,)
 
     def program(fft: Any, z: Any, x: Any) -> list[Any]:
         return [
@@ -123,7 +123,9 @@ def power(fft: Any, z: Any, w: Any) -> Any:
 def test_gradients_and_their_derivatives_are_those_of_torch() -> None:
     z, v, w = drawn(6), drawn(6), RANDOM.normal(size=6)
     first = ted.grad(lambda z, w: power(ted.fft, z, w))
-    gradient, product = ted.jvp(lambda z: first(z, w), (z,), (v,))
+    gradient, product = interpreted(
+        lambda z, v, w: ted.jvp(lambda z: first(z, w), (z,), (v,)), z, v, w
+    )
     x = torch.tensor(z, requires_grad=True)
     (expected,) = torch.autograd.grad(power(torch.fft, x, torch.tensor(w)), x, create_graph=True)
     check(gradient, expected.detach().numpy())
@@ -137,7 +139,7 @@ def test_a_batch_of_gradients_is_one_program() -> None:
     def loss(z: Any, w: Any) -> Any:
         return ted.sum(w * abs(ted.fft.fft(z)) ** 2)
 
-    found = ted.vmap(ted.grad(loss), in_axes=(0, None))(z, w)
+    found = interpreted(ted.vmap(ted.grad(loss), in_axes=(0, None)), z, w)
     check(found, 2 * 5 * np.fft.ifft(w * np.fft.fft(z)))
 
 

@@ -75,7 +75,9 @@ def test_expressions_are_those_of_numpy(program: Any) -> None:
 
 def test_functions_are_those_of_numpy_near_their_branches_and_far_out() -> None:
     parts = [0.0, -0.0, 1e-9, 0.3, -0.7, 1.5, -2.5, 20.0, -40.0]
-    points = np.array([complex(x, y) for x in parts for y in parts])
+    points = np.array(
+        [complex(x, y) for x in parts for y in parts] + [1 + 1e-9j, 1 - 1e-9, 1j - 1e-8]
+    )
     for scale in (1.0, 1e-5):
         z = points * scale
         found = interpreted(lambda z: [getattr(ted, name)(z) for name in ELEMENTWISE], z)
@@ -94,6 +96,11 @@ def test_functions_are_those_of_numpy_near_their_branches_and_far_out() -> None:
 def test_quotients_and_sizes_do_not_overflow() -> None:
     z = np.array([1e200 + 1e200j, 1e-200 - 1e-200j, 3 - 4j])
     check(interpreted(lambda z: [z / z, 1 / z, abs(z)], z), [z / z, 1 / z, abs(z)])
+
+
+def test_powers_of_zero() -> None:
+    zero, exponents = np.zeros(3, complex), np.array([0, 1 + 1j, 2])
+    check([interpreted(lambda z, w: z**w, zero, exponents)], [np.array([1, 0, 0], complex)])
 
 
 def test_elements_in_index_lambdas_are_complex() -> None:
@@ -116,6 +123,15 @@ def test_numpy_and_lists_of_numbers_go_with_complex_tensors() -> None:
     check(found, [np.sin(Z), ROW + X, np.array([1j, 2, 3, 4]) * X, np.angle(Z), 1j * Z])
 
 
+def test_arguments_may_have_names() -> None:
+    found = interpreted(
+        lambda z, x: [ted.add(b=x, a=z), ted.matmul(a=z, b=x.T), ted.exp(x=z), ted.sum(a=z, dim=0),
+                      ted.where(condition=x > 0, b=x, a=z), ted.pad(z, 1, value=1j)], Z, X,
+    )  # fmt: skip
+    padded = np.pad(Z, 1, constant_values=1j)
+    check(found, [Z + X, Z @ X.T, np.exp(Z), Z.sum(0), np.where(X > 0, Z, X), padded])
+
+
 def test_types_of_results() -> None:
     single, double = (ted.placeholder((2,), t) for t in ("float32", "float64"))
     z = ted.complex(single, 1)
@@ -135,12 +151,13 @@ def powers(xp: Any, z: Any) -> list[Any]:
 
 
 GROUPS: list[Any] = [
-    ELEMENTWISE[6:11], ELEMENTWISE[:6], powers, ELEMENTWISE[11:15], ELEMENTWISE[15:19],
+    ("log", "sqrt", "sin"), ELEMENTWISE[6:11], ELEMENTWISE[:6], powers,
+    ELEMENTWISE[11:15], ELEMENTWISE[15:19],
 ]  # fmt: skip
 
 
-@pytest.mark.fast(2)
-@pytest.mark.parametrize("group", GROUPS, ids=["sqrt", "exp", "powers", "tanh", "atan"])
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("group", GROUPS, ids=["log", "sqrt", "exp", "powers", "tanh", "atan"])
 def test_gradients_of_functions_and_their_derivatives_are_those_of_torch(group: Any) -> None:
     z = np.array([0.4 - 0.7j, -1.3 + 0.2j, -0.8 - 0.5j, 2.5 + 1j, 1 + 1j, 0.6 + 0j, 1e-3 + 0.9j])
     v = drawn(len(z))
@@ -160,8 +177,8 @@ def test_gradients_of_functions_and_their_derivatives_are_those_of_torch(group: 
         np.testing.assert_allclose(mine, other.numpy(), rtol=1e-10)
 
 
-def test_slopes_on_the_negative_axis_are_those_of_the_side_of_the_zero() -> None:
-    z = np.array([-4 + 0j, complex(-4, -0.0)])
+def test_slopes_on_the_axes_are_those_of_the_side_of_the_zero() -> None:
+    z = np.array([-4 + 0j, complex(-4, -0.0), 4j, -4j, 4 + 0j])
     found = interpreted(ted.grad(lambda z: ted.sum(ted.sqrt(z).real)), z)
     np.testing.assert_allclose(found, (1 / (2 * np.sqrt(z))).conj(), rtol=1e-15)
 
@@ -245,7 +262,6 @@ def test_every_function_takes_or_refuses_complex_tensors() -> None:
         (lambda z: ted.grad(lambda z: ted.sum(z))(z), "grad: the function must return a real sca"),
         (lambda z: ted.grad(lambda z: abs(z))(z), "must return a scalar"),
         (lambda z: ted.grad(lambda c: abs(c))(2j), "got the constant 2j as argument 0"),
-        (lambda z: ted.vjp(lambda z: z * z, z)[1](z.real), "nested as .* for Complex{real"),
         (lambda z: ted.differentiate(ted.complex(ted.placeholder(()), 0)), "give .real and .imag"),
     ],
 )
