@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[2]
 _FENCE = re.compile(r"^( *)```(\w*) *\n(.*?)^\1``` *$", re.MULTILINE | re.DOTALL)
@@ -97,13 +97,17 @@ def _dedented(text: str, width: int) -> str:
 
 
 def run_python(blocks: Iterable[Block]) -> Iterator[tuple[Block, str]]:
-    """Run blocks in one namespace; what each printed. Their lines are those of their file."""
-    namespace: dict[str, Any] = {"__name__": "__main__"}
+    """Run blocks in one module, as a script; what each printed. Lines are those of their file."""
+    module = ModuleType("__main__")
     for block in blocks:
         code = compile("\n" * (block.line - 1) + block.text, str(block.path), "exec")
         printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(code, namespace)
+        outer, sys.modules["__main__"] = sys.modules["__main__"], module
+        try:
+            with contextlib.redirect_stdout(printed):
+                exec(code, module.__dict__)
+        finally:
+            sys.modules["__main__"] = outer
         yield block, printed.getvalue()
 
 

@@ -77,7 +77,8 @@ class Operator:
         """Run on tensors, in nests as the function takes them.
 
         Raises: FrontendError for what is neither tensor nor constant, or cannot be traced;
-        ExecutionError for tensors that the program does not take.
+        ExecutionError for tensors that the program does not take; TypeError with the text of either
+        while torch.compile traces.
         """
         if torch.compiler.is_dynamo_compiling():
             results = torch._dynamo.nonstrict_trace(self._run)(args, kwargs)
@@ -90,8 +91,8 @@ class Operator:
         """Write the results into `out`, a nest of tensors like the results, and return that.
 
         An argument may be among them. Nothing of this has a gradient.
-        Raises: ExecutionError for tensors that require gradients, or do not fit; FrontendError as a
-        call.
+        Raises: ExecutionError for tensors that require gradients, or do not fit; FrontendError and
+        TypeError as a call.
         """
         if torch.compiler.is_dynamo_compiling():
             number = torch._dynamo.nonstrict_trace(self._write)(args, kwargs, out)
@@ -187,6 +188,12 @@ class NestedOperator:
 
     def _traced(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """The function of the tensors alone, flat; it says how its results are nested."""
+        for tensor, path in zip(tensors, self.flat.names, strict=True):
+            if not isinstance(tensor, Tensor):
+                raise FrontendError(
+                    f"{self._name}: argument {path}: an operator of torch takes real numbers, got "
+                    "complex ones; torch.view_as_real shares their memory"
+                )
         left = iter(tensors)
         leaves = (next(left) if leaf is _ARRAY else leaf.value for leaf in self._signature.leaves)
         positional, keywords = spread_arguments(
