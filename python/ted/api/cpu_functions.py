@@ -230,7 +230,8 @@ class CompiledFunction(StagedFunction):
     def peak_bytes(self) -> int:
         """Bytes of results and temporary buffers that the latest call held at most at once.
 
-        Small buffers in the frame of the call, at most 256 KiB in all, are not counted.
+        Small buffers in the frame of the call, at most 256 KiB in all, are not counted. Before the
+        first call it is that of the results alone; `memory()` counts without one.
         """
         return self._call.peak_bytes
 

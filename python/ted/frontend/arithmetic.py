@@ -263,7 +263,21 @@ def _whole_power(base: Expr, exponent: int) -> Expr:
 
 def compare(name: str, a: Operand, b: Operand) -> Expr:
     """lt, le, eq, ne; greater-than is the swapped lesser-than."""
-    return scalar.compare(name, *unify((a, b), name))
+    known = _decided(name, a, b)
+    return (
+        scalar.compare(name, *unify((a, b), name)) if known is None else scalar.const(known, BOOL)
+    )
+
+
+def _decided(name: str, a: Operand, b: Operand) -> bool | None:
+    """What a Python integer that the other operand's type does not hold says of a comparison."""
+    value, other = (b, a) if isinstance(a, Expr) else (a, b)
+    if type(value) is not int or not isinstance(other, Expr) or other.dtype.kind != "int":
+        return None
+    least, most = other.dtype.range
+    if least <= value <= most:
+        return None
+    return name == "ne" if name in ("eq", "ne") else (value > most) == isinstance(a, Expr)
 
 
 def logic(name: str, *operands: Operand) -> Expr:

@@ -49,7 +49,7 @@ from ted.linalg.timestamps import with_timestamp
 from ted.linalg.uniform_choices import Key, adds_nothing, decide
 from ted.mlir import arith, ir, scf
 from ted.mlir.affine_ranges import value_range
-from ted.mlir.locations import source_location
+from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import use_known
 from ted.mlir.scalars import conditional, element_type, index, shape_of
 
@@ -147,9 +147,12 @@ class Scan:
         if found is not None:
             emit_condition(finals[self.carried.index(found)])
         elif self.body.steps == UNBOUNDED:
+            kept = [k for k in self.carried if k not in self.windows]
+            names = sorted({str(user_name(self.body.state(k).location)) for k in kept})
+            read = f"{', '.join(names)}, of which more is read"
             raise CompileError(
-                "while_loop: without max_steps a loop keeps nothing of its earlier steps, got one "
-                "of which more is read, or that does more when it has ended; give max_steps=",
+                "while_loop: without max_steps a loop keeps nothing of its earlier steps, got "
+                f"{read if names else 'one that does more when it has ended'}; give max_steps=",
                 source_location(self.body.op.location),
             )
 

@@ -73,7 +73,8 @@ def _convolve(
     if per_group * groups != channels or outputs % groups:
         fail(
             f"{what}: weight needs {channels} / groups input channels and a multiple of groups "
-            f"outputs, got {per_group} and {outputs} with groups={groups}"
+            f"outputs, got {per_group} and {outputs} with groups={groups}; layout={layout!r} takes "
+            f"channels in dim {rank + 1 if images.last else 1} of x, of shape {x.shape}"
         )
     stride, padding, dilation, mode = window
     dims = windows(spatial, kernel, stride, padding, dilation, what)

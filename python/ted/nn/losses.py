@@ -56,6 +56,11 @@ def cross_entropy(
         return classes.of_labels(labels, reduction, ignore_index, True, label_smoothing)
     if ignore_index is not None:
         fail(f"{what}: ignore_index is one of integer labels, got {ignore_index} and {labels!r}")
+    if labels.ndim < classes.x.ndim:
+        fail(
+            f"{what}: labels of floats are probabilities of shape {classes.x.shape}, got "
+            f'{labels.shape} ({labels.name}); write labels.astype("int64") for numbers of classes'
+        )
     shaped(labels, classes.x.shape, f"{what}: labels")
     if label_smoothing:
         labels = labels * (1 - label_smoothing) + label_smoothing / classes.count

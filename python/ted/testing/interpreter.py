@@ -92,8 +92,9 @@ def interpret(
         callee = program.functions.get(function)
         if callee is None:
             raise ExecutionError(f"interpret: a function of the module, got {function}")
-        with run_at(bound_sizes(callee, [np.shape(a) for a in inputs], sizes or {})):
-            results = program.call(callee, _checked_inputs(callee, inputs, domain))
+        arrays = _arrays(inputs)
+        with run_at(bound_sizes(callee, [a.shape for a in arrays], sizes or {})):
+            results = program.call(callee, _checked_inputs(callee, arrays, domain))
     return tuple(_defined(r, k, function) for k, r in enumerate(results))
 
 
@@ -109,6 +110,13 @@ def parsed_module(text: str) -> ir.Module:
             raise ExecutionError(f"interpret: a module or its text, got {error}") from None
 
 
+def _arrays(inputs: Any) -> list[np.ndarray[Any, Any]]:
+    try:
+        return [np.asarray(value) for value in inputs]
+    except (TypeError, ValueError) as error:  # no list; lists of several lengths
+        raise ExecutionError(f"interpret: inputs are a list of arrays, got {error}") from None
+
+
 def _checked_inputs(
     callee: ir.Operation, inputs: Sequence[np.ndarray[Any, Any]], domain: ScalarDomain
 ) -> list[Any]:
@@ -118,7 +126,6 @@ def _checked_inputs(
     cells = []
     for position, (argument, array) in enumerate(zip(arguments, inputs, strict=True)):
         shape, dtype = shape_and_type(argument.type, domain)
-        array = np.asarray(array)
         if array.shape != shape or array.dtype != dtype:
             name = name_of(argument, str(position))
             wanted, given = f"{dtype}{list(shape)}", f"{array.dtype}{list(array.shape)}"

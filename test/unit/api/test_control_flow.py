@@ -108,6 +108,14 @@ def test_a_loop_without_a_bound_is_refused_where_all_steps_are_kept() -> None:
     _, h = endless(x, w)
     with pytest.raises(DerivativeError, match=r"reverse mode .* give max_steps=, or use ted.jvp"):
         ted.differentiate(ted.sum(h), [x])
+    y = ted.placeholder((2,), "float64", name="y")
+
+    def turned(y):
+        half = y * 0.5
+        return half[ted.cast(half > 0, "int64")]
+
+    with pytest.raises(CompileError, match="nothing of its earlier steps, got mul, of which more"):
+        ted.compile([y], ted.while_loop(lambda y: y[0] > 1, turned, y))
     with pytest.raises(CompileError, match="max_steps a loop runs on CPUs, got a GPU"):
         ted.compile([x, w], h, target="cuda")
     with pytest.raises(ExecutionError, match="all steps of a loop are kept, got 2147483647"):

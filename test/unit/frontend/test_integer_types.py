@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from ted.ir.dtypes import BOOL, ELEMENT_TYPES, INT64, SIGNED, UNSIGNED, promote,
 from ted.ir.from_ops import from_module
 from ted.ir.to_ops import to_module
 from ted.testing import emulated_gpu, interpret
+from ted.testing.tracing import interpreted
 
 INTEGERS = [t.name for t in (*UNSIGNED, *SIGNED)]
 
@@ -143,6 +145,27 @@ def test_the_limits_and_the_kind_of_a_type_are_numpys(name: str) -> None:
     assert (limits.min, limits.max) == (np.iinfo(name).min, np.iinfo(name).max)
     for asked in ("unsigned integer", "signed integer", "integral"):
         assert ted.isdtype(name, asked) == (asked in (f"{kind} integer", "integral"))
+
+
+@pytest.mark.parametrize("name", ["uint8", "int64"])
+def test_numbers_outside_of_a_type_compare_as_they_are(name: str) -> None:
+    limits = np.iinfo(name)
+    x, ends = ted.placeholder((2,), name, name="x"), np.array([limits.min, limits.max], name)
+    asked = [
+        (compare, number)
+        for compare in (
+            operator.lt,
+            operator.le,
+            operator.gt,
+            operator.ge,
+            operator.eq,
+            operator.ne,
+        )
+        for number in (limits.min - 1, limits.max + 1, -(2**70))
+    ]
+    results = [y for f, number in asked for y in (f(x, number), f(number, x))]
+    wanted = [y for f, number in asked for y in (f(ends, number), f(number, ends))]
+    np.testing.assert_array_equal(interpreted([x], results)(ends), wanted)
 
 
 def test_what_a_sum_is_of() -> None:

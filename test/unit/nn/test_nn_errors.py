@@ -23,6 +23,10 @@ CASES = {
         lambda: nn.conv2d(X, ted.placeholder((3, 3, 2, 4))),
         "weight needs 3 / groups input channels",
     ),
+    "conv2d_channels_first": (
+        lambda: nn.conv2d(ted.placeholder((1, 3, 5, 6)), ted.placeholder((2, 2, 3, 4))),
+        "got 3 and 4 with groups=1; layout='NHWC' takes channels in dim 3 of x, of shape (1, 3, 5",
+    ),
     "conv2d_groups": (lambda: nn.conv2d(X, W, groups=2), "with groups=2"),
     "conv2d_layout": (lambda: nn.conv2d(X, W, layout="HWCN"), "'NHWC' or 'NCHW', got 'HWCN'"),
     "conv2d_stride": (lambda: nn.conv2d(X, W, stride=0), "conv2d: stride: must be at least 1"),
@@ -72,10 +76,14 @@ CASES = {
     "layer_norm_weight": (lambda: nn.layer_norm(M, IDS), "weight: must have shape (5,), got (4,)"),
     "group_norm_groups": (lambda: nn.group_norm(X, 2), "groups must divide the channels"),
     "batch_norm_axis": (lambda: nn.batch_norm(M, axis=5), "axis must be in [-2, 2), got 5"),
-    "cross_entropy_labels": (lambda: nn.cross_entropy(M, V), "labels: must have shape (4, 5)"),
+    "cross_entropy_labels": (lambda: nn.cross_entropy(M, M.T), "labels: must have shape (4, 5)"),
     "cross_entropy_shape": (
         lambda: nn.cross_entropy(M, ted.placeholder((5,), "int32")),
         "labels: must have shape (4,), got (5,)",
+    ),
+    "cross_entropy_floats": (
+        lambda: nn.cross_entropy(M, ted.placeholder((4,), name="y")),
+        'shape (4, 5), got (4,) (y); write labels.astype("int64") for numbers of classes',
     ),
     "cross_entropy_bool": (
         lambda: nn.cross_entropy(M, ted.placeholder((4,), "bool")),

@@ -433,3 +433,6 @@ def test_wrong_inputs_are_named():
         apply(matmul(), np.zeros((3, 5)), np.zeros((5, 4)))
     with pytest.raises(ExecutionError, match="a function of the module, got other"):
         interpret(matmul(), [], function="other")
+    for inputs, got in ((5, "'int' object is not iterable"), ([[[1], [2, 3]]], "inhomogeneous")):
+        with pytest.raises(ExecutionError, match=f"inputs are a list of arrays, got .*{got}"):
+            interpret(matmul(), inputs)
