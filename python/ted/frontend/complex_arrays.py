@@ -76,9 +76,13 @@ def by_parts(function: Function) -> Function:
 
 
 def multilinear(function: Function) -> Function:
-    """A function that is linear in each operand, which may come after a formula."""
+    """A function that is linear in a and b, or in each operand after a formula."""
+    names = list(inspect.signature(function).parameters)
+    count = 2 if names[0] == "a" else None
 
-    def call(*operands: Any, **options: Any) -> Any:
+    def call(*args: Any, **options: Any) -> Any:
+        operands = args[:count]
+        options.update(zip(names[2:], args[len(operands) :], strict=False))
         given = [x if isinstance(x, str) else operand(x) for x in operands]
         if options.get("dtype") is not None:
             options["dtype"] = complex_type_of(options["dtype"], function.__name__).part

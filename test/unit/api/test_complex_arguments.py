@@ -140,15 +140,6 @@ def test_what_is_printed_beside_tensors_may_be_complex(capsys: pytest.CaptureFix
     assert capsys.readouterr().out == "[1.] [0.+1.j]\n"
 
 
-def test_operators_of_torch_have_complex_arguments_and_results() -> None:
-    transform = ted.torch.op(ted.fft.fft)
-    z = torch.tensor(Z, requires_grad=True)
-    spectrum = transform(z)
-    near(spectrum.detach().numpy(), np.fft.fft(Z))
-    (gradient,) = torch.autograd.grad((spectrum.abs() ** 2).sum(), z)
-    near(gradient.numpy(), 8 * Z)
-
-
 def test_trees_open_arrays_of_complex_numbers() -> None:
     leaves, structure = ted.tree.flatten({"z": Z})
     assert str(structure) == "{z: Complex{real: *, imag: *}}"

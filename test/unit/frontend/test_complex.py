@@ -48,7 +48,8 @@ def functions(xp: Any, z: Any, w: Any, x: Any) -> list[Any]:
     return [
         xp.concat([z, x]), xp.stack([z, w], axis=1), xp.where(x > 0, z, x), xp.where(x > 0, 1j, x),
         xp.einsum("ij,kj->ik", z, w), xp.einsum("ij,ij,kj->k", z, w, x), xp.outer(z[0], w[0]),
-        xp.tensordot(z, w.T, 1), xp.vecdot(z, w), xp.vecdot(x, w), xp.vecdot(z, x),
+        xp.tensordot(z, w.T, 1), xp.tensordot(z, x, axes=((1,), (1,))), xp.vecdot(z, w),
+        xp.vecdot(x, w), xp.vecdot(z, x),
         xp.roll(z, 1), xp.flip(z, axis=0), xp.tile(z, (2, 1)), xp.expand_dims(z, axis=0),
         xp.broadcast_to(z, (2, 3, 4)), xp.moveaxis(z, 0, 1), xp.take(z, np.array([2, 0]), axis=0),
         xp.tril(z), xp.trace(z @ w.T), xp.cumulative_sum(z, axis=1), xp.diff(z),
