@@ -40,10 +40,10 @@ static bool is_a(PyObject *object, int place, const char *rule) {
 
 bool ted_parse_spec(PyObject *item, struct ted_spec *spec) {
   PyObject *dtype, *shape;
-  int writable;
+  int writable, dlpack = 0;
   if (!PyObject_IsInstance(item, (PyObject *)&PyTuple_Type))
     return PyErr_SetString(PyExc_TypeError, "a spec is (dtype, shape, writable)"), false;
-  if (!PyArg_ParseTuple(item, "OO!p", &dtype, &PyTuple_Type, &shape, &writable) ||
+  if (!PyArg_ParseTuple(item, "OO!p|i", &dtype, &PyTuple_Type, &shape, &writable, &dlpack) ||
       !is_a(dtype, PyArrayDescr_Type_PLACE, "the first part of a spec is a dtype"))
     return false;
   Py_ssize_t rank = PyTuple_Size(shape);
@@ -61,6 +61,7 @@ bool ted_parse_spec(PyObject *item, struct ted_spec *spec) {
     return false;
   spec->writable = writable;
   spec->rank = (int)rank;
+  spec->dlpack = dlpack;
   Py_IncRef(dtype);
   spec->dtype = dtype;
   return true;

@@ -14,6 +14,7 @@ struct ted_spec {
   Py_ssize_t bytes; /* of all elements */
   bool writable;
   int rank;
+  int dlpack; /* DLPack's code of the element type times 256, and its bits; 0 for none */
   Py_ssize_t shape[TED_MAX_RANK];
 };
 
@@ -34,6 +35,14 @@ bool ted_parse_spec(PyObject *item, struct ted_spec *spec);
 bool ted_fits(PyObject *object, const struct ted_spec *spec, void **data);
 /* A new array in aligned memory of the runtime; NULL with an error. */
 PyObject *ted_new_array(const struct ted_spec *spec, void **data);
+/* The functions in a capsule, or NULL for none that are known. */
+const struct dl_exchange *ted_exchange_of(PyObject *capsule);
+/* Whether an object is a dense tensor on the CPU that fits, and where its data are. */
+bool ted_tensor_fits(const struct dl_exchange *exchange, PyObject *object,
+                     const struct ted_spec *spec, void **data);
+/* A new tensor that owns memory of the runtime; NULL without an error. */
+PyObject *ted_new_tensor(const struct dl_exchange *exchange, const struct ted_spec *spec,
+                         void *data);
 /* Sets a MemoryError with the bytes that could not be had, and returns NULL. */
 PyObject *ted_out_of_memory(long long bytes);
 /* A new `Buffer`, and where its data are; NULL with a MemoryError. */

@@ -178,6 +178,54 @@ static PyObject *kernel_fresh(PyObject *object, PyObject *const *arguments, Py_s
   return Py_DecRef(results), fail(status, &call);
 }
 
+/* Gives memory that no tensor has taken back. */
+static void give_back(const Kernel *self, struct place *places, Py_ssize_t from) {
+  for (Py_ssize_t i = from; i < self->count; i++)
+    ted_memory_give(places[i].data);
+}
+
+static PyObject *tensors_of(const Kernel *self, const struct dl_exchange *exchange,
+                            struct place *places) {
+  PyObject *results = PyTuple_New(self->count - self->inputs);
+  for (Py_ssize_t i = self->inputs; i < self->count; i++) {
+    PyObject *tensor = results ? ted_new_tensor(exchange, &self->specs[i], places[i].data) : NULL;
+    if (!tensor) {
+      give_back(self, places, results ? i + 1 : i);
+      Py_DecRef(results);
+      return PyErr_Clear(), ted_out_of_memory(self->specs[i].bytes);
+    }
+    PyTuple_SetItem(results, i - self->inputs, tensor);
+  }
+  return results;
+}
+
+static PyObject *kernel_exchanged(PyObject *object, PyObject *const *arguments, Py_ssize_t given) {
+  Kernel *self = (Kernel *)object;
+  struct place places[MOST_ON_STACK];
+  void *packed[MOST_ON_STACK];
+  const struct dl_exchange *exchange = given ? ted_exchange_of(arguments[0]) : NULL;
+  if (!exchange || given - 1 != self->inputs || self->count > MOST_ON_STACK)
+    return PyErr_Clear(), ted_none();
+  for (Py_ssize_t i = 0; i < self->inputs; i++)
+    if (!ted_fits(arguments[i + 1], &self->specs[i], &places[i].data) &&
+        !ted_tensor_fits(exchange, arguments[i + 1], &self->specs[i], &places[i].data))
+      return ted_none();
+  for (Py_ssize_t i = self->inputs; i < self->count; i++) {
+    places[i].home = NULL;
+    places[i].data = ted_memory_take(TED_ALIGNMENT, self->specs[i].bytes);
+    if (!places[i].data) {
+      for (Py_ssize_t k = self->inputs; k < i; k++)
+        ted_memory_give(places[k].data);
+      return ted_out_of_memory(self->specs[i].bytes);
+    }
+  }
+  struct ted_call call;
+  enum ted_status status = run(self, &call, places, packed);
+  if (status == TED_OK)
+    return tensors_of(self, exchange, places);
+  return give_back(self, places, self->inputs), fail(status, &call);
+}
+
 static void kernel_dealloc(PyObject *object) {
   Kernel *self = (Kernel *)object;
   for (Py_ssize_t i = 0; self->specs && i < self->count; i++)
@@ -224,6 +272,8 @@ static PyObject *kernel_peak_bytes(PyObject *self, void *closure) {
 static PyMethodDef methods[] = {
     {"fresh", (PyCFunction)(void (*)(void))kernel_fresh, METH_FASTCALL,
      "the results in arrays of their own, or None where an input is no array that fits as it is"},
+    {"exchanged", (PyCFunction)(void (*)(void))kernel_exchanged, METH_FASTCALL,
+     "the results as tensors of another library, whose exchange API is the first argument, or None"},
     {"fill", (PyCFunction)(void (*)(void))kernel_fill, METH_FASTCALL,
      "run on inputs and results to fill: None, or which argument was refused"},
     {"refused", (PyCFunction)(void (*)(void))kernel_refused, METH_FASTCALL,

@@ -85,6 +85,8 @@ class CompiledFunction(StagedFunction):
         )
         # All results for arrays of NumPy that fit as they are, or None.
         self.direct = self._call.direct if self._runs else declined
+        # The same for tensors of a library with DLPack's exchange API, which comes first.
+        self.exchanged = self._call.exchanged if self._runs else declined
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
         """Run on one array per input.

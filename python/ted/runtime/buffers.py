@@ -20,6 +20,7 @@ from ted.errors import ExecutionError, TedError
 from ted.forking import cached_property
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
+_DLPACK_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
 _WEAK_ORDER = "bif"  # a Python bool fits every kind, an int fits int and float, a float only float
 
 
@@ -41,9 +42,15 @@ class ArgSpec:
         """Size of the array in bytes."""
         return prod(self.shape) * self.numpy_dtype.itemsize
 
-    def kernel_spec(self, writable: bool) -> tuple[np.dtype, tuple[int, ...], bool]:
+    def kernel_spec(self, writable: bool) -> tuple[np.dtype, tuple[int, ...], bool, int]:
         """The spec that the native kernel compares arguments with."""
-        return self.numpy_dtype, self.shape, writable
+        return self.numpy_dtype, self.shape, writable, self._dlpack
+
+    @property
+    def _dlpack(self) -> int:
+        """DLPack's code of the element type times 256, and its bits."""
+        kind = self.dtype.rstrip("0123456789")
+        return _DLPACK_CODES[kind] << 8 | 8 * self.numpy_dtype.itemsize
 
     def __str__(self) -> str:
         return f"{self.name}: {self.dtype}{list(self.shape)}"

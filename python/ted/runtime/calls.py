@@ -27,6 +27,10 @@ class Runnable(Protocol):
         """The results in arrays of their own, or None where inputs take a longer look."""
         ...
 
+    def exchanged(self, exchange: Any, *inputs: Any) -> tuple[Any, ...] | None:
+        """The results as tensors of another library, or None where inputs take a longer look."""
+        ...
+
     def fill(self, *arguments: Any) -> int | None:
         """None, or the position of the first argument that does not fit; then nothing ran."""
         ...
@@ -86,6 +90,19 @@ class BoundFunction:
         """
         try:
             return self._kernel.fresh(*arrays)
+        except (IndexFault, EndlessLoop, MemoryError) as error:
+            raise self._failed(error) from None
+
+    def exchanged(self, exchange: Any, *tensors: Any) -> tuple[Any, ...] | None:
+        """The results as tensors of the library whose DLPack exchange API is the first argument.
+
+        None for what does not fit as it is.
+        Raises: ExecutionError naming the tensor and index, or the bytes.
+        """
+        if self._donated:
+            return None
+        try:
+            return self._kernel.exchanged(exchange, *tensors)
         except (IndexFault, EndlessLoop, MemoryError) as error:
             raise self._failed(error) from None
 
@@ -256,6 +273,10 @@ class WithConstants:
     def fresh(self, *inputs: Any) -> tuple[Any, ...] | None:
         """The results in arrays of their own, or None where inputs take a longer look."""
         return self._kernel.fresh(*inputs, *self._constants)
+
+    def exchanged(self, exchange: Any, *inputs: Any) -> tuple[Any, ...] | None:
+        """The results as tensors of another library, or None where inputs take a longer look."""
+        return self._kernel.exchanged(exchange, *inputs, *self._constants)
 
     def fill(self, *arguments: Any) -> int | None:
         """Run, or say which of the other arguments does not fit."""

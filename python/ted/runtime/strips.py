@@ -106,6 +106,10 @@ class StripKernel:
             self._run((*inputs, *results))
         return results
 
+    def exchanged(self, exchange: Any, *inputs: Any) -> tuple[Any, ...] | None:
+        """None: strips are slices of arrays of NumPy."""
+        del exchange, inputs
+
     def _run(self, arguments: Sequence[Any]) -> None:
         arrays = self._slots.arrays(arguments)
         for part in self._parts:

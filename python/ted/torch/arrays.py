@@ -13,6 +13,8 @@ import ml_dtypes
 import numpy as np
 import torch
 
+# What takes and makes tensors without a function of Python: `runtime/python/exchange.c`.
+EXCHANGE: Any = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
 _to_numpy = methodcaller("numpy", force=True)
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 

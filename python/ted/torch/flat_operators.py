@@ -22,7 +22,8 @@ from ted.errors import ExecutionError
 from ted.forking import cached_property
 from ted.frontend.batches import BATCH
 from ted.options import CompileOptions
-from ted.torch.arrays import from_arrays, to_arrays
+from ted.runtime.calls import declined
+from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
 from ted.torch.recording import Transformed, record
 from ted.torch.registering import registered
 from ted.torch.splits import Splits
@@ -59,6 +60,8 @@ class FlatOperator:
         self.function = Function(self.fn, options, self.batch)
         self._rows: Mask = ()  # the results whose first dim is the batch
         self._like = like
+        self._kinds: Any = None  # of the tensors that the short way takes
+        self._exchanged: Callable[..., Any] = declined
         self.traces = Traces(self.fn, self.batch)
         self._is_on_cpu = options.target.startswith("cpu")
         self._derived: dict[Any, FlatOperator] = {}
@@ -79,16 +82,32 @@ class FlatOperator:
                 return record(self, self._splits_for(wanted), *tensors)
         return self.run(tensors)
 
-    def run(self, tensors: Tensors) -> list[torch.Tensor]:
+    def run(self, tensors: Tensors) -> Sequence[torch.Tensor]:
         """The results on tensors with data, without a gradient.
 
         Raises: ExecutionError for tensors that are not dense.
         """
+        results = self._exchanged(EXCHANGE, *tensors)
+        return self._run_on_arrays(tensors) if results is None else results
+
+    def _run_on_arrays(self, tensors: Tensors) -> list[torch.Tensor]:
+        """The results by way of arrays, for strides, other devices, and what is new."""
         try:
             arrays = to_arrays(tensors)
         except TypeError:
             raise self._no_array(tensors) from None
-        return from_arrays(self.function(*arrays))
+        results = from_arrays(self.function(*arrays))
+        kinds = [(t.shape, t.dtype) for t in tensors]
+        if kinds != self._kinds:
+            self._kinds, self._exchanged = kinds, self._short_way(arrays)
+        return results
+
+    def _short_way(self, arrays: Sequence[Any]) -> Callable[..., Any]:
+        """What runs on tensors of these kinds as they are; what prints something has none."""
+        trace = self.function.trace(*arrays)
+        if EXCHANGE is None or trace.notes is not None or trace.last is not None:
+            return declined
+        return getattr(self.function.compiled(*arrays), "exchanged", declined)
 
     def _no_array(self, tensors: Tensors) -> ExecutionError:
         pairs = zip(self.names, tensors, strict=True)
@@ -114,7 +133,7 @@ class FlatOperator:
             return False
         for tensor in tensors:
             is_here = tensor.is_cpu if self._is_on_cpu else tensor.is_cuda
-            if not is_here or type(tensor) not in PLAIN:
+            if not is_here or type(tensor) not in PLAIN or tensor.is_neg():
                 return False
         return True
 
@@ -126,7 +145,7 @@ class FlatOperator:
             found = self._splits.setdefault(wanted, Splits(self, wanted))
         return found
 
-    def below_autograd(self, tensors: Tensors) -> list[torch.Tensor]:
+    def below_autograd(self, tensors: Tensors) -> Sequence[torch.Tensor]:
         """The results for what records."""
         if self.is_plain(tensors):
             return self.run(tensors)
@@ -148,7 +167,7 @@ class FlatOperator:
         for tensor in tensors:
             if tensor.is_cpu is not self._is_on_cpu:
                 self._check_devices(tensors)
-        return self.run(tensors)
+        return list(self.run(tensors))
 
     def _check_devices(self, tensors: Tensors) -> None:
         own = ("cpu" if self._is_on_cpu else "cuda", "meta")  # and without data anywhere
@@ -178,7 +197,7 @@ class FlatOperator:
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*tensors):
             wanted = tuple([t.requires_grad for t in tensors])
             return list(record(self, self._splits_for(wanted), *tensors))
-        return self.below_autograd(tensors)
+        return list(self.below_autograd(tensors))
 
     def batched_results(self, axes: Sequence[int | None], tensors: Tensors) -> list[torch.Tensor]:
         """The results for all examples, along their first dim."""

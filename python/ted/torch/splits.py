@@ -26,7 +26,7 @@ from ted.frontend.functions import Trace, signature_of, trace_signature
 from ted.ir.equations import topological
 from ted.ir.specialising import sizes_of
 from ted.runtime.calls import declined
-from ted.torch.arrays import from_arrays, to_arrays
+from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
 from ted.torch.registering import registered
 from ted.torch.traces import empty_like, sizes_in
 
@@ -60,7 +60,8 @@ class SplitProgram:
         self._count = len(trace.outputs)
         self._given = [self.needed.index(k) for k in split.inputs]
         self._first = compile_sizes(split.forward, options=self._options)
-        self._seconds: dict[Mask, Any] = {}
+        self._short = _short_way(self._first)
+        self._seconds: dict[Mask, tuple[Any, Any]] = {}
 
     @property
     def knows_sizes(self) -> bool:
@@ -69,21 +70,19 @@ class SplitProgram:
         seen = {extent for tensor in system.inputs for extent in tensor.shape}
         return all(symbolic(symbol) in seen for symbol in sizes_of(system))
 
-    def direct(self, arrays: Sequence[Any]) -> Sequence[Any] | None:
-        """All that the first program computes of arrays that fit as they are, or None."""
-        return getattr(self._first, "direct", declined)(*arrays)
+    def exchanged(self, tensors: Tensors) -> Sequence[torch.Tensor] | None:
+        """All that the first program computes of tensors that fit as they are, or None."""
+        return self._short(EXCHANGE, *tensors)
 
-    def forward(self, arrays: Sequence[Any]) -> Sequence[Any]:
+    def forward(self, tensors: Tensors) -> Sequence[torch.Tensor]:
         """All that the first program computes."""
-        return self._first(*arrays)
+        return from_arrays(self._first(*to_arrays(tensors)))
 
-    def opened(self, values: Sequence[Any]) -> tuple[list[torch.Tensor], list[torch.Tensor]]:
+    def opened(self, values: Sequence[torch.Tensor]) -> tuple[Tensors, Tensors]:
         """The results, and what the second program reads beside arguments."""
-        own = self._trace.results(values[: self._count])  # which says what there is to say
-        results = from_arrays(own)
-        kept = from_arrays([values[k] for k in self._split.results if k >= self.count])
+        results = self._trace.results(values[: self._count])  # which says what there is to say
         return results, [
-            *[results[k] for k in self.read], *kept, *from_arrays(values[self._count :])
+            *[values[k] for k in self._split.results], *values[self._count :]
         ]  # fmt: skip
 
     def fake_forward(self, tensors: Tensors) -> list[torch.Tensor]:
@@ -117,22 +116,22 @@ class SplitProgram:
             found[k] = torch.zeros((), dtype=dtype, device=device).expand(shape)
         return [found[k] for k in range(len(found))]
 
-    def backward(self, saved: Tensors, cotangents: Tensors, wanted: Mask) -> list[torch.Tensor]:
+    def backward(self, saved: Tensors, cotangents: Tensors, wanted: Mask) -> Sequence[torch.Tensor]:
         """Those of the gradients that are wanted now."""
         given = [saved[k] for k in self._given]
         dense = [c if c.is_contiguous() else c.contiguous() for c in cotangents]
-        arrays = to_arrays([*given, *saved[len(self.needed) :], *dense])
-        second = self._seconds.get(wanted) or self._second(wanted)
-        found = getattr(second, "direct", declined)(*arrays)
-        return from_arrays(second(*arrays) if found is None else found)
+        tensors = [*given, *saved[len(self.needed) :], *dense]
+        second, short = self._seconds.get(wanted) or self._second(wanted)
+        found = short(EXCHANGE, *tensors)
+        return from_arrays(second(*to_arrays(tensors))) if found is None else found
 
-    def _second(self, wanted: Mask) -> Any:
-        """The program of the gradients, compiled when it is first needed."""
+    def _second(self, wanted: Mask) -> tuple[Any, Any]:
+        """The program of the gradients, compiled when it is first needed, and its short way."""
         system = self._split.backward
         is_wanted = compress(wanted, self._wanted)  # of those that were wanted before
         outputs = tuple(compress(system.outputs, is_wanted))
         made = compile_sizes(replace(system, outputs=outputs), options=self._options)
-        return self._seconds.setdefault(wanted, made)
+        return self._seconds.setdefault(wanted, (made, _short_way(made)))
 
 
 class TracedSplit:
@@ -151,7 +150,7 @@ class TracedSplit:
         return self._first(list(tensors))
 
     def _forward(self, tensors: Tensors) -> list[torch.Tensor]:
-        results, kept = self._program.opened(self._program.forward(to_arrays(tensors)))
+        results, kept = self._program.opened(self._program.forward(tensors))
         return [*results, *kept[len(self._program.read) :]]
 
     def opened(self, values: Tensors) -> tuple[Tensors, Tensors]:
@@ -170,7 +169,7 @@ class TracedSplit:
         program = self._program
 
         def computed(tensors: Tensors) -> list[torch.Tensor]:
-            return program.backward(tensors[:count], tensors[count:], wanted)
+            return list(program.backward(tensors[:count], tensors[count:], wanted))
 
         def fake(tensors: Tensors) -> list[torch.Tensor]:
             return program.fake_backward(tensors[:count], tensors[count:], wanted)
@@ -192,12 +191,12 @@ class Splits:
         """The programs for some arguments and all that the first computes; None without such."""
         if not self._operator.is_plain(tensors):
             return self._in_graph(tensors)
-        arrays = to_arrays(tensors)
         latest = self._latest
         if latest is not None:
-            values = latest.direct(arrays)
+            values = latest.exchanged(tensors)
             if values is not None:
                 return latest, values
+        arrays = to_arrays(tensors)
         key = tuple([(tuple(a.shape), a.dtype) for a in arrays])
         if key not in self._known:
             function = self._operator.function
@@ -205,7 +204,7 @@ class Splits:
             signature = with_batch(function, given, function.batch)
             self._known[key] = self._made(trace_signature(function, signature))
         latest = self._latest = self._known[key]
-        return None if latest is None else (latest, latest.forward(arrays))
+        return None if latest is None else (latest, latest.forward(tensors))
 
     def _in_graph(self, tensors: Tensors) -> tuple[Any, Sequence[Any]] | None:
         trace, _ = self._operator.traces.of(tensors)
@@ -225,3 +224,8 @@ class Splits:
         except DerivativeError:  # said when somebody asks for the gradient
             return None
         return made if made.knows_sizes else None
+
+
+def _short_way(program: Any) -> Any:
+    """What runs a program on tensors as they are, or declines."""
+    return declined if EXCHANGE is None else getattr(program, "exchanged", declined)
