@@ -91,8 +91,6 @@ class Sizes:
         if size == 0:
             return 0
         self.values.setdefault(BATCH.name, size)
-        if not isinstance(size, int):
-            self._symbols.setdefault(str(size.node.expr), BATCH)
         return symbolic(BATCH)
 
     def _extent(self, size: Any) -> Extent:

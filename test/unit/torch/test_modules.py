@@ -64,6 +64,15 @@ def test_state_has_the_names_of_the_nest() -> None:
     assert_equal(module(X), torch_network(module.params, X))
 
 
+def test_tensors_are_copied_into_parameters() -> None:
+    given = torch.ones(2, requires_grad=True)
+    module = ted.torch.Module(lambda params, x: params["w"] * x, {"w": given})
+    with torch.no_grad():
+        module.get_parameter("w").zero_()
+    assert given.tolist() == [1, 1]
+    assert module(torch.ones(2)).tolist() == [0, 0]
+
+
 def test_an_optimiser_of_torch_trains_it() -> None:
     module = ted.torch.Module(named_network, parameters())
     other = {k: v.detach().clone().requires_grad_() for k, v in module.named_parameters()}
