@@ -8,7 +8,9 @@ of each.  They depend on no step of the adjoints, so that they stand before the 
 at once; which takes the memory that the user wanted back.  As histories of which steps read their
 own time they are a slice (`storage_folding.py`).  Scans go, too, if their outermost time is only a
 number of them: in a step of the adjoints that is a scan inside of it.
-Other tensors stay outside: one operation over all times is faster than one in each step.
+What reads a history that nothing else reads afterwards, such as a norm of each carry, becomes a
+part of the steps too, or the history would be kept for it.  Other tensors stay outside: one
+operation over all times is faster than one in each step.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from ted.ir.expressions import Expr
 from ted.ir.from_ops import from_function, functions
 from ted.ir.recurrences import flattened, step_order
 from ted.ir.rewriting import has_equations, replace_function
+from ted.ir.scalar import dims_used
 from ted.ir.tensor_order import tensor_order
 from ted.linalg.running_totals import carry_totals
 from ted.mlir import ir
@@ -71,8 +74,15 @@ class _Steps:
         return found
 
     def _join(self, loop: list[Tensor]) -> bool:
+        observers = self._observers(loop)
+        return self._take(loop, observers) or (bool(observers) and self._take(loop, {}))
+
+    def _take(self, loop: list[Tensor], observers: dict[Tensor, list[Clock]]) -> bool:
         clocks = {t: t.clocks for group in self.groups for t in group}
-        taken = [g for g in self.groups if self.totals.get(g[0]) in loop]
+        for tensor, times in observers.items():
+            tensor.clocks = times
+        own = {t for t, one in self.totals.items() if one in loop}
+        taken = [g for g in self.groups if g[0] in own or g[0] in observers]
         joined = {t for g in (loop, *taken) for t in g}
         waiting = [g for g in reversed(self.groups) if g is not loop and self._is_copy(g)]
         while (group := next((g for g in waiting if self._settle(g, joined)), None)) is not None:
@@ -88,6 +98,21 @@ class _Steps:
             return False
         self.groups = [members if g is loop else g for g in self.groups if g not in taken]
         return True
+
+    def _observers(self, loop: list[Tensor]) -> dict[Tensor, list[Clock]]:
+        """What alone reads histories as a whole, and could as well in each step: with its times."""
+        earlier = {t for g in self.groups[: self.groups.index(loop)] for t in g}.union(loop)
+        found: dict[Tensor, list[Clock]] = {}
+        for tensor in loop:
+            own = {}
+            for reader, _, read in self.users[tensor]:
+                whole = any(dims_used(read.args[at]) for at in tensor.time_dims)
+                if whole and reader not in loop and self.totals.get(reader) not in loop:
+                    ready = earlier.issuperset(o for e in reader.equations for o in e.sources)
+                    own[reader] = _observed(reader, loop) if ready else []
+            if all(own.values()):
+                found.update(own)
+        return found
 
     def _is_ready(self, members: Sequence[Tensor], loop: list[Tensor]) -> bool:
         """Whether all that the members read is there before the recurrence, or one of them."""
@@ -149,6 +174,26 @@ def _clocks(tensor: Tensor, uses: Sequence[Use]) -> list[Clock]:
         if not dims or len(directions) > 1:
             break
         found.append(Clock(min(dims), directions.pop()))
+    return found
+
+
+def _observed(tensor: Tensor, loop: Sequence[Tensor]) -> list[Clock]:
+    """The times at which a tensor reads those of a recurrence, if it is written at the same."""
+    uses = [(e, r) for e in tensor.equations for r in e.reads if r.attr in loop]
+    clocks = max((r.attr.clocks for _, r in uses), key=len)
+    found = []
+    for level, clock in enumerate(clocks):
+        dims = {
+            k for k, n in enumerate(tensor.shape)
+            if all(
+                len(r.attr.clocks) > level and e.write[k] is r.args[r.attr.time_dims[level]]
+                and n == r.attr.shape[r.attr.time_dims[level]]
+                for e, r in uses
+            )
+        }  # fmt: skip
+        if not dims or tensor.clocks:
+            return []
+        found.append(Clock(min(dims), clock.reverse))
     return found
 
 

@@ -17,11 +17,13 @@ from dataclasses import replace
 
 from ted.domain import bounds
 from ted.domain.budget import BudgetExhausted
+from ted.domain.sizes import estimate
 from ted.ir.affine import NotAffine, canonical_index, canonical_indices, piecewise
 from ted.ir.equations import (
     Equation,
     System,
     Tensor,
+    operands,
     reads,
     recurrent_tensors,
     reorder_dims,
@@ -42,6 +44,7 @@ def compose_copies(
     tensors = system.tensors()
     recurrent = recurrent_tensors(system.outputs)
     uses = Counter(read.attr for t in tensors for e in t.equations for read in reads(e))
+    parts = parts_of_histories(tensors, recurrent)
     asked = {*keep, *opaque, *system.outputs, *recurrent}
     sources: dict[Tensor, Expr] = {}  # copy -> the read that each element of it is
     movable: set[Tensor] = set()  # read once, and asked for by nobody
@@ -52,7 +55,7 @@ def compose_copies(
         new = tensor if equations == tensor.equations else replace(tensor, equations=equations)
         if tensor not in keep and tensor not in opaque:
             new = _with_moved(reading_through(new, sources), movable)
-        source = None if tensor in opaque else copied_read(new)
+        source = None if tensor in opaque or tensor in parts else copied_read(new)
         if source is not None:
             sources[new] = source
             movable.discard(source.attr)  # readers of the copy will read it
@@ -61,6 +64,21 @@ def compose_copies(
         return new
 
     return rewrite_system(system, visit)
+
+
+def parts_of_histories(tensors: Sequence[Tensor], recurrent: Collection[Tensor]) -> set[Tensor]:
+    """What is less than the histories that it reads, where some values are computed again.
+
+    It is stored instead: who reads it would read the histories, and these would be kept for that.
+    """
+    if not any(e.recomputed for t in tensors for e in t.equations):
+        return set()
+    found = set()
+    for tensor in tensors:
+        read = [o for o in operands(tensor) if o in recurrent] if tensor not in recurrent else []
+        if read and all(estimate(tensor.size) < estimate(o.size) for o in read):
+            found.add(tensor)
+    return found
 
 
 # ------------------------------------------------------------------ readers

@@ -30,6 +30,7 @@ from ted.ir.equations import (
 from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import dim, is_const, loads, rebuild, rewrite, substitute, weight
+from ted.transforms.copies import parts_of_histories
 from ted.transforms.index_checks import carried_dims, checked_reads
 
 EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free
@@ -72,7 +73,8 @@ def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
 
 def _worth_fusing(system: System) -> set[Tensor]:
     users = _uses(system)
-    stored = {*system.outputs, *recurrent_tensors(system.outputs)}
+    recurrent = recurrent_tensors(system.outputs)
+    stored = {*system.outputs, *recurrent, *parts_of_histories(list(users), recurrent)}
     costs: dict[Tensor, Cost] = {}  # of what is fused, with what is fused into it
     carried: dict[Tensor, frozenset[int]] = {}  # dims in which it checks an index that is data
     checked = _checked(users)

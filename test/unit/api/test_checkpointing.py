@@ -276,6 +276,24 @@ def test_gradients_of_what_steps_share_keep_no_more_than_a_segment() -> None:
 
 
 @pytest.mark.slow
+def test_what_is_said_of_each_carry_keeps_none_of_them() -> None:
+    def loss(x: Any, xs: Any, checkpoint: bool) -> Any:
+        def step(h: Any, a: Any) -> Any:
+            h = ted.tanh(h * 1.5 + x + a)
+            return h, (ted.sum(h * x), h[1:4])
+
+        h, (sums, parts) = ted.scan(step, x, xs, checkpoint=checkpoint)
+        return ted.sum(h) + ted.sum(sums * sums) + ted.sum(parts * parts)
+
+    x, xs = RANDOM.standard_normal(512) / 8, RANDOM.standard_normal(144)
+    cut, kept = (ted.value_and_grad(lambda *a, c=c: loss(*a, c)) for c in (True, False))
+    for ours, theirs in zip(cut(x, xs), kept(x, xs), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+    few, many = (f.compiled(x, xs).peak_bytes for f in (cut, kept))
+    assert few < 40 * x.nbytes < 144 * x.nbytes < many
+
+
+@pytest.mark.slow
 def test_the_peak_of_a_long_scan_is_the_carries_of_segments_and_of_one_segment() -> None:
     x = RANDOM.standard_normal(1 << 15).astype("f4")
     plain = gradient(36, None)
