@@ -30,7 +30,8 @@ ELEMENTWISE: dict[str, list[Case]] = {
     **{n: _of(n, "p") for n in ("log", "log10", "log1p", "log2", "sqrt")},
     **{n: _of(n, "f", "i") for n in ("ceil", "floor", "round", "trunc")},
     **{n: _of(n, "fg", "ij", "fw") for n in ("add", "subtract", "multiply", "maximum", "minimum")},
-    **{n: _of(n, "fg", "fw") for n in ("divide", "atan2", "copysign", "hypot", "logaddexp")},
+    **{n: _of(n, "fg", "fw") for n in ("divide", "atan2", "copysign", "hypot", "logaddexp",
+                                      "nextafter")},
     **{n: _of(n, "fg", "ij") for n in ("floor_divide", "remainder")},
     **{n: _of(n, "fg", "ij", "ff") for n in ("equal", "not_equal", "greater", "greater_equal",
                                             "less", "less_equal")},
@@ -294,7 +295,6 @@ DATA = "its shape depends on values"
 NOT: dict[str, str] = {
     **dict.fromkeys(("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
                     DATA),
-    "nextafter": "not yet: it reads the bits of a float",
     **{"__array_namespace_info__": "not yet"},
 }  # fmt: skip
 

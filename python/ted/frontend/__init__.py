@@ -143,6 +143,7 @@ from ted.frontend.layout import (
     triu,
 )
 from ted.frontend.linear_algebra import cholesky, solve_triangular
+from ted.frontend.neighbours import nextafter
 from ted.frontend.operators import (
     add,
     conj,
@@ -374,6 +375,7 @@ __all__ = [
     "nan_to_num",
     "negative",
     "newaxis",
+    "nextafter",
     "not_equal",
     "one_hot",
     "ones",
