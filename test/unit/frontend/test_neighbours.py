@@ -1,4 +1,4 @@
-"""`nextafter` against NumPy, bit by bit: every float of 16 bits, others at the ends and by chance."""
+"""`nextafter` against NumPy, bit by bit: all floats of 16 bits, and others at the ends."""
 
 from __future__ import annotations
 
