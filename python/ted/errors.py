@@ -33,11 +33,13 @@ class SourceLocation:
         return f": {text}" if text else ""
 
 
+# Packages that call ted for users.
+_CALLERS = ("ted", "numpy", "jax", "torch")
 _COMMANDS = ("ted.tools", "ted.codegen.worker")
 
 
 def user_location() -> SourceLocation | None:
-    """The user's current line: the first frame that is none of ted, numpy or Python's library.
+    """The user's current line: the first frame of neither Python, ted nor a package that calls it.
 
     None inside of a command of ted's, or of a worker: there is no line of Python of a user.
     """
@@ -46,7 +48,7 @@ def user_location() -> SourceLocation | None:
         file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))
         if module.startswith(_COMMANDS):
             return None
-        if module.partition(".")[0] not in ("ted", "numpy") and not _is_of_the_library(file):
+        if module.partition(".")[0] not in _CALLERS and not _is_of_the_library(file):
             return SourceLocation(file, frame.f_lineno)
         frame = frame.f_back
     return None

@@ -20,6 +20,7 @@ from ted.frontend.callbacks import check_callable
 from ted.frontend.elementwise import cast
 from ted.frontend.functions import as_tensor, bound_arguments, spread_arguments
 from ted.frontend.tensors import Tensor
+from ted.frontend.trees import static_key
 from ted.jax.primitive import call
 from ted.jax.programs import Program
 from ted.machine import Cpu
@@ -150,7 +151,7 @@ def _hashable(constants: tuple[Any, ...], name: str) -> Any:
         raise FrontendError(
             f"{name}: arguments must be arrays of JAX and NumPy or hashable values, got {kinds}"
         ) from None
-    return tuple((type(c), c) for c in constants)
+    return static_key(constants)
 
 
 def _names(parameters: Sequence[str], tree: Any, is_array: Sequence[bool]) -> list[str]:

@@ -8,7 +8,6 @@ transposed by its own `vjp` at 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
 from itertools import compress
 from typing import Any
 
@@ -19,7 +18,8 @@ from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
 from jax.sharding import NamedSharding, PartitionSpec
 
-from ted.errors import DerivativeError
+from ted.errors import DerivativeError, FrontendError
+from ted.ir.dtypes import BY_NAME
 from ted.jax.programs import Mask, Program, Shape
 from ted.runtime.xla import handler
 
@@ -47,7 +47,20 @@ def _varying(array: Any, axes: frozenset[Any]) -> Any:
 
 
 def _shapes(avals: Sequence[Any]) -> list[Shape]:
-    return [(tuple(a.shape), np.dtype(a.dtype).name) for a in avals]
+    return [(tuple(a.shape), _kind(a.dtype)) for a in avals]
+
+
+def _kind(dtype: Any) -> str:
+    """The name of a type of JAX.
+
+    Raises: FrontendError for one that ted does not have.
+    """
+    if str(dtype) in BY_NAME:
+        return str(dtype)
+    raise FrontendError(
+        f"ted.jax.op: arrays are of {', '.join(BY_NAME)}, got one of {dtype}; pass jnp.real(x) and "
+        "jnp.imag(x), jax.random.key_data(x) or x.astype(...)"
+    )
 
 
 def _is_float(value: Any) -> bool:
@@ -60,13 +73,21 @@ def _zero(value: Any) -> ad.Zero:
 
 @call_p.def_impl
 def _run(*arrays: Any, program: Program) -> list[Any]:
-    return _alone(program)(*arrays)
+    if program.alone is None:
+        program.alone = _alone(program)
+    return program.alone(*arrays)
 
 
-@cache
 def _alone(program: Program) -> Callable[..., Any]:
     """The program by itself, for arrays that nobody traces."""
-    return jax.jit(lambda *arrays: call(program, arrays))
+
+    def alone(*arrays: Any) -> list[Any]:
+        return call(program, arrays)
+
+    # As JAX marks its own: where jax_debug_nans finds NaN, it is not called again in smaller steps.
+    alone.__dict__["_apply_primitive"] = True
+    alone.__name__ = alone.__qualname__ = program.name
+    return jax.jit(alone)
 
 
 @call_p.def_abstract_eval

@@ -57,6 +57,7 @@ class Program:
         self.name, self.names, self.options = name, tuple(names), options
         self.fn = _named(fn, name, self.names)
         self.linear = linear
+        self.alone: Callable[..., Any] | None = None  # what runs it on arrays that nobody traces
         self._derived: dict[Any, Program] = {}
         self._shapes: dict[tuple[Shape, ...], tuple[Shape, ...]] = {}
         self._numbers: dict[tuple[Shape, ...], int] = {}

@@ -139,6 +139,21 @@ def test_types_are_those_that_jax_has() -> None:
     assert str(f(X[0])[0].dtype) == "int64"
 
 
+def test_zeros_of_both_signs_are_other_constants() -> None:
+    @ted.jax.op
+    def f(x: Any, by: tuple[float]) -> Any:
+        return x / by[0]
+
+    assert [float(f(np.ones(()), (zero,))) for zero in (0.0, -0.0)] == [np.inf, -np.inf]
+
+
+def test_jax_finds_numbers_that_are_none() -> None:
+    with jax.debug_nans(True):
+        for one in (layer, jax.jit(layer)):
+            with pytest.raises(FloatingPointError, match="encountered in layer"):
+                one(X * np.nan, W)
+
+
 def test_arguments_without_a_gradient_and_results_without_a_tangent() -> None:
     @ted.jax.op
     def f(x: Any, i: Any) -> Any:
@@ -162,6 +177,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: ted.jax.op(lambda x, k: x)(X, {1, 2}), FrontendError, "hashable values, got set",
     ),
     "shapes": (lambda: layer(X, X), FrontendError, "inner extents must agree"),
+    "complex": (lambda: layer(X + 0j, W), FrontendError, r"got one of complex128; pass jnp.real"),
+    "keys": (lambda: layer(jax.random.key(0), W), FrontendError, "got one of key<fry>; pass"),
+    "the user's line": (lambda: layer(X, X), FrontendError, r"\(test_operators.py:\d+\)"),
     "notes": (lambda: ted.jax.op(_noisy)(X), TedError, "prints or checks runs in ted alone"),
 }  # fmt: skip
 
