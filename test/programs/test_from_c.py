@@ -180,3 +180,38 @@ def test_cmake_builds_the_example_and_pkg_config_finds_a_library(tmp_path: Path)
 def _path() -> dict[str, str]:
     """The environment with the commands of this installation."""
     return {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+CLOSES = """
+#include <dlfcn.h>
+#include <unistd.h>
+#include "rows.h"
+
+static float x[rows_x_count], y[rows_result_count];
+
+int main(int count, char **arguments) {
+  for (int k = 0; k < 3; k++) {
+    void *library = dlopen(arguments[count - 1], RTLD_NOW);
+    int (*call)(const struct rows_arguments *, struct ted_report *) = dlsym(library, "rows");
+    struct rows_arguments a = {.x = {x, rows_x_count}, .result = {y, rows_result_count}};
+    if (call(&a, NULL))
+      return 1;
+    dlclose(library);
+    usleep(2000);
+  }
+  return 0;
+}
+"""
+
+
+def test_a_library_may_be_closed_while_its_threads_sleep(tmp_path: Path) -> None:
+    x = ted.placeholder((300, 300), name="x")
+    f = ted.compile([x], ted.compute((300, 300), lambda i, j: ted.tanh(x[j, i]), name="result"))
+    (tmp_path / "closes.c").write_text(CLOSES)
+    for runtime in ("static", "shared"):
+        made = ted.export({"rows": f}, tmp_path / runtime, library="shared", runtime=runtime)
+        program = tmp_path / runtime / "closes"
+        command = ["cc", "-D_GNU_SOURCE", f"-I{made.folder}", str(tmp_path / "closes.c"), "-ldl"]
+        subprocess.run([*command, "-o", str(program)], check=True, timeout=120)
+        environment = {**os.environ, "TED_NUM_THREADS": "4"}
+        subprocess.run([program, str(made.library)], check=True, env=environment, timeout=60)

@@ -34,11 +34,13 @@ class Toolchain:
     def link(self, objects: Sequence[Path], target: Path, flags: Sequence[str] = ()) -> None:
         """Write a shared library, which needs no symbol that is not there.
 
+        It stays in a process that closes it: its threads may sleep in it.
+
         Raises: CompileError where the compiler is missing, or fails.
         """
         named = f"-Wl,-soname,{target.name}"
         given = [*map(str, objects), *flags, "-lm", "-pthread"]
-        _run(self.compiler, "CC", ["-shared", named, "-o", str(target), *given])
+        _run(self.compiler, "CC", ["-shared", "-Wl,-z,nodelete", named, "-o", str(target), *given])
 
 
 def _run(command: Sequence[str], variable: str, arguments: Sequence[str]) -> None:
