@@ -85,14 +85,15 @@ def compile_sizes(
     donated: Mapping[int, int] | None = None,
     single: bool = False,
     options: CompileOptions | None = None,
+    has_notes: bool = False,
 ) -> Compilation | SymbolicFunction[Compilation]:
     """Compile a program, when it is called if it has symbolic sizes."""
     options = options or compile_options()
     if not sizes_of(system):
-        return compile_system(system, single, donated, options)
+        return compile_system(system, single, donated, options, has_notes)
 
     def build(known: System) -> Compilation:
-        return compile_system(known, single, donated, options)
+        return compile_system(known, single, donated, options, has_notes)
 
     def rows(known: System, in_place: Mapping[int, int]) -> BoundFunction:
         program = known_program(known, options=options, in_place=in_place)
@@ -111,10 +112,12 @@ def compile_system(
     single: bool = False,
     donated: Mapping[int, int] | None = None,
     options: CompileOptions | None = None,
+    has_notes: bool = False,
 ) -> Compilation:
     """Compile a program; every output gets memory of its own, or that of a donated input."""
     options = options or compile_options()
-    return compile_program(known_program(system, donated, options), single, options)
+    program = replace(known_program(system, donated, options), has_notes=has_notes)
+    return compile_program(program, single, options)
 
 
 def compile_program(program: Program, single: bool, options: CompileOptions) -> Compilation:

@@ -189,6 +189,7 @@ class CompiledFunction(StagedFunction):
         return Portable(
             name, _symbol(name), tuple(map(bytes.decode, made.objects)), call.inputs, call.outputs,
             self._program.constants, call.donated, made.indexed, self._cpu, self.options,
+            self._program.has_notes,
         )  # fmt: skip
 
     @property

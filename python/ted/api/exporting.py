@@ -17,7 +17,7 @@ import numpy as np
 from ted import __version__
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.host import is_foreign
-from ted.api.saving import check_row, toolchain
+from ted.api.saving import check_portable, toolchain
 from ted.codegen.exported.entries import object_file
 from ted.codegen.exported.headers import cmake_package, header, pkg_config
 from ted.codegen.exported.interface import (
@@ -25,6 +25,7 @@ from ted.codegen.exported.interface import (
     Parameter,
     Version,
     c_names,
+    check_declared,
     check_versions,
     checked_name,
 )
@@ -69,6 +70,7 @@ def export(
     _check_choice("library", library, KINDS)
     _check_choice("runtime", runtime, RUNTIMES)
     interfaces = [_interface(*pair) for pair in _named(functions)]
+    check_declared(interfaces)
     whole = checked_name(interfaces[0].name if name is None else name, "the name of a library")
     codes = [object_file(one) for one in interfaces]
     try:
@@ -124,7 +126,7 @@ def _interface(name: str, functions: Sequence[CompiledFunction]) -> Interface:
 
 def _version(function: CompiledFunction) -> Version:
     code = function.portable
-    check_row(code.cpu, "export")
+    check_portable(code, "export")
     count = len(code.inputs) - len(code.constants)
     names = c_names(spec.name for spec in (*code.inputs[:count], *code.outputs))
     held = [f"constant_{k}" for k, _ in enumerate(code.constants)]
@@ -183,14 +185,12 @@ def _runtime(library: str, runtime: str) -> Path | None:
 def _library(
     folder: Path, name: str, objects: Sequence[Path], library: str, runtime: str
 ) -> Path | None:
-    tools = toolchain()
+    if library == "objects":
+        return None
+    tools, made = toolchain(), folder / f"lib{name}.{'a' if library == 'static' else 'so'}"
     if library == "static":
-        made = folder / f"lib{name}.a"
         tools.archive(objects, made)
         return made
-    if library == "shared":
-        made = folder / f"lib{name}.so"
-        beside = (f"-L{folder}", "-lted_runtime", "-Wl,-rpath,$ORIGIN")
-        tools.link(objects, made, beside if runtime == "shared" else (static_library_path(),))
-        return made
-    return None
+    beside = (f"-L{folder}", "-lted_runtime", "-Wl,-rpath,$ORIGIN")
+    tools.link(objects, made, beside if runtime == "shared" else (static_library_path(),))
+    return made

@@ -201,7 +201,8 @@ class Function:
             donated = self._taken_over(traced, signature)
             program = traced_program(traced, self.options, donated)
             if program.key is None:
-                made = compile_sizes(traced.system(), donated, options=self.options)
+                system, notes = traced.system(), traced.has_notes
+                made = compile_sizes(system, donated, options=self.options, has_notes=notes)
             else:
                 made = compile_program(program, False, self.options)
             self._compiled[signature] = (traced, made)

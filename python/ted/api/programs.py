@@ -71,13 +71,15 @@ class Key:
 class Program:
     """A program by its key, None where it has none, and what makes it.
 
-    `in_place` gives for results the inputs that their arrays hold when a call starts.
+    `in_place` gives for results the inputs that their arrays hold when a call starts; `has_notes`
+    says that the last results are notes of the function: what it prints and checks.
     """
 
     name: str
     make: Callable[[], Made]
     key: Key | None
     in_place: Mapping[int, int] = field(default_factory=dict)
+    has_notes: bool = False
 
     @cached_property
     def made(self) -> Made:
@@ -154,7 +156,8 @@ def traced_program(
     given = dict(donated or {})
     inputs, outputs = ([t.node for t in tensors] for tensors in (traced.inputs, traced.outputs))
     key = key_of_program(inputs, outputs, traced.name, [*given.items()], options)
-    return Program(traced.name, lambda: (traced.system(), given), key)
+    notes = traced.has_notes
+    return Program(traced.name, lambda: (traced.system(), given), key, has_notes=notes)
 
 
 def known_program(

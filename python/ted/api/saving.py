@@ -42,22 +42,37 @@ class Portable:
     accesses: tuple[tuple[str, str], ...]
     cpu: Cpu
     options: CompileOptions
+    has_notes: bool = False
 
 
 def toolchain() -> Toolchain:
-    """The tools of this machine, which $CC and $AR name."""
+    """The tools of this machine, which $CC and $AR name.
+
+    Raises: CompileError where those are no commands.
+    """
     return Toolchain(*(_command(*pair) for pair in (("CC", "cc"), ("AR", "ar"))))
 
 
 def _command(variable: str, default: str) -> tuple[str, ...]:
-    return tuple(shlex.split(os.environ.get(variable) or default))
+    text = os.environ.get(variable) or default
+    try:
+        return tuple(shlex.split(text))
+    except ValueError as error:
+        raise CompileError(f"export: ${variable} is a command, got {text!r}: {error}") from None
 
 
-def check_row(cpu: Cpu, what: str) -> None:
-    """Code for files is for rows that a process may use without asking.
+def check_portable(code: Portable, what: str) -> None:
+    """Code for files says nothing, and is for rows that a process may use without asking.
 
-    Raises: CompileError for another one.
+    Raises: CompileError for other code.
     """
+    if code.has_notes:
+        raise CompileError(
+            f"{what}: a program for files returns its results alone, got {code.name!r}, which "
+            "prints or checks when ted calls it; compile it without ted.print, ted.check and "
+            "debug_nans"
+        )
+    cpu = code.cpu
     if cpu.multiplies_matrices:
         raise CompileError(
             f"{what}: code for files uses what every process may use, got the row {cpu.name!r}, "
@@ -70,7 +85,7 @@ def saved_bytes(code: Portable, single: bool) -> bytes:
 
     Raises: CompileError where there is no compiler for C, or LLVM does not compile the program.
     """
-    check_row(code.cpu, "save")
+    check_portable(code, "save")
     if is_foreign(code.cpu):
         raise CompileError(
             f"save: code for another architecture is linked by a compiler for it, got "

@@ -81,6 +81,11 @@ class Trace:
     notes: Tree | None = None
     last: Callable[[Sequence[Any]], None] | None = None
 
+    @property
+    def has_notes(self) -> bool:
+        """Whether a call prints or checks."""
+        return self.notes is not None or self.last is not None
+
     def system(self) -> System:
         """The program from the placeholders to the results."""
         return system_of(self.inputs, self.outputs, self.name)
@@ -92,7 +97,7 @@ class Trace:
         Raises: ExecutionError for a check that failed, when it is called.
         """
         nest, notes, count = nester(self.output_tree), self.notes, self.output_tree.size
-        if notes is None and self.last is None:
+        if not self.has_notes:
             return nest
 
         def said(values: Sequence[Any]) -> Any:

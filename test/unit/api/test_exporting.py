@@ -34,6 +34,15 @@ def many() -> Any:
     return ted.compile([x], x + x)
 
 
+def noisy(batch: Any = ()) -> Any:
+    def f(x: Any) -> Any:
+        ted.print("sum {}", ted.sum(x))
+        return x + x
+
+    found = ted.function(f, batch=batch).compiled(np.ones((3,), "f4"))
+    return found.specialise(batch=3) if batch == 0 else found
+
+
 REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "nothing": (dict, {}, "at least one function, got none"),
     "no version": (lambda: {"f": []}, {}, "f has at least one version, got none"),
@@ -55,6 +64,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], dict[str, Any], str]] = {
     "other options": (
         lambda: {"f": [doubled(), doubled((4,), target="cpu,threads=1")]}, {}, "the same options",
     ),
+    "equal names": (
+        lambda: {"doubled": doubled(), "doubled_x_count": doubled()}, {},
+        "differ, got 'doubled_x_count' of doubled and of doubled_x_count; export one",
+    ),
+    "notes": (noisy, {}, r"got 'f', which prints or checks .* without ted\.print"),
+    "notes for any number of rows": (lambda: noisy(0), {}, "'f', which prints or checks"),
     "a row that asks": (lambda: doubled(target="cpu:avx512_amx"), {}, "got the row 'avx512_amx'"),
 }  # fmt: skip
 
@@ -88,6 +103,9 @@ def test_missing_and_failing_tools_are_named(
     with pytest.raises(CompileError, match=r"no-such-compiler .* name it by \$CC, or export"):
         ted.export(doubled(), tmp_path, library="shared")
     with pytest.raises(CompileError, match="export: false must succeed"):
+        ted.export(doubled(), tmp_path)
+    monkeypatch.setenv("AR", "'ar")
+    with pytest.raises(CompileError, match=r"\$AR is a command, got \"'ar\": No closing"):
         ted.export(doubled(), tmp_path)
     exported = ted.export(doubled(), tmp_path, library="objects")
     assert exported.library is None
@@ -141,6 +159,14 @@ def test_a_saved_function_computes_the_same(tmp_path: Path) -> None:
     assert repr(g) == f"<SavedFunction main(x: float64[5, 4], w: bfloat16[4, 3]) for {g.target}>"
     g.save(tmp_path / "again.ted")
     assert (tmp_path / "again.ted").read_bytes() == (tmp_path / "f.ted").read_bytes()
+
+
+def test_a_function_that_tests_numbers_is_not_saved(tmp_path: Path) -> None:
+    """Its results for tests would be results of the file's function, which tests nothing."""
+    f = ted.function(ted.log, debug_nans=True).compiled(np.ones(3, "f4"))
+    with pytest.raises(CompileError, match="save: a program for files returns its results alone"):
+        f.save(tmp_path / "f")
+    assert not (tmp_path / "f").exists()
 
 
 def test_pickles_hold_the_code() -> None:

@@ -59,7 +59,7 @@ def header(name: str, interfaces: Sequence[Interface], version: str) -> str:
 def _declared(interface: Interface) -> str:
     name, cpu = interface.name, interface.cpu
     threads = f"at most {interface.threads}" if interface.threads else "all of ted_threads_get()"
-    counts = [f"  {name}_{p.name}_count = {p.count}" for p in interface.given]
+    counts = [f"  {interface.count_name(p)} = {p.count}" for p in interface.given]
     one = len(interface.versions) == 1
     fields = "\n".join(_field(p, interface, k) for k, p in enumerate(interface.given))
     about = [

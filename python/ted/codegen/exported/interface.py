@@ -81,6 +81,10 @@ class Interface:
         """The parameters of the first version."""
         return self.versions[0].given
 
+    def count_name(self, parameter: Parameter) -> str:
+        """The constant of C that is its number of elements."""
+        return f"{self.name}_{parameter.name}_count"
+
 
 def checked_name(name: object, what: str) -> str:
     """A name for C.
@@ -106,6 +110,22 @@ def c_names(names: Iterable[str]) -> list[str]:
             one, number = f"{near}_{number}", number + 1
         found.append(one)
     return found
+
+
+def check_declared(interfaces: Sequence[Interface]) -> None:
+    """Functions of one library declare names that differ.
+
+    Raises: CompileError where two declare the same, as f of x_y and f_x of y do.
+    """
+    known: dict[str, str] = {}
+    for one in interfaces:
+        for name in (one.name, *(one.count_name(p) for p in one.given)):
+            if name in known:
+                raise CompileError(
+                    f"export: functions of a library declare names that differ, got {name!r} of "
+                    f"{known[name]} and of {one.name}; export one of them under another name"
+                )
+            known[name] = one.name
 
 
 def check_versions(name: str, versions: Sequence[Version]) -> None:
