@@ -231,23 +231,46 @@ def fmod(a: Operand, b: Operand) -> Expr:
 def power(a: Operand, b: Operand) -> Expr:
     """a ** b: products for small whole exponents, which are exact where pow is not.
 
-    Raises: FrontendError for a base of bools, or an integer to a power that is negative or no
-    constant.
+    Raises: FrontendError for a base of bools, an integer to a constant that is negative, or an
+    index to data.
     """
+    dtype = common_dtype((a, b))
+    if dtype.kind == "bool":
+        fail('power: the base must be a number, got bool; convert it with .astype("int32")')
     exponent = b if not isinstance(b, Expr) else b.attr if is_const(b) else None
     if exponent is not None and abs(exponent) <= 16 and float(exponent).is_integer():
-        base = convert(a, common_dtype((a, b)), "power")
+        base = convert(a, dtype, "power")
         return _checked(_whole_power(base, int(exponent)), "power")
     if exponent == 0.5:
         return apply("sqrt", a)
-    if common_dtype((a, b)).kind != "float":
-        fail("power: the exponent of an integer must be a constant in [0, 16], or use floats")
-    return apply("pow", a, b)
+    base, power = unify((a, b), "power")
+    if dtype.is_float:
+        return apply("pow", base, power)
+    if dtype.is_index:
+        fail("power: the exponent of an index must be a constant in [0, 16], or ted.cast the index")
+    if is_const(power):
+        return _checked(_whole_power(base, power.attr), "power")
+    return _power_of_data(base, power)
+
+
+def _power_of_data(base: Expr, exponent: Expr) -> Expr:
+    """An integer to a power of data, by squares for its bits: what is below 1 becomes 0.
+
+    Before: a ** b        After: (a if b & 1 else 1) * (a**2 if b & 2 else 1) * ...
+    """
+    zero, one = (scalar.const(k, base.dtype) for k in (0, 1))
+    found, square = one, base
+    for k in range(base.dtype.bits - (not base.dtype.is_unsigned)):
+        bit = scalar.bits("bitand", exponent, scalar.const(1 << k, exponent.dtype))
+        is_set = scalar.compare("ne", bit, zero)
+        found = scalar.mul(found, scalar.select(is_set, square, one))
+        square = scalar.mul(square, square)
+    is_more = scalar.compare("ne", scalar.absolute(base), one)
+    below = scalar.land(scalar.compare("lt", exponent, zero), is_more)
+    return scalar.select(below, zero, found)
 
 
 def _whole_power(base: Expr, exponent: int) -> Expr:
-    if base.dtype.kind == "bool":
-        fail('power: the base must be a number, got bool; convert it with .astype("int32")')
     if exponent < 0:
         if not base.dtype.is_float:
             fail(f"power: an integer takes exponents >= 0, got {exponent}; use a float base")

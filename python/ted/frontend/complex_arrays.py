@@ -16,6 +16,7 @@ from typing import Any
 from ted.frontend import (
     checks,
     contraction,
+    creation,
     cumulative,
     dims,
     indexing,
@@ -158,9 +159,16 @@ class _At:
         )
 
 
-def _broadcast_arrays(*xs: Any) -> list[Any]:
-    found = by_parts(lambda xs: dims.broadcast_arrays(*xs))(xs)
-    return [z if is_complex(x) else z.real for z, x in zip(found, xs, strict=True)]
+def _each(function: Function) -> Function:
+    """A function that makes one tensor of each operand; real operands keep their types."""
+
+    def call(*xs: Any, **options: Any) -> list[Any]:
+        given = [operand(x) for x in xs]
+        real, imag = (function(*(_half(x, k) for x in given), **options) for k in (0, 1))
+        triples = zip(given, real, imag, strict=True)
+        return [Complex(a, b) if isinstance(x, Complex) else a for x, a, b in triples]
+
+    return call
 
 
 def _conjugate(x: Any) -> Any:
@@ -184,7 +192,7 @@ _vecdot = multilinear(contraction.vecdot)
 on_complex.update({function.__name__: by_parts(function) for function in _LINEAR})
 on_complex.update({function.__name__: multilinear(function) for function in _PRODUCTS})
 on_complex.update(
-    broadcast_arrays=_broadcast_arrays,
+    broadcast_arrays=_each(dims.broadcast_arrays), meshgrid=_each(creation.meshgrid),
     vecdot=lambda a, b, axis=-1: _vecdot(_conjugate(a), b, axis=axis),
     cumprod=_cumprod, cumulative_prod=_cumprod, prod=_prod, var=_var, at=_At,
     std=lambda x, *args, **options: sqrt(_var(x, *args, **options)),

@@ -42,12 +42,12 @@ def full(shape: checks.Shape, value: Any, dtype: Any = None, name: str | None = 
 
 def zeros(shape: checks.Shape, dtype: Any = "float32") -> Tensor:
     """A tensor of zeros."""
-    return full(shape, 0, dtype, "zeros")
+    return full(shape, 0.0, dtype, "zeros")
 
 
 def ones(shape: checks.Shape, dtype: Any = "float32") -> Tensor:
     """A tensor of ones."""
-    return full(shape, 1, dtype, "ones")
+    return full(shape, 1.0, dtype, "ones")
 
 
 def full_like(x: Any, value: Any, dtype: Any = None) -> Tensor:

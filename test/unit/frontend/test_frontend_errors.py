@@ -118,7 +118,7 @@ CASES = {
     "divisor_zero": (lambda: LABELS // 0, "the divisor must not be 0"),
     "remainder_zero": (lambda: LABELS % 0, "the divisor must not be 0"),
     "integer_power": (lambda: LABELS**-1, "an integer takes exponents >= 0, got -1"),
-    "integer_power_of_data": (lambda: 2**LABELS, "must be a constant in [0, 16]"),
+    "power_of_an_index": (element(lambda i: 2**i > 0), "must be a constant in [0, 16]"),
     "tensor_beside_index": (element(lambda i: A * i), "index it"),
     "function_of_list": (lambda: ted.exp([1.0, A]), "got list that holds Tensor(A"),
     "matmul_inner": (lambda: A @ A, "inner extents must agree, got (4, 6) (A) and (4, 6) (A)"),

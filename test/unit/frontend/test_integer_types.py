@@ -16,6 +16,7 @@ from ted.ir.from_ops import from_module
 from ted.ir.to_ops import to_module
 from ted.testing import emulated_gpu, interpret
 from ted.testing.tracing import interpreted
+from unit.frontend.tracing import run
 
 INTEGERS = [t.name for t in (*UNSIGNED, *SIGNED)]
 
@@ -28,6 +29,7 @@ BINARY: dict[str, tuple[Function, Function]] = {
     "floor_divide": (lambda x, y: x // y, np.floor_divide),
     "remainder": (lambda x, y: x % y, np.remainder),
     "fmod": (ted.fmod, np.fmod),
+    "power": (lambda x, y: x ** ted.maximum(y, 0), lambda x, y: x ** np.maximum(y, 0)),
     "maximum": (ted.maximum, np.maximum),
     "minimum": (ted.minimum, np.minimum),
     "less": (lambda x, y: x < y, np.less),
@@ -49,6 +51,7 @@ UNARY: dict[str, tuple[Function, Function]] = {
     "invert": (lambda x: ~x, np.invert),
     "sign": (ted.sign, np.sign),
     "square": (lambda x: x**2, np.square),
+    "power_of_20": (lambda x: x**20, lambda x: x**20),
     "clip": (lambda x: ted.clip(x, 2, 9), lambda x: np.clip(x, 2, 9)),
     "half": (lambda x: x // 2, lambda x: x // 2),
     "image": (lambda x: ted.cast(x, "float32") / 255, lambda x: x.astype("f4") / np.float32(255)),
@@ -237,3 +240,9 @@ def test_programs_of_unsigned_tensors_survive_text() -> None:
     text = str(module)
     assert "tensor<4xui8>" in text
     assert text == str(to_module(from_module(to_module(from_module(module)))))
+
+
+def test_negative_powers_of_integers_are_cut_off() -> None:
+    base, exponent = np.array([2, -1, -1, 1, 0, -3]), np.array([-1, -3, -2, -1, -1, -1])
+    (found,) = run(lambda x, y: [x**y], base, exponent)
+    assert found.tolist() == [0, -1, 1, 1, 0, 0]
