@@ -219,7 +219,8 @@ def _upright(xp: Any, values: Any, vectors: Any) -> list[Any]:
 
 
 LINALG: dict[str, list[Case]] = {
-    "cholesky": [lambda xp, v: xp.linalg.cholesky(_positive(xp, v))],
+    "cholesky": [lambda xp, v, o=o: xp.linalg.cholesky(_positive(xp, v), **o)
+                 for o in ({}, {"upper": True})],
     "cross": [lambda xp, v: xp.linalg.cross(
         xp.stack([v.w, v.w * 2.0, v.w + 1.0], axis=-1), xp.stack([v.w, v.w - 3.0, v.w], axis=-1))],
     **{n: [lambda xp, v, n=n: getattr(xp.linalg, n)(_regular(xp, v))] for n in ("det", "inv")},

@@ -140,8 +140,9 @@ class Complex(Unevaluated):
         """`z.at[subscripts]`: `set` and `add` give z with other elements."""
         return applied("at", self)
 
-    def reshape(self, *shape: Any) -> Complex:
+    def reshape(self, *shape: Any, copy: Any = None) -> Complex:
         """The same elements in row-major order under another shape; one extent may be -1."""
+        del copy  # a tensor is a value
         return Complex(self.real.reshape(*shape), self.imag.reshape(*shape))
 
     def transpose(self, *axes: Any) -> Complex:

@@ -39,6 +39,15 @@ NEAR: dict[str, tuple[str, ...]] = {
     "per_sample_weights": ("weights",),
 }  # fmt: skip
 
+# Keywords of the standard that change nothing: a tensor is a value, a function has one target.
+IDLE: dict[str, tuple[str, ...]] = {
+    "copy": ("cast", "reshape", "from_dlpack"),
+    "device": (
+        "arange", "asarray", "zeros", "zeros_like", "eye", "from_dlpack", "full", "full_like",
+        "linspace", "ones", "ones_like", "fftfreq", "rfftfreq",
+    ),
+}  # fmt: skip
+
 # Functions of nests, which complex tensors are, too.
 OF_NESTS = ("associative_scan", "clip_by_global_norm", "global_norm")
 
@@ -49,6 +58,10 @@ def near_word(name: str, known: Mapping[str, Any]) -> str | None:
     return next((word for word in words if word in known), None)
 
 
+def _is_idle(name: str, value: Any) -> bool:
+    return value is None or (name == "copy" and isinstance(value, bool))
+
+
 def translated(known: Mapping[str, Any], options: Mapping[str, Any], what: str) -> dict[str, Any]:
     """The keywords of a call in the words of a function that takes `known`.
 
@@ -57,6 +70,8 @@ def translated(known: Mapping[str, Any], options: Mapping[str, Any], what: str) 
     result: dict[str, Any] = {}
     for name, value in options.items():
         word = near_word(name, known)
+        if word is None and what in IDLE.get(name, ()) and _is_idle(name, value):
+            continue
         if word is None:
             fail(f"{what}: takes {', '.join(known) or 'no arguments'}, got {name}=")
         if word in result or (word != name and word in options):

@@ -9,6 +9,7 @@ from typing import Any
 
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
+from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import sqrt, to_tensor, where
 from ted.frontend.locations import fail
 from ted.frontend.recurrences import recurrence
@@ -52,15 +53,17 @@ def solve_triangular(
     return recurrence(b.shape, element, dtype, len(batch), not forwards, name="solve_triangular")
 
 
-def cholesky(a: Any) -> Tensor:
-    """The lower triangular l with l @ l.T = a, for a symmetric positive definite a.
+def cholesky(a: Any, upper: bool = False) -> Tensor:
+    """The lower triangular l with l @ l.T = a, for a symmetric positive definite a; or `upper` l.T.
 
-    Only the lower triangle of `a` is read, so gradients are those of its elements; a matrix that is
+    Only that triangle of `a` is read, so gradients are those of its elements; a matrix that is
     not positive definite gives NaN.
     Shapes: a (..., n, n), result alike.
     Raises: FrontendError when `a` is not square or not of floats.
     """
     a = floats(square(a, "cholesky"), "cholesky")
+    if checks.flag(upper, "cholesky: upper"):
+        return matrix_transpose(cholesky(matrix_transpose(a)))
     batch, n = a.ndim - 2, a.shape[-1]
     r = reduce_axis(n, "r")
 

@@ -215,11 +215,12 @@ class Tensor(Unevaluated):
 
     # ------------------------------------------------------------ methods
 
-    def astype(self, dtype: Any) -> Any:
+    def astype(self, dtype: Any, copy: Any = None) -> Any:
         """The tensor converted: floats truncate towards zero, a bool is value != 0.
 
         Raises: FrontendError for an unknown dtype.
         """
+        del copy  # a tensor is a value
         if complex_type(dtype):
             return applied("cast", self, dtype)
         target = checks.dtype_of(dtype, "astype")
@@ -227,8 +228,9 @@ class Tensor(Unevaluated):
             return self
         return pointwise(lambda x: x.astype(target), "astype", self)
 
-    def reshape(self, *shape: Any) -> Tensor:
+    def reshape(self, *shape: Any, copy: Any = None) -> Tensor:
         """The same elements in row-major order under another shape; one extent may be -1."""
+        del copy  # a tensor is a value
         return functions["reshape"](self, shape[0] if len(shape) == 1 else shape)
 
     def flatten(self, start: int = 0) -> Tensor:

@@ -29,6 +29,10 @@ ALIKE: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     ),
     "repeats": (lambda: ted.repeat(X, repeats=2, axis=0), lambda: ted.repeat(X, 2, 0)),
     "reps": (lambda: ted.tile(X, reps=(2, 1)), lambda: ted.tile(X, (2, 1))),
+    "copy": (lambda: ted.astype(X, "int32", copy=False), lambda: ted.astype(X, "int32")),
+    "copy of a method": (lambda: X.reshape((6,), copy=True) * X.astype("int8", copy=False)[0, 0],
+                         lambda: X.reshape((6,)) * X.astype("int8")[0, 0]),
+    "device": (lambda: ted.zeros((2,), device=None), lambda: ted.zeros((2,))),
     "input": (lambda: ted.exp(input=X), lambda: ted.exp(X)),
     "a method": (lambda: X.mean(dim=1), lambda: X.mean(axis=1)),
     "dim0": (lambda: X.swapaxes(dim0=0, dim1=1), lambda: ted.swapaxes(X, 0, 1)),
@@ -49,6 +53,7 @@ def test_decimals_round_as_numpy_does() -> None:
 
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a device": (lambda: ted.zeros((2,), device="gpu"), "zeros: takes shape, dtype, got device="),
     "no such word": (lambda: ted.sum(X, colour=0), "sum: takes x, axis, where, init, keepdims, "
                      "dtype, got colour="),
     "of another function": (lambda: ted.exp(X, dim=0), "exp: takes x, got dim="),
