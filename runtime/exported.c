@@ -70,10 +70,9 @@ static int check_apart(const struct pair *pairs, int64_t count, struct ted_repor
 }
 
 /* Pairs of a version, in `pairs`; `data` gets where the code finds all arrays. */
-static int64_t paired(const struct ted_function *function, const struct ted_version *version,
-                      const struct ted_array *arguments, struct pair *pairs, const void **data) {
+static int64_t paired(const struct ted_version *version, const struct ted_array *arguments, struct pair *pairs, const void **data) {
   int64_t given = 0;
-  for (int64_t k = 0; k < function->parameters; k++) {
+  for (int64_t k = 0; k < version->count; k++) {
     const struct ted_parameter *parameter = &version->parameters[k];
     data[k] = parameter->constant;
     if (parameter->constant)
@@ -112,7 +111,7 @@ static int call_with(const struct ted_function *function, const struct ted_array
                      void **packed) {
   int64_t given = 0, chosen = 0;
   for (; chosen < function->versions; chosen++) {
-    given = paired(function, &function->of[chosen], arguments, pairs, data);
+    given = paired(&function->of[chosen], arguments, pairs, data);
     if (counts_fit(pairs, given))
       break;
   }
@@ -122,9 +121,11 @@ static int call_with(const struct ted_function *function, const struct ted_array
     if ((status = check_array(pairs[k], report)) != TED_OK)
       return (int)status;
   int status = check_apart(pairs, given, report);
-  for (int64_t k = 0; k < function->parameters; k++)
+  if (status != TED_OK)
+    return status;
+  for (int64_t k = 0; k < function->of[chosen].count; k++)
     packed[k] = &data[k];
-  return status == TED_OK ? run(function, &function->of[chosen], packed, report) : status;
+  return run(function, &function->of[chosen], packed, report);
 }
 
 int ted_function_call(const struct ted_function *function, const struct ted_array *arguments,
@@ -139,13 +140,16 @@ int ted_function_call(const struct ted_function *function, const struct ted_arra
     report->place = missing;
     return TED_OTHER_CPU;
   }
-  if (function->parameters <= MOST_ON_STACK) {
+  int64_t most = 0;
+  for (int64_t k = 0; k < function->versions; k++)
+    most = function->of[k].count > most ? function->of[k].count : most;
+  if (most <= MOST_ON_STACK) {
     struct pair pairs[MOST_ON_STACK];
     const void *data[MOST_ON_STACK];
     void *packed[MOST_ON_STACK];
     return call_with(function, arguments, report, pairs, data, packed);
   }
-  size_t count = (size_t)function->parameters, bytes = sizeof(struct pair) + 2 * sizeof(void *);
+  size_t count = (size_t)most, bytes = sizeof(struct pair) + 2 * sizeof(void *);
   struct pair *pairs = malloc(count * bytes);
   if (!pairs)
     return report->bytes = (int64_t)(count * bytes), TED_OUT_OF_MEMORY;

@@ -11,7 +11,7 @@
 #include "ted/xla.h"
 
 enum { METADATA = 1, EXECUTE = 3, MAJOR = 0, MINOR = 3, MOST_ON_STACK = 64 };
-enum { INVALID_ARGUMENT = 3, NOT_FOUND = 5, RESOURCE_EXHAUSTED = 8, OUT_OF_RANGE = 11 };
+enum { CANCELLED = 1, INVALID_ARGUMENT = 3, NOT_FOUND = 5, RESOURCE_EXHAUSTED = 8, OUT_OF_RANGE = 11 };
 
 struct extension {
   size_t struct_size;
@@ -160,7 +160,7 @@ static struct ted_array array_of(const struct buffer *buffer) {
 
 static int64_t given(const struct ted_function *function) {
   int64_t count = 0;
-  for (int64_t k = 0; k < function->parameters; k++)
+  for (int64_t k = 0; k < function->of[0].count; k++)
     count += !function->of[0].parameters[k].constant;
   return count;
 }
@@ -179,6 +179,7 @@ static void *call_on(const struct frame *frame, const struct ted_function *funct
   char text[512];
   ted_report_text(status, &report, text, sizeof text);
   int code = status == TED_INDEX_FAULT     ? OUT_OF_RANGE
+             : status == TED_INTERRUPTED   ? CANCELLED
              : status == TED_OUT_OF_MEMORY ? RESOURCE_EXHAUSTED
                                            : INVALID_ARGUMENT;
   return fail(frame, code, text);

@@ -103,7 +103,11 @@ class Program:
                 f"{self.name}: a program that prints or checks runs in ted alone, got one in JAX; "
                 "use jax.debug.print around it"
             )
-        digest = hashlib.sha256(repr((shapes, entry.inputs, entry.outputs)).encode())
+        digest = hashlib.sha256(
+            repr(
+                (shapes, entry.name, entry.inputs, entry.outputs, entry.accesses, entry.threads)
+            ).encode()
+        )
         for part in (*compiled.objects, *(a.tobytes() for a in entry.constants)):
             digest.update(len(part).to_bytes(8, "little") + part)
         number = int.from_bytes(digest.digest()[:8], "little", signed=True)

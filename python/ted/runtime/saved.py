@@ -64,11 +64,19 @@ class SavedFunction:
         self._data = data
         try:
             about, code, constants = _read(data, what)
-        except (EOFError, KeyError, TypeError, ValueError, zipfile.BadZipFile) as error:
+            bound = _linked(about, code, constants, what)
+        except (
+            AttributeError,
+            EOFError,
+            KeyError,
+            TypeError,
+            ValueError,
+            zipfile.BadZipFile,
+        ) as error:
             raise _unreadable(what, error) from None
         self.name, self.target = about.name, about.target
         self._single = about.single
-        self._bound = _linked(about, code, constants, what)
+        self._bound = bound
         self.inputs, self.outputs = self._bound.inputs, self._bound.outputs
         self.direct = self._bound.direct
 

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from ted.errors import ExecutionError
+from ted.forking import Lock
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.library import library_path
 
-FORMAT = 1  # TED_EXPORTED_VERSION
+FORMAT = 2  # TED_EXPORTED_VERSION
 
 
 class _Parameter(ctypes.Structure):
@@ -36,6 +37,7 @@ class _Access(ctypes.Structure):
 class _Version(ctypes.Structure):
     _fields_ = (
         ("code", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
         ("parameters", ctypes.POINTER(_Parameter)),
         ("accesses", ctypes.POINTER(_Access)),
     )
@@ -46,7 +48,6 @@ class _Function(ctypes.Structure):
         ("name", ctypes.c_char_p),
         ("format", ctypes.c_int32),
         ("threads", ctypes.c_int32),
-        ("parameters", ctypes.c_int64),
         ("versions", ctypes.c_int64),
         ("of", ctypes.POINTER(_Version)),
         ("instructions", ctypes.c_char_p),
@@ -70,6 +71,7 @@ class Entry:
     threads: int
 
 
+_lock = Lock()
 _kept: dict[int, Any] = {}  # XLA may call whatever it compiled as long as this process lives
 
 
@@ -78,8 +80,12 @@ def register(entry: Entry, number: int) -> None:
 
     Raises: ExecutionError where there is no memory.
     """
-    if number in _kept:
-        return
+    with _lock:
+        if number not in _kept:
+            _register(entry, number)
+
+
+def _register(entry: Entry, number: int) -> None:
     arrays = [np.ascontiguousarray(a) for a in entry.constants]
     given = len(entry.inputs) - len(arrays)
     data = [None] * given + [a.ctypes.data for a in arrays]
@@ -88,9 +94,9 @@ def register(entry: Entry, number: int) -> None:
     accesses = [(tensor.encode(), place.encode()) for tensor, place in entry.accesses]
     parameters = (_Parameter * len(rows))(*rows)
     checks = (_Access * len(accesses))(*accesses)
-    version = _Version(entry.address, parameters, checks)
+    version = _Version(entry.address, len(rows), parameters, checks)
     function = _Function(
-        entry.name.encode(), FORMAT, entry.threads, len(rows), 1, ctypes.pointer(version), b"\0"
+        entry.name.encode(), FORMAT, entry.threads, 1, ctypes.pointer(version), b"\0"
     )
     if _library().ted_xla_register(ctypes.c_int64(number), ctypes.byref(function)):
         raise ExecutionError(f"{entry.name}: out of memory: cannot allocate a table for XLA")

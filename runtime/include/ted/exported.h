@@ -47,7 +47,7 @@ TED_EXPORT const char *ted_cpu_lacks(const char *names);
 
 /* ---- What object files hold; their authors are programs. */
 
-enum { TED_EXPORTED_VERSION = 1 };
+enum { TED_EXPORTED_VERSION = 2 };
 
 struct ted_array {
   void *data;
@@ -68,6 +68,7 @@ struct ted_access {
 
 struct ted_version {
   void (*code)(void **); /* of pointers to the data of all parameters, as MLIR packs them */
+  int64_t count;         /* of the parameters: other versions may have other constants */
   const struct ted_parameter *parameters; /* inputs, constants, results */
   const struct ted_access *accesses;
 };
@@ -75,7 +76,7 @@ struct ted_version {
 struct ted_function {
   const char *name;
   int32_t format, threads;
-  int64_t parameters, versions;
+  int64_t versions;
   const struct ted_version *of; /* that differ in counts of elements */
   const char *instructions;     /* names, the last one is empty */
 };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import ctypes
 import pickle
 import re
 import subprocess
@@ -213,6 +214,7 @@ print([name for name in ("torch_mlir", "llvmlite", "islpy") if name in sys.modul
     [
         ("program.json", b"{}", "a file of a compiled function as f.save writes it, got 'format'"),
         ("program.json", b"no JSON", "a file of a compiled function"),
+        ("program.json", b"[]", "a file of a compiled function"),
         ("code.so", b"no library", "code that this machine loads, got"),
         ("constants.npz", b"", "a file of a compiled function"),
     ],
@@ -270,3 +272,21 @@ def test_loops_of_files_call_functions_on_vectors(tmp_path: Path) -> None:
     listed = subprocess.run(["nm", str(path)], capture_output=True, text=True, check=True).stdout
     assert re.search(r" t ted_sin_f64_x\d", listed)
     assert re.findall(r" T (\w+)", listed) == ["sines"]
+
+
+@pytest.mark.parametrize("sizes", [(4, 5000), (5000, 4)])
+def test_versions_may_hold_other_constants(sizes: tuple[int, int], tmp_path: Path) -> None:
+    """A small array is a part of the code, a large one an input that callers do not see."""
+
+    @ted.function
+    def f(x: Any) -> Any:
+        return x + np.linspace(0, 1, x.shape[0])
+
+    versions = [f.compiled(np.zeros(n)) for n in sizes]
+    exported = ted.export({"f": versions}, tmp_path, library="shared")
+    call = ctypes.CDLL(str(exported.library)).f
+    for n in sizes:
+        x, y, report = np.ones(n), np.empty(n), np.zeros(16, np.int64)
+        arrays = np.array([x.ctypes.data, n, y.ctypes.data, n])
+        assert call(ctypes.c_void_p(arrays.ctypes.data), ctypes.c_void_p(report.ctypes.data)) == 0
+        np.testing.assert_allclose(y, 1 + np.linspace(0, 1, n))

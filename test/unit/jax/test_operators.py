@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -173,7 +174,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "a GPU": (
         lambda: ted.jax.op(lambda x: x, target="cuda:sm_80"), FrontendError, "run on CPUs, got",
     ),
-    "a list of lists": (
+    "a set": (
         lambda: ted.jax.op(lambda x, k: x)(X, {1, 2}), FrontendError, "hashable values, got set",
     ),
     "shapes": (lambda: layer(X, X), FrontendError, "inner extents must agree"),
@@ -220,3 +221,32 @@ def test_a_call_of_a_program_that_is_not_here_is_an_error() -> None:
     missing = jax.ffi.ffi_call("ted_call", shape)
     with pytest.raises(Exception, match="compiled by another process is not here"):
         missing(jnp.ones(3, "float32"), program=np.int64(12345)).block_until_ready()
+
+
+def test_an_index_error_is_on_the_line_of_its_own_operator() -> None:
+    def first(x: Any, i: Any) -> Any:
+        return ted.compute((2,), lambda k: x[i[k]], name="y")
+
+    def second(x: Any, i: Any) -> Any:
+        return ted.compute((2,), lambda k: x[i[k]], name="y")
+
+    for fn in (first, second):
+        line = fn.__code__.co_firstlineno + 1
+        with pytest.raises(Exception, match=rf"got index 9, at test_operators.py:{line}"):
+            ted.jax.op(fn, name="taken")(jnp.ones(3), np.array([0, 9]))[0].block_until_ready()
+
+
+def test_threads_compile_one_operator_at_once() -> None:
+    barrier, found = threading.Barrier(4), []
+    own = ted.jax.op(lambda x: x * 3 + 1, name="at_once")
+
+    def run() -> None:
+        barrier.wait()
+        found.append(np.asarray(jax.jit(own)(jnp.ones(5))))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    np.testing.assert_array_equal(found, np.full((4, 5), 4.0))

@@ -14,7 +14,7 @@ from ted.codegen.exported.interface import Interface, Parameter, Version
 from ted.errors import CompileError
 from ted.machine import Cpu
 
-_VERSION = 1  # TED_EXPORTED_VERSION
+_VERSION = 2  # TED_EXPORTED_VERSION
 _LARGEST = 1 << 28  # bytes of the constants of a function, which are text on their way
 _DECLARED = re.compile(r'^declare .*@"?([\w.$]+)"?\(', re.MULTILINE)
 
@@ -59,14 +59,13 @@ def entry_text(interface: Interface) -> str:
     """The module of the function itself."""
     lines = ["declare i32 @ted_function_call(ptr, ptr, ptr)"]
     rows = [_version(lines, number, one) for number, one in enumerate(interface.versions)]
-    lines.append(_array("@versions", "{ ptr, ptr, ptr }", rows))
+    lines.append(_array("@versions", "{ ptr, i64, ptr, ptr }", rows))
     names = "".join(f"{name}\0" for name in interface.cpu.features)
     lines.append(_bytes("@instructions", names.encode() + b"\0"))
-    count = len(interface.versions[0].parameters)
     lines += [
         _bytes("@name", _text(interface.name)),
-        "@function = private constant { ptr, i32, i32, i64, i64, ptr, ptr } "
-        f"{{ ptr @name, i32 {_VERSION}, i32 {interface.threads}, i64 {count}, i64 {len(rows)}, "
+        "@function = private constant { ptr, i32, i32, i64, ptr, ptr } "
+        f"{{ ptr @name, i32 {_VERSION}, i32 {interface.threads}, i64 {len(rows)}, "
         "ptr @versions, ptr @instructions }",
         f"define i32 @{interface.name}(ptr %arguments, ptr %report) {{",
         "  %status = call i32 @ted_function_call(ptr @function, ptr %arguments, ptr %report)",
@@ -83,7 +82,9 @@ def _version(lines: list[str], number: int, version: Version) -> str:
     lines.append(_array(f"@parameters.{number}", "{ ptr, ptr, i64, i32, i32 }", rows))
     accesses = [_access(lines, f"{number}.{k}", *a) for k, a in enumerate(version.accesses)]
     lines.append(_array(f"@accesses.{number}", "{ ptr, ptr }", accesses))
-    return f"{{ ptr @call.{number}, ptr @parameters.{number}, ptr @accesses.{number} }}"
+    count = len(version.parameters)
+    tables = f"ptr @parameters.{number}, ptr @accesses.{number}"
+    return f"{{ ptr @call.{number}, i64 {count}, {tables} }}"
 
 
 def _unpacked(head: str, number: int, count: int) -> list[str]:
