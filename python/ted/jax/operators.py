@@ -44,12 +44,14 @@ class Operator:
         self._nested: dict[Any, NestedOperator] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run on arrays, in trees as JAX has them.
+        """Run on arrays, in trees as JAX has them, or build the expression on tensors.
 
         Raises: FrontendError for what is neither array nor constant, or cannot be traced.
         """
         bound = bound_arguments(self.function, args, kwargs)
         leaves, tree = jax.tree.flatten([*bound.values()])
+        if any(isinstance(leaf, Tensor) for leaf in leaves):
+            return self.function(*args, **kwargs)
         is_array = tuple(map(_is_array, leaves))
         constants = tuple(None if a else v for v, a in zip(leaves, is_array, strict=True))
         widest = jax.dtypes.canonicalize_dtype("float64")

@@ -148,6 +148,14 @@ def test_zeros_of_both_signs_are_other_constants() -> None:
     assert [float(f(np.ones(()), (zero,))) for zero in (0.0, -0.0)] == [np.inf, -np.inf]
 
 
+def test_an_operator_in_an_operator_is_a_part_of_it() -> None:
+    @ted.jax.op
+    def f(x: Any) -> Any:
+        return layer(x, W)[1] * 2
+
+    np.testing.assert_allclose(jax.grad(lambda x: jnp.sum(f(x)))(X), 2 * np.exp(X))
+
+
 def test_jax_finds_numbers_that_are_none() -> None:
     with jax.debug_nans(True):
         for one in (layer, jax.jit(layer)):
