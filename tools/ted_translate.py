@@ -88,7 +88,8 @@ def _chosen(found: Mapping[str, Any], names: Sequence[str] | None, path: str) ->
     if missing or not found:
         raise TedError(
             f"--entry: {path} defines compiled functions {', '.join(found) or 'of no name'}, got "
-            f"{', '.join(missing) or 'none'}"
+            f"{', '.join(missing) or 'none'}; bind f.compiled(*arrays) of a ted.function, and "
+            ".specialise(n=...) of one of symbolic sizes, to a name"
         )
     return {name: found[name] for name in names or found}
 

@@ -26,6 +26,12 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
     that fit no nest or not `like`, code for other machines, and where the package safetensors is
     missing.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise ExecutionError(f"load: a path is text or a pathlib.Path, got {path!r}")
+    if os.path.exists(os.path.join(path, "manifest.json")):
+        raise ExecutionError(
+            f"load: {path} is the folder of a function for a GPU; read it with ted.cuda.load"
+        )
     try:
         with open(path, "rb") as file:
             data = file.read()

@@ -103,10 +103,21 @@ def saved_bytes(code: Portable, single: bool) -> bytes:
         threads=code.options.threads or 0,
         target=f"cpu:{code.cpu.name}",
     )
+    machine = packed_object_file(SYMBOL, code.symbol, code.texts, count, code.cpu)
+    try:
+        return pack(about, _linked(machine), code.constants)
+    except OSError as error:
+        raise CompileError(
+            f"save: $CC links code in a folder for a moment, got {error}; name a folder for it by "
+            "$TMPDIR"
+        ) from None
+
+
+def _linked(machine: bytes) -> bytes:
+    """The shared library of an object file."""
     with tempfile.TemporaryDirectory(prefix="ted-") as name:
-        folder = Path(name)
+        folder, beside = Path(name), Path(library_path())
         source, library = folder / "code.o", folder / "code.so"
-        source.write_bytes(packed_object_file(SYMBOL, code.symbol, code.texts, count, code.cpu))
-        beside = Path(library_path())
+        source.write_bytes(machine)
         toolchain().link([source], library, (f"-L{beside.parent}", "-lted_runtime", "-Wl,-s"))
-        return pack(about, library.read_bytes(), code.constants)
+        return library.read_bytes()

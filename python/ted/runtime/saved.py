@@ -199,12 +199,21 @@ def _linked(
 
 def _loaded(code: bytes, what: str) -> ctypes.CDLL:
     """The shared library, from a file that is gone when this returns."""
-    handle, path = tempfile.mkstemp(prefix="ted-", suffix=".so")
+    try:
+        handle, path = tempfile.mkstemp(prefix="ted-", suffix=".so")
+    except OSError as error:
+        raise ExecutionError(
+            f"{what}: code is loaded from a file for a moment, got {error}; name a folder for it "
+            "by $TMPDIR"
+        ) from None
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(code)
         return ctypes.CDLL(path)
     except OSError as error:
-        raise ExecutionError(f"{what}: code that this machine loads, got {error}") from None
+        raise ExecutionError(
+            f"{what}: code that this machine loads from a file, got {error}; $TMPDIR names a "
+            "folder from which programs may run"
+        ) from None
     finally:
         os.unlink(path)

@@ -8,6 +8,7 @@ import pickle
 import re
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -103,7 +104,7 @@ def test_missing_and_failing_tools_are_named(
     monkeypatch.setenv("AR", "false")
     with pytest.raises(CompileError, match=r"no-such-compiler .* name it by \$CC, or export"):
         ted.export(doubled(), tmp_path, library="shared")
-    with pytest.raises(CompileError, match="export: false must succeed"):
+    with pytest.raises(CompileError, match="AR: false must succeed, got exit code 1"):
         ted.export(doubled(), tmp_path)
     monkeypatch.setenv("AR", "'ar")
     with pytest.raises(CompileError, match=r"\$AR is a command, got \"'ar\": No closing"):
@@ -215,7 +216,7 @@ print([name for name in ("torch_mlir", "llvmlite", "islpy") if name in sys.modul
         ("program.json", b"{}", "a file of a compiled function as f.save writes it, got 'format'"),
         ("program.json", b"no JSON", "a file of a compiled function"),
         ("program.json", b"[]", "a file of a compiled function"),
-        ("code.so", b"no library", "code that this machine loads, got"),
+        ("code.so", b"no library", "code that this machine loads from a file, got"),
         ("constants.npz", b"", "a file of a compiled function"),
     ],
 )
@@ -290,3 +291,22 @@ def test_versions_may_hold_other_constants(sizes: tuple[int, int], tmp_path: Pat
         arrays = np.array([x.ctypes.data, n, y.ctypes.data, n])
         assert call(ctypes.c_void_p(arrays.ctypes.data), ctypes.c_void_p(report.ctypes.data)) == 0
         np.testing.assert_allclose(y, 1 + np.linspace(0, 1, n))
+
+
+def test_folders_that_are_not_there_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    doubled().save(tmp_path / "f")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "missing"))
+    with pytest.raises(ExecutionError, match=r"load: .*missing.*; name a folder for it by \$TMP"):
+        ted.load(tmp_path / "f")
+    with pytest.raises(CompileError, match=r"save: .*missing.*; name a folder for it by \$TMPDIR"):
+        doubled().save(tmp_path / "g")
+
+
+def test_what_is_no_file_of_a_function_is_named(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("")
+    with pytest.raises(ExecutionError, match=r"a GPU; read it with ted\.cuda\.load"):
+        ted.load(tmp_path)
+    with pytest.raises(ExecutionError, match=r"a path is text or a pathlib\.Path, got 99"):
+        ted.load(99)  # pyright: ignore[reportArgumentType]

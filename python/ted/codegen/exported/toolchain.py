@@ -46,11 +46,12 @@ class Toolchain:
 def _run(command: Sequence[str], variable: str, arguments: Sequence[str]) -> None:
     if not command or shutil.which(command[0]) is None:
         raise CompileError(
-            f"export: libraries are made by {' '.join(command) or 'a compiler'}, got no such "
+            f"${variable}: libraries are made by {' '.join(command) or 'a compiler'}, got no such "
             f"command; install one for C, name it by ${variable}, or export library='objects'"
         )
     done = subprocess.run(
         [*command, *arguments], capture_output=True, text=True, timeout=_TIMEOUT, check=False
     )
     if done.returncode:
-        raise CompileError(f"export: {' '.join(command)} must succeed, got {done.stderr.strip()}")
+        said = done.stderr.strip() or f"exit code {done.returncode}"
+        raise CompileError(f"${variable}: {' '.join(command)} must succeed, got {said}")
