@@ -133,8 +133,8 @@ def test_code_of_another_architecture_is_exported_without_its_runtime(tmp_path: 
 
 
 def test_names_for_c_differ_and_are_no_words() -> None:
-    assert c_names(["a.b", "a_b", "int", "3", "é", ""]) == [
-        "a_b", "a_b_2", "int_", "_3", "array", "array_2",
+    assert c_names(["a.b", "a_b", "int", "errno", "3", "é", ""]) == [
+        "a_b", "a_b_2", "int_", "errno_", "_3", "array", "array_2",
     ]  # fmt: skip
 
 

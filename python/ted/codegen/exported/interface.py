@@ -20,7 +20,7 @@ C_TYPES = {
     "uint64": "uint64_t", "uint32": "uint32_t", "uint16": "uint16_t", "uint8": "uint8_t",
     "bool": "uint8_t",
 }  # fmt: skip
-# Words that name nothing else in C or in C++.
+# Words that name nothing else in C or in C++, and macros of headers that most programs include.
 _WORDS = """
 alignas alignof and and_eq asm auto bitand bitor bool break case catch char char16_t
 char32_t char8_t class compl concept const const_cast consteval constexpr constinit continue
@@ -30,6 +30,7 @@ noexcept not not_eq nullptr operator or or_eq private protected public register
 reinterpret_cast requires restrict return short signed sizeof static static_assert
 static_cast struct switch template this thread_local throw true try typedef typeid typename
 union unsigned using virtual void volatile wchar_t while xor xor_eq
+EOF NULL assert errno linux stderr stdin stdout unix
 """
 _KEYWORDS = frozenset(_WORDS.split())
 
