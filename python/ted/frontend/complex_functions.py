@@ -232,16 +232,21 @@ def _sign(z: Any) -> Any:
     return Complex(z.real / size, z.imag / size)
 
 
+def _grown(size: Any, wave: Any) -> Any:
+    """size * wave, 0 where the wave is, even of a size that is infinite or NaN."""
+    return where((wave == 0) & logical_not(abs(size) < math.inf), 1.0, size) * wave
+
+
 def _exp(z: Any) -> Any:
     size = elementwise.exp(z.real)
-    return Complex(size * elementwise.cos(z.imag), size * elementwise.sin(z.imag))
+    return Complex(size * elementwise.cos(z.imag), _grown(size, elementwise.sin(z.imag)))
 
 
 def _expm1(z: Any) -> Any:
     x, y = z.real, z.imag
     below = 2 * square(elementwise.sin(y / 2))  # 1 - cos y
     real = expm1(x) * (1 - below) - below
-    return Complex(real, elementwise.exp(x) * elementwise.sin(y))
+    return Complex(real, _grown(elementwise.exp(x), elementwise.sin(y)))
 
 
 def _log(z: Any) -> Any:
@@ -273,12 +278,12 @@ def _sqrt(z: Any) -> Any:
 
 def _sinh(z: Any) -> Any:
     x, y, of = z.real, z.imag, elementwise
-    return Complex(of.sinh(x) * of.cos(y), of.cosh(x) * of.sin(y))
+    return Complex(of.sinh(x) * of.cos(y), _grown(of.cosh(x), of.sin(y)))
 
 
 def _cosh(z: Any) -> Any:
     x, y, of = z.real, z.imag, elementwise
-    return Complex(of.cosh(x) * of.cos(y), of.sinh(x) * of.sin(y))
+    return Complex(of.cosh(x) * of.cos(y), _grown(of.sinh(x), of.sin(y)))
 
 
 def _tanh(z: Any) -> Any:

@@ -95,6 +95,17 @@ def test_functions_are_those_of_numpy_near_their_branches_and_far_out() -> None:
             assert far.max() < 2e-14, (name, z[known][far.argmax()], far.max())
 
 
+def test_what_overflows_on_the_real_axis_stays_there() -> None:
+    z = np.array([complex(x, y) for x in (np.inf, -np.inf, 1000, np.nan) for y in (0.0, -0.0)])
+    names = ("exp", "expm1", "sinh", "cosh")
+    found = interpreted(lambda z: [getattr(ted, name)(z) for name in names], z)
+    with np.errstate(all="ignore"):
+        for name, mine in zip(names, found, strict=True):
+            other = getattr(np, name)(z)  # whose expm1 makes NaN of 0 times infinity
+            np.testing.assert_array_equal(mine.real, other.real, name)
+            assert not mine.imag.any(), name
+
+
 def test_quotients_and_sizes_do_not_overflow() -> None:
     z = np.array([1e200 + 1e200j, 1e-200 - 1e-200j, 3 - 4j])
     check(interpreted(lambda z: [z / z, 1 / z, abs(z)], z), [z / z, 1 / z, abs(z)])
