@@ -24,7 +24,7 @@ from ted.frontend.batches import BATCH
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
 from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
-from ted.torch.recording import Transformed, record
+from ted.torch.recording import Transformed, is_transformed, record
 from ted.torch.registering import registered
 from ted.torch.splits import Splits
 from ted.torch.traces import Traces, empty_like
@@ -272,11 +272,6 @@ class FlatOperator:
         flat.__name__ = self.name
         flat.__dict__["__signature__"] = inspect.Signature(parameters)
         return flat
-
-
-def is_transformed() -> bool:
-    """Whether `torch.func` or forward mode is at work."""
-    return _transforms() or forward_ad._current_level >= 0
 
 
 def is_traced() -> bool:

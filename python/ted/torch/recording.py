@@ -13,6 +13,7 @@ from itertools import compress
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 
 class Recorded(torch.autograd.Function):
@@ -44,7 +45,8 @@ class Recorded(torch.autograd.Function):
         saved, split, wanted = ctx.saved_tensors, ctx.split, ctx.needs_input_grad[2:]
         if split is not None:
             heads = [cotangents[k] for k in split.smooth]
-            if not torch.is_grad_enabled() and all(head is not None for head in heads):
+            is_first = not torch.is_grad_enabled() and all(head is not None for head in heads)
+            if is_first and split.takes(ctx.operator, [*saved, *heads]):
                 return None, None, *spread(split.backward(saved, heads, wanted), wanted)
             saved = split.arguments(saved, ctx.absent)
         return None, None, *pulled_back(ctx.operator, saved, cotangents, wanted)
@@ -121,3 +123,8 @@ def spread(
     """For each argument its gradient, None where none is wanted."""
     left = iter(gradients)
     return [next(left) if is_wanted else None for is_wanted in wanted]
+
+
+def is_transformed() -> bool:
+    """Whether `torch.func` or forward mode is at work."""
+    return torch._C._are_functorch_transforms_active() or forward_ad._current_level >= 0

@@ -27,6 +27,7 @@ from ted.ir.equations import topological
 from ted.ir.specialising import sizes_of
 from ted.runtime.calls import declined
 from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
+from ted.torch.recording import is_transformed
 from ted.torch.registering import registered
 from ted.torch.traces import empty_like, sizes_in
 
@@ -116,6 +117,10 @@ class SplitProgram:
             found[k] = torch.zeros((), dtype=dtype, device=device).expand(shape)
         return [found[k] for k in range(len(found))]
 
+    def takes(self, operator: Any, tensors: Tensors) -> bool:
+        """Whether the second program may read these as memory, unseen by torch."""
+        return operator.is_plain(tensors)
+
     def backward(self, saved: Tensors, cotangents: Tensors, wanted: Mask) -> Sequence[torch.Tensor]:
         """Those of the gradients that are wanted now."""
         given = [saved[k] for k in self._given]
@@ -157,6 +162,11 @@ class TracedSplit:
         """The results, and what the second program reads beside arguments."""
         results, residuals = values[: self._program.count], values[self._program.count :]
         return results, [*(results[k] for k in self._program.read), *residuals]
+
+    def takes(self, operator: Any, tensors: Tensors) -> bool:
+        """Whether the second operator, which has no rule for `torch.func`, takes these."""
+        del operator, tensors
+        return not is_transformed()
 
     def backward(self, saved: Tensors, cotangents: Tensors, wanted: Mask) -> list[torch.Tensor]:
         """Those of the gradients that are wanted now."""

@@ -11,6 +11,7 @@ import torch
 from functorch.compile import make_boxed_func
 from torch._dynamo.backends.common import aot_autograd
 from torch._dynamo.exc import Unsupported
+from torch.fx.experimental.proxy_tensor import make_fx
 
 import ted
 import ted.torch
@@ -138,3 +139,12 @@ def test_nests_and_constants_are_compiled() -> None:
     expected = ((x @ w * 0.5) ** 3).sum()
     assert_equal(f(x, w), expected)
     assert_equal(torch.autograd.grad(f(x, w), w), torch.autograd.grad(expected, w))
+
+
+def test_a_gradient_of_what_was_computed_before_is_traced() -> None:
+    x, w = arguments(requires_grad=True)
+    y = operator(x, w)
+    traced = make_fx(lambda head: torch.autograd.grad(y, x, head, retain_graph=True)[0])
+    graph = traced(torch.ones_like(y))
+    head = torch.randn_like(y)
+    assert_equal(graph(head), torch.autograd.grad(torch_layer(x, w), x, head)[0])

@@ -214,6 +214,17 @@ def test_a_view_that_is_negative_is_no_memory_as_it_is() -> None:
         assert double(torch.ones(1, 1)).item() == 2
 
 
+def test_a_cotangent_that_is_negative_is_no_memory_as_it_is() -> None:
+    double = ted.torch.op(lambda x: 2 * x)
+    x = torch.ones(1, requires_grad=True)
+    y = double(x)
+    negative = torch._neg_view(torch.ones(1))
+    for cotangent, expected in ((torch.ones(1), 2), (negative, -2)):
+        assert torch.autograd.grad(y, x, cotangent, retain_graph=True)[0].item() == expected
+    conjugate = torch.complex(torch.zeros(1), y).conj() * torch.tensor([2j])
+    assert torch.autograd.grad(conjugate.real.sum(), x)[0].item() == 4
+
+
 def test_memory_of_results_is_given_back() -> None:
     double = ted.torch.op(lambda x: 2 * x)
     x = torch.ones(1000)
