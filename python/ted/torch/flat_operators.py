@@ -17,10 +17,8 @@ from torch.autograd import forward_ad
 
 from ted.api.flat_functions import Flat, batched_of, jvp_of, vjp_of
 from ted.api.functions import Function
-from ted.domain.sizes import symbolic, symbols_of
 from ted.errors import ExecutionError
 from ted.forking import cached_property
-from ted.frontend.batches import BATCH
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
 from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
@@ -58,7 +56,6 @@ class FlatOperator:
         self.batch = tuple(batch)
         self.fn = self._named(fn)
         self.function = Function(self.fn, options, self.batch)
-        self._rows: Mask = ()  # the results whose first dim is the batch
         self._like = like
         self._kinds: Any = None  # of the tensors that the short way takes
         self._exchanged: Callable[..., Any] = declined
@@ -205,13 +202,15 @@ class FlatOperator:
 
     # ---- what is derived -------------------------------------------------------------------------
 
-    def vjp(self, wanted: Mask, heads: Mask) -> FlatOperator:
-        """The operator of arguments and cotangents that gives the wanted gradients."""
+    def vjp(self, wanted: Mask, heads: Mask, tensors: Tensors) -> FlatOperator:
+        """The operator of such arguments and cotangents that gives the wanted gradients."""
 
         def make() -> FlatOperator:
             fn = vjp_of(self.fn, len(self.names), wanted, heads)
             like = list(compress(range(len(wanted)), wanted))
-            return self._with(f"vjp_{_bits(wanted)}_{_bits(heads)}", fn, "d", heads, like)
+            what = f"vjp_{_bits(wanted)}_{_bits(heads)}"
+            rows = self.traces.rows(tensors) if self.batch else ()
+            return self._with(what, fn, "d", heads, rows, like)
 
         return self._derive(("vjp", tuple(wanted), tuple(heads)), make)
 
@@ -220,7 +219,8 @@ class FlatOperator:
 
         def make() -> FlatOperator:
             fn = jvp_of(self.fn, len(self.names), moving)
-            return self._with(f"jvp_{_bits(moving)}", fn, "t", moving)
+            rows = [k in self.batch for k in range(len(moving))]
+            return self._with(f"jvp_{_bits(moving)}", fn, "t", moving, rows)
 
         return self._derive(("jvp", tuple(moving)), make)
 
@@ -243,11 +243,16 @@ class FlatOperator:
         return found
 
     def _with(
-        self, what: str, fn: Flat, letter: str, chosen: Mask, like: Sequence[int] | None = None
+        self,
+        what: str,
+        fn: Flat,
+        letter: str,
+        chosen: Mask,
+        has_rows: Mask,
+        like: Sequence[int] | None = None,
     ) -> FlatOperator:
         """An operator that takes a cotangent or a tangent for each of the chosen, too."""
         names, batch = list(self.names), list(self.batch)
-        has_rows = self._rows if letter == "d" else [k in batch for k in range(len(names))]
         for k in compress(range(len(chosen)), chosen):
             name = f"{letter}{k}"
             while name in names:
@@ -261,11 +266,7 @@ class FlatOperator:
         """The function with parameters of these names, as programs and messages have them."""
 
         def flat(*tensors: Any) -> Any:
-            results = tuple(fn(*tensors))
-            size = symbolic(BATCH)
-            if any(BATCH in symbols_of(t.shape) for t in tensors):
-                self._rows = [bool(r.shape) and r.shape[0] == size for r in results]
-            return results
+            return tuple(fn(*tensors))
 
         kind = inspect.Parameter.POSITIONAL_ONLY
         parameters = [inspect.Parameter(name, kind) for name in _identifiers(self.names)]

@@ -113,7 +113,7 @@ def pulled_back(
     heads = tuple([cotangent is not None for cotangent in cotangents])
     if not any(heads):
         return (None,) * len(wanted)
-    pull = operator.vjp(wanted, heads)
+    pull = operator.vjp(wanted, heads, tensors)
     return spread(pull(*tensors, *compress(cotangents, heads)), wanted)
 
 

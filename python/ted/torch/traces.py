@@ -60,6 +60,22 @@ class Traces:
             found = self._known[signature] = trace_signature(self._fn, signature)
         return found, {}
 
+    def rows(self, tensors: Tensors) -> list[bool]:
+        """For each result whether its first dim is the batch, which may have no rows now.
+
+        Raises: FrontendError for what cannot be traced.
+        """
+        sizes = Sizes()
+        has_rows = [k in self._batch and t.ndim > 0 for k, t in enumerate(tensors)]
+        shapes = [
+            sizes.extents((1, *t.shape[1:]) if one else t.shape, one)  # 1 is as good as any
+            for t, one in zip(tensors, has_rows, strict=True)
+        ]
+        signature = self._signature(shapes, tensors)
+        trace = self._for_all_sizes(signature) or trace_signature(self._fn, signature)
+        results = [t.node for t in trace.outputs[: trace.output_tree.size]]
+        return [bool(r.shape) and r.shape[0] == symbolic(BATCH) for r in results]
+
     def _for_all_sizes(self, signature: Signature) -> Trace | None:
         if signature not in self._known:
             try:

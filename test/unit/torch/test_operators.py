@@ -126,7 +126,7 @@ def test_opcheck_accepts_an_operator_and_its_derivative() -> None:
     assert set(torch.library.opcheck(overload, given).values()) == {"SUCCESS"}
     assert str(overload).startswith("ted.layer")
     (nested,) = operator._nested.values()
-    pullback = nested.flat.vjp((True, True), (True,))
+    pullback = nested.flat.vjp((True, True), (True,), ())
     heads = torch.ones(3, 2, dtype=torch.float64, requires_grad=True)
     assert set(torch.library.opcheck(pullback.overload, ([x, w, heads],)).values()) == {"SUCCESS"}
 
@@ -287,6 +287,20 @@ def test_a_batch_has_any_number_of_rows() -> None:
         again = (sum(g.square().sum() for g in gradients) for gradients in (found, expected))
         assert_equal(*(torch.autograd.grad(g, (w, part)) for g in again))
     assert len({str(shape) for shape in traced}) == 1
+
+
+@pytest.mark.parametrize("is_in_func", [False, True])
+def test_a_batch_without_rows_may_come_first(is_in_func: bool) -> None:
+    scaled = ted.torch.op(lambda x, w: (ted.sum(x), x * x * w), batch=0)
+    w = torch.tensor([1.0, 3.0])
+    for rows in (0, 4):
+        x = torch.ones(rows, 2)
+        if is_in_func:
+            dx = grad(lambda x: scaled(x, w)[1].sum())(x)
+        else:
+            y = scaled(x.requires_grad_(), w)[1]
+            (dx,) = torch.autograd.grad(y.sum(), x, create_graph=True)
+        assert torch.equal(dx, 2 * w.expand(rows, 2))
 
 
 def test_the_gradient_of_a_sum_over_a_batch_has_its_rows() -> None:
