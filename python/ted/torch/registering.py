@@ -62,7 +62,8 @@ def _own(name: str) -> str:
 
 
 def _defined(schema: str) -> torch.library.Library:
-    library = _library()
+    with _lock:  # of several threads one makes the library
+        library = _library()
     library.define(schema, tags=(torch.Tag.pt2_compliant_tag,))
     return library
 
