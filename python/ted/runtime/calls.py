@@ -96,7 +96,8 @@ class BoundFunction:
     def exchanged(self, exchange: Any, *tensors: Any) -> tuple[Any, ...] | None:
         """The results as tensors of the library whose DLPack exchange API is the first argument.
 
-        None for what does not fit as it is.
+        None for what does not fit as it is. Memory is read as it lies: callers rule out lazy views,
+        such as torch's negative and conjugate ones.
         Raises: ExecutionError naming the tensor and index, or the bytes.
         """
         if self._donated:
