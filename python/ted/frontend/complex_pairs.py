@@ -219,11 +219,11 @@ def complex_type(value: Any) -> ComplexType | None:
     return _BY_NAME.get(name) if isinstance(name, str) else None
 
 
-def needs_complex(value: Any) -> bool:
-    """Whether an argument makes a function one of complex numbers: a value, a type, lists too."""
+def names_complex(value: Any) -> bool:
+    """Whether a type, or one of a list of them, is complex."""
     if isinstance(value, (list, tuple)):
-        return any(map(needs_complex, value))
-    return is_complex(value) or complex_type(value) is not None
+        return any(map(names_complex, value))
+    return complex_type(value) is not None
 
 
 def opened_array(value: Any) -> tuple[Any, Any] | None:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ted.frontend.complex_pairs import applied, needs_complex
+from ted.frontend.complex_pairs import applied, is_complex, names_complex
 from ted.frontend.locations import fail
 
 # Another library's keyword -> ted's words for it, of which a function takes the first that it has.
@@ -50,6 +51,8 @@ IDLE: dict[str, tuple[str, ...]] = {
 
 # Functions of nests, which complex tensors are, too.
 OF_NESTS = ("associative_scan", "clip_by_global_norm", "global_norm")
+# Functions that take a type for what is not called dtype.
+OF_TYPES = ("can_cast", "eye", "isdtype", "result_type")
 
 
 def near_word(name: str, known: Mapping[str, Any]) -> str | None:
@@ -95,15 +98,30 @@ def accepting(
         return function
     known = {p.name: p for p in parameters.values() if p.kind is not p.VAR_POSITIONAL}
     names, takes_complex = frozenset(known), takes_complex or function.__name__ in OF_NESTS
+    types = _places_of_types(function.__name__, parameters)
 
     @functools.wraps(function)
     def call(*args: Any, **options: Any) -> Any:
         if options and not names.issuperset(options):
             options = translated(known, options, function.__name__)
-        if not takes_complex and needs_complex((*args, *options.values())):
+        if not takes_complex and (
+            is_complex((*args, *options.values()))
+            or names_complex((*args[types], options.get("dtype")))
+        ):
             bound = inspect.signature(function).bind(*args, **options)
             return applied(function.__name__, *bound.args, **bound.kwargs)
         return function(*args, **options)
 
     call.__module__, call.__qualname__ = module, name
     return call
+
+
+def _places_of_types(name: str, parameters: Mapping[str, inspect.Parameter]) -> slice:
+    """Where positional arguments may be types: strings elsewhere are names, modes and formulas."""
+    if name in OF_TYPES:
+        return slice(None)
+    before = itertools.takewhile(lambda p: p.name != "dtype", parameters.values())
+    kinds = [p.kind for p in before]
+    if len(kinds) == len(parameters) or inspect.Parameter.VAR_POSITIONAL in kinds:
+        return slice(0)
+    return slice(len(kinds), len(kinds) + 1)

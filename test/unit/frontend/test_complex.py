@@ -281,3 +281,13 @@ def test_every_function_takes_or_refuses_complex_tensors() -> None:
 def test_derivatives_of_complex_results_are_refused(derive: Any, message: str) -> None:
     with pytest.raises(DerivativeError, match=message):
         derive(Z[0])
+
+
+def test_names_are_no_types() -> None:
+    i = ted.reduce_axis(3, name="complex")
+    x = ted.placeholder((3,), "float32", name="complex")
+    y = ted.compute((3,), lambda k: x[k] + 0 * ted.sum(x[i], axis=i), name="complex64")
+    assert (y.name, x.name, str(ted.size("complex"))) == ("complex64", "complex", "complex")
+    assert ted.eye(2, "complex64").dtype == ted.zeros(2, "complex64").dtype == ted.complex64
+    assert ted.isdtype(ted.float32, ("complex64", "numeric"))
+    assert ted.result_type(x, ted.complex64) == ted.complex64
