@@ -6,7 +6,10 @@ import builtins
 from collections.abc import Callable
 from typing import Any
 
-from ted.frontend import creation, element_types
+import numpy as np
+
+from ted.frontend import creation, element_types, tensors
+from ted.frontend.captures import array_of
 from ted.frontend.complex_functions import operand, paired
 from ted.frontend.complex_pairs import (
     Complex,
@@ -14,6 +17,7 @@ from ted.frontend.complex_pairs import (
     complex_type,
     is_complex,
     on_complex,
+    opened_array,
     type_of,
 )
 from ted.frontend.elementwise import cast
@@ -82,8 +86,21 @@ def _of_type(function: Function) -> Function:
     return call
 
 
-def _as_complex(x: Any, dtype: Any = None, name: Any = None, copy: Any = None) -> Any:
-    del name, copy
+def _constant(array: Any, dtype: Any = None, name: Any = None) -> Any:
+    """The array as it is now, each part as a constant of this name."""
+    if isinstance(array, Complex):
+        fail(f"constant: takes an array, got {array!r}, which is a tensor already")
+    array = array_of(array, "constant")
+    wanted = complex_type(dtype)
+    if dtype is not None and wanted is None:
+        return converted(array, dtype)
+    part = None if wanted is None else wanted.part
+    parts = opened_array(array) or (array, np.zeros_like(array))
+    return Complex(*(tensors.constant(x, part, name) for x in parts))
+
+
+def _as_complex(x: Any, dtype: Any = None, copy: Any = None) -> Any:
+    del copy
     z = pair(x)
     z = z if isinstance(z.real, (Tensor, Scalar)) else full((), builtins.complex(z.real, z.imag))
     return z if dtype is None else converted(z, dtype)
@@ -136,7 +153,7 @@ on_complex.update(
     zeros_like=lambda x, dtype=None: _full_like(x, 0, dtype),
     ones_like=lambda x, dtype=None: _full_like(x, 1, dtype),
     empty_like=lambda x, dtype=None: _full_like(x, 0, dtype),
-    asarray=_as_complex, constant=_as_complex, from_dlpack=_as_complex, cast=converted,
+    asarray=_as_complex, constant=_constant, from_dlpack=_as_complex, cast=converted,
     placeholder=_placeholder, isdtype=_isdtype, result_type=_result_type, can_cast=_can_cast,
     finfo=lambda dtype: element_types.finfo(_type(dtype).part),
 )  # fmt: skip

@@ -60,7 +60,7 @@ COMPLEX64, COMPLEX128 = ComplexType("complex64", FLOAT32), ComplexType("complex1
 _BY_NAME = {"complex64": COMPLEX64, "complex128": COMPLEX128, "complex": COMPLEX128}
 
 
-def applied(name: str, *args: Any, **options: Any) -> Any:
+def applied(name: str, /, *args: Any, **options: Any) -> Any:
     """What the function of this name is of complex numbers.
 
     Raises: FrontendError for one that takes real ones alone.

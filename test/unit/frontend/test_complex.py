@@ -291,3 +291,15 @@ def test_names_are_no_types() -> None:
     assert ted.eye(2, "complex64").dtype == ted.zeros(2, "complex64").dtype == ted.complex64
     assert ted.isdtype(ted.float32, ("complex64", "numeric"))
     assert ted.result_type(x, ted.complex64) == ted.complex64
+
+
+def test_complex_constants_have_names() -> None:
+    some = ted.constant(Z, name="z"), ted.constant(1j, "complex64", "z"), ted.full(2, 1j, name="z")
+    for made in (*some, ted.constant([1, 2], "complex64", name="z")):
+        assert made.real.name == made.imag.name == "z"
+    assert [z.dtype.name for z in some] == ["complex128", "complex64", "complex64"]
+    assert ted.constant(Z, "bool").dtype == ted.bool
+    found = interpreted(
+        lambda x: [ted.constant(Z, name="z") * x, x[0, :2] * ted.constant([1j, 2])], X
+    )
+    check(found, [Z * X, X[0, :2] * [1j, 2]])
