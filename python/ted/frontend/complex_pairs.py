@@ -203,10 +203,14 @@ def is_complex(value: Any) -> bool:
     """Whether a value is complex: a pair, an array of any library, a number of Python, a list."""
     if isinstance(value, (list, tuple)):
         return any(map(is_complex, value))
-    if isinstance(value, (Complex, complex)):
-        return True
+    return isinstance(value, (Complex, complex)) or _is_array(value)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a value is an array of complex numbers, of any library; their types are none."""
     dtype = getattr(value, "dtype", None)
-    return getattr(dtype, "kind", None) == "c" or getattr(dtype, "is_complex", None) is True
+    is_one = getattr(dtype, "kind", None) == "c" or getattr(dtype, "is_complex", None) is True
+    return is_one and hasattr(value, "shape")
 
 
 def complex_type(value: Any) -> ComplexType | None:
@@ -228,8 +232,7 @@ def names_complex(value: Any) -> bool:
 
 def opened_array(value: Any) -> tuple[Any, Any] | None:
     """Copies of the parts of an array of complex numbers, of any library; None for all else."""
-    dtype = getattr(value, "dtype", None)
-    if getattr(dtype, "kind", None) == "c" or getattr(dtype, "is_complex", None) is True:
+    if _is_array(value):
         real, imag = value.real, value.imag
         copied = "copy" if hasattr(real, "copy") else "clone"  # the word of torch
         return getattr(real, copied)(), getattr(imag, copied)()

@@ -303,3 +303,9 @@ def test_complex_constants_have_names() -> None:
         lambda x: [ted.constant(Z, name="z") * x, x[0, :2] * ted.constant([1j, 2])], X
     )
     check(found, [Z * X, X[0, :2] * [1j, 2]])
+
+
+def test_types_may_be_arguments() -> None:
+    kinds = {"z": ted.complex64, "x": np.dtype("complex128")}
+    found = ted.function(lambda x, first, kinds: x.astype(first) + x.astype(kinds["z"]))
+    check([found(X, ted.complex64, kinds)], [2 * X.astype(np.complex64)], 1e-7)
