@@ -165,9 +165,11 @@ def _divide(a: Any, b: Any) -> Any:
     (p, q), (r, s) = parts(a), parts(b)
     if s is None:
         return Complex(p / r, q / r)
+    if isinstance(p, Scalar):  # Python would raise for z / 0j
+        r, s = (x if isinstance(x, Scalar) else cast(x, type_of(p.dtype).part) for x in (r, s))
     # By (|b|^2 / size) without overflow; the result does not depend on the size.
-    size = stop_gradient(maximum(abs(r), abs(s)))
-    u, v = r / size, s / size
+    size, uneven = stop_gradient(maximum(abs(r), abs(s))), abs(r) != abs(s)
+    u, v = (where(uneven & (abs(x) == math.inf), _side(x), x / size) for x in (r, s))
     below = r * u + s * v
     if q is None:
         return Complex(p * u / below, -(p * v) / below)
@@ -176,7 +178,7 @@ def _divide(a: Any, b: Any) -> Any:
 
 def _power(a: Any, b: Any) -> Any:
     """By products for whole numbers, else exp(b log a), which is 0 where a is 0."""
-    if isinstance(b, (int, float)) and b == int(b) and abs(b) <= 1024:
+    if isinstance(b, (int, float)) and abs(b) <= 1024 and b == int(b):
         return _whole_power(a, int(b))
     p, q = parts(a)
     base = a if q is not None else Complex(p, _like(p, 0.0))

@@ -309,3 +309,26 @@ def test_types_may_be_arguments() -> None:
     kinds = {"z": ted.complex64, "x": np.dtype("complex128")}
     found = ted.function(lambda x, first, kinds: x.astype(first) + x.astype(kinds["z"]))
     check([found(X, ted.complex64, kinds)], [2 * X.astype(np.complex64)], 1e-7)
+
+
+def test_quotients_of_infinite_numbers_are_those_of_numpy() -> None:
+    ends = [0.5, -3.0, np.inf, -np.inf, np.nan]
+    w = np.array([complex(x, y) for x in ends for y in (*ends, 0.0)])
+    far = [1.0, 1 - 2j, complex(2, np.inf)]
+
+    def program(w: Any) -> list[Any]:
+        return [z / w for z in far] + [w / 2j, w / (np.inf * 1j)]
+
+    with np.errstate(all="ignore"):
+        for mine, other in zip(interpreted(program, w), program(w), strict=True):
+            np.testing.assert_allclose(mine, other, rtol=4e-15)
+    slopes = interpreted(ted.grad(lambda w: ted.sum((1 / w).real)), w[[2, 12, 17]])
+    np.testing.assert_array_equal(slopes, 0)
+    assert np.isnan(interpreted(lambda z: z / 0j, Z)).all()
+
+
+def test_exponents_may_be_infinite_or_nan() -> None:
+    ends = (np.inf, -np.inf, np.nan)
+    assert np.isnan(interpreted(lambda z: [z**end for end in ends], Z)).all()
+    with pytest.raises(FrontendError, match="float64"):
+        interpreted(lambda z: z ** (10**400), Z)
