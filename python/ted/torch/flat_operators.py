@@ -22,6 +22,7 @@ from ted.forking import cached_property
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
 from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
+from ted.torch.loop_batches import has_batches, is_batching, of_all_examples
 from ted.torch.recording import Transformed, is_transformed, record
 from ted.torch.registering import registered
 from ted.torch.splits import Splits
@@ -70,6 +71,8 @@ class FlatOperator:
         Raises: ExecutionError for tensors that the program does not take.
         """
         if not self.is_plain(tensors):
+            if has_batches(tensors):
+                return of_all_examples(self, tensors)
             if is_transformed():
                 return Transformed.apply(self, *tensors)
             return self.overload(list(tensors))
@@ -127,6 +130,8 @@ class FlatOperator:
     def is_plain(self, tensors: Tensors) -> bool:
         """Whether these lie where the program runs, and nobody looks at what is done with them."""
         if _transforms() or forward_ad._current_level >= 0 or _modes() or _tracing():
+            return False
+        if is_batching():
             return False
         for tensor in tensors:
             is_here = tensor.is_cpu if self._is_on_cpu else tensor.is_cuda

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._vmap_internals import _vmap
 from torch.autograd import forward_ad, gradcheck, gradgradcheck
 from torch.func import grad, hessian, jacfwd, jacrev, jvp, vmap
 
@@ -223,6 +224,25 @@ def test_a_cotangent_that_is_negative_is_no_memory_as_it_is() -> None:
         assert torch.autograd.grad(y, x, cotangent, retain_graph=True)[0].item() == expected
     conjugate = torch.complex(torch.zeros(1), y).conj() * torch.tensor([2j])
     assert torch.autograd.grad(conjugate.real.sum(), x)[0].item() == 4
+
+
+@scripting
+def test_a_batch_of_cotangents_is_one_backward() -> None:
+    x, w = arguments(requires_grad=True)
+    check = {"check_batched_grad": True, "check_forward_ad": True}
+    assert gradcheck(operator, (x, w), **check, check_batched_forward_grad=True)
+    y = operator(x, w)
+    heads = torch.stack([torch.ones_like(y), torch.randn_like(y)])
+    found = torch.autograd.grad(y, (x, w), heads, is_grads_batched=True)
+    expected = [torch.autograd.grad(torch_layer(x, w), (x, w), head) for head in heads]
+    assert_equal(found, tuple(map(torch.stack, zip(*expected, strict=True))))
+
+
+def test_a_batch_in_a_batch_of_cotangents_is_refused() -> None:
+    double = ted.torch.op(lambda x: 2 * x)
+    inner = _vmap(lambda a: _vmap(lambda b: double(a * b))(torch.eye(3)))
+    with pytest.raises(ExecutionError, match=r"one inside of another; write torch\.func\.vmap"):
+        inner(torch.ones(2))
 
 
 def test_memory_of_results_is_given_back() -> None:
