@@ -27,6 +27,8 @@ from ted.frontend.scalars import Scalar
 def nextafter(a: Any, b: Any) -> Any:
     """The float next to `a` on the way to `b`, and `b` where both are equal.
 
+    It is NumPy's bit by bit, but of zeros of two signs in float16: there NumPy has `a`.
+
     As in torch, the derivative in a is 1, 0 where both are equal, and that in b is 0.
 
     Shapes: broadcast; of the float type in which both meet.
