@@ -34,12 +34,12 @@ SHARED = (
     "hstack", "hypot", "imag", "inner", "isfinite", "isin", "isinf", "isnan", "left_shift", "log",
     "log10", "log1p", "log2", "logaddexp", "logical_and", "logical_not", "logical_or",
     "logical_xor", "matrix_transpose", "max", "maximum", "mean", "median", "meshgrid", "min",
-    "minimum", "moveaxis", "nan_to_num", "ones_like", "outer", "pad", "power", "prod", "quantile",
-    "real", "reciprocal", "remainder", "repeat", "reshape", "result_type", "right_shift", "roll",
-    "round", "searchsorted", "sign", "signbit", "sin", "sinh", "sort", "split", "sqrt", "square",
-    "squeeze", "stack", "std", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh",
-    "tensordot", "tile", "transpose", "tril", "triu", "trunc", "unstack", "var", "vecdot", "vstack",
-    "where", "zeros_like",
+    "minimum", "moveaxis", "nan_to_num", "nextafter", "ones_like", "outer", "pad", "power", "prod",
+    "quantile", "real", "reciprocal", "remainder", "repeat", "reshape", "result_type",
+    "right_shift", "roll", "round", "searchsorted", "sign", "signbit", "sin", "sinh", "sort",
+    "split", "sqrt", "square", "squeeze", "stack", "std", "sum", "swapaxes", "take",
+    "take_along_axis", "tan", "tanh", "tensordot", "tile", "transpose", "tril", "triu", "trunc",
+    "unstack", "var", "vecdot", "vstack", "where", "zeros_like",
 )  # fmt: skip
 
 # What is a property of an expression.
