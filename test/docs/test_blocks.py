@@ -42,6 +42,8 @@ def test_ted_opt_accepts_a_block_of_ir(
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("path", documents(), ids=lambda p: str(p.relative_to(ROOT)))
 def test_the_python_of_a_document_prints_what_the_document_says(path: Path) -> None:
+    if path.name == "jax.md":  # which has no package for the oldest Python
+        pytest.importorskip("jax")
     for block, printed in run_python(document_blocks(path, "python")):
         if block.expected is not None:
             assert _lines(printed) == _lines(block.expected), block.name

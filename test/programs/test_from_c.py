@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -157,6 +158,10 @@ def test_a_shared_library_shows_its_functions_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.skipif(
+    not all(map(shutil.which, ("cmake", "ctest", "pkg-config"))),
+    reason="needs cmake, ctest and pkg-config",
+)
 def test_cmake_builds_the_example_and_pkg_config_finds_a_library(tmp_path: Path) -> None:
     folder = subprocess.run(
         ["ted-translate", "--cmake-dir"], check=True, capture_output=True, text=True, env=_path()
