@@ -24,13 +24,14 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         exporting = map(importlib.import_module, _EXPORTING)
         return sorted({*_MODULES, *(each for module in exporting for each in module.__all__)})
-    if not name.startswith("_"):  # those are asked for by tools, of every module
-        if find_spec(f"ted.{name}") is not None:
-            return importlib.import_module(f"ted.{name}")
-        for module in map(importlib.import_module, _EXPORTING):
-            if name in module.__all__:
-                value = globals()[name] = getattr(module, name)
-                return value
+    if name.startswith("_"):  # those are asked for by tools, and by imports, of every module
+        raise AttributeError(f"module 'ted' has no attribute {name!r}")
+    if find_spec(f"ted.{name}") is not None:
+        return importlib.import_module(f"ted.{name}")
+    for module in map(importlib.import_module, _EXPORTING):
+        if name in module.__all__:
+            value = globals()[name] = getattr(module, name)
+            return value
     raise importlib.import_module("ted.frontend.missing_names").missing("ted", name, __dir__())
 
 
