@@ -14,6 +14,7 @@ from typing import Any, overload
 import jax
 import numpy as np
 
+from ted.api.flat_functions import operator_name
 from ted.api.functions import Function, function
 from ted.errors import FrontendError
 from ted.frontend.callbacks import check_callable
@@ -131,12 +132,7 @@ def op(fn: Callable[..., Any] | None = None, *, name: str | None = None, **optio
 
     def make(fn: Callable[..., Any]) -> Operator:
         check_callable(fn, "op")
-        own = name if name is not None else getattr(fn, "__name__", "")
-        if name is None and not own.isidentifier():
-            own = "operator"
-        if not isinstance(own, str) or not own.isidentifier():
-            raise FrontendError(f"op: name is an identifier, got {name!r}")
-        return Operator(fn, own, options)
+        return Operator(fn, operator_name(fn, name), options)
 
     return make if fn is None else make(fn)
 
@@ -157,15 +153,14 @@ def _hashable(constants: tuple[Any, ...], name: str) -> Any:
 
 
 def _names(parameters: Sequence[str], tree: Any, is_array: Sequence[bool]) -> list[str]:
-    """Names for the arrays of a tree, those of parameters and what follows: `x`, `params_w`."""
+    """The paths of the arrays of a tree, from the parameter on: `x`, `params.w`."""
     places = jax.tree.unflatten(tree, range(tree.num_leaves))
+    pairs = zip(jax.tree.leaves_with_path(places), is_array, strict=True)
     found: list[str] = []
-    for (path, _), is_one in zip(jax.tree.leaves_with_path(places), is_array, strict=True):
+    for (path, _), is_one in pairs:
         if is_one:
             parameter: int = path[0].idx
-            words = "_".join([parameters[parameter], *map(_word, path[1:])])
-            name = words if words.isidentifier() else f"x{len(found)}"
-            found.append(f"{name}_{len(found)}" if name in found else name)
+            found.append(".".join([parameters[parameter], *map(_word, path[1:])]))
     return found
 
 

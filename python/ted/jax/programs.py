@@ -6,7 +6,6 @@ Equal programs are the same object: JAX compares and hashes parameters of equati
 from __future__ import annotations
 
 import hashlib
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -16,11 +15,19 @@ import jax
 import numpy as np
 
 from ted.api.cpu_functions import CompiledFunction
-from ted.api.flat_functions import Flat, batched_of, jvp_of, vjp_of
+from ted.api.flat_functions import (
+    Flat,
+    axes_text,
+    batched_of,
+    jvp_of,
+    mask_text,
+    named,
+    vjp_of,
+)
 from ted.api.functions import Function
 from ted.errors import CompileError
 from ted.frontend.notes import recording
-from ted.frontend.tensors import Tensor, placeholder
+from ted.frontend.tensors import placeholder
 from ted.options import CompileOptions
 from ted.runtime.xla import register
 
@@ -55,7 +62,7 @@ class Program:
         linear: Linear | None = None,
     ) -> None:
         self.name, self.names, self.options = name, tuple(names), options
-        self.fn = _named(fn, name, self.names)
+        self.fn = named(fn, name, self.names)
         self.linear = linear
         self.alone: Callable[..., Any] | None = None  # what runs it on arrays that nobody traces
         self._derived: dict[Any, Program] = {}
@@ -124,7 +131,7 @@ class Program:
             pushed = jvp_of(_selected(self.fn, chosen), count, moving)
             tangents = [f"t{k}" for k in compress(range(count), moving)]
             linear = Linear((False,) * count + (True,) * len(tangents), self, moving)
-            return self._with(f"jvp_{_bits(moving)}", pushed, tangents, linear)
+            return self._with(f"jvp_{mask_text(moving)}", pushed, tangents, linear)
 
         return self._derive(("jvp", moving, chosen), make)
 
@@ -136,7 +143,9 @@ class Program:
             pulled = vjp_of(self.fn, count, wanted, heads)
             cotangents = [f"d{k}" for k in compress(range(len(heads)), heads)]
             linear = Linear((False,) * count + (True,) * len(cotangents))
-            return self._with(f"vjp_{_bits(wanted)}_{_bits(heads)}", pulled, cotangents, linear)
+            return self._with(
+                f"vjp_{mask_text(wanted)}_{mask_text(heads)}", pulled, cotangents, linear
+            )
 
         return self._derive(("vjp", wanted, heads), make)
 
@@ -144,10 +153,9 @@ class Program:
         """The program for all examples, which the first dim of each result counts."""
 
         def make() -> Program:
-            what = "_".join("n" if axis is None else str(axis) for axis in axes)
+            name = f"{self.name}_vmap_{axes_text(axes)}"
             linear = None if self.linear is None else Linear(self.linear.arguments)
-            many = batched_of(self.fn, axes)
-            return Program(many, f"{self.name}_vmap_{what}", self.names, self.options, linear)
+            return Program(batched_of(self.fn, axes), name, self.names, self.options, linear)
 
         return self._derive(("vmap", axes), make)
 
@@ -164,23 +172,5 @@ def _selected(fn: Flat, chosen: Mask) -> Flat:
     return lambda *args: tuple(compress(fn(*args), chosen))
 
 
-def _named(fn: Flat, name: str, names: Sequence[str]) -> Flat:
-    """The function with parameters of these names, as programs and messages have them."""
-
-    def flat(*tensors: Tensor) -> tuple[Tensor, ...]:
-        return tuple(fn(*tensors))
-
-    kind = inspect.Parameter.POSITIONAL_ONLY
-    flat.__name__ = name
-    flat.__dict__["__signature__"] = inspect.Signature(
-        [inspect.Parameter(one, kind) for one in names]
-    )
-    return flat
-
-
 def _numpy(kind: str) -> np.dtype[Any]:
     return np.dtype(jax.numpy.dtype(kind))
-
-
-def _bits(mask: Mask) -> str:
-    return "".join("1" if one else "0" for one in mask)

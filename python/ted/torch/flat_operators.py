@@ -7,7 +7,6 @@ forward mode it is `Transformed`. What is derived of it is such an operator agai
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from itertools import compress
 from typing import Any
@@ -15,7 +14,15 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from ted.api.flat_functions import Flat, batched_of, jvp_of, vjp_of
+from ted.api.flat_functions import (
+    Flat,
+    axes_text,
+    batched_of,
+    jvp_of,
+    mask_text,
+    named,
+    vjp_of,
+)
 from ted.api.functions import Function
 from ted.errors import ExecutionError
 from ted.forking import cached_property
@@ -55,7 +62,7 @@ class FlatOperator:
         self.name = name
         self.names = tuple(names)
         self.batch = tuple(batch)
-        self.fn = self._named(fn)
+        self.fn = named(fn, name, self.names)
         self.function = Function(self.fn, options, self.batch)
         self._like = like
         self._kinds: Any = None  # of the tensors that the short way takes
@@ -213,7 +220,7 @@ class FlatOperator:
         def make() -> FlatOperator:
             fn = vjp_of(self.fn, len(self.names), wanted, heads)
             like = list(compress(range(len(wanted)), wanted))
-            what = f"vjp_{_bits(wanted)}_{_bits(heads)}"
+            what = f"vjp_{mask_text(wanted)}_{mask_text(heads)}"
             rows = self.traces.rows(tensors) if self.batch else ()
             return self._with(what, fn, "d", heads, rows, like)
 
@@ -225,7 +232,7 @@ class FlatOperator:
         def make() -> FlatOperator:
             fn = jvp_of(self.fn, len(self.names), moving)
             rows = [k in self.batch for k in range(len(moving))]
-            return self._with(f"jvp_{_bits(moving)}", fn, "t", moving, rows)
+            return self._with(f"jvp_{mask_text(moving)}", fn, "t", moving, rows)
 
         return self._derive(("jvp", tuple(moving)), make)
 
@@ -233,11 +240,8 @@ class FlatOperator:
         """The operator for all examples, which the first dim of each result counts."""
 
         def make() -> FlatOperator:
-            what = "_".join("n" if axis is None else str(axis) for axis in axes)
-            options = self.function.options
-            return FlatOperator(
-                batched_of(self.fn, axes), f"{self.name}_vmap_{what}", self.names, options
-            )
+            name, options = f"{self.name}_vmap_{axes_text(axes)}", self.function.options
+            return FlatOperator(batched_of(self.fn, axes), name, self.names, options)
 
         return self._derive(("vmap", tuple(axes)), make)
 
@@ -267,33 +271,7 @@ class FlatOperator:
             names.append(name)
         return FlatOperator(fn, f"{self.name}_{what}", names, self.function.options, batch, like)
 
-    def _named(self, fn: Flat) -> Flat:
-        """The function with parameters of these names, as programs and messages have them."""
-
-        def flat(*tensors: Any) -> Any:
-            return tuple(fn(*tensors))
-
-        kind = inspect.Parameter.POSITIONAL_ONLY
-        parameters = [inspect.Parameter(name, kind) for name in _identifiers(self.names)]
-        flat.__name__ = self.name
-        flat.__dict__["__signature__"] = inspect.Signature(parameters)
-        return flat
-
 
 def is_traced() -> bool:
     """Whether a mode of torch sees what is done with tensors."""
     return bool(_modes() or _tracing())
-
-
-def _identifiers(names: Sequence[str]) -> list[str]:
-    """Paths such as `params.0.w` as names of parameters, each once."""
-    found: list[str] = []
-    for name in names:
-        plain = name.replace(".", "_")
-        one = plain if plain.isidentifier() else f"x{len(found)}"
-        found.append(f"{one}_{len(found)}" if one in found else one)
-    return found
-
-
-def _bits(mask: Mask) -> str:
-    return "".join("1" if one else "0" for one in mask)

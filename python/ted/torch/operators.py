@@ -14,6 +14,7 @@ from typing import Any, overload
 
 import torch
 
+from ted.api.flat_functions import operator_name
 from ted.api.functions import Function, function
 from ted.errors import FrontendError, TedError
 from ted.frontend.batches import arrays_at
@@ -50,7 +51,7 @@ class Operator:
     ) -> None:
         functools.update_wrapper(self, fn)
         self.function: Function = function(fn, **options)
-        self.name = _checked_name(fn, name)
+        self.name = operator_name(fn, name)
         self._given = (fn, name, cast_inputs, dict(options))
         self._cast_inputs = cast_inputs
         self._nested: dict[Any, NestedOperator] = {}
@@ -240,15 +241,6 @@ def op(
         return Operator(fn, name, cast_inputs, options)
 
     return make if fn is None else make(fn)
-
-
-def _checked_name(fn: Callable[..., Any], name: str | None) -> str:
-    if name is None:
-        own = getattr(fn, "__name__", "")
-        return own if own.isidentifier() else "operator"
-    if not isinstance(name, str) or not name.isidentifier():
-        raise FrontendError(f"op: name is an identifier, got {name!r}")
-    return name
 
 
 def _spec(value: Any, what: str) -> Any:
