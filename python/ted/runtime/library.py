@@ -55,7 +55,13 @@ def _installed(name: str) -> str:
 
 
 @cache
+def library() -> ctypes.CDLL:
+    """The library, loaded once."""
+    return ctypes.CDLL(library_path())
+
+
+@cache
 def address_of(symbol: str) -> int:
     """Where a function of libted_runtime is."""
-    function = getattr(ctypes.CDLL(library_path()), symbol)
+    function = getattr(library(), symbol)
     return ctypes.cast(function, ctypes.c_void_p).value or 0

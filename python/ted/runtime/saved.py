@@ -24,7 +24,7 @@ import numpy as np
 from ted.errors import ExecutionError
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import BoundFunction, bind
-from ted.runtime.library import library_path
+from ted.runtime.library import library
 
 MAGIC = b"PK\x03\x04"
 SYMBOL = "ted_saved"  # the function in `code.so`
@@ -180,19 +180,19 @@ def _read(data: bytes, what: str) -> tuple[About, bytes, list[np.ndarray[Any, An
 def _linked(
     about: About, code: bytes, constants: Sequence[np.ndarray[Any, Any]], what: str
 ) -> BoundFunction:
-    runtime = ctypes.CDLL(library_path())
-    runtime.ted_cpu_lacks.restype = ctypes.c_char_p
-    lacks = runtime.ted_cpu_lacks("".join(f"{f}\0" for f in about.features).encode() + b"\0")
+    lacking = library().ted_cpu_lacks
+    lacking.restype = ctypes.c_char_p
+    lacks = lacking("".join(f"{f}\0" for f in about.features).encode() + b"\0")
     if lacks is not None:
         raise ExecutionError(
             f"{what}: code for '{about.target}' needs a CPU with {lacks.decode()}, which this "
             "machine is not; save it with a target for older CPUs, such as 'cpu:sse2'"
         )
-    library = _loaded(code, what)
-    address = ctypes.cast(getattr(library, SYMBOL), ctypes.c_void_p).value or 0
+    own = _loaded(code, what)
+    address = ctypes.cast(getattr(own, SYMBOL), ctypes.c_void_p).value or 0
     return bind(
         address, about.inputs, about.outputs, name=about.name,
-        accesses=dict(enumerate(about.accesses)), donated=about.donated, owner=library,
+        accesses=dict(enumerate(about.accesses)), donated=about.donated, owner=own,
         threads=about.threads, constants=constants,
     )  # fmt: skip
 

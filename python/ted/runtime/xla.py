@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from ted.errors import ExecutionError
 from ted.forking import Lock
 from ted.runtime.buffers import ArgSpec
-from ted.runtime.library import library_path
+from ted.runtime.library import address_of, library
 
 FORMAT = 2  # TED_EXPORTED_VERSION
 
@@ -98,19 +97,14 @@ def _register(entry: Entry, number: int) -> None:
     function = _Function(
         entry.name.encode(), FORMAT, entry.threads, 1, ctypes.pointer(version), b"\0"
     )
-    if _library().ted_xla_register(ctypes.c_int64(number), ctypes.byref(function)):
+    if library().ted_xla_register(ctypes.c_int64(number), ctypes.byref(function)):
         raise ExecutionError(f"{entry.name}: out of memory: cannot allocate a table for XLA")
     _kept[number] = entry, arrays, parameters, checks, version, function
 
 
 def handler() -> int:
     """The address of the handler of all such calls."""
-    return ctypes.cast(_library().ted_xla_call, ctypes.c_void_p).value or 0
-
-
-@cache
-def _library() -> ctypes.CDLL:
-    return ctypes.CDLL(library_path())
+    return address_of("ted_xla_call")
 
 
 def _row(spec: ArgSpec, constant: int | None, is_result: int) -> tuple[Any, ...]:
