@@ -163,9 +163,8 @@ def _read(data: bytes, what: str) -> tuple[About, bytes, list[np.ndarray[Any, An
         side: tuple(ArgSpec(s["name"], s["dtype"], tuple(s["shape"])) for s in said[side])
         for side in ("inputs", "outputs")
     }
-    pairs = {name: tuple(map(tuple, said[name])) for name in ("accesses",)}
     about = About(**{
-        **said, **sides, **pairs,
+        **said, **sides, "accesses": tuple(map(tuple, said["accesses"])),
         "donated": dict(said["donated"]), "features": tuple(said["features"]),
     })  # fmt: skip
     with np.load(io.BytesIO(arrays)) as found:
