@@ -13,7 +13,9 @@ from typing import Any
 __version__ = "0.1.0"
 
 # Their `__all__`; the first ones are found without loading MLIR.
-_EXPORTING = ("ted.loading", "ted.runtime.threads", "ted.frontend", "ted.api", "ted.files")
+_EXPORTING = (
+    "ted.loading", "ted.runtime.threads", "ted.frontend", "ted.api", "ted.files", "ted.raising",
+)  # fmt: skip
 # The modules that are public names themselves; others are found too, as passes and tools need them.
 _MODULES = (
     "cache", "cuda", "errors", "fft", "linalg", "nn", "random", "special", "testing", "tree",

@@ -14,6 +14,7 @@ from ted.api import *  # noqa: F403
 from ted.files import *  # noqa: F403
 from ted.frontend import *  # noqa: F403
 from ted.loading import *  # noqa: F403
+from ted.raising import from_mlir as from_mlir
 from ted.runtime.threads import *  # noqa: F403
 
 __version__: str

@@ -9,6 +9,9 @@ from __future__ import annotations
 import linecache
 import os
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -38,11 +41,26 @@ _CALLERS = ("ted", "numpy", "jax", "torch")
 _COMMANDS = ("ted.tools", "ted.codegen.worker")
 
 
+_read: ContextVar[SourceLocation | None] = ContextVar("_read", default=None)
+
+
+@contextmanager
+def located(place: SourceLocation | None) -> Generator[None]:
+    """Let the user's line be a place in what is read, where that has one."""
+    token = _read.set(place)
+    try:
+        yield
+    finally:
+        _read.reset(token)
+
+
 def user_location() -> SourceLocation | None:
     """The user's current line: the first frame of neither Python, ted nor a package that calls it.
 
     None inside of a command of ted's, or of a worker: there is no line of Python of a user.
     """
+    if (read := _read.get()) is not None:
+        return read
     frame = sys._getframe(1)  # pyright: ignore[reportPrivateUsage]
     while frame is not None:
         file, module = frame.f_code.co_filename, str(frame.f_globals.get("__name__", ""))

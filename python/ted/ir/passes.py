@@ -51,6 +51,9 @@ STRATEGY, GROUP, FORM, THREADS = "ted.strategy", "ted.group", "ted.form", "ted.t
 
 # `ted-x-y` is the class `TedXY` in the file `ted_x_y.py` of its package.
 PASSES: dict[str, Row] = {
+    "ted-raise-linalg": Row(
+        "ted.raising", "turn functions of linalg, tensor and scf into functions of equations"
+    ),
     "ted-check-bounds": Row(
         "ted.transforms",
         "prove that accesses lie in their tensors and sets write points once",

@@ -246,6 +246,16 @@ def text_of(module: ir.Module | ir.OpView | ir.Operation, **flags: Any) -> str:
     return str(module.operation.get_asm(**flags))
 
 
+def load_foreign_dialects(context: ir.Context) -> None:
+    """Let a context know the dialects of torch and StableHLO, where the binding has them."""
+    for name in ("_torchMlir", "_stablehlo"):
+        try:
+            library = importlib.import_module(f"{BINDING}._mlir_libs.{name}")
+        except ModuleNotFoundError:
+            continue
+        library.register_dialect(context)
+
+
 def dialect_names(context: ir.Context) -> list[str]:
     """Namespaces of the dialects that a context has loaded, of those that have a Python module."""
     import pkgutil

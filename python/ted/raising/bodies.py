@@ -1,0 +1,87 @@
+"""Bodies of loops -> scalar expressions: arith and math, indices, reads, choices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ted.ir import scalar
+from ted.ir.expressions import Expr
+from ted.mlir import ir
+from ted.raising import scalars
+from ted.raising.reading import Reader
+from ted.raising.values import unraisable
+
+Scope = dict[ir.Value, Expr]
+
+
+def body_values(
+    reader: Reader, block: ir.Block, arguments: Sequence[Expr], dims: Sequence[Expr]
+) -> list[Expr]:
+    """What a block yields for its arguments; `dims` are what `linalg.index` gives.
+
+    Raises: VerifyError for an op that equations have no word for.
+    """
+    return _Body(reader, dims, dict(zip(block.arguments, arguments, strict=True))).run(block)
+
+
+class _Body:
+    def __init__(self, reader: Reader, dims: Sequence[Expr], known: Scope) -> None:
+        self.reader = reader
+        self.dims = dims
+        self.known = known
+
+    def run(self, block: ir.Block) -> list[Expr]:
+        *operations, last = [op.operation for op in block.operations]
+        for op in operations:
+            rule = _ROWS.get(op.name)
+            found = self.scalar(op) if rule is None else rule(self, op)
+            self.known.update(zip(op.results, found, strict=True))
+        return [self.value(v) for v in last.operands]
+
+    def value(self, value: ir.Value) -> Expr:
+        return self.known[value] if value in self.known else self.reader.scalar(value)
+
+    def scalar(self, op: ir.Operation) -> list[Expr]:
+        if op.name.split(".")[0] not in ("arith", "math") or len(op.results) != 1:
+            raise unraisable(op, f"ops of bodies are those of arith and math, {', '.join(_ROWS)}")
+        return [scalars.operation(op, [self.value(v) for v in op.operands])]
+
+    def index(self, op: ir.Operation) -> list[Expr]:
+        return [self.dims[ir.IntegerAttr(op.attributes["dim"]).value]]
+
+    def extract(self, op: ir.Operation) -> list[Expr]:
+        source, *at = op.operands
+        if source in self.known:
+            return [self.known[source]]
+        return [scalar.load(self.reader.tensor(source), [self.value(i) for i in at])]
+
+    def of_one_element(self, op: ir.Operation) -> list[Expr]:
+        """A scalar as a tensor of rank 0, as reductions of StableHLO have them."""
+        if ir.RankedTensorType(op.results[0].type).rank:
+            raise unraisable(op, f"tensors in bodies must have rank 0, got {op.results[0].type}")
+        return [self.value(op.operands[0])]
+
+    def choice(self, op: ir.Operation) -> list[Expr]:
+        """Both branches are values; an access of the one not taken is not made."""
+        condition = self.value(op.operands[0])
+        yes, no = (self.run(*region.blocks) for region in op.regions)
+        return [scalar.select(condition, a, b) for a, b in zip(yes, no, strict=True)]
+
+    def assertion(self, op: ir.Operation) -> list[Expr]:
+        """Says nothing about values."""
+        del op
+        return []
+
+    def dim(self, op: ir.Operation) -> list[Expr]:
+        shape = ir.RankedTensorType(op.operands[0].type).shape
+        return [scalar.index(shape[self.value(op.operands[1]).attr])]
+
+
+_ROWS: dict[str, Callable[[_Body, ir.Operation], list[Expr]]] = {
+    "linalg.index": _Body.index,
+    "tensor.extract": _Body.extract,
+    "tensor.from_elements": _Body.of_one_element,
+    "tensor.dim": _Body.dim,
+    "scf.if": _Body.choice,
+    "cf.assert": _Body.assertion,
+}

@@ -1,0 +1,198 @@
+"""`linalg.generic` -> equations: loops are dims, maps are subscripts, the body is the expression.
+
+Before: linalg.generic {maps, iterators} ins(%A, %B) outs(%C) { ^bb0(%a, %b, %c): ... yield %d }
+After:  one equation for each result, with the combiner that the body is (`accumulations.py`); a
+        body that is of no combiner is a recurrence along the points of the reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from ted.api.scanning import scan
+from ted.frontend.creation import arange
+from ted.frontend.tensors import Tensor as Wrapped
+from ted.frontend.tensors import wrap
+from ted.ir import scalar
+from ted.ir.dtypes import INDEX, INT64
+from ted.ir.equations import Equation, Tensor
+from ted.ir.exact_indices import exact_indices
+from ted.ir.expressions import Expr, postorder
+from ted.mlir import indexing_maps, ir
+from ted.raising.accumulations import NOTHING, accumulation, best
+from ted.raising.bodies import body_values
+from ted.raising.reading import Reader
+from ted.raising.values import Value, element, made, mapped, over_box, type_of
+
+
+def generic(reader: Reader, op: ir.Operation) -> Sequence[Value]:
+    """The results of a `linalg.generic`.
+
+    Raises: VerifyError for a body without equations.
+    """
+    return _Generic.of(reader, op).results()
+
+
+@dataclass(frozen=True)
+class _Generic:
+    """A generic with its dims in the order of equations: parallel ones first."""
+
+    reader: Reader
+    op: ir.Operation
+    extents: tuple[int, ...]
+    parallel: int
+    dims: tuple[Expr, ...]  # of each loop, in the order of the op
+    maps: tuple[ir.AffineMap, ...]
+    starts: tuple[Tensor, ...]
+
+    @staticmethod
+    def of(reader: Reader, op: ir.Operation) -> _Generic:
+        """The loops of an op."""
+        maps = tuple(indexing_maps(op))
+        kinds = [str(kind) for kind in ir.ArrayAttr(op.attributes["iterator_types"])]
+        sizes = _extents(reader, op, maps, len(kinds))
+        own = [k for k, kind in enumerate(kinds) if "parallel" in kind]
+        order = own + [k for k in range(len(kinds)) if k not in own]
+        dims = tuple(scalar.dim(order.index(k)) for k in range(len(kinds)))
+        starts = tuple(reader.tensor(v) for v in list(op.operands)[-len(op.results) :])
+        extents = tuple(sizes[k] for k in order)
+        return _Generic(reader, op, extents, len(own), dims, maps, starts)
+
+    @property
+    def summed(self) -> tuple[int, ...]:
+        """The extents of the dims that are reduced."""
+        return self.extents[self.parallel :]
+
+    def at(self, operand: int) -> list[Expr]:
+        """The subscripts of an operand."""
+        return mapped(self.maps[operand], self.dims)
+
+    def write(self, result: int) -> list[Expr]:
+        """The subscripts of a result."""
+        return self.at(len(self.op.operands) - len(self.starts) + result)
+
+    def results(self) -> Sequence[Value]:
+        """What the op gives."""
+        holes = [Tensor(f"total{k}", t.shape, t.dtype) for k, t in enumerate(self.starts)]
+        bodies = self.bodies(holes)
+        totals = [scalar.load(h, self.write(k)) for k, h in enumerate(holes)]
+        if self.parallel == len(self.extents):
+            return [self.mapped(k, body, holes) for k, body in enumerate(bodies)]
+        found = self.combined(bodies, totals)
+        return self.stepped(holes, bodies) if found is None else found
+
+    def bodies(self, totals: Sequence[Tensor]) -> list[Expr]:
+        """What the body yields, reading `totals` for what is there."""
+        inputs = len(self.op.operands) - len(self.starts)
+        given = [self.reader.value(v) for v in list(self.op.operands)[:inputs]]
+        arguments = [element(v, self.at(k)) for k, v in enumerate((*given, *totals))]
+        (block,) = self.op.regions[0].blocks
+        return body_values(self.reader, block, arguments, self.dims)
+
+    # ---- maps ------------------------------------------------------------------------------------
+
+    def mapped(self, result: int, body: Expr, holes: Sequence[Tensor]) -> Tensor:
+        """A result of parallel loops, which may read what the others' starts are."""
+        (value,) = scalar.replace_tensors([body], dict(zip(holes, self.starts, strict=True)))
+        equation = over_box(self.op, self.extents, value, self.write(result))
+        return made(self.op, result, self.starts[result], equation)
+
+    # ---- reductions ------------------------------------------------------------------------------
+
+    def combined(self, bodies: Sequence[Expr], totals: Sequence[Expr]) -> list[Value] | None:
+        """The results as reductions with a combiner; None where one is none."""
+        if len(bodies) == 2 and (pair := self.best(bodies, totals)) is not None:
+            return pair
+        found: list[Value] = []
+        for k, (body, total) in enumerate(zip(bodies, totals, strict=True)):
+            part = accumulation(body, total)
+            if part is None or _reads(part.value, totals):
+                return None
+            if part.combiner == NOTHING or part.value is None:
+                found.append(self.starts[k])
+            else:
+                equation = self.reduction(k, part.value, part.combiner)
+                found.append(made(self.op, k, self.starts[k], equation))
+        return found
+
+    def reduction(self, result: int, value: Expr, combiner: str) -> Equation:
+        """An equation over all of the dims."""
+        write = self.write(result)
+        return over_box(self.op, self.extents, value, write, self.parallel, combiner)
+
+    def best(self, bodies: Sequence[Expr], totals: Sequence[Expr]) -> list[Value] | None:
+        """The greatest or least values and the payloads of their points."""
+        found = best(bodies, totals)
+        if found is None or _reads(found.value, totals) or _reads(found.payload, totals):
+            return None
+        if found.of_equals == "least" and not self.grows(found.payload):
+            return None
+        extremum = self.reduction(0, found.value, found.combiner.removeprefix("arg"))
+        top = made(self.op, 0, self.starts[0], extremum)
+        shape, _ = type_of(self.op.results[1].type, self.op.location, self.op.name)
+        place = self.reduction(1, found.value, found.combiner)
+        number = Tensor("at", shape, INT64, -1, (place,), place.location)
+        own = [scalar.dim(k) for k in range(self.parallel)]
+        (write,) = [self.write(1)]
+        position = scalar.cast(scalar.load(number, write), INDEX)
+        payload = scalar.substitute([found.payload], [*own, *_spread(position, self.summed)])[0]
+        given = over_box(self.op, self.extents[: self.parallel], payload, write)
+        return [top, made(self.op, 1, self.starts[1], given)]
+
+    def grows(self, payload: Expr) -> bool:
+        """Whether what belongs to a later point is greater: it is the number of the only dim."""
+        (value,) = exact_indices([payload], self.extents)
+        while value.op == "cast":
+            (value,) = value.args
+        return len(self.summed) == 1 and value is scalar.dim(self.parallel)
+
+    # ---- recurrences -----------------------------------------------------------------------------
+
+    def stepped(self, holes: Sequence[Tensor], bodies: Sequence[Expr]) -> list[Value]:
+        """The results of a body without a combiner: one point of the reduction after the other."""
+        own = [scalar.dim(k) for k in range(self.parallel)]
+
+        def step(carry: Sequence[Wrapped], time: Wrapped) -> tuple[list[Wrapped], None]:
+            now = scalar.cast(scalar.load(time.node, ()), INDEX)
+            dims = [*own, *_spread(now, self.summed)]
+            known = dict(zip(holes, (c.node for c in carry), strict=True))
+            after: list[Wrapped] = []
+            for k, body in enumerate(bodies):
+                value, *write = scalar.substitute([body, *self.write(k)], dims)
+                (value,) = scalar.replace_tensors([value], known)
+                equation = over_box(self.op, self.extents[: self.parallel], value, write)
+                after.append(wrap(made(self.op, k, carry[k].node, equation)))
+            return after, None
+
+        last, _ = scan(step, [wrap(t) for t in self.starts], arange(prod(self.summed)))
+        return [tensor.node for tensor in last]
+
+
+def _reads(value: Expr | None, totals: Sequence[Expr]) -> bool:
+    return value is not None and any(node in totals for node in postorder(value))
+
+
+def _spread(position: Expr, extents: Sequence[int]) -> list[Expr]:
+    """The subscripts of a row-major number."""
+    found: list[Expr] = []
+    for extent in reversed(extents):
+        found.insert(0, scalar.mod(position, scalar.index(extent)))
+        position = scalar.floordiv(position, scalar.index(extent))
+    return found
+
+
+def _extents(
+    reader: Reader, op: ir.Operation, maps: Sequence[ir.AffineMap], loops: int
+) -> list[int]:
+    """The extent of each loop: that of a dim of an operand which it subscribes alone."""
+    found: dict[int, int] = {}
+    for operand, access in zip(op.operands, maps, strict=True):
+        value = reader.value(operand)
+        shape = value.static_shape if isinstance(value, Tensor) else ()
+        for expression, extent in zip(access.results, shape, strict=bool(shape)):
+            plain = expression.maybe_downcast()
+            if isinstance(plain, ir.AffineDimExpr):
+                found[plain.position] = extent
+    return [found[k] for k in range(loops)]  # MLIR has verified that there is one of each

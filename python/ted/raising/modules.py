@@ -1,0 +1,150 @@
+"""Text of MLIR -> functions of tensors of ted.
+
+Before: module { func.func @main(%x: tensor<4xf32>) -> ... { stablehlo.tanh, linalg.generic, ... } }
+After:  f(x), which is traced, differentiated and compiled like any function of ted
+
+StableHLO goes through the binding's own pass to linalg; what that leaves has rules of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ted import dialects
+from ted.errors import FrontendError, VerifyError
+from ted.frontend.captures import captured
+from ted.frontend.tensors import Tensor, wrap
+from ted.ir.equations import System
+from ted.ir.from_ops import from_function, functions
+from ted.ir.rewriting import has_equations
+from ted.mlir import PassManager, ir, load_foreign_dialects
+from ted.mlir.queries import symbol_name
+from ted.raising.comparators import mark_orders
+from ted.raising.reading import Reader
+from ted.raising.rules import RULES
+from ted.raising.shapes import on_elements
+from ted.transforms.overrides import substituted
+
+LEGALIZE = "builtin.module(stablehlo-legalize-to-linalg)"
+GENERALIZE = "builtin.module(canonicalize,cse,linalg-generalize-named-ops)"
+
+
+def systems(module: ir.Module) -> dict[str, System]:
+    """The systems of the functions of a module by name; it is changed on the way.
+
+    Raises: VerifyError for an op, a type or a size that has no equations, or where a pass of MLIR
+    fails.
+    """
+    with module.context:
+        mark_orders(module)
+        if any(_is_stablehlo(op) for op in module.body.operations):
+            _run(LEGALIZE, module)
+        _run(GENERALIZE, module)
+        tops = (op.operation for op in module.body.operations)
+        reader = Reader(
+            {symbol_name(op): op for op in tops if op.name == "func.func"}, RULES, on_elements
+        )
+        found = {symbol_name(op): op for op in functions(module)}
+        return {
+            name: from_function(op) if has_equations(op) else reader.system(name)
+            for name, op in found.items()
+        }
+
+
+def _run(pipeline: str, module: ir.Module) -> None:
+    try:
+        PassManager.parse(pipeline).run(module.operation)
+    except ir.MLIRError as error:
+        raise VerifyError(f"{pipeline}: must succeed on the module, got {error}") from None
+
+
+def _is_stablehlo(op: Any) -> bool:
+    found: list[str] = []
+
+    def visit(inner: ir.Operation) -> ir.WalkResult:
+        found.append(inner.name)
+        return ir.WalkResult.ADVANCE
+
+    op.operation.walk(visit)
+    return any(name.startswith("stablehlo.") for name in found)
+
+
+def parsed(text: str | bytes) -> ir.Module:
+    """A module of a text or of bytecode.
+
+    Raises: FrontendError for what is no module.
+    """
+    context = dialects.make_context()
+    load_foreign_dialects(context)
+    context.allow_unregistered_dialects = True
+    with context:
+        try:
+            return ir.Module.parse(text)
+        except ir.MLIRError as error:
+            raise FrontendError(f"from_mlir: the text must be a module of MLIR, {error}") from None
+
+
+@dataclass(frozen=True)
+class Raised:
+    """A function of tensors that was read from MLIR.
+
+    Call it on tensors, where functions of ted are traced: it gives one tensor, or a tuple.
+    """
+
+    system: System
+
+    @property
+    def __name__(self) -> str:
+        return self.system.name
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The results for one tensor per argument.
+
+        Raises: FrontendError for another number of tensors, or one of another shape or type.
+        """
+        found = tuple(map(wrap, self.results(arguments)))
+        return found[0] if len(found) == 1 else found
+
+    def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
+        """The nodes of the results.
+
+        Raises: FrontendError as a call.
+        """
+        inputs, name = self.system.inputs, self.system.name
+        if len(arguments) != len(inputs):
+            raise FrontendError(f"{name}: takes {len(inputs)} tensors, got {len(arguments)}")
+        given = [
+            a if isinstance(a, Tensor) else wrap(captured(a, f"{name}: argument {k}"))
+            for k, a in enumerate(arguments)
+        ]
+        for k, (tensor, wanted) in enumerate(zip(given, inputs, strict=True)):
+            if (tensor.shape, tensor.dtype) != (wanted.shape, wanted.dtype):
+                raise FrontendError(
+                    f"{name}: argument {k} ({wanted.name}) must be {wanted.dtype}"
+                    f"{list(wanted.shape)}, got {tensor.dtype}{list(tensor.shape)}"
+                )
+        mapping = {w: g.node for w, g in zip(inputs, given, strict=True)}
+        return substituted(self.system.outputs, mapping)
+
+
+def from_mlir(source: Any, name: str | None = None) -> Raised:
+    """The function of a module of MLIR in linalg, StableHLO, tensor, scf, arith and math, or ted.
+
+    `source` is the text, the bytecode or a module of ted's binding; `name` is the function, the
+    only one or `main` if it is not said.
+    Raises: FrontendError for what is no module or has no such function; VerifyError for an op, a
+    type or a size that has no equations.
+    """
+    module = parsed(source) if isinstance(source, (str, bytes)) else source
+    if not isinstance(module, ir.Module):
+        kind = type(source).__name__
+        raise FrontendError(f"from_mlir: takes text, bytecode or a module of MLIR, got {kind}")
+    found = systems(module)
+    wanted = name or (next(iter(found)) if len(found) == 1 else "main")
+    if wanted not in found:
+        raise FrontendError(
+            f"from_mlir: the module must have a function '{wanted}', got {list(found)}"
+        )
+    return Raised(found[wanted])

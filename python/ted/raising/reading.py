@@ -1,0 +1,143 @@
+"""A function of linalg, tensor, scf and arith -> a `System` of equations.
+
+Before: %0 = linalg.generic {...} ins(%A, %B) outs(%C) { mulf; addf; yield }
+After:  C[i, j] += A[i, r] * B[r, j]
+
+Values are tensors and scalar expressions (`raising/values.py`); a rule for each op, in tables by
+name, says what its results are. Nothing here knows what a program computes: convolutions, pools
+and attention are what their loops say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from ted.errors import TedError, VerifyError, located
+from ted.ir.dtypes import INDEX, INT64
+from ted.ir.equations import System, Tensor
+from ted.ir.expressions import Expr
+from ted.ir.scalar import cast, load
+from ted.mlir import ir
+from ted.mlir.locations import source_location, user_name
+from ted.raising.values import Value, as_tensor, type_of, unraisable
+
+Rule = Callable[["Reader", ir.Operation], Sequence[Value]]
+
+
+class Reader:
+    """What each value of a program is, while its functions are read.
+
+    `rules` has a rule for each op, `elementwise` is that for the others.
+    """
+
+    def __init__(
+        self,
+        functions: Mapping[str, ir.Operation],
+        rules: Mapping[str, Rule],
+        elementwise: Rule,
+    ) -> None:
+        self.functions = functions
+        self.rules = rules
+        self.elementwise = elementwise
+        self.known: dict[ir.Value, Value] = {}
+        self.open: list[str] = []
+
+    def system(self, name: str) -> System:
+        """The system of a function.
+
+        Raises: VerifyError for an op, a type or a size that has no equations.
+        """
+        block = self._body(name)
+        inputs = [self._input(k, argument) for k, argument in enumerate(block.arguments)]
+        outputs = self.call(name, inputs)
+        tensors = [as_tensor(v, source_location(self.functions[name].location)) for v in outputs]
+        return System(tuple(inputs), tuple(tensors), name)
+
+    def call(self, name: str, arguments: Sequence[Value]) -> list[Value]:
+        """What a function gives for arguments.
+
+        Raises: VerifyError as `system`, and for functions that call themselves.
+        """
+        block = self._body(name)
+        if name in self.open:
+            place = source_location(self.functions[name].location)
+            raise VerifyError(
+                f"{name}: calls must not form a cycle, got {[*self.open, name]}", place
+            )
+        self.open.append(name)
+        found = self.block(block, arguments)
+        self.open.pop()
+        return found
+
+    def _body(self, name: str) -> ir.Block:
+        op = self.functions[name]
+        blocks = list(op.regions[0].blocks)
+        if len(blocks) != 1:
+            place = source_location(op.location)
+            raise VerifyError(f"{name}: a function must have one block, got {len(blocks)}", place)
+        return blocks[0]
+
+    def _input(self, position: int, argument: ir.Value) -> Tensor:
+        shape, dtype = type_of(argument.type, argument.location, "func.func")
+        dtype = INT64 if dtype.is_index else dtype
+        name = user_name(argument.location) or f"arg{position}"
+        return Tensor(name, shape, dtype, None, (), source_location(argument.location))
+
+    # ---- values ----------------------------------------------------------------------------------
+
+    def block(self, block: ir.Block, arguments: Sequence[Value]) -> list[Value]:
+        """What a block gives to its terminator."""
+        for argument, given in zip(block.arguments, arguments, strict=True):
+            self.known[argument] = given if _is_tensor(argument) else _scalar(argument, given)
+        *operations, last = [op.operation for op in block.operations]
+        for op in operations:
+            self.run(op)
+        return [self.value(v) for v in last.operands]
+
+    def run(self, op: ir.Operation) -> None:
+        """Read one op.
+
+        Raises: VerifyError for one that has no equations.
+        """
+        rule = self.rules.get(op.name, self.elementwise)
+        with located(source_location(op.location)), _at(op):
+            found = rule(self, op)
+        self.known.update(zip(op.results, found, strict=True))
+
+    def value(self, value: ir.Value) -> Value:
+        """What a value is."""
+        return self.known[value]
+
+    def tensor(self, value: ir.Value) -> Tensor:
+        """The tensor that a value is."""
+        found = self.known[value]
+        assert isinstance(found, Tensor), f"{value.type} is a tensor"
+        return found
+
+    def scalar(self, value: ir.Value) -> Expr:
+        """The scalar that a value is."""
+        found = self.known[value]
+        assert isinstance(found, Expr), f"{value.type} is a scalar"
+        return found
+
+
+def _is_tensor(value: ir.Value) -> bool:
+    return isinstance(value.type, ir.RankedTensorType)
+
+
+def _scalar(argument: ir.Value, given: Value) -> Value:
+    """A tensor of rank 0 as its element, an integer as an index where that is wanted."""
+    value = load(given, ()) if isinstance(given, Tensor) else given
+    return cast(value, INDEX) if isinstance(argument.type, ir.IndexType) else value
+
+
+@contextmanager
+def _at(op: ir.Operation) -> Iterator[None]:
+    """Errors of what a rule uses name the op."""
+    try:
+        yield
+    except VerifyError:
+        raise
+    except TedError as error:
+        raise unraisable(op, error.message) from None

@@ -1,0 +1,317 @@
+"""Ops of the tensor dialect -> equations: each one reads its source at other subscripts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ted.frontend.joining import concatenate
+from ted.frontend.layout import reshape
+from ted.frontend.tensors import wrap
+from ted.ir import scalar
+from ted.ir.constants import frozen
+from ted.ir.dtypes import INDEX
+from ted.ir.equations import Tensor, identity_dims
+from ted.ir.expressions import Expr
+from ted.mlir import ir, scalar_value
+from ted.mlir.dense_elements import numbers_of
+from ted.raising import scalars
+from ted.raising.bodies import body_values
+from ted.raising.reading import Reader
+from ted.raising.values import (
+    Value,
+    element,
+    made,
+    name_of,
+    over_box,
+    place_of,
+    type_of,
+    unraisable,
+)
+
+DYNAMIC = -(2**63)
+
+
+def _shape(op: ir.Operation) -> tuple[int, ...]:
+    return type_of(op.results[0].type, op.location, op.name)[0]
+
+
+def _from(op: ir.Operation, body: Callable[[tuple[Expr, ...]], Expr]) -> list[Value]:
+    """The result whose element at each point is `body` of it."""
+    shape = _shape(op)
+    return [made(op, 0, None, over_box(op, shape, body(identity_dims(len(shape)))))]
+
+
+# ------------------------------------------------------------------ tensors from nothing
+
+
+def empty(_: Reader, op: ir.Operation) -> list[Value]:
+    """Zeros stand for what is not defined."""
+    return [made(op, 0, None)]
+
+
+def constant(reader: Reader, op: ir.Operation) -> list[Value]:
+    """A scalar, a tensor of one value, or of many.
+
+    Raises: VerifyError for elements that are elsewhere.
+    """
+    del reader
+    if not isinstance(op.results[0].type, ir.RankedTensorType):
+        return [scalars.operation(op, [])]
+    shape, dtype = type_of(op.results[0].type, op.location, op.name)
+    value = op.attributes["value"]
+    if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
+        number = scalar_value(value.get_splat_value())
+        return [Tensor(name_of(op), shape, dtype, number, (), place_of(op))]
+    if not isinstance(value, ir.DenseElementsAttr):
+        raise unraisable(op, f"constants must have their elements in the text, got {type(value)}")
+    held = frozen(numbers_of(value), dtype)
+    return [Tensor(name_of(op), shape, dtype, None, (), place_of(op), values=held)]
+
+
+def splat(reader: Reader, op: ir.Operation) -> list[Value]:
+    """One scalar everywhere."""
+    return _from(op, lambda _: reader.scalar(op.operands[0]))
+
+
+def from_elements(reader: Reader, op: ir.Operation) -> list[Value]:
+    """One equation for each element."""
+    shape = _shape(op)
+    rows = list(zip(shape, _strides(shape), strict=True))
+    parts = []
+    for number, value in enumerate(op.operands):
+        at = [scalar.index(number // stride % n) for n, stride in rows]
+        parts.append(over_box(op, (), reader.scalar(value), at))
+    return [made(op, 0, None, *parts)]
+
+
+def _strides(shape: Sequence[int]) -> list[int]:
+    found, total = [], 1
+    for extent in reversed(shape):
+        found.insert(0, total)
+        total *= extent
+    return found
+
+
+def generate(reader: Reader, op: ir.Operation) -> list[Value]:
+    """What a block gives for each point."""
+    (block,) = op.regions[0].blocks
+    return _from(op, lambda at: body_values(reader, block, at, at)[0])
+
+
+# ------------------------------------------------------------------ slices
+
+
+def _positions(
+    reader: Reader, op: ir.Operation, name: str, given: Sequence[ir.Value]
+) -> list[Expr]:
+    """Offsets, sizes or strides: the operands in their turn where no number is static."""
+    left = iter(given)
+    static = ir.DenseI64ArrayAttr(op.attributes[f"static_{name}"])
+    return [reader.scalar(next(left)) if n == DYNAMIC else scalar.index(n) for n in static]
+
+
+def _segments(op: ir.Operation) -> list[list[ir.Value]]:
+    """The operands by what they are."""
+    left = iter(op.operands)
+    sizes = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
+    return [[next(left) for _ in range(n)] for n in sizes]
+
+
+def _kept(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
+    """The dims of a slice that a type of lower rank keeps: some of extent 1 go."""
+    kept: list[int] = []
+    for k, size in enumerate(sizes):
+        left = shape[len(kept) :]
+        if left and size == left[0] and _fits(sizes[k + 1 :], left[1:]):
+            kept.append(k)
+    return kept
+
+
+def _fits(sizes: Sequence[int], shape: Sequence[int]) -> bool:
+    """Whether dropping some dims of extent 1 makes the one shape of the other."""
+    if not sizes:
+        return not shape
+    if shape and sizes[0] == shape[0] and _fits(sizes[1:], shape[1:]):
+        return True
+    return sizes[0] == 1 and _fits(sizes[1:], shape)
+
+
+def _slice_dims(sizes: Sequence[int], shape: Sequence[int], dims: Sequence[Expr]) -> list[Expr]:
+    """For each dim of a slice, its dim in the type; 0 where that has none."""
+    kept = _kept(sizes, shape)
+    return [dims[kept.index(k)] if k in kept else scalar.index(0) for k in range(len(sizes))]
+
+
+def _static(op: ir.Operation, values: Sequence[Expr], what: str) -> list[int]:
+    if not all(scalar.is_const(v) for v in values):
+        raise unraisable(op, f"{what} must be static, got {[str(v) for v in values]}")
+    return [v.attr for v in values]
+
+
+def extract_slice(reader: Reader, op: ir.Operation) -> list[Value]:
+    """Reads at `offset + stride * point`.
+
+    Raises: VerifyError for sizes that are data.
+    """
+    (source,), *given = _segments(op)
+    offsets, sizes, strides = (
+        _positions(reader, op, name, values)
+        for name, values in zip(("offsets", "sizes", "strides"), given, strict=True)
+    )
+    shape = _shape(op)
+    tensor, extents = reader.tensor(source), _static(op, sizes, "sizes")
+
+    def body(at: tuple[Expr, ...]) -> Expr:
+        inner = _slice_dims(extents, shape, at)
+        rows = zip(offsets, strides, inner, strict=True)
+        return scalar.load(tensor, [_moved(*row) for row in rows])
+
+    return _from(op, body)
+
+
+def _moved(offset: Expr, stride: Expr, at: Expr) -> Expr:
+    return scalar.add(offset, scalar.mul(stride, at))
+
+
+def insert_slice(reader: Reader, op: ir.Operation) -> list[Value]:
+    """A slice where the point is in it, else what was there.
+
+    With static offsets an equation on top; with offsets that are data, a choice in each element.
+    Raises: VerifyError for sizes or strides that are data.
+    """
+    (source,), (target,), *given = _segments(op)
+    offsets, sizes, strides = (
+        _positions(reader, op, name, values)
+        for name, values in zip(("offsets", "sizes", "strides"), given, strict=True)
+    )
+    new, old = reader.value(source), reader.tensor(target)
+    extents, steps = _static(op, sizes, "sizes"), _static(op, strides, "strides")
+    shape = () if isinstance(new, Expr) else new.static_shape
+    if all(scalar.is_const(o) for o in offsets):
+        own = identity_dims(len(shape))
+        inner = _slice_dims(extents, shape, own)
+        write = [_moved(*row) for row in zip(offsets, strides, inner, strict=True)]
+        return [made(op, 0, old, over_box(op, shape, element(new, own), write))]
+    at = identity_dims(len(extents))
+    places, is_inside = [], scalar.TRUE
+    for point, offset, extent, step in zip(at, offsets, extents, steps, strict=True):
+        distance = scalar.sub(point, offset)
+        for test in _tests(distance, extent, step):
+            is_inside = scalar.land(is_inside, test)
+        places.append(scalar.floordiv(distance, scalar.index(step)))
+    kept = _kept(extents, shape)
+    value = element(new, [places[k] for k in kept])
+    body = scalar.select(is_inside, value, scalar.load(old, at))
+    return [made(op, 0, None, over_box(op, old.static_shape, body))]
+
+
+def _tests(distance: Expr, extent: int, step: int) -> list[Expr]:
+    """That a distance from the offset is one of a slice."""
+    least = scalar.compare("le", scalar.index(0), distance)
+    most = scalar.compare("lt", distance, scalar.index(extent * step))
+    rest = scalar.mod(distance, scalar.index(step))
+    return [least, most, scalar.compare("eq", rest, scalar.index(0))]
+
+
+def pad(reader: Reader, op: ir.Operation) -> list[Value]:
+    """The source in the middle of what the block gives.
+
+    Raises: VerifyError for widths that are data or negative.
+    """
+    (source,), *given = _segments(op)
+    low = _static(op, _positions(reader, op, "low", given[0]), "widths")
+    tensor, shape = reader.tensor(source), _shape(op)
+    (block,) = op.regions[0].blocks
+    at = identity_dims(len(shape))
+    (around,) = body_values(reader, block, at, at)
+    border = made(op, 0, None, over_box(op, shape, around))
+    own = identity_dims(len(tensor.shape))
+    write = [scalar.add(d, scalar.index(n)) for d, n in zip(own, low, strict=True)]
+    extents = tensor.static_shape
+    if any(n < 0 for n in low) or any(
+        n + k > m for n, k, m in zip(low, extents, shape, strict=True)
+    ):
+        raise unraisable(op, f"widths must not be negative, got low {low} for {shape}")
+    return [made(op, 0, border, over_box(op, extents, scalar.load(tensor, own), write))]
+
+
+def insert(reader: Reader, op: ir.Operation) -> list[Value]:
+    """One element more."""
+    value, target, *at = op.operands
+    old, places = reader.tensor(target), [reader.scalar(i) for i in at]
+    if all(scalar.is_const(p) for p in places):
+        return [made(op, 0, old, over_box(op, (), reader.scalar(value), places))]
+
+    def body(point: tuple[Expr, ...]) -> Expr:
+        is_it = scalar.TRUE
+        for d, p in zip(point, places, strict=True):
+            is_it = scalar.land(is_it, scalar.compare("eq", d, p))
+        return scalar.select(is_it, reader.scalar(value), scalar.load(old, point))
+
+    return _from(op, body)
+
+
+# ------------------------------------------------------------------ other shapes
+
+
+def reshaped(reader: Reader, op: ir.Operation) -> list[Value]:
+    """The same elements in row-major order."""
+    return [reshape(wrap(reader.tensor(op.operands[0])), _shape(op)).node]
+
+
+def same(reader: Reader, op: ir.Operation) -> list[Value]:
+    """The same tensor under another type, which may not say its sizes."""
+    return [reader.tensor(op.operands[0])]
+
+
+def concat(reader: Reader, op: ir.Operation) -> list[Value]:
+    """One behind the other."""
+    axis = ir.IntegerAttr(op.attributes["dim"]).value
+    return [concatenate([wrap(reader.tensor(v)) for v in op.operands], axis).node]
+
+
+def extract(reader: Reader, op: ir.Operation) -> list[Value]:
+    """One element as a scalar."""
+    source, *at = op.operands
+    return [scalar.load(reader.tensor(source), [reader.scalar(i) for i in at])]
+
+
+def dim(reader: Reader, op: ir.Operation) -> list[Value]:
+    """An extent."""
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    return [scalar.index(shape[reader.scalar(op.operands[1]).attr])]
+
+
+def rank(_: Reader, op: ir.Operation) -> list[Value]:
+    """The number of dims."""
+    return [scalar.const(ir.RankedTensorType(op.operands[0].type).rank, INDEX)]
+
+
+def on_elements(reader: Reader, op: ir.Operation) -> list[Value]:
+    """An op of arith or math: on scalars, or on tensors element by element.
+
+    Raises: VerifyError for any other op.
+    """
+    dialect = op.name.partition(".")[0]
+    if dialect not in ("arith", "math") or len(op.results) != 1:
+        if op.name in _REFUSED:
+            raise unraisable(op, _REFUSED[op.name])
+        known = [name for name in sorted(reader.rules) if name.startswith(f"{dialect}.")]
+        listed = ", ".join(known) or "none; those of arith, linalg, math, scf and tensor have"
+        raise unraisable(op, f"has no equations; of {dialect} those that have are {listed}")
+    if not isinstance(op.results[0].type, ir.RankedTensorType):
+        return [scalars.operation(op, [reader.scalar(v) for v in op.operands])]
+    return _from(
+        op, lambda at: scalars.operation(op, [element(reader.value(v), at) for v in op.operands])
+    )
+
+
+_RANDOM = (
+    "random numbers are drawn from a state outside of the program; export the model after "
+    ".eval(), or give the numbers as an input"
+)
+_REFUSED = {
+    "ml_program.global_load": _RANDOM,
+    "ml_program.global_store": _RANDOM,
+    "stablehlo.rng": _RANDOM,
+}

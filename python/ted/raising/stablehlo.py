@@ -1,0 +1,106 @@
+"""What the binding's pass leaves of StableHLO and CHLO -> equations: loops, branches, functions."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ted.api.control_flow import cond
+from ted.frontend.elementwise import cast
+from ted.frontend.tensors import Tensor as Wrapped
+from ted.frontend.tensors import wrap
+from ted.ir.equations import Tensor
+from ted.mlir import ir
+from ted.raising.loops import looped
+from ted.raising.reading import Reader
+from ted.raising.values import Value, type_of, unraisable
+
+
+def _tensors(reader: Reader, values: Sequence[ir.Value]) -> list[Wrapped]:
+    return [wrap(reader.tensor(v)) for v in values]
+
+
+def _nodes(tensors: Sequence[Wrapped]) -> list[Value]:
+    return [t.node for t in tensors]
+
+
+def while_(reader: Reader, op: ir.Operation) -> list[Value]:
+    """A loop over tensors; its condition and its body take the same."""
+    test, step = (region.blocks[0] for region in op.regions)
+
+    def going(states: Sequence[Wrapped]) -> Wrapped:
+        (found,) = reader.block(test, _nodes(states))
+        assert isinstance(found, Tensor), "StableHLO has no scalars"
+        return wrap(found)
+
+    def body(states: Sequence[Wrapped]) -> list[Wrapped]:
+        return [wrap(t) for t in reader.block(step, _nodes(states)) if isinstance(t, Tensor)]
+
+    return _nodes(looped(_tensors(reader, op.operands), going, body))
+
+
+def _branch(reader: Reader, region: Any) -> Callable[[], list[Wrapped]]:
+    return lambda: [wrap(t) for t in reader.block(region.blocks[0], []) if isinstance(t, Tensor)]
+
+
+def if_(reader: Reader, op: ir.Operation) -> list[Value]:
+    """One of two branches."""
+    (condition,) = _tensors(reader, op.operands)
+    yes, no = (_branch(reader, region) for region in op.regions)
+    return _nodes(cond(condition, yes, no))
+
+
+def case(reader: Reader, op: ir.Operation) -> list[Value]:
+    """One of several branches; the last one for numbers that no branch has."""
+    (number,) = _tensors(reader, op.operands)
+    branches = [_branch(reader, region) for region in op.regions]
+
+    def chosen(position: int) -> list[Wrapped]:
+        if position == len(branches) - 1:
+            return branches[position]()
+        return cond(number == position, branches[position], lambda: chosen(position + 1))
+
+    return _nodes(chosen(0))
+
+
+# ------------------------------------------------------------------ functions
+
+
+def _named(module: str, name: str) -> Callable[[Reader, ir.Operation], list[Value]]:
+    """The rule of a function of elements."""
+
+    def rule(reader: Reader, op: ir.Operation) -> list[Value]:
+        function = getattr(importlib.import_module(module), name)
+        found = function(*_tensors(reader, op.operands))
+        return [cast(found, type_of(op.results[0].type, op.location, op.name)[1]).node]
+
+    return rule
+
+
+def custom_call(reader: Reader, op: ir.Operation) -> list[Value]:
+    """A function of another library.
+
+    Raises: VerifyError, by its name, unless it says where tensors are kept.
+    """
+    target = str(op.attributes["call_target_name"]).strip('"')
+    if target in ("Sharding", "annotate_device_placement"):
+        return [reader.value(v) for v in op.operands]
+    raise unraisable(op, f"functions of other libraries have no equations, got {target}")
+
+
+_ELEMENTWISE = (
+    "acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erf", "erfc", "sinh", "square",
+    "tan",
+)  # fmt: skip
+_SPECIAL = {"bessel_i1e": "i1e", "digamma": "digamma", "erf_inv": "erfinv", "lgamma": "gammaln",
+            "polygamma": "polygamma", "zeta": "zeta"}  # fmt: skip
+
+RULES = {
+    "stablehlo.while": while_,
+    "stablehlo.if": if_,
+    "stablehlo.case": case,
+    "stablehlo.custom_call": custom_call,
+    **{f"chlo.{name}": _named("ted.frontend.elementwise", name) for name in _ELEMENTWISE},
+    **{f"chlo.{name}": _named("ted.special", word) for name, word in _SPECIAL.items()},
+}

@@ -1,0 +1,78 @@
+"""Programs of linalg: raised, they give what MLIR's own lowering gives, and have derivatives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted.frontend.systems import system_of
+from ted.ir.equations import System
+from ted.ir.to_ops import to_module
+from ted.raising.modules import Raised, from_mlir
+from ted.testing import check_grads, interpret
+from unit.raising import upstream
+from unit.raising.programs import INTEGERS, PROGRAMS
+
+
+def arrays_for(system: System) -> list[Any]:
+    rng = np.random.default_rng(5)
+    found = []
+    for tensor in system.inputs:
+        shape = tensor.static_shape
+        if tensor.dtype.is_float:
+            found.append(rng.normal(size=shape).astype(tensor.dtype.dtype))
+        else:
+            found.append(rng.integers(0, 3, size=shape).astype(tensor.dtype.dtype))
+    return found
+
+
+def interpreted(raised: Raised, arrays: list[Any]) -> tuple[Any, ...]:
+    inputs = [ted.placeholder(a.shape, str(a.dtype), f"x{k}") for k, a in enumerate(arrays)]
+    outputs = raised(*inputs)
+    listed = outputs if isinstance(outputs, tuple) else (outputs,)
+    return tuple(interpret(to_module(system_of(inputs, listed)), arrays))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_raised_programs_give_what_mlir_gives(name: str) -> None:
+    raised = from_mlir(PROGRAMS[name], "main")
+    arrays = arrays_for(raised.system)
+    found = interpreted(raised, arrays)
+    wanted = [np.empty_like(f) for f in found]
+    upstream.run(PROGRAMS[name], arrays, wanted)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-14, atol=1e-15)
+
+
+def test_integers_divide_and_extend_as_arith_says() -> None:
+    raised = from_mlir(INTEGERS)
+    x = np.array([-7, -6, -1, 0, 1, 6, 7, 9, -9], np.int32)
+    y = np.array([2, -3, 5, 4, -2, -4, 3, 3, 3], np.int32)
+    b = np.array([0, 1, 1, 0, 1, 0, 1, 0, 1], bool)
+    quotient, rest, above, signs, odd, plain = interpreted(raised, [x, y, b])
+    np.testing.assert_array_equal(quotient, np.trunc(x / y))
+    np.testing.assert_array_equal(rest, np.fmod(x, y))
+    np.testing.assert_array_equal(above, np.ceil(x / y))
+    np.testing.assert_array_equal(signs, -b.astype(np.int32))
+    np.testing.assert_array_equal(odd, (x % 2 == 1) ^ b)
+    np.testing.assert_array_equal(plain, (x.view(np.uint32) // y.view(np.uint32)).view(np.int32))
+
+
+SMOOTH = [name for name in PROGRAMS if "compared" not in name]
+
+
+@pytest.mark.fast(5)
+@pytest.mark.parametrize("name", SMOOTH)
+def test_raised_programs_have_derivatives_of_two_orders(name: str) -> None:
+    raised = from_mlir(PROGRAMS[name], "main")
+    arrays = arrays_for(raised.system)
+
+    def floats(*arguments: Any) -> Any:
+        results = raised(*arguments)
+        listed = results if isinstance(results, tuple) else (results,)
+        return tuple(r for r in listed if r.dtype.is_float)
+
+    check_grads(floats, arrays, order=2, modes=("rev", "fwd"))
