@@ -1,0 +1,117 @@
+"""Programs of JAX read as functions of ted: values, gradients, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import ted
+import ted.jax
+from ted.errors import FrontendError, VerifyError
+from ted.ir.equations import topological
+
+X = np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32)
+W = np.random.default_rng(1).normal(size=(4, 2)).astype(np.float32)
+AT = np.array([2, 0, 2], np.int32)
+
+
+def _scanned(x: Any) -> Any:
+    def step(carry: Any, row: Any) -> Any:
+        carry = jnp.sin(carry) * 0.5 + row
+        return carry, carry * row
+
+    return jax.lax.scan(step, jnp.ones(4, x.dtype), x)
+
+
+def _convolved(x: Any, w: Any) -> Any:
+    padding = [(1, 1), (0, 1)]
+    return jax.lax.conv_general_dilated(
+        x[None, None], w[None, None, :2], (2, 1), padding, lhs_dilation=(1, 2)
+    )
+
+
+FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "a layer": (lambda x, w: jax.nn.gelu(x @ w, approximate=False), (X, W)),
+    "softmax and its gradient": (jax.vmap(jax.grad(lambda r: jax.nn.softmax(r)[0])), (X,)),
+    "convolution": (_convolved, (X, W)),
+    "pools": (
+        lambda x: (
+            jax.lax.reduce_window(x, -np.inf, jax.lax.max, (2, 2), (1, 2), "VALID"),
+            jax.lax.reduce_window(x, 0.0, jax.lax.add, (2, 2), (1, 1), "SAME"),
+        ),
+        (X,),
+    ),
+    "a scan": (_scanned, (X,)),
+    "a scan backwards": (
+        lambda x: jax.lax.scan(lambda c, r: (c + r, c * r), x[0], x, reverse=True), (X,),
+    ),
+    "the gradient of a scan": (jax.grad(lambda x: _scanned(x)[1].sum()), (X,)),
+    "a counted loop": (lambda x: jax.lax.fori_loop(0, 3, lambda i, c: jnp.sin(c) + i * x, x), (X,)),
+    "a branch": (lambda x: jax.lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x), (X,)),
+    "rows by data": (lambda x, k: x[k] * 2, (X, AT)),
+    "sums by data": (lambda x, k: jnp.zeros((4, 4)).at[k].add(x * x), (X, AT)),
+    "columns set": (lambda x: jnp.asarray(x).at[:, 1].set(0.0).at[2].max(x[0]), (X,)),
+    "a sort": (lambda x: (jnp.sort(x, 1), jnp.argsort(x, 0), jax.lax.top_k(x, 2)[0]), (X,)),
+    "the greatest": (lambda x: (jnp.argmax(x, 1), jnp.argmin(x, 0), x.max(1)), (X,)),
+    "pieces": (
+        lambda x: (x[::-1, ::2], jnp.pad(x, 1, mode="reflect"), jnp.roll(x, 1, 0), x[:, :, None]),
+        (X,),
+    ),
+    "a window at data": (lambda x, k: jax.lax.dynamic_slice(x, (k[0], k[1]), (2, 3)), (X, AT)),
+}  # fmt: skip
+
+
+def _flat(results: Any) -> list[Any]:
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(results)]
+
+
+@pytest.mark.fast(5)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_imported_functions_agree_with_jax_in_value_and_gradient(name: str) -> None:
+    function, args = FUNCTIONS[name]
+    imported = ted.jax.from_jaxpr(jax.make_jaxpr(function)(*args))
+    wanted = _flat(function(*args))
+    heads = [np.cos(np.arange(w.size)).reshape(w.shape) for w in wanted]
+
+    def total(results: Any, add: Callable[[Any], Any]) -> Any:
+        listed = results if isinstance(results, (tuple, list)) else (results,)
+        pairs = [
+            (r, h) for r, h, w in zip(listed, heads, wanted, strict=True) if w.dtype.kind == "f"
+        ]
+        return sum(add(r * h.astype(np.float32)) for r, h in pairs)
+
+    floats = tuple(k for k, a in enumerate(args) if a.dtype.kind == "f")
+    results = ted.function(lambda *a: imported(*a))(*args)
+    for one, other in zip(_flat(results), wanted, strict=True):
+        np.testing.assert_allclose(one, other, rtol=2e-6, atol=2e-6)
+    own = ted.function(ted.grad(lambda *a: total(imported(*a), ted.sum), floats))(*args)
+    given = jax.grad(lambda *a: total(jax.tree.leaves(function(*a)), jnp.sum), floats)(*args)
+    for one, other in zip(own, given, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
+
+
+def test_what_has_no_equations_is_named() -> None:
+    with pytest.raises(VerifyError, match=r"functions of other libraries .* got lapack_spotrf"):
+        ted.jax.from_jaxpr(jax.make_jaxpr(jnp.linalg.cholesky)(np.eye(3, dtype=np.float32)))
+    with pytest.raises(FrontendError, match=r"takes what jax.make_jaxpr\(f\)\(\*args\) gives"):
+        ted.jax.from_jaxpr(jnp.sin)
+
+
+def test_a_loop_without_a_count_runs_and_has_no_reverse_mode() -> None:
+    def double(x: Any) -> Any:
+        return jax.lax.while_loop(lambda c: c.sum() < 100, lambda c: c * 2, jnp.abs(x))
+
+    imported = ted.jax.from_jaxpr(jax.make_jaxpr(double)(X))
+    np.testing.assert_array_equal(ted.function(lambda x: imported(x))(X), double(X))
+
+
+def test_rows_that_a_loop_fills_are_no_history_of_the_stack() -> None:
+    steps = 50
+    imported = ted.jax.from_jaxpr(jax.make_jaxpr(_scanned)(np.ones((steps, 4), np.float32)))
+    most = max(t.size for t in topological(imported.system.outputs))
+    assert most <= (steps + 1) * 4
