@@ -1,4 +1,4 @@
-"""ted functions as operators of PyTorch: `op`, and modules of them: `Module`.
+"""ted functions as operators of PyTorch: `op`, modules of them: `Module`; `from_exported`.
 
     @ted.torch.op
     def energy(x, w): return ted.sum(ted.tanh(x @ w))
@@ -17,15 +17,17 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from ted.torch.importing import from_exported as from_exported
     from ted.torch.modules import Module as Module
     from ted.torch.operators import Operator as Operator
     from ted.torch.operators import op as op
 
-__all__ = ["Module", "Operator", "op"]
+__all__ = ["Module", "Operator", "from_exported", "op"]
 
 _HOMES = {
     "Module": "ted.torch.modules",
     "Operator": "ted.torch.operators",
+    "from_exported": "ted.torch.importing",
     "op": "ted.torch.operators",
 }
 

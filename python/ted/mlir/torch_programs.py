@@ -1,0 +1,69 @@
+"""Graphs of `torch.export` -> modules of linalg, by the binding's own importer and pipelines."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from ted.errors import TedError
+from ted.mlir import BINDING, PassManager, ir, load_foreign_dialects, make_context
+
+_TO_BACKEND = (
+    "builtin.module(func.func(torch-match-quantized-custom-ops),"
+    "torchdynamo-export-to-torch-backend-pipeline{backend-legal-ops= extra-library=})"
+)
+_TO_LINALG = (
+    "builtin.module(torch-backend-to-linalg-on-tensors-backend-pipeline{allow-non-finites=true})"
+)
+
+
+def _part(name: str) -> Any:
+    try:
+        return importlib.import_module(f"{BINDING}.extras.{name}")
+    except ModuleNotFoundError as error:
+        raise TedError(
+            f"mlir: the binding must have an importer of torch, got {error}; install torch-mlir"
+        ) from error
+
+
+def decompositions() -> Any:
+    """The operators of torch that the importer wants to be taken apart before.
+
+    Raises: TedError if the binding has no importer.
+    """
+    return _part("fx_decomp_util").get_decomposition_table()
+
+
+def torch_module(graph: Any) -> ir.Module:
+    """A graph whose placeholders are tensors as a module of torch's dialect, with function `main`.
+
+    Raises: TedError if the binding has no importer, or that knows no such node.
+    """
+    context = make_context()
+    load_foreign_dialects(context)
+    importer = _part("fx_importer").FxImporter(context=context)
+    try:
+        importer.import_stateless_graph(graph, func_name="main")
+    except (NotImplementedError, TypeError, ValueError) as error:
+        raise TedError(f"torch: the importer of the binding must know each node, {error}") from None
+    return importer.module
+
+
+def to_linalg(module: ir.Module) -> None:
+    """Lower torch's dialect to linalg on tensors, in place.
+
+    Raises: TedError that names the operation that has no lowering.
+    """
+    with module.context:
+        try:
+            for pipeline in (_TO_BACKEND, _TO_LINALG):
+                PassManager.parse(pipeline).run(module.operation)
+        except ir.MLIRError as error:
+            rule = "each operator must have a lowering to linalg"
+            raise TedError(f"torch: {rule}, {_reason(str(error))}") from None
+
+
+def _reason(text: str) -> str:
+    """The first line of a message of MLIR that says what is wrong."""
+    lines = [line for line in text.splitlines() if "error:" in line]
+    return lines[0].strip() if lines else text

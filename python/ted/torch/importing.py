@@ -1,0 +1,181 @@
+"""Programs of `torch.export` -> functions of ted: `from_exported`.
+
+Before: program = torch.export.export(model, (x,))
+After:  f = ted.torch.from_exported(program);  ted.grad(lambda p, x: loss(f(p, x)))(f.params, x)
+
+The binding's own importer takes a program to linalg, and `ted.raising` to equations: operators have
+no rules here, and derivatives are those of equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch.export.graph_signature import (
+    InputKind,
+    OutputKind,
+    SymIntArgument,
+    TensorArgument,
+)
+from torch.utils import _pytree
+
+from ted.errors import FrontendError, TedError
+from ted.frontend.tensors import wrap
+from ted.ir.equations import System
+from ted.mlir.torch_programs import decompositions, to_linalg, torch_module
+from ted.raising.modules import Raised, systems
+from ted.torch.arrays import to_array
+
+_STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A program of torch as a function of tensors: `f(params, *args)`, `f.stateful` with buffers.
+
+    `params` and `buffers` are nests by the names of modules, arrays of numpy in torch's memory.
+    Results have the nest of the model's.
+    """
+
+    params: dict[str, Any]
+    buffers: dict[str, Any]
+    _raised: Raised
+    _inputs: tuple[tuple[InputKind, str], ...]
+    _outputs: tuple[tuple[OutputKind, str], ...]
+    _in_spec: Any
+    _out_spec: Any
+
+    def __call__(self, params: Any, *args: Any, **kwargs: Any) -> Any:
+        """The model's results for parameters of the nest of `params`, and its arguments.
+
+        Raises: FrontendError for other names, shapes or types.
+        """
+        return self.stateful(params, self.buffers, *args, **kwargs)[0]
+
+    def stateful(self, params: Any, buffers: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+        """The results and the buffers after a step, as batch norm in training changes them.
+
+        Raises: FrontendError for other names, shapes or types.
+        """
+        state = {**_flat(params), **_flat(buffers)}
+        given = iter(self._arguments(args, kwargs))
+        found = []
+        for kind, name in self._inputs:
+            if kind in _STATE and name not in state:
+                raise FrontendError(f"{self._raised.__name__}: params must have {name}")
+            found.append(state[name] if kind in _STATE else next(given))
+        results = self._raised.results(found)
+        own, changed = [], dict(_flat(buffers))
+        for (kind, name), node in zip(self._outputs, results, strict=True):
+            if kind == OutputKind.USER_OUTPUT:
+                own.append(wrap(node))
+            else:
+                changed[name] = wrap(node)
+        return _pytree.tree_unflatten(own, self._out_spec), _nested(changed)
+
+    def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
+        leaves, spec = _pytree.tree_flatten((args, dict(kwargs)))
+        if spec != self._in_spec:
+            raise FrontendError(
+                f"{self._raised.__name__}: arguments must have the nest of the example, "
+                f"{self._in_spec}, got {spec}"
+            )
+        return leaves
+
+
+def from_exported(program: torch.export.ExportedProgram) -> Imported:
+    """A program of `torch.export.export(model, args)` as a function of ted.
+
+    Shapes: those of the example, as torch exported it.
+    Raises: FrontendError for what is no such program, or has dynamic sizes; TedError for an
+    operator without a lowering to linalg, by its name; VerifyError for what of linalg has no
+    equations.
+    """
+    if not isinstance(program, torch.export.ExportedProgram):
+        kind = type(program).__name__
+        raise FrontendError(
+            f"from_exported: takes what torch.export.export(model, args) gives, got {kind}"
+        )
+    lowered, system = _lowered(program)
+    signature = lowered.graph_signature
+    state = {**lowered.state_dict, **lowered.constants}
+    inputs = tuple((s.kind, s.target or s.arg.name) for s in signature.input_specs)
+    outputs = tuple((s.kind, s.target or s.arg.name) for s in signature.output_specs)
+    arrays = {name: to_array(state[name]) for kind, name in inputs if kind in _STATE}
+    params = {name for kind, name in inputs if kind == InputKind.PARAMETER}
+    return Imported(
+        _nested({n: a for n, a in arrays.items() if n in params}),
+        _nested({n: a for n, a in arrays.items() if n not in params}),
+        Raised(system), inputs, outputs, lowered.call_spec.in_spec, lowered.call_spec.out_spec,
+    )  # fmt: skip
+
+
+def _check_sizes(specs: Sequence[Any]) -> None:
+    for spec in specs:
+        if not isinstance(spec.arg, TensorArgument):
+            kind = "a symbolic size" if isinstance(spec.arg, SymIntArgument) else "no tensor"
+            raise FrontendError(
+                f"from_exported: inputs must be tensors of static sizes, got {kind} in {spec.arg}; "
+                "export without dynamic_shapes"
+            )
+
+
+def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.ExportedProgram, System]:
+    """The system of a program, and the program that it is of.
+
+    Before it is imported, a program is taken apart by torch where it writes in place, or has an
+    operator that has no lowering of its own: that takes torch longer than all the rest.
+    """
+    _check_sizes(program.graph_signature.input_specs)
+    if not _writes(program.graph):
+        with suppress(TedError):
+            return program, _system(program)
+    apart = program.run_decompositions(decompositions())
+    return apart, _system(apart)
+
+
+def _writes(graph: torch.fx.Graph) -> bool:
+    """Whether an operator changes what it is given; batch norm in training does, and says not."""
+    for node in graph.nodes:
+        schema = getattr(node.target, "_schema", None)
+        if schema is None:
+            continue
+        training = zip(schema.arguments, node.args, strict=False)
+        if schema.is_mutable or any(a.name == "training" and v is True for a, v in training):
+            return True
+    return False
+
+
+def _system(program: torch.export.ExportedProgram) -> System:
+    module = torch_module(program.graph)
+    to_linalg(module)
+    (system,) = systems(module).values()
+    for tensor, spec in zip(system.inputs, program.graph_signature.input_specs, strict=True):
+        tensor.name = spec.target or spec.arg.name
+    return system
+
+
+def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
+    """{"a.b": x} -> {"a": {"b": x}}."""
+    found: dict[str, Any] = {}
+    for name, value in flat.items():
+        *path, last = name.split(".")
+        place = found
+        for part in path:
+            place = place.setdefault(part, {})
+        place[last] = value
+    return found
+
+
+def _flat(nest: Any, path: str = "") -> dict[str, Any]:
+    """{"a": {"b": x}} -> {"a.b": x}."""
+    if not isinstance(nest, Mapping):
+        return {path: nest}
+    found: dict[str, Any] = {}
+    for name, value in nest.items():
+        found.update(_flat(value, f"{path}.{name}" if path else str(name)))
+    return found

@@ -1,0 +1,184 @@
+"""Programs of `torch.export` read as functions of ted: values, gradients, state, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+import ted
+import ted.torch
+from ted.errors import FrontendError, TedError, VerifyError
+from ted.frontend.trees import flatten
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+
+
+class _Call(nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+class _Classifier(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(2, 4, 3, padding=1, stride=2)
+        self.norm = nn.BatchNorm2d(4)
+        self.pool = nn.MaxPool2d(2)
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x: torch.Tensor) -> dict[str, Any]:
+        x = self.pool(torch.relu(self.norm(self.convolution(x))))
+        return {"logits": functional.log_softmax(self.head(x.mean((2, 3))), -1)}
+
+
+class _First(nn.Module):
+    def __init__(self, inner: nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(x)[0]
+
+
+def draw(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(3))
+
+
+AT = torch.tensor([0, 2, 2])
+MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
+    "a convolutional classifier": (_Classifier, (draw(2, 2, 8, 8),)),
+    "a transformer layer": (
+        lambda: nn.TransformerEncoderLayer(4, 2, 8, dropout=0.0, batch_first=True),
+        (draw(1, 3, 4),),
+    ),
+    "a recurrent network": (lambda: _First(nn.LSTM(3, 2)), (draw(3, 2, 3),)),
+    "gated units": (lambda: _First(nn.GRU(3, 2)), (draw(2, 2, 3),)),
+    "messages on a graph": (
+        lambda: _Call(lambda x, to: torch.zeros(4, 2).index_add(0, to, torch.tanh(x[to]))),
+        (draw(3, 2), AT),
+    ),
+    "embeddings": (lambda: nn.Sequential(nn.Embedding(4, 3), nn.LayerNorm(3)), (AT,)),
+    "attention": (
+        lambda: _Call(lambda q: functional.scaled_dot_product_attention(q, q, q, is_causal=True)),
+        (draw(1, 1, 3, 2),),
+    ),
+    "a bilinear resize": (
+        lambda: _Call(lambda x: functional.interpolate(x, scale_factor=2, mode="bilinear")),
+        (draw(1, 1, 3, 3),),
+    ),
+    "sorts and totals": (
+        lambda: _Call(lambda x: (x.sort(1)[0], x.topk(2, 1)[0], x.cumsum(1), x.logcumsumexp(0))),
+        (draw(3, 4),),
+    ),
+    "rows put": (lambda: _Call(lambda x: x.index_put((AT[:2],), x[:2] * 2)), (draw(3, 4),)),
+    "rolled and flipped": (lambda: _Call(lambda x: x.roll(1, 1).flip(0).t()), (draw(3, 4),)),
+    "transposed convolution": (
+        lambda: nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1, groups=1),
+        (draw(1, 2, 3, 3),),
+    ),
+}
+
+
+@pytest.mark.fast(4)
+@pytest.mark.parametrize("name", MODELS)
+def test_imported_models_agree_with_torch_in_value_and_gradient(name: str) -> None:
+    make, args = MODELS[name]
+    torch.manual_seed(0)
+    model = make().eval()
+    imported = ted.torch.from_exported(torch.export.export(model, args))
+    wanted = _leaves(model(*args))
+    arrays = [a.numpy() for a in args]
+    results = ted.function(lambda p, *a: imported(p, *a))(imported.params, *arrays)
+    for one, other in zip(_leaves(results), wanted, strict=True):
+        np.testing.assert_allclose(one, other.detach(), rtol=1e-5, atol=1e-6)
+
+    variables = [a.clone().requires_grad_(a.is_floating_point()) for a in args]
+    loss = sum((leaf * leaf.cos()).sum() for leaf in _leaves(model(*variables)))
+    inputs = [*model.parameters(), *(v for v in variables if v.requires_grad)]
+    given = torch.autograd.grad(loss, inputs)
+    floats = tuple(k + 1 for k, a in enumerate(args) if a.is_floating_point())
+
+    def total(params: Any, *arguments: Any) -> Any:
+        leaves = _leaves(imported(params, *arguments))
+        return sum(ted.sum(leaf * ted.cos(leaf)) for leaf in leaves)
+
+    first = (0,) if imported.params else ()
+    own = ted.function(ted.grad(total, (*first, *floats)))(imported.params, *arrays)
+    found = [leaf for _, leaf in flatten(own)[0]]
+    for one, other in zip(found, given, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+def _leaves(nest: Any) -> list[Any]:
+    if isinstance(nest, dict):
+        nest = list(nest.values())
+    if isinstance(nest, (tuple, list)):
+        return [leaf for part in nest for leaf in _leaves(part)]
+    return [nest]
+
+
+def test_training_gives_the_buffers_after_a_step() -> None:
+    torch.manual_seed(0)
+    model, x = nn.BatchNorm1d(3), draw(4, 3)
+    imported = ted.torch.from_exported(torch.export.export(model, (x,)))
+    step = ted.function(lambda p, b, x: imported.stateful(p, b, x))
+    result, buffers = step(imported.params, imported.buffers, x.numpy())
+    wanted = model(x)  # which changes what the arrays share with it
+    np.testing.assert_allclose(result, wanted.detach(), atol=1e-6)
+    np.testing.assert_allclose(buffers["running_var"], model.running_var, rtol=1e-6)
+    assert buffers["num_batches_tracked"] == 1
+
+
+def test_results_keep_the_nest_of_the_model() -> None:
+    model = _Call(lambda x: {"a": x * 2, "b": (x + 1, x.sum())})
+    imported = ted.torch.from_exported(torch.export.export(model, (draw(2),)))
+    found = ted.function(lambda x: imported({}, x))(np.ones(2, np.float32))
+    assert found["a"].tolist() == [2, 2]
+    assert found["b"][1] == 2
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "no lowering": (
+        lambda: (_Call(lambda x: x.cummax(0)[0]), {}), TedError, "torch.aten.cummax"
+    ),
+    "random": (lambda: (nn.Dropout(0.5), {}), VerifyError, r"export the model after \.eval\(\)"),
+    "dynamic": (
+        lambda: (nn.Linear(4, 2), {"dynamic_shapes": ({0: torch.export.Dim("n")},)}),
+        VerifyError,
+        r"tensors must have static sizes, got tensor<\?x4xf32>",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_imported_is_named(name: str) -> None:
+    make, error, message = REFUSED[name]
+    model, options = make()
+    program = torch.export.export(model, (draw(3, 4),), **options)
+    with pytest.raises(error, match=message):
+        ted.torch.from_exported(program)
+
+
+def test_arguments_that_do_not_fit_are_named() -> None:
+    imported = ted.torch.from_exported(torch.export.export(nn.Linear(4, 2), (draw(3, 4),)))
+    x = np.ones((3, 4), np.float32)
+    with pytest.raises(FrontendError, match=r"\(input\) must be float32\[3, 4\], got float32"):
+        ted.function(lambda p, x: imported(p, x))(imported.params, np.ones((3, 5), np.float32))
+    with pytest.raises(FrontendError, match="params must have bias"):
+        ted.function(lambda p, x: imported(p, x))({"weight": imported.params["weight"]}, x)
+    with pytest.raises(FrontendError, match="arguments must have the nest of the example"):
+        ted.function(lambda p, x: imported(p, x, x))(imported.params, x)
+    with pytest.raises(
+        FrontendError, match=r"torch.export.export\(model, args\) gives, got Linear"
+    ):
+        ted.torch.from_exported(nn.Linear(4, 2))  # pyright: ignore[reportArgumentType]
