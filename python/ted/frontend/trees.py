@@ -14,7 +14,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from operator import itemgetter
 from types import NoneType
 from typing import Any
 
@@ -187,7 +186,7 @@ def _level(found: Opened) -> tuple[Any, Any]:
 def nester(tree: Tree) -> Callable[[Sequence[Any]], Any]:
     """What makes the nest of shape `tree` from leaves, found once for many calls."""
     if tree == LEAF:
-        return itemgetter(0)
+        return lambda leaves: leaves[0]  # which torch.compile traces
     if tree.kind is Complex and all(child == LEAF for child in tree.children):
         return lambda leaves: joined(*leaves)
     if tree.kind in (tuple, list) and all(child == LEAF for child in tree.children):
@@ -206,9 +205,11 @@ def _made(tree: Tree, values: Sequence[Any]) -> Any:
     if tree.kind is Complex:
         return joined(*values)
     made = object.__new__(tree.kind)
-    names = (*tree.keys, *_fields(tree.kind)[1])
-    fixed = (given.value for given in tree.static)
-    for name, value in zip(names, (*values, *fixed), strict=True):
+    names, values = list(tree.keys), list(values)
+    if tree.static:  # of the class they are a cache that torch.compile does not trace
+        names += [f.name for f in dataclasses.fields(made) if f.name not in tree.keys]
+        values += [given.value for given in tree.static]
+    for name, value in zip(names, values, strict=True):
         object.__setattr__(made, name, value)  # of a frozen one, too
     return made
 

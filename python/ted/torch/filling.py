@@ -17,6 +17,8 @@ from ted.torch.flat_operators import FlatOperator
 from ted.torch.registering import registered_out
 
 Tensors = Sequence[torch.Tensor]
+_torch: Any = torch  # which says no types of what is used here
+_overlap = _torch._debug_has_internal_overlap
 
 
 class Filling:
@@ -26,18 +28,23 @@ class Filling:
         self._flat = flat
         self._overload: Any = None
 
-    def __call__(self, tensors: Tensors, targets: Tensors) -> None:
-        """Compute into the targets.
+    def __call__(self, tensors: Tensors, targets: Tensors, whole: Tensors) -> None:
+        """Compute into the targets, which make up the tensors that the caller gave.
 
         Raises: ExecutionError for tensors that require gradients, or targets that do not fit.
         """
-        given = [*tensors, *targets]
+        given = [*tensors, *whole]
         if torch.is_grad_enabled() and torch._C._any_requires_grad(*given):
             raise ExecutionError(
                 f"{self._flat.name}: what is written with out= has no gradient, got a tensor that "
                 "requires one; write under torch.no_grad(), or use the result"
             )
-        if self._flat.is_plain(given):
+        if any(_overlap(target) == 1 for target in whole):  # which torch knows of some alone
+            raise ExecutionError(
+                f"{self._flat.name}: each element of out= has memory of its own, got an expanded "
+                "tensor; write out=y.clone()"
+            )
+        if self._flat.is_plain([*tensors, *targets]):
             return self._computed(tensors, targets)
         if self._overload is None:
             self._overload = registered_out(f"{self._flat.name}_out", self._computed, self._fake)

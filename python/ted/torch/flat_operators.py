@@ -26,6 +26,7 @@ from ted.api.flat_functions import (
 from ted.api.functions import Function
 from ted.errors import ExecutionError
 from ted.forking import cached_property
+from ted.ir.dtypes import BY_NAME
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
 from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
@@ -117,12 +118,15 @@ class FlatOperator:
         return getattr(self.function.compiled(*arrays), "exchanged", declined)
 
     def _no_array(self, tensors: Tensors) -> ExecutionError:
-        pairs = zip(self.names, tensors, strict=True)
-        name, layout = next((n, t.layout) for n, t in pairs if t.layout is not torch.strided)
-        return ExecutionError(
-            f"{self.name}: argument {name!r}: a program takes dense tensors, got {layout}; write "
-            "x.to_dense()"
-        )
+        for name, tensor in zip(self.names, tensors, strict=True):
+            what = f"{self.name}: argument {name!r}: a program takes"
+            if tensor.layout is not torch.strided:
+                return ExecutionError(
+                    f"{what} dense tensors, got {tensor.layout}; write x.to_dense()"
+                )
+            if str(tensor.dtype).removeprefix("torch.") not in BY_NAME:
+                return ExecutionError(f"{what} no {tensor.dtype}; cast it with x.to()")
+        raise AssertionError("some tensor is no array")
 
     @cached_property
     def overload(self) -> Any:

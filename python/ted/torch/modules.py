@@ -14,6 +14,7 @@ import torch
 
 from ted.errors import FrontendError
 from ted.frontend.trees import flatten, opened, unflatten
+from ted.torch.arrays import from_array
 from ted.torch.operators import Operator, op
 
 
@@ -22,7 +23,7 @@ class Module(torch.nn.Module):
 
     Arrays of floats are parameters, others buffers; names in `state_dict` are the paths in the
     nest, those of `ted.save`. `options` are those of `ted.torch.op`.
-    Raises: FrontendError for what is no array in `params`, or a key with a dot.
+    Raises: FrontendError for what is no array in `params`, or a key with a dot, '' and 'training'.
     """
 
     def __init__(self, fn: Callable[..., Any], params: Any, **options: Any) -> None:
@@ -55,6 +56,10 @@ def _fill(module: torch.nn.Module, nest: Any, path: str) -> None:
         place = f"{path}.{key}" if path else key
         if "." in key:
             raise FrontendError(f"Module: a key in params has no dot, got {key!r}; see state_dict")
+        if key in ("", "training"):
+            raise FrontendError(
+                f"Module: a key in params is no name that modules of torch need, got {key!r}"
+            )
         if opened(value) is None:
             # Past `register_parameter`, which refuses names that modules have as attributes.
             tensor = _tensor(value, place)
@@ -71,11 +76,12 @@ def _tensor(value: Any, path: str) -> torch.Tensor:
     """A copy, which the optimiser may write to."""
     if isinstance(value, torch.Tensor):
         return value.detach().clone()
+    array = np.array(value)
     try:
-        return torch.from_numpy(np.array(value))
+        return from_array(array)
     except TypeError:
         raise FrontendError(
-            f"Module: params.{path} is an array of a type that torch has, got "
+            f"Module: params.{path} is an array of a type that torch has, got {array.dtype} of "
             f"{type(value).__name__}"
         ) from None
 
@@ -85,4 +91,6 @@ def _state(module: Any, name: str) -> torch.Tensor:
     for folder in folders:
         module = module._modules[folder]
     found = module._parameters.get(key)
-    return module._buffers[key] if found is None else found
+    if found is None:
+        found = module._buffers.get(key)
+    return getattr(module, key) if found is None else found  # what `parametrize` makes of it

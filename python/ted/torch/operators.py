@@ -27,11 +27,13 @@ from ted.frontend.functions import (
     spread_arguments,
 )
 from ted.frontend.tensors import Tensor
-from ted.frontend.trees import Tree, flatten, nester, static, unflatten
+from ted.frontend.trees import Tree, flatten, nester, opened, static, unflatten
 from ted.ir.dtypes import FLOAT32
 from ted.torch.filling import Filling
 from ted.torch.flat_operators import PLAIN, FlatOperator
 
+# Numbers that torch.compile does not know, and what makes them known.
+_SYMBOLIC = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 _ARRAY = ArraySpec((), FLOAT32)  # an argument that is a tensor, whatever its shape and type
 
 
@@ -56,21 +58,23 @@ class Operator:
         self._cast_inputs = cast_inputs
         self._nested: dict[Any, NestedOperator] = {}
         self._by_types: dict[Any, NestedOperator] = {}
-
-        self._refused: list[str] = []
+        self._answers: dict[Any, int] = {}
         # Plain functions, which torch.compile can leave alone.
-        self._run = self._kept_from_tracing(lambda args, kwargs: self._call(args, kwargs))
-        self._write = self._kept_from_tracing(lambda *given: self._filled(*given))
+        self._run = self._kept_from_tracing(lambda *given: self._flat(*given))
+        self._write = self._kept_from_tracing(lambda *given: (None, self._filled(*given)))
 
     def _kept_from_tracing(self, fn: Callable[..., Any]) -> Callable[..., Any]:
-        """The function, with an error as a number, since torch.compile would say nothing of it."""
+        """The function, with the number of an attribute that holds what torch.compile does not
+        take: what nests the results, or the text of an error."""
 
-        def run(*given: Any) -> Any:
+        def run(*given: Any) -> tuple[int, list[torch.Tensor]]:
             try:
-                return fn(*given)
+                answer, results = fn(*given)
             except TedError as error:
-                self._refused.append(str(error))
-                return len(self._refused) - 1
+                answer, results = str(error), ()
+            number = self._answers.setdefault(answer, len(self._answers))
+            setattr(self, f"_answer_{number}", answer)
+            return number, list(results)
 
         return run
 
@@ -82,11 +86,13 @@ class Operator:
         while torch.compile traces.
         """
         if torch.compiler.is_dynamo_compiling():
-            results = torch._dynamo.nonstrict_trace(self._run)(args, kwargs)
-            if isinstance(results, int):
-                raise TypeError(self._refused[results])  # one that torch can trace
-            return results
-        return self._call(args, kwargs)
+            number, results = torch._dynamo.nonstrict_trace(self._run)(args, kwargs)
+            nest = getattr(self, f"_answer_{number}")
+            if isinstance(nest, str):
+                raise TypeError(nest)  # one that torch can trace
+            return nest(results)
+        nest, results = self._flat(args, kwargs)
+        return nest(results)
 
     def out(self, *args: Any, out: Any, **kwargs: Any) -> Any:
         """Write the results into `out`, a nest of tensors like the results, and return that.
@@ -96,23 +102,30 @@ class Operator:
         TypeError as a call.
         """
         if torch.compiler.is_dynamo_compiling():
-            number = torch._dynamo.nonstrict_trace(self._write)(args, kwargs, out)
-            if number >= 0:
-                raise TypeError(self._refused[number])  # one that torch can trace
+            number, _ = torch._dynamo.nonstrict_trace(self._write)(args, kwargs, out)
+            refused = getattr(self, f"_answer_{number}")
+            if refused is not None:
+                raise TypeError(refused)  # one that torch can trace
             return out
         self._filled(args, kwargs, out)
         return out
 
-    def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> int:
-        """Write the results; the number is that of no error."""
+    def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> tuple[()]:
+        """Write the results; none are left to return."""
         nested, tensors = self._nested_for(args, kwargs)
-        targets = [target for _, target in flatten(out)[0]]
+        if self._cast_inputs is not None:
+            tensors = _cast(tensors, self._cast_inputs)
+        targets = _leaves(out)
         for target in targets:
             if not isinstance(target, torch.Tensor):
                 kind = type(target).__name__
                 raise FrontendError(f"{self.name}: out= is a nest of tensors, got {kind}")
-        nested.filling(tensors, targets)
-        return -1
+        memory = [_memory(target) for target in targets]
+        nested.filling(tensors, [part for parts in memory for part in parts], targets)
+        for target, parts in zip(targets, memory, strict=True):
+            if parts[0] is not target:
+                target.copy_(parts[0] if len(parts) == 1 else torch.complex(*parts))
+        return ()
 
     def registered(self, *args: Any, **kwargs: Any) -> tuple[Any, tuple[list[torch.Tensor]]]:
         """The operator in `torch.ops.ted` for arguments like these, and its arguments.
@@ -123,12 +136,15 @@ class Operator:
         nested, tensors = self._nested_for(args, kwargs)
         return nested.flat.overload, (list(tensors),)
 
-    def _call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def _flat(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[Callable[[Sequence[Any]], Any], Sequence[torch.Tensor]]:
+        """The results, and what makes the nest of them."""
         types = None if kwargs else tuple(map(type, args))
         nested, tensors = self._by_types.get(types), args
-        if nested is None:
+        if nested is None or any(map(torch.is_complex, args)):
             nested, tensors = self._nested_for(args, kwargs)
-            if types is not None and all(kind in PLAIN for kind in types):
+            if types is not None and len(tensors) == len(args) and all(k in PLAIN for k in types):
                 self._by_types[types] = nested
         if self._cast_inputs is not None:
             tensors = _cast(tensors, self._cast_inputs)
@@ -181,20 +197,16 @@ class NestedOperator:
         self.flat = FlatOperator(self._traced, name, names, function.options, batch)
         self.filling = Filling(self.flat)
 
-    def __call__(self, tensors: Sequence[torch.Tensor]) -> Any:
-        """The results in the nest in which the function returns them."""
+    def __call__(
+        self, tensors: Sequence[torch.Tensor]
+    ) -> tuple[Callable[[Sequence[Any]], Any], Sequence[torch.Tensor]]:
+        """The results, and what makes the nest in which the function returns them."""
         results = self.flat(*tensors)
         assert self._nest is not None, "the function was traced"
-        return self._nest(results)
+        return self._nest, results
 
     def _traced(self, *tensors: Tensor) -> tuple[Tensor, ...]:
         """The function of the tensors alone, flat; it says how its results are nested."""
-        for tensor, path in zip(tensors, self.flat.names, strict=True):
-            if not isinstance(tensor, Tensor):
-                raise FrontendError(
-                    f"{self._name}: argument {path}: an operator of torch takes real numbers, got "
-                    "complex ones; torch.view_as_real shares their memory"
-                )
         left = iter(tensors)
         leaves = (next(left) if leaf is _ARRAY else leaf.value for leaf in self._signature.leaves)
         positional, keywords = spread_arguments(
@@ -206,7 +218,8 @@ class NestedOperator:
                 f"{self._name}: an operator returns one nest for all shapes, got {tree} after "
                 f"{self._results}"
             )
-        self._results, self._nest = tree, nester(tree)
+        if self._nest is None:
+            self._results, self._nest = tree, nester(tree)
         return tuple([as_tensor(value, path, self._name) for path, value in leaves])
 
 
@@ -246,6 +259,8 @@ def op(
 def _spec(value: Any, what: str) -> Any:
     if isinstance(value, torch.Tensor):
         return _ARRAY
+    if type(value) in _SYMBOLIC:  # which torch thereby takes for a constant, too
+        return static(_SYMBOLIC[type(value)](value))
     if hasattr(value, "shape") and hasattr(value, "dtype"):
         kind = f"{type(value).__module__}.{type(value).__name__}"
         raise FrontendError(
@@ -259,6 +274,20 @@ def _spec(value: Any, what: str) -> Any:
             f"{what}: must be a tensor or a hashable value, got {type(value).__name__}"
         ) from None
     return static(value)
+
+
+def _leaves(nest: Any) -> list[Any]:
+    """The leaves of a nest, of which a tensor of complex numbers is one."""
+    found = None if isinstance(nest, torch.Tensor) else opened(nest)
+    return [nest] if found is None else [leaf for value in found.values for leaf in _leaves(value)]
+
+
+def _memory(target: torch.Tensor) -> list[torch.Tensor]:
+    """What a program writes to: the target, or tensors that are then copied to where it lies."""
+    if not target.is_complex():
+        return [torch.empty_like(target).resolve_neg()] if target.is_neg() else [target]
+    part = torch.float32 if target.dtype is torch.complex64 else torch.float64
+    return [torch.empty(target.shape, dtype=part, device=target.device) for _ in range(2)]
 
 
 def _cast(tensors: Sequence[torch.Tensor], to: torch.dtype) -> Sequence[torch.Tensor]:

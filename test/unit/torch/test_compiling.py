@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -128,17 +129,36 @@ def test_shapes_that_do_not_fit_are_refused_while_torch_traces() -> None:
         whole(operator)(torch.ones(3, 4), torch.ones(3, 2))
 
 
-@ted.torch.op
-def parts(*args: Any, **kwargs: Any) -> dict[str, Any]:
-    return nested.function(*args, **kwargs)._asdict()
-
-
 def test_nests_and_constants_are_compiled() -> None:
     x, w = arguments(requires_grad=True)
-    f = whole(lambda x, w: parts({"w": x, "layers": [w]}, 0.5, power=3)["total"])
+    f = whole(lambda x, w: nested({"w": x, "layers": [w]}, 0.5, power=3).total)
     expected = ((x @ w * 0.5) ** 3).sum()
     assert_equal(f(x, w), expected)
     assert_equal(torch.autograd.grad(f(x, w), w), torch.autograd.grad(expected, w))
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Results with a field that is no tensor."""
+
+    both: dict[str, Any]
+    kind: str = field(metadata={"static": True})
+
+
+def test_results_in_a_dataclass_come_out_of_a_graph() -> None:
+    waves = ted.torch.op(lambda x: [Waves({"sin": ted.sin(x), "none": None}, "real"), ted.cos(x)])
+    x = torch.ones(2, dtype=torch.float64)
+    found, cosine = whole(waves)(x)
+    assert found.kind == "real"
+    assert_equal((found.both, cosine), ({"sin": x.sin(), "none": None}, x.cos()))
+
+
+def test_numbers_that_a_graph_does_not_know_become_constants() -> None:
+    scaled = ted.torch.op(lambda x, by, power: (x * by) ** power, name="scaled")
+    f = whole(scaled, dynamic=True)
+    x = torch.ones(2)
+    for by, power in ((0.5, 2), (1.5, 3), (2.5, 4)):
+        assert_equal(f(x, by, power), (x * by) ** power)
 
 
 def test_a_gradient_of_what_was_computed_before_is_traced() -> None:

@@ -11,8 +11,9 @@ import torch
 import ted
 import ted.torch
 from ted.errors import ExecutionError, FrontendError
-from unit.torch.programs import arguments, assert_equal, operator, torch_layer
+from unit.torch.programs import arguments, assert_equal, layer, operator, torch_layer
 
+of_complex = ted.torch.op(layer)
 both = ted.torch.op(lambda x: {"twice": 2 * x, "positive": x > 0}, name="both")
 
 
@@ -36,6 +37,23 @@ def test_a_result_may_take_the_place_of_an_argument() -> None:
     assert x._version > version
 
 
+def test_memory_that_is_no_plain_one_is_written_to() -> None:
+    doubled = ted.torch.op(lambda x: 2 * x)
+    x, z = torch.ones(3), torch.zeros(3, dtype=torch.complex64)
+    doubled.out(x, out=z.conj().imag)  # a view that is negative
+    assert z.tolist() == [-2j] * 3
+    doubled.out(z, out=z.conj())
+    assert z.tolist() == [4j] * 3
+
+
+def test_a_target_is_of_the_type_that_autocast_gives() -> None:
+    doubled = ted.torch.op(lambda x: 2 * x, cast_inputs=torch.float32)
+    y = torch.zeros(3)
+    with torch.autocast("cpu", torch.bfloat16):
+        doubled.out(torch.ones(3, dtype=torch.float64), out=y)
+    assert y.tolist() == [2, 2, 2]
+
+
 def test_what_is_written_to_is_missed_by_gradients() -> None:
     x, w = arguments(requires_grad=True)
     y = operator(x, w)
@@ -50,12 +68,15 @@ def test_a_graph_writes_into_tensors() -> None:
     def f(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
         y = torch.zeros(3, 2, dtype=torch.float64)
         operator.out(x, w, out=y)
-        return y + 1
+        z = torch.complex(y, y)
+        of_complex.out(x, torch.complex(w, w), out=z)
+        return z + y
 
     torch._dynamo.reset()
     x, w = arguments()
     compiled = torch.compile(f, fullgraph=True, backend="aot_eager")
-    assert_equal(compiled(x, w), torch_layer(x, w) + 1)
+    y = torch_layer(x, w)
+    assert_equal(compiled(x, w), torch.tanh(x @ w + 1j * (x @ w)) + y)
 
 
 X = torch.ones(3, 4, dtype=torch.float64)
@@ -68,6 +89,10 @@ WRONG: dict[str, Any] = {
     "a shape": (
         lambda: both.out(X, out=[torch.ones(4, 3, dtype=torch.float64), X > 0]), ExecutionError,
         "expected shape (3, 4), got (4, 3)",
+    ),
+    "elements in one place": (
+        lambda: both.out(X[0], out=[X[:1, 0].expand(4), X[0] > 0]), ExecutionError,
+        "both: each element of out= has memory of its own, got an expanded tensor",
     ),
     "a gradient": (
         lambda: both.out(X.clone().requires_grad_(), out=[X, X > 0]), ExecutionError,

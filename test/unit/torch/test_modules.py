@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 import torch
@@ -89,6 +90,22 @@ def test_an_optimiser_of_torch_trains_it() -> None:
     assert_equal(dict(module.named_parameters()), other)
 
 
+def test_parameters_may_be_functions_of_others() -> None:
+    module = ted.torch.Module(named_network, parameters())
+    layer = module.get_submodule("layers.0")
+    torch.nn.utils.parametrizations.weight_norm(layer, "w")
+    assert "layers.0.w" not in dict(module.named_parameters())
+    assert_equal(module(X), torch_network(module.params, X))
+    module(X).sum().backward()
+    assert all(p.grad is not None for p in layer.parameters())
+
+
+def test_parameters_of_bfloat16_come_from_numpy() -> None:
+    given = np.ones(2, ml_dtypes.bfloat16)
+    module = ted.torch.Module(lambda params, x: params["w"] * x, {"w": given})
+    assert module.get_parameter("w").dtype is torch.bfloat16
+
+
 def test_copies_and_pickles_compute_the_same() -> None:
     module = ted.torch.Module(named_network, parameters())
     for other in (copy.deepcopy(module), pickle.loads(pickle.dumps(module))):
@@ -125,7 +142,11 @@ def test_an_exported_module_has_any_number_of_rows_and_trains() -> None:
     [
         (np.ones(3), "Module: params is a nest of arrays, got ndarray"),
         ({"a.b": np.ones(3)}, "Module: a key in params has no dot, got 'a.b'"),
-        ({"a": ["text"]}, "Module: params.a.0 is an array of a type that torch has, got str"),
+        (
+            {"training": np.ones(3)},
+            "Module: a key in params is no name that modules of torch need, got 'training'",
+        ),
+        ({"a": ["text"]}, "Module: params.a.0 is an array of a type that torch has, got <U4"),
     ],
 )
 def test_what_is_no_nest_of_arrays_is_refused(params: Any, message: str) -> None:

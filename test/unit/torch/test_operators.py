@@ -401,9 +401,10 @@ WRONG = {
         lambda: ted.torch.op(layer, donate=0), FrontendError, "does not take over arguments",
     ),
     "a target": (lambda: ted.torch.op(layer, target="tpu"), CompileError, "got 'tpu'"),
-    "complex numbers": (
-        lambda: operator(torch.ones(3, 4, dtype=torch.complex64), torch.ones(4, 2)),
-        FrontendError, "layer: argument x: an operator of torch takes real numbers, got complex",
+    "a type": (
+        lambda: operator(torch.ones(3, 4).to(torch.float8_e4m3fn), torch.ones(4, 2)),
+        ExecutionError,
+        "layer: argument 'x': a program takes no torch.float8_e4m3fn; cast it with x.to()",
     ),
     "sparse": (
         lambda: operator(torch.eye(4).to_sparse(), torch.ones(4, 2)), ExecutionError,
