@@ -6,7 +6,6 @@ On a CPU those are arrays of NumPy, on a GPU tensors go in as they are and come 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from operator import methodcaller
 from typing import Any
 
 import ml_dtypes
@@ -15,17 +14,20 @@ import torch
 
 # What takes and makes tensors without a function of Python: `runtime/python/exchange.c`.
 EXCHANGE: Any = getattr(torch.Tensor, "__dlpack_c_exchange_api__", None)
-_to_numpy = methodcaller("numpy", force=True)
+UNKNOWN = (TypeError, RuntimeError, BufferError)  # what numpy raises for a type or a layout
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 
 
 def to_array(tensor: torch.Tensor) -> Any:
-    """The array of a tensor, which is one itself on a GPU; torch knows the bits of bfloat16."""
+    """The array of a tensor, which is one itself on a GPU; torch knows the bits of bfloat16.
+
+    `tensor.numpy()` would fix the size of its storage for good, and shards of parameters change it.
+    """
     if not tensor.is_cpu:
         return tensor.detach().contiguous()  # a program for a GPU takes no strides
     if tensor.dtype is torch.bfloat16:
-        return tensor.detach().view(torch.int16).numpy().view(_BFLOAT16)
-    return tensor.numpy(force=True)
+        return np.from_dlpack(tensor.detach().resolve_neg().view(torch.int16)).view(_BFLOAT16)
+    return np.from_dlpack(tensor.detach().resolve_neg())
 
 
 def from_array(array: Any) -> torch.Tensor:
@@ -39,12 +41,12 @@ def from_array(array: Any) -> torch.Tensor:
 
 def to_arrays(tensors: Sequence[torch.Tensor]) -> list[Any]:
     """The arrays of tensors that all lie on one device."""
-    if tensors and not tensors[0].is_cpu:
-        return list(map(to_array, tensors))
-    try:
-        return list(map(_to_numpy, tensors))  # which calls no function of Python
-    except TypeError:
-        return list(map(to_array, tensors))
+    return list(map(to_array, tensors))
+
+
+def dense(tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """The tensors without strides."""
+    return [t.contiguous() for t in tensors]
 
 
 def from_arrays(arrays: Iterable[Any]) -> list[torch.Tensor]:

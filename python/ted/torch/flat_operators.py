@@ -29,7 +29,7 @@ from ted.forking import cached_property
 from ted.ir.dtypes import BY_NAME
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
-from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
+from ted.torch.arrays import EXCHANGE, UNKNOWN, dense, from_arrays, to_arrays
 from ted.torch.loop_batches import has_batches, is_batching, of_all_examples
 from ted.torch.recording import Transformed, is_transformed, record
 from ted.torch.registering import registered
@@ -99,13 +99,17 @@ class FlatOperator:
         return self._run_on_arrays(tensors) if results is None else results
 
     def _run_on_arrays(self, tensors: Tensors) -> list[torch.Tensor]:
-        """The results by way of arrays, for strides, other devices, and what is new."""
+        """The results by way of arrays, for other devices, and what is new."""
+        kinds = [(t.shape, t.dtype) for t in tensors]
+        if kinds == self._kinds:
+            results = self._exchanged(EXCHANGE, *dense(tensors))
+            if results is not None:
+                return results
         try:
             arrays = to_arrays(tensors)
-        except TypeError:
+        except UNKNOWN:
             raise self._no_array(tensors) from None
         results = from_arrays(self.function(*arrays))
-        kinds = [(t.shape, t.dtype) for t in tensors]
         if kinds != self._kinds:
             self._kinds, self._exchanged = kinds, self._short_way(arrays)
         return results

@@ -26,7 +26,7 @@ from ted.frontend.functions import Trace, signature_of, trace_signature
 from ted.ir.equations import topological
 from ted.ir.specialising import sizes_of
 from ted.runtime.calls import declined
-from ted.torch.arrays import EXCHANGE, from_arrays, to_arrays
+from ted.torch.arrays import EXCHANGE, dense, from_arrays, to_arrays
 from ted.torch.recording import is_transformed
 from ted.torch.registering import registered
 from ted.torch.traces import empty_like, sizes_in
@@ -203,8 +203,8 @@ class Splits:
             return self._in_graph(tensors)
         latest = self._latest
         if latest is not None:
-            values = latest.exchanged(tensors)
-            if values is not None:
+            values = latest.exchanged(tensors) or latest.exchanged(dense(tensors))
+            if values:
                 return latest, values
         arrays = to_arrays(tensors)
         key = tuple([(tuple(a.shape), a.dtype) for a in arrays])

@@ -165,6 +165,6 @@ def test_two_processes_train_the_same_parameters(tmp_path: Path) -> None:
     ]
     found = [rank.communicate(timeout=300)[0].split() for rank in ranks]
     assert [rank.returncode for rank in ranks] == [0, 0]
-    (alone, *numbers), other = found[0], found[1][1:]
-    assert numbers == other
-    assert alone == numbers[-1]
+    alone, parallel, sharded = found[0]
+    assert found[1] == found[0]
+    assert alone == parallel == sharded

@@ -206,6 +206,13 @@ def test_memory_is_shared_both_ways() -> None:
         assert array.ctypes.data == tensor.data_ptr() == from_array(array).data_ptr()
 
 
+def test_memory_of_arguments_can_still_be_resized() -> None:
+    x, w = arguments(requires_grad=True)
+    operator(x, w).sum().backward()
+    operator(x.detach().T.contiguous().T, w)
+    assert all(t.untyped_storage().resizable() for t in (x, w))  # which torch's shards rely on
+
+
 def test_a_view_that_is_negative_is_no_memory_as_it_is() -> None:
     negative = torch.tensor([[1 + 2j]]).conj().imag
     assert negative.is_neg()
