@@ -166,6 +166,33 @@ func.func @producer_that_calls(%a: tensor<64x128xf32>, %n: tensor<64xi64>) -> te
   return %q : tensor<64xf32>
 }
 
+// A value that is wanted as it is stays outside of the loop that goes on from it.
+// CHECK-LABEL: func.func @start_that_is_kept
+// CHECK: %[[KEPT:.*]] = linalg.generic
+// CHECK: %[[LOOP:.*]]:2 = scf.forall {{.*}} shared_outs(%{{.*}} = %[[KEPT]], %{{.*}} = %
+// CHECK: return %[[KEPT]], %[[LOOP]]#1, %[[LOOP]]#0
+func.func @start_that_is_kept(%x: tensor<8x32xf32>, %y: tensor<8x32xf32>, %e: tensor<8x32xf32>) -> (tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>) {
+  %p = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%y : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.tanh %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %q = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x32xf32>) outs(%e : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = math.exp %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  %r = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%q : tensor<8x32xf32>) outs(%p : tensor<8x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %u = arith.addf %o, %a : f32
+    linalg.yield %u : f32
+  } -> tensor<8x32xf32>
+  return %p, %q, %r : tensor<8x32xf32>, tensor<8x32xf32>, tensor<8x32xf32>
+}
+
 // A loop over rows gives each of its results a start of its own, and takes in the maker of one.
 // CHECK-LABEL: func.func @one_start_of_two
 // CHECK: %[[START:.*]] = linalg.generic

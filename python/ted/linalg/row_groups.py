@@ -134,6 +134,16 @@ def _starts_several(op: ir.Operation, members: list[ir.Operation]) -> bool:
     return sum(use.owner.operation in members and _is_start(use) for use in uses) > 1
 
 
+def _is_kept(op: ir.Operation, members: list[ir.Operation]) -> bool:
+    """Whether a member goes on from the value of an operation that others want as it is.
+
+    The transform dialect starts the loop where the operation starts, in memory that has the value.
+    """
+    uses = [use for result in op.results for use in result.uses]
+    is_start = any(use.owner.operation in members and _is_start(use) for use in uses)
+    return is_start and any(use.owner.operation not in members for use in uses)
+
+
 def _is_start(use: ir.OpOperand) -> bool:
     op = use.owner.operation
     return use.operand_number >= count_inputs(op)
@@ -154,6 +164,8 @@ def _common_depth(
         return "it has several results"
     if _starts_several(op, members):
         return "several members go on from its value"
+    if op.name == GENERIC and _is_kept(op, members):
+        return "a member goes on from its value, which is wanted as it is"
     why = _why_no_rows(op, table.cpu)
     if why is not None:
         return why

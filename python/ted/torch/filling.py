@@ -27,6 +27,7 @@ class Filling:
     def __init__(self, flat: FlatOperator) -> None:
         self._flat = flat
         self._overload: Any = None
+        self._latest: Any = ((), None, None)  # kinds of arguments, their trace and their program
 
     def __call__(self, tensors: Tensors, targets: Tensors, whole: Tensors) -> None:
         """Compute into the targets, which make up the tensors that the caller gave.
@@ -52,8 +53,12 @@ class Filling:
 
     def _computed(self, tensors: Tensors, targets: Tensors) -> None:
         arrays = [to_array(t) for t in tensors]
-        function = self._flat.function
-        traced, compiled = function.trace(*arrays), function.compiled(*arrays)
+        kinds = [(t.shape, t.dtype) for t in tensors]
+        latest = self._latest
+        if kinds != latest[0]:
+            function = self._flat.function
+            latest = self._latest = kinds, function.trace(*arrays), function.compiled(*arrays)
+        _, traced, compiled = latest
         self._check_count(traced.output_tree.size, targets)
         notes = [None] * (len(traced.outputs) - len(targets))
         values = compiled(*arrays, out=[*map(_target, targets), *notes])

@@ -112,9 +112,7 @@ class Operator:
 
     def _filled(self, args: tuple[Any, ...], kwargs: dict[str, Any], out: Any) -> tuple[()]:
         """Write the results; none are left to return."""
-        nested, tensors = self._nested_for(args, kwargs)
-        if self._cast_inputs is not None:
-            tensors = _cast(tensors, self._cast_inputs)
+        nested, tensors = self._nested_and_tensors(args, kwargs)
         targets = _leaves(out)
         for target in targets:
             if not isinstance(target, torch.Tensor):
@@ -140,6 +138,13 @@ class Operator:
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[Callable[[Sequence[Any]], Any], Sequence[torch.Tensor]]:
         """The results, and what makes the nest of them."""
+        nested, tensors = self._nested_and_tensors(args, kwargs)
+        return nested(tensors)
+
+    def _nested_and_tensors(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[NestedOperator, Sequence[torch.Tensor]]:
+        """What `_nested_for` finds, the short way for tensors alone, and cast under autocast."""
         types = None if kwargs else tuple(map(type, args))
         nested, tensors = self._by_types.get(types), args
         if nested is None or any(map(torch.is_complex, args)):
@@ -148,7 +153,7 @@ class Operator:
                 self._by_types[types] = nested
         if self._cast_inputs is not None:
             tensors = _cast(tensors, self._cast_inputs)
-        return nested(tensors)
+        return nested, tensors
 
     def _nested_for(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
