@@ -5,8 +5,9 @@
 #include <time.h>
 
 #include "ted/call.h"
+#include "ted/platform.h"
 
-static _Thread_local struct ted_call *current_call;
+static TED_THREAD_LOCAL struct ted_call *current_call;
 
 struct ted_call *ted_call_current(void) { return current_call; }
 
@@ -53,7 +54,7 @@ void ted_loop_set_poll(int (*poll)(void)) { loop_poll = poll; }
 /* Looks at the clock so rarely that it costs nothing, and so often that a loop ends at once. */
 void ted_loop_turn(int64_t turn) {
   enum { SOON = 10 * 1000 * 1000, LATE = 4 * SOON }; /* nanoseconds */
-  static _Thread_local int64_t next, stride, before;
+  static TED_THREAD_LOCAL int64_t next, stride, before;
   if (turn == 0)
     next = stride = 1, before = ted_nanoseconds();
   if (turn < next && turn < TED_MOST_TURNS)

@@ -17,6 +17,8 @@ static bool has_instructions(const char *wanted) {
   return HAS("sse2") || HAS("avx2") || HAS("fma") || HAS("avx512f") || HAS("avx512bw") ||
          HAS("avx512dq") || HAS("avx512vl") || HAS("avx512bf16");
 }
+#elif defined(_M_X64) /* MSVC: what every such CPU has */
+static bool has_instructions(const char *wanted) { return strcmp(wanted, "sse2") == 0; }
 #else
 static bool has_instructions(const char *wanted) { return strcmp(wanted, "neon") == 0; }
 #endif

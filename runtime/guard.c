@@ -4,17 +4,32 @@
  *   | no access | data ... fill (TED_GUARD_START) | no access |
  *
  * What alignment leaves between the data and a page is filled, and must be so when the block is
- * given back. Slow, and a page or two for each block: nothing but tests turns it on.
+ * given back. Slow, and a page or two for each block: nothing but tests turns it on. On Windows it stays
+ * off.
  */
 #define _DEFAULT_SOURCE
-#include <stdatomic.h>
+#include <stddef.h>
+
+#include "ted/block.h"
+#include "ted/platform.h"
+
+#ifdef _WIN32
+
+int ted_memory_set_guard(int wanted) { return wanted == TED_GUARD_OFF ? TED_GUARD_OFF : -1; }
+bool ted_guard_is_on(void) { return false; }
+struct ted_block *ted_guard_find(void *data) { return (void)data, NULL; }
+void ted_guard_give(struct ted_block *block) { (void)block; }
+struct ted_block *ted_guard_take(int64_t alignment, int64_t size, bool exact) {
+  return (void)alignment, (void)size, (void)exact, NULL;
+}
+
+#else
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include "ted/block.h"
 
 enum { FILL = 0xa5 };
 
@@ -24,21 +39,14 @@ struct guarded {
   size_t length; /* of the mapping that starts at `block.start` */
 };
 
-static _Atomic int mode;
-static _Atomic int64_t blocks; /* in the list, which nobody need walk when it is empty */
+static ted_atomic mode;
+static ted_atomic blocks; /* in the list, which nobody need walk when it is empty */
 static struct guarded *list;
-static atomic_flag list_lock = ATOMIC_FLAG_INIT;
+static ted_atomic list_lock;
 
-static void lock(void) {
-  while (atomic_flag_test_and_set_explicit(&list_lock, memory_order_acquire)) {
-  }
-}
+int ted_memory_set_guard(int wanted) { return (int)ted_swap(&mode, wanted); }
 
-static void unlock(void) { atomic_flag_clear_explicit(&list_lock, memory_order_release); }
-
-int ted_memory_set_guard(int wanted) { return atomic_exchange(&mode, wanted); }
-
-bool ted_guard_is_on(void) { return atomic_load(&mode) != TED_GUARD_OFF; }
+bool ted_guard_is_on(void) { return ted_get(&mode) != TED_GUARD_OFF; }
 
 static int64_t page(void) { return sysconf(_SC_PAGESIZE); }
 
@@ -68,24 +76,24 @@ struct ted_block *ted_guard_take(int64_t alignment, int64_t size, bool exact) {
   uintptr_t last = (uintptr_t)body_end(made) - (uintptr_t)size;
   if (!exact)
     last &= ~((uintptr_t)alignment - 1);
-  bool at_end = atomic_load(&mode) == TED_GUARD_END;
+  bool at_end = ted_get(&mode) == TED_GUARD_END;
   made->block.data = at_end ? (void *)last : (void *)body(made);
-  lock();
+  ted_lock(&list_lock);
   made->next = list;
   list = made;
-  atomic_fetch_add(&blocks, 1);
-  unlock();
+  ted_add(&blocks, 1);
+  ted_unlock(&list_lock);
   return &made->block;
 }
 
 struct ted_block *ted_guard_find(void *data) {
-  if (!atomic_load(&blocks))
+  if (!ted_get(&blocks))
     return NULL;
-  lock();
+  ted_lock(&list_lock);
   struct guarded *found = list;
   while (found && found->block.data != data)
     found = found->next;
-  unlock();
+  ted_unlock(&list_lock);
   return found ? &found->block : NULL;
 }
 
@@ -105,13 +113,15 @@ void ted_guard_give(struct ted_block *block) {
   unsigned char *data = block->data;
   check_fill(found, body(found), data);
   check_fill(found, data + block->size, body_end(found));
-  lock();
+  ted_lock(&list_lock);
   struct guarded **place = &list;
   while (*place != found)
     place = &(*place)->next;
   *place = found->next;
-  atomic_fetch_sub(&blocks, 1);
-  unlock();
+  ted_add(&blocks, -1);
+  ted_unlock(&list_lock);
   munmap(block->start, found->length);
   free(found);
 }
+
+#endif

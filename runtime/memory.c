@@ -4,49 +4,38 @@
  * list, so that an allocation that fails deep inside compiled code can leave by `longjmp`: compiled
  * code has no destructors, all that it owns are these blocks.
  */
-#ifndef _WIN32
-#include <pthread.h>
-#endif
-#include <stdatomic.h>
+#include <stddef.h>
 
 #include "ted/block.h"
 #include "ted/call.h"
+#include "ted/platform.h"
 
-static _Atomic int64_t current_bytes, peak_bytes, limit_bytes;
+static ted_atomic current_bytes, peak_bytes, limit_bytes;
 
 /* Blocks may be freed by another thread than took them, so the lists share one lock. It is held
  * for a few instructions, once per buffer and not per element. */
-static atomic_flag lists_lock = ATOMIC_FLAG_INIT;
+static ted_atomic lists_lock;
 
-static void lock_lists(void) {
-  while (atomic_flag_test_and_set_explicit(&lists_lock, memory_order_acquire)) {
-  }
-}
+static void lock_lists(void) { ted_lock(&lists_lock); }
 
-static void unlock_lists(void) {
-  atomic_flag_clear_explicit(&lists_lock, memory_order_release);
-}
+static void unlock_lists(void) { ted_unlock(&lists_lock); }
 
 /* A process forked while another thread holds the lock would wait for ever for a thread that it does
  * not have: who forks holds it. */
-#ifndef _WIN32
-__attribute__((constructor)) static void hold_lists_during_forks(void) {
-  pthread_atfork(lock_lists, unlock_lists, unlock_lists);
-}
-#endif
+TED_AT_FORK(lock_lists, unlock_lists, unlock_lists)
 
 static void raise_peak(int64_t bytes) {
-  int64_t peak = atomic_load(&peak_bytes);
-  while (bytes > peak && !atomic_compare_exchange_weak(&peak_bytes, &peak, bytes)) {
+  int64_t peak = ted_get(&peak_bytes);
+  while (bytes > peak && !ted_replace(&peak_bytes, &peak, bytes)) {
   }
 }
 
 /* Counts `size` bytes in, unless that passes the limit. */
 static bool charge(int64_t size) {
-  int64_t limit = atomic_load(&limit_bytes);
-  int64_t bytes = atomic_fetch_add(&current_bytes, size) + size;
+  int64_t limit = ted_get(&limit_bytes);
+  int64_t bytes = ted_add(&current_bytes, size) + size;
   if (limit > 0 && bytes > limit) {
-    atomic_fetch_sub(&current_bytes, size);
+    ted_add(&current_bytes, -size);
     return false;
   }
   raise_peak(bytes);
@@ -108,7 +97,7 @@ static void *take(struct ted_call *call, int64_t alignment, int64_t size, bool e
   struct ted_block *block = ted_guard_is_on() ? ted_guard_take(alignment, size, exact)
                                               : plain_block(alignment, overhead, size);
   if (!block) {
-    atomic_fetch_sub(&current_bytes, size);
+    ted_add(&current_bytes, -size);
     return NULL;
   }
   block->size = size;
@@ -126,7 +115,7 @@ void ted_memory_give(void *pointer) {
   struct ted_block *guarded = ted_guard_find(pointer);
   struct ted_block *block = guarded ? guarded : (struct ted_block *)pointer - 1;
   unlink_block(block);
-  atomic_fetch_sub(&current_bytes, block->size);
+  ted_add(&current_bytes, -block->size);
   if (guarded)
     ted_guard_give(block);
   else
@@ -154,10 +143,10 @@ void *_mlir_memref_to_llvm_aligned_alloc(int64_t alignment, int64_t size) {
 
 void _mlir_memref_to_llvm_free(void *pointer) { ted_memory_give(pointer); }
 
-int64_t ted_memory_current(void) { return atomic_load(&current_bytes); }
+int64_t ted_memory_current(void) { return ted_get(&current_bytes); }
 
-int64_t ted_memory_peak(void) { return atomic_load(&peak_bytes); }
+int64_t ted_memory_peak(void) { return ted_get(&peak_bytes); }
 
-void ted_memory_reset_peak(void) { atomic_store(&peak_bytes, atomic_load(&current_bytes)); }
+void ted_memory_reset_peak(void) { ted_swap(&peak_bytes, ted_get(&current_bytes)); }
 
-int64_t ted_memory_set_limit(int64_t bytes) { return atomic_exchange(&limit_bytes, bytes); }
+int64_t ted_memory_set_limit(int64_t bytes) { return ted_swap(&limit_bytes, bytes); }

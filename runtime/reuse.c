@@ -5,13 +5,10 @@
  * stay, in bins by size, so that the next call gets pages that are there. The bins hold so many bytes
  * at most; what would pass that empties them.
  */
-#ifndef _WIN32
-#include <pthread.h>
-#endif
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "ted/block.h"
+#include "ted/platform.h"
 
 enum { FIRST_SHIFT = 16, STEPS = 8, BINS = (62 - FIRST_SHIFT) * STEPS };
 
@@ -21,22 +18,13 @@ struct kept {
 
 static struct kept *bins[BINS];
 static int64_t kept_bytes, most_kept_bytes = TED_MOST_KEPT_BYTES;
-static atomic_flag bins_lock = ATOMIC_FLAG_INIT;
+static ted_atomic bins_lock;
 
-static void lock_bins(void) {
-  while (atomic_flag_test_and_set_explicit(&bins_lock, memory_order_acquire)) {
-  }
-}
+static void lock_bins(void) { ted_lock(&bins_lock); }
 
-static void unlock_bins(void) {
-  atomic_flag_clear_explicit(&bins_lock, memory_order_release);
-}
+static void unlock_bins(void) { ted_unlock(&bins_lock); }
 
-#ifndef _WIN32
-__attribute__((constructor)) static void hold_bins_during_forks(void) {
-  pthread_atfork(lock_bins, unlock_bins, unlock_bins);
-}
-#endif
+TED_AT_FORK(lock_bins, unlock_bins, unlock_bins)
 
 /* The bin of a size, and how much room its blocks have: an eighth of a power of two more at most. */
 static int bin_of(int64_t size, int64_t *room) {

@@ -10,16 +10,16 @@
  */
 #ifndef _WIN32
 #define _GNU_SOURCE
-#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
 #endif
-#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "ted/call.h"
+#include "ted/platform.h"
 
 static void run_alone(ted_unit body, void *context, int64_t units) {
   for (int64_t unit = 0; unit < units; unit++)
@@ -119,9 +119,7 @@ static void forget_workers(void) {
   pthread_cond_init(&pool.wake, NULL);
 }
 
-__attribute__((constructor)) static void forget_workers_in_children(void) {
-  pthread_atfork(NULL, NULL, forget_workers);
-}
+TED_AT_FORK(NULL, NULL, forget_workers)
 
 static int clamp(long count) {
   return count < 1 ? 1 : count > TED_MOST_THREADS ? TED_MOST_THREADS : (int)count;

@@ -3,11 +3,11 @@
  * Source: the C interface of XLA's foreign functions, xla/ffi/api/c_api.h of jaxlib 0.10.2, version
  * 0.3. Of its structures stand here the fields up to the last one that is read.
  */
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ted/platform.h"
 #include "ted/xla.h"
 
 enum { METADATA = 1, EXECUTE = 3, MAJOR = 0, MINOR = 3, MOST_ON_STACK = 64 };
@@ -104,14 +104,14 @@ struct entry {
 };
 
 enum { BUCKETS = 256 };
-static _Atomic(struct entry *) buckets[BUCKETS];
+static ted_atomic buckets[BUCKETS]; /* each is the address of an entry */
 
-static _Atomic(struct entry *) *bucket(int64_t number) {
+static ted_atomic *bucket(int64_t number) {
   return &buckets[(uint64_t)number % BUCKETS];
 }
 
 static const struct ted_function *find(int64_t number) {
-  struct entry *one = atomic_load(bucket(number));
+  struct entry *one = (struct entry *)(intptr_t)ted_get(bucket(number));
   while (one && one->number != number)
     one = one->next;
   return one ? one->function : NULL;
@@ -123,9 +123,11 @@ int ted_xla_register(int64_t number, const struct ted_function *function) {
   struct entry *made = malloc(sizeof *made);
   if (!made)
     return TED_OUT_OF_MEMORY;
-  *made = (struct entry){number, function, atomic_load(bucket(number))};
-  while (!atomic_compare_exchange_weak(bucket(number), &made->next, made)) {
-  }
+  *made = (struct entry){number, function, NULL};
+  int64_t first = ted_get(bucket(number));
+  do
+    made->next = (struct entry *)(intptr_t)first;
+  while (!ted_replace(bucket(number), &first, (int64_t)(intptr_t)made));
   return TED_OK;
 }
 

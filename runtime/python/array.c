@@ -53,9 +53,10 @@ bool ted_parse_spec(PyObject *item, struct ted_spec *spec) {
   spec->bytes = item_size ? PyLong_AsSsize_t(item_size) : -1;
   Py_DecRef(item_size);
   for (Py_ssize_t dim = 0; dim < rank; dim++) {
-    spec->shape[dim] = PyLong_AsSsize_t(PyTuple_GetItem(shape, dim));
-    if (__builtin_mul_overflow(spec->bytes, spec->shape[dim], &spec->bytes))
-      spec->bytes = PTRDIFF_MAX; /* which nobody has */
+    Py_ssize_t extent = PyLong_AsSsize_t(PyTuple_GetItem(shape, dim));
+    bool fits = extent <= 0 || spec->bytes <= PTRDIFF_MAX / extent;
+    spec->bytes = fits ? spec->bytes * extent : PTRDIFF_MAX; /* which nobody has */
+    spec->shape[dim] = extent;
   }
   if (PyErr_Occurred())
     return false;

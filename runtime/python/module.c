@@ -49,7 +49,10 @@ static PyObject *memory_set_guard(PyObject *module, PyObject *mode) {
   long long wanted = PyLong_AsLongLong(mode);
   if (wanted == -1 && PyErr_Occurred())
     return NULL;
-  return PyLong_FromLongLong(ted_memory_set_guard((int)wanted));
+  int before = ted_memory_set_guard((int)wanted);
+  if (before < 0)
+    return PyErr_SetString(PyExc_ValueError, "ted: no pages without access on this system"), NULL;
+  return PyLong_FromLongLong(before);
 }
 
 static PyObject *threads_default(PyObject *module, PyObject *unused) {

@@ -95,12 +95,22 @@ enum {
 };
 enum { Py_TPFLAGS_DEFAULT = 0 };
 #define PyModuleDef_HEAD_INIT {{1, NULL}, NULL, 0, NULL}
+#ifdef _WIN32
+#define PyMODINIT_FUNC __declspec(dllexport) PyObject *
+#else
 #define PyMODINIT_FUNC __attribute__((visibility("default"))) PyObject *
 #endif
+#endif
 
-extern PyObject _Py_NoneStruct, *PyExc_MemoryError, *PyExc_TypeError, *PyExc_ValueError,
+#ifdef _WIN32 /* objects, unlike functions, are not found without it */
+#define TED_OF_PYTHON extern __declspec(dllimport)
+#else
+#define TED_OF_PYTHON extern
+#endif
+
+TED_OF_PYTHON PyObject _Py_NoneStruct, *PyExc_MemoryError, *PyExc_TypeError, *PyExc_ValueError,
     *PyExc_ImportError;
-extern PyTypeObject PyTuple_Type;
+TED_OF_PYTHON PyTypeObject PyTuple_Type;
 
 void Py_IncRef(PyObject *);
 void Py_DecRef(PyObject *);

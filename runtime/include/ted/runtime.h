@@ -12,7 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#if defined(__GNUC__)
+#if defined(_WIN32) && defined(ted_runtime_EXPORTS) /* CMake says so to what goes into the library */
+#define TED_SHOWN __declspec(dllexport)
+#elif defined(__GNUC__) && !defined(_WIN32)
 #define TED_SHOWN __attribute__((visibility("default")))
 #else
 #define TED_SHOWN
