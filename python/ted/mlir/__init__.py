@@ -1,8 +1,9 @@
 """The one module that names the MLIR binding: all others write `from ted.mlir import ir, linalg`.
 
-The binding is the package `torch_mlir`, or `mlir` when the environment says `TED_MLIR=mlir`. Its
-modules are imported on first use, so that importing this one costs nothing. Spellings that change
-between MLIR versions are the functions at the end of this file, and live nowhere else.
+The binding is the package `torch_mlir`, of the version that pyproject.toml pins: MLIR promises
+nothing from one version to the next, and LLVM's own package `mlir` is on no index. Its modules are
+imported on first use, so that importing this one costs nothing. Spellings that change between MLIR
+versions are the functions at the end of this file, and live nowhere else.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ted.errors import TedError
 
-BINDING = os.environ.get("TED_MLIR", "torch_mlir")
+BINDING = "torch_mlir"
 
 # Name here -> (module inside the binding, attribute of that module or None for the module itself).
 _EXPORTS: dict[str, tuple[str, str | None]] = {
@@ -126,7 +127,7 @@ def _import(module: str) -> Any:
     except ModuleNotFoundError as error:
         raise TedError(
             f"mlir: the binding must be installed and have {module}, got {error}; "
-            "install torch-mlir, or name another package in TED_MLIR"
+            "install torch-mlir, which `pip install .` of ted does"
         ) from error
 
 
@@ -147,8 +148,7 @@ def binding_version() -> str:
     """Name and version of the binding's distribution, for `--version` and bug reports."""
     from importlib import metadata
 
-    names = {"torch_mlir": "torch-mlir", "mlir": "mlir-python-bindings"}
-    distribution = names.get(BINDING, BINDING)
+    distribution = BINDING.replace("_", "-")
     try:
         return f"{distribution} {metadata.version(distribution)}"
     except metadata.PackageNotFoundError:

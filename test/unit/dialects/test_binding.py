@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
@@ -14,31 +13,27 @@ from ted.mlir import ir
 SET = "affine_set<(d0, d1)[s0] : (d0 - 1 >= 0, d0 mod 3 + d1 floordiv 2 - s0 == 0)>"
 
 
-def python(code: str, binding: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "TED_MLIR": binding}
+MISSING = "import sys; sys.modules['torch_mlir'] = None; "  # which `import` takes for not found
+
+
+def python(code: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", code]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(command, input="", capture_output=True, text=True, check=False)
 
 
 def test_importing_ted_mlir_loads_no_binding() -> None:
-    code = "import ted.mlir, sys; sys.exit('nowhere' in sys.modules or 'torch_mlir' in sys.modules)"
-    assert python(code, "nowhere").returncode == 0
+    assert python("import ted.mlir, sys; sys.exit('torch_mlir' in sys.modules)").returncode == 0
 
 
 def test_a_missing_binding_is_named_with_the_way_out() -> None:
-    done = python("from ted.mlir import ir", "nowhere")
+    done = python(MISSING + "from ted.mlir import ir")
     assert done.returncode == 1
-    assert "mlir: the binding must be installed and have nowhere.ir" in done.stderr
-    assert "TED_MLIR" in done.stderr
+    assert "mlir: the binding must be installed and have torch_mlir.ir" in done.stderr
+    assert "install torch-mlir" in done.stderr
 
 
 def test_a_tool_without_a_binding_fails_without_a_traceback() -> None:
-    code = "from ted.tools.ted_opt import main; import sys; sys.exit(main(['-']))"
-    environment = {**os.environ, "TED_MLIR": "nowhere"}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, input="", capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = python(MISSING + "from ted.tools.ted_opt import main; sys.exit(main(['-']))")
     assert done.returncode == 1
     assert done.stderr.startswith("-: error: mlir: the binding must be installed")
 
