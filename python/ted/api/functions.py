@@ -12,9 +12,11 @@ from dataclasses import replace
 from operator import is_
 from typing import Any
 
+from ted import tree
 from ted.api.compiling import Compilation, compile_program, compile_sizes, taken_over
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.differentiating import differentiate
+from ted.api.foreign_arrays import read_as_arrays
 from ted.api.lifting import Lifted, lift
 from ted.api.memory_timelines import MemoryTimeline
 from ted.api.options import options_for
@@ -49,6 +51,7 @@ from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
 from ted.machine import Cpu
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
+from ted.runtime.sharing import giver
 from ted.transforms.finite_checks import finite_checks
 
 Compiled = tuple[Trace, "Compilation | SymbolicFunction[Compilation]"]
@@ -60,9 +63,10 @@ class Function:
     """A Python function of tensors that compiles itself for the arrays it is called on.
 
     The arguments at the positions `batch` may have any number of rows: they are traced once; the
-    arrays in those at the positions `donate` are taken over by results.
-    Raises: FrontendError when `fn` is no function; CompileError when `options` are no
-    CompileOptions.
+    arrays in those at the positions `donate` are taken over by results. Results are arrays of the
+    library `like`.
+    Raises: FrontendError when `fn` is no function, or `like` no library; CompileError when
+    `options` are no CompileOptions.
     """
 
     def __init__(
@@ -71,6 +75,7 @@ class Function:
         options: CompileOptions | None = None,
         batch: int | Sequence[int] = (),
         donate: int | Sequence[int] = (),
+        like: Any = None,
     ) -> None:
         check_callable(fn, "function")
         if options is not None and not isinstance(options, CompileOptions):
@@ -83,6 +88,8 @@ class Function:
         self.options = options or options_for(fn)
         self.batch = positions_of_batch(batch)
         self.donate = positions_for(donate, "donate is the position of an argument to take over")
+        self.like = like
+        self._given = None if like is None else giver(like)
         is_on_cpu = isinstance(self.options.machine, Cpu)
         is_plain = not (self.batch or self.donate or self.options.debug_nans)
         self._takes_orders = is_on_cpu and is_plain
@@ -109,13 +116,16 @@ class Function:
             traced, compiled = found
             values = compiled(*arrays)
             if len(arrays) == len(args) and all(map(is_, args, arrays)):
-                self._latest = getattr(compiled, "direct", declined), traced.results
-            return traced.results(values)
+                self._latest = getattr(compiled, "direct", declined), self._nester(traced)
+            return self._nester(traced)(values)
         orders = self._orders(arrays)
         found = None if key is None else self._find((key, orders))
         if found is None:
             if has_tensors(args, kwargs):
                 return self._fn(*args, **kwargs)
+            given = read_as_arrays(self._fn, args, kwargs)
+            if given is not None:
+                return self._looked_up(*given)
             arrays = arrays_of(self._fn, args, kwargs)
             orders = self._orders(arrays)
             found = self._specialised(args, kwargs, orders)
@@ -130,7 +140,12 @@ class Function:
                 raise
             traced, compiled = self._specialised(args, kwargs)  # whose errors count dims as users
             values = compiled(*arrays)
-        return traced.results(values)
+        return self._nester(traced)(values)
+
+    def _nester(self, traced: Trace) -> Callable[[Sequence[Any]], Any]:
+        """What makes the nest of results that the caller gets."""
+        given, nest = self._given, traced.results
+        return nest if given is None else lambda values: tree.map(given, nest(values))
 
     def _orders(self, arrays: Sequence[Any]) -> tuple[Order, ...]:
         """In which orders the arrays of a call are passed as they are."""
@@ -140,7 +155,7 @@ class Function:
         """What an equal call found; signatures name the argument that cannot be looked up."""
         try:
             return self._known.get(key)
-        except TypeError:
+        except (TypeError, ValueError):  # the latter of a memoryview
             return None
 
     @property
@@ -237,6 +252,7 @@ def function(
     donate: int | Sequence[int] | None = None,
     memory_limit: int | None = None,
     debug_nans: bool | None = None,
+    like: Any = None,
 ) -> Function:
     """A Python function of tensors as a function of arrays, compiled once per signature.
 
@@ -246,8 +262,11 @@ def function(
     of arguments, each array of which becomes the first result of its shape and type that no other
     has become, as in `ted.compile`. With `debug_nans` every call tests all tensors, and the first
     number that is not finite is an ExecutionError with tensor, index and line; what is made of the
-    function is tested too.
-    Raises: FrontendError when `fn` is no function, or `batch` or `donate` no position; CompileError
+    function is tested too. `like` is the library that results are arrays of, without a copy: one
+    that has `from_dlpack`, such as torch, jax.numpy or cupy; without it they are NumPy's, on a GPU
+    ted's own.
+    Raises: FrontendError when `fn` is no function, `like` no library, or `batch` or `donate` no
+    position; CompileError
     for an unknown target, and from a call for a donated array that fits no result.
     """
     check_callable(fn, "function")
@@ -255,8 +274,10 @@ def function(
     rows = _batch_of(fn, batch)
     mine = fn.donate if isinstance(fn, Function) else ()
     taken = mine if donate is None else donate
-    made = Function(fn, options, rows, taken)
-    if isinstance(fn, Function) and (fn.options, fn.batch, mine) == (options, rows, made.donate):
+    theirs = fn.like if isinstance(fn, Function) and like is None else like
+    made = Function(fn, options, rows, taken, theirs)
+    wanted = (options, rows, made.donate)
+    if isinstance(fn, Function) and (fn.options, fn.batch, mine) == wanted and fn.like is theirs:
         return fn
     return made
 

@@ -123,7 +123,7 @@ def signature_of(
     """
     named = bound_arguments(fn, args, kwargs)
     leaves, tree = flatten(named)
-    specs = tuple(_leaf(value, f"{_name(fn)}: argument {path}") for path, value in leaves)
+    specs = tuple(_leaf(value, f"{name_of(fn)}: argument {path}") for path, value in leaves)
     return Signature(specs, tuple(path for path, _ in leaves), tree)
 
 
@@ -190,9 +190,9 @@ def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
         result = fn(*positional, **keywords)
     leaves, tree = flatten(result)
     hidden, note_tree = flatten(notes)
-    outputs = tuple(as_tensor(value, path, _name(fn)) for path, value in leaves)
+    outputs = tuple(as_tensor(value, path, name_of(fn)) for path, value in leaves)
     return Trace(
-        tuple(inputs), (*outputs, *(tensor for _, tensor in hidden)), tree, named, _name(fn),
+        tuple(inputs), (*outputs, *(tensor for _, tensor in hidden)), tree, named, name_of(fn),
         note_tree if notes else None,
     )  # fmt: skip
 
@@ -206,7 +206,8 @@ def has_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
 # ------------------------------------------------------------------ arguments and results
 
 
-def _name(fn: Callable[..., Any]) -> str:
+def name_of(fn: Callable[..., Any]) -> str:
+    """What messages and programs call a function."""
     name = getattr(fn, "__name__", "main")
     return name if name.isidentifier() else "main"
 
@@ -221,7 +222,7 @@ def bound_arguments(
     try:
         bound = inspect.signature(fn).bind(*args, **kwargs)
     except TypeError as error:
-        fail(f"{_name(fn)}: {error}")
+        fail(f"{name_of(fn)}: {error}")
     except ValueError:
         return {f"x{k}": value for k, value in enumerate(args)}
     return dict(bound.arguments)

@@ -16,8 +16,9 @@ import ml_dtypes
 import numpy as np
 
 from ted._runtime import Buffer
-from ted.errors import ExecutionError, TedError
+from ted.errors import ExecutionError, FrontendError
 from ted.forking import cached_property
+from ted.runtime import sharing
 
 _BFLOAT16 = np.dtype(ml_dtypes.bfloat16)
 _DLPACK_CODES = {"int": 0, "uint": 1, "float": 2, "bfloat": 4, "bool": 6}
@@ -84,7 +85,8 @@ def as_input(value: Any, spec: ArgSpec, function: str) -> np.ndarray:
 def as_array(value: Any) -> Any:
     """What another library shares as an array of NumPy; any other value as it is."""
     try:
-        return value if type(value) is np.ndarray else value.__array__()
+        whole = type(value) is np.ndarray or sharing.loses(value)
+        return value if whole else value.__array__()
     except Exception:  # whatever the other library raises; it is asked again by `to_numpy`
         return value
 
@@ -96,11 +98,13 @@ def to_numpy(value: Any, spec: ArgSpec, what: str) -> np.ndarray:
     """
     if isinstance(value, (list, tuple, str, type(None))):
         raise ExecutionError(f"{what}: expected an array, got {type(value).__name__}")
+    if lost := sharing.loses(value):
+        raise ExecutionError(f"{what}: {type(value).__name__} does not convert: {lost}")
     if _is_torch_bfloat16(value):  # torch does not hand it to numpy, but it reinterprets bits
         return np.asarray(value.view(sys.modules["torch"].int16)).view(_BFLOAT16)
     try:
-        array = np.asarray(value)
-    except TedError:
+        array = sharing.viewed(value) if sharing.has_only_dlpack(value) else np.asarray(value)
+    except FrontendError:
         raise ExecutionError(f"{what}: expected an array, got {value!r}") from None
     except Exception as error:  # whatever the other library raises
         raise ExecutionError(

@@ -16,6 +16,7 @@ import numpy as np
 from ted._runtime import EndlessLoop, IndexFault, Kernel
 from ted.errors import CompileError, ExecutionError
 from ted.runtime.buffers import ArgSpec, allocate, as_array, as_input, check, to_numpy
+from ted.runtime.sharing import is_shared
 from ted.runtime.targets import Targets, is_number, targets_of, wrong_count
 from ted.runtime.threads import check_wish
 
@@ -199,6 +200,8 @@ class BoundFunction:
             check(array, spec, what)
             if not array.flags.writeable:
                 raise targets.not_writable(position, "one that is read-only")
+            if not is_shared(value, array):
+                raise targets.not_writable(position, f"{type(value).__name__}, which gives copies")
             found.append(array)
         for (i, a), (j, b) in combinations(enumerate(found), 2):
             if _overlap(a, b):
@@ -298,8 +301,9 @@ def declined(*_: Any) -> None:
 
 
 def _target(value: Any) -> Any:
-    """The memory of a target as an array, which a number does not have."""
-    return None if is_number(value) else as_array(value)
+    """The memory of a target as an array, which a number does not have, nor who gives copies."""
+    array = None if is_number(value) else as_array(value)
+    return array if type(array) is np.ndarray and is_shared(value, array) else None
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> bool:

@@ -13,7 +13,7 @@ import torch
 import ted
 from ted.codegen.manifest import ArraySpec
 from ted.errors import ExecutionError
-from ted.runtime.cuda import dlpack
+from ted.runtime import dlpack
 from ted.runtime.cuda.arguments import copy, device_array, on_device, view_of
 from ted.runtime.cuda.arrays import DeviceArray, empty
 from ted.runtime.cuda.graphs import capture

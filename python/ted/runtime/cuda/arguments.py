@@ -19,7 +19,7 @@ import numpy as np
 from ted.codegen.manifest import ITEM_SIZES, ArraySpec
 from ted.errors import ExecutionError
 from ted.machine import ACCESS_BYTES
-from ted.runtime.cuda import dlpack
+from ted.runtime import dlpack
 from ted.runtime.cuda.arrays import DeviceArray, element_type_of, empty
 from ted.runtime.cuda.contexts import Context
 from ted.runtime.cuda.streams import LEGACY_DEFAULT, chosen_stream, stream_handle

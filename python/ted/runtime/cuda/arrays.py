@@ -18,7 +18,7 @@ import numpy as np
 
 from ted.codegen.manifest import ITEM_SIZES
 from ted.errors import ExecutionError
-from ted.runtime.cuda import dlpack
+from ted.runtime import dlpack
 from ted.runtime.cuda.contexts import Context
 from ted.runtime.cuda.driver import DriverError
 from ted.runtime.cuda.error_flags import ErrorFlag

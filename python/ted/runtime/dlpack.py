@@ -102,7 +102,7 @@ def from_capsule(capsule: Any) -> Imported:
     """
     name = next((n for n in _STRUCTS if _capsule_is(capsule, n)), None)
     if name is None:
-        raise ExecutionError(f"cuda: __dlpack__ gives a capsule that is not used, got {capsule!r}")
+        raise ExecutionError(f"__dlpack__ gives a capsule that is not used, got {capsule!r}")
     address = _capsule_pointer(capsule, name)
     managed = _STRUCTS[name].from_address(address)
     _capsule_rename(capsule, _USED[name])
@@ -110,7 +110,7 @@ def from_capsule(capsule: Any) -> Imported:
     tensor = managed.tensor
     kind = (tensor.dtype.code, tensor.dtype.bits)
     if kind not in _NAMES or tensor.dtype.lanes != 1:
-        raise ExecutionError(f"cuda: an element type of {[*ITEM_SIZES]}, got DLPack type {kind}")
+        raise ExecutionError(f"an element type is one of {[*ITEM_SIZES]}, got DLPack type {kind}")
     return Imported(
         (tensor.data or 0) + tensor.offset,
         tuple(tensor.shape[: tensor.rank]),
@@ -126,7 +126,13 @@ _exported: dict[int, tuple[Any, ...]] = {}  # structs that consumers hold, with 
 
 
 def to_capsule(
-    pointer: int, shape: tuple[int, ...], dtype: str, device: int, owner: Any, versioned: bool
+    pointer: int,
+    shape: tuple[int, ...],
+    dtype: str,
+    device: int,
+    owner: Any,
+    versioned: bool,
+    kind: int = CUDA,
 ) -> Any:
     """A capsule of a dense array on a device; `owner` lives until the consumer is done."""
     name = b"dltensor_versioned" if versioned else b"dltensor"
@@ -135,7 +141,7 @@ def to_capsule(
     strides = (c_int64 * max(len(shape), 1))(*(prod(shape[k + 1 :]) for k in range(len(shape))))
     code, bits = _CODES[dtype]
     managed.tensor = _Tensor(
-        pointer, _Device(CUDA, device), len(shape), _DataType(code, bits, 1), extents, strides, 0
+        pointer, _Device(kind, device), len(shape), _DataType(code, bits, 1), extents, strides, 0
     )
     managed.deleter = ctypes.cast(_release, c_void_p).value
     if versioned:
