@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from hygiene.statements import statements
 from ted.forking import cached_property
 
 _FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
@@ -40,6 +41,7 @@ class Names:
         sources = ("python/", "dialects/", "tools/", "ptx-emulator/src/", "examples/")
         own = (name for name in self.files if name.startswith(sources))
         self.python = [root / name for name in own if name.endswith((".py", ".pyi"))]
+        self._found: dict[Path, set[str]] = {}
 
     def missing(self, span: str) -> bool:
         """Whether a span names something of Python that is not there."""
@@ -77,6 +79,11 @@ class Names:
 
     def _names_in(self, path: Path) -> set[str]:
         """What a module defines, imports, or lists as a text, as lazy packages do."""
+        if path not in self._found:
+            self._found[path] = self._read_names(path)
+        return self._found[path]
+
+    def _read_names(self, path: Path) -> set[str]:
         tree = ast.parse(path.read_text())
         texts = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant))
         froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
@@ -147,7 +154,7 @@ class Names:
     def _nodes(self) -> list[ast.FunctionDef | ast.ClassDef]:
         """The functions and classes of all files, those inside of others too."""
         trees = [ast.parse(path.read_text()) for path in self.python]
-        nodes = (node for tree in trees for node in ast.walk(tree))
+        nodes = (node for tree in trees for node in statements(tree))
         return [node for node in nodes if isinstance(node, ast.FunctionDef | ast.ClassDef)]
 
 

@@ -13,7 +13,10 @@ import builtins
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+
+from hygiene.statements import statements
 
 # What stands behind `raise` -> why no docstring names it.
 NEVER_SEEN = {
@@ -68,7 +71,7 @@ class Module:
         self.is_of_checks = ".".join(self.path.with_suffix("").parts).endswith(CHECKS)
         self.checks = {
             alias.name
-            for node in ast.walk(self.tree)
+            for node in statements(self.tree)
             if isinstance(node, ast.ImportFrom)
             for alias in node.names
             if node.module in CHECKS or f"{node.module}.{alias.name}" in CHECKS
@@ -173,7 +176,7 @@ def _families(modules: Sequence[Module]) -> dict[str, set[str]]:
         for name, cls in vars(builtins).items()
         if isinstance(cls, type) and issubclass(cls, BaseException)
     }
-    classes = [n for m in modules for n in ast.walk(m.tree) if isinstance(n, ast.ClassDef)]
+    classes = [n for m in modules for n in statements(m.tree) if isinstance(n, ast.ClassDef)]
     for _ in range(4):  # a class may stand before its base; no family is deeper
         for node in classes:
             bases = [found[_last_name(b)] for b in node.bases if _last_name(b) in found]
@@ -206,6 +209,7 @@ def _last_name(node: ast.AST) -> str:
     return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
+@cache
 def _returned(function: Function) -> str:
     return ast.unparse(function.node.returns) if function.node.returns else ""
 

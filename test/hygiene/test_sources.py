@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from hygiene.statements import statements
+
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST_FILE = 600
 LONGEST_FUNCTION = 50
@@ -42,20 +44,36 @@ def in_checkout(path: Path) -> str:
     return str(path.relative_to(ROOT))
 
 
-@pytest.mark.parametrize("path", python_files(), ids=in_checkout)
-def test_a_python_file_is_small_and_says_what_it_is(path: Path) -> None:
-    text = path.read_text()
-    tree = ast.parse(text)
-    assert len(text.splitlines()) <= LONGEST_FILE
-    assert ast.get_docstring(tree), "no module docstring"
-    assert not GRAB_BAGS.match(path.name), "name the file after what it holds"
-    functions = (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
-    long = [
-        f"{f.name}: {f.end_lineno - f.lineno + 1} lines"
-        for f in functions
-        if f.end_lineno is not None and f.end_lineno - f.lineno + 1 > LONGEST_FUNCTION
-    ]
-    assert not long
+def faults(path: Path, text: str) -> list[str]:
+    """What is wrong with a Python file, each as a line."""
+    tree, lines = ast.parse(text), len(text.splitlines())
+    found = [f"{lines} lines"] if lines > LONGEST_FILE else []
+    found += [] if ast.get_docstring(tree) else ["no module docstring"]
+    found += ["name the file after what it holds"] if GRAB_BAGS.match(path.name) else []
+    for function in statements(tree):
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (function.end_lineno or 0) - function.lineno + 1
+            found += [f"{function.name}: {length} lines"] if length > LONGEST_FUNCTION else []
+    return [f"{in_checkout(path)}: {fault}" for fault in found]
+
+
+def test_every_python_file_is_small_and_says_what_it_is() -> None:
+    assert len(python_files()) > 1000
+    assert [fault for path in python_files() for fault in faults(path, path.read_text())] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "found"),
+    [
+        ("good.py", '"""Good."""\n', []),
+        ("good.py", "x = 1\n", ["no module docstring"]),
+        ("utils.py", '"""Good."""\n', ["name the file after what it holds"]),
+        ("good.py", '"""Good."""\n' + "x = 1\n" * 600, ["601 lines"]),
+        ("good.py", '"""Good."""\nclass A:\n  def f():\n' + "    x = 1\n" * 50, ["f: 51 lines"]),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_found(name: str, text: str, found: list[str]) -> None:
+    assert faults(ROOT / name, text) == [f"{name}: {fault}" for fault in found]
 
 
 def test_no_file_holds_a_path_of_one_machine() -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import importlib
 from collections.abc import Collection
+from functools import cache, lru_cache
 
 from ted.frontend.numpy_words import INSTEAD, RENAMED
 
@@ -47,12 +48,25 @@ def advice(name: str, own: Collection[str] = ()) -> str:
     instead = OTHER.get(name) or (word and f"ted.{word}") or INSTEAD.get(name)
     if instead:
         return f"; write {instead}"
-    homes = {
+    homes = _homes()
+    if name in homes:
+        return f"; it is {homes[name]}"
+    found = _closest(name)
+    return f"; is it {homes[found]}?" if found and found not in own else ""
+
+
+@cache
+def _homes() -> dict[str, str]:
+    """Public names -> where they are."""
+    return {
         each: f"{home}.{each}"
         for home in reversed(_HOMES)
         for each in importlib.import_module(home).__all__
     }
-    if name in homes:
-        return f"; it is {homes[name]}"
-    found = difflib.get_close_matches(name, [*homes], 1, 0.8)
-    return f"; is it {homes[found[0]]}?" if found and found[0] not in own else ""
+
+
+@lru_cache
+def _closest(name: str) -> str:
+    """The public name that is most like another one; "" for none. Tools ask again and again."""
+    found = difflib.get_close_matches(name, [*_homes()], 1, 0.8)
+    return found[0] if found else ""
