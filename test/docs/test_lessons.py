@@ -89,7 +89,7 @@ def apply(change: str, tree: Path) -> list[Path]:
 def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the package as it would be installed, native part included."""
     tree = tmp_path_factory.mktemp("sources")
-    without = shutil.ignore_patterns("__pycache__")
+    without = shutil.ignore_patterns("*.pyc.*")  # what others are about to write
     for source, target in PLACES.items():
         shutil.copytree(ROOT / source, tree / target, ignore=without, dirs_exist_ok=True)
     for built in resources.files("ted").iterdir():
