@@ -12,6 +12,7 @@ from ted.linalg.subdomain import Subdomain
 from ted.mlir import arith, ir
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.index_values import Range, range_of
+from ted.mlir.scalars import constant
 
 _ANSWERS = {
     arith.CmpIPredicate.slt: lambda a, b: _order(a, b, strict=True),
@@ -59,13 +60,20 @@ def needed_operations(body: ir.Block, decided: dict[ir.Value, bool]) -> list[ir.
 
 
 def decide_selects(subdomain: Subdomain) -> None:
-    """Drop the selects of the subdomain's body, which is its own, that are decided on its box."""
+    """Drop the selects of the subdomain's body, which is its own, that are decided on its box.
+
+    So are the predicates of reads at data.
+    """
     decided = decided_conditions(subdomain)
     for view in list(subdomain.body.operations):
-        value = chosen(view.operation, decided)
+        op = view.operation
+        value = chosen(op, decided)
         if value is not None:
-            view.operation.results[0].replace_all_uses_with(value)
-            view.operation.erase()
+            op.results[0].replace_all_uses_with(value)
+            op.erase()
+        elif op.name == "ted.load" and op.operands[1] in decided:
+            with ir.InsertionPoint(op), op.location:
+                op.operands[1] = constant(op.operands[1].type, decided[op.operands[1]])
     for view in reversed(list(subdomain.body.operations)[:-1]):
         if not list(view.operation.results[0].uses):
             view.operation.erase()

@@ -28,6 +28,7 @@ class StepEquation:
     sources: tuple[int | None, ...]
     begins: bool
     begun: frozenset[int]
+    loads: tuple[int | None, ...] = ()  # which history each read at data in the body is of
     fixed: tuple[tuple[int, ir.Value], ...] = ()  # dims that are times of scans around this one
     performed: bool = True  # at the times of those
 
@@ -73,8 +74,9 @@ class ScanBody:
                     subdomain, timestamp = with_timestamp(subdomain, self.times[target])
                 begun.add(target)
                 sources = tuple(self.history.get(v) for v in equation.operands)
+                loads = tuple(self.history.get(one.operands[0]) for one in loads_in(equation))
                 found[equation] = StepEquation(
-                    equation, subdomain, timestamp, target, sources, begins, frozenset(begun)
+                    equation, subdomain, timestamp, target, sources, begins, frozenset(begun), loads
                 )
         return found
 
@@ -84,18 +86,30 @@ class ScanBody:
 
     @cached_property
     def indivisible(self) -> set[int]:
-        """Histories that are no windows: read at data, without equations or of two results."""
+        """Histories that are no windows: without equations, of two results or read elsewhere."""
         found = set(range(len(self.inits))) - {e.target for e in self.equations.values()}
         found |= {e.target for op, e in self.equations.items() if len(op.results) > 1}
         for value, k in self.history.items():
             owners = [use.owner.operation for use in value.uses]
-            if any(owner not in self.equations and not passes_on(owner) for owner in owners):
+            if not all(map(self._is_understood, owners)):
                 found.add(k)
         return found
+
+    def _is_understood(self, user: ir.Operation) -> bool:
+        """Whether what uses a state is an equation, a read at data in one, or hands it on."""
+        is_load = user.name == "ted.load" and not self.nested
+        reader = user.parent.operation if is_load and user.parent is not None else user
+        return reader in self.equations or passes_on(user)
 
     def state(self, history: int) -> ir.Value:
         """The value that stands for a history before a step."""
         return self.block.arguments[history]
+
+
+def loads_in(op: ir.Operation) -> list[ir.Operation]:
+    """The reads at data in the body of an equation, in order."""
+    body = op.regions[0].blocks[0]
+    return [view.operation for view in body.operations if view.operation.name == "ted.load"]
 
 
 def equations_in(op: ir.Operation) -> list[ir.Operation]:

@@ -14,11 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ted.linalg.scan_bodies import ScanBody, StepEquation
+from ted.domain.linear import Form
+from ted.linalg.scan_bodies import ScanBody, StepEquation, loads_in
 from ted.linalg.subdomain import Read, Subdomain, from_compute
 from ted.mlir import ir
 from ted.mlir.affine_forms import down, linear
 from ted.mlir.affine_ranges import value_range
+from ted.mlir.index_values import form_of
+from ted.mlir.queries import defining
+from ted.mlir.scalars import index
 
 MOST = 4  # slices of a window: each is copied in every step
 
@@ -92,8 +96,15 @@ def windows_within(body: ScanBody, uses: Sequence[Iterable[Any]]) -> dict[int, W
 
 def _inside(equation: StepEquation, body: ScanBody) -> Iterator[tuple[int, int, bool]]:
     """Histories that an equation reads: how many slices that needs, and whether of other steps."""
-    for read, source in history_reads(equation):
-        ago = steps_ago(equation, read, source, body.times, body.reverse)
+    reads = [
+        (source, steps_ago(equation, read, source, body.times, body.reverse))
+        for read, source in history_reads(equation)
+    ]
+    reads += [
+        (source, load_ago(equation, load, source, body.times, body.reverse))
+        for load, source in history_loads(equation)
+    ]
+    for source, ago in reads:
         if ago is None or ago < (source not in equation.begun):
             yield source, body.steps, True  # the latter in a guard that never holds
         else:
@@ -121,32 +132,72 @@ def history_reads(equation: StepEquation) -> Iterator[tuple[Read, int]]:
             yield read, source
 
 
+def history_loads(equation: StepEquation) -> Iterator[tuple[ir.Operation, int]]:
+    """The reads of histories at data that an equation makes."""
+    if equation.subdomain.is_empty:
+        return
+    for load, source in zip(_loads(equation.subdomain), equation.loads, strict=False):
+        if source is not None:
+            yield load, source
+
+
+def _loads(subdomain: Subdomain) -> list[ir.Operation]:
+    return loads_in(subdomain.body.owner.operation)
+
+
 def steps_ago(
     equation: StepEquation, read: Read, source: int, times: Sequence[int], reverse: bool
 ) -> int | None:
     """How many steps before its own an equation reads a history; None if that varies."""
-    now, then = (
-        equation.subdomain.write[times[equation.target]],
-        read.subscripts[times[source]],
-    )
-    form = linear(down(now - then))
-    if form is None or form.terms:
+    now = equation.subdomain.write[times[equation.target]]
+    return _steps(linear(down(now - read.subscripts[times[source]])), reverse)
+
+
+def load_ago(
+    equation: StepEquation, load: ir.Operation, source: int, times: Sequence[int], reverse: bool
+) -> int | None:
+    """The same of a read at data, whose time is a form of what `ted.index` gives."""
+
+    def leaf(value: ir.Value) -> Form[int] | None:
+        op = defining(value, "ted.index")
+        if op is None:
+            return None
+        return linear(equation.subdomain.coordinates[ir.IntegerAttr(op.attributes["dim"]).value])
+
+    now = linear(equation.subdomain.write[times[equation.target]])
+    then = form_of(load.operands[2 + times[source]], leaf)
+    return None if now is None or then is None else _steps(now - then, reverse)
+
+
+def _steps(apart: Form[int] | None, reverse: bool) -> int | None:
+    if apart is None or apart.terms:
         return None
-    return -form.constant if reverse else form.constant
+    return -apart.constant if reverse else apart.constant
 
 
 def on_windows(
     equation: StepEquation, times: Sequence[int], reverse: bool, windows: Mapping[int, Window]
 ) -> Subdomain:
-    """The subdomain with places in windows as subscripts, where histories have any."""
+    """The subdomain with places in windows as subscripts, where histories have any.
+
+    Its body, which is its own, reads at data there as well.
+    """
+
+    def place(source: int, ago: int | None) -> int:
+        assert ago is not None, "windows are of histories that are read at known distances"
+        return windows[source].place(ago if source in equation.begun else ago - 1)
 
     def moved(read: Read | None, source: int | None) -> Read | None:
         if read is None or source is None or source not in windows:
             return read
-        ago = steps_ago(equation, read, source, times, reverse)
-        assert ago is not None, "windows are of histories that are read at known distances"
-        place = windows[source].place(ago if source in equation.begun else ago - 1)
-        return replace(read, subscripts=_put(read.subscripts, windows[source].axis, place))
+        at = place(source, steps_ago(equation, read, source, times, reverse))
+        return replace(read, subscripts=_put(read.subscripts, windows[source].axis, at))
+
+    for load, source in history_loads(equation):
+        if source in windows:
+            at = place(source, load_ago(equation, load, source, times, reverse))
+            with ir.InsertionPoint(load), load.location:
+                load.operands[2 + windows[source].axis] = index(at)
 
     subdomain, target = equation.subdomain, windows.get(equation.target)
     reads = tuple(moved(r, s) for r, s in zip(subdomain.reads, equation.sources, strict=False))

@@ -87,6 +87,45 @@ def recurrent(x):
     return y[0]
 
 
+def places(x):
+    return ted.cast(ted.floor(ted.absolute(x) * 7), "int64") % 3
+
+
+def at_data(x):
+    """Reads at data of the step before, and of two before, in mode `check`."""
+    p = places(x)
+
+    def element(h, t, i):
+        one, two = h[t - 1, p[t, i]], h[t - 2, p[t, 2 - i]]
+        return ted.where(t > 1, one * 0.7 + ted.sin(two) + x[t, i], x[t, i])
+
+    return ted.recurrence((STEPS, 3), element, "float64")[STEPS - 1]
+
+
+def at_data_backwards(x):
+    """A read at data of the step before, which is later, and one of the same step."""
+    p = places(x)
+
+    def first(h, g, t, i):
+        return ted.where(t < STEPS - 1, g[t + 1, p[t, i]] * 0.5 + x[t, i], x[t, i])
+
+    def second(h, g, t, i):
+        return ted.sin(h[t, p[t, 2 - i]]) * x[t, i] + h[t, i]
+
+    shapes = [(STEPS, 3)] * 2
+    return ted.recurrence(shapes, [first, second], "float64", reverse=True)[1][0]
+
+
+def at_some_time(x):
+    """A read at data whose step is data, too: the history is kept."""
+    p = places(x)
+    return ted.recurrence(
+        (STEPS, 3),
+        lambda h, t, i: x[t, i] + ted.where(p[t, i] < t, h[p[t, i], i] / 2, 0.0),
+        "float64",
+    )[STEPS - 1]
+
+
 def lagging(x):
     """So many slices are not moved: the history is kept."""
     return ted.recurrence(
@@ -105,9 +144,9 @@ def earlier_rows(x):
 
 FEW = [
     last_wave, last_of_reverse_wave, some_of_last_waves, some_of_last_reverse_waves, carries,
-    delayed, sum_from_a_history, guarded, product, recurrent,
+    delayed, sum_from_a_history, guarded, product, recurrent, at_data, at_data_backwards,
 ]  # fmt: skip
-ALL = [lagging, earlier_rows]
+ALL = [lagging, earlier_rows, at_some_time]
 
 
 def program(function, gradient: bool):
