@@ -1,12 +1,10 @@
-"""Sorting by a network of comparisons: log n rounds of log n stages, each an equation of one shape.
+"""Sorting by a network of comparisons, few elements by counting; quantiles.
 
 Before: ted.sort(x)
-After:  rounds of stages; a stage takes the lesser or greater of an element and its mirror image in
-        blocks of n, n / 2, ..., 2 elements
+After:  values and positions in log n rounds of up to log n stages (`sorting_network.py`)
 
 Positions go along and decide between equals, so the order is stable, and NaN is the greatest.  The
 order has no slope; values are placed at their ranks, and gradients are read there.
-Source: Dowd, Perl, Rudolph and Saks, The Periodic Balanced Sorting Network, section 2.
 """
 
 from __future__ import annotations
@@ -20,18 +18,18 @@ from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.creation import arange
 from ted.frontend.dims import moveaxis
-from ted.frontend.elementwise import cast, isnan, stop_gradient, to_tensor, where
-from ted.frontend.joining import pad, stack
+from ted.frontend.elementwise import cast, isnan, to_tensor, where
+from ted.frontend.joining import stack
 from ted.frontend.layout import broadcast_to, reshape, transpose
 from ted.frontend.locations import fail
-from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import sum
 from ted.frontend.scattering import scatter
+from ted.frontend.sorting_keys import comparable, keys_of, padded, values_and_places
+from ted.frontend.sorting_network import sorted_rows
 from ted.frontend.tensors import Tensor
-from ted.ir.dtypes import BOOL, INT32, INT64, DType
+from ted.ir.dtypes import BOOL, INT32, INT64
 
 _COUNTED = 64  # so few are ranked by one sum over all pairs, which is one equation
-_LANES = 32  # elements that lie side by side and are seldom compared with each other
 
 
 def argsort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -53,9 +51,9 @@ def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) 
     """
     del stable  # equal elements cannot be told apart but by their slopes, which keep their order
     x, along = _checked(x, axis, "sort")
-    rows = moveaxis(x, along, 0)
-    places = _Places(rows, checks.flag(descending, "sort: descending"))
-    return moveaxis(places.values, 0, along)
+    rows, falls = moveaxis(x, along, 0), checks.flag(descending, "sort: descending")
+    alone = not x.dtype.is_float and _is_many(rows)  # integers have no slopes, and need no places
+    return moveaxis(_alone(rows, falls) if alone else _Places(rows, falls).values, 0, along)
 
 
 def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
@@ -155,7 +153,7 @@ class _Places:
         self.rows, n, rest = rows, rows.shape[0], rows.shape[1:]
         self.shape = (n, math.prod(rest))
         flat = reshape(rows, self.shape)
-        counted = n <= _COUNTED or 0 in self.shape
+        counted = not _is_many(rows)
         found = _counted_ranks(flat, descending) if counted else _network_order(flat, descending)
         both = (found, self._moved(self._own(), found))
         self._ranks, order = both if counted else reversed(both)
@@ -180,104 +178,37 @@ class _Places:
         return reshape(scatter(flat.shape, at, flat, init=start, mode="unchecked"), self.shape)
 
 
+def _is_many(rows: Tensor) -> bool:
+    """Whether elements along dim 0 are not counted."""
+    return rows.shape[0] > _COUNTED and 0 not in rows.shape
+
+
+def _alone(rows: Tensor, descending: bool) -> Tensor:
+    """Integers or bools in order along dim 0."""
+    n, rest = rows.shape[0], rows.shape[1:]
+    values = comparable(reshape(rows, (n, math.prod(rest))), descending)
+    found = sorted_rows([padded(values, values.dtype.range[1])])[0][:n]
+    if descending:
+        found = comparable(found, descending)  # which is its own inverse
+    return reshape(cast(found, rows.dtype), rows.shape)
+
+
 def _counted_ranks(flat: Tensor, descending: bool) -> Tensor:
     """How many elements come before each one: one sum for few elements."""
-    values, keys = _keys(flat, descending, checks.integer(flat.shape[0], "sort: extent"))
+    values, keys = values_and_places(
+        flat, descending, checks.integer(flat.shape[0], "sort: extent")
+    )
     r = reduce_axis(flat.shape[0], "r")
 
     def rank(i: Any, column: Any) -> Any:
         a, b = values[r, column], values[i, column]
-        ahead = (a > b if descending else a < b) | ((a == b) & (keys[r, column] < keys[i, column]))
+        ahead = (a < b) | ((a == b) & (keys[r, column] < keys[i, column]))
         return sum(cast(ahead, INT64), axis=r)
 
     return compute(flat.shape, rank, name="rank")
 
 
 def _network_order(flat: Tensor, descending: bool) -> Tensor:
-    """The positions in order by the network, on a power of two."""
-    n, columns = checks.integer(flat.shape[0], "sort: extent"), flat.shape[1]
-    bits = (n - 1).bit_length()
-    parts = _keys(flat, descending, 1 << bits)
-    high = 0 if columns >= _LANES // 2 else min(bits, _LANES.bit_length() - 1)
-    values, keys = (_spread(part, bits, high) for part in parts)
-    found = _gathered(_network(values, keys, bits, high, descending), bits, columns)
-    return cast(found[:n] % n, INT64)
-
-
-def _keys(flat: Tensor, descending: bool, size: int) -> tuple[Tensor, Tensor]:
-    """Values that are compared, padded to `size`, and what decides between equals.
-
-    NaN is an infinity that comes after others, or before them from the greatest on.
-    """
-    n = flat.shape[0]
-    kind = INT32 if 4 * size < 2**31 else INT64
-    place = cast(reshape(arange(size), (size, 1)), kind)
-    place = where(place < n, place, place + 2 * n)
-    flat = cast(flat, INT32) if flat.dtype == BOOL else stop_gradient(flat)
-    last = _last(flat.dtype, descending)
-    shape = (size, flat.shape[1])
-    if not flat.dtype.is_float:
-        return pad(flat, ((0, size - n), (0, 0)), value=last), broadcast_to(place, shape)
-    no_number = pad(isnan(flat), ((0, size - n), (0, 0)), value=False)
-    values = pad(where(isnan(flat), math.inf, flat), ((0, size - n), (0, 0)), value=last)
-    return values, where(no_number, place - n if descending else place + n, place)
-
-
-def _last(dtype: DType, descending: bool) -> Any:
-    """What no value of a type comes after."""
-    if dtype.is_float:
-        return -math.inf if descending else math.inf
-    return dtype.range[not descending]
-
-
-def _spread(x: Tensor, bits: int, high: int) -> Tensor:
-    """(2 ** bits, m) -> (2 ** (bits - high), m, 2 ** high): the high bits of the position last."""
-    return transpose(reshape(x, (2**high, 2 ** (bits - high), x.shape[1])), (1, 2, 0))
-
-
-def _gathered(x: Tensor, bits: int, columns: Any) -> Tensor:
-    """The inverse of `_spread`."""
-    return reshape(transpose(x, (2, 0, 1)), (2**bits, columns))
-
-
-def _mirrored(i: Any, block: int) -> tuple[Any, Any]:
-    """The mirror image of an index in its block, and whether the index is in the second half."""
-    return i // block * (2 * block) + (block - 1) - i, i % block >= block // 2
-
-
-def _network(values: Tensor, keys: Tensor, bits: int, high: int, descending: bool) -> Tensor:
-    """The keys in order, after `bits` rounds of `bits` stages."""
-    rows = 2 ** (bits - high)
-
-    def pair(s: int, row: Any, h: Any) -> tuple[Any, Any, Any]:
-        """With what an element is compared in stage s, and whether the greater is kept there."""
-        if s >= high:
-            other, greater = _mirrored(row, 2 ** (bits - s))
-            return other, h, greater
-        other, greater = _mirrored(h, 2 ** (high - s))
-        return rows - 1 - row, other, greater
-
-    def stage(s: int, which: int) -> Callable[..., Any]:
-        def element(*arguments: Any) -> Any:
-            histories, (t, row, c, h) = arguments[: 2 * bits], arguments[2 * bits :]
-            other_row, other_h, greater = pair(s, row, h)
-
-            def before(part: int, *at: Any) -> Any:
-                if s:
-                    return histories[2 * s - 2 + part][(t, *at)]
-                start = (values, keys)[part][at]
-                return where(t > 0, histories[2 * bits - 2 + part][(t - 1, *at)], start)
-
-            a, b = before(0, row, c, h), before(0, other_row, c, other_h)
-            k, m = before(1, row, c, h), before(1, other_row, c, other_h)
-            ahead = (b > a if descending else b < a) | ((a == b) & (m < k))
-            return where(ahead != greater, *((b, a) if which == 0 else (m, k)))
-
-        return element
-
-    shape = (bits, *values.shape)
-    names = [f"{word}{s}" for s in range(bits) for word in ("sorted", "order")]
-    types = [part.dtype for _ in range(bits) for part in (values, keys)]
-    functions = [stage(s, which) for s in range(bits) for which in (0, 1)]
-    found = recurrence([shape] * (2 * bits), functions, types, name=names)
-    return found[-1][bits - 1]
+    """The positions in order by the network."""
+    keys = keys_of(flat, descending)
+    return keys.positions(sorted_rows(keys.parts))

@@ -233,7 +233,9 @@ _COMPARE = {"lt": "lt_set", "le": "le_set", "eq": "eq_set", "ne": "ne_set"}
 
 
 def _val(space: isl.Space, value: int) -> isl.Val:
-    return isl.Val.int_from_si(space.get_ctx(), value)
+    if value.bit_length() < 64:
+        return isl.Val.int_from_si(space.get_ctx(), value)
+    return isl.Val.read_from_str(space.get_ctx(), str(value))  # an unsigned number
 
 
 # ------------------------------------------------------------------ isl -> Expr

@@ -21,7 +21,7 @@ from ted.mlir import ir
 from ted.mlir.affine_forms import down, linear
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.index_values import form_of
-from ted.mlir.queries import defining
+from ted.mlir.queries import constant_of, defining
 from ted.mlir.scalars import index
 
 MOST = 4  # slices of a window: each is copied in every step
@@ -115,6 +115,10 @@ def _outside(uses: Iterable[Any], axis: int, body: ScanBody) -> Iterator[int]:
     """How many of the last slices each use after the last step wants."""
     for use in uses:
         op, position = use.owner.operation, use.operand_number
+        if op.name == "ted.load":
+            at = constant_of(op.operands[2 + axis])
+            yield body.steps if at is None else at + 1 if body.reverse else body.steps - at
+            continue
         if op.name != "ted.compute" or position >= len(ir.ArrayAttr(op.attributes["reads"])):
             yield body.steps
             continue
@@ -213,6 +217,9 @@ def read_from_window(uses: Iterable[Any], window: Window) -> None:
     """Let the equations that read a history after the last step read its window instead."""
     for use in uses:
         op, position = use.owner.operation, use.operand_number
+        if op.name == "ted.load":
+            _read_at_place(op, window)
+            continue
         maps = list(ir.ArrayAttr(op.attributes["reads"]))
         old = ir.AffineMapAttr(maps[position]).value
         exprs = list(old.results)
@@ -220,3 +227,11 @@ def read_from_window(uses: Iterable[Any], window: Window) -> None:
         new = ir.AffineMap.get(old.n_dims, old.n_symbols, exprs)
         maps[position] = ir.AffineMapAttr.get(new)
         op.attributes["reads"] = ir.ArrayAttr.get(maps)
+
+
+def _read_at_place(load: ir.Operation, window: Window) -> None:
+    """Let a read at data, whose time is a number, read a window instead."""
+    at = constant_of(load.operands[2 + window.axis])
+    assert at is not None, "windows are of histories that are read at known times"
+    with ir.InsertionPoint(load), load.location:
+        load.operands[2 + window.axis] = index(at - window.first_time)

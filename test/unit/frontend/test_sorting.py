@@ -66,6 +66,47 @@ def test_machine_code_sorts_by_the_network(monkeypatch: pytest.MonkeyPatch) -> N
     np.testing.assert_array_equal(values, np.sort(x, axis=0))
 
 
+def _numbers(kind: str) -> np.ndarray:
+    """Many equal ones, and those at the ends of a type."""
+    drawn = np.random.default_rng(8).integers(-20, 20, 35)
+    if np.dtype(kind).kind in "iu":
+        ends = np.iinfo(kind)
+        few = [ends.min, ends.max, ends.max - 1, ends.min + 1, 0, ends.max, ends.min]
+        return np.concatenate([drawn.astype(kind), np.array(few, kind)])
+    tiny = np.finfo(kind).smallest_subnormal
+    few = [0.0, -0.0, tiny, -tiny, 3 * tiny, np.inf, -np.inf, np.nan, -0.0, 0.0, np.nan, np.inf]
+    near = np.nextafter(np.array([1, -1, 2, -2, 1, -1], kind), np.array(0, kind))
+    steps = np.array([*few, *np.finfo(kind).max * np.array([1, -1, 1])], kind)
+    return np.concatenate([(drawn / 8).astype(kind), near, steps])
+
+
+@pytest.mark.fast(2)
+@pytest.mark.parametrize("kind", ["float32", "int32", "float64", "float16", "uint64", "uint8"])
+def test_keys_hold_every_value_and_its_position(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sorting, "_COUNTED", 1)  # less to compile
+    x = _numbers(kind)
+    rising, downwards, falling = compiled(
+        lambda t: [ted.argsort(t), ted.sort(t, descending=True),
+                   ted.argsort(t[20:], descending=True)], x,
+    )  # fmt: skip
+    np.testing.assert_array_equal(rising, np.argsort(x, kind="stable"))
+    values = torch.sort(torch.tensor(x), stable=True, descending=True).values.numpy()
+    np.testing.assert_array_equal(downwards, values)
+    order = torch.argsort(torch.tensor(x[20:]), stable=True, descending=True).numpy()
+    np.testing.assert_array_equal(falling, order)
+
+
+@pytest.mark.fast(2)
+@pytest.mark.parametrize("shape", [(130, 3), (70, 20), (257,), (65, 1)])
+def test_columns_are_sorted_by_themselves(shape: tuple[int, ...]) -> None:
+    x = RANDOM.integers(-9, 9, shape).astype(np.float32)
+    order, values = compiled(
+        lambda t: [ted.argsort(t, axis=0), ted.sort(ted.cast(t, "int32"), axis=0)], x
+    )
+    np.testing.assert_array_equal(order, np.argsort(x, axis=0, kind="stable"))
+    np.testing.assert_array_equal(values, np.sort(x, axis=0))
+
+
 def test_gradients_go_where_elements_came_from_without_a_scatter() -> None:
     x = RANDOM.standard_normal((4, 3))
     weights = np.arange(1.0, 5.0)[:, None]

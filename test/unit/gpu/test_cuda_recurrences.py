@@ -13,9 +13,10 @@ from sweeps import swept
 from ted import nn
 from ted.api.cuda_functions import CudaFunction
 from ted.codegen.manifest import Copy, Launch, Loop, walk
+from ted.frontend import sorting
 from ted.ir.equations import System
 from ted.testing.tracing import interpreted, nodes
-from unit.gpu.cuda_programs import manifest_of, manifest_of_system
+from unit.gpu.cuda_programs import manifest_of, manifest_of_system, run
 from unit.recurrence_programs import by_data
 
 RNG = np.random.default_rng(9)
@@ -155,3 +156,12 @@ def test_batched_gradients_of_scans_read_only_what_was_written() -> None:
     found = run_manifest(compiled.manifest, arrays)
     for got, want in zip(found, gradient(*arrays), strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-9, atol=1e-12)
+
+
+def test_a_network_sorts_keys_that_hold_positions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Products and sums are contracted here, which must not change what a key is read as."""
+    monkeypatch.setattr(sorting, "_COUNTED", 1)
+    values = np.array([2, -1, np.inf, 0, 2, np.nan, -0.0, 3e-42, -1, -np.inf, 2], np.float32)
+    x = ted.placeholder(values.shape, name="x")
+    (order,) = run([x], [ted.argsort(x)], [values])
+    np.testing.assert_array_equal(order, np.argsort(values, kind="stable"))

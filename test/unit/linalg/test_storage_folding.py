@@ -116,6 +116,17 @@ def at_data_backwards(x):
     return ted.recurrence(shapes, [first, second], "float64", reverse=True)[1][0]
 
 
+def last_at_data(x):
+    """Last slices that are read at data."""
+    u, p = wave(x), places(x)
+    return ted.compute((3,), lambda i: u[STEPS - 1, p[0, i]] - u[STEPS - 2, p[1, i]])
+
+
+def first_at_data(x):
+    u, p = wave(x, reverse=True), places(x)
+    return ted.compute((3,), lambda i: u[0, p[0, i]] - u[1, p[1, i]])
+
+
 def at_some_time(x):
     """A read at data whose step is data, too: the history is kept."""
     p = places(x)
@@ -145,6 +156,7 @@ def earlier_rows(x):
 FEW = [
     last_wave, last_of_reverse_wave, some_of_last_waves, some_of_last_reverse_waves, carries,
     delayed, sum_from_a_history, guarded, product, recurrent, at_data, at_data_backwards,
+    last_at_data, first_at_data,
 ]  # fmt: skip
 ALL = [lagging, earlier_rows, at_some_time]
 

@@ -1,0 +1,131 @@
+"""Keys that a network sorts: values with their positions behind them, in one number where it holds.
+
+Before: rows of values
+After:  numbers in the order of the values, equal ones in that of their positions, NaN greatest; a
+        position is read off its number again
+
+Integers of 32 bits stand above their positions in one of 64.  Floats of 32 bits leave 29 bits of
+one of 64, of which positions take 27: x becomes `x + |x| * position * 2 ** -52`, which is exact but
+for one rounding that loses no position.  Wider values take a part of their own.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from ted.frontend import checks
+from ted.frontend.compute import compute
+from ted.frontend.creation import arange
+from ted.frontend.elementwise import (
+    absolute,
+    cast,
+    isnan,
+    maximum,
+    minimum,
+    round,
+    stop_gradient,
+    where,
+)
+from ted.frontend.joining import pad
+from ted.frontend.layout import broadcast_to, reshape
+from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import BOOL, INT32, INT64
+
+_NARROW = 32  # bits of values that fit beside their positions
+_MOST = 1 << 27  # positions that a float of 64 bits holds beside one of 32
+_UNIT = 2.0**-52
+_INFINITE, _NO_NUMBER = 2.0**129, 2.0**130  # beyond floats of 32 bits, and finite
+_AT_ZERO = 2.0**-400  # a position of a zero: below what any other float of 32 bits becomes
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The parts of keys of `count` values and of `columns` in a power of two of rows."""
+
+    parts: tuple[Tensor, ...]
+    count: int
+
+    def positions(self, parts: list[Tensor]) -> Tensor:
+        """Where the values were, by parts in another order."""
+        key = parts[-1][: self.count]
+        if len(parts) > 1:
+            return cast(key, INT64) % self.count
+        if not key.dtype.is_float:
+            return key & 0xFFFFFFFF
+
+        def place(*i: Any) -> Any:
+            size = absolute(key[i])
+            beyond = cast(where(size > 1.5 * _INFINITE, 2.0, 1.0), "float64") * _INFINITE
+            # Rounded as a cast is, which no contraction of products and sums can undo.
+            near = cast(cast(key[i], "float32"), "float64")
+            value = where(size < 0.75 * _INFINITE, near, where(key[i] < 0, -beyond, beyond))
+            behind = (key[i] - value) / (absolute(value) * _UNIT)
+            return cast(round(where(size < 1e-100, key[i] / _AT_ZERO, behind)), INT64)
+
+        return compute(key.shape, place, name="place")
+
+
+def keys_of(values: Tensor, descending: bool) -> Keys:
+    """The keys of (n, columns) values.
+
+    Raises: FrontendError for a symbolic n.
+    """
+    n, columns = checks.integer(values.shape[0], "sort: extent"), values.shape[1]
+    if values.dtype.bits > _NARROW or (values.dtype.is_float and n > _MOST):
+        return Keys(values_and_places(values, descending, 1 << (n - 1).bit_length()), n)
+    if values.dtype.is_float:
+        return Keys((padded(_float_keys(values, descending), math.inf),), n)
+    places = broadcast_to(reshape(arange(n), (n, 1)), (n, columns))
+    wide = comparable(cast(values, INT64), descending)
+    return Keys((padded(wide * 2**32 + places, 2**63 - 1),), n)
+
+
+def comparable(values: Tensor, descending: bool) -> Tensor:
+    """Integers in whose rising order the values, which are no floats, rise or fall."""
+    if values.dtype == BOOL:
+        values = cast(values, INT32)
+    least, most = values.dtype.range
+    return least + (most - values) if descending else values
+
+
+def padded(keys: Tensor, last: Any) -> Tensor:
+    """With as many rows as a power of two, the new ones behind all others.
+
+    Raises: FrontendError for a symbolic number of rows.
+    """
+    n = checks.integer(keys.shape[0], "sort: extent")
+    return pad(keys, ((0, (1 << (n - 1).bit_length()) - n), (0, 0)), value=last)
+
+
+def _float_keys(values: Tensor, descending: bool) -> Tensor:
+    def key(i: Any, column: Any) -> Any:
+        x = cast(stop_gradient(values[i, column]), "float64")
+        x = where(isnan(x), _NO_NUMBER, minimum(maximum(x, -_INFINITE), _INFINITE))
+        x = -x if descending else x
+        return x + (absolute(x) * _UNIT + _AT_ZERO) * cast(i, "float64")
+
+    return compute(values.shape, key, name="key")
+
+
+def values_and_places(values: Tensor, descending: bool, size: int) -> tuple[Tensor, Tensor]:
+    """The values, and numbers that decide between equals: positions, further for NaN and padding.
+
+    NaN is an infinity that comes after others, or before them from the greatest on.
+    Shapes: values (n, columns), the results (size, columns).
+    Raises: FrontendError for a symbolic n.
+    """
+    n, columns = checks.integer(values.shape[0], "sort: extent"), values.shape[1]
+    kind = INT32 if 4 * size < 2**31 else INT64
+    place = cast(reshape(arange(size), (size, 1)), kind)
+    place = where(place < n, place, place + 2 * n)
+    more = ((0, size - n), (0, 0))
+    if not values.dtype.is_float:
+        values = comparable(values, descending)
+        last = values.dtype.range[1]
+        return pad(values, more, value=last), broadcast_to(place, (size, columns))
+    no_number = pad(isnan(values), more, value=False)
+    values = stop_gradient(where(isnan(values), math.inf, values))
+    behind = where(no_number, place - n if descending else place + n, place)
+    return pad(-values if descending else values, more, value=math.inf), behind
