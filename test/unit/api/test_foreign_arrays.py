@@ -234,6 +234,15 @@ def test_any_library_with_from_dlpack_gets_results() -> None:
     assert type(ted.function(lambda x: x + x, like=np)(T)) is np.ndarray
 
 
+def test_results_on_a_gpu_go_to_a_library_as_they_are() -> None:
+    library = Library()
+    with ted.testing.emulated_gpu():
+        f = ted.function(lambda x: x + x, "cuda", like=library)
+        kind, given = f(ted.cuda.asarray(np.float32([1, 2])))
+        assert (kind, library.devices) == ("array of", [(2, 0)])
+        assert ted.cuda.asarray(given).numpy().tolist() == [2, 4]
+
+
 def test_like_stays_with_a_function_and_is_no_part_of_programs() -> None:
     f = ted.function(lambda x: x + x, like=torch)
     assert ted.function(f) is f
