@@ -85,7 +85,7 @@ TRANSFORMED: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 
 
-@pytest.mark.fast(9)
+@pytest.mark.fast(7)
 @pytest.mark.parametrize("name", TRANSFORMED)
 def test_transformations_agree_with_jax(name: str) -> None:
     found, expected = (TRANSFORMED[name](f) for f in (layer, layer_in_jax))
