@@ -65,7 +65,8 @@ def split(module: ir.Module) -> list[Part]:
     symbols = ir.SymbolTable(module.operation)
     parts: list[Part] = []
     for kernel in kernels if len(kernels) > 1 else ():  # the calls of one alone take no time
-        weight = _weight(_text(kernel))
+        # By itself: else MLIR numbers the values of the whole module for each kernel.
+        weight = _weight(_text(kernel, alone=True))
         if weight >= LARGE:
             parts.append(Part(kernel.name.value, _own_module(kernel, symbols), weight))
             _declare(kernel)
@@ -79,8 +80,8 @@ def _is_private(function: func.FuncOp) -> bool:
     return attribute is not None and ir.StringAttr(attribute).value == "private"
 
 
-def _text(op: ir.Module | func.FuncOp) -> str:
-    return str(op.operation.get_asm(assume_verified=True))
+def _text(op: ir.Module | func.FuncOp, *, alone: bool = False) -> str:
+    return str(op.operation.get_asm(assume_verified=True, use_local_scope=alone))
 
 
 def _weight(text: str) -> int:

@@ -237,7 +237,8 @@ def _loop(op: ir.Operation, flow: _Flow) -> None:
     _bind(flow, op.results, carried)
     _bind(flow, op.results, ends)
     for root, writers in flow.written.items():
-        entries[root] = entries.get(root, 0) | writers
+        if writers != before.get(root):  # most memory is not of this loop
+            entries[root] = entries.get(root, 0) | writers
     flow.written = before  # in the end that is what every turn finds
 
 
