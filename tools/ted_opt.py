@@ -123,8 +123,10 @@ class Run:
 
     def _transform(self, diagnostics: Diagnostics) -> bytes:
         from ted.dialects import make_context
+        from ted.mlir import load_foreign_dialects
 
         context = make_context(threading=False)
+        load_foreign_dialects(context)
         context.allow_unregistered_dialects = self.flags.allow_unregistered_dialect
         diagnostics.attach(context)
         if self.flags.irdl_file:

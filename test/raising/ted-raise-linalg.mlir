@@ -66,3 +66,18 @@ func.func @loop(%x: tensor<3xf32>) -> tensor<3xf32> {
   }
   return %0 : tensor<3xf32>
 }
+
+// -----
+
+// StableHLO goes by its own pass to linalg, and on from there.
+// CHECK-LABEL: func.func @stable
+// CHECK: math.tanh
+// CHECK: combiner = "max"
+// CHECK-NOT: stablehlo
+func.func @stable(%x: tensor<4x3xf32>) -> tensor<4xf32> {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.tanh %x : tensor<4x3xf32>
+  %1 = stablehlo.reduce(%0 init: %low) applies stablehlo.maximum across dimensions = [1]
+    : (tensor<4x3xf32>, tensor<f32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
