@@ -128,6 +128,8 @@ def _extremum(body: Expr, total: Expr) -> Accumulation | None:
     takes = _decided(body, {value: 0, total: 1})
     if takes is None:
         return None
+    if value.dtype.is_float and takes((1.0, nan)):
+        return None  # a total that is NaN gives way to the next value, which no combiner does
     for combiner, better in _BETTER.items():
         if all(takes(pair) == better(*pair) for pair in _ORDERED if pair[0] != pair[1]):
             return Accumulation(combiner, _without_nan(value, combiner, takes))
@@ -150,22 +152,29 @@ def best(bodies: Sequence[Expr], totals: Sequence[Expr]) -> Best | None:
     found, payload = accumulation(bodies[0], totals[0]), _other_side(bodies[1], totals[1])
     if found is None or payload is None or found.combiner not in _BETTER:
         return None
-    extremum = bodies[0].op in ("maximum", "minimum")
-    value = found.value if extremum else _other_side(bodies[0], totals[0])
-    if value is None or payload.dtype.kind not in ("int", "index"):
+    chosen = _other_side(bodies[0], totals[0])
+    value = found.value if chosen is None else chosen
+    if value is None or found.value is None or payload.dtype.kind not in ("int", "index"):
         return None
     takes = _decided(bodies[1], {value: 0, totals[0]: 1, payload: 2, totals[1]: 3})
-    if takes is None:
+    if takes is None or not _alike_on_nan(bodies[0], value, totals[0], takes):
         return None
     better = _BETTER[found.combiner]
     rows = [(a, b, *at) for a, b in _ORDERED for at in ((1, 0), (0, 1))]
     taken = [takes(row) for row in rows]
     combiner = f"arg{found.combiner}"
     if taken == [better(a, b) for a, b, _, _ in rows]:
-        return Best(combiner, value, payload, of_equals="first")
+        return Best(combiner, found.value, payload, of_equals="first")
     if taken == [better(a, b) or (a == b and p < q) for a, b, p, q in rows]:
-        return Best(combiner, value, payload, of_equals="least")
+        return Best(combiner, found.value, payload, of_equals="least")
     return None
+
+
+def _alike_on_nan(body: Expr, value: Expr, total: Expr, takes: Callable[..., bool]) -> bool:
+    """Whether the payload's choice is the value's on NaN; an extremum's is where the NaN is."""
+    own = _decided(body, {value: 0, total: 1}) if body.op == "select" else None
+    pairs = ((nan, 1.0), (1.0, nan)) if value.dtype.is_float else ()
+    return own is None or all(takes((*pair, 1, 0)) == own(pair) for pair in pairs)
 
 
 def _other_side(body: Expr, total: Expr) -> Expr | None:
@@ -203,8 +212,8 @@ def _decided(body: Expr, leaves: dict[Expr, int]) -> Callable[[Sequence[float]],
 
 
 def _compares_only(node: Expr, leaves: dict[Expr, int]) -> bool:
-    if node in leaves or node.op == "const":
-        return True
+    if node in leaves or (node.op == "const" and node.dtype == BOOL):
+        return True  # any other constant may part numbers that the pairs do not try
     return node.op in _TESTS and all(_compares_only(a, leaves) for a in node.args)
 
 

@@ -17,11 +17,11 @@ from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
 from ted.ir.dtypes import INDEX, INT64
-from ted.ir.equations import Equation, Tensor
+from ted.ir.equations import Equation, Tensor, identity
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr, postorder
 from ted.mlir import indexing_maps, ir
-from ted.raising.accumulations import NOTHING, accumulation, best
+from ted.raising.accumulations import NOTHING, Best, accumulation, best
 from ted.raising.bodies import body_values
 from ted.raising.reading import Reader
 from ted.raising.values import Value, element, made, mapped, over_box, type_of
@@ -127,7 +127,7 @@ class _Generic:
         found = best(bodies, totals)
         if found is None or _reads(found.value, totals) or _reads(found.payload, totals):
             return None
-        if found.of_equals == "least" and not self.grows(found.payload):
+        if not self.is_first(found) or not self.begins(found):
             return None
         extremum = self.reduction(0, found.value, found.combiner.removeprefix("arg"))
         top = made(self.op, 0, self.starts[0], extremum)
@@ -141,12 +141,23 @@ class _Generic:
         given = over_box(self.op, self.extents[: self.parallel], payload, write)
         return [top, made(self.op, 1, self.starts[1], given)]
 
-    def grows(self, payload: Expr) -> bool:
-        """Whether what belongs to a later point is greater: it is the number of the only dim."""
-        (value,) = exact_indices([payload], self.extents)
+    def is_first(self, found: Best) -> bool:
+        """Whether the payload of equals is the first one's: a least one is that of the only dim."""
+        (value,) = exact_indices([_counted(found.payload)], self.extents)
         while value.op == "cast":
             (value,) = value.args
-        return len(self.summed) == 1 and value is scalar.dim(self.parallel)
+        number = len(self.summed) == 1 and value is scalar.dim(self.parallel)
+        return found.of_equals == "first" or number
+
+    def begins(self, found: Best) -> bool:
+        """Whether the totals start as if nothing were there, with the first point's payload."""
+        value, at = (t.fill if not t.equations else None for t in self.starts)
+        neutral = identity(found.combiner.removeprefix("arg"), found.value.dtype)
+        dims = [scalar.dim(k) for k in range(self.parallel)]
+        origin = [*dims, *(scalar.index(0) for _ in self.summed)]
+        (first,) = scalar.substitute([_counted(found.payload)], origin)
+        is_same = scalar.is_const(first) and first.attr == at
+        return value == neutral and is_same and prod(self.summed) > 0
 
     # ---- recurrences -----------------------------------------------------------------------------
 
@@ -168,6 +179,20 @@ class _Generic:
 
         last, _ = scan(step, [wrap(t) for t in self.starts], arange(prod(self.summed)))
         return [tensor.node for tensor in last]
+
+
+def _counted(payload: Expr) -> Expr:
+    """A payload with the expressions of the tensors that hold nothing but numbers of points."""
+
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        if node.op != "load" or len(node.attr.equations) != 1:
+            return None
+        (equation,) = node.attr.equations
+        if not equation.covers(node.attr.shape) or scalar.loads(equation.body):
+            return None
+        return scalar.substitute([equation.body], args)[0]
+
+    return scalar.rewrite([payload], visit)[0]
 
 
 def _reads(value: Expr | None, totals: Sequence[Expr]) -> bool:

@@ -115,3 +115,13 @@ def test_rows_that_a_loop_fills_are_no_history_of_the_stack() -> None:
     imported = ted.jax.from_jaxpr(jax.make_jaxpr(_scanned)(np.ones((steps, 4), np.float32)))
     most = max(t.size for t in topological(imported.system.outputs))
     assert most <= (steps + 1) * 4
+
+
+def test_the_place_of_the_greatest_is_a_reduction_and_not_a_loop() -> None:
+    x = np.array([[1, np.nan, 3, np.nan], [2, 5, 5, 1], [-np.inf] * 4], np.float32)
+    imported = ted.jax.from_jaxpr(jax.make_jaxpr(lambda x: jnp.argmax(x, 1))(x))
+    tensors = topological(imported.system.outputs)
+    assert [t.time for t in tensors if t.time is not None] == []
+    combiners = {e.combiner for t in tensors for e in t.equations}
+    assert "argmax" in combiners
+    np.testing.assert_array_equal(ted.function(lambda x: imported(x))(x), [1, 1, 0])

@@ -56,23 +56,25 @@ NAN = scalar.compare("ne", A, A)
 GUARDED = {c: scalar.select(NAN, scalar.const(v, FLOAT64), A) for c, v in
            (("max", float("-inf")), ("min", float("inf")))}  # fmt: skip
 
-CHOICES: dict[str, tuple[Expr, str]] = {
-    "greater": (select("lt", T, A, A, T), "max"),
-    "not less": (select("lt", A, T, T, A), "max"),
-    "greater or equal": (select("le", T, A, A, T), "max"),
-    "less": (select("lt", A, T, A, T), "min"),
-    "not greater": (select("lt", T, A, T, A), "min"),
+M, C = element("total", INT64), element("c", INT64)
+
+# What of them is NaN is passed over, or stays; integers have none.
+CHOICES: dict[str, tuple[Expr, str, Expr]] = {
+    "greater": (select("lt", T, A, A, T), "max", GUARDED["max"]),
+    "greater or equal": (select("le", T, A, A, T), "max", GUARDED["max"]),
+    "less": (select("lt", A, T, A, T), "min", GUARDED["min"]),
+    "greater or NaN": (scalar.select(scalar.lor(scalar.compare("lt", T, A), NAN), A, T), "max", A),
+    "not less": (select("lt", C, M, M, C), "max", C),
+    "not greater": (select("lt", M, C, M, C), "min", C),
 }
 
 
 @pytest.mark.parametrize("name", CHOICES)
 def test_a_choice_of_the_greater_or_the_lesser_is_an_extremum(name: str) -> None:
-    body, combiner = CHOICES[name]
-    found = accumulation(body, T)
+    body, combiner, value = CHOICES[name]
+    found = accumulation(body, M if value is C else T)
     assert found is not None
-    assert found.combiner == combiner
-    skips_nan = body.args[1] is A  # a comparison with NaN is false
-    assert found.value is (GUARDED[combiner] if skips_nan else A)
+    assert (found.combiner, found.value) == (combiner, value)
 
 
 OTHERS: dict[str, Expr] = {
@@ -83,6 +85,11 @@ OTHERS: dict[str, Expr] = {
     "the last one": A,
     "a choice by another value": select("lt", B, T, A, T),
     "a choice of equals": select("eq", A, T, A, T),
+    "a total of NaN that gives way": select("lt", A, T, T, A),
+    "the greatest below a number": scalar.select(
+        scalar.land(scalar.compare("lt", T, A), scalar.compare("lt", A, scalar.const(3, FLOAT64))),
+        A, T,
+    ),
     "sums or products": select("lt", A, B, scalar.add(T, A), scalar.mul(T, A)),
     "a function of the total": scalar.apply("sin", scalar.add(T, A)),
 }
@@ -112,15 +119,15 @@ def first(a: Expr, b: Expr, better: Callable[[Expr, Expr], Expr]) -> Expr:
 def test_a_value_and_what_belongs_to_it_are_the_best_one() -> None:
     least, greatest = (scalar.extremum(n, A, T) for n in ("minimum", "maximum"))
     rows = [
-        (greatest, payload(greater(A, T)), "argmax", "first"),
-        (greatest, payload(first(A, T, greater)), "argmax", "least"),
-        (select("lt", T, A, A, T), payload(greater(A, T)), "argmax", "first"),
-        (least, payload(scalar.compare("lt", A, T)), "argmin", "first"),
+        (greatest, payload(greater(A, T)), "argmax", A, "first"),
+        (greatest, payload(first(A, T, greater)), "argmax", A, "least"),
+        (select("lt", T, A, A, T), payload(greater(A, T)), "argmax", GUARDED["max"], "first"),
+        (least, payload(scalar.compare("lt", A, T)), "argmin", A, "first"),
     ]
-    for value, at, combiner, of_equals in rows:
+    for value, at, combiner, given, of_equals in rows:
         found = best([value, at], [T, N])
         assert found is not None
-        assert (found.combiner, found.value, found.payload) == (combiner, A, K)
+        assert (found.combiner, found.value, found.payload) == (combiner, given, K)
         assert found.of_equals == of_equals
 
 
@@ -130,3 +137,5 @@ def test_choices_that_differ_are_not_the_best_one() -> None:
     assert best([greatest, payload(scalar.compare("le", T, A))], [T, N]) is None
     assert best([scalar.add(A, T), payload(greater(A, T))], [T, N]) is None
     assert best([greatest, payload(greater(A, B))], [T, N]) is None
+    with_nan = scalar.lor(greater(A, T), NAN)
+    assert best([select("lt", T, A, A, T), payload(with_nan)], [T, N]) is None

@@ -61,6 +61,27 @@ def test_integers_divide_and_extend_as_arith_says() -> None:
     np.testing.assert_array_equal(plain, (x.view(np.uint32) // y.view(np.uint32)).view(np.int32))
 
 
+@pytest.mark.parametrize("start", ["0xFFF0000000000000", "4.5", "100.0"])
+@pytest.mark.parametrize("at", [0, -7])
+def test_the_greatest_element_is_compared_with_the_start(start: str, at: int) -> None:
+    text = PROGRAMS["maximum by select, and where it is"]
+    text = text.replace("0xFFF0000000000000", start).replace("constant 0 :", f"constant {at} :")
+    nan = np.nan
+    x = np.array([[1, nan, 5, 5], [-np.inf, -np.inf, nan, -np.inf], [4, 3, 2, 1]])
+    found = interpreted(from_mlir(text), [x])
+    wanted = [np.empty_like(f) for f in found]
+    upstream.run(text, [x], wanted)
+    for one, other in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_greatest_of_no_elements_is_the_start() -> None:
+    text = PROGRAMS["maximum by select, and where it is"].replace("3x4x", "3x0x")
+    top, at = interpreted(from_mlir(text), [np.empty((3, 0))])
+    np.testing.assert_array_equal(top, np.full(3, -np.inf))
+    np.testing.assert_array_equal(at, np.zeros(3, np.int32))
+
+
 SMOOTH = [name for name in PROGRAMS if "compared" not in name]
 
 
