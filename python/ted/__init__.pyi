@@ -5,6 +5,7 @@ from ted import fft as fft
 from ted import jax as jax
 from ted import linalg as linalg
 from ted import nn as nn
+from ted import onnx as onnx
 from ted import random as random
 from ted import special as special
 from ted import testing as testing

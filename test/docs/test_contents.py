@@ -61,6 +61,10 @@ def test_the_reference_has_every_name_for_torch_once() -> None:
     assert sorted(names_in_tables("torch")) == sorted(ted.torch.__all__)
 
 
+def test_the_reference_has_every_name_for_onnx_once() -> None:
+    assert sorted(names_in_tables("onnx")) == sorted(ted.onnx.__all__)
+
+
 def test_the_reference_has_every_name_for_jax_once() -> None:
     pytest.importorskip("jax")
     assert sorted(names_in_tables("jax")) == sorted(ted.jax.__all__)
