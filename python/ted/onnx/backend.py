@@ -13,7 +13,6 @@ from ted.api.functions import function
 from ted.errors import FrontendError
 from ted.onnx.graphs import as_tensor, check_elements
 from ted.onnx.importing import Imported, from_model
-from ted.onnx.nodes import ValueNeededError
 
 
 class Prepared(base.BackendRep):
@@ -25,6 +24,7 @@ class Prepared(base.BackendRep):
     def __init__(self, imported: Imported) -> None:
         self.imported = imported
         self.known: set[str] = set()
+        self._needed: set[str] = set()
         self._functions: dict[Any, Callable[..., Any]] = {}
 
     def run(self, inputs: Any, **kwargs: Any) -> tuple[Any, ...]:
@@ -43,12 +43,13 @@ class Prepared(base.BackendRep):
 
     def _run(self, given: list[Any]) -> tuple[Any, ...]:
         """Compile and run, once more where a row finds that an input must be known."""
+        self._needed.clear()
         try:
             return tuple(self._compiled(given)(self.imported.params, *self._data(given)))
-        except ValueNeededError as error:
-            if error.inputs <= self.known:
+        except FrontendError:
+            if self._needed <= self.known:
                 raise
-            self.known |= error.inputs
+            self.known |= self._needed
         return self._run(given)
 
     def _is_known(self, name: str, value: Any) -> bool:
@@ -68,7 +69,7 @@ class Prepared(base.BackendRep):
             def model(params: Any, *data: Any) -> Any:
                 left = iter(data)
                 values = [next(left) if value is _DATA else value for value in known]
-                return [as_tensor(v) for v in self.imported.results(params, values)]
+                return [as_tensor(v) for v in self.imported.results(params, values, self._needed)]
 
             self._functions[key] = function(model)
         return self._functions[key]

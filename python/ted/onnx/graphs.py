@@ -22,7 +22,7 @@ from onnx.reference import ReferenceEvaluator
 from ted.errors import FrontendError, TedError
 from ted.frontend.tensors import Tensor, constant
 from ted.ir.dtypes import BY_NAME
-from ted.onnx.nodes import Node, Origins, Value, ValueNeededError, domain_of, extents
+from ted.onnx.nodes import Node, Origins, Value, domain_of, extents
 from ted.onnx.rows import RULES
 
 _RANDOM = ("Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike",
@@ -33,22 +33,33 @@ NOWHERE: Origins = frozenset()
 
 @dataclass
 class Scope:
-    """Values of a graph by name, and what they depend on; `bound` are attributes of a function."""
+    """Values of a graph by name, and what they depend on; `bound` are attributes of a function.
+
+    `needed` are inputs of the model whose numbers a row asks for in vain, for all graphs in one.
+    """
 
     opsets: Mapping[str, int]
     functions: Mapping[tuple[str, str], onnx.FunctionProto]
     values: dict[str, Value] = field(default_factory=dict)
     origins: dict[str, Origins] = field(default_factory=dict)
     bound: Attributes = field(default_factory=dict)
+    needed: set[str] = field(default_factory=set)
 
     def inner(self) -> Scope:
         """The scope of a graph inside, which sees the names of this one."""
-        return Scope(self.opsets, self.functions, dict(self.values), dict(self.origins), self.bound)
+        return Scope(
+            self.opsets,
+            self.functions,
+            dict(self.values),
+            dict(self.origins),
+            self.bound,
+            self.needed,
+        )
 
     def of_function(self, function: onnx.FunctionProto, bound: Attributes) -> Scope:
         """The scope of a function, which sees nothing."""
         opsets = {domain_of(o.domain): o.version for o in function.opset_import} or self.opsets
-        return Scope(opsets, self.functions, bound=bound)
+        return Scope(opsets, self.functions, bound=bound, needed=self.needed)
 
     def add(self, names: Sequence[str], values: Sequence[Value], origins: Origins) -> None:
         """Name values; an empty name is for what nobody reads. What is known depends on nothing."""
@@ -61,7 +72,7 @@ class Scope:
 def evaluate(graph: onnx.GraphProto, scope: Scope) -> list[Value]:
     """The results of a graph whose inputs are in the scope.
 
-    Raises: FrontendError that names the node; ValueNeededError for numbers that are data.
+    Raises: FrontendError that names the node.
     """
     for tensor in graph.initializer:
         if tensor.name not in scope.values:
@@ -98,7 +109,7 @@ def _node(proto: onnx.NodeProto, scope: Scope) -> Node:
     return Node(
         proto, scope.opsets.get(domain_of(proto.domain), 0), dict(_attributes(proto, scope.bound)),
         [scope.values.get(name) for name in proto.input],
-        [scope.origins.get(name, NOWHERE) for name in proto.input], inside, captured,
+        [scope.origins.get(name, NOWHERE) for name in proto.input], inside, captured, scope.needed,
     )  # fmt: skip
 
 
@@ -156,10 +167,6 @@ def _at(proto: onnx.NodeProto) -> Iterator[None]:
     place = f"{proto.op_type} '{proto.name or ', '.join(proto.output)}'"
     try:
         yield
-    except ValueNeededError as error:
-        error.message = f"{place}: {error.message}"
-        error.args = (error.message,)
-        raise
     except TedError as error:
         raise FrontendError(f"{place}: {error.message}") from error
 

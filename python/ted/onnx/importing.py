@@ -45,9 +45,12 @@ class Imported:
         found = self.results(params, [_known_or_tensor(value, self.__name__) for value in inputs])
         return found[0] if len(found) == 1 else found
 
-    def results(self, params: Mapping[str, Any], inputs: Sequence[Any]) -> tuple[Any, ...]:
+    def results(
+        self, params: Mapping[str, Any], inputs: Sequence[Any], needed: set[str] | None = None
+    ) -> tuple[Any, ...]:
         """The results for inputs of which the arrays of NumPy are known while the model is read.
 
+        `needed` takes the names of inputs that would have to be known where that is the error.
         Raises: FrontendError as a call.
         """
         name = self.__name__
@@ -59,6 +62,7 @@ class Imported:
         scope = Scope(
             {domain_of(o.domain): o.version for o in self._model.opset_import},
             {(f.domain, f.name): f for f in self._model.functions},
+            needed=set() if needed is None else needed,
         )
         declared = {i.name: i for i in graph.input}
         for key, value in zip(self.inputs, inputs, strict=True):

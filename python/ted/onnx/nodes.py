@@ -22,12 +22,6 @@ Origins = frozenset[str]  # the inputs of the model that a value depends on
 REQUIRED = object()
 
 
-class ValueNeededError(FrontendError):
-    """A row asks for numbers that are data: `inputs` are those of the model which decide them."""
-
-    inputs: Origins = frozenset()
-
-
 def element_type(code: int) -> DType:
     """The type of ted for a number of `TensorProto.DataType`.
 
@@ -56,7 +50,7 @@ class Node:
     """A node: `inputs` are values, `version` is that of its domain's operators.
 
     `evaluate` runs a graph of an attribute on values; `captured` are inputs of the model that the
-    results of such graphs depend on.
+    results of such graphs depend on, `needed` those that a row asks the numbers of in vain.
     """
 
     proto: onnx.NodeProto
@@ -66,6 +60,7 @@ class Node:
     origins: Sequence[Origins]
     evaluate: Callable[[onnx.GraphProto, Sequence[Value], Origins], list[Value]]
     captured: set[str]
+    needed: set[str]
 
     @property
     def op(self) -> str:
@@ -92,7 +87,7 @@ class Node:
     def known(self, position: int, default: Any = REQUIRED) -> Any:
         """The numbers of an input, which are needed while the graph is read, as shapes are.
 
-        Raises: ValueNeededError where they are data.
+        Raises: FrontendError where they are data.
         """
         if not self.has(position):
             if default is REQUIRED:
@@ -103,12 +98,11 @@ class Node:
             return value
         name = self.proto.input[position]
         from_ = ", ".join(sorted(self.origins[position]))
-        error = ValueNeededError(
+        self.needed.update(self.origins[position])
+        raise FrontendError(
             f"input {position} ({name}) must be known while the graph is read, got data"
             + (f"; give {from_} as arrays of NumPy that are no tensors" if from_ else "")
         )
-        error.inputs = self.origins[position]
-        raise error
 
     def numbers(self, position: int, name: str, default: Any = REQUIRED) -> Any:
         """A list of integers that was an attribute in older versions, and is an input in newer.

@@ -44,7 +44,10 @@ def _is_nested(values: Sequence[Value]) -> bool:
 
 
 def loop(node: Node, *_: Any) -> tuple[Value, ...]:
-    """A loop whose number of steps is known, and whose condition is before each step."""
+    """A loop whose number of steps is known, and whose condition is before each step.
+
+    Raises: FrontendError for steps or a condition that are data, or too many steps.
+    """
     most = int(np.ravel(node.known(0))[0]) if node.has(0) else None
     going: Value = node.inputs[1] if node.has(1) else np.array(True)
     body, carried = node.graph("body"), list(node.inputs[2:])

@@ -115,7 +115,10 @@ class _Layer:
 
 
 def rnn(node: Node, *inputs: Any) -> Any:
-    """h = f(x W + h R + b)."""
+    """h = f(x W + h R + b).
+
+    Raises: FrontendError for an unknown activation.
+    """
     layer = _Layer(node, 1, inputs)
 
     def direction(d: int) -> Any:
@@ -132,7 +135,10 @@ def rnn(node: Node, *inputs: Any) -> Any:
 
 
 def gru(node: Node, *inputs: Any) -> Any:
-    """Gates z, r and h; `linear_before_reset` says what the reset gate multiplies."""
+    """Gates z, r and h; `linear_before_reset` says what the reset gate multiplies.
+
+    Raises: FrontendError for an unknown activation.
+    """
     layer = _Layer(node, 3, inputs)
     after = bool(node.attr("linear_before_reset", 0))
     n = layer.units
@@ -160,7 +166,10 @@ def gru(node: Node, *inputs: Any) -> Any:
 
 
 def lstm(node: Node, *inputs: Any) -> Any:
-    """Gates i, o, f and c, of which peepholes see the cell."""
+    """Gates i, o, f and c, of which peepholes see the cell.
+
+    Raises: FrontendError for an unknown activation.
+    """
     layer = _Layer(node, 4, inputs)
     coupled = bool(node.attr("input_forget", 0))
     n = layer.units

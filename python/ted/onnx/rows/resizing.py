@@ -162,7 +162,10 @@ def _sized(node: Node, sources: list[int], sizes: list[int]) -> tuple[list[int],
 
 
 def resize(node: Node, x: Tensor, *_: Any) -> Tensor:
-    """Another size, by nearest elements, straight lines or cubic polynomials."""
+    """Another size, by nearest elements, straight lines or cubic polynomials.
+
+    Raises: FrontendError for an unknown mode of places.
+    """
     mode = node.attr("mode", "nearest")
     found = x
     axes = _axes(node, x)
@@ -178,7 +181,10 @@ def resize(node: Node, x: Tensor, *_: Any) -> Tensor:
 
 
 def upsample(node: Node, x: Tensor, scales: Any = None) -> Tensor:
-    """Multiples of the size."""
+    """Multiples of the size.
+
+    Raises: FrontendError for scales that are data.
+    """
     factors = node.known(1) if node.has(1) else np.array(node.attr("scales"))
     mode = node.attr("mode", "nearest")
     for dim, scale in enumerate(factors):
@@ -235,7 +241,10 @@ def _between(
 
 
 def roi_align(node: Node, x: Tensor, rois: Tensor, batch: Tensor) -> Tensor:
-    """Means or greatest of samples in the cells of boxes."""
+    """Means or greatest of samples in the cells of boxes.
+
+    Raises: FrontendError for a sampling ratio that boxes decide.
+    """
     h, w = node.attr("output_height", 1), node.attr("output_width", 1)
     ratio, scale = node.attr("sampling_ratio", 0), node.attr("spatial_scale", 1.0)
     half = node.attr("coordinate_transformation_mode", "half_pixel") == "half_pixel"

@@ -40,7 +40,10 @@ def geometry(node: Node, spatial: Sequence[int], kernel: Sequence[int]) -> list[
 
 
 def convolve(node: Node, x: Tensor, weight: Tensor, bias: Any = None) -> Tensor:
-    """A convolution in one to three dims."""
+    """A convolution in one to three dims.
+
+    Raises: FrontendError for another number of dims.
+    """
     rank = x.ndim - 2
     if rank not in _CONVOLUTIONS:
         raise FrontendError(f"convolutions must have 1 to 3 spatial dims, got {rank}")
