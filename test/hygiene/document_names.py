@@ -109,7 +109,8 @@ class Names:
     @cached_property
     def _packages(self) -> set[str]:
         """The packages of ted; `torch.nn` is a name of torch's, not of `ted.torch`."""
-        return {name.split(".")[1] for name in self._modules if "." in name} - {"torch", "jax", "onnx"}
+        own = {name.split(".")[1] for name in self._modules if "." in name}
+        return own - {"torch", "jax", "onnx"}
 
     @cached_property
     def _operations(self) -> set[str]:

@@ -78,7 +78,7 @@ def shift(node: Node, a: Tensor, b: Tensor) -> Tensor:
 def is_infinite(node: Node, x: Tensor) -> Any:
     """Infinities of the signs that are asked for."""
     up, down = node.attr("detect_positive", 1), node.attr("detect_negative", 1)
-    found = ted.isinf(x)
+    found: Any = ted.isinf(x)
     if up and down:
         return found
     if not (up or down):
@@ -101,7 +101,7 @@ def cast_like(node: Node, x: Tensor, like: Tensor) -> Any:
 
 def _cast(x: Tensor, dtype: Any) -> Tensor:
     if dtype == BOOL and x.dtype != BOOL:
-        return x != 0
+        return ted.not_equal(x, 0)
     return ted.cast(x, dtype)
 
 
