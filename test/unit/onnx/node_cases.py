@@ -156,7 +156,8 @@ def _gradient(
             )
         return sum(products[1:], products[0])
 
-    return _compare(loss, x, rng)
+    with np.errstate(invalid="ignore"):
+        return _compare(loss, x, rng)
 
 
 def _known(value: Any) -> Any:
