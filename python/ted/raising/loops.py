@@ -21,7 +21,7 @@ from ted.frontend.layout import flip
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir import scalar
 from ted.ir.affine import is_affine, where_possible
-from ted.ir.dtypes import BOOL
+from ted.ir.dtypes import BOOL, INT64, DType
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import identity_dims, topological, whole
 from ted.ir.exact_indices import exact_indices
@@ -65,7 +65,7 @@ def _count(starts: States, states: States, going: Tensor, after: States) -> _Cou
     condition = plain(going.node)
     if condition.op not in ("lt", "le") or not scalar.is_const(condition.args[1]):
         return None
-    counter = _uncast(condition.args[0])
+    counter, kinds = _uncast(condition.args[0])
     own = [k for k, s in enumerate(states) if not s.ndim and scalar.load(s.node, ()) is counter]
     if not own:
         return None
@@ -75,13 +75,23 @@ def _count(starts: States, states: States, going: Tensor, after: States) -> _Cou
     if not scalar.is_const(first) or step is None or step <= 0:
         return None
     end = condition.args[1].attr + (condition.op == "le")
-    return _Count(k, max(0, -(-(end - first.attr) // step)), first.attr, step)
+    found = _Count(k, max(0, -(-(end - first.attr) // step)), first.attr, step)
+    return found if all(_holds(kind, found) for kind in kinds) else None
 
 
-def _uncast(value: Expr) -> Expr:
+def _uncast(value: Expr) -> tuple[Expr, list[DType]]:
+    """What is counted, without its casts, and the types that it has on the way."""
+    kinds = [value.dtype]
     while value.op == "cast" and value.dtype.kind in ("int", "index"):
         (value,) = value.args
-    return value
+        kinds.append(value.dtype)
+    return value, kinds
+
+
+def _holds(kind: DType, count: _Count) -> bool:
+    """Whether a type has all numbers of a count, so that none is another one there."""
+    least, greatest = (INT64 if kind.is_index else kind).range
+    return least <= count.first and count.first + count.steps * count.step <= greatest
 
 
 def _added(value: Expr, state: Expr) -> int | None:
@@ -152,9 +162,8 @@ def _row(states: States, after: States, k: int, count: _Count) -> _Row | None:
     if not is_choice or body.args[2] is not scalar.load(state, at):
         return None
     condition, value, _ = body.args
-    if state in (read.attr for read in scalar.loads(condition, value)):
-        return None
-    if any(state in topological([t.node]) for j, t in enumerate(after) if j != k):
+    others = [t.node for j, t in enumerate(after) if j != k]
+    if state in topological([*others, *(read.attr for read in scalar.loads(condition, value))]):
         return None
     counter = scalar.load(states[count.state].node, ())
     row = _written_row(condition, counter, node.static_shape, count)

@@ -241,3 +241,55 @@ func.func @main(%x: tensor<9xi32>, %y: tensor<9xi32>, %b: tensor<9xi1>)
   return %q, %r, %c, %s, %v, %u : tensor<9xi32>, tensor<9xi32>,
       tensor<9xi32>, tensor<9xi32>, tensor<9xi1>, tensor<9xi32>
 }"""
+
+COUNTER = """
+func.func @main(%x: tensor<2xf64>) -> (tensor<2xf64>, KIND) {
+  %a = arith.constant FIRST : KIND
+  %b = arith.constant STEP : KIND
+  %c = arith.constant END : KIND
+  %0:2 = scf.while (%i = %a, %h = %x) : (KIND, tensor<2xf64>) -> (KIND, tensor<2xf64>) {
+    %g = arith.cmpi PREDICATE, %i, %c : KIND
+    scf.condition(%g) %i, %h : KIND, tensor<2xf64>
+  } do {
+  ^bb0(%i: KIND, %h: tensor<2xf64>):
+    %n = arith.addi %i, %b : KIND
+    %m = arith.addf %h, %h : tensor<2xf64>
+    scf.yield %n, %m : KIND, tensor<2xf64>
+  }
+  return %0#1, %0#0 : tensor<2xf64>, KIND
+}"""
+
+STACK = """
+func.func @main(%x: tensor<4x3xf64>) -> tensor<4x3xf64> {
+  %c3 = arith.constant 3 : index
+  %zero = arith.constant 0 : i64
+  %one = arith.constant 1 : i64
+  %four = arith.constant 4 : i64
+  %0:2 = scf.while (%i = %zero, %o = %x) : (i64, tensor<4x3xf64>) -> (i64, tensor<4x3xf64>) {
+    %g = arith.cmpi slt, %i, %four : i64
+    scf.condition(%g) %i, %o : i64, tensor<4x3xf64>
+  } do {
+  ^bb0(%i: i64, %o: tensor<4x3xf64>):
+    %n = arith.addi %i, %one : i64
+    %k = arith.index_cast %i : i64 to index
+    %back = arith.subi %c3, %k : index
+    %q = tensor.extract_slice %o[%back, 0] [1, 3] [1, 1] : tensor<4x3xf64> to tensor<3xf64>
+    %r = arith.addf %q, %q : tensor<3xf64>
+    %w = tensor.insert_slice %r into %o[%k, 0] [1, 3] [1, 1]
+      : tensor<3xf64> into tensor<4x3xf64>
+    scf.yield %n, %w : i64, tensor<4x3xf64>
+  }
+  return %0#1 : tensor<4x3xf64>
+}"""
+
+BITS = """
+func.func @main(%a: tensor<4xi1>, %b: tensor<4xi1>)
+    -> (tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi64>) {
+  %0 = arith.cmpi slt, %a, %b : tensor<4xi1>
+  %1 = arith.cmpi sle, %a, %b : tensor<4xi1>
+  %2 = arith.cmpi sgt, %a, %b : tensor<4xi1>
+  %3 = arith.cmpi uge, %a, %b : tensor<4xi1>
+  %4 = arith.index_cast %a : tensor<4xi1> to tensor<4xindex>
+  %5 = arith.index_cast %4 : tensor<4xindex> to tensor<4xi64>
+  return %0, %1, %2, %3, %5 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi64>
+}"""

@@ -88,7 +88,8 @@ OTHERS: dict[str, Expr] = {
     "a total of NaN that gives way": select("lt", A, T, T, A),
     "the greatest below a number": scalar.select(
         scalar.land(scalar.compare("lt", T, A), scalar.compare("lt", A, scalar.const(3, FLOAT64))),
-        A, T,
+        A,
+        T,
     ),
     "sums or products": select("lt", A, B, scalar.add(T, A), scalar.mul(T, A)),
     "a function of the total": scalar.apply("sin", scalar.add(T, A)),

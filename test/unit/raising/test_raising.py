@@ -14,7 +14,7 @@ from ted.ir.to_ops import to_module
 from ted.raising.modules import Raised, from_mlir
 from ted.testing import check_grads, interpret
 from unit.raising import upstream
-from unit.raising.programs import INTEGERS, PROGRAMS
+from unit.raising.programs import BITS, COUNTER, INTEGERS, PROGRAMS, STACK
 
 
 def arrays_for(system: System) -> list[Any]:
@@ -59,6 +59,49 @@ def test_integers_divide_and_extend_as_arith_says() -> None:
     np.testing.assert_array_equal(signs, -b.astype(np.int32))
     np.testing.assert_array_equal(odd, (x % 2 == 1) ^ b)
     np.testing.assert_array_equal(plain, (x.view(np.uint32) // y.view(np.uint32)).view(np.int32))
+
+
+def test_bools_compare_and_extend_as_integers_of_one_bit() -> None:
+    a, b = np.array([0, 1, 0, 1], bool), np.array([0, 0, 1, 1], bool)
+    *orders, index = interpreted(from_mlir(BITS), [a, b])
+    for found, wanted in zip(orders, (a & ~b, a | ~b, ~a & b, a | ~b), strict=True):
+        np.testing.assert_array_equal(found, wanted)
+    np.testing.assert_array_equal(index, -a.astype(np.int64))
+
+
+# first, step, end, the predicate, the type; the steps, None where they are not counted
+COUNTERS = [
+    ("1", "2", "7", "slt", "i64", 3),
+    ("1", "2", "7", "sle", "i64", 4),
+    ("1", "2", "7", "ult", "i64", 3),
+    ("9", "2", "7", "slt", "i64", 0),
+    ("-3", "2", "7", "ult", "i64", None),  # without a sign it is above
+    ("20", "90", "120", "slt", "i8", None),  # 200 is -56 in 8 bits
+]
+
+
+@pytest.mark.parametrize("row", COUNTERS)
+def test_a_loop_is_counted_where_its_type_has_all_numbers(row: tuple[Any, ...]) -> None:
+    text, steps = COUNTER, row[-1]
+    for word, value in zip(("FIRST", "STEP", "END", "PREDICATE", "KIND"), row[:-1], strict=True):
+        text = text.replace(word, value)
+    raised = from_mlir(text)
+    if steps is None:
+        with pytest.raises(ted.errors.TedError, match="loop"):
+            interpreted(raised, [np.ones(2)])
+        return
+    found, count = interpreted(raised, [np.ones(2)])
+    np.testing.assert_array_equal(found, np.full(2, 2.0**steps))
+    assert count == int(row[0]) + steps * int(row[1])
+
+
+def test_a_stack_that_its_rows_read_is_a_state() -> None:
+    x = np.arange(12.0).reshape(4, 3)
+    wanted = x.copy()
+    for k in range(4):
+        wanted[k] = 2 * wanted[3 - k]
+    (found,) = interpreted(from_mlir(STACK), [x])
+    np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("start", ["0xFFF0000000000000", "4.5", "100.0"])
