@@ -142,6 +142,18 @@ def _from_sign_bit(op: ir.Operation, args: Sequence[Expr]) -> Expr:
     return scalar.neg(scalar.cast(args[0], BY_MLIR[from_scalars.element_of(op)]))
 
 
+def _compared_bits(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    """A comparison of bools; one of integers with a sign is that of bools the other way round."""
+    code = ir.IntegerAttr(op.attributes["predicate"]).value
+    if code not in _BIT_ORDERS:
+        return from_scalars.operation(op, args)
+    name, swap = _BIT_ORDERS[code]
+    return scalar.compare(name, *(reversed(args) if swap else args))
+
+
+# Predicates of `arith.cmpi` with a sign -> the comparison of bools, and whether operands change.
+_BIT_ORDERS = {2: ("lt", True), 3: ("le", True), 4: ("lt", False), 5: ("le", False)}
+
 # Bools as integers of one bit; with a sign, true is the least.
 _ON_BOOLS: dict[str, Rule] = {
     "arith.addi": lambda _, a: scalar.compare("ne", *a),
@@ -151,7 +163,9 @@ _ON_BOOLS: dict[str, Rule] = {
     "arith.minui": lambda _, a: scalar.land(*a),
     "arith.maxsi": lambda _, a: scalar.land(*a),
     "arith.minsi": lambda _, a: scalar.lor(*a),
+    "arith.cmpi": _compared_bits,
     "arith.extsi": _from_sign_bit,
+    "arith.index_cast": _from_sign_bit,
     "arith.sitofp": _from_sign_bit,
 }
 
