@@ -6,6 +6,7 @@ from ted.raising import control, generics, orders, scatters, shapes, stablehlo
 from ted.raising.reading import Rule
 
 RULES: dict[str, Rule] = {
+    "builtin.unrealized_conversion_cast": shapes.reinterpreted,
     "arith.constant": shapes.constant,
     "linalg.generic": generics.generic,
     "tensor.empty": shapes.empty,

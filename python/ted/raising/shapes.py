@@ -264,6 +264,20 @@ def same(reader: Reader, op: ir.Operation) -> list[Value]:
     return [reader.tensor(op.operands[0])]
 
 
+def reinterpreted(reader: Reader, op: ir.Operation) -> list[Value]:
+    """The same bits of integers with or without a sign, as StableHLO's pass leaves them.
+
+    Raises: VerifyError for other types.
+    """
+    tensor = reader.value(op.operands[0]) if len(op.operands) == 1 else None
+    shape, dtype = type_of(op.results[0].type, op.location, op.name)
+    if not isinstance(tensor, Tensor) or (tensor.static_shape, tensor.dtype.kind) != (shape, "int"):
+        raise unraisable(op, f"must be between integers of one size, got {op.results[0].type}")
+    if dtype.kind != "int" or dtype.bits != tensor.dtype.bits:
+        raise unraisable(op, f"must be between integers of one size, got {tensor.dtype}, {dtype}")
+    return _from(op, lambda at: scalar.cast(scalar.load(tensor, at), dtype))
+
+
 def concat(reader: Reader, op: ir.Operation) -> list[Value]:
     """One behind the other."""
     axis = ir.IntegerAttr(op.attributes["dim"]).value

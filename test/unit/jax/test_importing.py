@@ -125,3 +125,15 @@ def test_the_place_of_the_greatest_is_a_reduction_and_not_a_loop() -> None:
     combiners = {e.combiner for t in tensors for e in t.equations}
     assert "argmax" in combiners
     np.testing.assert_array_equal(ted.function(lambda x: imported(x))(x), [1, 1, 0])
+
+
+def test_integers_without_sign_keep_their_bits() -> None:
+    def f(x: Any) -> Any:
+        u = x.astype(jnp.uint32)
+        return u // 7, u > 5, u.max(), jnp.sort(x.astype(jnp.uint8)), u.astype(jnp.float32)
+
+    x = np.array([7, -7, 2, -128], np.int32)
+    imported = ted.jax.from_jaxpr(jax.make_jaxpr(f)(x))
+    for one, other in zip(ted.function(lambda x: imported(x))(x), f(x), strict=True):
+        assert one.dtype == other.dtype
+        np.testing.assert_array_equal(one, other)
