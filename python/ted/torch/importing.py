@@ -14,7 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from torch._decomp import get_decompositions
 from torch.export.graph_signature import (
     InputKind,
     OutputKind,
@@ -24,7 +26,9 @@ from torch.export.graph_signature import (
 from torch.utils import _pytree
 
 from ted.errors import FrontendError, TedError
+from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
+from ted.ir.dtypes import UINT8
 from ted.ir.equations import System
 from ted.mlir.torch_programs import decompositions, to_linalg, torch_module
 from ted.raising.modules import Raised, systems
@@ -67,7 +71,7 @@ class Imported:
         for kind, name in self._inputs:
             if kind in _STATE and name not in state:
                 raise FrontendError(f"{self._raised.__name__}: params must have {name}")
-            found.append(state[name] if kind in _STATE else next(given))
+            found.append(state[name] if kind in _STATE else _signless(next(given)))
         results = self._raised.results(found)
         own, changed = [], dict(_flat(buffers))
         for (kind, name), node in zip(self._outputs, results, strict=True):
@@ -85,6 +89,13 @@ class Imported:
                 f"{self._in_spec}, got {spec}"
             )
         return leaves
+
+
+def _signless(value: Any) -> Any:
+    """Bytes as the program has them: their ops say that there is no sign."""
+    if isinstance(value, np.ndarray) and value.dtype == np.uint8:
+        return value.view(np.int8)
+    return cast(value, "int8") if getattr(value, "dtype", None) == UINT8 else value
 
 
 def from_exported(program: torch.export.ExportedProgram) -> Imported:
@@ -131,11 +142,29 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
     operator that has no lowering of its own: that takes torch longer than all the rest.
     """
     _check_sizes(program.graph_signature.input_specs)
-    if not _writes(program.graph):
+    _check_types(program.graph)
+    if not _writes(program.graph) and not _is_rounded(program.graph):
         with suppress(TedError):
             return program, _system(program)
-    apart = program.run_decompositions(decompositions())
+    table = {**decompositions(), **get_decompositions([torch.ops.aten.gelu])}
+    apart = program.run_decompositions(table)
     return apart, _system(apart)
+
+
+def _check_types(graph: torch.fx.Graph) -> None:
+    """Arithmetic in 8 bits ends the process in the binding's lowering of scalars and extrema."""
+    for node in graph.nodes:
+        dtype = getattr(node.meta.get("val"), "dtype", None)
+        if node.op == "call_function" and dtype in (torch.int8, torch.uint8):
+            raise FrontendError(
+                f"from_exported: integers of 8 bits must be inputs alone, got {dtype} from "
+                f"{node.target}; convert them before, as by .to(torch.int32)"
+            )
+
+
+def _is_rounded(graph: torch.fx.Graph) -> bool:
+    """Whether there is a GELU by tanh: the binding's has 0.797724 for the root of 2 / pi."""
+    return any(node.kwargs.get("approximate") == "tanh" for node in graph.nodes)
 
 
 def _writes(graph: torch.fx.Graph) -> bool:

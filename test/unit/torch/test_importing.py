@@ -81,6 +81,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
         (draw(3, 4),),
     ),
     "rows put": (lambda: _Call(lambda x: x.index_put((AT[:2],), x[:2] * 2)), (draw(3, 4),)),
+    "a unit by tanh": (lambda: nn.GELU(approximate="tanh"), (draw(3, 4) * 3,)),
     "rolled and flipped": (lambda: _Call(lambda x: x.roll(1, 1).flip(0).t()), (draw(3, 4),)),
     "transposed convolution": (
         lambda: nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1, groups=1),
@@ -139,6 +140,15 @@ def test_training_gives_the_buffers_after_a_step() -> None:
     assert buffers["num_batches_tracked"] == 1
 
 
+def test_bytes_are_without_sign() -> None:
+    x = torch.tensor([200, 7, 255], dtype=torch.uint8)
+    model = _Call(lambda x: (x.float() * 2, x > 100))
+    imported = ted.torch.from_exported(torch.export.export(model, (x,)))
+    double, above = ted.function(lambda x: imported({}, x))(x.numpy())
+    assert double.tolist() == [400, 14, 510]
+    assert above.tolist() == [True, False, True]
+
+
 def test_results_keep_the_nest_of_the_model() -> None:
     model = _Call(lambda x: {"a": x * 2, "b": (x + 1, x.sum())})
     imported = ted.torch.from_exported(torch.export.export(model, (draw(2),)))
@@ -150,6 +160,9 @@ def test_results_keep_the_nest_of_the_model() -> None:
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no lowering": (
         lambda: (_Call(lambda x: x.cummax(0)[0]), {}), TedError, "torch.aten.cummax"
+    ),
+    "integers of 8 bits": (
+        lambda: (_Call(lambda x: x.to(torch.int8) * 3), {}), FrontendError, r"by \.to\(torch.int32"
     ),
     "random": (lambda: (nn.Dropout(0.5), {}), VerifyError, r"export the model after \.eval\(\)"),
     "dynamic": (
