@@ -72,3 +72,11 @@ func.func @h(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @outside(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+func.func @data_dim(%x: tensor<4xf32>, %n: index) -> index {
+  // expected-error @below {{tensor.dim: the dim must be one of 1, and static, got}}
+  %d = tensor.dim %x, %n : tensor<4xf32>
+  return %d : index
+}

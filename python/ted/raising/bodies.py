@@ -9,7 +9,7 @@ from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.raising import scalars
 from ted.raising.reading import Reader
-from ted.raising.values import unraisable
+from ted.raising.values import extent_of, unraisable
 
 Scope = dict[ir.Value, Expr]
 
@@ -73,8 +73,7 @@ class _Body:
         return []
 
     def dim(self, op: ir.Operation) -> list[Expr]:
-        shape = ir.RankedTensorType(op.operands[0].type).shape
-        return [scalar.index(shape[self.value(op.operands[1]).attr])]
+        return [extent_of(op, self.value(op.operands[1]))]
 
 
 _ROWS: dict[str, Callable[[_Body, ir.Operation], list[Expr]]] = {

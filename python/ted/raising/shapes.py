@@ -9,7 +9,7 @@ from ted.frontend.layout import reshape
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
 from ted.ir.constants import frozen
-from ted.ir.dtypes import INDEX
+from ted.ir.dtypes import INDEX, INT64
 from ted.ir.equations import Tensor, identity_dims
 from ted.ir.expressions import Expr
 from ted.mlir import ir, scalar_value
@@ -20,6 +20,7 @@ from ted.raising.reading import Reader
 from ted.raising.values import (
     Value,
     element,
+    extent_of,
     made,
     name_of,
     over_box,
@@ -64,8 +65,11 @@ def constant(reader: Reader, op: ir.Operation) -> list[Value]:
         return [Tensor(name_of(op), shape, dtype, number, (), place_of(op))]
     if not isinstance(value, ir.DenseElementsAttr):
         raise unraisable(op, f"constants must have their elements in the text, got {type(value)}")
-    held = frozen(numbers_of(value), dtype)
-    return [Tensor(name_of(op), shape, dtype, None, (), place_of(op), values=held)]
+    held = frozen(numbers_of(value), INT64 if dtype.is_index else dtype)
+    found = Tensor(name_of(op), shape, held.dtype, None, (), place_of(op), values=held)
+    if dtype.is_index:  # data are integers
+        return _from(op, lambda at: scalar.cast(scalar.load(found, at), dtype))
+    return [found]
 
 
 def splat(reader: Reader, op: ir.Operation) -> list[Value]:
@@ -291,9 +295,11 @@ def extract(reader: Reader, op: ir.Operation) -> list[Value]:
 
 
 def dim(reader: Reader, op: ir.Operation) -> list[Value]:
-    """An extent."""
-    shape = ir.RankedTensorType(op.operands[0].type).shape
-    return [scalar.index(shape[reader.scalar(op.operands[1]).attr])]
+    """An extent.
+
+    Raises: VerifyError for a dim that is data, or that the tensor has not.
+    """
+    return [extent_of(op, reader.scalar(op.operands[1]))]
 
 
 def rank(_: Reader, op: ir.Operation) -> list[Value]:

@@ -124,3 +124,14 @@ def as_tensor(value: Value, place: SourceLocation | None, name: str = "t") -> Te
     if scalar.is_const(value):
         return Tensor(name, (), value.dtype, value.attr, (), place)
     return Tensor(name, (), value.dtype, 0, (whole((), value, place),), place)
+
+
+def extent_of(op: ir.Operation, at: Expr) -> Expr:
+    """The extent that a `tensor.dim` gives.
+
+    Raises: VerifyError for a dim that is data, or that the tensor has not.
+    """
+    shape = ir.RankedTensorType(op.operands[0].type).shape
+    if not scalar.is_const(at) or not 0 <= at.attr < len(shape):
+        raise unraisable(op, f"the dim must be one of {len(shape)}, and static, got {at}")
+    return scalar.index(shape[at.attr])

@@ -69,6 +69,17 @@ def test_bools_compare_and_extend_as_integers_of_one_bit() -> None:
     np.testing.assert_array_equal(index, -a.astype(np.int64))
 
 
+def test_indices_in_the_text_are_integers() -> None:
+    text = """
+func.func @main() -> tensor<2xi64> {
+  %c = arith.constant dense<[3, 1]> : tensor<2xindex>
+  %0 = arith.index_cast %c : tensor<2xindex> to tensor<2xi64>
+  return %0 : tensor<2xi64>
+}"""
+    (found,) = interpreted(from_mlir(text), [])
+    assert found.tolist() == [3, 1]
+
+
 # first, step, end, the predicate, the type; the steps, None where they are not counted
 COUNTERS = [
     ("1", "2", "7", "slt", "i64", 3),
