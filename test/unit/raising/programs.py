@@ -288,7 +288,7 @@ func.func @main(%a: tensor<4xi1>, %b: tensor<4xi1>)
   %0 = arith.cmpi slt, %a, %b : tensor<4xi1>
   %1 = arith.cmpi sle, %a, %b : tensor<4xi1>
   %2 = arith.cmpi sgt, %a, %b : tensor<4xi1>
-  %3 = arith.cmpi uge, %a, %b : tensor<4xi1>
+  %3 = arith.cmpi sge, %a, %b : tensor<4xi1>
   %4 = arith.index_cast %a : tensor<4xi1> to tensor<4xindex>
   %5 = arith.index_cast %4 : tensor<4xindex> to tensor<4xi64>
   return %0, %1, %2, %3, %5 : tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi1>, tensor<4xi64>

@@ -64,7 +64,7 @@ def test_integers_divide_and_extend_as_arith_says() -> None:
 def test_bools_compare_and_extend_as_integers_of_one_bit() -> None:
     a, b = np.array([0, 1, 0, 1], bool), np.array([0, 0, 1, 1], bool)
     *orders, index = interpreted(from_mlir(BITS), [a, b])
-    for found, wanted in zip(orders, (a & ~b, a | ~b, ~a & b, a | ~b), strict=True):
+    for found, wanted in zip(orders, (a & ~b, a | ~b, ~a & b, ~a | b), strict=True):
         np.testing.assert_array_equal(found, wanted)
     np.testing.assert_array_equal(index, -a.astype(np.int64))
 
@@ -113,6 +113,14 @@ def test_a_stack_that_its_rows_read_is_a_state() -> None:
         wanted[k] = 2 * wanted[3 - k]
     (found,) = interpreted(from_mlir(STACK), [x])
     np.testing.assert_array_equal(found, wanted)
+
+
+def test_a_row_that_is_written_again_is_no_stack() -> None:
+    text = STACK.replace("%r into %o[%k,", "%r into %o[%c3,")
+    text = text.replace("slice %o[%back", "slice %x[%back")
+    x = np.arange(12.0).reshape(4, 3)
+    (found,) = interpreted(from_mlir(text), [x])
+    np.testing.assert_array_equal(found, [*x[:3], 2 * x[0]])
 
 
 @pytest.mark.parametrize("start", ["0xFFF0000000000000", "4.5", "100.0"])
