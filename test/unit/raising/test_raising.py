@@ -123,6 +123,14 @@ def test_a_row_that_is_written_again_is_no_stack() -> None:
     np.testing.assert_array_equal(found, [*x[:3], 2 * x[0]])
 
 
+def test_rows_are_filled_backwards() -> None:
+    text = STACK.replace("%r into %o[%k,", "%r into %o[%back,")
+    text = text.replace("slice %o[%back", "slice %x[%k")
+    x = np.arange(12.0).reshape(4, 3)
+    (found,) = interpreted(from_mlir(text), [x])
+    np.testing.assert_array_equal(found, 2 * x[::-1])
+
+
 @pytest.mark.parametrize("start", ["0xFFF0000000000000", "4.5", "100.0"])
 @pytest.mark.parametrize("at", [0, -7])
 def test_the_greatest_element_is_compared_with_the_start(start: str, at: int) -> None:
