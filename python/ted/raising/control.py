@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.api.control_flow import cond
-from ted.api.scanning import scan
-from ted.frontend.creation import arange
 from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
@@ -43,43 +41,31 @@ def _unwrapped(tensors: Sequence[Wrapped], like: Sequence[ir.Value]) -> list[Val
     return found
 
 
-def _steps(first: Expr, end: Expr, step: Expr) -> int | None:
-    """How often a loop runs, if that is known."""
-    if not all(scalar.is_const(v) for v in (first, end, step)) or step.attr <= 0:
-        return None
-    return max(0, -(-(end.attr - first.attr) // step.attr))
-
-
 def for_loop(reader: Reader, op: ir.Operation) -> Sequence[Value]:
-    """A scan over the iterations.
+    """A loop whose first state counts.
 
-    Raises: VerifyError for bounds that are not static.
+    Raises: VerifyError for bounds that are not static, or a step that is not positive.
     """
     first, end, step = (reader.scalar(v) for v in list(op.operands)[:3])
-    count = _steps(first, end, step)
-    if count is None:
-        raise unraisable(
-            op, f"bounds and a positive step must be static, got {first}, {end}, {step}"
-        )
+    if not all(scalar.is_const(v) for v in (first, end, step)) or step.attr <= 0:
+        bounds = f"{first}, {end}, {step}"
+        raise unraisable(op, f"bounds and a positive step must be static, got {bounds}")
     (block,) = op.regions[0].blocks
-    return _scanned(reader, op, block, count, lambda k: scalar.add(first, scalar.mul(step, k)))
 
+    def counter(states: States) -> Expr:
+        return scalar.load(states[0].node, ())
 
-def _scanned(
-    reader: Reader, op: ir.Operation, block: ir.Block, count: int, at: Callable[[Expr], Expr]
-) -> list[Value]:
-    """A block as the step of a scan over the states that are the operands from the fourth on."""
-    states = block.arguments[1:]
-    kind = reader.scalar(op.operands[0]).dtype
+    def going(states: States) -> Wrapped:
+        number = counter(states)
+        return _wrapped(op, [scalar.compare("lt", number, scalar.cast(end, number.dtype))])[0]
 
-    def step(carry: States, time: Wrapped) -> tuple[States, None]:
-        now = at(scalar.cast(scalar.load(time.node, ()), kind))
-        after = reader.block(block, [now, *_unwrapped(carry, states)])
-        return _wrapped(op, after), None
+    def body(states: States) -> States:
+        number = counter(states)
+        after = reader.block(block, _unwrapped(states, block.arguments))
+        return _wrapped(op, [scalar.add(number, scalar.cast(step, number.dtype)), *after])
 
-    starts = _wrapped(op, [reader.value(v) for v in list(op.operands)[3:]])
-    last, _ = scan(step, starts, arange(count))
-    return _unwrapped(last, op.results)
+    starts = [first, *(reader.value(v) for v in list(op.operands)[3:])]
+    return _unwrapped(looped(_wrapped(op, starts), going, body)[1:], op.results)
 
 
 def branch(reader: Reader, op: ir.Operation) -> Sequence[Value]:

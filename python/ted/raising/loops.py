@@ -17,6 +17,7 @@ from ted.api.control_flow import while_loop
 from ted.api.lifting import Lifted, placeholder_like
 from ted.api.scanning import scan
 from ted.domain import parameters
+from ted.frontend.creation import arange, full
 from ted.frontend.layout import flip
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir import scalar
@@ -122,20 +123,28 @@ def plain(tensor: Node) -> Expr:
 
 
 def _scanned(starts: States, states: States, after: States, count: _Count) -> States:
-    """The states after the last step; what is stacked is given by the steps."""
+    """The states after the last step; what is stacked is given by the steps.
+
+    The state that counts is the number of the step, so that what it subscribes is affine.
+    """
     fixed = [k for k, s in enumerate(states) if after[k].node is s.node]
-    found = {k: _row(states, after, k, count) for k in range(len(states)) if k not in fixed}
+    rest = [k for k in range(len(states)) if k not in fixed and k != count.state]
+    found = {k: _row(states, after, k, count) for k in rest}
     rows = {k: row for k, row in found.items() if row is not None}
     carried = [k for k, row in found.items() if row is None]
     outer = {states[k].node: starts[k].node for k in fixed}
+    counter = states[count.state]
 
-    def step(carry: States, _: None) -> tuple[States, list[Tensor]]:
+    def step(carry: States, now: Tensor) -> tuple[States, list[Tensor]]:
         inner = {states[k].node: c.node for k, c in zip(carried, carry, strict=True)}
         given = ([after[k] for k in carried], [row.tensor for row in rows.values()])
-        return Lifted((), {**outer, **inner}, 0).lowered(given)
+        return Lifted((), {**outer, **inner, counter.node: now.node}, 0).lowered(given)
 
-    last, stacks = scan(step, [starts[k] for k in carried], length=count.steps)
+    end = count.first + count.steps * count.step
+    numbers = arange(count.first, end, count.step, counter.dtype)
+    last, stacks = scan(step, [starts[k] for k in carried], numbers)
     made = {k: starts[k] for k in fixed} | dict(zip(carried, last, strict=True))
+    made[count.state] = full((), end, counter.dtype)
     for (k, row), stack in zip(rows.items(), stacks, strict=True):
         made[k] = flip(stack, 0) if row.reverse else stack
     return [made[k] for k in range(len(states))]

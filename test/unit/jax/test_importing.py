@@ -137,3 +137,10 @@ def test_integers_without_sign_keep_their_bits() -> None:
     for one, other in zip(ted.function(lambda x: imported(x))(x), f(x), strict=True):
         assert one.dtype == other.dtype
         np.testing.assert_array_equal(one, other)
+
+
+def test_the_gradient_of_a_scan_is_made_of_gathers() -> None:
+    imported = ted.jax.from_jaxpr(jax.make_jaxpr(_scanned)(X))
+    x = ted.placeholder(X.shape, "float32", "x")
+    gradient = ted.grad(lambda x: ted.sum(imported(x)[1] ** 2))(x)
+    assert not any(e.is_scatter for t in topological([gradient.node]) for e in t.equations)
