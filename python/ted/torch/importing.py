@@ -35,6 +35,7 @@ from ted.raising.modules import Raised, systems
 from ted.torch.arrays import to_array
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
+_RESULTS = (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)
 
 
 @dataclass(frozen=True)
@@ -116,6 +117,12 @@ def from_exported(program: torch.export.ExportedProgram) -> Imported:
     state = {**lowered.state_dict, **lowered.constants}
     inputs = tuple((s.kind, s.target or s.arg.name) for s in signature.input_specs)
     outputs = tuple((s.kind, s.target or s.arg.name) for s in signature.output_specs)
+    written = [name for kind, name in outputs if kind not in _RESULTS]
+    if written:
+        raise FrontendError(
+            f"from_exported: a model must not write into its arguments, got {', '.join(written)}; "
+            "let it give what it writes"
+        )
     arrays = {name: to_array(state[name]) for kind, name in inputs if kind in _STATE}
     params = {name for kind, name in inputs if kind == InputKind.PARAMETER}
     return Imported(

@@ -165,6 +165,11 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: (_Call(lambda x: x.to(torch.int8) * 3), {}), FrontendError, r"by \.to\(torch.int32"
     ),
     "random": (lambda: (nn.Dropout(0.5), {}), VerifyError, r"export the model after \.eval\(\)"),
+    "written": (
+        lambda: (_Call(lambda x: x.add_(1)), {}),
+        FrontendError,
+        "a model must not write into its arguments, got args_0",
+    ),
     "dynamic": (
         lambda: (nn.Linear(4, 2), {"dynamic_shapes": ({0: torch.export.Dim("n")},)}),
         VerifyError,
