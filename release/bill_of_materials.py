@@ -23,7 +23,7 @@ else:
 
 ROOT = Path(__file__).resolve().parents[1]
 # What users may install; the other extras are for who works on ted.
-EXTRAS = ("cuda", "torch", "jax", "files")
+EXTRAS = ("cuda", "torch", "jax", "onnx", "files")
 _REQUIREMENT = re.compile(r"([\w.-]+)(?:\[[\w,]*\])?\s*([^;]*?)\s*(?:;\s*(.*))?$")
 
 

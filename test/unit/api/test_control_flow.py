@@ -111,15 +111,25 @@ def test_a_loop_without_a_bound_is_refused_where_all_steps_are_kept() -> None:
     y = ted.placeholder((2,), "float64", name="y")
 
     def turned(y):
-        half = y * 0.5
-        return half[ted.cast(half > 0, "int64")]
+        inner = ted.scan(lambda c, _: (c[ted.cast(c > 0, "int64")], c), y, length=3)
+        return inner[0] * 0.5
 
-    with pytest.raises(CompileError, match="nothing of its earlier steps, got mul, of which more"):
+    with pytest.raises(CompileError, match="nothing of its earlier steps, got y_before.*, of which"):
         ted.compile([y], ted.while_loop(lambda y: y[0] > 1, turned, y))
     with pytest.raises(CompileError, match="max_steps a loop runs on CPUs, got a GPU"):
         ted.compile([x, w], h, target="cuda")
     with pytest.raises(ExecutionError, match="all steps of a loop are kept, got 2147483647"):
         run(endless, X, W)
+
+
+def test_a_loop_without_a_bound_reads_its_latest_step_at_data() -> None:
+    def turned(y):
+        half = y * 0.5
+        return half[ted.cast(half > 0, "int64")]
+
+    f = ted.function(lambda y: ted.while_loop(lambda y: y[0] > 1, turned, y))
+    for start, end in (([9.0, 3.0], [0.75, 0.75]), ([8.0, -4.0], [-2.0, 4.0])):
+        assert f(np.array(start)).tolist() == end
 
 
 def test_a_loop_that_never_ends_is_interrupted() -> None:

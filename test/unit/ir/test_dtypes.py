@@ -26,7 +26,8 @@ from ted.ir.dtypes import (
     promote,
     total,
 )  # fmt: skip
-from ted.runtime.cuda import arguments, dlpack, prototypes
+from ted.runtime import dlpack
+from ted.runtime.cuda import arguments, prototypes
 from ted.testing.interpreter_scalars import COMPUTED_IN, NUMPY_TYPES
 
 

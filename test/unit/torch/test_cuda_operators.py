@@ -2,7 +2,7 @@
 
 torch has no device here. What goes in is what `ted.torch` reads of a tensor, with the interface of
 arrays on a device; that torch reads the capsules of what comes out is tested with
-`ted.runtime.cuda.dlpack`.
+`ted.runtime.dlpack`.
 """
 
 from __future__ import annotations

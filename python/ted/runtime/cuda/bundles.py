@@ -32,6 +32,7 @@ _FILES = (
     "codegen/manifest_json.py",
     "codegen/manifest_rules.py",
     "runtime/__init__.py",
+    "runtime/dlpack.py",
     "runtime/targets.py",
 )
 _IMPORT = re.compile(r"^(\s*(?:from|import) )ted(?=[. ])", re.MULTILINE)
