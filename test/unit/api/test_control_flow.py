@@ -114,7 +114,7 @@ def test_a_loop_without_a_bound_is_refused_where_all_steps_are_kept() -> None:
         inner = ted.scan(lambda c, _: (c[ted.cast(c > 0, "int64")], c), y, length=3)
         return inner[0] * 0.5
 
-    with pytest.raises(CompileError, match="nothing of its earlier steps, got y_before.*, of which"):
+    with pytest.raises(CompileError, match=r"of its earlier steps, got y_before.*, of which"):
         ted.compile([y], ted.while_loop(lambda y: y[0] > 1, turned, y))
     with pytest.raises(CompileError, match="max_steps a loop runs on CPUs, got a GPU"):
         ted.compile([x, w], h, target="cuda")

@@ -88,7 +88,7 @@ def test_a_bad_option_is_named(options: dict[str, str], message: str) -> None:
 
 
 def test_an_unknown_pass_names_the_known_ones() -> None:
-    with pytest.raises(PassFailed, match=r"must be one of ted-raise-linalg, ted-check-bounds, .* got 'ted-nothing'"):
+    with pytest.raises(PassFailed, match=r"one of .*ted-check-bounds, .* got 'ted-nothing'"):
         passes.make_pass("ted-nothing")
 
 
