@@ -104,8 +104,9 @@ class _Layer:
         last, rows = ted.scan(masked, start, (given, times), reverse=self.backward(d))
         return rows, list(last)
 
-    def results(self, found: Sequence[tuple[Tensor, list[Tensor]]], states: int) -> Any:
-        """Y, Y_h and Y_c of all directions."""
+    def results(self, direction: Callable[[int], Any], states: int) -> Any:
+        """Y, Y_h and Y_c of all directions, of which `direction(d)` gives outputs and states."""
+        found = [direction(d) for d in range(self.directions)]
         y = ted.stack([rows for rows, _ in found], 1)
         lasts = [ted.stack([last[k] for _, last in found], 0) for k in range(states)]
         if self.batch_first:
@@ -131,7 +132,7 @@ def rnn(node: Node, *inputs: Any) -> Any:
 
         return layer.run(d, step, layer.given(d), 1)
 
-    return layer.results([direction(d) for d in range(layer.directions)], 1)
+    return layer.results(direction, 1)
 
 
 def gru(node: Node, *inputs: Any) -> Any:
@@ -162,7 +163,7 @@ def gru(node: Node, *inputs: Any) -> Any:
 
         return layer.run(d, step, layer.given(d), 1)
 
-    return layer.results([direction(d) for d in range(layer.directions)], 1)
+    return layer.results(direction, 1)
 
 
 def lstm(node: Node, *inputs: Any) -> Any:
@@ -192,7 +193,7 @@ def lstm(node: Node, *inputs: Any) -> Any:
         return layer.run(d, step, layer.given(d), 2)
 
     del n
-    return layer.results([direction(d) for d in range(layer.directions)], 2)
+    return layer.results(direction, 2)
 
 
 RULES = {"RNN": rnn, "GRU": gru, "LSTM": lstm}
