@@ -9,13 +9,12 @@ from ted.api.control_flow import cond
 from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
-from ted.ir.dtypes import INDEX
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.attributes import symbol
 from ted.raising.loops import States, looped
 from ted.raising.reading import Reader
-from ted.raising.values import Value, as_tensor, place_of, unraisable
+from ted.raising.values import Value, as_tensor, as_typed, place_of, unraisable
 
 
 def call(reader: Reader, op: ir.Operation) -> Sequence[Value]:
@@ -30,15 +29,8 @@ def _wrapped(op: ir.Operation, values: Sequence[Value]) -> States:
 
 def _unwrapped(tensors: Sequence[Wrapped], like: Sequence[ir.Value]) -> list[Value]:
     """Tensors of the frontend as values of the types of others: scalars are elements again."""
-    found: list[Value] = []
-    for tensor, value in zip(tensors, like, strict=True):
-        if isinstance(value.type, ir.RankedTensorType):
-            found.append(tensor.node)
-            continue
-        number = scalar.load(tensor.node, ())
-        is_index = isinstance(value.type, ir.IndexType)
-        found.append(scalar.cast(number, INDEX) if is_index else number)
-    return found
+    rows = zip(tensors, like, strict=True)
+    return [as_typed(tensor.node, value.type) for tensor, value in rows]
 
 
 def for_loop(reader: Reader, op: ir.Operation) -> Sequence[Value]:
@@ -61,7 +53,7 @@ def for_loop(reader: Reader, op: ir.Operation) -> Sequence[Value]:
 
     def body(states: States) -> States:
         number = counter(states)
-        after = reader.block(block, _unwrapped(states, block.arguments))
+        after = reader.block(block, [s.node for s in states])
         return _wrapped(op, [scalar.add(number, scalar.cast(step, number.dtype)), *after])
 
     starts = [first, *(reader.value(v) for v in list(op.operands)[3:])]
@@ -89,7 +81,7 @@ def while_(reader: Reader, op: ir.Operation) -> Sequence[Value]:
     before, after = (region.blocks[0] for region in op.regions)
 
     def tested(states: States) -> list[Value]:
-        return reader.block(before, _unwrapped(states, before.arguments))
+        return reader.block(before, [s.node for s in states])
 
     def going(states: States) -> Wrapped:
         return _wrapped(op, tested(states)[:1])[0]

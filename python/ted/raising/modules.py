@@ -38,19 +38,27 @@ def systems(module: ir.Module) -> dict[str, System]:
     fails.
     """
     with module.context:
-        mark_orders(module)
-        if any(_is_stablehlo(op) for op in module.body.operations):
-            _run(LEGALIZE, module)
-        _run(GENERALIZE, module)
-        tops = (op.operation for op in module.body.operations)
-        reader = Reader(
-            {symbol_name(op): op for op in tops if op.name == "func.func"}, RULES, on_elements
-        )
-        found = {symbol_name(op): op for op in functions(module)}
-        return {
-            name: from_function(op) if has_equations(op) else reader.system(name)
-            for name, op in found.items()
-        }
+        reader = _lowered(module)
+        return {name: _system(reader, name) for name in map(symbol_name, functions(module))}
+
+
+def _lowered(module: ir.Module) -> Reader:
+    """A reader of the functions of a module, which has no op of StableHLO and named one of linalg.
+
+    Raises: VerifyError where a pass of MLIR fails.
+    """
+    mark_orders(module)
+    if _has_stablehlo(module):
+        _run(LEGALIZE, module)
+    _run(GENERALIZE, module)
+    tops = (op.operation for op in module.body.operations)
+    found = {symbol_name(op): op for op in tops if op.name == "func.func"}
+    return Reader(found, RULES, on_elements)
+
+
+def _system(reader: Reader, name: str) -> System:
+    function = reader.functions[name]
+    return from_function(function) if has_equations(function) else reader.system(name)
 
 
 def _run(pipeline: str, module: ir.Module) -> None:
@@ -60,15 +68,16 @@ def _run(pipeline: str, module: ir.Module) -> None:
         raise VerifyError(f"{pipeline}: must succeed on the module, got {error}") from None
 
 
-def _is_stablehlo(op: Any) -> bool:
-    found: list[str] = []
+def _has_stablehlo(module: ir.Module) -> bool:
+    found = False
 
-    def visit(inner: ir.Operation) -> ir.WalkResult:
-        found.append(inner.name)
-        return ir.WalkResult.ADVANCE
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        nonlocal found
+        found = op.name.startswith("stablehlo.")
+        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
 
-    op.operation.walk(visit)
-    return any(name.startswith("stablehlo.") for name in found)
+    module.operation.walk(visit)
+    return found
 
 
 def parsed(text: str | bytes) -> ir.Module:
@@ -141,10 +150,11 @@ def from_mlir(source: Any, name: str | None = None) -> Raised:
     if not isinstance(module, ir.Module):
         kind = type(source).__name__
         raise FrontendError(f"from_mlir: takes text, bytecode or a module of MLIR, got {kind}")
-    found = systems(module)
-    wanted = name or (next(iter(found)) if len(found) == 1 else "main")
-    if wanted not in found:
-        raise FrontendError(
-            f"from_mlir: the module must have a function '{wanted}', got {list(found)}"
-        )
-    return Raised(found[wanted])
+    with module.context:
+        found = list(map(symbol_name, functions(module)))
+        wanted = name or (found[0] if len(found) == 1 else "main")
+        if wanted not in found:
+            raise FrontendError(
+                f"from_mlir: the module must have a function '{wanted}', got {found}"
+            )
+        return Raised(_system(_lowered(module), wanted))

@@ -14,13 +14,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from ted.errors import TedError, VerifyError, located
-from ted.ir.dtypes import INDEX, INT64
+from ted.ir.dtypes import INT64
 from ted.ir.equations import System, Tensor
 from ted.ir.expressions import Expr
-from ted.ir.scalar import cast, load
 from ted.mlir import ir
 from ted.mlir.locations import source_location, user_name
-from ted.raising.values import Value, as_tensor, type_of, unraisable
+from ted.raising.values import Value, as_tensor, as_typed, type_of, unraisable
 
 Rule = Callable[["Reader", ir.Operation], Sequence[Value]]
 
@@ -89,7 +88,7 @@ class Reader:
     def block(self, block: ir.Block, arguments: Sequence[Value]) -> list[Value]:
         """What a block gives to its terminator."""
         for argument, given in zip(block.arguments, arguments, strict=True):
-            self.known[argument] = given if _is_tensor(argument) else _scalar(argument, given)
+            self.known[argument] = as_typed(given, argument.type)
         *operations, last = [op.operation for op in block.operations]
         for op in operations:
             self.run(op)
@@ -120,16 +119,6 @@ class Reader:
         found = self.known[value]
         assert isinstance(found, Expr), f"{value.type} is a scalar"
         return found
-
-
-def _is_tensor(value: ir.Value) -> bool:
-    return isinstance(value.type, ir.RankedTensorType)
-
-
-def _scalar(argument: ir.Value, given: Value) -> Value:
-    """A tensor of rank 0 as its element, an integer as an index where that is wanted."""
-    value = load(given, ()) if isinstance(given, Tensor) else given
-    return cast(value, INDEX) if isinstance(argument.type, ir.IndexType) else value
 
 
 @contextmanager

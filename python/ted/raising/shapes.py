@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 
 from ted.frontend.joining import concatenate
 from ted.frontend.layout import reshape
@@ -79,21 +80,12 @@ def splat(reader: Reader, op: ir.Operation) -> list[Value]:
 
 def from_elements(reader: Reader, op: ir.Operation) -> list[Value]:
     """One equation for each element."""
-    shape = _shape(op)
-    rows = list(zip(shape, _strides(shape), strict=True))
-    parts = []
-    for number, value in enumerate(op.operands):
-        at = [scalar.index(number // stride % n) for n, stride in rows]
-        parts.append(over_box(op, (), reader.scalar(value), at))
+    points = product(*map(range, _shape(op)))
+    parts = [
+        over_box(op, (), reader.scalar(value), [scalar.index(k) for k in point])
+        for point, value in zip(points, op.operands, strict=True)
+    ]
     return [made(op, 0, None, *parts)]
-
-
-def _strides(shape: Sequence[int]) -> list[int]:
-    found, total = [], 1
-    for extent in reversed(shape):
-        found.insert(0, total)
-        total *= extent
-    return found
 
 
 def generate(reader: Reader, op: ir.Operation) -> list[Value]:
@@ -119,6 +111,14 @@ def _segments(op: ir.Operation) -> list[list[ir.Value]]:
     left = iter(op.operands)
     sizes = ir.DenseI32ArrayAttr(op.attributes["operandSegmentSizes"])
     return [[next(left) for _ in range(n)] for n in sizes]
+
+
+def _slice(
+    reader: Reader, op: ir.Operation, given: Sequence[Sequence[ir.Value]]
+) -> list[list[Expr]]:
+    """The offsets, the sizes and the strides of a slice."""
+    rows = zip(("offsets", "sizes", "strides"), given, strict=True)
+    return [_positions(reader, op, name, values) for name, values in rows]
 
 
 def _kept(sizes: Sequence[int], shape: Sequence[int]) -> list[int]:
@@ -158,10 +158,7 @@ def extract_slice(reader: Reader, op: ir.Operation) -> list[Value]:
     Raises: VerifyError for sizes that are data.
     """
     (source,), *given = _segments(op)
-    offsets, sizes, strides = (
-        _positions(reader, op, name, values)
-        for name, values in zip(("offsets", "sizes", "strides"), given, strict=True)
-    )
+    offsets, sizes, strides = _slice(reader, op, given)
     shape = _shape(op)
     tensor, extents = reader.tensor(source), _static(op, sizes, "sizes")
 
@@ -184,10 +181,7 @@ def insert_slice(reader: Reader, op: ir.Operation) -> list[Value]:
     Raises: VerifyError for sizes or strides that are data.
     """
     (source,), (target,), *given = _segments(op)
-    offsets, sizes, strides = (
-        _positions(reader, op, name, values)
-        for name, values in zip(("offsets", "sizes", "strides"), given, strict=True)
-    )
+    offsets, sizes, strides = _slice(reader, op, given)
     new, old = reader.value(source), reader.tensor(target)
     extents, steps = _static(op, sizes, "sizes"), _static(op, strides, "strides")
     shape = () if isinstance(new, Expr) else new.static_shape

@@ -5,7 +5,7 @@ After:  %0 = "ted.compute"(%A, %B, %C) ({ mulf; ted.yield }) {combiner = "add", 
 
 So `ted-differentiate` and all that follows work on programs of torch-mlir, StableHLO tools and
 others.  Named operations become generic ones first, by the pass of MLIR for it; a call becomes the
-equations of its callee; a function that only others call goes.
+equations of its callee.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from ted.domain import parameters
 from ted.errors import SourceLocation, VerifyError
 from ted.ir import scalar
 from ted.ir.affine_attributes import mlir_to_expr
-from ted.ir.dtypes import BY_MLIR, INT64, DType
+from ted.ir.dtypes import BY_MLIR, INDEX, INT64, DType
 from ted.ir.equations import Equation, Tensor, identity_dims, whole
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr
@@ -124,6 +124,14 @@ def as_tensor(value: Value, place: SourceLocation | None, name: str = "t") -> Te
     if scalar.is_const(value):
         return Tensor(name, (), value.dtype, value.attr, (), place)
     return Tensor(name, (), value.dtype, 0, (whole((), value, place),), place)
+
+
+def as_typed(value: Value, kind: ir.Type) -> Value:
+    """A value as one of a type: a tensor of rank 0 as its element, an integer as an index."""
+    if isinstance(kind, ir.RankedTensorType):
+        return value
+    number = element(value, ())
+    return scalar.cast(number, INDEX) if isinstance(kind, ir.IndexType) else number
 
 
 def extent_of(op: ir.Operation, at: Expr) -> Expr:
