@@ -28,6 +28,7 @@ from torch.utils import _pytree
 from ted.errors import FrontendError, TedError
 from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
+from ted.frontend.trees import flatten
 from ted.ir.dtypes import UINT8
 from ted.ir.equations import System
 from ted.mlir.torch_programs import decompositions, to_linalg, torch_module
@@ -66,7 +67,8 @@ class Imported:
 
         Raises: FrontendError for other names, shapes or types.
         """
-        state = {**_flat(params), **_flat(buffers)}
+        kept = dict(flatten(buffers)[0])
+        state = {**dict(flatten(params)[0]), **kept}
         given = iter(self._arguments(args, kwargs))
         found = []
         for kind, name in self._inputs:
@@ -74,7 +76,7 @@ class Imported:
                 raise FrontendError(f"{self._raised.__name__}: params must have {name}")
             found.append(state[name] if kind in _STATE else _signless(next(given)))
         results = self._raised.results(found)
-        own, changed = [], dict(_flat(buffers))
+        own, changed = [], dict(kept)
         for (kind, name), node in zip(self._outputs, results, strict=True):
             if kind == OutputKind.USER_OUTPUT:
                 own.append(wrap(node))
@@ -204,14 +206,4 @@ def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:
         for part in path:
             place = place.setdefault(part, {})
         place[last] = value
-    return found
-
-
-def _flat(nest: Any, path: str = "") -> dict[str, Any]:
-    """{"a": {"b": x}} -> {"a.b": x}."""
-    if not isinstance(nest, Mapping):
-        return {path: nest}
-    found: dict[str, Any] = {}
-    for name, value in nest.items():
-        found.update(_flat(value, f"{path}.{name}" if path else str(name)))
     return found
