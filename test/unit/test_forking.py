@@ -68,7 +68,7 @@ def run(script: str, timeout: float = 100) -> None:
         ("ted.codegen.jit", "_link", ""),  # holds the linker
         ("ted.ir.pass_driver", "_run_step", ".ir('loops')"),
         ("ted.ir.pass_driver", "_run_upstream", ".ir('loops')"),
-        ("ted.api.staged_functions", "stage_text", ".ir('loops')"),
+        ("ted.api.staged_functions", "run_stages", ".ir('loops')"),
     ],
 )
 def test_a_child_compiles_although_a_thread_was_compiling(module: str, name: str, use: str) -> None:

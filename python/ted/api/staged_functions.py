@@ -15,7 +15,7 @@ from ted.codegen.requests import Request
 from ted.errors import CompileError
 from ted.forking import cached_property
 from ted.ir.equations import System
-from ted.ir.pipelines import Stage, pipeline_text, stage_text
+from ted.ir.pipelines import Stage, pipeline_text, run_stages
 from ted.mlir import ir
 from ted.options import CompileOptions
 
@@ -37,6 +37,7 @@ class StagedFunction(ABC):
         self._program = program
         self._single = single
         self._stages = pipeline
+        self._shown: tuple[str | None, str] = None, ""
 
     @property
     def _pipeline(self) -> Sequence[Stage]:
@@ -82,7 +83,20 @@ class StagedFunction(ABC):
         if stage == self.stages[-1]:
             return self._translated()
         with dialects.session():
-            return stage_text(ir.Module.parse(self._texts[0]), self._pipeline, stage)
+            return str(self._at(stage))
+
+    def _at(self, stage: str) -> ir.Module:
+        """The module there; the stage that was shown last is where a later one begins."""
+        names = [s.name for s in self._pipeline]
+        shown, text = self._shown
+        if shown is None or names.index(shown) > names.index(stage):
+            shown, text = None, self._texts[0]
+        module = ir.Module.parse(text)
+        if shown != stage:
+            run_stages(module, self._pipeline, stage, after=shown)
+            text = str(module.operation.get_asm(enable_debug_info=True, assume_verified=True))
+            self._shown = stage, text
+        return module
 
     def explain(self) -> str:
         """What shares a loop over rows, then what becomes of everything that computes.
