@@ -16,8 +16,17 @@ HALVES_IN_F32 = (
 KERNELS = "kernels"  # the stage behind which each kernel goes its own way
 
 CPU_STAGES: tuple[Stage, ...] = (
-    equations(
-        Step("ted-join-pieces", "before fusion: what is one map can be moved to where it is read")
+    *with_step(
+        (
+            equations(
+                Step(
+                    "ted-join-pieces",
+                    "before fusion: what is one map can be moved to where it is read",
+                )
+            ),
+        ),
+        "ted-fuse-pointwise",
+        Step("ted-turn-histories", "after fusion, which leaves what reads a history in the end"),
     ),
     LINALG,
     Stage(

@@ -81,6 +81,9 @@ PASSES: dict[str, Row] = {
     "ted-join-pieces": Row(
         "ted.transforms", "add up the pieces of a tensor that mostly overlap in one equation"
     ),
+    "ted-turn-histories": Row(
+        "ted.linalg", "keep histories in the order of dims in which the program reads them"
+    ),
     "ted-limit-memory": Row(
         "ted.transforms", "compute tensors again so that at most so many bytes are held: bytes=N"
     ),
