@@ -7,7 +7,7 @@ which silently joins what must stay apart; so sets enter through `anonymous` and
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from math import gcd
 
 import islpy as isl
@@ -85,6 +85,11 @@ def constant_aff(rank: int, value: int) -> isl.Aff:
 
 def box(extents: Sequence[int]) -> isl.Set:
     """The points with `0 <= dim k < extents[k]`."""
+    return _box(tuple(extents))
+
+
+@lru_cache(maxsize=1000)
+def _box(extents: tuple[int, ...]) -> isl.Set:
     return bounding_box([(0, extent - 1) for extent in extents])
 
 

@@ -301,14 +301,25 @@ def canonical_index(e: Expr, domain: isl.Set) -> Expr:
     return new if len(postorder(new)) <= len(postorder(e)) else e
 
 
-def canonical_indices(roots: Sequence[Expr], domain: isl.Set) -> list[Expr]:
-    """Every subscript, and every floordiv or mod, below the roots in canonical form."""
+def canonical_indices(
+    roots: Sequence[Expr], domain: isl.Set, known: dict[Expr, Expr] | None = None
+) -> list[Expr]:
+    """Every subscript, and every floordiv or mod, below the roots in canonical form.
+
+    `known` has and gets the forms on this domain: one table for all roots that are asked about.
+    """
+    forms = {} if known is None else known
+
+    def form(e: Expr) -> Expr:
+        if e not in forms:
+            forms[e] = canonical_index(e, domain)
+        return forms[e]
 
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         if node.op == "load":
-            return rebuild(node, [canonical_index(a, domain) for a in args])
+            return rebuild(node, map(form, args))
         if node.dtype == INDEX and node.op in ("floordiv", "mod"):
-            return canonical_index(rebuild(node, args), domain)
+            return form(rebuild(node, args))
         return None
 
     return rewrite(roots, visit)

@@ -40,6 +40,9 @@ def circles(roots: Iterable[Node], follow: Follow[Node]) -> list[list[Node]]:
     in its group.
     """
     order = finished(roots, follow)
+    place = {node: k for k, node in enumerate(order)}
+    if all(place[target] < k for node, k in place.items() for target in follow(node)):
+        return [[node] for node in order]
     back: dict[Node, list[Node]] = {node: [] for node in order}
     for node in order:
         for target in follow(node):
@@ -48,5 +51,4 @@ def circles(roots: Iterable[Node], follow: Follow[Node]) -> list[list[Node]]:
     groups = [
         _finished([root], back.__getitem__, taken) for root in reversed(order) if root not in taken
     ]
-    place = {node: k for k, node in enumerate(order)}
     return [sorted(group, key=place.__getitem__) for group in reversed(groups)]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
 
 from ted.domain.sizes import estimate
 from ted.ir.affine import canonical_indices, decide_selects
@@ -40,6 +41,9 @@ CHEAP_USES = 3
 STENCIL, CACHED_BYTES = 80, 1 << 20
 MAX_NODES = 400  # a fused body stays below this size
 
+# Canonical indices of equations by their domains: a body that grows link by link is met as often.
+Forms: TypeAlias = "dict[Any, dict[Expr, Expr]]"
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -57,9 +61,10 @@ def fuse_pointwise(system: System) -> tuple[System, dict[Tensor, Tensor]]:
     """Fuse producers into their consumers; also old tensor -> new tensor."""
     fused = _worth_fusing(system)
     bodies: set[Tensor] = set()
+    forms: Forms = {}
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> Tensor:
-        new = tuple(_fuse_into(e, bodies) for e in equations)
+        new = tuple(_fuse_into(e, bodies, forms) for e in equations)
         result = tensor if new == tensor.equations else replace(tensor, equations=new)
         if tensor in fused:
             bodies.add(result)
@@ -202,7 +207,7 @@ def _stays_affine(tensor: Tensor) -> bool:
 # ------------------------------------------------------------------ rewriting
 
 
-def _fuse_into(equation: Equation, bodies: set[Tensor]) -> Equation:
+def _fuse_into(equation: Equation, bodies: set[Tensor], forms: Forms) -> Equation:
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
         if node.op != "load" or node.attr not in bodies:
             return None
@@ -213,7 +218,8 @@ def _fuse_into(equation: Equation, bodies: set[Tensor]) -> Equation:
     (body,) = rewrite([equation.body], visit)
     if body is equation.body or len(postorder(body)) > MAX_NODES:
         return equation
-    (body,) = canonical_indices([body], equation.domain)
+    known = forms.setdefault(equation.domain, {})
+    (body,) = canonical_indices([body], equation.domain, known)
     (body,) = decide_selects([body], equation.domain)
     return replace(equation, body=body)
 
