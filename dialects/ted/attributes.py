@@ -105,7 +105,9 @@ class ComputeFields(OperandSlots):
     @property
     def guard_sets(self) -> tuple[ir.IntegerSet, ...]:
         """One set per input: where the read is made."""
-        return tuple(integer_set(a) for a in ir.ArrayAttr(self.attributes["guards"]))
+        guards = list(ir.ArrayAttr(self.attributes["guards"]))
+        found = {guard: integer_set(guard) for guard in dict.fromkeys(guards)}  # most are equal
+        return tuple(found[guard] for guard in guards)
 
     @property
     def domain_set(self) -> ir.IntegerSet:

@@ -88,7 +88,8 @@ class Kernel:
     def __post_init__(self) -> None:
         self._inside = set(self.ops)
         for op in self.ops:
-            for value in operands_inside(op, _is_report):  # their numbers are arguments
+            # Each value once; the numbers of reports are arguments.
+            for value in dict.fromkeys(operands_inside(op, _is_report)):
                 self._take(value)
 
     @property

@@ -184,7 +184,8 @@ class Equation:
     @cached_property
     def is_box(self) -> bool:
         """Whether the domain is the whole box."""
-        return parameters.box(self.extents).is_subset(self.domain)
+        box = parameters.box(self.extents)
+        return box is self.domain or box.is_subset(self.domain)
 
     @cached_property  # every order of a graph asks, and walking a body takes long
     def reads(self) -> tuple[Expr, ...]:

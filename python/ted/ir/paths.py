@@ -13,11 +13,15 @@ from collections.abc import Callable, Sequence
 from ted.ir.expressions import Expr, postorder
 from ted.ir.scalar import FALSE, TRUE, land, lnot, lor, reads_data
 
+_CHOICES = ("select", "and", "or")  # by their first argument
 MAX_TERMS = 8  # of a wider disjunction only what all its terms say is kept, which is safe
 
 
 def path_conditions(*roots: Expr) -> dict[Expr, Expr]:
     """For every node below the roots, a condition that holds wherever its value is used."""
+    order = postorder(*roots)
+    if not any(node.op in _CHOICES for node in order):
+        return dict.fromkeys(reversed(order), TRUE)
     return _conditions(roots, lambda user, argument: True)
 
 
@@ -52,7 +56,7 @@ def _conditions(roots: Sequence[Expr], follows: Callable[[Expr, Expr], bool]) ->
 
 def _decided(node: Expr, position: int) -> Expr:
     """What the first argument of a choice is where another one is used."""
-    if position == 0 or node.op not in ("select", "and", "or"):
+    if position == 0 or node.op not in _CHOICES:
         return TRUE
     holds = node.op == "and" or (node.op == "select" and position == 1)
     return node.args[0] if holds else lnot(node.args[0])

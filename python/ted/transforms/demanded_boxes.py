@@ -64,7 +64,7 @@ def shrink_to_demand(
 
 def _demanded(system: System, whole: Collection[Tensor]) -> dict[Tensor, Box]:
     """The boxes of tensors of which only a part is read."""
-    read: dict[Tensor, Any] = {}  # the elements that are read; None where they are not known
+    read: dict[Tensor, Any] = {}  # the elements that are read; None for all, or unknown
     found: dict[Tensor, Box] = {}
     if any(map(_is_symbolic, system.tensors())):
         return {}  # what is read depends on the sizes

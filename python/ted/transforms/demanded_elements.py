@@ -12,7 +12,7 @@ from ted.ir.affine import NotAffine, piecewise, where_possible
 from ted.ir.equations import Equation, Tensor, reads
 from ted.ir.expressions import Expr
 from ted.ir.paths import path_conditions
-from ted.ir.scalar import dim
+from ted.ir.scalar import TRUE, dim
 
 
 @dataclass(frozen=True)
@@ -46,17 +46,31 @@ def note_reads(
     read: dict[Tensor, Any],
     among: Collection[Tensor] | None = None,
 ) -> None:
-    """Add what an equation reads at some points, of all that is computed or `among` some."""
+    """Add what an equation reads at some points, of all that is computed or `among` some.
+
+    None stands for all elements, and for such as are not known.
+    """
     conditions = path_conditions(equation.body, *equation.write)
+    everywhere = points is equation.domain and equation.is_box and 0 not in equation.extents
     for one in reads(equation):
         if one.attr.is_input or (among is not None and one.attr not in among):
             continue
         if one.attr in read and read[one.attr] is None:
             continue
+        if everywhere and conditions[one] is TRUE and _is_of_all(one, equation):
+            read[one.attr] = None
+            continue
         elements = elements_read(one, conditions[one], points)
         if one.attr in read and elements is not None:
             elements = read[one.attr].union(elements).coalesce()
         read[one.attr] = elements
+
+
+def _is_of_all(read: Expr, equation: Equation) -> bool:
+    """Whether each subscript is a dim of its own, as long as the tensor there."""
+    dims = [a.attr for a in read.args if a.op == "dim"]
+    extents = tuple(equation.extents[d] for d in dims)
+    return len(set(dims)) == len(read.args) and extents == read.attr.shape
 
 
 def elements_read(read: Expr, condition: Expr, points: Any) -> Any | None:

@@ -30,7 +30,16 @@ from ted.ir.equations import (
 )  # fmt: skip
 from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
-from ted.ir.scalar import dim, is_const, loads, rebuild, rewrite, substitute, weight
+from ted.ir.scalar import (
+    dim,
+    is_const,
+    loads,
+    reads_data,
+    rebuild,
+    rewrite,
+    substitute,
+    weight,
+)
 from ted.transforms.copies import parts_of_histories
 from ted.transforms.index_checks import carried_dims, checked_reads
 
@@ -191,7 +200,7 @@ def _box_size(equation: Equation) -> int:
 def _in_subscript(equation: Equation, read: Expr) -> bool:
     """Whether a read is used to compute an index (data-dependent), which must stay a tensor."""
     for other in reads(equation):
-        if other is not read and read in postorder(*other.args):
+        if other is not read and reads_data(*other.args) and read in postorder(*other.args):
             return True
     return read in postorder(*equation.write)
 
