@@ -111,7 +111,7 @@ class Kernel:
         last = self.ops[-1]
         with last.location:
             made, numbers = self._function(module, function)
-            text = str(made.operation.get_asm(use_local_scope=True))
+            text = str(made.operation.get_asm(use_local_scope=True, assume_verified=True))
             name = known.get(text)
             if name is None:
                 name = f"{prefix}_{hashlib.sha256(text.encode()).hexdigest()[:16]}"

@@ -72,10 +72,11 @@ def tensors_of(values: Any, what: str) -> list[Tensor]:
 def unique_names(system: System) -> None:
     """Number the later of several tensors with one name: x, x_1, x_2."""
     taken: set[str] = set()
+    last: dict[str, int] = {}  # numbers up to which are taken
     for tensor in dict.fromkeys((*system.inputs, *topological(system.outputs))):
-        name, count = tensor.name, 0
+        name = tensor.name
         while tensor.name in taken:
-            count += 1
+            last[name] = last.get(name, 0) + 1
             tensor.given_name = tensor.given_name or name
-            tensor.name = f"{name}_{count}"
+            tensor.name = f"{name}_{last[name]}"
         taken.add(tensor.name)

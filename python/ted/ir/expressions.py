@@ -40,7 +40,7 @@ def interned(op: str, args: tuple[Expr, ...], attr: Any, dtype: DType) -> Expr:
     """The one node of this kind.  Its constructors are in `ted.ir.scalar`."""
     # By identity: a key that held what its node holds would keep a node that leads back to itself.
     own = id(attr) if op == "load" else repr(attr) if op == "const" else attr
-    key = (op, tuple(map(id, args)), own, dtype)
+    key = (op, tuple(map(id, args)), own, dtype.name)
     found = _interned.get(key)
     if found is not None:
         return found

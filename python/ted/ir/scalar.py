@@ -38,9 +38,14 @@ AnyReadable = TypeVar("AnyReadable", bound=Readable)
 # ------------------------------------------------------------------ leaves
 
 
+_PYTHON: dict[str, Callable[[Any], Number]] = {
+    "float": float, "int": int, "index": int, "bool": bool,
+}  # fmt: skip
+
+
 def const(value: Number, dtype: DType) -> Expr:
     """The constant `value` of type `dtype`."""
-    value = {"float": float, "int": int, "index": int, "bool": bool}[dtype.kind](value)
+    value = _PYTHON[dtype.kind](value)
     if dtype.is_unsigned:
         value = dtype.wrapped(int(value))
     return interned("const", (), value, dtype)

@@ -117,6 +117,8 @@ class Subdomain:
 
     def cut(self, lower: tuple[int, ...], extents: tuple[int, ...]) -> Subdomain:
         """The part of the subdomain in a smaller box, its dims starting at 0 again."""
+        if not any(lower):
+            return replace(self, extents=extents).settled()
         exprs = [ir.AffineExpr.get_dim(k) + low for k, low in enumerate(lower)]
         return self.substituted(exprs, extents).settled()
 

@@ -27,7 +27,8 @@ from ted.ir.rewriting import has_equations, replace_function
 from ted.ir.scalar import dims_used
 from ted.ir.tensor_order import tensor_order
 from ted.linalg.running_totals import carry_totals
-from ted.mlir import ir
+from ted.mlir import func, ir
+from ted.mlir.queries import operations
 
 Use = tuple[Tensor, Equation, Expr]  # the reader, its equation and the read
 
@@ -40,11 +41,16 @@ class TedSinkRecomputed:
         """Rewrite every function."""
         with module.context:
             for function in list(functions(module)):
-                if "ted.recomputed" in str(function) and has_equations(function):
+                if _computes_again(function) and has_equations(function):
                     system = from_function(function)
                     steps = _Steps(system, carry_totals(system))
                     if steps.sink():
                         replace_function(function, system, steps.groups)
+
+
+def _computes_again(function: func.FuncOp) -> bool:
+    computes = operations(function, "ted.compute")
+    return any("ted.recomputed" in op.attributes for op in computes)
 
 
 @dataclass

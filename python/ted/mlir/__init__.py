@@ -219,6 +219,10 @@ def integer_set(attribute: ir.Attribute) -> ir.IntegerSet:
     if found is None:
         raise ValueError(f"not an integer set: {attribute}")
     dims, body = found.groups()
+    if body == "0 == 0":  # most are everywhere
+        zero = ir.AffineExpr.get_constant(0, attribute.context)
+        counts = dims.count("d"), dims.count("s")
+        return ir.IntegerSet.get(*counts, [zero], [True], attribute.context)
     constraints = [text.rsplit(" ", 2) for text in body.split(", ")]  # "d0 - 1", ">=", "0"
     text = f"affine_map<{dims} -> ({', '.join(left for left, _, _ in constraints)})>"
     exprs = ir.AffineMapAttr(ir.Attribute.parse(text, attribute.context)).value
