@@ -47,10 +47,9 @@ class TedCheckLowered:
 
         Raises: CompileError naming the operations or symbols that are left.
         """
-        left = sorted(_foreign(module))
+        left, halves = _left(module)
         if left:
             raise CompileError(f"lowering: operations outside the LLVM dialect, got {left}")
-        halves = sorted(_on_halves(module))
         if halves:
             raise CompileError(
                 f"lowering: 16-bit floats are moved and converted only, got {halves}"
@@ -60,29 +59,21 @@ class TedCheckLowered:
             raise CompileError(f"lowering: calls of symbols that nothing defines, got {unknown}")
 
 
-def _foreign(module: ir.Module) -> set[str]:
-    names: set[str] = set()
+def _left(module: ir.Module) -> tuple[list[str], list[str]]:
+    """Operations of other dialects, and those that make 16-bit floats and are no conversion."""
+    foreign: set[str] = set()
+    halves: set[str] = set()
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if not op.name.startswith("llvm.") and op.name != "builtin.module":
-            names.add(op.name)
+        name = op.name
+        if not name.startswith("llvm.") and name != "builtin.module":
+            foreign.add(name)
+        elif name not in _OF_HALVES and any(is_narrow(element(v.type)) for v in op.results):
+            halves.add(name)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return names
-
-
-def _on_halves(module: ir.Module) -> set[str]:
-    """Operations that make 16-bit floats and are no conversion."""
-    names: set[str] = set()
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name not in _OF_HALVES and any(is_narrow(element(v.type)) for v in op.results):
-            names.add(op.name)
-        return ir.WalkResult.ADVANCE
-
-    module.operation.walk(visit)
-    return names
+    return sorted(foreign), sorted(halves)
 
 
 def _declared(module: ir.Module) -> list[str]:

@@ -203,9 +203,8 @@ def check_is_seen(root: ir.Operation, seen: Collection[ir.Operation], attribute:
 
 def wishes_of(op: ir.Operation) -> Wishes:
     """What an operation asks for: its attributes that tables of strategies read."""
-    return tuple(
-        (name, op.attributes[name]) for name in (FORM, ATTRIBUTE, GROUP) if name in op.attributes
-    )
+    found = op.attributes
+    return tuple((name, found[name]) for name in (FORM, ATTRIBUTE, GROUP) if name in found)
 
 
 def attach(op: ir.Operation, wishes: Wishes) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from ted.ir import affine
 from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, whole
 from ted.ir.expressions import Expr
@@ -44,6 +45,26 @@ def test_a_chain_with_one_reader_is_one_tensor() -> None:
         link = tensor(f"t{k}", apply("maximum", load(link, HERE), load(x, HERE)))
     fused, _ = fuse_pointwise(System((x,), (link,)))
     assert len(fused.tensors()) == 2
+
+
+def shifted(source: Tensor, links: int) -> Tensor:
+    """A sum of neighbours, each added by a tensor of its own."""
+    link = source
+    for k in range(links):
+        at = [mod(add(dim(0), index(k)), index(8))]
+        link = tensor(f"t{k}", add(load(link, HERE), load(source, at)))
+    return link
+
+
+def test_the_indices_of_a_growing_body_are_brought_into_form_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[Expr] = []
+    monkeypatch.setattr(affine, "canonical_index", lambda e, _: asked.append(e) or e)
+    x = Tensor("x", (8,), FLOAT64)
+    fused, _ = fuse_pointwise(System((x,), (shifted(x, LENGTH),)))
+    assert len(fused.tensors()) == 2
+    assert len(asked) == len(set(asked)) <= 2 * LENGTH + 1
 
 
 def window(source: Tensor, uses: int) -> Tensor:
