@@ -22,6 +22,10 @@ RENAMED = {
         "upsample_nearest": "nn.interpolate", "pairwise_distance": "linalg.vector_norm(x - y)",
         **{f"{kind}max_pool{k}d_with_indices": f"nn.{kind}max_pool{k}d"
            for kind in ("", "adaptive_") for k in (1, 2, 3)},
+        "pdist": "linalg.vector_norm(x - y)", "feature_alpha_dropout": "random.alpha_dropout",
+        "native_channel_shuffle": "nn.channel_shuffle", "conv_tbc": "nn.conv1d",
+        "linear_cross_entropy": "nn.cross_entropy",
+        **{f"dropout{k}d": "random.dropout" for k in (1, 2, 3)},
         **{f"fractional_max_pool{k}d_with_indices": f"nn.fractional_max_pool{k}d" for k in (2, 3)},
     },
     "jax.lax": {
@@ -46,6 +50,10 @@ RENAMED = {
         "conv_with_general_padding": "nn.conv2d", "conv_transpose": "nn.conv_transpose2d",
         "reduce_window": "nn.max_pool2d", "select_n": "where", "clamp": "clip",
         "conv_general_dilated_patches": "nn.unfold", "fft": "fft.fft",
+        "erf_inv": "special.erfinv", "approx_max_k": "topk", "approx_min_k": "topk",
+        "collapse": "reshape", "broadcast_like": "broadcast_to", "broadcast_to_rank": "reshape",
+        "reduce_xor": "reducer", "shape_as_value": "x.shape", "scatter_sub": "index_add",
+        "shift_right_logical": "right_shift",
     },
     "jax.numpy": {
         "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh",
@@ -76,7 +84,9 @@ RENAMED = {
     "jax.numpy.fft": {"fft": "fft.fft"},
     "the array API": {"fft": "fft.fft"},
 }  # fmt: skip
-INSIDE = re.compile(r"torch_function|^assert_|^boolean_dispatch|printoptions|_shape_tuple$")
+INSIDE = re.compile(
+    r"torch_function|^assert_|^boolean_dispatch|printoptions|_shape_tuple$|^Optional$"
+)
 REASONS = (
     ("complex numbers have no order", r"sort_complex"),
     ("its shape depends on values", r"nonzero|argwhere|unique|setdiff|setxor|union1d|intersect"

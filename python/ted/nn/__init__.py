@@ -21,9 +21,21 @@ from ted.nn.convolution import (
     depthwise_conv2d,
 )
 from ted.nn.ctc import ctc_loss
-from ted.nn.distances import cosine_embedding_loss, triplet_margin_loss
-from ted.nn.layers import dense, embedding, embedding_bag, flatten, linear
-from ted.nn.losses import cross_entropy, logsumexp, mse, multi_margin_loss, nll_loss
+from ted.nn.distances import (
+    cosine_embedding_loss,
+    margin_ranking_loss,
+    triplet_margin_loss,
+    triplet_margin_with_distance_loss,
+)
+from ted.nn.layers import bilinear, dense, embedding, embedding_bag, flatten, linear
+from ted.nn.losses import (
+    cross_entropy,
+    logsumexp,
+    mse,
+    multi_margin_loss,
+    multilabel_margin_loss,
+    nll_loss,
+)
 from ted.nn.normalization import (
     batch_norm,
     group_norm,
@@ -33,7 +45,7 @@ from ted.nn.normalization import (
     rms_norm,
 )
 from ted.nn.optimizers import Optimizer, adagrad, adam, adamw, lamb, lion, rmsprop, sgd
-from ted.nn.patches import fold, pixel_shuffle, pixel_unshuffle, unfold
+from ted.nn.patches import channel_shuffle, fold, pixel_shuffle, pixel_unshuffle, unfold
 from ted.nn.piecewise import (
     celu,
     cosine_similarity,
@@ -63,6 +75,7 @@ from ted.nn.pointwise_losses import (
     huber_loss,
     kl_div,
     l1_loss,
+    multilabel_soft_margin_loss,
     poisson_nll_loss,
     smooth_l1_loss,
     soft_margin_loss,
@@ -90,7 +103,7 @@ from ted.nn.pooling import (
 )
 from ted.nn.recurrent import gru, lstm, rnn, stacked
 from ted.nn.resizing import interpolate
-from ted.nn.sampling import grid_sample
+from ted.nn.sampling import affine_grid, grid_sample
 from ted.nn.schedules import (
     cosine_schedule,
     exponential_schedule,
@@ -111,14 +124,17 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "attention",
     "avg_pool1d",
     "avg_pool2d",
     "avg_pool3d",
     "batch_norm",
+    "bilinear",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
     "celu",
+    "channel_shuffle",
     "clip_by_global_norm",
     "conv1d",
     "conv2d",
@@ -175,6 +191,7 @@ __all__ = [
     "lp_pool2d",
     "lp_pool3d",
     "lstm",
+    "margin_ranking_loss",
     "max_pool1d",
     "max_pool2d",
     "max_pool3d",
@@ -184,6 +201,8 @@ __all__ = [
     "mish",
     "mse",
     "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
     "nll_loss",
     "normalize",
     "piecewise_schedule",
@@ -212,6 +231,7 @@ __all__ = [
     "tanhshrink",
     "threshold",
     "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
     "unfold",
 ]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ted
@@ -36,6 +37,21 @@ def cosine_embedding_loss(
     return reduced(ted.vectorize(loss)(target, cosine), reduction, what)
 
 
+def margin_ranking_loss(
+    first: Any, second: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
+) -> Tensor:
+    """max(0, -target * (first - second) + margin): a target of 1 ranks the first higher.
+
+    Shapes: equal; targets are 1 and -1.
+    Raises: FrontendError for shapes that differ, or tensors of no float type.
+    """
+    what = "margin_ranking_loss"
+    first = floating(first, f"{what}: first")
+    second = shaped(floating(second, f"{what}: second"), first.shape, f"{what}: second")
+    target = shaped(target, first.shape, f"{what}: target")
+    return reduced(ted.maximum(margin - target * (first - second), 0), reduction, what)
+
+
 def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
     eps: float = 1e-6, swap: bool = False, reduction: str = "mean",
@@ -49,16 +65,45 @@ def triplet_margin_loss(
     positive.
     """
     what = "triplet_margin_loss"
-    anchor = floating(anchor, f"{what}: anchor")
-    if anchor.ndim == 0 or not p > 0:
-        fail(f"{what}: takes vectors and a positive p, got shape {anchor.shape} and {p!r}")
-    positive = shaped(positive, anchor.shape, f"{what}: positive")
-    negative = shaped(negative, anchor.shape, f"{what}: negative")
+    if not p > 0:
+        fail(f"{what}: takes a positive p, got {p!r}")
+    return _triplets(what, (anchor, positive, negative), _norm(p, eps), margin, swap, reduction)
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Any, positive: Any, negative: Any,
+    distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """`triplet_margin_loss` with another distance of two tensors of vectors.
+
+    Shapes: equal, vectors along the last dim; a distance of two of them has the dims before it.
+    Raises: FrontendError as `triplet_margin_loss`.
+    """
+    what = "triplet_margin_with_distance_loss"
+    distance = distance_function or _norm(2, 1e-6)
+    return _triplets(what, (anchor, positive, negative), distance, margin, swap, reduction)
+
+
+def _norm(p: float, eps: float) -> Callable[[Tensor, Tensor], Tensor]:
+    """The p-norm of what `eps` is added to."""
 
     def distance(x: Tensor, y: Tensor) -> Tensor:
         d = x - y + eps
         return ted.sqrt(ted.sum(d * d, -1)) if p == 2 else ted.sum(abs(d) ** p, -1) ** (1 / p)
 
+    return distance
+
+
+def _triplets(
+    what: str, vectors: tuple[Any, Any, Any], distance: Callable[[Tensor, Tensor], Tensor],
+    margin: float, swap: bool, reduction: str,
+) -> Tensor:  # fmt: skip
+    anchor = floating(vectors[0], f"{what}: anchor")
+    if anchor.ndim == 0:
+        fail(f"{what}: takes vectors, got shape {anchor.shape}")
+    positive = shaped(vectors[1], anchor.shape, f"{what}: positive")
+    negative = shaped(vectors[2], anchor.shape, f"{what}: negative")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if flag(swap, f"{what}: swap"):
         far = ted.minimum(far, distance(positive, negative))

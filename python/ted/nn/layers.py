@@ -45,6 +45,27 @@ def linear(x: Any, weight: Any, bias: Any = None) -> Tensor:
     return result if bias is None else result + shaped(bias, (outputs,), "linear: bias")
 
 
+def bilinear(x: Any, y: Any, weight: Any, bias: Any = None) -> Tensor:
+    """The sum of x[i] * weight[o, i, j] * y[j] over i and j, + bias.
+
+    Shapes: x (..., n), y (..., m), weight (outputs, n, m), bias (outputs), result (..., outputs).
+    Raises: FrontendError for shapes that do not fit together.
+    """
+    x, y, weight = (
+        to_tensor(x, "bilinear: x"),
+        to_tensor(y, "bilinear: y"),
+        ranked(weight, 3, "bilinear: weight"),
+    )
+    outputs, *extents = weight.shape
+    if [*x.shape[-1:], *y.shape[-1:]] != extents or x.shape[:-1] != y.shape[:-1]:
+        fail(
+            f"bilinear: takes x (..., n), y (..., m) and weight (outputs, n, m), got {x.shape} "
+            f"({x.name}), {y.shape} ({y.name}) and {weight.shape} ({weight.name})"
+        )
+    result = ted.einsum("...i,oij,...j->...o", x, weight, y)
+    return result if bias is None else result + shaped(bias, (outputs,), "bilinear: bias")
+
+
 def flatten(x: Any) -> Tensor:
     """All dims but the first joined, row-major.
 

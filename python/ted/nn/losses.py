@@ -11,7 +11,7 @@ from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.activations import log_softmax
-from ted.nn.arguments import floating, shaped
+from ted.nn.arguments import floating, shaped, within
 
 logsumexp = ted.logsumexp
 REDUCTIONS = ("mean", "sum", "none")
@@ -108,6 +108,37 @@ def multi_margin_loss(
         return found if weight is None else found * classes.weight_of(labels, i)
 
     return reduced(ted.compute(labels.shape, loss, name=what), reduction, what)
+
+
+def multilabel_margin_loss(x: Any, labels: Any, reduction: str = "mean") -> Tensor:
+    """The mean over classes of max(0, 1 - x[label] + x[c]), for all labels and other classes c.
+
+    The labels of a place come first in its row; one below 0 ends them, and the rest is not read.
+    Shapes: x (..., classes), labels alike, of integers.
+    Raises: FrontendError for shapes that differ, labels that are no integers.
+    """
+    what = "multilabel_margin_loss"
+    classes = _Classes.of(what, x, -1, None, "x")
+    labels = to_tensor(labels, f"{what}: labels")
+    if labels.dtype.kind != "int":
+        fail(f"{what}: labels must be integers, got {labels.dtype} ({labels.name})")
+    labels, count = shaped(labels, classes.x.shape, f"{what}: labels"), classes.count
+    ended = ted.cumsum(ted.cast(labels < 0, "int32"), -1)
+    known = within(ted.where(ended == 0, labels, 0), count - 1, what)
+    k, c, d = (ted.reduce_axis(count, name) for name in "kcd")
+    times = ted.compute(  # how often a class is among the labels
+        labels.shape,
+        lambda *i: ted.sum(
+            ted.where((ended[(*i[:-1], k)] == 0) & (known[(*i[:-1], k)] == i[-1]), 1, 0), axis=k
+        ),
+        name="times",
+    )
+
+    def loss(*i: Any) -> Any:
+        gap = ted.maximum(1 - classes.x[(*i, c)] + classes.x[(*i, d)], 0)
+        return ted.sum(times[(*i, c)] * gap, axis=(c, d), where=times[(*i, d)] == 0) / count
+
+    return reduced(ted.compute(labels.shape[:-1], loss, name=what), reduction, what)
 
 
 @dataclass(frozen=True, eq=False)

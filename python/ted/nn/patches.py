@@ -109,3 +109,22 @@ def pixel_unshuffle(x: Any, factor: int, layout: str = "NHWC") -> Tensor:
 
     shape = images.join(batch, [n // f for n in spatial], channels * (f * f))
     return ted.compute(shape, element, name="pixel_unshuffle")
+
+
+def channel_shuffle(x: Any, groups: int, layout: str = "NHWC") -> Tensor:
+    """Channels of `groups` neighbouring groups taken from each of these in turn.
+
+    Shapes: those of x and of the result are (n, h, w, c), or (n, c, h, w) by the layout.
+    Raises: FrontendError for another rank, or channels that the groups do not divide.
+    """
+    images, x = layout_of(layout, 2, "channel_shuffle"), ranked(x, 4, "channel_shuffle: x")
+    (g,) = per_dim(groups, 1, 1, "channel_shuffle: groups")
+    channels = images.split(x.shape)[2]
+    if channels % g:
+        fail(f"channel_shuffle: x: a multiple of {g} channels, got shape {x.shape} ({x.name})")
+
+    def element(*i: Any) -> Any:
+        n, at, c = images.split(i)
+        return x[images.join(n, at, c % g * (channels // g) + c // g)]
+
+    return ted.compute(x.shape, element, name="channel_shuffle")

@@ -162,3 +162,19 @@ def hinge_embedding_loss(
 
     what = "hinge_embedding_loss"
     return reduced(ted.vectorize(loss)(*_pair(x, target, what)), reduction, what)
+
+
+def multilabel_soft_margin_loss(
+    prediction: Any, target: Any, weight: Any = None, reduction: str = "mean"
+) -> Tensor:
+    """The mean over classes of the cross entropies of each with its target, 0 or 1.
+
+    Shapes: prediction and target (..., classes), weight broadcasts to them.
+    Raises: FrontendError as `l1_loss`, and for rank 0.
+    """
+    what = "multilabel_soft_margin_loss"
+    p, _ = _pair(prediction, target, what)
+    if p.ndim == 0:
+        fail(f"{what}: takes a dim of classes, got rank 0")
+    losses = binary_cross_entropy_with_logits(p, target, "none", weight)
+    return reduced(ted.mean(losses, -1), reduction, what)

@@ -1,4 +1,4 @@
-"""Images read at places that are data: `grid_sample`."""
+"""Images read at places that are data: `grid_sample`, and places of affine maps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ted.frontend.elementwise import to_tensor
 from ted.frontend.indexing import place
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import LAYOUTS, Layout, floating, layout_of, one_of
+from ted.nn.arguments import LAYOUTS, Layout, floating, layout_of, one_of, per_dim
 from ted.nn.resizing import cubic_weights
 
 _WHAT = "grid_sample"
@@ -54,6 +54,38 @@ def grid_sample(
     sample = _Samples(x, images, places, moves if mode == "bicubic" else None, mode)
     shape = images.join(batch, grid.shape[1:-1], channels)
     return ted.compute(shape, sample.element, name=_WHAT)
+
+
+def affine_grid(theta: Any, size: Any, align_corners: bool = False) -> Tensor:
+    """The places for `grid_sample` at which affine maps put the elements of images.
+
+    Shapes: theta (n, rank, rank + 1) of two or three dims, a linear map beside a shift, both of
+    places between -1 and 1, the last spatial dim first; size the spatial extents; result
+    (n, *size, rank).
+    Raises: FrontendError for shapes that do not fit together.
+    """
+    what = "affine_grid"
+    theta = floating(theta, f"{what}: theta")
+    extents = tuple(size) if isinstance(size, (tuple, list)) else (size,)
+    rank = len(extents)
+    if rank not in (2, 3) or theta.ndim != 3 or theta.shape[1:] != (rank, rank + 1):
+        fail(
+            f"{what}: takes (n, rank, rank + 1) and two or three extents, got {theta.shape} "
+            f"({theta.name}) and {size!r}"
+        )
+    extents = per_dim(extents, rank, 1, f"{what}: size")
+    corners = flag(align_corners, f"{what}: align_corners")
+
+    def place(at: Any, extent: int) -> Any:
+        middle = ted.cast(2 * at - (extent - 1), theta.dtype)
+        return middle / (max(extent - 1, 1) if corners else extent)
+
+    def element(n: Any, *i: Any) -> Any:
+        places = [place(at, extent) for at, extent in zip(i[:-1], extents, strict=True)]
+        terms = (theta[n, i[-1], k] * p for k, p in enumerate(reversed(places)))
+        return sum(terms, start=theta[n, i[-1], rank])
+
+    return ted.compute((theta.shape[0], *extents, rank), element, name=what)
 
 
 def _places(

@@ -6,7 +6,15 @@ Nothing here has a state or a library: each element is an expression of its key 
 from typing import Any
 
 from ted.frontend.missing_names import missing
-from ted.random.choices import categorical, dropout, permutation, randint
+from ted.random.choices import (
+    alpha_dropout,
+    categorical,
+    dropout,
+    gumbel_softmax,
+    permutation,
+    randint,
+    rrelu,
+)
 from ted.random.distributions import (
     bernoulli,
     exponential,
@@ -18,6 +26,7 @@ from ted.random.distributions import (
 from ted.random.keys import bits, fold_in, key, split
 
 __all__ = [
+    "alpha_dropout",
     "bernoulli",
     "bits",
     "categorical",
@@ -25,10 +34,12 @@ __all__ = [
     "exponential",
     "fold_in",
     "gumbel",
+    "gumbel_softmax",
     "key",
     "normal",
     "permutation",
     "randint",
+    "rrelu",
     "split",
     "truncated_normal",
     "uniform",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import ted
@@ -11,9 +12,10 @@ from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import INT32, INT64, UINT64, with_sign_of
-from ted.random.distributions import bernoulli, gumbel
+from ted.random.distributions import bernoulli, gumbel, uniform
 from ted.random.keys import bits, checked, split
 
+_LEAST_OF_SELU = -1.7580993408473766
 _ROUNDS_PER_BIT = 3 / math.log(2**32 - 1)  # equal sort keys are then rarer than 1 in n
 
 
@@ -110,15 +112,82 @@ def _sorted(values: Tensor, words: Tensor) -> Tensor:
     return ted.scatter(count, place, values, mode="unchecked")
 
 
-def dropout(key: Any, x: Any, rate: float = 0.5) -> Tensor:
+def dropout(key: Any, x: Any, rate: float = 0.5, broadcast_dims: Sequence[int] = ()) -> Tensor:
     """x with elements zero with probability `rate`, the others divided by 1 - rate.
 
-    Raises: FrontendError for what is no key, no tensor of floats, or a rate outside [0, 1).
+    Elements along `broadcast_dims` share their fate: of the spatial dims, whole channels do.
+    Raises: FrontendError for what is no key, no tensor of floats, a rate outside [0, 1), or no dim.
     """
-    x = to_tensor(x, "random.dropout: x")
+    x, kept = _kept("random.dropout", key, x, rate, broadcast_dims)
+    return ted.where(kept, x / (1.0 - rate), 0.0)
+
+
+def alpha_dropout(
+    key: Any, x: Any, rate: float = 0.5, broadcast_dims: Sequence[int] = ()
+) -> Tensor:
+    """x with elements at the least value of `nn.selu` with probability `rate`, scaled and shifted.
+
+    What has mean 0 and variance 1 keeps both.  Elements along `broadcast_dims` share their fate.
+    Raises: FrontendError as `dropout`.
+    Source: Klambauer et al., Self-Normalizing Neural Networks, NIPS 2017.
+    """
+    x, kept = _kept("random.alpha_dropout", key, x, rate, broadcast_dims)
+    factor = ((1 - rate) * (1 + rate * _LEAST_OF_SELU**2)) ** -0.5
+    return (ted.where(kept, x, _LEAST_OF_SELU) - rate * _LEAST_OF_SELU) * factor
+
+
+def _kept(
+    what: str, key: Any, x: Any, rate: float, broadcast_dims: Sequence[int]
+) -> tuple[Tensor, Tensor]:
+    """The tensor, and which of its elements are kept."""
+    x = to_tensor(x, f"{what}: x")
     if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate < 1:
-        fail(f"random.dropout: rate must be a number in [0, 1), got {rate!r}")
+        fail(f"{what}: rate must be a number in [0, 1), got {rate!r}")
     if not x.dtype.is_float:
-        fail(f"random.dropout: x must be of a float type, got {x.dtype} ({x.name})")
-    keep = 1.0 - rate
-    return ted.where(bernoulli(key, keep, x.shape), x / keep, 0.0)
+        fail(f"{what}: x must be of a float type, got {x.dtype} ({x.name})")
+    shared = {checks.axis_of(d, x.ndim, f"{what}: broadcast_dims") for d in broadcast_dims}
+    shape = tuple(1 if d in shared else n for d, n in enumerate(x.shape))
+    return x, bernoulli(key, 1.0 - rate, shape)
+
+
+def rrelu(key: Any, x: Any, lower: float = 1 / 8, upper: float = 1 / 3) -> Tensor:
+    """x, where it is below 0 times a random factor of [lower, upper) for each element.
+
+    Raises: FrontendError for what is no key, no tensor of floats, or no interval.
+    """
+    x = to_tensor(x, "random.rrelu: x")
+    if not x.dtype.is_float:
+        fail(f"random.rrelu: x must be of a float type, got {x.dtype} ({x.name})")
+    if not lower <= upper:
+        fail(f"random.rrelu: lower must be at most upper, got {lower!r} and {upper!r}")
+    return ted.where(x < 0, x * uniform(key, x.shape, x.dtype, lower, upper), x)
+
+
+def gumbel_softmax(
+    key: Any, logits: Any, tau: float = 1.0, hard: bool = False, axis: int = -1
+) -> Tensor:
+    """softmax of logits with Gumbel noise, divided by `tau`: a categorical choice with slopes.
+
+    `hard`: the value is 1 for the likeliest class and 0 elsewhere, the slopes are those of the
+    softmax.
+    Raises: FrontendError for what is no key, no tensor of floats, or a tau that is not positive.
+    Source: Jang, Gu and Poole, Categorical Reparameterization with Gumbel-Softmax, ICLR 2017.
+    """
+    logits = to_tensor(logits, "random.gumbel_softmax: logits")
+    if not logits.dtype.is_float or logits.ndim == 0:
+        fail(f"random.gumbel_softmax: logits must be floats of a rank, got {logits!r}")
+    if not tau > 0:
+        fail(f"random.gumbel_softmax: tau must be positive, got {tau!r}")
+    along = checks.axis_of(axis, logits.ndim, "random.gumbel_softmax")
+    noisy = (logits + gumbel(key, logits.shape, logits.dtype)) / tau
+    raised = ted.exp(noisy - ted.stop_gradient(ted.max(noisy, along, keepdims=True)))
+    soft = raised / ted.sum(raised, along, keepdims=True)
+    if not checks.flag(hard, "random.gumbel_softmax: hard"):
+        return soft
+    top = ted.expand_dims(ted.argmax(soft, along), along)
+    chosen = ted.compute(
+        soft.shape,
+        lambda *i: ted.where(top[(*i[:along], 0, *i[along + 1 :])] == i[along], 1, 0),
+        name="chosen",
+    )
+    return ted.stop_gradient(chosen - soft) + soft

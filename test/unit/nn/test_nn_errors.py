@@ -136,6 +136,25 @@ CASES = {
         lambda: nn.triplet_margin_loss(M, M, V),
         "triplet_margin_loss: negative: must have shape (4, 5), got (5,) (v)",
     ),
+    "triplet_distances": (
+        lambda: nn.triplet_margin_with_distance_loss(M, M, V),
+        "triplet_margin_with_distance_loss: negative: must have shape (4, 5), got (5,) (v)",
+    ),
+    "triplet_power": (lambda: nn.triplet_margin_loss(M, M, M, p=0), "takes a positive p, got 0"),
+    "ranking": (lambda: nn.margin_ranking_loss(M, V, M), "second: must have shape (4, 5)"),
+    "multilabels": (lambda: nn.multilabel_margin_loss(M, M), "labels must be integers, got float"),
+    "multilabel_shape": (lambda: nn.multilabel_margin_loss(M, IDS), "labels: must have shape (4"),
+    "multilabel_rank": (lambda: nn.multilabel_soft_margin_loss(V[0], V[0]), "a dim of classes"),
+    "bilinear": (lambda: nn.bilinear(M, M, M), "bilinear: weight: must have 3 dims, got shape"),
+    "bilinear_shapes": (
+        lambda: nn.bilinear(M, M, X[0]),
+        "takes x (..., n), y (..., m) and weight (outputs, n, m), got (4, 5) (m), (4, 5) (m)",
+    ),
+    "channel_shuffle": (lambda: nn.channel_shuffle(X, 2), "a multiple of 2 channels, got shape"),
+    "affine_grid": (
+        lambda: nn.affine_grid(M, (3, 4)),
+        "takes (n, rank, rank + 1) and two or three extents, got (4, 5) (m) and (3, 4)",
+    ),
     "interpolate_sizes": (
         lambda: nn.interpolate(X),
         "takes a size or a scale_factor, and an x with elements, got size=None, scale_factor=None",

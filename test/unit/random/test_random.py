@@ -143,6 +143,58 @@ def test_gradients_go_through_what_is_drawn() -> None:
     assert 0 < mask.sum() < 6
 
 
+def test_channels_are_left_out_whole() -> None:
+    x = np.linspace(1.0, 2.0, 24).reshape(2, 4, 3)
+    (out,) = ted.compile([K], [random.dropout(K, ted.asarray(x), 0.5, broadcast_dims=(-1,))])(KEY)
+    kept = out != 0
+    assert (kept.all(-1) | ~kept.any(-1)).all()
+    assert 0 < kept.sum() < 24
+    np.testing.assert_allclose(out[kept], 2 * x[kept])
+
+
+def test_self_normalizing_dropout_keeps_mean_and_variance() -> None:
+    x = random.normal(random.fold_in(K, 1), (40_000,))
+    (out,) = ted.compile([K], [random.alpha_dropout(K, x, 0.3)])(KEY)
+    assert abs(out.mean()) < 0.03
+    assert abs(out.var() - 1) < 0.03
+    least, times = np.unique(out, return_counts=True)
+    assert abs(times.max() / 40_000 - 0.3) < 0.02
+    assert least[times.argmax()] < out.mean()
+
+
+def test_slopes_of_rrelu_are_drawn() -> None:
+    x = np.linspace(-3.0, 3.0, 12)
+    out = ted.function(lambda x: random.rrelu(KEY, x))(x)
+    np.testing.assert_array_equal(out[6:], x[6:])
+    slopes = out[:6] / x[:6]
+    assert ((slopes >= 1 / 8) & (slopes < 1 / 3)).all()
+    assert len(set(slopes)) == 6
+    check_grads(lambda x: ted.sum(random.rrelu(KEY, x) ** 2), [x], order=2)
+
+
+def test_choices_with_slopes_are_those_of_the_noise() -> None:
+    logits = np.linspace(-1.0, 2.0, 12).reshape(3, 4)
+
+    def chosen(logits: Any, axis: int, hard: bool) -> Any:
+        return random.gumbel_softmax(KEY, logits, 0.7, hard, axis)
+
+    for axis in (0, -1):
+        noise = ted.function(lambda: random.gumbel(KEY, (3, 4), "float64"))()
+        soft, hard = ted.function(lambda x, k=axis: [chosen(x, k, False), chosen(x, k, True)])(
+            logits
+        )
+        raised = np.exp((logits + noise) / 0.7)
+        np.testing.assert_allclose(soft, raised / raised.sum(axis, keepdims=True), rtol=1e-12)
+        np.testing.assert_allclose(hard.sum(axis), 1, rtol=1e-15)
+        np.testing.assert_array_equal(hard.argmax(axis), soft.argmax(axis))
+    check_grads(lambda x: ted.sum(chosen(x, 0, False) ** 2), [logits], order=2)
+    slopes = [
+        ted.function(ted.grad(lambda x, h=h: ted.sum(chosen(x, 0, h) * logits)))(logits)
+        for h in (False, True)
+    ]
+    np.testing.assert_allclose(*slopes, rtol=1e-12)
+
+
 @swept("dtype", ["float32", "float64"], ["float32"])
 def test_moments_are_those_of_the_distributions(dtype: str) -> None:
     count = 40_000
@@ -173,6 +225,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "probability": (lambda: random.bernoulli(K, 1.5), "p must be a number in [0, 1], got 1.5"),
     "rate": (lambda: random.dropout(K, P, 1.0), "rate must be a number in [0, 1), got 1.0"),
     "dropout": (lambda: random.dropout(K, X), "x must be of a float type, got int32 (x)"),
+    "dims": (lambda: random.dropout(K, P, 0.5, (5,)), "random.dropout: broadcast_dims"),
+    "slopes": (lambda: random.rrelu(K, P, 2, 1), "lower must be at most upper, got 2 and 1"),
+    "temperature": (lambda: random.gumbel_softmax(K, P, 0), "tau must be positive, got 0"),
+    "soft integers": (lambda: random.gumbel_softmax(K, X), "gumbel_softmax: logits must be floats"),
+    "rrelu": (lambda: random.rrelu(K, X), "random.rrelu: x must be of a float type, got int32"),
+    "alpha": (lambda: random.alpha_dropout(K, P, -1), "alpha_dropout: rate must be a number"),
     "interval": (lambda: random.randint(K, (3,), 4, 4), "maxval <= 2147483648 of int32, got 4, 4"),
     "logits": (lambda: random.categorical(K, X), "logits must be floats, got int32 (x)"),
     "classes": (lambda: random.categorical(K, P, shape=(5,)), "shape must end in (3,) of the"),
