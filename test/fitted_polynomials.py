@@ -48,11 +48,32 @@ def erf_over_x(z: Any) -> Any:
     return mpmath.erf(mpmath.sqrt(z)) / mpmath.sqrt(z) if z > 0 else 2 / mpmath.sqrt(mpmath.pi)
 
 
+def tangent_tail(z: Any) -> Any:
+    """(tan(r) / r - 1) / z of the square z of r."""
+    if z < mpf(10) ** -12:
+        return mpf(1) / 3 + 2 * z / 15 + 17 * z * z / 315
+    r = mpmath.sqrt(z)
+    return (mpmath.tan(r) / r - 1) / z
+
+
+def tangent_weight(z: Any) -> Any:
+    """Of an error of `tangent_tail`, in units of the tangent."""
+    r = mpmath.sqrt(z)
+    return z * r / mpmath.tan(r) if z > 0 else z
+
+
+def root_of_erfc(u: Any) -> Any:
+    """sqrt(erfc(x)) of x - 3."""
+    return mpmath.sqrt(mpmath.erfc(u + 3))
+
+
 _HALF = float(mpmath.log(2)) / 2 * 1.001
 FITS = {
     "exp_tail f32": Fit(exponential_tail, lambda r: r**2, -_HALF, _HALF, 5),
     "exp_tail f64": Fit(exponential_tail, lambda r: r**2, -_HALF, _HALF, 10),
     "LOG_F32": Fit(logarithm_tail, abs, 0.5**0.5 - 1, 2**0.5 - 1, 9),
+    "TANGENT_F64": Fit(tangent_tail, tangent_weight, 0, float(mpmath.pi / 4 * 1.0005) ** 2, 14),
+    "ERF_FAR": Fit(root_of_erfc, lambda u: 2 * root_of_erfc(u), -2.01, 2.93, 27),
     "ERF_SMALL": Fit(erf_over_x, lambda z: 1, 0, 1, 12),
 }
 

@@ -3,6 +3,10 @@
 // CHECK-DAG: #[[SHORT:.*]] = #llvm.loop_annotation<unroll = #{{[a-z_]+}}>
 // CHECK-DAG: #[[LONG:.*]] = #llvm.loop_annotation<interleave = #{{.*}}, unroll = #{{.*}}>
 
+// CHECK-DAG: #[[WIDTH:.*]] = #llvm.loop_vectorize<width = 8 : i32>
+// CHECK-DAG: #[[TWO:.*]] = #llvm.loop_interleave<count = 2 : i32>
+// CHECK-DAG: #[[CALLS:.*]] = #llvm.loop_annotation<vectorize = #[[WIDTH]], interleave = #[[TWO]], unroll = #{{.*}}>
+
 // CHECK-LABEL: llvm.func @long_loop
 // CHECK: llvm.br ^bb1(%{{.*}} : i64){{$}}
 // CHECK: llvm.br ^bb1(%{{.*}} : i64) {loop_annotation = #[[LONG]]}
@@ -78,5 +82,67 @@ llvm.func @loop_of_one_block() {
   %go = llvm.icmp "slt" %next, %many : i64
   llvm.cond_br %go, ^bb1(%next : i64), ^bb2
 ^bb2:
+  llvm.return
+}
+
+llvm.func @sine(f64) -> f64 attributes {ted.together = array<i64: 2, 8>}
+llvm.func @other(f32) -> f32 attributes {ted.together = array<i64: 2, 16>}
+
+// What is called in a long loop says for how many elements at once; four registers are under way.
+// CHECK-LABEL: llvm.func @calls_in_a_long_loop
+// CHECK: llvm.br ^bb1(%{{.*}}) {loop_annotation = #[[CALLS]]}
+llvm.func @calls_in_a_long_loop(%x: f64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %end = llvm.mlir.constant(64 : i64) : i64
+  llvm.br ^bb1(%zero : i64)
+^bb1(%i: i64):
+  %go = llvm.icmp "slt" %i, %end : i64
+  llvm.cond_br %go, ^bb2, ^bb3
+^bb2:
+  %y = llvm.call @sine(%x) : (f64) -> f64
+  %next = llvm.add %i, %one : i64
+  llvm.br ^bb1(%next : i64)
+^bb3:
+  %after = llvm.call @sine(%x) : (f64) -> f64
+  llvm.return
+}
+
+// Two functions that want different numbers of elements get one register each.
+// CHECK-LABEL: llvm.func @calls_that_do_not_agree
+// CHECK: llvm.br ^bb1(%{{.*}}) {loop_annotation = #[[LONG]]}
+llvm.func @calls_that_do_not_agree(%x: f64, %z: f32) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %end = llvm.mlir.constant(64 : i64) : i64
+  llvm.br ^bb1(%zero : i64)
+^bb1(%i: i64):
+  %go = llvm.icmp "slt" %i, %end : i64
+  llvm.cond_br %go, ^bb2, ^bb3
+^bb2:
+  %y = llvm.call @sine(%x) : (f64) -> f64
+  %w = llvm.call @other(%z) : (f32) -> f32
+  %next = llvm.add %i, %one : i64
+  llvm.br ^bb1(%next : i64)
+^bb3:
+  llvm.return
+}
+
+// A call behind a long loop is not one in it.
+// CHECK-LABEL: llvm.func @call_behind_a_loop
+// CHECK: llvm.br ^bb1(%{{.*}}) {loop_annotation = #[[LONG]]}
+llvm.func @call_behind_a_loop(%x: f64) {
+  %zero = llvm.mlir.constant(0 : i64) : i64
+  %one = llvm.mlir.constant(1 : i64) : i64
+  %end = llvm.mlir.constant(64 : i64) : i64
+  llvm.br ^bb1(%zero : i64)
+^bb1(%i: i64):
+  %go = llvm.icmp "slt" %i, %end : i64
+  llvm.cond_br %go, ^bb2, ^bb3
+^bb2:
+  %next = llvm.add %i, %one : i64
+  llvm.br ^bb1(%next : i64)
+^bb3:
+  %after = llvm.call @sine(%x) : (f64) -> f64
   llvm.return
 }

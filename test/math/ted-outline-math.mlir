@@ -60,10 +60,12 @@ func.func @often(%y0: f32) -> f32 {
   return %y16 : f32
 }
 
-// The scalar names the variants for a register of AVX2 and for half of one.
+// The scalar names the variants for two registers of AVX2, one and half of one; long loops are to
+// take the first.
 // CHECK-LABEL: func.func private @ted_sin_f64
 // CHECK-SAME: llvm.readnone
-// CHECK-SAME: _ZGV_LLVM_N4v_ted_sin_f64(ted_sin_f64_x4),_ZGV_LLVM_N2v_ted_sin_f64(ted_sin_f64_x2)
+// CHECK-SAME: _ZGV_LLVM_N8v_ted_sin_f64(ted_sin_f64_x8),_ZGV_LLVM_N4v_ted_sin_f64(ted_sin_f64_x4),_ZGV_LLVM_N2v_ted_sin_f64(ted_sin_f64_x2)
+// CHECK-SAME: ted.together = array<i64: 2, 8>
 // CHECK: %[[RARE:.*]] = arith.cmpf ugt
 // CHECK: scf.if %[[RARE]] -> (f64) {
 // CHECK: arith.mului_extended

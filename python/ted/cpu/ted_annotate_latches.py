@@ -5,7 +5,8 @@ Before: `llvm.br ^header(%next)`.  After: the same with `loop_annotation`.
 With constant trip counts LLVM would unroll a vectorised reduction completely, and `reassoc` lets it
 then be linearised into one chain of dependent additions. A long loop asks for four interleaved
 vectors instead, which hides the latency of a running maximum; a short one would spend its trips in
-the remainder. The annotation must sit on the branch back to the header: put on `scf.for` it is
+the remainder. Where it calls functions of vectors (`ted-outline-math`), each call takes some of
+the four. The annotation must sit on the branch back to the header: put on `scf.for` it is
 lost.
 """
 
@@ -13,8 +14,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ted.math.ted_outline_math import TOGETHER
 from ted.mlir import ir
-from ted.mlir.queries import terminator
+from ted.mlir.queries import symbol_name, terminator
 
 # From so many trips on a loop is long, and has so many vectors.
 LONG_TRIPS, INTERLEAVED = 64, 4
@@ -31,11 +33,15 @@ class TedAnnotateLatches:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
-        for op in module.body.operations:
-            if op.operation.name == "llvm.func" and len(op.operation.regions[0].blocks):
-                self._annotate(list(op.operation.regions[0].blocks))
+        functions = {
+            symbol_name(op.operation): op.operation
+            for op in module.body.operations
+            if op.operation.name == "llvm.func"
+        }
+        for function in functions.values():
+            self._annotate(list(function.regions[0].blocks), functions)
 
-    def _annotate(self, blocks: list[ir.Block]) -> None:
+    def _annotate(self, blocks: list[ir.Block], functions: dict[str, ir.Operation]) -> None:
         short, long = ir.Attribute.parse(SHORT), ir.Attribute.parse(LONG)
         seen: set[ir.Block] = set()
         for block in blocks:
@@ -45,8 +51,33 @@ class TedAnnotateLatches:
                 continue
             headers = seen.intersection(branch.successors)
             if headers:
-                is_long = _trips(headers.pop()) >= self.long
-                branch.attributes["loop_annotation"] = long if is_long else short
+                header = headers.pop()
+                is_long = _trips(header) >= self.long
+                loop = blocks[blocks.index(header) : len(seen)]
+                annotation = (_of_calls(loop, functions) or long) if is_long else short
+                branch.attributes["loop_annotation"] = annotation
+
+
+def _of_calls(loop: list[ir.Block], functions: dict[str, ir.Operation]) -> ir.Attribute | None:
+    """What the functions that are called want, if it is the same."""
+    called = {
+        ir.FlatSymbolRefAttr(op.operation.attributes["callee"]).value
+        for block in loop
+        for op in block.operations
+        if op.operation.name == "llvm.call" and "callee" in op.operation.attributes
+    }
+    wanted = {
+        tuple(ir.DenseI64ArrayAttr(functions[name].attributes[TOGETHER]))
+        for name in called
+        if name in functions and TOGETHER in functions[name].attributes
+    }
+    if len(wanted) != 1:
+        return None
+    registers, lanes = wanted.pop()
+    return ir.Attribute.parse(
+        f"#llvm.loop_annotation<vectorize = <width = {lanes} : i32>, "
+        f"interleave = <count = {max(1, INTERLEAVED // registers)} : i32>, {_NO_UNROLL}>"
+    )
 
 
 def _trips(header: ir.Block) -> int:

@@ -30,11 +30,11 @@ _FIRST = 63 - 1 - 1075
 
 
 def quarter_turns_of_large(x: Num) -> tuple[Num, Num, Num]:
-    """n, r and what r lacks, with x = n pi/2 + r modulo 2 pi, |r| <= pi/4, for 2**30 <= |x|."""
+    """n, r and what r lacks, with x = n pi/2 + r modulo 2 pi, |r| <= pi/4, for 2**24 <= |x|."""
     bits = x.abs().bits()
     mantissa = (bits & ((1 << _MANTISSA) - 1)) | (1 << _MANTISSA)
     turns = _product(mantissa, _window((bits >> _MANTISSA) + _FIRST))
-    quadrant = _right(turns[0] + (1 << 61), 62)
+    quadrant = (turns[0] + (1 << 61)).shift_right(62)
     top = turns[0] - (quadrant << 62)
     negative = top >> 63  # in all bits
     high, low = _as_floats([word ^ negative for word in (top, *turns[1:])], x.value.type)
@@ -46,12 +46,6 @@ def quarter_turns_of_large(x: Num) -> tuple[Num, Num, Num]:
     return x.copysign_bit().where(quadrant.const(0) - quadrant, quadrant), r, rest
 
 
-def _right(word: Num, count: Num | int) -> Num:
-    """Shifted to the right, with zeros."""
-    by = count if isinstance(count, Num) else word.const(count)
-    return Num(arith.ShRUIOp(word.value, by.value).result)
-
-
 def _window(first: Num) -> list[Num]:
     """192 bits of the table from a bit on, as words, the highest first."""
     words = [word - (1 << 64) if word >> 63 else word for word in _TWO_OVER_PI]
@@ -61,7 +55,7 @@ def _window(first: Num) -> list[Num]:
     place, shift = first >> 6, first & 63
     found = [_word(table, place + k) for k in range(4)]
     return [
-        Num(arith.ShLIOp(a.value, shift.value).result) | _right(_right(b, 1), shift ^ 63)
+        Num(arith.ShLIOp(a.value, shift.value).result) | b.shift_right(1).shift_right(shift ^ 63)
         for a, b in itertools.pairwise(found)
     ]
 
@@ -86,7 +80,7 @@ def _product(factor: Num, words: list[Num]) -> list[Num]:
 
 def _as_floats(words: list[Num], kind: ir.Type) -> tuple[Num, Num]:
     """192 bits of which the highest has the weight 2, as a float and what it lacks."""
-    halves = [half for word in words for half in (_right(word, 32), word & ((1 << 32) - 1))]
+    halves = [half for word in words for half in (word.shift_right(32), word & ((1 << 32) - 1))]
     parts = [half.number_from(kind) * 2.0 ** -(30 + 32 * k) for k, half in enumerate(halves)]
     total, *others = parts
     lacking = total.const(0.0)

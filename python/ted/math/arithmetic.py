@@ -12,6 +12,7 @@ from ted.mlir import arith, ir, math
 from ted.mlir.scalars import constant_from, is_float
 
 Number = float | int
+_HORNER, _LONG = 2, 6  # terms of a polynomial: the first, and how many more make it long
 
 
 def element(kind: ir.Type) -> ir.Type:
@@ -89,6 +90,10 @@ class Num:
     def __rshift__(self, bits: int) -> Num:
         return Num(arith.ShRSIOp(self.value, self._lift(bits)).result)
 
+    def shift_right(self, count: Num | int) -> Num:
+        """Shifted to the right, with zeros."""
+        return Num(arith.ShRUIOp(self.value, self._lift(count)).result)
+
     def compare(self, predicate: str, other: Num | Number) -> Num:
         """An ordered float comparison (olt, ogt, oeq, ...) or `uno`."""
         found = getattr(arith.CmpFPredicate, predicate.upper())
@@ -157,13 +162,26 @@ class Num:
         return self.compare("olt", other).where(other, self)
 
     def polynomial(self, coefficients: tuple[float, ...]) -> Num:
-        """`sum(c[k] * self**k)` by Horner's rule."""
-        *lower, top = coefficients
-        total: Num | float = top
+        """`sum(c[k] * self**k)`: short ones by Horner's rule, which long ones are at both ends.
+
+        A step of Horner's rule waits for the one before. So the terms behind the first two, which
+        alone are large enough for their rounding to be seen, are even and odd ones, in the square.
+        """
+        first, rest = coefficients[:_HORNER], coefficients[_HORNER:]
+        if len(rest) < _LONG:
+            return self._horner(coefficients)
+        square = self * self
+        odd = square._horner(rest[1::2])
+        return self._horner(first, odd.fma(self, square._horner(rest[::2])))
+
+    def _horner(self, coefficients: tuple[float, ...], total: Num | float | None = None) -> Num:
+        """`sum(c[k] * self**k)`, and `total` as the coefficient behind the last."""
+        lower = coefficients
+        if total is None:
+            *lower, total = coefficients
         for c in reversed(lower):
             total = (total if isinstance(total, Num) else self.const(total)).fma(self, c)
-        assert isinstance(total, Num), "a polynomial has at least two coefficients"
-        return total
+        return total if isinstance(total, Num) else self.const(total)
 
     def copysign_bit(self) -> Num:
         """Whether the sign bit is set (also for -0)."""

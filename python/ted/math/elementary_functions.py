@@ -14,7 +14,7 @@ from ted.math.arithmetic import Num, element
 from ted.math.float_formats import (
     ERF_FAR,
     ERF_FAR_CENTRE,
-    ERF_FAR_WIDTH,
+    ERF_FAR_END,
     ERF_SMALL,
     ERFC_SCALED,
     F32,
@@ -74,12 +74,6 @@ def _expm1_reduced(r: Num) -> Num:
     return (r * r).fma(r.polynomial(format_of(r).exp_tail), r)
 
 
-def exponential_parts(x: Num) -> tuple[Num, Num]:
-    """n and p with exp(x) = 2**n p, n as the low bits of an integer, sqrt(1/2) <= p <= sqrt(2)."""
-    biased, r = _reduce(x)
-    return biased - 2 * format_of(x).bias, _expm1_reduced(r) + 1.0
-
-
 def exponential_factors(x: Num) -> tuple[Num, Num, Num]:
     """q, s and t with exp(x) = (1 + q) s t, s and t powers of two."""
     form = format_of(x)
@@ -135,21 +129,36 @@ def exp2(x: Num) -> Num:
     return scaled(_expm1_reduced(r), *_two_powers(shifted.bits(), x.value.type))
 
 
-def split(x: Num) -> tuple[Num, Num]:
-    """f and e 2**mantissa with x = (1 + f) 2**e, sqrt(1/2) <= 1 + f < sqrt(2), 0 < x < infinity."""
+def split(x: Num) -> tuple[Num, Num, float]:
+    """f, e and u with x = (1 + f) 2**(e u), sqrt(1/2) <= 1 + f < sqrt(2), 0 < x < infinity."""
     form, kind = format_of(x), x.value.type
     shift = form.mantissa + 1
     raised = (x * 2.0**shift).bits() - (shift << form.mantissa)
     bits = x.compare("olt", form.tiny).where(raised, x.bits())
+    if form is F64:
+        m, e = mantissa_and_exponent(bits, kind)
+        return m - 1.0, e, 1.0
     e = (bits - form.sqrt_half) & -(1 << form.mantissa)
-    return (bits - e).from_bits(kind) - 1.0, e.number_from(kind)
+    return (bits - e).from_bits(kind) - 1.0, e.number_from(kind), 2.0**-form.mantissa
+
+
+def mantissa_and_exponent(bits: Num, kind: ir.Type) -> tuple[Num, Num]:
+    """m and e, sqrt(1/2) <= m < sqrt(2), from the bits of m 2**e in f64.
+
+    AVX2 has no conversion of 64 bits, so that e becomes the low bits of a float.
+    """
+    bias = 2 * F64.bias + 1  # for exponents of subnormal numbers, too
+    moved = bits + ((bias << F64.mantissa) - F64.sqrt_half)
+    one = 1 << F64.mantissa
+    number = moved.shift_right(F64.mantissa) | ((F64.bias + F64.mantissa) << F64.mantissa)
+    m = (moved & (one - 1)) + F64.sqrt_half
+    return m.from_bits(kind), number.from_bits(kind) - float(one + bias)
 
 
 def log(x: Num) -> Num:
     """Natural logarithm."""
     form = format_of(x)
-    f, e = split(x)
-    unit = 2.0**-form.mantissa
+    f, e, unit = split(x)
     if form is F32:
         result = e.fma(unit * math.log(2), _log_mantissa(f))
     else:
@@ -167,8 +176,8 @@ def _log_edges(x: Num, result: Num) -> Num:
 
 def log2(x: Num) -> Num:
     """Logarithm to the base 2."""
-    f, e = split(x)
-    return _log_edges(x, _log_mantissa(f).fma(LOG2_E, e * 2.0 ** -format_of(x).mantissa))
+    f, e, unit = split(x)
+    return _log_edges(x, _log_mantissa(f).fma(LOG2_E, e * unit))
 
 
 def _log_mantissa(f: Num) -> Num:
@@ -217,11 +226,10 @@ def erf(x: Num) -> Num:
     """Error function."""
     if format_of(x) is F32:
         return erf_f32(x, exp)
-    a = x.abs().least(ERF_FAR_CENTRE + ERF_FAR_WIDTH)
+    a = x.abs().least(ERF_FAR_END)
     near = x.fma((x * x).polynomial((ERF_SMALL[0] - 1.0, *ERF_SMALL[1:])), x)
-    rest = a.fma(1 / ERF_FAR_WIDTH, -ERF_FAR_CENTRE / ERF_FAR_WIDTH).polynomial(ERF_FAR)
-    n, p = exponential_parts(a.fma(-a, rest))
-    far = (-p).fma(power_of_two(n, x.value.type, F64), 1.0).copysign(x)
+    root = (a - ERF_FAR_CENTRE).polynomial(ERF_FAR)
+    far = (-root).fma(root, 1.0).copysign(x)
     return a.compare("olt", 1.0).where(near, far)
 
 

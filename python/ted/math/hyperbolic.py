@@ -97,8 +97,8 @@ def cbrt(x: Num) -> Num:
     """Cube root."""
     form = format_of(x)
     a = x.abs()
-    f, e = split(a)
-    exponent = e * 2.0**-form.mantissa
+    f, e, unit = split(a)
+    exponent = e * unit
     shifted = exponent.fma(1 / 3, form.magic)
     third = shifted - form.magic
     # The rest of the exponent is -1, 0 or 1; this is 2 to its power.

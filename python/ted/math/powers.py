@@ -8,7 +8,14 @@ digits.
 from __future__ import annotations
 
 from ted.math.arithmetic import Num, like
-from ted.math.elementary_functions import INFINITY, LOG2_E, NAN, integer_part, power_of_two
+from ted.math.elementary_functions import (
+    INFINITY,
+    LOG2_E,
+    NAN,
+    integer_part,
+    mantissa_and_exponent,
+    power_of_two,
+)
 from ted.math.float_formats import F64
 from ted.mlir import ir, math
 
@@ -58,7 +65,7 @@ def _log2(a: Num, wide: ir.Type) -> Num:
     """log2(a) in f64 for a number of f32 that is not negative."""
     zero = a.compare("oeq", 0.0)
     a = a.to(wide)
-    m, e = _mantissa(a)
+    m, e = mantissa_and_exponent(a.bits(), a.value.type)
     f = m - 1.0
     logarithm = f.fma(f.polynomial(_LOG2), e)
     return zero.where(-INFINITY, a.fma(_NOTHING, logarithm))
@@ -72,13 +79,6 @@ def _with_sign_of_power(x: Num, y: Num, size: Num) -> Num:
     signed = (x.copysign_bit() & odd).where(-size, size)
     invalid = x.compare("olt", 0.0) & x.compare("ogt", -INFINITY) & whole.negated()
     return invalid.where(x.const(NAN), signed)
-
-
-def _mantissa(a: Num) -> tuple[Num, Num]:
-    """m and e with a = m 2**e, m between sqrt(1/2) and sqrt(2), for a positive normal f64."""
-    bits = a.bits()
-    e = (bits - F64.sqrt_half) >> F64.mantissa
-    return (bits - (e << F64.mantissa)).from_bits(a.value.type), e.number_from(a.value.type)
 
 
 # ------------------------------------------------------------------ f64
@@ -111,7 +111,7 @@ def is_extreme(x: Num, y: Num) -> Num:
 
 def _logarithm(a: Num) -> tuple[Num, Num]:
     """log(a) as a sum of two numbers, 2**-65 of it missing: log(m) = 2 atanh((m - 1) / (m + 1))."""
-    m, e = _mantissa(a)
+    m, e = mantissa_and_exponent(a.bits(), a.value.type)
     above, below = m - 1.0, m + 1.0
     below_low = m - (below - 1.0)
     inverse = 1.0 / below

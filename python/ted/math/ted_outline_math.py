@@ -6,9 +6,9 @@ After: `%y = func.call @ted_sin_f64(%x)`, and `@ted_sin_f64_x8`, which takes eig
 A function with rare cases needs a branch, which would keep the loop around it scalar, or the long
 formula for every element. As a function it has the branch inside: LLVM vectorises the loop, since
 the scalar one names its variants for vectors (`vector-function-abi-variant`; source: LLVM's Vector
-Function ABI). They are for whole registers of the CPU and for halves. Functions without rare
-cases are outlined where a module uses one often, so that its code is generated once; elsewhere
-`ted-expand-math` puts them into the loop.
+Function ABI). They are for whole registers of the CPU and for halves, and for as many registers as
+a long loop hands over at once. Functions without rare cases are outlined where a module uses one
+often, so that its code is generated once; elsewhere `ted-expand-math` puts them into the loop.
 """
 
 from __future__ import annotations
@@ -41,6 +41,10 @@ _CASES: dict[tuple[str, str], Cases] = {
 FOR_LLVM = "ted.for_llvm"
 # An attribute of modules: their name among those that are linked into one program.
 PART = "ted.part"
+# An attribute of functions: how many registers, and lanes, a long loop is to call it with at once,
+# since one alone would wait for every step and load each constant for itself.
+TOGETHER = "ted.together"
+WORKING = 8  # registers that a function works in for each register of arguments
 MANY = 16  # uses in a module, from which on shorter functions are outlined, too
 _SHORT = ("math.rsqrt",)
 _PURE = ("nounwind", "willreturn", "speculatable")
@@ -78,12 +82,14 @@ def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], r
     whole = row.lanes(ir.FloatType(kinds[name]).width // 8)
     shapes = {ir.VectorType(op.results[0].type).shape[0] for op in ops
               if isinstance(op.results[0].type, ir.VectorType)}  # fmt: skip
-    variants = [lanes for lanes in (whole, whole // 2) if lanes > 1]
+    together = row.registers // WORKING
+    variants = [lanes for lanes in (together * whole, whole, whole // 2) if lanes > 1]
     for lanes in sorted({*variants, *shapes}):
         kinds[f"{name}_x{lanes}"] = ir.VectorType.get([lanes], kinds[name])
     for symbol, kind in kinds.items():
         _function(module, symbol, name, kind, key, len(ops[0].operands))
     _declare_variants(module, name, variants, len(ops[0].operands))
+    _ask_for_width(module, name, together, variants[0])
     symbols = {kind: symbol for symbol, kind in kinds.items()}
     for op in ops:
         kind = op.results[0].type
@@ -123,6 +129,12 @@ def _declare_variants(module: ir.Module, name: str, variants: list[int], arity: 
     scalar = ir.SymbolTable(module.operation)[name]
     pair = ir.ArrayAttr.get([ir.StringAttr.get(t) for t in ("vector-function-abi-variant", names)])
     scalar.attributes[FOR_LLVM] = ir.ArrayAttr.get([*_strings(_PURE), pair])
+
+
+def _ask_for_width(module: ir.Module, name: str, together: int, lanes: int) -> None:
+    """How many registers, and so many lanes, long loops are to hand to the function at once."""
+    scalar = ir.SymbolTable(module.operation)[name]
+    scalar.attributes[TOGETHER] = ir.DenseI64ArrayAttr.get([together, lanes])
 
 
 def _strings(texts: tuple[str, ...]) -> ir.ArrayAttr:

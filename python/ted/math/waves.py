@@ -17,8 +17,8 @@ from ted.math.trigonometry import quarter_turns
 # pi/2 as a sum of numbers of the format, each cut off, so that none is negative; and how large an
 # argument may be.
 _HALF_PI_F32 = (1.570796251296997, 7.549789415861596e-08, 5.390302529957765e-15)
-_HALF_PI_F64 = (1.5707963267948966, 6.123233995736765e-17, 1.0828566739219139e-32)
-_LIMIT_F32, _LIMIT_F64 = 2.0**17, 2.0**30
+_HALF_PI_F64 = (1.5707963267948966, 6.123233973412625e-17, 2.232414100745812e-25)
+_LIMIT_F32, _LIMIT_F64 = 2.0**17, 2.0**24
 
 # (sin(r) / r - 1) / z and (cos(r) - 1 + z/2) / z**2 on |r| <= pi/4, z = r*r, in f64.
 # Source: Sun Microsystems, FDLIBM, k_sin.c and k_cos.c.
@@ -39,6 +39,13 @@ _HALF_WAVE_F32 = (
 _TANGENT_F32 = (
     0.3333333402255736, 0.13333224985287728, 0.05399576679879487, 0.0216109172028808,
     0.00999781034273696, 0.001128574690477407, 0.003876678545788231,
+)  # fmt: skip
+# The same in f64, by the exchange algorithm: test/fitted_polynomials.py.
+_TANGENT_F64 = (
+    0.3333333333333277, 0.13333333333415529, 0.05396825392623381, 0.02186948961943807,
+    0.008863219016703661, 0.0035922904154315856, 0.0014547498094386994, 0.0005950992362778843,
+    0.0002222776140774955, 0.00013673700004304958, -2.6685465956495653e-05, 8.972849548144636e-05,
+    -4.5026208130683964e-05, 2.0899382466672907e-05,
 )  # fmt: skip
 _TWO_OVER_PI = 0.6366197723675814
 
@@ -106,16 +113,32 @@ def _half_wave(x: Num, n: Num, turns: Num) -> Num:
 
 def _reduced(x: Num) -> tuple[Num, Num, Num]:
     """n, r and what r lacks, with x = n pi/2 + r, |r| <= pi/4; n as the low bits of an integer."""
-    first, second, third = _HALF_PI_F32 if format_of(x) is F32 else _HALF_PI_F64
-    magic = format_of(x).magic
-    shifted = x.fma(_TWO_OVER_PI, magic)
-    n = shifted - magic
+    form = format_of(x)
+    shifted = x.fma(_TWO_OVER_PI, form.magic)
+    n = shifted - form.magic
+    return shifted.bits(), *(_rest_f32 if form is F32 else _rest_f64)(x, n)
+
+
+def _rest_f32(x: Num, n: Num) -> tuple[Num, Num]:
+    first, second, third = _HALF_PI_F32
     r = (-n).fma(first, x)  # exact: few bits are left of both
     product = n * second
     lost = n.fma(second, -product)
     near = r - product
     low = ((r - near) - product) - lost
-    return shifted.bits(), near, (-n).fma(third, low)
+    return near, (-n).fma(third, low)
+
+
+def _rest_f64(x: Num, n: Num) -> tuple[Num, Num]:
+    """The second part has 28 bits, so that its products are exact, and so is a small `near`.
+
+    Where `near` is not small it is at least half of r, and their difference is exact instead.
+    """
+    first, second, third = _HALF_PI_F64
+    less = -n
+    r = less.fma(first, x)  # exact: few bits are left of both
+    near = less.fma(second, r)
+    return near, less.fma(third, less.fma(second, r - near))
 
 
 def _sine_rest(r: Num, z: Num, low: Num) -> Num:
@@ -153,17 +176,16 @@ def _tangent_f32(odd: Num, r: Num, low: Num) -> Num:
 
 
 def _tangent_f64(odd: Num, r: Num, low: Num) -> Num:
-    """tan(r + low), or 1 over it, from sine and cosine of two parts."""
+    """tan(r + low), or 1 over it, which what the rounded tangent lacks corrects."""
+    third, *others = _TANGENT_F64
     z = r * r
-    s_high, s_low = _joined(r, _sine_rest(r, z, low))
-    near, rest = _cosine_parts(r, z, low)
-    c_high, c_low = _joined(near, r.fma(r, -z).fma(-0.5, rest))
-    above, above_low = odd.where(c_high, s_high), odd.where(c_low, s_low)
-    below, below_low = odd.where(s_high, c_high), odd.where(s_low, c_low)
-    inverse = 1.0 / below
-    quotient = above * inverse
-    lacking = (-quotient).fma(below, above) + (-quotient).fma(below_low, above_low)
-    return lacking.fma(inverse, quotient)
+    cube = r * z
+    near = cube.fma(third, r)
+    low = low.fma(z.fma(1.6, 1.0), cube.fma(third, r - near))  # tan'(r) as far as it is seen
+    size, lost = _joined(near, (cube * z).fma(z.polynomial(tuple(others)), low))
+    inverse = 1.0 / size
+    lacking = (-inverse).fma(lost, (-inverse).fma(size, 1.0))
+    return odd.where(lacking.fma(inverse, inverse), size)
 
 
 def _joined(a: Num, b: Num) -> tuple[Num, Num]:

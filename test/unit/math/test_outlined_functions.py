@@ -35,7 +35,7 @@ def some_of_every_size(kind: str, count: int) -> np.ndarray:
 def angles(kind: str) -> np.ndarray:
     """Ordinary ones, neighbours of multiples of pi/2, and both sides of where cases part."""
     rng = np.random.default_rng(5)
-    limit = 2.0**17 if kind == "f32" else 2.0**30
+    limit = 2.0**17 if kind == "f32" else 2.0**24
     multiples = np.concatenate([np.arange(1, 4000), rng.integers(4000, int(limit), 4000)])
     near = (multiples * (np.pi / 2)).astype(TYPES[kind])
     parts = [
