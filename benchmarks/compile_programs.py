@@ -110,6 +110,16 @@ def stencil(f: Framework, n: int) -> tuple[Loss, Shapes]:
     return loss, {"x": (1000,), "k": (1000,)}
 
 
+def slices(f: Framework, n: int) -> tuple[Loss, Shapes]:
+    """A window of n elements, written as a sum of shifted slices."""
+
+    def loss(p: dict[str, Any]) -> Any:
+        y = sum(p["x"][:, k : k + 256] * (0.1 + k / n) for k in range(n))
+        return f.xp.sum(y * y)
+
+    return loss, {"x": (64, 256 + n)}
+
+
 def factors(f: Framework, n: int) -> tuple[Loss, Shapes]:
     """A product of n factors."""
     shapes = {f"x{k}": (64, 256) for k in range(n)}
@@ -192,6 +202,7 @@ PROGRAMS = {
     "residual": Program(residual, (4, 16, 50), {16: 6.0, 50: 15.0}),
     "transformer": Program(transformer, (2, 4, 8, 16)),
     "stencil": Program(stencil, (5, 10, 20)),
+    "slices": Program(slices, (30, 60, 120)),
     "product": Program(factors, (8, 16, 32, 64)),
     "where": Program(cascade, (40, 80, 160)),
     "loop": Program(loop, (10, 20, 40)),

@@ -27,7 +27,7 @@ from ted.ir.rewriting import has_equations, replace_function
 from ted.ir.scalar import dims_used
 from ted.ir.tensor_order import tensor_order
 from ted.linalg.running_totals import carry_totals
-from ted.mlir import func, ir
+from ted.mlir import ir
 from ted.mlir.queries import operations
 
 Use = tuple[Tensor, Equation, Expr]  # the reader, its equation and the read
@@ -48,7 +48,7 @@ class TedSinkRecomputed:
                         replace_function(function, system, steps.groups)
 
 
-def _computes_again(function: func.FuncOp) -> bool:
+def _computes_again(function: ir.Operation) -> bool:
     computes = operations(function, "ted.compute")
     return any("ted.recomputed" in op.attributes for op in computes)
 
