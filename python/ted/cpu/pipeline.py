@@ -15,20 +15,29 @@ HALVES_IN_F32 = (
 
 KERNELS = "kernels"  # the stage behind which each kernel goes its own way
 
+_BEFORE_FUSION = equations(
+    Step("ted-join-pieces", "before fusion: what is one map can be moved to where it is read")
+)
+_TURNED = with_step(
+    (_BEFORE_FUSION,),
+    "ted-fuse-pointwise",
+    Step("ted-turn-histories", "after fusion, which leaves what reads a history in the end"),
+)
+_ON_EQUATIONS = with_step(
+    _TURNED,
+    LAST_ON_SYSTEMS,
+    Step("ted-cut-strips", "after fusion: fewer tensors, and what is read is known"),
+)
+
 CPU_STAGES: tuple[Stage, ...] = (
-    *with_step(
+    *_ON_EQUATIONS,
+    Stage(
+        "linalg",
         (
-            equations(
-                Step(
-                    "ted-join-pieces",
-                    "before fusion: what is one map can be moved to where it is read",
-                )
-            ),
+            Step("ted-mask-boxes{asked=true}", "what strips ask for, as products know boxes only"),
+            *LINALG.steps,
         ),
-        "ted-fuse-pointwise",
-        Step("ted-turn-histories", "after fusion, which leaves what reads a history in the end"),
     ),
-    LINALG,
     Stage(
         "tensors",
         (

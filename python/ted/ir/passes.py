@@ -84,6 +84,9 @@ PASSES: dict[str, Row] = {
     "ted-turn-histories": Row(
         "ted.linalg", "keep histories in the order of dims in which the program reads them"
     ),
+    "ted-cut-strips": Row(
+        "ted.transforms", "cut triangles of temporaries into strips as wide as their rows are long"
+    ),
     "ted-limit-memory": Row(
         "ted.transforms", "compute tensors again so that at most so many bytes are held: bytes=N"
     ),
@@ -184,7 +187,9 @@ PASSES: dict[str, Row] = {
         "ted.gpu", "find contractions on tensors and claim them for their kernels"
     ),
     "ted-order-loops": Row("ted.gpu", "run the loops of maps in the order of the result"),
-    "ted-mask-boxes": Row("ted.gpu", "turn equations over parts of boxes into boxes with masks"),
+    "ted-mask-boxes": Row(
+        "ted.linalg", "turn equations over parts of boxes into boxes with masks", obeys=FORM
+    ),
     "ted-fuse-row-loops": Row("ted.gpu", "put loops over the same rows into one"),
     "ted-sink-column-sums": Row("ted.gpu", "move sums over rows behind the loops over these rows"),
     "ted-fuse-siblings": Row(

@@ -2,6 +2,7 @@
 
 Before: `C[i, 32 * j + k] = ...` with k < 32 into `tensor<8x128>`.
 After: `C'[i, j, k] = ...` into `tensor.expand_shape` of it, `tensor<8x4x32>`, then collapsed.
+With `C[i, 32 * j + k + 64]` it is `C'[i, j + 2, k]`: gradients of parts of a dim write like this.
 
 Flattening, pixel shuffles and the gradients of pools write like this. Both reshapes are views, and
 the subdomain becomes an operation on a box instead of a loop nest that computes addresses.
@@ -46,22 +47,26 @@ def _digits(expr: ir.AffineExpr, extent: int, subdomain: Subdomain) -> list[Digi
     """The digits of a write position, most significant first.
 
     A position along one dim is a digit by itself; any other must be a sum over dims whose strides
-    and extents fit together to fill the result dim.
+    and extents fit together, and the leading one counts parts of the result dim from some part on.
     """
     if single_dim(expr) is not None:
         return [(expr, extent)]
     form = linear(expr)
-    if form is None or form.constant:
+    if form is None or not form.dims:
         return None
-    dims = sorted(form.dims, key=lambda d: (-form[d], d))
+    first, *inner = sorted(form.dims, key=lambda d: (-form[d], d))
     size = 1
-    for dim in reversed(dims):
+    for dim in reversed(inner):
         if form[dim] != size:
             return None
         size *= subdomain.extents[dim]
-    if size != extent:
+    start, rest = divmod(form.constant, size)
+    if form[first] != size or rest or extent % size or start < 0:
         return None
-    return [(ir.AffineExpr.get_dim(d), subdomain.extents[d]) for d in dims]
+    if start + subdomain.extents[first] > extent // size:
+        return None
+    leading = (ir.AffineExpr.get_dim(first) + start, extent // size)
+    return [leading, *((ir.AffineExpr.get_dim(d), subdomain.extents[d]) for d in inner)]
 
 
 def _expand(value: ir.Value, groups: ir.ArrayAttr, shape: Sequence[int]) -> ir.Value:

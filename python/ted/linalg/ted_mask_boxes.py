@@ -4,8 +4,10 @@ Before: `s[i, j] += q[i, r] * k[j, r]` for j <= i, a triangle of scalar loops
 After: `t[i, j] += q[i, r] * k[j, r]` over the box, a matrix product, and
 `s[i, j] = t[i, j] if j <= i else 0`, which joins whatever reads it
 
-Threads of a warp wait for the longest of them, so a box of which a good part is wanted costs no
-more than the part, and boxes are what rows, reductions and tensor cores take. Nothing is read that
+Boxes are what rows, reductions and products in registers take. On GPUs all equations of which a
+good part of the box is wanted get masks: threads of a warp wait for the longest of them, so the box
+costs no more than the part. On CPUs those that ask for it do, as strips of a triangle
+(`ted-cut-strips`). Nothing is read that
 is not there. Where the mask is about a factor of a product, the factor is 0 elsewhere, as it is
 outside of its tensor: the other factor should be finite there.
 """
@@ -15,23 +17,26 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
+from typing import Any
 
 from ted.dialects.ted import ComputeOp
 from ted.dialects.ted.attributes import everywhere
 from ted.domain.budget import BudgetExhausted, total_budget
 from ted.domain.counting import count_points
 from ted.domain.linear import Form
-from ted.gpu.mask_conditions import dims_of, forms_of, value_where, zero_unless
 from ted.linalg.contraction_forms import factor_about, is_contraction
 from ted.linalg.domain_forms import points
 from ted.linalg.generics import filled
+from ted.linalg.mask_conditions import dims_of, forms_of, value_where, zero_unless
 from ted.linalg.subdomain import Constraint, Read, Subdomain, from_compute
 from ted.mlir import ir, tensor
 from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.affine_ranges import value_range
 from ted.mlir.queries import defining, functions, is_zero
 from ted.mlir.scalars import constant, element_type, is_float, shape_of
+from ted.mlir.strategies import FORM, asked_for, forget, refused
 
+MASKED = "masked"
 GROWTH = 3  # a box may have this many times the points that are wanted
 _NEUTRAL = {"add": 0.0, "mul": 1.0, "max": -inf, "min": inf}
 Constraints = Sequence[Constraint]
@@ -39,36 +44,85 @@ Constraints = Sequence[Constraint]
 
 @dataclass(frozen=True)
 class TedMaskBoxes:
-    """Rewrite every equation whose domain or guards couple dims, if its box is in all tensors."""
+    """Rewrite every equation whose domain or guards couple dims, if its box is in all tensors.
+
+    With `asked`, for CPUs: only those that carry `ted.form = {name = "masked"}`.
+    """
+
+    asked: bool = False
 
     def run(self, module: ir.Module) -> None:
-        """Rewrite the top level of every function; steps of recurrences have their own forms."""
+        """Rewrite the top level of every function; steps of recurrences have their own forms.
+
+        Raises: ScheduleError for a `ted.form` that does not fit.
+        """
         for function in functions(module):
             masks = _Masks()
             for op in [o.operation for o in function.entry_block.operations]:
-                if op.name == "ted.compute" and _is_simple(op):
-                    subdomain = from_compute(op)
-                    if _is_worth_masking(subdomain):
-                        with ir.InsertionPoint(op), op.location:
-                            masks.rewrite(op, subdomain)
-                    if not subdomain.is_empty:
-                        masks.note(op, subdomain.rank)
+                if op.name == "ted.compute":
+                    self._visit(op, masks)
+
+    def _visit(self, op: ir.Operation, masks: _Masks) -> None:
+        wish = _wish(op)
+        is_own = _writes_own_point(op)
+        if not _is_simple(op) or not (is_own or self.asked):
+            _refuse(op, wish, "one float at its own point, from affine reads")
+            return
+        subdomain = from_compute(op)
+        if subdomain.is_empty:
+            return
+        if self.asked and wish is None:
+            masks.note(op, subdomain.rank)
+            return
+        if _is_worth_masking(subdomain) and (is_own or _masks_reads_only(subdomain)):
+            forget(op, FORM)
+            with ir.InsertionPoint(op), op.location:
+                masks.rewrite(op, subdomain)
+        else:
+            _refuse(op, wish, "a good part of a box that is in all tensors")
+        masks.note(op, subdomain.rank)
+
+
+# ---- what is asked for ---------------------------------------------------------------------------
+
+
+def _wish(op: ir.Operation) -> dict[str, Any] | None:
+    """What is asked for, if it is masks."""
+    found = asked_for(op, FORM)
+    return found if found is not None and found["name"] == MASKED else None
+
+
+def _refuse(op: ir.Operation, wish: dict[str, Any] | None, rule: str) -> None:
+    """Leave an equation as it is, which may ask for masks only if these are possible."""
+    if wish is None:
+        return
+    if wish.get("if_possible") is not True:
+        raise refused(op, f"masks are for {rule}, got another equation", FORM)
+    forget(op, FORM)
 
 
 # ---- which equations -----------------------------------------------------------------------------
 
 
 def _is_simple(op: ir.Operation) -> bool:
-    """Whether one result of floats is written at its own point, from affine reads."""
+    """Whether there is one result, of floats, and reads are affine."""
     if len(op.results) != 1 or not isinstance(op.attributes["extents"], ir.DenseI64ArrayAttr):
         return False
     if any(inner.operation.name == "ted.load" for inner in op.regions[0].blocks[0].operations):
         return False
+    return is_float(element_type(op.results[0]))
+
+
+def _writes_own_point(op: ir.Operation) -> bool:
     kinds = [str(a) for a in ir.ArrayAttr(op.attributes["iterators"])]
     places = _places(list(ir.AffineMapAttr(op.attributes["write"]).value.results))
     parallel = [k for k, kind in enumerate(kinds) if "parallel" in kind]
-    is_own = places is not None and list(places) == parallel == list(range(len(parallel)))
-    return is_own and is_float(element_type(op.results[0]))
+    return places is not None and list(places) == parallel == list(range(len(parallel)))
+
+
+def _masks_reads_only(subdomain: Subdomain) -> bool:
+    """Whether masks in a sum do, or of its factors, wherever it writes."""
+    return subdomain.combiner != "set" and _RESULT not in (_owners(subdomain) or ())
 
 
 def _places(subscripts: Sequence[ir.AffineExpr]) -> dict[int, int] | None:
