@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from ted.domain.linear import Form, dot, term
+from ted.domain.linear import Form, term
 from ted.linalg.subdomain import Constraint
 from ted.mlir import arith, ir
 from ted.mlir.affine_forms import linear
-from ted.mlir.queries import defining, is_zero
+from ted.mlir.queries import constant_of, defining, is_zero
 from ted.mlir.scalars import constant, index
 
 
@@ -80,7 +80,8 @@ def zero_unless(value: ir.Value) -> list[Form[int]]:
     return _conditions(op.operands[0])
 
 
-_COMPARISONS = {2: (-1, 1, -1), 3: (-1, 1, 0), 4: (1, -1, -1), 5: (1, -1, 0)}  # slt sle sgt sge
+# Predicates slt, sle, sgt, sge as `sign * (left - right) + constant >= 0`.
+_COMPARISONS = {2: (-1, -1), 3: (-1, 0), 4: (1, -1), 5: (1, 0)}
 
 
 def _conditions(test: ir.Value) -> list[Form[int]]:
@@ -89,15 +90,23 @@ def _conditions(test: ir.Value) -> list[Form[int]]:
         return [f for operand in op.operands for f in _conditions(operand)]
     if op is None or op.name != "arith.cmpi":
         return []
-    signs = _COMPARISONS.get(ir.IntegerAttr(op.attributes["predicate"]).value)
-    dims = [term(dim) for operand in op.operands if (dim := _dim(operand)) is not None]
-    if signs is None or len(dims) < 2:
+    found = _COMPARISONS.get(ir.IntegerAttr(op.attributes["predicate"]).value)
+    left, right = map(_form, op.operands)
+    if found is None or left is None or right is None:
         return []
-    return [dot(dims, signs[:2]) + signs[2]]
+    sign, constant_ = found
+    return [(left - right) * sign + constant_]
 
 
-def _dim(value: ir.Value) -> int | None:
-    op = defining(value, "ted.index")
+def _form(value: ir.Value) -> Form[int] | None:
+    """An index as a form over dims; None for what is none."""
+    number = constant_of(value)
+    if number is not None:
+        return Form[int]() + number
+    op = defining(value, "ted.index", "arith.addi")
     if op is None:
         return None
-    return ir.IntegerAttr(op.attributes["dim"]).value
+    if op.name == "ted.index":
+        return term(ir.IntegerAttr(op.attributes["dim"]).value)
+    left, right = map(_form, op.operands)
+    return None if left is None or right is None else left + right

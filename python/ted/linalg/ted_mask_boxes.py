@@ -229,8 +229,22 @@ class _Masks:
         if owners is not None:
             self._product(op, subdomain, owners)
         else:
-            _mask_body(op, subdomain)
+            _mask_body(op, subdomain, self._is_zero_outside(op, subdomain))
         _free(op, subdomain.rank)
+
+    def _is_zero_outside(self, op: ir.Operation, subdomain: Subdomain) -> bool:
+        """Whether a value is 0 where the domain ends, without a mask."""
+        value, forms = _value(op), {*forms_of(subdomain.domain)}
+        if forms <= {*zero_unless(value)}:
+            return True
+        if not isinstance(value, ir.BlockArgument):
+            return False
+        read = subdomain.reads[value.arg_number]
+        dims = {d for c in subdomain.domain for d in dims_used(c.expr)}
+        if read is None or read.guard or not dims <= _dims_of(read):
+            return False
+        moved = _moved(subdomain.domain, read.subscripts, subdomain.rank)
+        return {*forms_of(moved)} <= self.zeros.get(read.tensor, set())
 
     def _product(self, op: ir.Operation, subdomain: Subdomain, owners: Sequence[int]) -> None:
         """Masks of factors in front of a sum of products; a mask of results behind it."""
@@ -309,7 +323,12 @@ def _dims_of(read: Read | None) -> set[int]:
     return set() if read is None else set(_places(read.subscripts) or ())
 
 
-def _mask_body(op: ir.Operation, subdomain: Subdomain) -> None:
+def _value(op: ir.Operation) -> ir.Value:
+    """What an equation gives a point."""
+    return op.regions[0].blocks[0].operations[-1].operation.operands[0]
+
+
+def _mask_body(op: ir.Operation, subdomain: Subdomain, is_zero_outside: bool) -> None:
     """Zeros where a guard fails, and what changes nothing where the domain ends."""
     block = op.regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(block):
@@ -319,7 +338,7 @@ def _mask_body(op: ir.Operation, subdomain: Subdomain) -> None:
                 uses = list(argument.uses)
                 _redirect(uses, value_where(read.guard, argument, 0.0, dims))
     otherwise = _otherwise(subdomain) if subdomain.domain else None
-    if otherwise is None:
+    if otherwise is None or (otherwise == 0 and is_zero_outside):
         return
     end = block.operations[-1].operation
     with ir.InsertionPoint(end):

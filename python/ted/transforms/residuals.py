@@ -4,8 +4,10 @@ Before: (x, dy) -> (y, dx)        After: x -> (y, residuals)   and   (x, y, resi
 
 Of the tensors that the second part reads, arguments and results are there anyway.  Another is
 computed again if that is cheap: a map of arguments, results and residuals that costs at most
-`recompute` operations an element, those of the maps below it included.  Everything else is stored:
-sums, products, maxima, indices, histories.
+`recompute` operations an element, those of the maps below it included.  So is a triangle that a
+product makes, such as the weights of a causal attention: stored it is a whole box, made again it
+is strips (`ted_cut_strips.py`).  Everything else is stored: sums, products, maxima, indices,
+histories.
 """
 
 from __future__ import annotations
@@ -20,12 +22,16 @@ from ted.ir.equations import (
     System,
     Tensor,
     components,
+    is_contraction,
     is_recurrence,
     operands,
     rewrite_system,
 )
 from ted.ir.scalar import weight
+from ted.transforms.ted_cut_strips import FEW
 
+TRIANGLE = 256.0  # operations an element of a triangle, with a product of so many half of them
+SMALL = 8  # how many times what is stored for a triangle fits into it
 RECOMPUTE = 4.0  # operations an element: as long as a division, less than any function
 
 
@@ -98,9 +104,11 @@ def _stored(
             if tensor not in needed:
                 continue
             leaves = None if recurrent else _recomputed_from(tensor, free, recompute)
-            stored.update(dict.fromkeys((tensor,) if leaves is None else leaves))
-            if leaves is None:
-                free.add(tensor)
+            if leaves is None and not recurrent and recompute:
+                leaves = _triangle_from(tensor, free)
+            made = (tensor,) if leaves is None else leaves
+            stored.update(dict.fromkeys(made))
+            free.update(made)
     return {t: None for t in stored if t not in constants}
 
 
@@ -122,6 +130,29 @@ def _recomputed_from(tensor: Tensor, free: set[Tensor], recompute: float) -> lis
         seen.update(fresh)
         waiting += fresh
     return leaves if cost <= recompute * estimate(tensor.size) else None
+
+
+def _triangle_from(tensor: Tensor, free: set[Tensor]) -> list[Tensor] | None:
+    """What a triangle is made of again: what is there anyway, and what is much smaller than it."""
+    cost, leaves, products = 0, [], 0
+    waiting, seen = [tensor], {tensor}
+    while waiting:
+        one = waiting.pop()
+        is_small = SMALL * estimate(one.size) <= estimate(tensor.size)
+        if one is not tensor and (one in free or is_small):
+            leaves.append(one)
+            continue
+        if one.is_input or one.time is not None or any(e.is_scatter for e in one.equations):
+            return None
+        cost += sum(estimate(math.prod(e.extents)) * weight(e.body) for e in one.equations)
+        products += sum(
+            not e.is_box and is_contraction(e) and estimate(math.prod(e.extents)) >= FEW
+            for e in one.equations
+        )
+        fresh = [o for o in operands(one) if o not in seen]
+        seen.update(fresh)
+        waiting += fresh
+    return leaves if products and cost <= TRIANGLE * estimate(tensor.size) else None
 
 
 def _is_map(tensor: Tensor) -> bool:

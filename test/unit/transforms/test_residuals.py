@@ -15,6 +15,7 @@ from ted.frontend.tensors import Tensor
 from ted.ir.equations import System
 from ted.ir.equations import Tensor as Node
 from ted.testing.tracing import interpreted
+from ted.transforms import residuals
 from ted.transforms.gradient import differentiate
 from ted.transforms.residuals import RECOMPUTE, Split, split_residuals
 from unit.transforms.recurrences import PROGRAMS
@@ -147,3 +148,24 @@ def test_program_without_floats_is_refused() -> None:
     n = ted.placeholder((4,), "int64", name="n")
     with pytest.raises(DerivativeError, match="a float output and a float input, got none"):
         forward_backward(n + 1, [n])
+
+
+@pytest.mark.parametrize("causal", [True, False])
+def test_triangle_of_a_large_product_is_made_again_of_what_is_smaller(
+    monkeypatch: pytest.MonkeyPatch, causal: bool
+) -> None:
+    monkeypatch.setattr(residuals, "FEW", 1)
+    n = 16
+    q, k = p("q", n, 2), p("k", n, 2)
+    joint, parts = split(nn.attention(q, k, k, causal=causal), [q, k])
+    agree(joint, parts, [RNG.standard_normal((n, 2)) for _ in range(3)])
+    assert ((n, n) in [t.shape for t in parts.residuals]) is not causal
+    assert (n,) in [t.shape for t in parts.residuals]  # maxima of rows, or their sums
+
+
+def test_triangle_that_is_dear_to_make_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residuals, "FEW", 1)
+    monkeypatch.setattr(residuals, "TRIANGLE", 1.0)
+    q = p("q", 16, 2)
+    _, parts = split(nn.attention(q, q, q, causal=True), [q])
+    assert (16, 16) in [t.shape for t in parts.residuals]
