@@ -26,8 +26,8 @@ def attention(
     1 / sqrt(width) by default.  A `mask` of bools says which keys a query sees, one of floats is
     added to the scores; a query that sees nothing by a mask of bools gives 0.  Keys and values may
     have fewer heads, in dim -3, than queries: as many neighbouring heads of queries share one.
-    On CPUs scores of up to 2^20 products are kept for a row at a time, in gradients too, causal ones
-    of more in four strips, none of them between value and gradient.
+    On CPUs scores of up to 2^20 products are kept for a row at a time, in gradients too, causal
+    ones of more in four strips, none of them between value and gradient.
 
     Shapes: query (..., n, d), key (..., m, d), value (..., m, e), result (..., n, e); a mask
     broadcasts to (..., n, m).
