@@ -31,8 +31,12 @@ class SourceLocation:
         return place if os.path.exists(self.file) else place + self._code()
 
     def _code(self) -> str:
-        """What stands on a line of no file: a notebook's cell is found by it, not by its number."""
-        text = linecache.getline(self.file, self.line).strip()
+        """What stands on a line of no file: a notebook's cell is found by it, not by its number.
+
+        Of others `linecache` would look for a file of that name in all of `sys.path`.
+        """
+        known = self.file in linecache.cache
+        text = linecache.getline(self.file, self.line).strip() if known else ""
         return f": {text}" if text else ""
 
 

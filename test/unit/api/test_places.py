@@ -7,6 +7,7 @@ import linecache
 import os
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,12 @@ def test_an_error_in_a_notebook_shows_the_line(case: str, monkeypatch: Any) -> N
     monkeypatch.setitem(linecache.cache, cell, entry)
     text = source.splitlines()[line - 1]
     assert str(error_of(source, cell)).endswith(f" ({cell}:{line}: {text})")
+
+
+def test_a_file_of_that_name_elsewhere_is_not_looked_for(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "elsewhere.py").write_text("another program\n" * 9)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert str(error_of(CALL, "elsewhere.py")).endswith(" (elsewhere.py:3)")
 
 
 def test_an_error_at_the_prompt_names_it() -> None:
