@@ -2,7 +2,8 @@
 # it needs, once: a stamp named after a hash of what is built and pinned says that it is there.
 #
 #   make demo    train a network on real data with derived gradients
-#   make test    lint, types, IR tests and the fast tests (import contracts are one of them)
+#   make test    lint, IR tests and the fast tests (import contracts are one of them)
+#   make types   pyright, two minutes of one thread: continuous integration runs it before the tests
 #   make slow    the sweeps that `make test` leaves out, and numbers on every CPU that this one can be;
 #                SHARE=0/3, 1/3 or 2/3 takes a third of the sweeps
 #   make fuzz    random programs against torch; ORACLE=, FIRST= and COUNT= choose oracle and seeds
@@ -65,9 +66,8 @@ BENCH_READY := $(VENV)/.installed-bench-$(HASH)
 demo: $(DEMO_READY)
 	$(RUN) examples/03_digits.py
 
-# pyright is one thread, for a minute: the tests run beside it.
-test: lint
-	@$(MAKE) --no-print-directory --jobs=2 types check
+test: lint ir
+	@$(MAKE) --no-print-directory unit
 
 check: ir
 	@$(MAKE) --no-print-directory unit

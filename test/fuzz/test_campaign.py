@@ -27,14 +27,14 @@ def clean(oracle: str, first: int, count: int) -> campaign.Summary:
 
 
 def test_a_few_systems_pass_at_both_orders() -> None:
-    summary = clean("systems", 0, 2)
-    assert summary.kinds["ok"] == 2
+    summary = clean("systems", 0, 1)
+    assert summary.kinds["ok"] == 1
     assert summary.counts["points"] > 0
     assert summary.counts["pieces"] > 0
 
 
 def test_a_few_programs_agree_with_torch() -> None:
-    assert clean("torch", 0, 4).kinds["ok"] > 0
+    assert clean("torch", 0, 2).kinds["ok"] > 0
 
 
 @pytest.mark.slow

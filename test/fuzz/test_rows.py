@@ -43,7 +43,7 @@ def one_of_each(rows: tuple[Row, ...], seed: int, exact: bool) -> Case:
     return Case(Program(tuple(inputs), tuple(steps), results), wanted, exact, seed=seed)
 
 
-@pytest.mark.fast(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [False, True])
 @pytest.mark.parametrize("module", BY_MODULE)
 def test_every_row_means_the_same_in_both_libraries(module: str, exact: bool) -> None:

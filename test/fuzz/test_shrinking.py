@@ -87,7 +87,7 @@ def test_pruning_keeps_the_arguments() -> None:
     assert made.inputs == PROGRAM.inputs
 
 
-@pytest.mark.fast(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [0, 2])
 def test_a_script_runs_without_the_fuzzer(order: int, tmp_path) -> None:
     wanted = (("value", 1), *((f"d{n}", 0) for n in range(1, order + 1)))

@@ -16,8 +16,8 @@ from ted.ir.pass_driver import run_pipeline
 from ted.ir.to_ops import to_module
 from ted.testing.validation import Validator
 
-BLOCK = 5
-FAST_BLOCKS, SLOW_BLOCKS = 1, 14
+BLOCK = 2
+FAST_BLOCKS, SLOW_BLOCKS = 1, 35
 # Each pass meets what the others leave, in two orders.
 ROADS = (
     "ted-scatter-to-gather,ted-simplify,ted-factor-sums,ted-join-pieces,ted-fuse-pointwise,"

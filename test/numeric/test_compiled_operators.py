@@ -18,7 +18,7 @@ Array = np.ndarray[Any, Any]
 WIDTH, TOLERANCE = 1e-5, {"rtol": 1e-6, "atol": 1e-7}
 
 
-@pytest.mark.fast(24)
+@pytest.mark.fast(14)
 @names
 def test_compiled_equals_interpreted_and_differences(name: str) -> None:
     p = program(name)

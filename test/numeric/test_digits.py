@@ -41,6 +41,7 @@ def test_loss_and_gradients_of_every_step_equal_torch(epoch) -> None:
             assert error <= TOLERANCE, (name, error)
 
 
+@pytest.mark.slow
 def test_adam_follows_torch_for_an_epoch(epoch) -> None:
     theirs = torch_model.Digits(epoch[0][0])
     for _, x, y in epoch[:-1]:

@@ -327,6 +327,7 @@ def test_a_tiny_run_compares_checks_and_times(tmp_path) -> None:
         assert figures.entry(one) is not None
 
 
+@pytest.mark.slow
 def test_a_tiny_run_on_two_threads_tells_the_gain() -> None:
     asked = runs.Asked(["ted"], rounds=3, seconds=0.2, oracles=["numpy"])
     found = runs.row_of(catalogue.found("softmax 1000x1021 forward"), 2, asked)

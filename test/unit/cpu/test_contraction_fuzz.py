@@ -54,7 +54,7 @@ def _with_window(
     return rest
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(programs())
 def test_any_contraction(program: Program) -> None:
     assume(all(shape for shape, _ in (program.a, program.b, program.c)))

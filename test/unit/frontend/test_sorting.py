@@ -80,7 +80,7 @@ def _numbers(kind: str) -> np.ndarray:
     return np.concatenate([(drawn / 8).astype(kind), near, steps])
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("kind", ["float32", "int32", "float64", "float16", "uint64", "uint8"])
 def test_keys_hold_every_value_and_its_position(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sorting, "_COUNTED", 1)  # less to compile
@@ -96,7 +96,7 @@ def test_keys_hold_every_value_and_its_position(kind: str, monkeypatch: pytest.M
     np.testing.assert_array_equal(falling, order)
 
 
-@pytest.mark.fast(2)
+@pytest.mark.fast(1)
 @pytest.mark.parametrize("shape", [(130, 3), (70, 20), (257,), (65, 1)])
 def test_columns_are_sorted_by_themselves(shape: tuple[int, ...]) -> None:
     x = RANDOM.integers(-9, 9, shape).astype(np.float32)

@@ -70,7 +70,7 @@ def _flat(results: Any) -> list[Any]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(results)]
 
 
-@pytest.mark.fast(5)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_imported_functions_agree_with_jax_in_value_and_gradient(name: str) -> None:
     function, args = FUNCTIONS[name]

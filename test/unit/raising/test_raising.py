@@ -155,7 +155,7 @@ def test_the_greatest_of_no_elements_is_the_start() -> None:
 SMOOTH = [name for name in PROGRAMS if "compared" not in name]
 
 
-@pytest.mark.fast(5)
+@pytest.mark.fast(3)
 @pytest.mark.parametrize("name", SMOOTH)
 def test_raised_programs_have_derivatives_of_two_orders(name: str) -> None:
     raised = from_mlir(PROGRAMS[name], "main")

@@ -58,6 +58,7 @@ def check(a: Any, w: Any, v: Any, eps: float) -> None:
     np.testing.assert_allclose(v.T @ v, np.eye(n), atol=tolerance)
 
 
+@pytest.mark.slow
 def test_vectors_and_values_of_special_matrices() -> None:
     cases = matrices(5)
     batch = np.stack([*cases.values(), np.full((5, 5), np.nan), np.diag([1, 2, np.inf, 3, 4])])

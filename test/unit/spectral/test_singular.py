@@ -54,6 +54,7 @@ def test_without_elements_the_bases_are_those_of_units(shape: tuple[int, int]) -
     assert s.shape == (0,)
 
 
+@pytest.mark.slow
 def test_factors_of_special_matrices() -> None:
     cases = matrices(3, 5)
     batch = np.stack([*cases.values(), np.full((3, 5), np.nan), np.full((3, 5), -np.inf)])

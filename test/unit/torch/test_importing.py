@@ -90,7 +90,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
 }
 
 
-@pytest.mark.fast(4)
+@pytest.mark.fast(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_imported_models_agree_with_torch_in_value_and_gradient(name: str) -> None:
     make, args = MODELS[name]
