@@ -32,6 +32,7 @@ from ted.linalg.scan_rows import FEW
 from ted.transforms.ted_simplify import copied_tensor
 
 Order = tuple[int, ...]  # for each dim of the turned tensor the dim that it was
+Reader = tuple[Tensor, Equation, Expr]
 
 
 def turn_histories(system: System) -> System:
@@ -98,10 +99,11 @@ def _orders(system: System) -> dict[Tensor, Order]:
     """The orders of the histories that are turned; of each other they think that they will be."""
     groups = [g for g in components(system.outputs) if is_recurrence(g) and _is_alike(g)]
     groups = [g for g in groups if not set(g) & set(system.outputs)]
+    readers = _readers(system, {t for g in groups for t in g})
     while True:
         orders: dict[Tensor, Order] = {}
         for group in reversed(groups):  # who reads a history says how it lies
-            order = _order(system, group, orders)
+            order = _order(group, readers, orders)
             orders |= dict.fromkeys(group, order) if order else {}
         wrong = [g for g in groups if g[0] in orders and not _lie_by_rows(g, orders)]
         if not wrong:
@@ -117,14 +119,27 @@ def _is_alike(group: Sequence[Tensor]) -> bool:
     return alike and plain and not first.inner and all(isinstance(n, int) for n in first.shape)
 
 
-def _order(system: System, group: Sequence[Tensor], orders: Mapping[Tensor, Order]) -> Order | None:
+def _readers(system: System, histories: Collection[Tensor]) -> dict[Tensor, list[Reader]]:
+    """What reads each history: a tensor, its equation and the read."""
+    found: dict[Tensor, list[Reader]] = {t: [] for t in histories}
+    for tensor in system.tensors() if histories else ():
+        for equation, read in _reads_of(tensor.equations, histories):
+            found[read.attr].append((tensor, equation, read))
+    return found
+
+
+def _order(
+    group: Sequence[Tensor],
+    readers: Mapping[Tensor, Sequence[Reader]],
+    orders: Mapping[Tensor, Order],
+) -> Order | None:
     """The order in which everything outside reads the histories of a recurrence, if that pays."""
     first = group[0]
-    outside = [t for t in system.tensors() if t not in group]
     found = {
         _read_order(e, read, orders.get(t))
-        for t in outside
-        for e, read in _reads_of(t.equations, group)
+        for history in group
+        for t, e, read in readers[history]
+        if t not in group
     }
     (order,) = found if len(found) == 1 else (None,)
     if order is None:
