@@ -140,14 +140,19 @@ def _kept(
     what: str, key: Any, x: Any, rate: float, broadcast_dims: Sequence[int]
 ) -> tuple[Tensor, Tensor]:
     """The tensor, and which of its elements are kept."""
-    x = to_tensor(x, f"{what}: x")
+    x = _floats(what, x)
     if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate < 1:
         fail(f"{what}: rate must be a number in [0, 1), got {rate!r}")
-    if not x.dtype.is_float:
-        fail(f"{what}: x must be of a float type, got {x.dtype} ({x.name})")
     shared = {checks.axis_of(d, x.ndim, f"{what}: broadcast_dims") for d in broadcast_dims}
     shape = tuple(1 if d in shared else n for d, n in enumerate(x.shape))
     return x, bernoulli(key, 1.0 - rate, shape)
+
+
+def _floats(what: str, x: Any) -> Tensor:
+    x = to_tensor(x, f"{what}: x")
+    if not x.dtype.is_float:
+        fail(f"{what}: x must be of a float type, got {x.dtype} ({x.name})")
+    return x
 
 
 def rrelu(key: Any, x: Any, lower: float = 1 / 8, upper: float = 1 / 3) -> Tensor:
@@ -155,9 +160,7 @@ def rrelu(key: Any, x: Any, lower: float = 1 / 8, upper: float = 1 / 3) -> Tenso
 
     Raises: FrontendError for what is no key, no tensor of floats, or no interval.
     """
-    x = to_tensor(x, "random.rrelu: x")
-    if not x.dtype.is_float:
-        fail(f"random.rrelu: x must be of a float type, got {x.dtype} ({x.name})")
+    x = _floats("random.rrelu", x)
     if not lower <= upper:
         fail(f"random.rrelu: lower must be at most upper, got {lower!r} and {upper!r}")
     return ted.where(x < 0, x * uniform(key, x.shape, x.dtype, lower, upper), x)
