@@ -66,8 +66,7 @@ BENCH_READY := $(VENV)/.installed-bench-$(HASH)
 demo: $(DEMO_READY)
 	$(RUN) examples/03_digits.py
 
-test: lint ir
-	@$(MAKE) --no-print-directory unit
+test: lint check
 
 check: ir
 	@$(MAKE) --no-print-directory unit
