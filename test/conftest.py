@@ -81,19 +81,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item not in left]
 
 
-def _keep_what_lives() -> None:
-    gc.collect()
-    gc.freeze()
-
-
-def pytest_collection_finish() -> None:
-    _keep_what_lives()
-
-
 @pytest.fixture(autouse=True, scope="module")
 def nothing_to_walk() -> None:
-    """What earlier files left, their caches and libraries, is no longer walked."""
-    _keep_what_lives()
+    """What was collected, and what earlier files left, is no longer walked."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="module")

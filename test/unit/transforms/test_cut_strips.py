@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import ted
+from support.paired_values import paired_values
 from ted import nn
 from ted.frontend.systems import system_of
 from ted.ir.equations import System, topological
-from ted.testing.tracing import interpreted
 from ted.transforms.ted_cut_strips import STRIPS, cut_strips
 
 N, WIDTH = 32, 2  # strips of 8 rows, as many as registers hold
@@ -52,13 +52,7 @@ def lower(i: object, j: object) -> object:
 def checked(system: System) -> list[tuple[int, ...]]:
     """The shapes of what is held after cutting; values are what they were."""
     after, _ = cut_strips(system, few=1)
-    random = np.random.default_rng(0)
-    arrays = [random.integers(-4, 5, t.static_shape).astype("f8") for t in system.inputs]
-    for want, got in zip(
-        interpreted(system.inputs, system.outputs)(*arrays),
-        interpreted(system.inputs, after.outputs)(*arrays),
-        strict=True,
-    ):
+    for want, got in paired_values(system, after):
         np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
     held = [t for t in topological(after.outputs) if t.equations and t not in after.outputs]
     return [t.static_shape for t in held if len(t.shape) == 2]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 import ted
+from support.paired_values import paired_values
 from ted.domain import sets
 from ted.frontend.systems import system_of
 from ted.ir.affine import condition_set
@@ -17,7 +18,6 @@ from ted.ir.equations import Equation, System, Tensor
 from ted.ir.expressions import postorder
 from ted.ir.printing import format_tensor
 from ted.ir.scalar import add, apply, cast, compare, const, dim, index, load, mod, mul
-from ted.testing.tracing import interpreted
 from ted.transforms.ted_fuse_pointwise import fuse_pointwise
 from ted.transforms.ted_join_pieces import MAX_NODES, join_pieces
 from unit.transforms.recurrences import cumsum
@@ -33,13 +33,7 @@ def gradient(x: ted.Tensor, y: ted.Tensor) -> System:
 def joined_output(system: System) -> Tensor:
     """The tensor after joining, which has the values of that before."""
     after, _ = join_pieces(system)
-    random = np.random.default_rng(0)
-    arrays = [random.integers(-4, 5, t.static_shape).astype("f8") for t in system.inputs]
-    for want, got in zip(
-        interpreted(system.inputs, system.outputs)(*arrays),
-        interpreted(system.inputs, after.outputs)(*arrays),
-        strict=True,
-    ):
+    for want, got in paired_values(system, after):
         np.testing.assert_array_equal(got, want)
     (output,) = after.outputs
     return output
