@@ -34,6 +34,7 @@ from ted.ir.equations import System
 from ted.mlir.torch_programs import decompositions, to_linalg, torch_module
 from ted.raising.modules import Raised, systems
 from ted.torch.arrays import to_array
+from ted.torch.kept_operators import kept_in, put_back, taken_out
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 _RESULTS = (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)
@@ -156,7 +157,8 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
         with suppress(TedError):
             return program, _system(program)
     table = {**decompositions(), **get_decompositions([torch.ops.aten.gelu])}
-    apart = program.run_decompositions(table)
+    kept = kept_in(program.graph)
+    apart = program.run_decompositions({k: rule for k, rule in table.items() if k not in kept})
     return apart, _system(apart)
 
 
@@ -189,9 +191,11 @@ def _writes(graph: torch.fx.Graph) -> bool:
 
 
 def _system(program: torch.export.ExportedProgram) -> System:
-    module = torch_module(program.graph)
+    graph, kept = taken_out(program.graph)
+    module = torch_module(graph)
     to_linalg(module)
     (system,) = systems(module).values()
+    system = put_back(system, kept)
     for tensor, spec in zip(system.inputs, program.graph_signature.input_specs, strict=True):
         tensor.name = spec.target or spec.arg.name
     return system

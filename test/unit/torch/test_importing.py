@@ -62,7 +62,6 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
         (draw(1, 3, 4),),
     ),
     "a recurrent network": (lambda: _First(nn.LSTM(3, 2)), (draw(3, 2, 3),)),
-    "gated units": (lambda: _First(nn.GRU(3, 2)), (draw(2, 2, 3),)),
     "messages on a graph": (
         lambda: _Call(lambda x, to: torch.zeros(4, 2).index_add(0, to, torch.tanh(x[to]))),
         (draw(3, 2), AT),

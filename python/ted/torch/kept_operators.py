@@ -1,0 +1,148 @@
+"""Operators of torch that ted has itself, which are taken out of a graph and put back as equations.
+
+Before: y, h, c = aten.lstm(x, [h0, c0], [w, u, b, d], ...);  return y @ v
+After:  f(x, h0, c0, w, u, b, d, v, y, h, c) = (y @ v, x, h0, c0, w, u, b, d), and then
+        y, h, c = the recurrence of ted.nn.lstm on what f gives of its other arguments
+
+The importer has no such operators: torch takes them apart into one copy of the layer for each step.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import torch
+from torch.utils import _pytree
+
+import ted
+from ted.frontend.tensors import wrap
+from ted.ir.equations import System
+from ted.transforms.overrides import substituted
+
+Operator = Callable[..., tuple[Any, ...]]
+aten = torch.ops.aten
+
+
+@dataclass(frozen=True)
+class Kept:
+    """An operator without its tensors: `given` are its arguments, with None for each of them."""
+
+    operator: Operator
+    given: Sequence[Any]
+    spec: Any
+    takes: int
+    gives: int
+
+    def __call__(self, tensors: Sequence[Any]) -> Sequence[Any]:
+        """The results as nodes, for the nodes of what it takes."""
+        rest = iter(tensors)
+        flat = [wrap(next(rest)) if a is None else a for a in self.given]
+        args, kwargs = _pytree.tree_unflatten(flat, self.spec)
+        return [result.node for result in self.operator(*args, **kwargs)]
+
+
+def _recurrent(layer: Callable[..., Any], states: int) -> Operator:
+    """An operator of torch for a layer: the last layer's states, and the final ones of all."""
+
+    def operator(
+        x: Any, start: Any, weights: Sequence[Any], biased: bool, layers: int, _dropout: float,
+        _train: bool, both: bool, batch_first: bool,
+    ) -> tuple[Any, ...]:  # fmt: skip
+        each = 4 if biased else 2
+        starts = start if states == 2 else [start]
+        count = layers * (2 if both else 1)
+        x = ted.moveaxis(x, 0, 1) if batch_first else x
+        y, finals = ted.nn.stacked(
+            layer, x,
+            [_parameters(layer, weights[k * each : (k + 1) * each]) for k in range(count)],
+            [tuple(s[k] for s in starts) if states == 2 else start[k] for k in range(count)],
+            bidirectional=both,
+        )  # fmt: skip
+        parts = zip(*finals, strict=True) if states == 2 else [finals]
+        return (ted.moveaxis(y, 0, 1) if batch_first else y, *map(ted.stack, map(list, parts)))
+
+    return operator
+
+
+def _parameters(layer: Callable[..., Any], weights: Sequence[Any]) -> tuple[Any, ...]:
+    """Those of torch as a layer of ted takes them; a GRU scales one of its two biases."""
+    w_x, w_h, *biases = weights
+    if not biases:
+        return w_x.T, w_h.T
+    return (w_x.T, w_h.T, *(biases if layer is ted.nn.gru else [biases[0] + biases[1]]))
+
+
+def _rectified(x: Any, *parameters: Any, **options: Any) -> Any:
+    return ted.nn.rnn(x, *parameters, activation=ted.nn.relu, **options)
+
+
+OPERATORS: Mapping[Any, Operator] = {
+    aten.lstm.input: _recurrent(ted.nn.lstm, 2),
+    aten.gru.input: _recurrent(ted.nn.gru, 1),
+    aten.rnn_tanh.input: _recurrent(ted.nn.rnn, 1),
+    aten.rnn_relu.input: _recurrent(_rectified, 1),
+}
+
+
+def kept_in(graph: Any) -> set[Any]:
+    """The operators that ted has for each place of a graph: torch need not take them apart."""
+    apart = {node.target for node in graph.nodes if not _is_kept(node)}
+    return {*OPERATORS} - apart
+
+
+def taken_out(graph: Any) -> tuple[Any, list[Kept]]:
+    """A copy of a graph without the operators, and these in their order.
+
+    What they take are further results of the copy, and what they give further arguments.
+    """
+    nodes = [node for node in graph.nodes if _is_kept(node)]
+    if not nodes:
+        return graph, []
+    graph = copy.deepcopy(graph)
+    body = next(node for node in graph.nodes if node.op != "placeholder")
+    found: list[Kept] = []
+    for node in [node for node in graph.nodes if _is_kept(node)]:
+        flat, spec = _pytree.tree_flatten((node.args, node.kwargs))
+        tensors = [a for a in flat if isinstance(a, torch.fx.Node)]
+        values = node.meta["val"]
+        given = [None if isinstance(a, torch.fx.Node) else a for a in flat]
+        kept = Kept(OPERATORS[node.target], given, spec, len(tensors), len(values))
+        found.append(kept)
+        output = graph.output_node()
+        output.args = ((*output.args[0], *tensors),)
+        with graph.inserting_before(body):
+            places = [graph.placeholder(f"{node.name}_{k}") for k in range(len(values))]
+        for place, value in zip(places, values, strict=True):
+            place.meta["val"] = value
+        for user in list(node.users):
+            user.replace_all_uses_with(places[user.args[1]])
+            graph.erase_node(user)
+        graph.erase_node(node)
+    return graph, found
+
+
+def _is_kept(node: Any) -> bool:
+    """Whether an operator has a form of ted: no dropout, no projections, and a time."""
+    if node.target not in OPERATORS or len(node.args) != 9:
+        return False
+    x, _, weights, biased, layers, dropout, train, both, batch_first = node.args
+    count = (4 if biased else 2) * layers * (2 if both else 1)
+    steps = x.meta["val"].shape[1 if batch_first else 0]
+    return len(weights) == count and steps > 0 and not (train and dropout)
+
+
+def put_back(system: System, kept: Sequence[Kept]) -> System:
+    """The system of a whole graph, from that of the copy without the operators."""
+    inputs = len(system.inputs) - sum(one.gives for one in kept)
+    outputs = at = len(system.outputs) - sum(one.takes for one in kept)
+    results = iter(system.inputs[inputs:])
+    known: dict[Any, Any] = {}
+    for one in kept:
+        takes = substituted(system.outputs[at : at + one.takes], known)
+        at += one.takes
+        known.update(zip(islice(results, one.gives), one(takes), strict=True))
+    return System(system.inputs[:inputs], substituted(system.outputs[:outputs], known), system.name)
