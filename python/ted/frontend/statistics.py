@@ -12,11 +12,13 @@ from ted.frontend.elementwise import cast, sqrt, square, to_tensor
 from ted.frontend.joining import concatenate
 from ted.frontend.layout import flatten
 from ted.frontend.locations import fail
+from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import mean, sum
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL
 
 
+@rounded_once
 def var(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -> Tensor:
     """The mean square distance from the mean over `axis`, divided by n - `correction`.
 
@@ -39,6 +41,7 @@ def var(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -
     return spread * (points / left if left > 0 else float("nan"))
 
 
+@rounded_once
 def std(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -> Tensor:
     """The root of `var`.
 

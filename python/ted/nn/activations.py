@@ -8,6 +8,7 @@ from typing import Any
 import ted
 from ted.frontend.checks import axes_of
 from ted.frontend.locations import fail
+from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating
 
@@ -56,6 +57,7 @@ def _gelu_tanh(x: Any) -> Any:
 # ------------------------------------------------------------------ along an axis
 
 
+@rounded_once
 def softmax(x: Any, axis: Any = -1) -> Tensor:
     """exp(x) / sum(exp(x)) along `axis` (one dim or several), computed on x - max.
 
@@ -67,6 +69,7 @@ def softmax(x: Any, axis: Any = -1) -> Tensor:
     return exponentials / ted.sum(exponentials, axis, keepdims=True)
 
 
+@rounded_once
 def log_softmax(x: Any, axis: Any = -1) -> Tensor:
     """log(softmax(x)) along `axis` (one dim or several) without overflow or cancellation.
 

@@ -9,6 +9,7 @@ import ted
 from ted.domain.sizes import Extent
 from ted.frontend.checks import axes_of, axis_of, flag
 from ted.frontend.locations import fail
+from ted.frontend.precision import narrowed, rounded_once, widened
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, per_dim, shaped
 from ted.nn.windows import Window, under
@@ -38,6 +39,7 @@ def _spread(parameter: Tensor, rank: int, axes: tuple[int, ...]) -> Tensor:
     return parameter.reshape(tuple(extents.get(k, 1) for k in range(rank)))
 
 
+@rounded_once
 def layer_norm(
     x: Any, weight: Any = None, bias: Any = None, axis: Any = -1, eps: float = 1e-5
 ) -> Tensor:
@@ -53,6 +55,7 @@ def layer_norm(
     return _affine(_standardized(x, axes, eps)[0], weight, bias, axes, "layer_norm")
 
 
+@rounded_once
 def rms_norm(x: Any, weight: Any = None, axis: Any = -1, eps: float = 1e-6) -> Tensor:
     """x / sqrt(mean(x * x) + eps) over `axis`, then scaled.
 
@@ -92,20 +95,22 @@ def batch_norm(
                 "batch_norm: without training it takes running=(mean, variance) and gives no "
                 f"statistics, got running={running!r} and statistics={statistics}"
             )
-        mean, variance = (_spread(t, x.ndim, (channel,)) for t in earlier)
-        normal = (x - mean) * ted.rsqrt(variance + eps)
-        return _affine(normal, weight, bias, (channel,), "batch_norm")
+        mean, variance = (_spread(widened(t), x.ndim, (channel,)) for t in earlier)
+        normal = (widened(x) - mean) * ted.rsqrt(variance + eps)
+        normal = _affine(normal, weight, bias, (channel,), "batch_norm")
+        return narrowed(normal, x, weight, bias, *earlier)
     others = tuple(k for k in range(x.ndim) if k != channel)
-    normal, *found = _standardized(x, others, eps)
+    normal, *found = _standardized(widened(x), others, eps)
     result = _affine(normal, weight, bias, (channel,), "batch_norm")
+    result = narrowed(result, x, weight, bias)
     mean, variance = (t.reshape((x.shape[channel],)) for t in found)
     if earlier is None:
-        return (result, mean, variance) if statistics else result
+        return (result, narrowed(mean, x), narrowed(variance, x)) if statistics else result
     count = math.prod(x.shape[k] for k in others)
     unbiased = variance * (_number(count, x) / _number(count - 1, x))
     pairs = zip(earlier, (mean, unbiased), strict=True)
     moved = ((1 - momentum) * old + momentum * ted.stop_gradient(new) for old, new in pairs)
-    return (result, *moved)
+    return (result, *(narrowed(new, old, x) for new, old in zip(moved, earlier, strict=True)))
 
 
 def _running(running: Any, shape: tuple[Extent, ...]) -> list[Tensor] | None:
@@ -124,6 +129,7 @@ def _number(count: Extent, x: Tensor) -> Any:
     return (count or math.nan) if isinstance(count, int) else ted.cast(count, x.dtype)
 
 
+@rounded_once
 def instance_norm(
     x: Any, weight: Any = None, bias: Any = None, axis: int = -1, eps: float = 1e-5
 ) -> Tensor:
@@ -145,6 +151,7 @@ def instance_norm(
     return _affine(_standardized(x, spatial, eps)[0], weight, bias, (channel,), "instance_norm")
 
 
+@rounded_once
 def local_response_norm(
     x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0, axis: int = -1
 ) -> Tensor:
@@ -169,6 +176,7 @@ def local_response_norm(
     return x / (k + (alpha / size) * total) ** beta
 
 
+@rounded_once
 def group_norm(
     x: Any, groups: int, weight: Any = None, bias: Any = None, axis: int = -1, eps: float = 1e-5
 ) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 import ted
 from ted.frontend.checks import axis_of
 from ted.frontend.locations import fail
+from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating
 
@@ -135,6 +136,7 @@ def softmin(x: Any, axis: int = -1) -> Tensor:
     return ted.nn.softmax(-floating(x, "softmin: x"), axis)
 
 
+@rounded_once
 def normalize(x: Any, order: float = 2.0, axis: int = -1, eps: float = 1e-12) -> Tensor:
     """x divided by its norm along `axis`, by `eps` where that is less.
 
@@ -146,6 +148,7 @@ def normalize(x: Any, order: float = 2.0, axis: int = -1, eps: float = 1e-12) ->
     return x / ted.maximum(length, least) ** (1.0 / order)
 
 
+@rounded_once
 def cosine_similarity(a: Any, b: Any, axis: int = -1, eps: float = 1e-8) -> Tensor:
     """The cosine of the angle along `axis`, of lengths not below `eps`.
 

@@ -16,6 +16,7 @@ from ted.frontend.joining import stack
 from ted.frontend.layout import broadcast_to, expand_dims, reshape
 from ted.frontend.linear_algebra import square
 from ted.frontend.locations import fail
+from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import any, max, min, sum
 from ted.frontend.tensors import Tensor
 from ted.spectral.singular import svdvals
@@ -23,6 +24,7 @@ from ted.spectral.singular import svdvals
 _OF_SINGULAR_VALUES: dict[Any, Callable[..., Tensor]] = {2: max, -2: min, "nuc": sum}
 
 
+@rounded_once
 def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """(sum |x| ** ord) ** (1 / ord) over `axis`; the greatest for inf, the least for -inf.
 
@@ -44,6 +46,7 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
     return sum(size**ord, axis, keepdims=keepdims) ** (1 / ord)
 
 
+@rounded_once
 def matrix_norm(x: Any, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     """Of the last two dims, by `ord`.
 

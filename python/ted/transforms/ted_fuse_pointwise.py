@@ -46,6 +46,7 @@ from ted.transforms.index_checks import carried_dims, checked_reads
 EVALUATIONS = 1.25  # evaluations per stored element up to which fusing is free
 CHEAP = 4  # weight of a body that may be evaluated a few times instead of being stored
 CHEAP_USES = 3
+REPEATED = 8  # elements of a result for each of an operand, from which on that lies in registers
 # Work in all places of a stencil that takes no longer than to store it and to read it from memory.
 STENCIL, CACHED_BYTES = 80, 1 << 20
 MAX_NODES = 400  # a fused body stays below this size
@@ -95,7 +96,7 @@ def _worth_fusing(system: System) -> set[Tensor]:
     for tensor, found in users.items():
         if tensor in stored or not is_pointwise(tensor) or not found:
             continue
-        cost = _cost(tensor.equations[0].body, costs)
+        cost = _cost(tensor, costs)
         dims = carried_dims(tensor, carried)
         if dims.issuperset(checked.get(tensor, ())) and _is_cheaper(tensor, cost, found):
             costs[tensor], carried[tensor] = cost, dims
@@ -134,9 +135,10 @@ def _uses(system: System) -> dict[Tensor, list[tuple[Equation, Expr]]]:
     return uses
 
 
-def _cost(body: Expr, fused: Mapping[Tensor, Cost]) -> Cost:
+def _cost(tensor: Tensor, fused: Mapping[Tensor, Cost]) -> Cost:
+    body, size = tensor.equations[0].body, estimate(tensor.size)
     read = [one.attr for one in loads(body)]
-    parts = [fused.get(one, Cost(0, 1)) for one in read]
+    parts = [fused.get(r, Cost(0, int(estimate(r.size) * REPEATED > size))) for r in read]
     spreads = len(set(read)) < len(read) or any(p.spreads for p in parts)
     return Cost(weight(body) + sum(p.work for p in parts), sum(p.reads for p in parts), spreads)
 
@@ -182,7 +184,7 @@ def _without_constant(subscript: Expr) -> Expr:
 
 def _cheap_uses(cost: Cost) -> int:
     """How often a cheap body may be evaluated: that of one read up to the same work altogether."""
-    return CHEAP_USES * CHEAP // max(cost.work, 1) if cost.reads == 1 else CHEAP_USES
+    return CHEAP_USES * CHEAP // max(cost.work, 1) if cost.reads <= 1 else CHEAP_USES
 
 
 def _widens(body: Expr) -> bool:

@@ -93,6 +93,21 @@ def test_what_reads_several_elements_has_few_uses_however_cheap(uses: int, store
     assert len(fused.tensors()) == stored
 
 
+@pytest.mark.parametrize(("rows", "stored"), [(7, 4), (8, 3)])
+def test_an_operand_that_is_repeated_for_many_elements_does_not_count(
+    rows: int, stored: int
+) -> None:
+    x, mean = Tensor("x", (rows,), FLOAT64), Tensor("mean", (1,), FLOAT64)
+    body = add(load(x, HERE), load(mean, [index(0)]))
+    centered = Tensor("c", (rows,), FLOAT64, 0, (whole((rows,), body, None),))
+    total = load(centered, HERE)
+    for k in range(1, 5):
+        total = add(total, load(centered, [mod(add(dim(0), index(k)), index(rows))]))
+    result = Tensor("y", (rows,), FLOAT64, 0, (whole((rows,), total, None),))
+    fused, _ = fuse_pointwise(System((x, mean), (result,)))
+    assert len(fused.tensors()) == stored
+
+
 def test_elements_that_are_read_by_what_is_computed_again_count_as_well() -> None:
     x, y = Tensor("x", (8,), FLOAT64), Tensor("y", (8,), FLOAT64)
     added = tensor("a", add(load(x, HERE), load(y, HERE)))

@@ -1,0 +1,47 @@
+"""Functions of several equations that round once, as one equation does.
+
+Before: variance = mean((x - mean(x)) ** 2), in f16 infinite from 256 on; sqrt(variance)
+After:  cast(sqrt(variance of cast(x, f32)), f16)
+
+A value between two equations is rounded or not as fusion goes; here none is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce, wraps
+from typing import Any
+
+from ted.frontend.elementwise import cast
+from ted.frontend.tensors import Tensor, with_constant
+from ted.ir.dtypes import accumulator, promote
+
+
+def widened(x: Any) -> Any:
+    """A tensor of f16 or bf16 in f32; anything else as it is."""
+    return cast(x, accumulator(x.dtype)) if _is_half(x) else x
+
+
+def narrowed(result: Tensor, *like: Any) -> Tensor:
+    """A result in the type that an expression of all the tensors in `like` has."""
+    types = [x.dtype for x in like if isinstance(x, Tensor)]
+    return cast(result, reduce(promote, types))
+
+
+def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function, which computes in f32 what it is given in f16 and bf16."""
+
+    @wraps(function)
+    def once(x: Any, *others: Any, **named: Any) -> Tensor:
+        x = with_constant(x, function.__name__)
+        given = [v for v in (x, *others, *named.values()) if isinstance(v, Tensor)]
+        if not any(map(_is_half, given)):
+            return function(x, *others, **named)
+        wide = {name: widened(value) for name, value in named.items()}
+        return narrowed(function(widened(x), *map(widened, others), **wide), *given)
+
+    return once
+
+
+def _is_half(x: Any) -> bool:
+    return isinstance(x, Tensor) and x.dtype.is_float and accumulator(x.dtype) != x.dtype
