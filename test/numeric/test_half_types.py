@@ -6,6 +6,7 @@ counts; the oracle is numpy or torch in float64, of the same rounded numbers.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,14 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
         lambda x, w: ted.nn.instance_norm(x, w, axis=1),
         lambda x, w: functional.instance_norm(x, None, None, w),
     ),
+    "powers": (
+        lambda x, _: ted.nn.lp_pool1d(x, 2, 4, layout="NCL"),
+        lambda x, _: functional.lp_pool1d(x, 2, 4),
+    ),
+    "triplets": (
+        lambda x, _: ted.nn.triplet_margin_loss(x, x[:, ::-1], x / 2, reduction="none"),
+        lambda x, _: functional.triplet_margin_loss(x, x.flip(1), x / 2, reduction="none"),
+    ),
     "group norm": (
         lambda x, w: ted.nn.group_norm(x, 2, w, axis=1),
         lambda x, w: functional.group_norm(x, 2, w),
@@ -94,6 +103,23 @@ def test_results_are_rounded_once(name: str) -> None:
     for what, result in zip(FUNCTIONS, found, strict=True):
         assert result.dtype == TYPES[name], what
         assert ulps(result, FUNCTIONS[what][1](*wide).numpy()) < ROUNDED, what
+
+
+@pytest.mark.parametrize("name", TYPES)
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_sharp_scores_rounds_its_weights_alone(name: str, causal: bool) -> None:
+    rng = np.random.default_rng(5)
+    shapes = [((2, 48, 16), 4), ((2, 48, 16), 4), ((2, 48, 8), 1), ((2, 48, 8), 1)]
+    *given, dy = ((rng.standard_normal(s) * scale).astype(TYPES[name]) for s, scale in shapes)
+    ours = functools.partial(ted.nn.attention, causal=causal)
+    y, slopes = ted.function(lambda *a: (ours(*a[:3]), ted.vjp(ours, *a[:3])[1](a[3])))(*given, dy)
+    wide = [torch.tensor(a.astype(np.float64)).requires_grad_() for a in given]
+    z = functional.scaled_dot_product_attention(*wide, is_causal=causal)
+    exact = torch.autograd.grad(z, wide, torch.tensor(dy.astype(np.float64)))
+    unit = float(ml_dtypes.finfo(TYPES[name]).eps) / 2
+    for found, wanted in zip((y, *slopes), (z.detach(), *exact), strict=True):
+        off = np.abs(found.astype(np.float64) - wanted.numpy()).max()
+        assert off <= 5 * unit * float(wanted.abs().max())
 
 
 @pytest.mark.parametrize("what", ["layer norm", "std"])

@@ -32,13 +32,13 @@ def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """The function, which computes in f32 what it is given in f16 and bf16."""
 
     @wraps(function)
-    def once(x: Any, *others: Any, **named: Any) -> Tensor:
-        x = with_constant(x, function.__name__)
-        given = [v for v in (x, *others, *named.values()) if isinstance(v, Tensor)]
+    def once(*args: Any, **named: Any) -> Tensor:
+        args = (*(with_constant(x, function.__name__) for x in args[:1]), *args[1:])
+        given = [v for v in (*args, *named.values()) if isinstance(v, Tensor)]
         if not any(map(_is_half, given)):
-            return function(x, *others, **named)
+            return function(*args, **named)
         wide = {name: widened(value) for name, value in named.items()}
-        return narrowed(function(widened(x), *map(widened, others), **wide), *given)
+        return narrowed(function(*map(widened, args), **wide), *given)
 
     return once
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import ted
@@ -12,6 +13,7 @@ from ted.frontend.checks import broadcast_to, flag
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import DType, accumulator, promote
 from ted.nn.arguments import floating
 from ted.nn.windows import conjunction
 
@@ -27,7 +29,8 @@ def attention(
     added to the scores; a query that sees nothing by a mask of bools gives 0.  Keys and values may
     have fewer heads, in dim -3, than queries: as many neighbouring heads of queries share one.
     On CPUs scores of up to 2^20 products are kept for a row at a time, in gradients too, causal
-    ones of more in four strips, none of them between value and gradient.
+    ones of more in four strips, none of them between value and gradient.  Of half types scores are
+    float32, and what multiplies the values is rounded.
 
     Shapes: query (..., n, d), key (..., m, d), value (..., m, e), result (..., n, e); a mask
     broadcasts to (..., n, m).
@@ -40,7 +43,7 @@ def attention(
     n, m, width = q.shape[-2], k.shape[-2], q.shape[-1]
     added, allowed = _mask(mask, (*q.shape[:-1], m))
     factor = _factor(width) if scale is None else scale
-    r = ted.reduce_axis(width, "r")
+    r, dtype = ted.reduce_axis(width, "r"), reduce(promote, (t.dtype for t in (q, k, v)))
 
     def sees(*at: Any) -> Any:
         near = [at[-1] <= at[-2] + (m - n)] if causal else []
@@ -52,17 +55,19 @@ def attention(
     def score(*at: Any) -> Any:
         *b, i, j = at
         product = q[(*b, i, r)] * k[(*shared(b), j, r)]
-        found = ted.sum(product, axis=r, where=sees(*at)) * factor
+        found = ted.sum(product, axis=r, where=sees(*at), dtype=accumulator(dtype)) * factor
         return found if added is None else found + _spread(added, at)
 
     scores = ted.compute((*q.shape[:-1], m), score, name="scores")
-    mixed = _mixed(scores, sees, lambda b, j, e: v[(*shared(b), j, e)], allowed is not None)
-    return ted.compute((*q.shape[:-1], v.shape[-1]), mixed, name="attention")
+    mixed = _mixed(scores, sees, lambda b, j, e: v[(*shared(b), j, e)], allowed is not None, dtype)
+    shape = (*q.shape[:-1], v.shape[-1])
+    return ted.compute(shape, lambda *at: ted.cast(mixed(*at), dtype), name="attention")
 
 
 def _mixed(
-    scores: Tensor, sees: Callable[..., Any], value: Callable[..., Any], may_be_blind: bool
-) -> Callable[..., Any]:
+    scores: Tensor, sees: Callable[..., Any], value: Callable[..., Any], may_be_blind: bool,
+    dtype: DType,
+) -> Callable[..., Any]:  # fmt: skip
     """The mean of the values that a query sees, weighted by the softmax of its scores."""
     s = ted.reduce_axis(scores.shape[-1], "s")
     top = ted.compute(
@@ -72,7 +77,7 @@ def _mixed(
     )
 
     def weight(*at: Any) -> Any:
-        exponential = ted.exp(scores[at] - ted.stop_gradient(top[at[:-1]]))
+        exponential = ted.exp(scores[at] - ted.stop_gradient(top[at[:-1]])).astype(dtype)
         seen = sees(*at)
         return exponential if seen is None else ted.where(seen, exponential, 0)
 

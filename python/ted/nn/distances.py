@@ -8,6 +8,7 @@ from typing import Any
 import ted
 from ted.frontend.checks import flag
 from ted.frontend.locations import fail
+from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, shaped
 from ted.nn.losses import reduced
@@ -52,6 +53,7 @@ def margin_ranking_loss(
     return reduced(ted.maximum(margin - target * (first - second), 0), reduction, what)
 
 
+@rounded_once
 def triplet_margin_loss(
     anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0,
     eps: float = 1e-6, swap: bool = False, reduction: str = "mean",
@@ -70,6 +72,7 @@ def triplet_margin_loss(
     return _triplets(what, (anchor, positive, negative), _norm(p, eps), margin, swap, reduction)
 
 
+@rounded_once
 def triplet_margin_with_distance_loss(
     anchor: Any, positive: Any, negative: Any,
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,

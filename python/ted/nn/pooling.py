@@ -14,6 +14,7 @@ import ted
 from ted import random
 from ted.frontend.checks import flag, integer
 from ted.frontend.locations import fail
+from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import LAYOUTS, Layout, floating, layout_of, per_dim, ranked, shaped
 from ted.nn.intervals import Interval, intervals
@@ -111,7 +112,7 @@ def _lp_pool(rank: int) -> Callable[..., Any]:
 
         return _pool(what, norm, x, images, dims)
 
-    return _named(pool, what)
+    return _named(rounded_once(pool), what)
 
 
 def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
