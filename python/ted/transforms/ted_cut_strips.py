@@ -254,8 +254,10 @@ class _Cutter:
         for equation in equations:
             is_map = equation.combiner == "set"
             points = points_writing(equation, strips.elements[k] if is_map else around)
-            if not is_map and _may_widen(equation, strips.elements[k]):
-                points = points_writing(_everywhere(equation), around)
+            if not is_map and not equation.is_box:
+                more = points_writing(_everywhere(equation), around)
+                if self._may_widen(equation, more, strips.elements[k], k):
+                    points = more
             if not points.is_empty():
                 kept.append(self._moved(equation, points, k, [low for low, _ in box]))
         if fill is None:
@@ -265,6 +267,24 @@ class _Cutter:
         if len(kept) == 1 and kept[0].combiner == "set" and kept[0].covers(shape):
             return replace(made, fill=None)
         return made
+
+    def _may_widen(self, equation: Equation, points: Any, elements: Any, k: int) -> bool:
+        """Whether a sum may be taken at more points: no element that is read gets more of them.
+
+        What it reads there has to be in its tensor, or in its strip.
+        """
+        if any(reads_data(*r.args) for r in equation.reads):
+            return False
+        if not points_writing(_everywhere(equation), elements).is_subset(equation.domain):
+            return False
+        met = [(self._room(r.attr, k), elements_read(r, TRUE, points)) for r in equation.reads]
+        return all(e is not None and e.is_subset(room) for room, e in met)
+
+    def _room(self, tensor: Tensor, k: int) -> Any:
+        """The elements that are held of a tensor, or of its strip."""
+        if tensor not in self.parts:
+            return sets.box(tensor.static_shape)
+        return sets.bounding_box(self.parts[tensor][0].boxes[k])
 
     def _pieces(self, equation: Equation) -> Iterator[Equation]:
         """The equation for each strip that it reads; itself where it reads none."""
@@ -312,18 +332,3 @@ class _Cutter:
 
 def _everywhere(equation: Equation) -> Equation:
     return replace(equation, domain=parameters.box(equation.extents))
-
-
-def _may_widen(equation: Equation, elements: Any) -> bool:
-    """Whether a sum may be taken at every point: no element that is read gets more of them.
-
-    What it reads has to be there.
-    """
-    if equation.is_box or any(reads_data(*r.args) for r in equation.reads):
-        return False
-    more = _everywhere(equation)
-    if not points_writing(more, elements).is_subset(equation.domain):
-        return False
-    box = more.domain
-    met = [(r, elements_read(r, TRUE, box)) for r in equation.reads]
-    return all(e is not None and e.is_subset(sets.box(r.attr.static_shape)) for r, e in met)

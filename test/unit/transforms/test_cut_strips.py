@@ -119,6 +119,20 @@ def test_what_is_read_in_another_way_stays_whole(what):
     assert (N, N) in checked(system_of(inputs, what(s, inputs[1])))
 
 
+def test_what_a_sum_reads_outside_of_its_triangle_has_to_be_in_the_strips():
+    offset = N - 4
+    inputs, s = scores(N, N + offset, lambda i, j: j <= i + offset)
+    v = ted.placeholder((offset + 1, WIDTH), "float64", name="v")
+    r = ted.reduce_axis(WIDTH, "r")
+    t = ted.compute(
+        (N, offset + 1),
+        lambda i, j: ted.sum(s[i, i - j + offset] * v[j, r], axis=r, where=lower(i, j)),
+        name="t",
+    )
+    shapes = checked(system_of([*inputs, v], [mixed(t, v, lower)]))
+    assert shapes[:2] == [(8, 8), (8, 8)]  # of s and t; t at j > i would read s in front of it
+
+
 def test_small_products_stay_whole():
     inputs, s = scores(N, N, lower)
     system = system_of(inputs, [mixed(s, inputs[1], lower)])
