@@ -291,13 +291,16 @@ _RESULT = -1
 def _owners(subdomain: Subdomain) -> list[int] | None:
     """For each constraint of a sum of products, the factor that it is about, or _RESULT.
 
-    None where one is about neither, or the sum is of another form.
+    None where one is about neither, or the sum is of another form: what a factor computes, such as
+    an exponential, may be infinite where the domain ends, and 0 times that is NaN.
     """
     factors = _factors(subdomain.body.operations[-1].operands[0])
     if subdomain.combiner != "add" or not subdomain.reduction_dims or len(factors) < 2:
         return None
     arguments: list[ir.Value] = list(subdomain.body.arguments)
-    direct = [arguments.index(f) for f in factors if f in arguments]
+    if any(f not in arguments for f in factors):
+        return None
+    direct = [arguments.index(f) for f in factors]
     found: list[int] = []
     for constraint in subdomain.domain:
         dims = dims_used(constraint.expr)
