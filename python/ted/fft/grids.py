@@ -122,8 +122,7 @@ def rfftfreq(n: int, d: float = 1.0, dtype: Any = "float32") -> Any:
 
 
 def _count(n: Any, d: Any, what: str) -> int:
-    if not isinstance(d, (int, float)) or not d:
-        fail(f"{what}: the distance is a number other than 0, got d = {d!r}")
+    checks.number(d, f"{what}: the distance d", "is a number other than 0", bool)
     return transforms.length_of(n, what)
 
 

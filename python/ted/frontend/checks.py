@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeAlias
+
+import numpy as np
 
 from ted.domain.sizes import Extent, Size
 from ted.frontend.locations import fail
@@ -35,6 +37,23 @@ def integer(value: Any, what: str) -> int:
         except TypeError:
             pass
     return fail(f"{what}: must be an integer, got {value!r}")
+
+
+def number(
+    value: Any,
+    what: str,
+    rule: str = "must be a number",
+    fits: Callable[[float], bool] = lambda _: True,
+) -> float:
+    """A real number of Python or numpy that fits a rule; bools and NaN excluded.
+
+    Raises: FrontendError for anything else.
+    """
+    plain = value.item() if isinstance(value, (np.integer, np.floating)) else value
+    real = isinstance(plain, (int, float)) and not isinstance(plain, bool)
+    if not real or math.isnan(plain) or not fits(plain):
+        fail(f"{what} {rule}, got {value!r}")
+    return plain
 
 
 def flag(value: Any, what: str) -> bool:

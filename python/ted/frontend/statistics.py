@@ -26,8 +26,7 @@ def var(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -
     """
     x = to_tensor(x, "var")
     axes = checks.reduced_axes(axis, x.ndim, "var")
-    if isinstance(correction, bool) or not isinstance(correction, (int, float)):
-        fail(f"var: correction must be a number, got {correction!r}")
+    correction = checks.number(correction, "var: correction")
     centered = x - mean(x, axes, keepdims=True)
     spread = mean(square(centered), axes, keepdims=keepdims)
     if not correction:

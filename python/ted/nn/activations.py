@@ -7,10 +7,9 @@ from typing import Any
 
 import ted
 from ted.frontend.checks import axes_of
-from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import floating
+from ted.nn.arguments import floating, one_of
 
 relu = ted.relu
 sigmoid = ted.sigmoid
@@ -40,9 +39,7 @@ def gelu(x: Any, approximate: str = "none") -> Any:
     Source: Hendrycks and Gimpel, Gaussian Error Linear Units, section 2.
     """
     forms = {"none": _gelu, "tanh": _gelu_tanh}
-    if approximate not in forms:
-        fail(f'gelu: approximate must be "none" or "tanh", got {approximate!r}')
-    return ted.vectorize(forms[approximate])(x)
+    return ted.vectorize(forms[one_of(approximate, tuple(forms), "gelu: approximate")])(x)
 
 
 def _gelu(x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any
 
 import ted
 from ted.domain.sizes import Extent
-from ted.frontend.checks import integer
+from ted.frontend.checks import integer, number
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
@@ -45,6 +45,14 @@ def floating(x: Any, what: str) -> Tensor:
     if not tensor.dtype.is_float:
         fail(f"{what}: must be of a float type, got {tensor.dtype} ({tensor.name})")
     return tensor
+
+
+def above_zero(value: Any, what: str) -> float:
+    """A number above 0.
+
+    Raises: FrontendError for anything else.
+    """
+    return number(value, what, "must be a positive number", lambda v: v > 0)
 
 
 def within(numbers: Tensor, most: Extent, what: str) -> Tensor:
@@ -84,9 +92,7 @@ def layout_of(layout: Any, rank: int, what: str) -> Layout:
     Raises: FrontendError for another one.
     """
     last, first = LAYOUTS[rank]
-    if layout not in (last, first):
-        fail(f"{what}: layout must be {last!r} or {first!r}, got {layout!r}")
-    return Layout(layout == last)
+    return Layout(one_of(layout, (last, first), f"{what}: layout") == last)
 
 
 def wide_type(dtype: Any) -> str:
@@ -113,7 +119,7 @@ def one_of(value: Any, choices: Sequence[str], what: str) -> str:
 
     Raises: FrontendError for another value.
     """
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         *others, last = map(repr, choices)
         fail(f"{what}: must be {', '.join(others)} or {last}, got {value!r}")
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,7 +11,7 @@ from ted.frontend.checks import flag
 from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import floating, shaped
+from ted.nn.arguments import above_zero, floating, shaped
 from ted.nn.losses import reduced
 
 
@@ -67,8 +68,7 @@ def triplet_margin_loss(
     positive.
     """
     what = "triplet_margin_loss"
-    if not p > 0:
-        fail(f"{what}: takes a positive p, got {p!r}")
+    p = above_zero(p, f"{what}: p")
     return _triplets(what, (anchor, positive, negative), _norm(p, eps), margin, swap, reduction)
 
 
@@ -93,6 +93,8 @@ def _norm(p: float, eps: float) -> Callable[[Tensor, Tensor], Tensor]:
 
     def distance(x: Tensor, y: Tensor) -> Tensor:
         d = x - y + eps
+        if p == math.inf:
+            return ted.max(abs(d), -1)
         return ted.sqrt(ted.sum(d * d, -1)) if p == 2 else ted.sum(abs(d) ** p, -1) ** (1 / p)
 
     return distance

@@ -23,7 +23,7 @@ from ted.frontend.keywords import accepting
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import FLOAT64, DType
-from ted.nn.arguments import one_of, wide_type
+from ted.nn.arguments import above_zero, one_of, wide_type
 
 __all__ = [
     "calculate_gain", "constant", "dirac", "eye", "glorot_normal", "glorot_uniform", "he_normal",
@@ -109,9 +109,8 @@ def calculate_gain(nonlinearity: str, slope: float | None = None) -> float:
     `slope` is that of "leaky_relu" left of 0, 0.01 unless said.
     Raises: FrontendError for another activation, or a slope that is no number.
     """
-    if slope is not None and (isinstance(slope, bool) or not isinstance(slope, (int, float))):
-        fail(f"calculate_gain: slope must be a number, got {slope!r}")
-    leaky = math.sqrt(2 / (1 + (0.01 if slope is None else slope) ** 2))
+    left = 0.01 if slope is None else checks.number(slope, "calculate_gain: slope")
+    leaky = math.sqrt(2 / (1 + left**2))
     gains = {
         "linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2), "leaky_relu": leaky,
         "selu": 0.75, **{f"conv{n}d": 1.0 for n in (1, 2, 3)},
@@ -135,8 +134,9 @@ def variance_scaling(
     """
     what = "variance_scaling"
     row, extents = _floats(dtype, what), _extents(shape, what)
-    if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale < math.inf:
-        fail(f"{what}: scale must be a positive number, got {scale!r}")
+    scale = checks.number(
+        scale, f"{what}: scale", "must be a positive number", lambda s: 0 < s < math.inf
+    )
     inputs, outputs = _fans(extents, in_axis, out_axis, batch_axis, what)
     fans = {
         "fan_in": inputs, "fan_out": outputs, "fan_avg": (inputs + outputs) / 2,
@@ -186,8 +186,7 @@ def _by_gain(
     name: str, distribution: str, key: Any, shape: checks.Shape, dtype: Any, gain: float,
     mode: str, axes: tuple[Any, Any],
 ) -> Tensor:  # fmt: skip
-    if isinstance(gain, bool) or not isinstance(gain, (int, float)) or not gain > 0:
-        fail(f"{name}: gain must be a positive number, got {gain!r}")
+    gain = above_zero(gain, f"{name}: gain")
     return variance_scaling(key, shape, dtype, gain * gain, mode, distribution, *axes)
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import ted
-from ted.frontend.checks import axis_of, integer
+from ted.frontend.checks import axis_of, integer, number
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.activations import log_softmax
-from ted.nn.arguments import floating, shaped, within
+from ted.nn.arguments import floating, one_of, shaped, within
 
 logsumexp = ted.logsumexp
 REDUCTIONS = ("mean", "sum", "none")
@@ -22,9 +22,7 @@ def reduced(losses: Tensor, reduction: str, what: str) -> Tensor:
 
     Raises: FrontendError for another reduction.
     """
-    if reduction not in REDUCTIONS:
-        fail(f'{what}: reduction must be "mean", "sum" or "none", got {reduction!r}')
-    if reduction == "none":
+    if one_of(reduction, REDUCTIONS, f"{what}: reduction") == "none":
         return losses
     return ted.mean(losses) if reduction == "mean" else ted.sum(losses)
 
@@ -50,8 +48,9 @@ def cross_entropy(
     what = "cross_entropy"
     classes = _Classes.of(what, logits, axis, weight)
     labels = to_tensor(labels, f"{what}: labels")
-    if not isinstance(label_smoothing, (int, float)) or not 0 <= label_smoothing <= 1:
-        fail(f"{what}: label_smoothing must be in [0, 1], got {label_smoothing!r}")
+    label_smoothing = number(
+        label_smoothing, f"{what}: label_smoothing", "must be in [0, 1]", lambda s: 0 <= s <= 1
+    )
     if not labels.dtype.is_float:
         return classes.of_labels(labels, reduction, ignore_index, True, label_smoothing)
     if ignore_index is not None:

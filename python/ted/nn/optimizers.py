@@ -19,7 +19,7 @@ import numpy as np
 
 import ted
 from ted import tree
-from ted.frontend.checks import dtype_of
+from ted.frontend.checks import dtype_of, number
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten
@@ -103,9 +103,9 @@ def _checked(name: str, **given: float) -> None:
     """Numbers of at least 0; means (b1, b2, momentum, ...) are below 1."""
     for what, value in given.items():
         most = math.inf if what in ("eps", "weight_decay", "rate_decay", "first") else 1.0
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < most:
-            below = "" if most == math.inf else " and below 1"
-            fail(f"{name}: {what} is a number of at least 0{below}, got {value!r}")
+        below = "" if most == math.inf else " and below 1"
+        rule = f"is a number of at least 0{below}"
+        number(value, f"{name}: {what}", rule, lambda v, most=most: 0 <= v < most)
 
 
 def _decayed(p: Any, g: Any, weight_decay: float) -> Any:

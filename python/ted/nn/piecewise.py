@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 import ted
-from ted.frontend.checks import axis_of
+from ted.frontend.checks import axis_of, number
 from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import floating
+from ted.nn.arguments import above_zero, floating
 
 _SELU = 1.0507009873554805, 1.6732632423543772  # scale, alpha: Klambauer et al., section 2
 
@@ -73,8 +73,7 @@ def celu(x: Any, alpha: float = 1.0) -> Any:
 
     Raises: FrontendError for an alpha of 0.
     """
-    if not alpha:
-        fail(f"celu: alpha must not be 0, got {alpha}")
+    alpha = number(alpha, "celu: alpha", "must not be 0", bool)
     return ted.vectorize(lambda v: ted.where(v > 0, v, alpha * ted.expm1(v / alpha)))(x)
 
 
@@ -140,12 +139,15 @@ def softmin(x: Any, axis: int = -1) -> Tensor:
 def normalize(x: Any, order: float = 2.0, axis: int = -1, eps: float = 1e-12) -> Tensor:
     """x divided by its norm along `axis`, by `eps` where that is less.
 
-    Raises: FrontendError for an axis that x does not have, or an x of no float type.
+    Raises: FrontendError for an axis that x does not have, an x of no float type, or an order that
+    is not positive.
     """
-    x = floating(x, "normalize: x")
-    length = ted.sum(ted.absolute(x) ** order, axis, keepdims=True)
-    least = math.pow(eps, order)
-    return x / ted.maximum(length, least) ** (1.0 / order)
+    x, order = floating(x, "normalize: x"), above_zero(order, "normalize: order")
+    least, size = number(eps, "normalize: eps"), ted.absolute(x)
+    if order == math.inf:
+        return x / ted.maximum(ted.max(size, axis, keepdims=True), least)
+    length = ted.sum(size**order, axis, keepdims=True)
+    return x / ted.maximum(length, least**order) ** (1.0 / order)
 
 
 @rounded_once

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import ted
-from ted.frontend.checks import broadcast_to, flag
+from ted.frontend.checks import broadcast_to, flag, number
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import floating, one_of, shaped
+from ted.nn.arguments import above_zero, floating, one_of, shaped
 from ted.nn.losses import REDUCTIONS, reduced
 
 
@@ -33,8 +33,7 @@ def huber_loss(prediction: Any, target: Any, reduction: str = "mean", delta: flo
     Raises: FrontendError as `l1_loss`, and for a delta that is not positive.
     """
     p, t = _pair(prediction, target, "huber_loss")
-    if not delta > 0:
-        fail(f"huber_loss: delta must be positive, got {delta!r}")
+    delta = above_zero(delta, "huber_loss: delta")
     d = p - t
     size = ted.absolute(d)
     losses = ted.where(size <= delta, 0.5 * d * d, delta * (size - 0.5 * delta))
@@ -48,7 +47,7 @@ def smooth_l1_loss(
 
     Raises: FrontendError as `l1_loss`.
     """
-    if not beta:
+    if not number(beta, "smooth_l1_loss: beta"):
         return l1_loss(prediction, target, reduction)
     return huber_loss(prediction, target, reduction, beta) / beta
 

@@ -16,7 +16,16 @@ from ted.frontend.checks import flag, integer
 from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import LAYOUTS, Layout, floating, layout_of, per_dim, ranked, shaped
+from ted.nn.arguments import (
+    LAYOUTS,
+    Layout,
+    above_zero,
+    floating,
+    layout_of,
+    per_dim,
+    ranked,
+    shaped,
+)
 from ted.nn.intervals import Interval, intervals
 from ted.nn.windows import Dim, Section, Window, taps_of, under, windows
 
@@ -101,8 +110,7 @@ def _lp_pool(rank: int) -> Callable[..., Any]:
         """
         x, images = floating(ranked(x, rank + 2, f"{what}: x"), what), layout_of(layout, rank, what)
         dims = _windows(what, x, images, window, stride, 0, 1, ceil_mode)
-        if not isinstance(norm_type, (int, float)) or not norm_type > 0:
-            fail(f"{what}: norm_type must be a positive number, got {norm_type!r}")
+        norm_type = above_zero(norm_type, f"{what}: norm_type")
 
         def norm(value: Any, taps: Any, inside: Any, parts: Parts) -> Any:
             total = ted.sum(value**norm_type, axis=taps, where=inside)

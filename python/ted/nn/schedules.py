@@ -10,6 +10,7 @@ from typing import Any
 import ted
 from ted.frontend.checks import integer
 from ted.frontend.locations import fail
+from ted.nn.arguments import above_zero
 
 Schedule = Callable[[Any], Any]
 
@@ -28,9 +29,7 @@ def _share(count: Any, steps: int) -> Any:
 
 def _decay(what: str, factor: float, every: int) -> tuple[int, float]:
     every = _steps(every, f"{what}: every")
-    if not factor > 0:
-        fail(f"{what}: factor is above 0, got {factor!r}")
-    return every, math.log(factor)
+    return every, math.log(above_zero(factor, f"{what}: factor"))
 
 
 def linear_schedule(first: float, last: float, steps: int) -> Schedule:

@@ -141,9 +141,8 @@ def _kept(
 ) -> tuple[Tensor, Tensor]:
     """The tensor, and which of its elements are kept."""
     x = _floats(what, x)
-    if isinstance(rate, bool) or not isinstance(rate, (int, float)) or not 0 <= rate < 1:
-        fail(f"{what}: rate must be a number in [0, 1), got {rate!r}")
-    shared = {checks.axis_of(d, x.ndim, f"{what}: broadcast_dims") for d in broadcast_dims}
+    rate = checks.number(rate, f"{what}: rate", "must be a number in [0, 1)", lambda r: 0 <= r < 1)
+    shared = checks.axes_of(broadcast_dims, x.ndim, f"{what}: broadcast_dims")
     shape = tuple(1 if d in shared else n for d, n in enumerate(x.shape))
     return x, bernoulli(key, 1.0 - rate, shape)
 
@@ -161,9 +160,12 @@ def rrelu(key: Any, x: Any, lower: float = 1 / 8, upper: float = 1 / 3) -> Tenso
     Raises: FrontendError for what is no key, no tensor of floats, or no interval.
     """
     x = _floats("random.rrelu", x)
-    if not lower <= upper:
+    low, high = (
+        checks.number(b, "random.rrelu: bounds", "must be numbers") for b in (lower, upper)
+    )
+    if low > high:
         fail(f"random.rrelu: lower must be at most upper, got {lower!r} and {upper!r}")
-    return ted.where(x < 0, x * uniform(key, x.shape, x.dtype, lower, upper), x)
+    return ted.where(x < 0, x * uniform(key, x.shape, x.dtype, low, high), x)
 
 
 def gumbel_softmax(
@@ -179,8 +181,7 @@ def gumbel_softmax(
     logits = to_tensor(logits, "random.gumbel_softmax: logits")
     if not logits.dtype.is_float or logits.ndim == 0:
         fail(f"random.gumbel_softmax: logits must be floats of a rank, got {logits!r}")
-    if not tau > 0:
-        fail(f"random.gumbel_softmax: tau must be positive, got {tau!r}")
+    tau = checks.number(tau, "random.gumbel_softmax: tau", "must be positive", lambda t: t > 0)
     along = checks.axis_of(axis, logits.ndim, "random.gumbel_softmax")
     noisy = (logits + gumbel(key, logits.shape, logits.dtype)) / tau
     raised = ted.exp(noisy - ted.stop_gradient(ted.max(noisy, along, keepdims=True)))

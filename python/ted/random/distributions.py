@@ -31,7 +31,8 @@ def uniform(
     unit = drawn(key, shape, lambda a, b: fraction(a, b, row), "random.uniform")
     ends = [with_constant(end, "random.uniform: ends") for end in (minval, maxval)]
     if not any(isinstance(end, Tensor) for end in ends):
-        return unit if ends == [0, 1] else scaled(unit, minval, maxval, row)
+        low, high = (_number(end, "random.uniform: ends") for end in (minval, maxval))
+        return unit if (low, high) == (0, 1) else scaled(unit, low, high, row)
     low, high = (_spread(end, unit, row) for end in ends)
     return ted.maximum(low, unit * (high - low) + low)
 
@@ -83,9 +84,7 @@ def truncated_normal(
 
 
 def _number(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or math.isnan(value):
-        fail(f"{what} must be numbers, got {value!r}")
-    return float(value)
+    return float(checks.number(value, what, "must be numbers"))
 
 
 def exponential(key: Any, shape: checks.Shape = (), dtype: Any = "float32") -> Tensor:
@@ -130,9 +129,7 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None) -> Tensor:
 
 
 def _probability(value: Any, what: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= 1:
-        fail(f"{what} must be a number in [0, 1], got {value!r}")
-    return float(value)
+    return float(checks.number(value, what, "must be a number in [0, 1]", lambda p: 0 <= p <= 1))
 
 
 def fraction(first: Any, second: Any, dtype: DType) -> Any:

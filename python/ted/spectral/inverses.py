@@ -66,6 +66,4 @@ def matrix_rank(a: Any, tol: float | None = None, rtol: float | None = None) -> 
 def _share(a: Tensor, wanted: Any, what: str) -> float:
     if wanted is None:
         return rounding(a) * max(checks.integer(extent, what) for extent in a.shape[-2:])
-    if isinstance(wanted, bool) or not isinstance(wanted, (int, float)):
-        fail(f"{what}: must be a number, got {wanted!r}")
-    return float(wanted)
+    return float(checks.number(wanted, f"{what}:"))

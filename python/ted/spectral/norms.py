@@ -32,8 +32,7 @@ def vector_norm(x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) 
     Raises: FrontendError for an axis that x does not have, or an `ord` that is no number.
     """
     x = to_tensor(x, "vector_norm")
-    if isinstance(ord, bool) or not isinstance(ord, (int, float)):
-        fail(f"vector_norm: ord must be a number, got {ord!r}")
+    ord = checks.number(ord, "vector_norm: ord")
     size = absolute(x)
     if ord in (math.inf, -math.inf):
         return (max if ord > 0 else min)(size, axis, keepdims=keepdims)

@@ -160,7 +160,7 @@ def test_a_batch_of_gradients_is_one_program() -> None:
         (lambda f, z: f.fftn(3.0), "fftn: takes a tensor, got 3.0"),
         (lambda f, z: f.fftn(z, s=(2, 3), axes=(0,)), "fftn: takes one extent for each axis"),
         (lambda f, z: f.fftfreq(0), "fftfreq: a transform has at least 1 element"),
-        (lambda f, z: f.fftfreq(4, 0), "fftfreq: the distance is a number other than 0, got d = 0"),
+        (lambda f, z: f.fftfreq(4, 0), "fftfreq: the distance d is a number other than 0, got 0"),
         (lambda f, z: f.fft(ted.placeholder((ted.size("n"),))), "got the symbolic size n; say n="),
     ],
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import numpy as np
 import pytest
 
 import ted
@@ -70,7 +71,7 @@ CASES = {
         lambda: nn.adaptive_avg_pool2d(X, (2, 0)),
         "adaptive_avg_pool2d: output_size: must be at least 1, got (2, 0)",
     ),
-    "gelu_form": (lambda: nn.gelu(M, "erf"), 'must be "none" or "tanh", got \'erf\''),
+    "gelu_form": (lambda: nn.gelu(M, "erf"), "must be 'none' or 'tanh', got 'erf'"),
     "softmax_axis": (lambda: nn.softmax(M, 2), "softmax: axis must be in [-2, 2), got 2"),
     "softmax_integers": (lambda: nn.softmax(IDS), "must be of a float type, got int32 (ids)"),
     "layer_norm_weight": (lambda: nn.layer_norm(M, IDS), "weight: must have shape (5,), got (4,)"),
@@ -127,7 +128,10 @@ CASES = {
         "label_smoothing must be in [0, 1], got 2",
     ),
     "kl_reduction": (lambda: nn.kl_div(M, M, "max"), "kl_div: reduction: must be 'mean', 'sum'"),
-    "huber_delta": (lambda: nn.huber_loss(M, M, delta=0), "delta must be positive, got 0"),
+    "huber_delta": (lambda: nn.huber_loss(M, M, delta=0), "delta must be a positive number"),
+    "smooth_beta": (lambda: nn.smooth_l1_loss(M, M, beta=V), "beta must be a number, got"),
+    "normalize_order": (lambda: nn.normalize(M, 0), "normalize: order must be a positive"),
+    "reduction_array": (lambda: nn.mse(M, M, np.ones(2)), "mse: reduction: must be 'mean'"),
     "bce_weight": (
         lambda: nn.binary_cross_entropy_with_logits(M, M, weight=IDS),
         "weight: extents must be equal or 1 to broadcast, got shapes (4,) and (4, 5)",
@@ -140,7 +144,7 @@ CASES = {
         lambda: nn.triplet_margin_with_distance_loss(M, M, V),
         "triplet_margin_with_distance_loss: negative: must have shape (4, 5), got (5,) (v)",
     ),
-    "triplet_power": (lambda: nn.triplet_margin_loss(M, M, M, p=0), "takes a positive p, got 0"),
+    "triplet_power": (lambda: nn.triplet_margin_loss(M, M, M, p=0), "p must be a positive number"),
     "ranking": (lambda: nn.margin_ranking_loss(M, V, M), "second: must have shape (4, 5)"),
     "multilabels": (lambda: nn.multilabel_margin_loss(M, M), "labels must be integers, got float"),
     "multilabel_shape": (lambda: nn.multilabel_margin_loss(M, IDS), "labels: must have shape (4"),

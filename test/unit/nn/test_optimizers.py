@@ -200,7 +200,7 @@ def test_a_step_of_donated_parameters_is_in_place() -> None:
         (lambda: nn.adam().init({"n": np.zeros(2, int)}), "adam: n must be of a float type"),
         (lambda: nn.cosine_schedule(1.0, 5, 5), "warmup is less than steps=5, got 5"),
         (lambda: nn.piecewise_schedule([1.0], [3]), "one rate more than bounds"),
-        (lambda: nn.step_schedule(1.0, 0.0, 3), "factor is above 0, got 0.0"),
+        (lambda: nn.step_schedule(1.0, 0.0, 3), "factor must be a positive number, got 0.0"),
         (lambda: nn.clip_by_global_norm([np.ones(2)], 0), "most is above 0, got 0"),
     ],
 )

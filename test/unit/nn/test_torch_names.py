@@ -27,6 +27,8 @@ SAME = ("relu6", "hardtanh", "hardshrink", "softshrink", "tanhshrink",
 MAPS: dict[str, Pair] = {
     **{n: (lambda x, n=n: getattr(nn, n)(x), lambda x, n=n: getattr(F, n)(x)) for n in SAME},
     "normalize": (lambda x: nn.normalize(x, 3.0), lambda x: F.normalize(x, 3.0, dim=-1)),
+    "by maxima": (lambda x: nn.normalize(x + T, np.inf),
+                  lambda x: F.normalize(x + torch.tensor(T), np.inf, -1)),
     # Torch has no second derivative of these two.
     "hardsigmoid": (nn.hardsigmoid, lambda x: F.relu6(x + 3) / 6),
     "hardswish": (nn.hardswish, lambda x: x * F.relu6(x + 3) / 6),
@@ -100,6 +102,7 @@ LOSSES: dict[str, Pair] = {
         lambda x: F.margin_ranking_loss(x, torch.tensor(T), torch.tensor(np.sign(T - 0.5)), 0.3),
     ),
     "triplet_margin_loss": _triplets("triplet_margin_loss", p=3.0),
+    "triplets by maxima": _triplets("triplet_margin_loss", p=np.inf),
     "triplet_margin_with_distance_loss": _triplets("triplet_margin_with_distance_loss", swap=True),
     "triplets by another distance": (
         lambda x: nn.triplet_margin_with_distance_loss(x, T, T * T, lambda a, b: (a * b).sum(-1)),
