@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ted.ir.pipelines import Stage, Step, pipeline_text, with_options, with_step
-from ted.linalg.pipeline import CLEAN, DESTINATIONS, LAST_ON_SYSTEMS, LINALG, equations
+from ted.ir.pipelines import Stage, Step, pipeline_text, with_options
+from ted.linalg.pipeline import CLEAN, DESTINATIONS, LINALG, equations
 from ted.machine import DEFAULT, Cpu, named_cpu
 
 HALVES_IN_F32 = (
@@ -15,22 +15,12 @@ HALVES_IN_F32 = (
 
 KERNELS = "kernels"  # the stage behind which each kernel goes its own way
 
-_BEFORE_FUSION = equations(
-    Step("ted-join-pieces", "before fusion: what is one map can be moved to where it is read")
-)
-_TURNED = with_step(
-    (_BEFORE_FUSION,),
-    "ted-fuse-pointwise",
-    Step("ted-turn-histories", "after fusion, which leaves what reads a history in the end"),
-)
-_ON_EQUATIONS = with_step(
-    _TURNED,
-    LAST_ON_SYSTEMS,
-    Step("ted-cut-strips", "after fusion: fewer tensors, and what is read is known"),
-)
+_JOIN = Step("ted-join-pieces", "before fusion: what is one map can be moved to where it is read")
+_TURN = Step("ted-turn-histories", "after fusion, which leaves what reads a history in the end")
+_CUT = Step("ted-cut-strips", "after fusion: fewer tensors, and what is read is known")
 
 CPU_STAGES: tuple[Stage, ...] = (
-    *_ON_EQUATIONS,
+    equations([_JOIN], [_TURN], [_CUT]),
     Stage(
         "linalg",
         (
@@ -169,7 +159,7 @@ def cpu_stages(cpu: Cpu, memory: int | None = None) -> tuple[Stage, ...]:
     if memory is None:
         return stages
     limit = Step(f"ted-limit-memory{{bytes={memory}}}", "after fusion: what is left is held")
-    return with_step(stages, LAST_ON_SYSTEMS, limit)
+    return (equations([_JOIN], [_TURN], [_CUT, limit]), *stages[1:])
 
 
 def cpu_pipeline_text(

@@ -45,15 +45,6 @@ def with_options(stages: Sequence[Stage], given: Mapping[str, Sequence[str]]) ->
     return tuple(replace(s, steps=tuple(map(told, s.steps))) for s in stages)
 
 
-def with_step(stages: Sequence[Stage], after: str, step: Step) -> tuple[Stage, ...]:
-    """The stages with a step behind the one that is the pass `after`."""
-
-    def grown(steps: Sequence[Step]) -> tuple[Step, ...]:
-        return tuple(s for old in steps for s in ((old, step) if old.passes == after else (old,)))
-
-    return tuple(replace(stage, steps=grown(stage.steps)) for stage in stages)
-
-
 def pipeline_text(
     stages: Sequence[Stage], until: str | None = None, after: str | None = None
 ) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ted.ir.pipelines import Stage, Step
 
-LAST_ON_SYSTEMS = "ted-split-dims"
 
-
-def equations(*before_fusion: Step) -> Stage:
-    """The first stage, with steps of a target's own on equations that are not fused yet."""
+def equations(
+    before_fusion: Sequence[Step] = (), fused: Sequence[Step] = (), last: Sequence[Step] = ()
+) -> Stage:
+    """The first stage, with steps of a target's own before and after fusion, and on small dims."""
     return Stage(
         "ted",
         (
@@ -21,7 +23,9 @@ def equations(*before_fusion: Step) -> Stage:
             ),
             *before_fusion,
             Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
-            Step(LAST_ON_SYSTEMS, "after fusion, which brings divisions to where they are needed"),
+            *fused,
+            Step("ted-split-dims", "after fusion, which brings divisions to where they are needed"),
+            *last,
             Step("ted-sink-recomputed", "after fusion: in equations it is no part of a recurrence"),
         ),
     )

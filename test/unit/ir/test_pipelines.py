@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ted.ir.pipelines import Stage, Step, joined, pipeline_text, with_step
+from ted.cpu.pipeline import cpu_stages
+from ted.ir.pipelines import Stage, Step, joined, pipeline_text
+from ted.machine import DEFAULT, named_cpu
 
 STAGES = (Stage("one", (Step("a", "first"), Step("b", "then"))), Stage("two", (Step("c", ""),)))
 
@@ -13,7 +15,11 @@ def test_pipelines_are_joined_and_an_empty_one_adds_nothing() -> None:
     assert joined("builtin.module()") == "builtin.module()"
 
 
-def test_a_step_comes_right_behind_a_pass() -> None:
-    grown = with_step(STAGES, "b", Step("d{n=1}", "last"))
-    assert pipeline_text(grown) == "builtin.module(a,b,d{n=1},c)"
-    assert pipeline_text(grown, until="one") == "builtin.module(a,b,d{n=1})"
+def test_the_text_ends_with_a_stage() -> None:
+    assert pipeline_text(STAGES) == "builtin.module(a,b,c)"
+    assert pipeline_text(STAGES, until="one") == "builtin.module(a,b)"
+
+
+def test_what_limits_memory_knows_the_strips_that_are_held() -> None:
+    steps = pipeline_text(cpu_stages(named_cpu(DEFAULT), memory=1000), until="ted").split(",")
+    assert steps.index("ted-limit-memory{bytes=1000}") == steps.index("ted-cut-strips") + 1
