@@ -18,7 +18,6 @@ from ted.mlir.queries import copied_with, defining, is_inside
 MOST_BLOCKS = 2**31 - 1
 # What costs nothing and touches no memory: repeated in each kernel that needs it.
 _PURE = ("arith.", "affine.", "index.", "math.")
-_CONFIGURATION = 12  # block arguments: ids of block and thread, sizes of grid and block
 
 
 @dataclass(frozen=True)

@@ -60,4 +60,3 @@ _ROWS = (
 )  # fmt: skip
 
 OPERATIONS: dict[str, Operation] = {row.name: row for row in _ROWS}
-LEAVES = ("const", "dim", "size", "load")

@@ -41,9 +41,12 @@ def turn_histories(system: System) -> System:
     if not orders:
         return system
     became: dict[Tensor, Tensor] = {}
+    known, waiting = dict(orders), set(orders)  # orders of tensors old and new; of which new is not
 
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
-        known = {**orders, **{became[t]: o for t, o in orders.items() if t in became}}
+        for made in waiting & became.keys():
+            waiting.remove(made)
+            known[became[made]] = orders[made]
         read = tuple(_reading(e, known) for e in equations)
         return _turned(tensor, read, orders[tensor]) if tensor in orders else read
 

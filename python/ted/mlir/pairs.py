@@ -17,11 +17,6 @@ _UPPER = -1 << BITS
 INTRINSIC = "llvm.x86.avx512bf16.dpbf16ps.512"
 
 
-def is_pair(kind: ir.Type) -> bool:
-    """Whether elements of the type can be pairs: what they are, the body that reads them says."""
-    return isinstance(kind, ir.IntegerType) and ir.IntegerType(kind).width == 2 * BITS
-
-
 def pair(low: ir.Value, high: ir.Value | None) -> ir.Value:
     """Two bf16 as one i32; zero above the last one."""
     lower = _extended(low)
