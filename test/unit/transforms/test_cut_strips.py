@@ -133,6 +133,21 @@ def test_what_a_sum_reads_outside_of_its_triangle_has_to_be_in_the_strips():
     assert shapes[:2] == [(8, 8), (8, 8)]  # of s and t; t at j > i would read s in front of it
 
 
+def test_maxima_of_rows_are_those_of_the_triangle():
+    inputs, s = scores(N, N, lower)
+    j = ted.reduce_axis(N, "j")
+    top = ted.compute((N,), lambda i: ted.max(s[i, j] - 100.0, axis=j, where=j <= i), name="top")
+    o = ted.compute(
+        (N, WIDTH),
+        lambda i, e: ted.sum(s[i, j] * top[i] * inputs[1][j, e], axis=j, where=j <= i),
+        name="o",
+    )
+    system = system_of(inputs, [o])
+    assert (N, N) not in checked(system)
+    after, _ = cut_strips(system, few=1)
+    assert [t.shape for t in topological(after.outputs) if t.name == "top"] == [(8,)] * 4
+
+
 def test_small_products_stay_whole():
     inputs, s = scores(N, N, lower)
     system = system_of(inputs, [mixed(s, inputs[1], lower)])
