@@ -134,12 +134,14 @@ def _recomputed_from(tensor: Tensor, free: set[Tensor], recompute: float) -> lis
 
 def _triangle_from(tensor: Tensor, free: set[Tensor]) -> list[Tensor] | None:
     """What a triangle is made of again: what is there anyway, and what is much smaller than it."""
+    if tensor in free:
+        return None
     cost, leaves, products = 0, [], 0
     waiting, seen = [tensor], {tensor}
     while waiting:
         one = waiting.pop()
         is_small = SMALL * estimate(one.size) <= estimate(tensor.size)
-        if one is not tensor and (one in free or is_small):
+        if one in free or (is_small and one is not tensor):
             leaves.append(one)
             continue
         if one.is_input or one.time is not None or any(e.is_scatter for e in one.equations):

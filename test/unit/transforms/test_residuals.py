@@ -163,6 +163,16 @@ def test_triangle_of_a_large_product_is_made_again_of_what_is_smaller(
     assert (n,) in [t.shape for t in parts.residuals]  # maxima of rows, or their sums
 
 
+def test_triangle_that_is_a_result_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(residuals, "FEW", 1)
+    q, r = p("q", 16, 2), ted.reduce_axis(2, "r")
+    s = ted.compute((16, 16), lambda i, j: ted.sum(q[i, r] * q[j, r], axis=r, where=j <= i))
+    joint, parts = split(ted.tanh(s), [q])
+    assert parts.results == (0,)
+    assert not parts.residuals
+    agree(joint, parts, [RNG.standard_normal(t.shape) for t in joint.inputs])
+
+
 def test_triangle_that_is_dear_to_make_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(residuals, "FEW", 1)
     monkeypatch.setattr(residuals, "TRIANGLE", 1.0)
