@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.mlir import PassManager, interpreter, ir
+from ted.mlir import interpreter, ir
+from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import constant_of
 
 UNROLLED_TRIPS = 8
@@ -31,7 +32,7 @@ class TedUnrollSmallLoops:
             if not factors:
                 return
             _unroll(module, sorted(factors))
-            PassManager.parse("builtin.module(canonicalize,cse)").run(module.operation)
+            pass_manager("builtin.module(canonicalize,cse)", module.context).run(module.operation)
 
     def _mark(self, module: ir.Module) -> set[int]:
         factors: set[int] = set()

@@ -31,6 +31,7 @@ from ted.ir.pipeline_text import Element, parse_options, parse_pipeline
 from ted.ir.rewriting import SystemPass
 from ted.mlir import PassManager, ir
 from ted.mlir.locations import source_location
+from ted.mlir.pass_managers import pass_manager
 from ted.mlir.strategies import Asked, asked_of, check_is_kept
 
 _OUR_ANCHORS = ("builtin.module", "func.func", "any")
@@ -199,12 +200,10 @@ def _leaves(element: Element) -> Iterator[Element]:
 
 def _pass_manager(text: str, context: ir.Context, verify_each: bool) -> PassManager:
     try:
-        manager = PassManager.parse(text, context)
+        return pass_manager(text, context, verify_each=verify_each)
     except ValueError as error:
         reason = str(error).strip().splitlines()[0].rpartition(" error: ")[2]
         raise PassFailed(f"pipeline: {reason}, got '{text}'") from None
-    manager.enable_verifier(verify_each)
-    return manager
 
 
 # ---- running -------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ import importlib
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
 from importlib.util import find_spec
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
@@ -323,8 +324,7 @@ def make_pass(name: str, options: Mapping[str, str] | None = None) -> Pass:
     Raises: PassFailed if the pass or an option is unknown, or a value does not parse.
     """
     cls = pass_class(name)
-    types = get_type_hints(cls)
-    known = {field.name: types[field.name] for field in fields(cls)}
+    known = _option_types(cls)
     values: dict[str, Any] = {}
     for key, text in (options or {}).items():
         field_name = key.replace("-", "_")
@@ -333,6 +333,12 @@ def make_pass(name: str, options: Mapping[str, str] | None = None) -> Pass:
             raise PassFailed(f"{name}: options are {names}, got '{key}'")
         values[field_name] = _option(name, key, known[field_name], text)
     return cls(**values)
+
+
+@cache
+def _option_types(cls: type[Any]) -> dict[str, Any]:
+    types = get_type_hints(cls)
+    return {field.name: types[field.name] for field in fields(cls)}
 
 
 _TRUTH = {"true": True, "1": True, "": True, "false": False, "0": False}

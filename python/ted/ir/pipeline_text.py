@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ted.errors import PassFailed
 
@@ -38,6 +39,7 @@ class Element:
         return [name for child in self.children for name in child.passes()]
 
 
+@lru_cache(maxsize=64)  # a process compiles by a few pipelines
 def parse_pipeline(text: str) -> Element:
     """Parse a pipeline; without an anchor around it, it runs on `builtin.module`.
 

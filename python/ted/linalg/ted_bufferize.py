@@ -20,7 +20,8 @@ from ted.linalg.memory_origins import (
     number_operations,
 )
 from ted.linalg.tensor_origins import tensor_origins
-from ted.mlir import PassManager, func, ir
+from ted.mlir import func, ir
+from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import functions
 
 _ONE_SHOT = (
@@ -51,7 +52,7 @@ class TedBufferize:
 
 def _upstream(passes: str, module: ir.Module) -> None:
     try:
-        PassManager.parse(f"builtin.module({passes})", module.context).run(module.operation)
+        pass_manager(f"builtin.module({passes})", module.context).run(module.operation)
     except ir.MLIRError as error:
         found = error.error_diagnostics
         because = f", got {found[0].message} ({found[0].location})" if found else ""

@@ -19,7 +19,8 @@ from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System
 from ted.ir.from_ops import from_function, functions
 from ted.ir.rewriting import has_equations
-from ted.mlir import PassManager, ir, load_foreign_dialects
+from ted.mlir import ir, load_foreign_dialects
+from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import symbol_name
 from ted.raising.comparators import mark_orders
 from ted.raising.reading import Reader
@@ -63,7 +64,7 @@ def _system(reader: Reader, name: str) -> System:
 
 def _run(pipeline: str, module: ir.Module) -> None:
     try:
-        PassManager.parse(pipeline).run(module.operation)
+        pass_manager(pipeline, module.context).run(module.operation)
     except ir.MLIRError as error:
         raise VerifyError(f"{pipeline}: must succeed on the module, got {error}") from None
 

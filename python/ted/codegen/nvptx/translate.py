@@ -20,7 +20,8 @@ from __future__ import annotations
 from typing import Any, cast
 
 from ted.errors import CompileError
-from ted.mlir import PassManager, ir, llvm, scalar_value
+from ted.mlir import ir, llvm, scalar_value
+from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import symbol_name
 
 DYNAMIC_SHARED = "__dynamic_shmem__"  # prefix of the symbols that convert-gpu-to-nvvm makes
@@ -51,7 +52,7 @@ def mlir_gpu_module_to_llvm_text(module: ir.Module | ir.Operation | ir.OpView) -
         for one in modules:
             _check_translatable(one)
         kernels = _one_module(modules)
-        PassManager.parse("builtin.module(convert-nvvm-to-llvm)").run(kernels.operation)
+        pass_manager("builtin.module(convert-nvvm-to-llvm)", kernels.context).run(kernels.operation)
         _check_translatable(kernels.operation)
         for op in kernels.body.operations:
             if op.operation.name == "llvm.mlir.global":
