@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
-from ted.cpu.ted_annotate_latches import INTERLEAVED, LONG_TRIPS
+from ted.cpu.ted_annotate_latches import INTERLEAVED
 from ted.cpu.ted_unroll_small_loops import UNROLLED_TRIPS
 from ted.cpu.unit_slices import may_slice, slice_of, sliced
 from ted.linalg.contractions import MARK
 from ted.machine import Cpu
+from ted.math.ted_outline_math import LONG_TRIPS
 from ted.mlir import arith, ir, linalg, memref
 from ted.mlir.affine_forms import dims_used
 from ted.mlir.aliasing import function_of

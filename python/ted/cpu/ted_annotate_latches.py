@@ -14,12 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.math.ted_outline_math import TOGETHER
+from ted.math.ted_outline_math import LONG_TRIPS, TOGETHER
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name, terminator
 
-# From so many trips on a loop is long, and has so many vectors.
-LONG_TRIPS, INTERLEAVED = 64, 4
+INTERLEAVED = 4  # vectors of a long loop
 _NO_UNROLL = "unroll = <disable = true>"
 SHORT = f"#llvm.loop_annotation<{_NO_UNROLL}>"
 LONG = f"#llvm.loop_annotation<interleave = <count = {INTERLEAVED} : i32>, {_NO_UNROLL}>"

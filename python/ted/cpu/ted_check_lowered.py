@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from ted.codegen.splitting import ELSEWHERE
 from ted.errors import CompileError
-from ted.math.arithmetic import element
-from ted.math.narrow_floats import is_narrow
+from ted.math.narrow_floats import is_of_narrow
 from ted.mlir import ir
 from ted.mlir.queries import symbol_name
 
@@ -68,7 +67,7 @@ def _left(module: ir.Module) -> tuple[list[str], list[str]]:
         name = op.name
         if not name.startswith("llvm.") and name != "builtin.module":
             foreign.add(name)
-        elif name not in _OF_HALVES and any(is_narrow(element(v.type)) for v in op.results):
+        elif name not in _OF_HALVES and any(is_of_narrow(v.type) for v in op.results):
             halves.add(name)
         return ir.WalkResult.ADVANCE
 

@@ -22,6 +22,8 @@ class TedLeaveLoops:
 
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
+        if not _declarations(module):
+            return
         for call in operations(module.operation, "func.call"):
             if _callee(call) == GOES_ON:
                 _leave(call)
@@ -29,9 +31,14 @@ class TedLeaveLoops:
             with ir.InsertionPoint.at_block_begin(module.body), ir.Location.unknown():
                 kind = ir.FunctionType.get([ir.IntegerType.get_signless(64)], [])
                 func.FuncOp(TURN, kind, visibility="private")
-        for function in operations(module.operation, "func.func"):
-            if symbol_name(function) == GOES_ON:
-                function.erase()
+        for function in _declarations(module):
+            function.erase()
+
+
+def _declarations(module: ir.Module) -> list[ir.Operation]:
+    """What says that there are such loops."""
+    tops = [one.operation for one in module.body.operations]
+    return [op for op in tops if op.name == "func.func" and symbol_name(op) == GOES_ON]
 
 
 def _callee(call: ir.Operation) -> str:

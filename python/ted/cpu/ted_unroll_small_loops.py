@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from ted.mlir import interpreter, ir
 from ted.mlir.pass_managers import pass_manager
-from ted.mlir.queries import constant_of
+from ted.mlir.queries import trip_count
 
 UNROLLED_TRIPS = 8
 _MARK = "ted.unroll"
@@ -73,14 +73,6 @@ def innermost_size(op: ir.Operation) -> int | None:
 
     op.walk(visit)
     return count if count >= 0 else None
-
-
-def trip_count(op: ir.Operation) -> int | None:
-    """Constant trip count of an `scf.for`, or None."""
-    lower, upper, step = (constant_of(v) for v in list(op.operands)[:3])
-    if lower is None or upper is None or step is None or step <= 0:
-        return None  # a step of 0 has no meaning, and no iteration is ever performed
-    return -(-(upper - lower) // step)
 
 
 def _unroll(module: ir.Module, factors: list[int]) -> None:

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 from math import prod
 
-from ted.cpu.ted_unroll_small_loops import trip_count
 from ted.ir.operations import ROOT, TRANSCENDENTAL
 from ted.linalg.contractions import MARK
 from ted.linalg.data_reads import reports
 from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.generic import generic_of
-from ted.mlir.queries import constant_of, defining
+from ted.mlir.queries import constant_of, defining, trip_count
 from ted.mlir.queries import operations as named
 
 # Times that a loop runs whose bounds are known at run time only.

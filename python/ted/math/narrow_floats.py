@@ -9,7 +9,9 @@ between, for that may be why it does so.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
+from ted.math.arithmetic import element
 from ted.mlir import ir
 from ted.mlir.scalars import constant, narrowed, widened, wider
 
@@ -19,6 +21,12 @@ _FROM_INTEGERS = ("arith.sitofp", "arith.uitofp")
 def is_narrow(kind: ir.Type) -> bool:
     """Whether the type is a float of 16 bits."""
     return isinstance(kind, (ir.F16Type, ir.BF16Type))
+
+
+@lru_cache(maxsize=256)
+def is_of_narrow(kind: ir.Type) -> bool:
+    """Whether the type is a float of 16 bits, or a vector of such."""
+    return is_narrow(element(kind))
 
 
 def computed(value: ir.Value) -> ir.Value:

@@ -21,12 +21,13 @@ from ted.math.half_casts import (
     to_f16_bits,
     to_odd_f32,
 )
-from ted.math.narrow_floats import is_narrow
+from ted.math.narrow_floats import is_of_narrow
 from ted.mlir import arith, ir
 from ted.mlir.queries import operations
 
 _FROM_INTEGERS = ("arith.sitofp", "arith.uitofp")
 _TO_INTEGERS = ("arith.fptosi", "arith.fptoui")
+_OF_FLOATS = ("arith.extf", "arith.truncf")
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,15 @@ class TedExpandHalfCasts:
     def run(self, module: ir.Module) -> None:
         """Rewrite the module."""
         has_halves = named_cpu(self.cpu).converts_halves
-        for op in operations(module.operation, *_FROM_INTEGERS, *_TO_INTEGERS):
-            _through_f32(op)
-        for op in operations(module.operation, "arith.extf", "arith.truncf"):
+        found = operations(module.operation, *_FROM_INTEGERS, *_TO_INTEGERS, *_OF_FLOATS)
+        if not any(is_of_narrow(v.type) for op in found for v in (*op.operands, *op.results)):
+            return
+        for op in found:
+            if op.name not in _OF_FLOATS:
+                _through_f32(op)
+        for op in operations(module.operation, *_OF_FLOATS):
             narrow = op.operands[0] if op.name == "arith.extf" else op.results[0]
-            if is_narrow(element(narrow.type)):
+            if is_of_narrow(narrow.type):
                 with ir.InsertionPoint(op), op.location:
                     _expand(op, element(narrow.type), has_halves)
 
@@ -51,13 +56,13 @@ def _through_f32(op: ir.Operation) -> None:
     """Convert between integers and f32, and that from or to 16 bits."""
     operand, result = op.operands[0], op.results[0]
     with ir.InsertionPoint.after(op), op.location:
-        if op.name in _FROM_INTEGERS and is_narrow(element(result.type)):
+        if op.name in _FROM_INTEGERS and is_of_narrow(result.type):
             kind = result.type
             result.set_type(like(kind, ir.F32Type.get()))
             cast = arith.TruncFOp(kind, result)
             result.replace_all_uses_except(cast.result, cast.operation)
     with ir.InsertionPoint(op), op.location:
-        if op.name in _TO_INTEGERS and is_narrow(element(operand.type)):
+        if op.name in _TO_INTEGERS and is_of_narrow(operand.type):
             op.operands[0] = arith.ExtFOp(like(operand.type, ir.F32Type.get()), operand).result
 
 

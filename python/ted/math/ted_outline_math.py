@@ -7,14 +7,16 @@ A function with rare cases needs a branch, which would keep the loop around it s
 formula for every element. As a function it has the branch inside: LLVM vectorises the loop, since
 the scalar one names its variants for vectors (`vector-function-abi-variant`; source: LLVM's Vector
 Function ABI). They are for whole registers of the CPU and for halves, and for as many registers as
-a long loop hands over at once. Functions without rare cases are outlined where a module uses one
-often, so that its code is generated once; elsewhere `ted-expand-math` puts them into the loop.
+a long loop hands over at once; what no loop is long enough for is not made. Functions without rare
+cases are outlined where a module uses one often, so that its code is generated once; elsewhere
+`ted-expand-math` puts them into the loop.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
+from math import inf, prod
 
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.math import trigonometry, waves
@@ -24,7 +26,7 @@ from ted.math.remainders import fmod_f32, fmod_of_near, has_far_quotient
 from ted.math.scalar_functions import Cases, by_cases, operation
 from ted.math.ted_expand_math import FUNCTIONS
 from ted.mlir import func, ir
-from ted.mlir.queries import operations
+from ted.mlir.queries import constant_of, operations, trip_count
 
 _CASES: dict[tuple[str, str], Cases] = {
     ("math.sin", "f32"): Cases(waves.sin, waves.is_large, trigonometry.sin, True),
@@ -44,6 +46,7 @@ PART = "ted.part"
 # An attribute of functions: how many registers, and lanes, a long loop is to call it with at once,
 # since one alone would wait for every step and load each constant for itself.
 TOGETHER = "ted.together"
+LONG_TRIPS = 64  # of a loop that is long
 WORKING = 8  # registers that a function works in for each register of arguments
 MANY = 16  # uses in a module, from which on shorter functions are outlined, too
 _SHORT = ("math.rsqrt",)
@@ -83,13 +86,15 @@ def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], r
     shapes = {ir.VectorType(op.results[0].type).shape[0] for op in ops
               if isinstance(op.results[0].type, ir.VectorType)}  # fmt: skip
     together = row.registers // WORKING
-    variants = [lanes for lanes in (together * whole, whole, whole // 2) if lanes > 1]
+    variants = _called_at_once(ops, together, whole)
     for lanes in sorted({*variants, *shapes}):
         kinds[f"{name}_x{lanes}"] = ir.VectorType.get([lanes], kinds[name])
     for symbol, kind in kinds.items():
         _function(module, symbol, name, kind, key, len(ops[0].operands))
-    _declare_variants(module, name, variants, len(ops[0].operands))
-    _ask_for_width(module, name, together, variants[0])
+    if variants:
+        _declare_variants(module, name, variants, len(ops[0].operands))
+    if variants[:1] == [together * whole]:
+        _ask_for_width(module, name, together, together * whole)
     symbols = {kind: symbol for symbol, kind in kinds.items()}
     for op in ops:
         kind = op.results[0].type
@@ -97,6 +102,33 @@ def _outline(module: ir.Module, key: tuple[str, str], ops: list[ir.Operation], r
             call = func.CallOp([kind], symbols[kind], list(op.operands))
         op.results[0].replace_all_uses_with(call.results[0])
         op.erase()
+
+
+def _called_at_once(ops: list[ir.Operation], together: int, whole: int) -> list[int]:
+    """How many lanes LLVM may call a function with at once.
+
+    A loop of three trips may call what takes four, behind a mask, and never what takes eight; only
+    a long one is told to take several registers.
+    """
+    most = _most_in_a_function(ops)
+    widths = [whole, whole // 2]
+    return [together * whole] * (most >= LONG_TRIPS) + [n for n in widths if 1 < n < 2 * most]
+
+
+def _most_in_a_function(ops: list[ir.Operation]) -> float:
+    """How often a function performs operations at most; outside of loops it is not known."""
+    found: dict[ir.Operation, float] = defaultdict(float)
+    for op in ops:
+        trips: list[float] = []
+        outer = op
+        while outer.name != "func.func" and outer.parent is not None:
+            outer = outer.parent.operation
+            if outer.name == "scf.for":
+                trips.append(max(trip_count(outer) or inf, constant_of(outer.operands[1]) or 0))
+            elif outer.name not in ("scf.if", "func.func"):
+                trips.append(inf)
+        found[outer] += prod(trips) if trips else inf
+    return max(found.values())
 
 
 def _suffix(module: ir.Module) -> str:

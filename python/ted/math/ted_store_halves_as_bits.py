@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from ted.errors import CompileError
 from ted.math.arithmetic import element, like
-from ted.math.narrow_floats import is_narrow
+from ted.math.narrow_floats import is_of_narrow
 from ted.mlir import ir, llvm
 
 PASS = "ted-store-halves-as-bits"
@@ -50,7 +50,7 @@ def _blocks(module: ir.Module) -> Iterator[ir.Block]:
 
 def _retype(values: Sequence[ir.Value]) -> None:
     for value in values:
-        if is_narrow(element(value.type)):
+        if is_of_narrow(value.type):
             value.set_type(_as_bits(value.type))
 
 
@@ -60,7 +60,7 @@ def _as_bits(kind: ir.Type) -> ir.Type:
 
 def _constant(op: ir.Operation) -> None:
     kind = op.results[0].type
-    if not is_narrow(element(kind)):
+    if not is_of_narrow(kind):
         return
     value = op.attributes["value"]
     if not isinstance(kind, ir.VectorType):
@@ -84,7 +84,7 @@ def _bits(number: ir.FloatAttr) -> ir.IntegerAttr:
 
 def _memory(op: ir.Operation) -> None:
     kind = ir.TypeAttr(op.attributes["elem_type"]).value
-    if is_narrow(element(kind)):
+    if is_of_narrow(kind):
         op.attributes["elem_type"] = ir.TypeAttr.get(_as_bits(kind))
 
 
@@ -113,7 +113,7 @@ def _intrinsic(op: ir.Operation) -> None:
 
 def _truncation(op: ir.Operation) -> None:
     half = op.results[0]
-    if is_narrow(element(half.type)):
+    if is_of_narrow(half.type):
         with ir.InsertionPoint.after(op), op.location:
             cast = llvm.BitcastOp(_as_bits(half.type), half)
         half.replace_all_uses_except(cast.result, cast.operation)

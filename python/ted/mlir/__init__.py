@@ -205,6 +205,7 @@ def provide_dialect(name: str, module: ModuleType) -> None:
 _SET = re.compile(r"affine_set<(\(.*?\)(?:\[.*?\])?) : \((.*)\)>$")
 
 
+@functools.lru_cache(maxsize=1024)  # a program has few sets, and verifier and passes read them
 def integer_set(attribute: ir.Attribute) -> ir.IntegerSet:
     """The set inside an IntegerSetAttr.
 

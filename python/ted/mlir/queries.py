@@ -29,11 +29,12 @@ def functions(module: ir.Module) -> Iterator[func.FuncOp]:
 def operations(root: ir.Operation | ir.OpView, *names: str) -> list[ir.Operation]:
     """The operations of these names inside `root`, in the order of the text."""
     found: list[ir.Operation] = []
+    wanted, further = frozenset(names), ir.WalkResult.ADVANCE
 
     def visit(op: ir.Operation) -> ir.WalkResult:
-        if op.name in names:
+        if op.name in wanted:
             found.append(op)
-        return ir.WalkResult.ADVANCE
+        return further
 
     root.operation.walk(visit)
     return found
@@ -65,6 +66,14 @@ def constant_of(value: ir.Value) -> int | None:
         return None
     attribute = op.attributes["value"]
     return attribute.value if isinstance(attribute, ir.IntegerAttr) else None
+
+
+def trip_count(op: ir.Operation) -> int | None:
+    """Constant trip count of an `scf.for`, or None."""
+    lower, upper, step = (constant_of(v) for v in list(op.operands)[:3])
+    if lower is None or upper is None or step is None or step <= 0:
+        return None  # a step of 0 has no meaning, and no iteration is ever performed
+    return -(-(upper - lower) // step)
 
 
 def is_zero(value: ir.Value) -> bool:

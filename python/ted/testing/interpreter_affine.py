@@ -7,6 +7,7 @@ text means what the attribute means; it is pasted into the loop nest that runs a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from ted.errors import ExecutionError
@@ -45,11 +46,13 @@ def evaluated(affine_map: ir.AffineMap, sizes: Sequence[int]) -> tuple[int, ...]
         raise ExecutionError(f"interpret: {affine_map} of {len(sizes)} sizes: {error}") from error
 
 
-def map_texts(affine_map: ir.AffineMap) -> list[str]:
+@lru_cache(maxsize=1024)  # each step of a scan, and each run, asks again
+def map_texts(affine_map: ir.AffineMap) -> tuple[str, ...]:
     """The results of a map, one text each."""
-    return [expression_text(result) for result in affine_map.results]
+    return tuple(expression_text(result) for result in affine_map.results)
 
 
+@lru_cache(maxsize=1024)
 def condition_text(integer_set: ir.IntegerSet) -> str:
     """Whether a point lies in the set; the empty text when every point does."""
     clauses = []

@@ -10,7 +10,7 @@ written, two `set` writes of one element and a bad data index are errors with th
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType
@@ -173,7 +173,7 @@ class _Nest:
         return lines
 
     def checked(
-        self, array: str, cells: Cells, subscripts: list[str], what: str, target: str
+        self, array: str, cells: Cells, subscripts: Sequence[str], what: str, target: str
     ) -> list[str]:
         """Statements that read one element into `target`, or fail."""
         lines = [f"{target}_{n} = {text}" for n, text in enumerate(subscripts)]
@@ -341,7 +341,7 @@ def indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-def in_bounds(subscripts: list[str], shape: tuple[int, ...]) -> str:
+def in_bounds(subscripts: Sequence[str], shape: tuple[int, ...]) -> str:
     """The condition that every subscript lies inside the shape."""
     return " and ".join(f"0 <= {t} < {n}" for t, n in zip(subscripts, shape, strict=True))
 
