@@ -7,6 +7,7 @@ attribute. It is also what passes use to read the op, so that attribute spelling
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from ted.dialects.ted.operand_types import OperandSlots
@@ -36,9 +37,15 @@ def scalar_type(element: ir.Type) -> ir.Type:
 _WRONG_DIVISION = re.compile(r"\b(?:floordiv|ceildiv|mod) (?![1-9])")
 
 
+@lru_cache(maxsize=1024)  # most are those of other operations
 def divides_by_numbers(attribute: ir.Attribute) -> bool:
     """Whether all divisions and remainders of maps and sets are by positive constants."""
     return _WRONG_DIVISION.search(str(attribute)) is None
+
+
+@lru_cache(maxsize=1024)
+def _numbers(attribute: ir.Attribute) -> tuple[int, ...]:
+    return tuple(ir.DenseI64ArrayAttr(attribute))
 
 
 def everywhere(dims: int, symbols: int = 0) -> ir.IntegerSet:
@@ -67,7 +74,7 @@ class ComputeFields(OperandSlots):
     @property
     def box(self) -> tuple[int, ...]:
         """Extent of each iteration dim, where none is symbolic."""
-        return tuple(ir.DenseI64ArrayAttr(self.attributes["extents"]))
+        return _numbers(self.attributes["extents"])
 
     @property
     def symbolic_box(self) -> ir.AffineMap | None:

@@ -4,14 +4,15 @@ Before: `@main`, which calls private functions, as `ted-outline-kernels` makes t
 After: a module for each large one, and the rest, where these are declarations
 
 An object costs 8 ms by itself, the pipeline 2 and LLVM 6, and so much takes the code of a small
-kernel. So only those become objects of their own whose code takes longer: contractions, which
-become register tiles, functions, which become polynomials, and long bodies.
+kernel. So only those become objects of their own whose code takes longer: contractions of a few
+hundred points, which become register tiles, functions, which become polynomials, and long bodies.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import astuple, dataclass
+from math import prod
 from typing import Any
 
 from ted import dialects
@@ -21,12 +22,14 @@ from ted.linalg.contractions import MARK
 from ted.linalg.data_reads import PLACES, TENSOR_NAMES, indexed_accesses
 from ted.math.ted_outline_math import PART
 from ted.mlir import func, ir
-from ted.mlir.queries import functions
+from ted.mlir.generic import Generic
+from ted.mlir.queries import functions, operations
 
 ELSEWHERE = "ted.elsewhere"  # of a declaration: another object has this function
 LARGE = 10_000  # weight of the smallest kernel that is an object: its code takes 15 ms and more
-# What one of these adds to the weight of a text, whose characters weigh 1.
-_WEIGHTS = {MARK: LARGE, "math.": 2000}
+# What these add to the weight of a text, whose characters weigh 1. The code of a contraction grows
+# with its points, until there is a loop around its tiles.
+_FUNCTION, _CONTRACTION, _POINT = 2000, 2000, 40
 
 
 @dataclass(frozen=True)
@@ -66,13 +69,13 @@ def split(module: ir.Module) -> list[Part]:
     parts: list[Part] = []
     for kernel in kernels if len(kernels) > 1 else ():  # the calls of one alone take no time
         # By itself: else MLIR numbers the values of the whole module for each kernel.
-        weight = _weight(_text(kernel, alone=True))
+        weight = _weight(kernel, _text(kernel, alone=True))
         if weight >= LARGE:
             parts.append(Part(kernel.name.value, _own_module(kernel, symbols), weight))
             _declare(kernel)
     public = [one.name.value for one in functions(module) if not _is_private(one)]
     rest = _text(module)
-    return [Part(" ".join(public), rest, _weight(rest), is_kernel=False), *parts]
+    return [Part(" ".join(public), rest, _weight(module, rest), is_kernel=False), *parts]
 
 
 def _is_private(function: func.FuncOp) -> bool:
@@ -84,8 +87,14 @@ def _text(op: ir.Module | func.FuncOp, *, alone: bool = False) -> str:
     return str(op.operation.get_asm(assume_verified=True, use_local_scope=alone))
 
 
-def _weight(text: str) -> int:
-    return len(text) + sum(weight * text.count(word) for word, weight in _WEIGHTS.items())
+def _weight(op: ir.Module | func.FuncOp, text: str) -> int:
+    found = [g for g in operations(op.operation, "linalg.generic") if MARK in g.attributes]
+    return len(text) + _FUNCTION * text.count("math.") + sum(map(_of_contraction, found))
+
+
+def _of_contraction(op: ir.Operation) -> int:
+    extents = Generic(op).extents
+    return LARGE if extents is None else min(LARGE, _CONTRACTION + _POINT * prod(extents))
 
 
 def _own_module(kernel: func.FuncOp, symbols: ir.SymbolTable) -> str:

@@ -23,8 +23,8 @@ from ted.codegen.children import ChildFailed, Pool
 from ted.codegen.watching import Doing
 from ted.errors import CompileError, ScheduleError
 
-A = np.linspace(-1, 1, 12, dtype=np.float32).reshape(3, 4)
-W = np.linspace(0, 2, 16, dtype=np.float32).reshape(4, 4)
+A = np.linspace(-1, 1, 48, dtype=np.float32).reshape(6, 8)  # products large enough for objects
+W = np.linspace(0, 0.5, 64, dtype=np.float32).reshape(8, 8)
 
 
 class Workers:
@@ -88,7 +88,7 @@ def workers(monkeypatch: pytest.MonkeyPatch) -> Iterator[Workers]:
 
 
 def inputs(a: str = "a") -> tuple[Any, Any]:
-    return ted.placeholder((3, 4), name=a), ted.placeholder((4, 4), name="w")
+    return ted.placeholder((6, 8), name=a), ted.placeholder((8, 8), name="w")
 
 
 def layers(count: int, add: float = 0.0) -> Any:
@@ -180,9 +180,9 @@ def test_threads_compile_programs_that_share_kernels(workers: Workers) -> None:
 
 def test_numbers_of_accesses_mean_the_tensors_of_each_program(workers: Workers) -> None:
     def program(name: str) -> Any:
-        a, k = ted.placeholder((3, 4), name=name), ted.placeholder((), "int64", name="k")
+        a, k = ted.placeholder((6, 8), name=name), ted.placeholder((), "int64", name="k")
         value = ted.compute(
-            (4,), lambda j: ted.tanh(ted.exp(ted.sin(ted.cos(ted.sin(a[k[()], j]))))), name="row"
+            (8,), lambda j: ted.tanh(ted.exp(ted.sin(ted.cos(ted.sin(a[k[()], j]))))), name="row"
         )
         return ted.compile([a, k], [value, ted.sum(value)])
 
@@ -219,8 +219,8 @@ def test_a_kernel_that_ends_its_worker_is_named_with_its_line_and_a_reproducer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     a, w = inputs()
-    r = ted.reduce_axis(4)
-    product = ted.compute((3, 4), lambda i, j: ted.sum(a[i, r] * w[r, j], r), name="P")
+    r = ted.reduce_axis(8)
+    product = ted.compute((6, 8), lambda i, j: ted.sum(a[i, r] * w[r, j], r), name="P")
     with (
         using(Refusing(ChildFailed("LLVM ERROR: no")), monkeypatch),
         pytest.raises(CompileError) as caught,

@@ -6,20 +6,20 @@ from ted import dialects
 from ted.codegen.splitting import ELSEWHERE, LARGE, Part, answer, split
 from ted.mlir import ir
 
-SINE = "%x = memref.load %a[%i] : memref<4xf32> %y = math.sin %x : f32"
+SINE = "%x = memref.load %a[%i] : memref<256xf32> %y = math.sin %x : f32"
 PRODUCT = """linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
-  iterator_types = ["parallel"]} ins(%a : memref<4xf32>) outs(%a : memref<4xf32>)
+  iterator_types = ["parallel"]} ins(%a : memref<256xf32>) outs(%a : memref<256xf32>)
   attrs = {ted.contraction} { ^bb0(%p: f32, %q: f32): linalg.yield %p : f32 }"""
 
 
 def kernel(name: str, *lines: str, visibility: str = "private") -> str:
     body = "\n".join(lines)
-    return f"func.func {visibility} @{name}(%a: memref<4xf32>, %i: index) {{ {body} return }}\n"
+    return f"func.func {visibility} @{name}(%a: memref<256xf32>, %i: index) {{ {body} return }}\n"
 
 
 def program(*kernels: str, attributes: str = "") -> str:
     names = [text.split("@")[1].split("(")[0] for text in kernels]
-    calls = "\n".join(f"func.call @{n}(%a, %i) : (memref<4xf32>, index) -> ()" for n in names)
+    calls = "\n".join(f"func.call @{n}(%a, %i) : (memref<256xf32>, index) -> ()" for n in names)
     main = kernel("main", calls, visibility="")
     return f"module attributes {{{attributes}}} {{ {''.join(kernels)} {main} }}"
 
@@ -35,9 +35,21 @@ def test_a_contraction_is_an_object_of_its_own() -> None:
     assert (product.name, product.is_kernel) == ("large", True)
     assert "ted.contraction" in product.text
     assert "@main" not in product.text
-    assert "private @large(memref<4xf32>, index) attributes {ted.elsewhere}" in main.text
+    assert "private @large(memref<256xf32>, index) attributes {ted.elsewhere}" in main.text
     assert "math.sin" in main.text
     assert product.weight >= LARGE
+
+
+def test_contractions_of_few_points_stay_with_their_call() -> None:
+    def product(points: int, count: int = 1) -> str:
+        text = kernel(f"x{count}_of_{points}", *[PRODUCT] * count)
+        return text.replace("memref<256xf32>", f"memref<{points}xf32>")
+
+    def made(*kernels: str) -> list[str]:
+        return [part.name for part in parts("".join(kernels) + "func.func @main() { return }")]
+
+    assert made(product(4), product(100), product(200)) == ["main", "x1_of_200"]
+    assert made(product(4, 2), product(100, 2)) == ["main", "x2_of_100"]
 
 
 def test_many_functions_or_long_bodies_are_as_large() -> None:
@@ -47,7 +59,9 @@ def test_many_functions_or_long_bodies_are_as_large() -> None:
         )
 
     def loads(name: str, count: int) -> str:
-        return kernel(name, *(f"%x{k} = memref.load %a[%i] : memref<4xf32>" for k in range(count)))
+        return kernel(
+            name, *(f"%x{k} = memref.load %a[%i] : memref<256xf32>" for k in range(count))
+        )
 
     found = parts(
         program(sines("one", 1), loads("short", 20), sines("five", 5), loads("long", 250))
