@@ -67,8 +67,10 @@ def _left(module: ir.Module) -> tuple[list[str], list[str]]:
         name = op.name
         if not name.startswith("llvm.") and name != "builtin.module":
             foreign.add(name)
-        elif name not in _OF_HALVES and any(is_of_narrow(v.type) for v in op.results):
-            halves.add(name)
+        elif name not in _OF_HALVES:
+            for value in op.results:
+                if is_of_narrow(value.type):
+                    halves.add(name)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)

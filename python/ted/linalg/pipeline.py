@@ -16,7 +16,10 @@ def equations(
         (
             Step("ted-check-sizes", "first: no later step should compute with absurd extents"),
             Step("ted-check-bounds", "every later step may rely on reads inside tensors"),
-            Step("inline,symbol-dce", "later steps work inside one function"),
+            Step(
+                "inline{default-pipeline=cse},symbol-dce",
+                "later steps work inside one function; without patterns, as equations fold",
+            ),
             Step("ted-simplify", "dead and equal equations before anything is decided by uses"),
             Step(
                 "ted-factor-sums", "before fusion: operands of contractions are plain reads still"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from ted.forking import cached_property
 from ted.mlir import ir, linalg
@@ -28,7 +29,7 @@ class Generic:
     @cached_property
     def reductions(self) -> tuple[bool, ...]:
         """For each loop, whether it is summed over."""
-        return tuple("reduction" in str(kind) for kind in ir.ArrayAttr(self.op.attributes[_KINDS]))
+        return _reductions(self.op.attributes[_KINDS])
 
     @property
     def rank(self) -> int:
@@ -99,6 +100,11 @@ class Generic:
                 if isinstance(expr, ir.AffineDimExpr):
                     found[expr.position] = size
         return tuple(found) if all(size >= 0 for size in found) else None
+
+
+@lru_cache(maxsize=256)  # there are few lists of kinds, and many who ask
+def _reductions(kinds: ir.Attribute) -> tuple[bool, ...]:
+    return tuple("reduction" in str(kind) for kind in ir.ArrayAttr(kinds))
 
 
 _MAPS, _KINDS = "indexing_maps", "iterator_types"
