@@ -17,7 +17,7 @@ from ted.frontend.lazy_reductions import PendingTensor, Reduction, free_axes, pe
 from ted.frontend.locations import fail, here
 from ted.ir import affine
 from ted.ir.dtypes import BOOL, INT64
-from ted.ir.equations import Equation, Tensor, identity
+from ted.ir.equations import Clock, Equation, Tensor, identity
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr, postorder
 from ted.ir.index_ranges import overflow
@@ -46,7 +46,7 @@ def close_map(name: str, axes: Sequence[Axis], body: Expr) -> Tensor:
     shape = tuple(axis.extent for axis in axes)
     equation = _equation(axes, (), TRUE, body, "set")
     place = equation.location
-    return Tensor(name, shape, body.dtype, None, (equation,), place, time_of(axes))
+    return timed(Tensor(name, shape, body.dtype, None, (equation,), place), axes)
 
 
 def close_reduction(
@@ -73,12 +73,13 @@ def close_reduction(
     written = r.combiner == "set" and path is TRUE
     fill = None if written else identity(r.combiner, r.dtype)
     place = equations[0].location
-    return Tensor(name, shape, r.dtype, fill, tuple(equations), place, time_of(axes))
+    return timed(Tensor(name, shape, r.dtype, fill, tuple(equations), place), axes)
 
 
-def time_of(axes: Sequence[Axis]) -> int | None:
-    """The position of the axis along which a recurrence runs."""
-    return next((k for k, axis in enumerate(axes) if axis.is_time), None)
+def timed(tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
+    """The tensor with the axes along which a recurrence runs as its times, the outer one first."""
+    tensor.clocks = [Clock(k, False) for k, axis in enumerate(axes) if axis.is_time]
+    return tensor
 
 
 def _check_bound(what: str, roots: Sequence[Expr], axes: Sequence[Axis]) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from ted.domain import bounds, sets
@@ -26,7 +27,7 @@ from ted.frontend.scalars import Scalar
 from ted.frontend.tensors import Tensor, tracing, wrap
 from ted.ir.affine import piecewise
 from ted.ir.dtypes import promote
-from ted.ir.equations import Equation, components, is_recurrence
+from ted.ir.equations import Clock, Equation, components, is_recurrence
 from ted.ir.equations import Tensor as Node
 from ted.ir.expressions import Expr
 from ted.ir.recurrences import (
@@ -52,9 +53,9 @@ def recurrence(
 
     Several tensors that read each other: `shape` and `fn` are lists, each function takes all the
     tensors and then its indices; `dtype`, `time_axis` and `name` may be lists too; a tuple is
-    returned.  An
-    element may read any earlier time (a later one if `reverse`), and tensors that are complete at
-    its own time.
+    returned.  An element may read any earlier time (a later one if `reverse`), and tensors that are
+    complete at its own time.  A `time_axis` that is a tuple has rising dims, the outer time first:
+    a step takes all steps of the next one, and a block of rows is such a step.
     Raises: FrontendError, with a point at which it happens, for a read of the future.
     """
     several = isinstance(fn, (tuple, list))
@@ -63,7 +64,8 @@ def recurrence(
     shapes = _one_each(shape if several else [shape], len(fns), "shape")
     types = _one_each(dtype, len(fns), "dtype")
     names = _one_each(name, len(fns), "name")
-    times_at = _one_each(time_axis, len(fns), "time_axis")
+    nested = isinstance(time_axis, tuple)
+    times_at = [time_axis] * len(fns) if nested else _one_each(time_axis, len(fns), "time_axis")
     rows = zip(fns, shapes, types, names, times_at, strict=True)
     loops = [_Loop.of(*row, reverse) for row in rows]
     histories = [wrap(loop.node) for loop in loops]
@@ -92,7 +94,7 @@ class _Loop:
 
     @staticmethod
     def of(
-        fn: Callable[..., Any], shape: Any, dtype: Any, name: Any, time_axis: int, reverse: bool
+        fn: Callable[..., Any], shape: Any, dtype: Any, name: Any, time_axis: Any, reverse: bool
     ) -> _Loop:
         """The tensor without its equations."""
         what = "recurrence" if name is None else f"recurrence {name}"
@@ -101,8 +103,12 @@ class _Loop:
         element = checks.dtype_of(dtype, what)
         extents = checks.shape_of(shape, element, what)
         hint = checks.name_of(name, what) or "h"
-        time = checks.axis_of(time_axis, len(extents), f"{what}: time_axis")
-        node = Node(hint, extents, element, None, (), here(), time, bool(reverse))
+        several = time_axis if isinstance(time_axis, tuple) else (time_axis,)
+        dims = [checks.axis_of(one, len(extents), f"{what}: time_axis") for one in several]
+        if not dims or any(a >= b for a, b in pairwise(dims)):
+            fail(f"{what}: a time_axis of several has rising dims, got {time_axis!r}")
+        node = Node(hint, extents, element, None, (), here())
+        node.clocks = [Clock(dim, bool(reverse)) for dim in dims]
         return _Loop(fn, what, node)
 
     def body(self, histories: Sequence[Tensor]) -> Node:
@@ -110,7 +116,7 @@ class _Loop:
         node, element = self.node, functools.partial(self.fn, *histories)
         names = parameters(element, len(node.shape), self.what)
         axes = [
-            Axis(n, 0, extent, False, k == node.time)
+            Axis(n, 0, extent, False, k in node.time_dims)
             for k, (n, extent) in enumerate(zip(names, node.shape, strict=True))
         ]
         with tracing():
@@ -140,7 +146,7 @@ def _check(group: Sequence[Node], reverse: bool) -> None:
     try:
         spread_times(group)
         for tensor in group:
-            tensor.reverse = reverse
+            tensor.clocks = [Clock(c.dim, reverse or c.reverse) for c in tensor.clocks]
         step_count(group)
         for level, members in enumerate_levels(group):
             for tensor in members:

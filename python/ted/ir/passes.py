@@ -85,6 +85,9 @@ PASSES: dict[str, Row] = {
     "ted-turn-histories": Row(
         "ted.linalg", "keep histories in the order of dims in which the program reads them"
     ),
+    "ted-hoist-outer-sums": Row(
+        "ted.transforms", "let an outer step make the sums that its inner steps do not wait for"
+    ),
     "ted-cut-strips": Row(
         "ted.transforms", "cut triangles of temporaries into strips as wide as their rows are long"
     ),

@@ -27,11 +27,11 @@ _ANSWERS = {
 def decided_conditions(subdomain: Subdomain) -> dict[ir.Value, bool]:
     """The conditions in the body that have one answer on the subdomain's box."""
     ranges: dict[ir.Value, Range | None] = {}
-    known: dict[ir.Value, bool] = {}
+    known = dict(subdomain.answers)
     for view in subdomain.body.operations:
         op = view.operation
         answer = _answer(op, ranges, known)
-        if answer is not None:
+        if answer is not None and op.results[0] not in known:
             known[op.results[0]] = answer
         if op.name == "ted.index":
             which = ir.IntegerAttr(op.attributes["dim"]).value

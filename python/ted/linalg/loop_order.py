@@ -9,6 +9,7 @@ then never leaves its register.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from ted.linalg.contractions import element_strides
@@ -21,8 +22,10 @@ SHORT = 4  # a loop of fewer points is unrolled, whatever is in it
 WINDOW = 16  # most points of a window that is unrolled inside the innermost loop
 
 
-def loop_order(subdomain: Subdomain, *, windows: bool = True) -> list[int]:
-    """Dims from the outermost to the innermost.
+def loop_order(
+    subdomain: Subdomain, *, windows: bool = True, known: Sequence[int] = ()
+) -> list[int]:
+    """Dims from the outermost to the innermost, first those that are `known`: no loop counts them.
 
     `windows`: small reductions may go innermost, because their bounds are constants.
     """
@@ -32,11 +35,14 @@ def loop_order(subdomain: Subdomain, *, windows: bool = True) -> list[int]:
     reductions = subdomain.reduction_dims
     if subdomain.combiner in ("argmax", "argmin"):
         reductions = reductions[-1:]  # the first of equals wins, so their order stays
-    candidates = [*reductions, *parallel]
+    candidates = [d for d in (*reductions, *parallel) if d not in known]
+    if not candidates:
+        return list(range(subdomain.rank))
     inner = min(candidates, key=lambda d: (_cost(subdomain, d), -candidates.index(d)))
     around = [d for d in (*parallel, *subdomain.reduction_dims) if d != inner]
     window = _window(subdomain) if windows and inner in parallel else []
-    return [d for d in around if d not in window] + [inner, *window]
+    order = [d for d in around if d not in window] + [inner, *window]
+    return [*known, *(d for d in order if d not in known)]
 
 
 def _window(subdomain: Subdomain) -> list[int]:

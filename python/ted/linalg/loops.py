@@ -69,25 +69,59 @@ def _bounded_nests(
 
 
 def emit_loops_at(
-    subdomain: Subdomain, where: Any, fixed: Sequence[tuple[int, ir.Value]]
+    subdomain: Subdomain,
+    parts: Sequence[tuple[Subdomain, Any]],
+    fixed: Sequence[tuple[int, ir.Value]],
 ) -> Values:
-    """Apply the subdomain at the points `where` at which some dims have values known here.
+    """Apply the subdomain at points at which some dims have values known here.
+
+    They come in disjoint parts, each with the subdomain as it is there.
 
     Reads of a result are made from its latest state: the subdomain is a step of a recurrence, which
     reads nothing that the step itself writes, and one state is all that memory has to hold.
     """
     known = [d for d, _ in fixed]
-    order = [*known, *(d for d in loop_order(subdomain, windows=False) if d not in known)]
-    nests = loop_nests(where, order)
-    unordered = subdomain.unordered or len(nests) > 1
-    subdomain = replace(subdomain, unordered=unordered, ahead=False)
+    found = []
+    for part, some in parts:
+        order = loop_order(part, windows=False, known=known)
+        found += [(part, order, nest) for nest in loop_nests(some, order)]
+    unordered = subdomain.unordered or len(found) > 1
 
     def emit(totals: Values) -> Values:
-        for nest in nests:
-            totals = _at(subdomain, nest, order, dict(fixed), totals)
+        for part, order, nest in found:
+            part = replace(part, unordered=unordered, ahead=False)
+            totals = _at(part, nest, order, dict(fixed), totals)
         return totals
 
     return in_wide_totals(subdomain, list(subdomain.inits), emit)
+
+
+def emit_blocks_at(
+    subdomain: Subdomain,
+    where: Any,
+    fixed: Sequence[tuple[int, ir.Value]],
+    outer: Sequence[int],
+    leaf: Callable[[Values, Values], Values],
+) -> Values:
+    """Loops over the `outer` dims of the points `where`, and in them what `leaf` makes of results.
+
+    It gets the values of all dims, 0 for those that are neither fixed nor outer, and are a box.
+    """
+    known = [d for d, _ in fixed]
+    order = [*known, *outer]
+    order += [d for d in range(subdomain.rank) if d not in order]
+    results = list(subdomain.inits)
+
+    def emit(nest: _Nest, totals: Values) -> Values:
+        def block(totals: Values) -> Values:
+            return leaf([nest.dims.get(d) or index(0) for d in range(subdomain.rank)], totals)
+
+        return nest.run(list(nest.nest.loops[: len(outer)]), totals, block)
+
+    for nest in loop_nests(where, order):
+        assert not nest.guard, "conditions are bounds of the loops over blocks"
+        results = _at(subdomain, nest, order, dict(fixed), results, emit)
+    return results
 
 
 def _at(
@@ -96,6 +130,7 @@ def _at(
     order: list[int],
     fixed: dict[int, ir.Value],
     results: Values,
+    emit: Callable[[_Nest, Values], Values] | None = None,
 ) -> Values:
     """The inner loops of a nest, run where its outer ones would reach the values."""
     outer, inner = nest.loops[: len(fixed)], nest.loops[len(fixed) :]
@@ -103,11 +138,12 @@ def _at(
     latest = {t: t for t in subdomain.inits}
     body = _Nest(subdomain, left, order[len(fixed) :], dict(fixed), latest)
     types = [r.type for r in results]
+    emit = _Nest.emit if emit is None else emit
     reached = [c for bounds in outer for c in _reached(bounds, subdomain, fixed)]
     if not reached:
-        return body.emit(results)
+        return emit(body, results)
     every: ir.Value = reduce(_both, reached)
-    return conditional(every, types, lambda: body.emit(results), lambda: results)
+    return conditional(every, types, lambda: emit(body, results), lambda: results)
 
 
 def _both(left: ir.Value, right: ir.Value) -> ir.Value:
@@ -144,10 +180,10 @@ class _Nest:
 
     def emit(self, results: Values) -> Values:
         if self.subdomain.writes_at_data:
-            return self._loops(list(self.nest.loops), results, self._write_at_data)
+            return self.run(list(self.nest.loops), results, self._write_at_data)
         trailing = self._trailing_reductions()
         outer = self.nest.loops[: len(self.order) - trailing]
-        return self._loops(list(outer), results, self._element)
+        return self.run(list(outer), results, self._element)
 
     def _trailing_reductions(self) -> int:
         """How many innermost loops leave the written element alone."""
@@ -159,7 +195,7 @@ class _Nest:
             count += 1
         return count
 
-    def _loops(
+    def run(
         self, loops: list[LoopBounds], carried: Values, leaf: Callable[[Values], Values]
     ) -> Values:
         """The loops around `leaf`, which maps carried values to new ones."""
@@ -176,7 +212,7 @@ class _Nest:
             loop.operation.attributes[PARALLEL_INSIDE] = ir.UnitAttr.get()
         with ir.InsertionPoint(loop.body):
             self.dims[bounds.dim] = loop.induction_variable
-            scf.YieldOp(self._loops(inner, list(loop.inner_iter_args), leaf))
+            scf.YieldOp(self.run(inner, list(loop.inner_iter_args), leaf))
         return list(loop.results)
 
     def _is_race_free(self, dim: int) -> bool:
@@ -226,7 +262,7 @@ class _Nest:
             totals: Values = results
             if subdomain.combiner != "set":
                 totals = [tensor.ExtractOp(r, place).result for r in results]
-            totals = self._loops(rest, totals, self._point)
+            totals = self.run(rest, totals, self._point)
             return [
                 tensor.InsertOp(narrowed(t, kind), r, place).result
                 for t, kind, r in zip(totals, kinds, results, strict=True)

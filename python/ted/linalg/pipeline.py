@@ -28,6 +28,7 @@ def equations(
             Step("ted-fuse-pointwise", "on equations, where a body is a value that can be moved"),
             *fused,
             Step("ted-split-dims", "after fusion, which brings divisions to where they are needed"),
+            Step("ted-hoist-outer-sums", "after fusion, which would bring them back"),
             *last,
             Step("ted-sink-recomputed", "after fusion: in equations it is no part of a recurrence"),
         ),

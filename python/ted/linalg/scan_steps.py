@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias, TypeVar
 
+from ted.linalg.blocked_contractions import blocks_of, emit_blocks
+from ted.linalg.decided_parts import decided_parts
 from ted.linalg.domain_forms import points
 from ted.linalg.folded_predicates import decide_selects
 from ted.linalg.loops import emit_loops_at
@@ -64,24 +66,26 @@ def emit_step(
     needed: Sequence[bool],
     in_window: bool,
     fixed: Fixed = (),
+    blocks: bool = False,
 ) -> Values:
     """The subdomain's points whose time is `time`.
 
     Results that are not needed may be returned as they were. A subdomain that writes in a window
     does so at a place that does not depend on the time. Dims that are `fixed` have values already.
+    With `blocks`, loops from and to bounds of the step may have contractions in them.
     """
     part = at_time(subdomain, timestamp, time)
     if part is None:
         return list(subdomain.inits)
     subdomain, begin = part
     if isinstance(time, StaticTime):
-        return _loops(subdomain, fixed) if fixed else lower_subdomain(subdomain, Paddings())
+        return _static(subdomain, fixed, blocks)
     if timestamp.factor > 1:
         since = replace(timestamp, offset=timestamp.offset + timestamp.factor * begin)
-        return _now_and_then(subdomain, since, time, fixed)
+        return _now_and_then(subdomain, since, time, fixed, blocks)
     sliced = None if fixed else _sliced(subdomain, timestamp, time, in_window)
     if sliced is None:
-        return _loops(subdomain, (*fixed, (timestamp.dim, time.count)))
+        return _loops(subdomain, (*fixed, (timestamp.dim, time.count)), blocks)
     if in_window:
         return lower_subdomain(sliced, Paddings())
     results = lower_subdomain(sliced, Paddings())
@@ -108,10 +112,16 @@ def at_time(subdomain: Subdomain, timestamp: Timestamp, time: Time) -> tuple[Sub
     return subdomain, begin
 
 
-def emit_at(subdomain: Subdomain, axis: int, time: Time, fixed: Fixed = ()) -> Values:
+def emit_at(
+    subdomain: Subdomain, axis: int, time: Time, fixed: Fixed = (), blocks: bool = False
+) -> Values:
     """The points of a subdomain without a timestamp that write at a known time along dim `axis`."""
-    subdomain = only_at(subdomain, axis, time)
-    return _loops(subdomain, fixed) if fixed else lower_subdomain(subdomain, Paddings())
+    return _static(only_at(subdomain, axis, time), fixed, blocks)
+
+
+def _static(subdomain: Subdomain, fixed: Fixed, blocks: bool) -> Values:
+    """A subdomain at a known time."""
+    return _loops(subdomain, fixed, blocks) if fixed else lower_subdomain(subdomain, Paddings())
 
 
 def only_at(subdomain: Subdomain, axis: int, time: Time) -> Subdomain:
@@ -121,16 +131,21 @@ def only_at(subdomain: Subdomain, axis: int, time: Time) -> Subdomain:
     return replace(subdomain, domain=(*subdomain.domain, here)).settled()
 
 
-def _loops(subdomain: Subdomain, fixed: Fixed) -> Values:
+def _loops(subdomain: Subdomain, fixed: Fixed, blocks: bool) -> Values:
     if subdomain.is_empty:
         return list(subdomain.inits)
     rule = "an equation that reads or writes at several times of a step becomes loops"
     refuse_form(subdomain.body.owner.operation, rule)
-    return emit_loops_at(subdomain, points(subdomain.extents, subdomain.domain), fixed)
+    found = blocks_of(subdomain, [d for d, _ in fixed]) if blocks else None
+    if found is not None:
+        return emit_blocks(subdomain, found, fixed)
+    where = points(subdomain.extents, subdomain.domain)
+    parts = decided_parts(subdomain, where) if blocks else [(subdomain, where)]
+    return emit_loops_at(subdomain, parts, fixed)
 
 
 def _now_and_then(
-    subdomain: Subdomain, timestamp: Timestamp, time: DynamicTime, fixed: Fixed
+    subdomain: Subdomain, timestamp: Timestamp, time: DynamicTime, fixed: Fixed, blocks: bool
 ) -> Values:
     """A subdomain that is performed in every factor-th step."""
     since = arith.SubIOp(time.now, index(timestamp.offset)).result
@@ -141,7 +156,7 @@ def _now_and_then(
 
     def perform() -> Values:
         now = arith.DivSIOp(since, factor).result
-        return _loops(subdomain, (*fixed, (timestamp.dim, now)))
+        return _loops(subdomain, (*fixed, (timestamp.dim, now)), blocks)
 
     return conditional(due, [i.type for i in inits], perform, lambda: inits)
 

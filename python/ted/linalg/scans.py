@@ -79,6 +79,7 @@ class Scan:
     def __init__(self, op: ir.Operation, folded: Folded, branches: bool = False) -> None:
         self.body = ScanBody(op)
         self.branches = branches and not self.body.nested
+        self.blocks = branches  # whether loops have bounds of the step
         self.folded = folded
         self.times = self.body.times  # dims of the tensors that steps work on
         self.inits = self.body.inits
@@ -299,7 +300,8 @@ class Scan:
         if subdomain.is_empty or not equation.performed:
             return list(subdomain.inits)
         if timestamp is None:
-            return emit_at(subdomain, self.times[equation.target], time, equation.fixed)
+            axis = self.times[equation.target]
+            return emit_at(subdomain, axis, time, equation.fixed, self.blocks)
         subdomain = on_windows(equation, self.times, self.body.reverse, self.windows)
         if answers:
             subdomain = decide(subdomain, answers)
@@ -307,7 +309,7 @@ class Scan:
                 return list(subdomain.inits)
         used = [bool(list(r.uses)) for r in equation.op.results]
         folded = equation.target in self.windows
-        return emit_step(subdomain, timestamp, time, used, folded, equation.fixed)
+        return emit_step(subdomain, timestamp, time, used, folded, equation.fixed, self.blocks)
 
 
 class NestedScan(Scan):
@@ -320,6 +322,7 @@ class NestedScan(Scan):
         self.around = [outer.body.history[v] for v in op.operands]
         self.states = [known[v] for v in op.operands]
         super().__init__(op, outer.folded)
+        self.blocks = outer.blocks
         self.times = [self.kept_axis(k, at) for k, at in enumerate(self.body.times)]
         self.inits = [self._slice(k) for k in range(len(self.states))]
 

@@ -8,8 +8,8 @@ came from.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from ted.domain.linear import Form
 from ted.mlir import integer_set, ir
@@ -69,6 +69,7 @@ class Subdomain:
     ahead: bool = False  # indices that are data are tested before the points are run through
     unsigned: bool = False  # integers are compared without their sign
     wishes: Wishes = ()  # what the operations that compute it carry, but for its form
+    answers: Mapping[ir.Value, bool] = field(default_factory=dict)  # conditions of the body
 
     @property
     def rank(self) -> int:

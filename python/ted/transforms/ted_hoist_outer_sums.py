@@ -1,0 +1,98 @@
+"""Sums of earlier steps in a recurrence inside of a step -> tensors that the outer step makes.
+
+Before: at times (t, s), `h[t, s] += w[u, s] * h[u, 0]` for u < t, beside a sum of h[t, r], r < s
+After: `before[t, s] += w[u, s] * h[u, 0]`, at once for all s; `h[t, s] += before[t, s]`
+
+So the gradient of a blocked factorisation, of which an adjoint is a sum of what the blocks before
+it and its own contribute, multiplies matrices in the outer step, and not a row at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from ted.domain.budget import BudgetExhausted
+from ted.errors import VerifyError
+from ted.ir.equations import (
+    Equation,
+    System,
+    Tensor,
+    components,
+    identity_dims,
+    is_recurrence,
+    rewrite_system,
+    whole,
+)
+from ted.ir.recurrences import Nest, Order, at_same_times, history_reads, step_order
+from ted.ir.rewriting import SystemPass
+from ted.ir.scalar import load
+
+
+@dataclass(frozen=True)
+class TedHoistOuterSums(SystemPass):
+    """Let outer steps make the sums of what they know before their inner steps."""
+
+    def rewrite(self, system: System) -> System:
+        """The system with tensors for such sums."""
+        return hoist_outer_sums(system)
+
+
+def hoist_outer_sums(system: System) -> System:
+    """The system with a tensor of its own for sums that an inner recurrence does not wait for."""
+    early: dict[Tensor, set[int]] = {}
+    for group in components(system.outputs):
+        if is_recurrence(group) and any(t.inner for t in group):
+            for nest, level in _nests(step_order(group), 1):
+                for tensor in nest.tensors():
+                    found = _early(tensor, nest.tensors(), level)
+                    early.setdefault(tensor, set()).update(found)
+    early = {t: those for t, those in early.items() if those}
+    if not early:
+        return system
+
+    def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...]:
+        return _hoisted(tensor, equations, early[tensor]) if tensor in early else equations
+
+    return rewrite_system(system, visit)[0]
+
+
+def _nests(order: Order, level: int) -> Iterator[tuple[Nest, int]]:
+    """The recurrences inside of a step, with the number of times around each."""
+    for one in order:
+        if isinstance(one, Nest):
+            yield one, level
+            yield from _nests(one.order, level + 1)
+
+
+def _early(tensor: Tensor, nest: Sequence[Tensor], level: int) -> set[int]:
+    """Which equations of a tensor, all of them sums, wait for nothing of the same outer step."""
+    equations = tensor.equations
+    if any(e.combiner != "add" for e in equations[1:]):
+        return set()
+    found = {k for k, e in enumerate(equations) if _is_early(tensor, e, nest, level)}
+    return found if len(found) < len(equations) else set()
+
+
+def _is_early(tensor: Tensor, equation: Equation, nest: Sequence[Tensor], level: int) -> bool:
+    if equation.combiner != "add" or not equation.reduction_dims or equation.is_scatter:
+        return False
+    reads = list(history_reads(equation, nest))
+    try:
+        return bool(reads) and all(
+            at_same_times(tensor, equation, read, points, level).is_empty()
+            for read, points in reads
+        )
+    except (BudgetExhausted, VerifyError):
+        return False
+
+
+def _hoisted(
+    tensor: Tensor, equations: tuple[Equation, ...], early: set[int]
+) -> tuple[Equation, ...]:
+    sums = tuple(e for k, e in enumerate(equations) if k in early)
+    rest = tuple(e for k, e in enumerate(equations) if k not in early)
+    made = replace(tensor, name=f"{tensor.name}_before", fill=0, equations=sums, given_name="")
+    body = load(made, identity_dims(len(tensor.shape)))
+    added = whole(tensor.shape, body, sums[0].location, "add")
+    return (rest[0], added, *rest[1:])

@@ -1,0 +1,71 @@
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-hoist-outer-sums)' --split-input-file --mlir-print-local-scope | filecheck %s
+
+// An adjoint with sums of both times, backwards: what later steps of the outer time contribute is
+// summed in the outer step, at once for all inner times.
+// CHECK-LABEL: func.func @sums_of_both_times
+// CHECK: "ted.scan"
+// CHECK: %[[EARLY:.*]] = "ted.compute"(%[[H:[a-z0-9]+]], %{{.*}}) ({
+// CHECK: combiner = "add", domain = affine_set<(d0, d1, d2) : (-d0 + d2 >= 0)>
+// CHECK: "ted.scan"
+// CHECK: "ted.compute"(%[[EARLY]], %{{.*}})
+// CHECK: combiner = "add"{{.*}} iterators = ["parallel", "parallel"]
+// CHECK: combiner = "add", domain = affine_set<(d0, d1, d2) : (-d1 + d2 >= 0)>
+func.func @sums_of_both_times(%x: tensor<3x4xf64>) -> tensor<3x4xf64> {
+  %h = "ted.scan"(%x) ({
+  ^bb0(%outer: tensor<3x4xf64>):
+    %step = "ted.scan"(%outer) ({
+    ^bb0(%inner: tensor<3x4xf64>):
+      %far = "ted.compute"(%inner, %inner) ({
+      ^bb0(%a: f64):
+        "ted.yield"(%a) : (f64) -> ()
+      }) {
+        extents = array<i64: 2, 4, 2>, iterators = ["parallel", "parallel", "reduction"],
+        domain = affine_set<(d0, d1, d2) : (d2 - d0 >= 0)>,
+        reads = [affine_map<(d0, d1, d2) -> (d2 + 1, d1)>],
+        guards = [affine_set<(d0, d1, d2) : (0 == 0)>],
+        write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "add"
+      } : (tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<3x4xf64>
+      %near = "ted.compute"(%inner, %far) ({
+      ^bb0(%a: f64):
+        "ted.yield"(%a) : (f64) -> ()
+      }) {
+        extents = array<i64: 3, 3, 3>, iterators = ["parallel", "parallel", "reduction"],
+        domain = affine_set<(d0, d1, d2) : (d2 - d1 >= 0)>,
+        reads = [affine_map<(d0, d1, d2) -> (d0, d2 + 1)>],
+        guards = [affine_set<(d0, d1, d2) : (0 == 0)>],
+        write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "add"
+      } : (tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<3x4xf64>
+      "ted.yield"(%near) : (tensor<3x4xf64>) -> ()
+    }) {steps = 4 : i64, times = array<i64: 1>, reverse = true} : (tensor<3x4xf64>) -> tensor<3x4xf64>
+    "ted.yield"(%step) : (tensor<3x4xf64>) -> ()
+  }) {steps = 3 : i64, times = array<i64: 0>, reverse = true} : (tensor<3x4xf64>) -> tensor<3x4xf64>
+  func.return %h : tensor<3x4xf64>
+}
+
+// -----
+
+// Sums of the inner time alone stay where they are.
+// CHECK-LABEL: func.func @sums_of_the_inner_time
+// CHECK-COUNT-1: "ted.compute"
+// CHECK-NOT: "ted.compute"
+func.func @sums_of_the_inner_time(%x: tensor<3x4xf64>) -> tensor<3x4xf64> {
+  %h = "ted.scan"(%x) ({
+  ^bb0(%outer: tensor<3x4xf64>):
+    %step = "ted.scan"(%outer) ({
+    ^bb0(%inner: tensor<3x4xf64>):
+      %near = "ted.compute"(%inner, %inner) ({
+      ^bb0(%a: f64):
+        "ted.yield"(%a) : (f64) -> ()
+      }) {
+        extents = array<i64: 3, 3, 3>, iterators = ["parallel", "parallel", "reduction"],
+        domain = affine_set<(d0, d1, d2) : (d2 - d1 >= 0)>,
+        reads = [affine_map<(d0, d1, d2) -> (d0, d2 + 1)>],
+        guards = [affine_set<(d0, d1, d2) : (0 == 0)>],
+        write = affine_map<(d0, d1, d2) -> (d0, d1)>, combiner = "add"
+      } : (tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<3x4xf64>
+      "ted.yield"(%near) : (tensor<3x4xf64>) -> ()
+    }) {steps = 4 : i64, times = array<i64: 1>, reverse = true} : (tensor<3x4xf64>) -> tensor<3x4xf64>
+    "ted.yield"(%step) : (tensor<3x4xf64>) -> ()
+  }) {steps = 3 : i64, times = array<i64: 0>, reverse = true} : (tensor<3x4xf64>) -> tensor<3x4xf64>
+  func.return %h : tensor<3x4xf64>
+}

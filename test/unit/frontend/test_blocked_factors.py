@@ -1,0 +1,112 @@
+"""Factors and triangular systems in blocks: values, gradients of both orders, loops over blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import FrontendError
+from ted.frontend import blocked_factors
+from ted.testing import check_grads
+from unit.frontend.tracing import compiled, run
+
+RNG = np.random.default_rng(8)
+
+
+@pytest.fixture
+def small_blocks(monkeypatch) -> None:
+    monkeypatch.setattr(blocked_factors, "LEAST", 4)
+    monkeypatch.setattr(blocked_factors, "SIZES", (2,))
+
+
+def positive(*shape: int) -> np.ndarray:
+    a = RNG.normal(size=shape)
+    return a @ np.swapaxes(a, -1, -2) + 3 * np.eye(shape[-1])
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (7, 7), (2, 6, 6)], ids=["whole", "border", "batch"])
+def test_a_factor_in_blocks(small_blocks, shape) -> None:
+    a = positive(*shape)
+    wanted = np.linalg.cholesky(a)
+    np.testing.assert_allclose(run(ted.cholesky, a), wanted, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(compiled(ted.cholesky, a), wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_gradients_of_a_factor_in_blocks(small_blocks) -> None:
+    check_grads(ted.cholesky, (positive(6, 6),), order=2)
+
+
+def test_only_the_lower_triangle_is_read(small_blocks) -> None:
+    a = positive(6, 6)
+    wanted = np.linalg.cholesky(a)
+    np.testing.assert_allclose(run(ted.cholesky, np.tril(a)), wanted, rtol=1e-12, atol=1e-14)
+
+
+def test_rows_behind_a_pivot_that_is_negative_are_nan(small_blocks) -> None:
+    a = np.eye(6)
+    a[3, 3] = -1
+    with np.errstate(invalid="ignore"):
+        found = run(ted.cholesky, a)
+    np.testing.assert_array_equal(found[:3], np.eye(6)[:3])
+    assert np.isnan(found[3, 3])
+    assert np.isnan(found[5, 5])
+
+
+FLAGS = [(lower, transpose) for lower in (False, True) for transpose in (False, True)]
+
+
+@pytest.mark.parametrize(("lower", "transpose"), FLAGS)
+@pytest.mark.parametrize("n", [6, 7])
+def test_a_triangular_system_in_blocks(small_blocks, lower, transpose, n) -> None:
+    a, b = RNG.normal(size=(n, n)) + 4 * np.eye(n), RNG.normal(size=(n, 3))
+    triangle = np.tril(a) if lower else np.triu(a)
+    wanted = np.linalg.solve(triangle.T if transpose else triangle, b)
+
+    def function(a, b):
+        return ted.solve_triangular(a, b, lower, transpose)
+
+    np.testing.assert_allclose(run(function, a, b), wanted, rtol=1e-11)
+
+
+def test_gradients_of_a_triangular_system_in_blocks(small_blocks) -> None:
+    a, b = RNG.normal(size=(6, 6)) + 4 * np.eye(6), RNG.normal(size=(6, 2))
+    check_grads(ted.solve_triangular, (a, b), order=2)
+
+
+def test_a_batch_of_systems_in_blocks(small_blocks) -> None:
+    a, b = RNG.normal(size=(2, 4, 4)) + 4 * np.eye(4), RNG.normal(size=(2, 4, 3))
+
+    def function(a, b):
+        return ted.solve_triangular(a, b, unit_diagonal=True)
+
+    triangle = np.tril(a, -1) + np.eye(4)
+    np.testing.assert_allclose(compiled(function, a, b), np.linalg.solve(triangle, b), rtol=1e-12)
+
+
+def test_steps_of_the_gradient_multiply_blocks() -> None:
+    a, head = (ted.placeholder((64, 64), "float64") for _ in range(2))
+    f = ted.compile([a, head], ted.differentiate(ted.cholesky(a), a, head=head)[0])
+    assert f.ir("linalg").count("linalg.matmul") >= 3
+    torch = pytest.importorskip("torch")
+    matrix, cotangent = positive(64, 64), RNG.normal(size=(64, 64))
+    x = torch.from_numpy(matrix).requires_grad_()
+    symmetric = 0.5 * (x + x.mT)
+    (wanted,) = torch.autograd.grad(
+        torch.linalg.cholesky(symmetric), x, torch.from_numpy(cotangent)
+    )
+    found = f(matrix, cotangent)
+    np.testing.assert_allclose(0.5 * (found + found.T), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_few_rows_and_symbolic_ones_are_no_blocks() -> None:
+    n = ted.size("n")
+    assert blocked_factors.blocks_of(63) is None
+    assert blocked_factors.blocks_of(n) is None
+    assert blocked_factors.blocks_of(300) == blocked_factors.Blocks(15, 20)
+    assert blocked_factors.blocks_of(97) == blocked_factors.Blocks(4, 24, 1)
+
+
+def test_times_of_a_recurrence_rise() -> None:
+    with pytest.raises(FrontendError, match=r"time_axis of several has rising dims, got \(1, 0\)"):
+        ted.recurrence((3, 4), lambda h, t, s: 1.0 * t, time_axis=(1, 0))
