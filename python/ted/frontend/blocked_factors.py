@@ -62,19 +62,27 @@ def cholesky_in_blocks(a: Tensor, blocks: Blocks) -> Tensor:
     batch, size, count = a.ndim - 2, blocks.size, blocks.count
     r, before = reduce_axis(size, "r"), reduce_axis(count, "before")
 
-    def rest(_o: Tensor, _d: Tensor, upper: Tensor, *i: Any) -> Any:
+    def corner(_c: Tensor, _l: Tensor, _d: Tensor, upper: Tensor, *i: Any) -> Any:
+        *head, block, row, place = i
+        far = upper[(*head, before, r, block, row)] * upper[(*head, before, r, block, place)]
+        return sum_over(far, axis=(before, r), where=before < block)
+
+    def rest(square: Tensor, _l: Tensor, _d: Tensor, upper: Tensor, *i: Any) -> Any:
         *head, block, row, other, place = i
         far = upper[(*head, before, r, block, row)] * upper[(*head, before, r, other, place)]
         near = upper[(*head, block, r, block, row)] * upper[(*head, block, r, other, place)]
         total = a[(*head, blocks.row(other, place), blocks.row(block, row))]
-        total -= sum_over(far, axis=(before, r), where=before < block)
         total -= sum_over(near, axis=r, where=r < row)
-        return where((other > block) | ((other == block) & (place >= row)), total, 0)
+        # Both halves of a symmetric product are used, so that it is one over a box.
+        here = 0.5 * (square[(*head, block, row, place)] + square[(*head, block, place, row)])
+        behind = (other == block) & (place >= row)
+        far = sum_over(far, axis=(before, r), where=before < block)
+        return where(other > block, total - far, where(behind, total - here, 0))
 
-    def root(left: Tensor, _d: Tensor, _u: Tensor, *i: Any) -> Any:
+    def root(_c: Tensor, left: Tensor, _d: Tensor, _u: Tensor, *i: Any) -> Any:
         return sqrt(left[(*i, i[-2], i[-1])])
 
-    def element(left: Tensor, roots: Tensor, _u: Tensor, *i: Any) -> Any:
+    def element(_c: Tensor, left: Tensor, roots: Tensor, _u: Tensor, *i: Any) -> Any:
         *head, block, row, other, place = i
         on = roots[(*head, block, row)]
         behind = (other > block) | ((other == block) & (place > row))
@@ -82,12 +90,12 @@ def cholesky_in_blocks(a: Tensor, blocks: Blocks) -> Tensor:
 
     shape, times = (*a.shape[:-2], count, size, count, size), (batch, batch + 1)
     upper = recurrence(
-        [shape, shape[:-2], shape],
-        [rest, root, element],
+        [(*shape[:-2], size), shape, shape[:-2], shape],
+        [corner, rest, root, element],
         a.dtype,
-        [times] * 3,
-        name=["cholesky_rest", "cholesky_diagonal", "cholesky_upper"],
-    )[2]
+        times,
+        name=["cholesky_corner", "cholesky_rest", "cholesky_diagonal", "cholesky_upper"],
+    )[3]
 
     def lower(*i: Any) -> Any:
         *head, row, column = i

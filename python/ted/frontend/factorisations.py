@@ -9,9 +9,12 @@ from typing import Any, NamedTuple
 
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
+from ted.frontend.blocked_factors import Blocks, blocks_of
+from ted.frontend.blocked_lu import factors_in_blocks, pivots_in_blocks
 from ted.frontend.compute import compute
-from ted.frontend.creation import eye
-from ted.frontend.dims import diagonal
+from ted.frontend.contraction import matmul
+from ted.frontend.creation import eye, zeros_like
+from ted.frontend.dims import diagonal, matrix_transpose
 from ted.frontend.elementwise import (
     absolute,
     cast,
@@ -23,6 +26,7 @@ from ted.frontend.elementwise import (
     where,
 )
 from ted.frontend.indexing import take_along_axis
+from ted.frontend.joining import concatenate
 from ted.frontend.layout import broadcast_to, expand_dims, squeeze
 from ted.frontend.linear_algebra import floats, solve_triangular, square
 from ted.frontend.locations import fail
@@ -41,6 +45,10 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     """
     a = floats(square(a, "lu"), "lu")
     batch, n = a.ndim - 2, a.shape[-1]
+    blocks = blocks_of(n)
+    if blocks is not None:
+        rows = pivots_in_blocks(a, blocks)
+        return (rows, *_without_pivots(rows_of(a, rows), blocks))
     r, s, q = (reduce_axis(n, name) for name in ("r", "s", "q"))
 
     # Rows keep their numbers until the end, so that each element is written once: row i is taken
@@ -79,7 +87,29 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
         name=["lu_rest", "lu_pivot", "lu_row", "lu_lower", "lu_upper"],
     )
     rows = found[1]
-    return rows, take_along_axis(found[3], expand_dims(rows, -1), -2, mode="unchecked"), found[4]
+    return rows, rows_of(found[3], rows), found[4]
+
+
+def rows_of(a: Tensor, rows: Tensor) -> Tensor:
+    """The rows of a matrix in another order."""
+    return take_along_axis(a, expand_dims(rows, -1), -2, mode="unchecked")
+
+
+def _without_pivots(a: Tensor, blocks: Blocks) -> tuple[Tensor, Tensor]:
+    """The factors of whole blocks, and of the rows and columns behind them."""
+    low, up = factors_in_blocks(a, blocks)
+    if not blocks.rest:
+        return low, up
+    n, more = blocks.rows, Blocks(1, blocks.rest)
+    right = solve_triangular(low, a[..., :n, n:], unit_diagonal=True)
+    turned = matrix_transpose(a[..., n:, :n])
+    below = matrix_transpose(solve_triangular(up, turned, lower=False, transpose=True))
+    last = factors_in_blocks(a[..., n:, n:] - matmul(below, right), more)
+    low = concatenate([concatenate([low, zeros_like(right)], -1),
+                       concatenate([below, last[0]], -1)], -2)  # fmt: skip
+    zeros = zeros_like(below)
+    up = concatenate([concatenate([up, right], -1), concatenate([zeros, last[1]], -1)], -2)
+    return low, up
 
 
 class QR(NamedTuple):
@@ -173,7 +203,7 @@ def solve(a: Any, b: Any) -> Tensor:
     batch = checks.broadcast([a.shape[:-2], b.shape[:-2]], "solve")
     a, b = (broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
     rows, low, up = lu(a)
-    turned = take_along_axis(b, expand_dims(rows, -1), -2, mode="unchecked")
+    turned = rows_of(b, rows)
     x = solve_triangular(up, solve_triangular(low, turned, unit_diagonal=True), lower=False)
     return squeeze(x, -1) if vector else x
 

@@ -79,6 +79,7 @@ def lower_equation(subdomain: Subdomain, paddings: Paddings) -> tuple[Values, Ch
     Raises: ScheduleError for a `ted.form` that does not fit.
     """
     op = subdomain.body.owner.operation
+    subdomain = subdomain.tight()
     if subdomain.is_empty or 0 in _shape(subdomain.inits[0]):
         refuse_form(op, "an equation without points has no form")
         return list(subdomain.inits), None

@@ -123,6 +123,25 @@ class Subdomain:
         exprs = [ir.AffineExpr.get_dim(k) + low for k, low in enumerate(lower)]
         return self.substituted(exprs, extents).settled()
 
+    def tight(self) -> Subdomain:
+        """The subdomain in the box that the conditions on single dims leave of its own.
+
+        A step of a recurrence may not even multiply by zero what later steps have to write.
+        """
+        lower, upper = [0] * self.rank, list(self.extents)
+        for constraint in self.domain:
+            form = linear(constraint.expr)
+            terms = () if form is None else [t for t in form.terms if self.extents[t[0]] > 1]
+            if form is None or len(terms) != 1 or constraint.is_equality:
+                continue
+            ((dim, factor),) = terms
+            if factor > 0:
+                lower[dim] = max(lower[dim], -(form.constant // factor))
+            else:
+                upper[dim] = min(upper[dim], form.constant // -factor + 1)
+        extents = tuple(max(high - low, 0) for low, high in zip(lower, upper, strict=True))
+        return self if extents == self.extents else self.cut(tuple(lower), extents)
+
     def flipped(self, dim: int) -> Subdomain:
         """The same points with one dim counted from its end."""
         exprs: list[Expr] = [ir.AffineExpr.get_dim(k) for k in range(self.rank)]

@@ -45,7 +45,7 @@ def hoist_outer_sums(system: System) -> System:
         if is_recurrence(group) and any(t.inner for t in group):
             for nest, level in _nests(step_order(group), 1):
                 for tensor in nest.tensors():
-                    found = _early(tensor, nest.tensors(), level)
+                    found = _early(tensor, group, nest.tensors(), level)
                     early.setdefault(tensor, set()).update(found)
     early = {t: those for t, those in early.items() if those}
     if not early:
@@ -65,23 +65,23 @@ def _nests(order: Order, level: int) -> Iterator[tuple[Nest, int]]:
             yield from _nests(one.order, level + 1)
 
 
-def _early(tensor: Tensor, nest: Sequence[Tensor], level: int) -> set[int]:
+def _early(tensor: Tensor, group: Sequence[Tensor], nest: Sequence[Tensor], level: int) -> set[int]:
     """Which equations of a tensor, all of them sums, wait for nothing of the same outer step."""
     equations = tensor.equations
     if any(e.combiner != "add" for e in equations[1:]):
         return set()
-    found = {k for k, e in enumerate(equations) if _is_early(tensor, e, nest, level)}
+    known = {k for k, e in enumerate(equations) if any(s in group for s in e.sources)}
+    found = {k for k in known if _is_early(tensor, equations[k], nest, level)}
     return found if len(found) < len(equations) else set()
 
 
 def _is_early(tensor: Tensor, equation: Equation, nest: Sequence[Tensor], level: int) -> bool:
     if equation.combiner != "add" or not equation.reduction_dims or equation.is_scatter:
         return False
-    reads = list(history_reads(equation, nest))
     try:
-        return bool(reads) and all(
+        return all(
             at_same_times(tensor, equation, read, points, level).is_empty()
-            for read, points in reads
+            for read, points in history_reads(equation, nest)
         )
     except (BudgetExhausted, VerifyError):
         return False

@@ -84,6 +84,17 @@ def test_a_batch_of_systems_in_blocks(small_blocks) -> None:
     np.testing.assert_allclose(compiled(function, a, b), np.linalg.solve(triangle, b), rtol=1e-12)
 
 
+def test_steps_multiply_blocks() -> None:
+    a, b = ted.placeholder((64, 64), "float64"), ted.placeholder((64, 8), "float64")
+    f = ted.compile([a, b], ted.solve_triangular(a, b))
+    assert "linalg.matmul" in f.ir("linalg")
+    matrix, right = positive(64, 64), RNG.normal(size=(64, 8))
+    np.testing.assert_allclose(
+        f(matrix, right), np.linalg.solve(np.tril(matrix), right), rtol=1e-9, atol=1e-12
+    )
+
+
+@pytest.mark.slow
 def test_steps_of_the_gradient_multiply_blocks() -> None:
     a, head = (ted.placeholder((64, 64), "float64") for _ in range(2))
     f = ted.compile([a, head], ted.differentiate(ted.cholesky(a), a, head=head)[0])
@@ -110,3 +121,35 @@ def test_few_rows_and_symbolic_ones_are_no_blocks() -> None:
 def test_times_of_a_recurrence_rise() -> None:
     with pytest.raises(FrontendError, match=r"time_axis of several has rising dims, got \(1, 0\)"):
         ted.recurrence((3, 4), lambda h, t, s: 1.0 * t, time_axis=(1, 0))
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (7, 7), (2, 4, 4)], ids=["whole", "border", "batch"])
+def test_lu_in_blocks(small_blocks, shape) -> None:
+    a = RNG.normal(size=shape)
+    rows, low, up = run(ted.linalg.lu, a)
+    np.testing.assert_allclose(low @ up, np.take_along_axis(a, rows[..., None], -2), atol=1e-12)
+    np.testing.assert_array_equal(low, np.tril(low))
+    np.testing.assert_array_equal(up, np.triu(up))
+    assert np.abs(low).max() <= 1  # partial pivoting
+    np.testing.assert_array_equal(
+        np.sort(rows), np.broadcast_to(np.arange(a.shape[-1]), rows.shape)
+    )
+
+
+@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_gradients_of_lu_in_blocks(small_blocks, order) -> None:
+    check_grads(lambda a: ted.linalg.lu(a)[1:], (RNG.normal(size=(4, 4)),), order=order)
+
+
+@pytest.mark.slow
+def test_compiled_pivots_and_factors_in_few_blocks() -> None:
+    a = RNG.normal(size=(64, 64))
+    rows, low, up = compiled(ted.linalg.lu, a)
+    np.testing.assert_allclose(low @ up, a[rows], atol=1e-12)
+    assert np.abs(low).max() <= 1
+
+
+def test_rows_of_a_singular_matrix_are_all_taken(small_blocks) -> None:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rows = run(lambda a: ted.linalg.lu(a)[0], np.zeros((5, 5)))
+    np.testing.assert_array_equal(np.sort(rows), np.arange(5))
