@@ -58,6 +58,37 @@ def symmetric(k: Any, a: Any) -> Any:
     return k.cholesky(0.5 * (a + k.transpose(a, (1, 0))))
 
 
+def _triangular_jax(k: Any, a: Any, b: Any) -> Any:
+    from jax.scipy.linalg import solve_triangular
+
+    return solve_triangular(a, b, lower=True)
+
+
+TRIANGULAR = {
+    "ted": lambda k, a, b: k.linalg.solve_triangular(a, b),
+    "torch": lambda k, a, b: k.linalg.solve_triangular(a, b, upper=False),
+    "jax": _triangular_jax,
+    "others": lambda k, a, b: k.linalg.solve(k.tril(a), b),
+}
+
+
+def systems() -> Iterator[Workload]:
+    """Systems of equations with as many right sides as rows."""
+    inputs = (Input((300, 300), "dominant"), Input((300, 300)))
+    yield from both(
+        Workload(
+            "solve 300", lambda k, a, b: k.linalg.solve(a, b), inputs, "algebra", "compute",
+            dtype="float64", flops=8 / 3 * 300**3, tolerance=1e-8, without=("inductor",),
+        )
+    )  # fmt: skip
+    yield from both(
+        Workload(
+            "triangular system 300", TRIANGULAR, inputs, "algebra", "compute", dtype="float64",
+            flops=300**3, tolerance=1e-8, without=("inductor",),
+        )
+    )  # fmt: skip
+
+
 def workloads() -> Iterator[Workload]:
     """The rows."""
     yield from both(
@@ -72,3 +103,4 @@ def workloads() -> Iterator[Workload]:
     )  # fmt: skip
     yield plain
     yield from gradient(replace(plain, program=symmetric))
+    yield from systems()
