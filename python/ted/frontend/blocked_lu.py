@@ -192,8 +192,11 @@ def factors_in_blocks(a: Tensor, blocks: Blocks) -> tuple[Tensor, Tensor]:
         times,
         name=["lu_corner", "lu_rows", "lu_rest", "lu_columns"],
     )
-    x = _Factors(*found)
-    shape = (*a.shape[:-2], blocks.rows, blocks.rows)
+    return _joined(_Factors(*found), (*a.shape[:-2], blocks.rows, blocks.rows), blocks)
+
+
+def _joined(x: _Factors, shape: tuple[Any, ...], blocks: Blocks) -> tuple[Tensor, Tensor]:
+    """The factors as matrices."""
 
     def unit(*i: Any) -> Any:
         *head, row, column = i

@@ -86,8 +86,7 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
         [batch + 1, batch, batch, batch + 1, batch],
         name=["lu_rest", "lu_pivot", "lu_row", "lu_lower", "lu_upper"],
     )
-    rows = found[1]
-    return rows, rows_of(found[3], rows), found[4]
+    return found[1], rows_of(found[3], found[1]), found[4]
 
 
 def rows_of(a: Tensor, rows: Tensor) -> Tensor:
