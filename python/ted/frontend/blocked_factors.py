@@ -24,7 +24,8 @@ from ted.frontend.tensors import Tensor
 # Rows of a block, the better ones first: few, as what is inside of a block is no product, but
 # enough to fill registers with one; multiples of four, the lanes of f64 in 32 bytes.
 SIZES = (24, 20, 16, 32, 28, 12)
-LEAST = 64  # rows from which on blocks take less time, in large batches, too
+# Rows from which on blocks are worth what they take to compile, some five times as long.
+LEAST = 128
 
 
 @dataclass(frozen=True)

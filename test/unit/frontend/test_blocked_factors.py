@@ -85,10 +85,10 @@ def test_a_batch_of_systems_in_blocks(small_blocks) -> None:
 
 
 def test_steps_multiply_blocks() -> None:
-    a, b = ted.placeholder((64, 64), "float64"), ted.placeholder((64, 8), "float64")
+    a, b = ted.placeholder((128, 128), "float64"), ted.placeholder((128, 8), "float64")
     f = ted.compile([a, b], ted.solve_triangular(a, b))
     assert "linalg.matmul" in f.ir("linalg")
-    matrix, right = positive(64, 64), RNG.normal(size=(64, 8))
+    matrix, right = positive(128, 128), RNG.normal(size=(128, 8))
     np.testing.assert_allclose(
         f(matrix, right), np.linalg.solve(np.tril(matrix), right), rtol=1e-9, atol=1e-12
     )
@@ -96,11 +96,11 @@ def test_steps_multiply_blocks() -> None:
 
 @pytest.mark.slow
 def test_steps_of_the_gradient_multiply_blocks() -> None:
-    a, head = (ted.placeholder((64, 64), "float64") for _ in range(2))
+    a, head = (ted.placeholder((128, 128), "float64") for _ in range(2))
     f = ted.compile([a, head], ted.differentiate(ted.cholesky(a), a, head=head)[0])
     assert f.ir("linalg").count("linalg.matmul") >= 3
     torch = pytest.importorskip("torch")
-    matrix, cotangent = positive(64, 64), RNG.normal(size=(64, 64))
+    matrix, cotangent = positive(128, 128), RNG.normal(size=(128, 128))
     x = torch.from_numpy(matrix).requires_grad_()
     symmetric = 0.5 * (x + x.mT)
     (wanted,) = torch.autograd.grad(
@@ -112,10 +112,10 @@ def test_steps_of_the_gradient_multiply_blocks() -> None:
 
 def test_few_rows_and_symbolic_ones_are_no_blocks() -> None:
     n = ted.size("n")
-    assert blocked_factors.blocks_of(63) is None
+    assert blocked_factors.blocks_of(127) is None
     assert blocked_factors.blocks_of(n) is None
     assert blocked_factors.blocks_of(300) == blocked_factors.Blocks(15, 20)
-    assert blocked_factors.blocks_of(97) == blocked_factors.Blocks(4, 24, 1)
+    assert blocked_factors.blocks_of(129) == blocked_factors.Blocks(8, 16, 1)
 
 
 def test_times_of_a_recurrence_rise() -> None:
@@ -143,7 +143,7 @@ def test_gradients_of_lu_in_blocks(small_blocks, order) -> None:
 
 @pytest.mark.slow
 def test_compiled_pivots_and_factors_in_few_blocks() -> None:
-    a = RNG.normal(size=(64, 64))
+    a = RNG.normal(size=(130, 130))
     rows, low, up = compiled(ted.linalg.lu, a)
     np.testing.assert_allclose(low @ up, a[rows], atol=1e-12)
     assert np.abs(low).max() <= 1
