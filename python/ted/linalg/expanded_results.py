@@ -60,6 +60,8 @@ def _digits(expr: ir.AffineExpr, extent: int, subdomain: Subdomain) -> list[Digi
         if form[dim] != size:
             return None
         size *= subdomain.extents[dim]
+    if not size:
+        return None  # an empty box has no digits
     start, rest = divmod(form.constant, size)
     if form[first] != size or rest or extent % size or start < 0:
         return None

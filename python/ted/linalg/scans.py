@@ -79,7 +79,8 @@ class Scan:
     def __init__(self, op: ir.Operation, folded: Folded, branches: bool = False) -> None:
         self.body = ScanBody(op)
         self.branches = branches and not self.body.nested
-        self.blocks = branches  # whether loops have bounds of the step
+        # Recurrences over blocks have others inside: there loops have bounds of the step.
+        self.blocks = branches and bool(self.body.nested)
         self.folded = folded
         self.times = self.body.times  # dims of the tensors that steps work on
         self.inits = self.body.inits

@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ted.linalg import boundary_strips
@@ -103,6 +103,10 @@ writes = st.sampled_from([
     write=writes, first=reads, second=reads, domain=conditions,
     guards=st.tuples(conditions, conditions),
     short=st.integers(0, 3), combiner=st.sampled_from(["add", "max"]),
+)  # fmt: skip
+@example(  # an empty box
+    write=((20,), "4 * i + j"), first=((5, 4), "i, j"), second=((5, 4), "i, j"),
+    domain="i - 1 >= 0", guards=("0 == 0", "0 == 0"), short=0, combiner="add",
 )  # fmt: skip
 def test_other_forms_make_the_same_updates(
     form: str, write: Any, first: Any, second: Any, domain: str, guards: tuple[str, str],
