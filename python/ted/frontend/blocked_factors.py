@@ -30,11 +30,10 @@ LEAST = 128
 
 @dataclass(frozen=True)
 class Blocks:
-    """So many blocks of so many rows, and the rows behind them, fewer than those of a block."""
+    """So many blocks of so many rows."""
 
     count: int
     size: int
-    rest: int = 0
 
     @property
     def rows(self) -> int:
@@ -51,11 +50,10 @@ class Blocks:
 
 
 def blocks_of(rows: Any) -> Blocks | None:
-    """The blocks of so many rows; None where single rows take less time, or for a symbolic size."""
+    """The blocks of so many rows; None for few rows, a symbolic size, or one of no whole blocks."""
     if not isinstance(rows, int) or rows < LEAST:
         return None
-    size = min(SIZES, key=lambda size: rows % size)
-    return Blocks(rows // size, size, rows % size)
+    return next((Blocks(rows // size, size) for size in SIZES if rows % size == 0), None)
 
 
 def cholesky_in_blocks(a: Tensor, blocks: Blocks) -> Tensor:

@@ -9,12 +9,9 @@ from typing import Any, NamedTuple
 
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
-from ted.frontend.blocked_factors import Blocks, blocks_of
-from ted.frontend.blocked_lu import factors_in_blocks, pivots_in_blocks
 from ted.frontend.compute import compute
-from ted.frontend.contraction import matmul
-from ted.frontend.creation import eye, zeros_like
-from ted.frontend.dims import diagonal, matrix_transpose
+from ted.frontend.creation import eye
+from ted.frontend.dims import diagonal
 from ted.frontend.elementwise import (
     absolute,
     cast,
@@ -26,7 +23,6 @@ from ted.frontend.elementwise import (
     where,
 )
 from ted.frontend.indexing import take_along_axis
-from ted.frontend.joining import concatenate
 from ted.frontend.layout import broadcast_to, expand_dims, squeeze
 from ted.frontend.linear_algebra import floats, solve_triangular, square
 from ted.frontend.locations import fail
@@ -45,10 +41,6 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     """
     a = floats(square(a, "lu"), "lu")
     batch, n = a.ndim - 2, a.shape[-1]
-    blocks = blocks_of(n)
-    if blocks is not None:
-        rows = pivots_in_blocks(a, blocks)
-        return (rows, *_without_pivots(rows_of(a, rows), blocks))
     r, s, q = (reduce_axis(n, name) for name in ("r", "s", "q"))
 
     # Rows keep their numbers until the end, so that each element is written once: row i is taken
@@ -92,23 +84,6 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
 def rows_of(a: Tensor, rows: Tensor) -> Tensor:
     """The rows of a matrix in another order."""
     return take_along_axis(a, expand_dims(rows, -1), -2, mode="unchecked")
-
-
-def _without_pivots(a: Tensor, blocks: Blocks) -> tuple[Tensor, Tensor]:
-    """The factors of whole blocks, and of the rows and columns behind them."""
-    low, up = factors_in_blocks(a, blocks)
-    if not blocks.rest:
-        return low, up
-    n, more = blocks.rows, Blocks(1, blocks.rest)
-    right = solve_triangular(low, a[..., :n, n:], unit_diagonal=True)
-    turned = matrix_transpose(a[..., n:, :n])
-    below = matrix_transpose(solve_triangular(up, turned, lower=False, transpose=True))
-    last = factors_in_blocks(a[..., n:, n:] - matmul(below, right), more)
-    low = concatenate([concatenate([low, zeros_like(right)], -1),
-                       concatenate([below, last[0]], -1)], -2)  # fmt: skip
-    zeros = zeros_like(below)
-    up = concatenate([concatenate([up, right], -1), concatenate([zeros, last[1]], -1)], -2)
-    return low, up
 
 
 class QR(NamedTuple):

@@ -10,12 +10,9 @@ from typing import Any
 
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
-from ted.frontend.blocked_factors import Blocks, blocks_of, cholesky_in_blocks, solve_in_blocks
-from ted.frontend.contraction import matmul
-from ted.frontend.creation import zeros_like
+from ted.frontend.blocked_factors import blocks_of, cholesky_in_blocks, solve_in_blocks
 from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import sqrt, to_tensor, where
-from ted.frontend.joining import concatenate
 from ted.frontend.locations import fail
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import sum as sum_over
@@ -49,8 +46,6 @@ def solve_triangular(
         return a[(*head, column, row) if transpose else (*head, row, column)]
 
     blocks = None if vector or b.shape[-1] == 1 else blocks_of(n)
-    if blocks is not None and blocks.rest:
-        return _bordered_solution(a, b, blocks.rows, lower, transpose, unit_diagonal)
     if blocks is not None:
         return solve_in_blocks(at, b, blocks, dtype, unit_diagonal, not forwards)
     r = reduce_axis(n, "r")
@@ -62,26 +57,6 @@ def solve_triangular(
         return rest if unit_diagonal else rest / at(head, row, row)
 
     return recurrence(b.shape, element, dtype, len(batch), not forwards, name="solve_triangular")
-
-
-def _bordered_solution(
-    a: Tensor, b: Tensor, n: int, lower: bool, transpose: bool, unit_diagonal: bool
-) -> Tensor:
-    """The solution for the first n rows, and for those behind them, in the order of the steps."""
-
-    def solved(part: Tensor, right: Tensor) -> Tensor:
-        return solve_triangular(part, right, lower, transpose, unit_diagonal)
-
-    near, far = a[..., :n, :n], a[..., n:, n:]
-    cross = a[..., n:, :n] if lower else a[..., :n, n:]
-    cross = matrix_transpose(cross) if transpose else cross
-    if lower != transpose:
-        first = solved(near, b[..., :n, :])
-        last = solved(far, b[..., n:, :] - matmul(cross, first))
-    else:
-        last = solved(far, b[..., n:, :])
-        first = solved(near, b[..., :n, :] - matmul(cross, last))
-    return concatenate([first, last], -2)
 
 
 def cholesky(a: Any, upper: bool = False) -> Tensor:
@@ -98,7 +73,7 @@ def cholesky(a: Any, upper: bool = False) -> Tensor:
     batch, n = a.ndim - 2, a.shape[-1]
     blocks = blocks_of(n)
     if blocks is not None:
-        return _bordered_cholesky(a, blocks)
+        return cholesky_in_blocks(a, blocks)
     r = reduce_axis(n, "r")
 
     def rest(_c: Tensor, _d: Tensor, factor: Tensor, *i: Any) -> Any:
@@ -121,18 +96,6 @@ def cholesky(a: Any, upper: bool = False) -> Tensor:
         [batch + 1, batch, batch + 1],
         name=["cholesky_rest", "cholesky_diagonal", "cholesky"],
     )[2]
-
-
-def _bordered_cholesky(a: Tensor, blocks: Blocks) -> Tensor:
-    """The factor of whole blocks, and of the rows behind them."""
-    factor = cholesky_in_blocks(a, blocks)
-    if not blocks.rest:
-        return factor
-    n = blocks.rows
-    border = solve_triangular(factor, matrix_transpose(a[..., n:, :n]))
-    corner = cholesky(a[..., n:, n:] - matmul(matrix_transpose(border), border))
-    above = concatenate([factor, zeros_like(border)], -1)
-    return concatenate([above, concatenate([matrix_transpose(border), corner], -1)], -2)
 
 
 def square(a: Any, what: str) -> Tensor:

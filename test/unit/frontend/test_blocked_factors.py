@@ -25,7 +25,7 @@ def positive(*shape: int) -> np.ndarray:
     return a @ np.swapaxes(a, -1, -2) + 3 * np.eye(shape[-1])
 
 
-@pytest.mark.parametrize("shape", [(6, 6), (7, 7), (2, 6, 6)], ids=["whole", "border", "batch"])
+@pytest.mark.parametrize("shape", [(6, 6), (2, 6, 6)], ids=["one", "batch"])
 def test_a_factor_in_blocks(small_blocks, shape) -> None:
     a = positive(*shape)
     wanted = np.linalg.cholesky(a)
@@ -57,9 +57,8 @@ FLAGS = [(lower, transpose) for lower in (False, True) for transpose in (False, 
 
 
 @pytest.mark.parametrize(("lower", "transpose"), FLAGS)
-@pytest.mark.parametrize("n", [6, 7])
-def test_a_triangular_system_in_blocks(small_blocks, lower, transpose, n) -> None:
-    a, b = RNG.normal(size=(n, n)) + 4 * np.eye(n), RNG.normal(size=(n, 3))
+def test_a_triangular_system_in_blocks(small_blocks, lower, transpose) -> None:
+    a, b = RNG.normal(size=(6, 6)) + 4 * np.eye(6), RNG.normal(size=(6, 3))
     triangle = np.tril(a) if lower else np.triu(a)
     wanted = np.linalg.solve(triangle.T if transpose else triangle, b)
 
@@ -110,46 +109,14 @@ def test_steps_of_the_gradient_multiply_blocks() -> None:
     np.testing.assert_allclose(0.5 * (found + found.T), wanted, rtol=1e-9, atol=1e-12)
 
 
-def test_few_rows_and_symbolic_ones_are_no_blocks() -> None:
+def test_few_rows_symbolic_ones_and_a_rest_are_no_blocks() -> None:
     n = ted.size("n")
     assert blocked_factors.blocks_of(127) is None
     assert blocked_factors.blocks_of(n) is None
     assert blocked_factors.blocks_of(300) == blocked_factors.Blocks(15, 20)
-    assert blocked_factors.blocks_of(129) == blocked_factors.Blocks(8, 16, 1)
+    assert blocked_factors.blocks_of(130) is None  # of no whole blocks
 
 
 def test_times_of_a_recurrence_rise() -> None:
     with pytest.raises(FrontendError, match=r"time_axis of several has rising dims, got \(1, 0\)"):
         ted.recurrence((3, 4), lambda h, t, s: 1.0 * t, time_axis=(1, 0))
-
-
-@pytest.mark.parametrize("shape", [(6, 6), (7, 7), (2, 4, 4)], ids=["whole", "border", "batch"])
-def test_lu_in_blocks(small_blocks, shape) -> None:
-    a = RNG.normal(size=shape)
-    rows, low, up = run(ted.linalg.lu, a)
-    np.testing.assert_allclose(low @ up, np.take_along_axis(a, rows[..., None], -2), atol=1e-12)
-    np.testing.assert_array_equal(low, np.tril(low))
-    np.testing.assert_array_equal(up, np.triu(up))
-    assert np.abs(low).max() <= 1  # partial pivoting
-    np.testing.assert_array_equal(
-        np.sort(rows), np.broadcast_to(np.arange(a.shape[-1]), rows.shape)
-    )
-
-
-@pytest.mark.parametrize("order", [1, pytest.param(2, marks=pytest.mark.slow)])
-def test_gradients_of_lu_in_blocks(small_blocks, order) -> None:
-    check_grads(lambda a: ted.linalg.lu(a)[1:], (RNG.normal(size=(4, 4)),), order=order)
-
-
-@pytest.mark.slow
-def test_compiled_pivots_and_factors_in_few_blocks() -> None:
-    a = RNG.normal(size=(130, 130))
-    rows, low, up = compiled(ted.linalg.lu, a)
-    np.testing.assert_allclose(low @ up, a[rows], atol=1e-12)
-    assert np.abs(low).max() <= 1
-
-
-def test_rows_of_a_singular_matrix_are_all_taken(small_blocks) -> None:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        rows = run(lambda a: ted.linalg.lu(a)[0], np.zeros((5, 5)))
-    np.testing.assert_array_equal(np.sort(rows), np.arange(5))
