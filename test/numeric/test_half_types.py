@@ -147,3 +147,13 @@ def test_parameters_and_statistics_of_float32_keep_their_type() -> None:
     assert [a.dtype for a in (y, mean, variance)] == [np.float32] * 3
     wanted = np.var(x.astype(np.float64), axis=0, ddof=1)
     np.testing.assert_allclose(variance, 0.9 + 0.1 * wanted, rtol=1e-5)
+
+
+def test_a_number_of_samples_that_float16_does_not_hold_is_counted() -> None:
+    x = np.linspace(-1, 1, 70000, dtype=np.float16).reshape(-1, 1)
+    ones = np.ones(1, np.float32)
+    batch = ted.placeholder((ted.size("n"), 1), "float16")
+    mean, variance = (ted.placeholder((1,), "float32") for _ in range(2))
+    _, _, moved = ted.nn.batch_norm(batch, running=(mean, variance), momentum=1.0)
+    (found,) = ted.compile([batch, mean, variance], [moved])(x, ones, ones)
+    np.testing.assert_allclose(found, np.var(x.astype(np.float64), axis=0, ddof=1), rtol=1e-5)

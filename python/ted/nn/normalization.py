@@ -88,7 +88,7 @@ def batch_norm(
     x = floating(x, "batch_norm: x")
     channel = axis_of(axis, x.ndim, "batch_norm")
     statistics = flag(statistics, "batch_norm: statistics")
-    earlier = _running(running, (x.shape[channel],))
+    earlier, wide = _running(running, (x.shape[channel],)), widened(x)
     if not flag(training, "batch_norm: training"):
         if earlier is None or statistics:
             fail(
@@ -96,18 +96,18 @@ def batch_norm(
                 f"statistics, got running={running!r} and statistics={statistics}"
             )
         mean, variance = (_spread(widened(t), x.ndim, (channel,)) for t in earlier)
-        normal = (widened(x) - mean) * ted.rsqrt(variance + eps)
+        normal = (wide - mean) * ted.rsqrt(variance + eps)
         normal = _affine(normal, weight, bias, (channel,), "batch_norm")
         return narrowed(normal, x, weight, bias, *earlier)
     others = tuple(k for k in range(x.ndim) if k != channel)
-    normal, *found = _standardized(widened(x), others, eps)
+    normal, *found = _standardized(wide, others, eps)
     result = _affine(normal, weight, bias, (channel,), "batch_norm")
     result = narrowed(result, x, weight, bias)
     mean, variance = (t.reshape((x.shape[channel],)) for t in found)
     if earlier is None:
         return (result, narrowed(mean, x), narrowed(variance, x)) if statistics else result
     count = math.prod(x.shape[k] for k in others)
-    unbiased = variance * (_number(count, x) / _number(count - 1, x))
+    unbiased = variance * (_number(count, wide) / _number(count - 1, wide))
     pairs = zip(earlier, (mean, unbiased), strict=True)
     moved = ((1 - momentum) * old + momentum * ted.stop_gradient(new) for old, new in pairs)
     return (result, *(narrowed(new, old, x) for new, old in zip(moved, earlier, strict=True)))
