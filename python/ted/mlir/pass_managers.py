@@ -7,11 +7,9 @@ prepares it again only when the context has learned of more dialects.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-if TYPE_CHECKING:
-    from ted.mlir import PassManager, ir
+from ted.mlir import PassManager, ir
 
 _made: WeakKeyDictionary[ir.Context, dict[tuple[str, bool], PassManager]] = WeakKeyDictionary()
 
@@ -21,8 +19,6 @@ def pass_manager(pipeline: str, context: ir.Context, *, verify_each: bool = True
 
     Raises: ValueError for a text that is no such pipeline.
     """
-    from ted.mlir import PassManager
-
     known = _made.get(context)
     if known is None:
         _made.clear()  # a process works in one context; those of ted are never freed

@@ -99,8 +99,7 @@ def taken_out(graph: Any) -> tuple[Any, list[Kept]]:
 
     What they take are further results of the copy, and what they give further arguments.
     """
-    nodes = [node for node in graph.nodes if _is_kept(node)]
-    if not nodes:
+    if not any(map(_is_kept, graph.nodes)):
         return graph, []
     graph = copy.deepcopy(graph)
     body = next(node for node in graph.nodes if node.op != "placeholder")

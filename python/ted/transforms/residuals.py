@@ -141,7 +141,7 @@ def _triangle_from(tensor: Tensor, free: set[Tensor]) -> list[Tensor] | None:
     while waiting:
         one = waiting.pop()
         is_small = SMALL * estimate(one.size) <= estimate(tensor.size)
-        if one in free or (is_small and one is not tensor):
+        if one is not tensor and (one in free or is_small):
             leaves.append(one)
             continue
         if one.is_input or one.time is not None or any(e.is_scatter for e in one.equations):
