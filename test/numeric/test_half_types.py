@@ -157,3 +157,13 @@ def test_a_number_of_samples_that_float16_does_not_hold_is_counted() -> None:
     _, _, moved = ted.nn.batch_norm(batch, running=(mean, variance), momentum=1.0)
     (found,) = ted.compile([batch, mean, variance], [moved])(x, ones, ones)
     np.testing.assert_allclose(found, np.var(x.astype(np.float64), axis=0, ddof=1), rtol=1e-5)
+
+
+def test_arrays_of_float16_beside_tensors_are_widened_too() -> None:
+    x, y = (np.full((2, 8), n, np.float16) for n in (300, 400))
+    first, second = ted.function(
+        lambda x: (ted.nn.cosine_similarity(x, y), ted.nn.cosine_similarity(a=y, b=x))
+    )(x)
+    assert first.dtype == second.dtype == np.float16
+    assert (first == 1).all()
+    assert (second == 1).all()

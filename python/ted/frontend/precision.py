@@ -14,7 +14,7 @@ from typing import Any
 
 from ted.frontend.elementwise import cast
 from ted.frontend.tensors import Tensor, with_constant
-from ted.ir.dtypes import accumulator, promote
+from ted.ir.dtypes import BFLOAT16, FLOAT16, accumulator, promote
 
 
 def widened(x: Any) -> Any:
@@ -33,7 +33,8 @@ def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @wraps(function)
     def once(*args: Any, **named: Any) -> Tensor:
-        args = (*(with_constant(x, function.__name__) for x in args[:1]), *args[1:])
+        args = tuple(_opened(value, function.__name__) for value in args)
+        named = {name: _opened(value, function.__name__) for name, value in named.items()}
         given = [v for v in (*args, *named.values()) if isinstance(v, Tensor)]
         if not any(map(_is_half, given)):
             return function(*args, **named)
@@ -41,6 +42,12 @@ def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return narrowed(function(*map(widened, args), **wide), *given)
 
     return once
+
+
+def _opened(value: Any, what: str) -> Any:
+    """An array of half types as a constant; anything else as it is."""
+    name = str(getattr(value, "dtype", "")).rpartition(".")[2]
+    return with_constant(value, what) if name in (FLOAT16.name, BFLOAT16.name) else value
 
 
 def _is_half(x: Any) -> bool:
