@@ -77,11 +77,15 @@ class Operators:
         centred = x - x.mean(-1, keepdims=True)
         return centred * lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * w + b
 
-    def group_norm(self, x: Array, groups: int, w: Array, b: Array) -> Array:
-        parts = x.reshape(x.shape[0], groups, -1)
-        centred = parts - parts.mean(-1, keepdims=True)
-        scaled = centred * lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5)
-        return scaled.reshape(x.shape) * w[:, None, None] + b[:, None, None]
+    def group_norm(
+        self, x: Array, groups: int, w: Array, b: Array, last: bool = False
+    ) -> Array:
+        shape = (*x.shape[:-1], groups, -1) if last else (x.shape[0], groups, -1)
+        parts, dims = x.reshape(shape), (1, 2, 4) if last else 2
+        centred = parts - parts.mean(dims, keepdims=True)
+        scaled = centred * lax.rsqrt((centred**2).mean(dims, keepdims=True) + 1e-5)
+        w, b = (w, b) if last else (w[:, None, None], b[:, None, None])
+        return scaled.reshape(x.shape) * w + b
 
     def cross_entropy(self, logits: Array, labels: Array) -> Array:
         logs = jax.nn.log_softmax(logits, -1)

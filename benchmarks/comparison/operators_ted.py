@@ -57,8 +57,10 @@ class Operators:
         before[axis], after[axis] = slice(None, -1), slice(1, None)
         return x[tuple(after)] - x[tuple(before)]
 
-    def group_norm(self, x: Tensor, groups: int, w: Tensor, b: Tensor) -> Tensor:
-        return nn.group_norm(x, groups, w, b, axis=1)
+    def group_norm(
+        self, x: Tensor, groups: int, w: Tensor, b: Tensor, last: bool = False
+    ) -> Tensor:
+        return nn.group_norm(x, groups, w, b, axis=-1 if last else 1)
 
     def conv(
         self, x: Tensor, w: Tensor, stride: int = 1, padding: int = 0, dilation: int = 1,

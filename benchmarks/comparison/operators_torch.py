@@ -163,8 +163,12 @@ class Operators:
     def layer_norm(self, x: Tensor, w: Tensor, b: Tensor) -> Tensor:
         return functional.layer_norm(x, (x.shape[-1],), w, b)
 
-    def group_norm(self, x: Tensor, groups: int, w: Tensor, b: Tensor) -> Tensor:
-        """Of NCHW."""
+    def group_norm(
+        self, x: Tensor, groups: int, w: Tensor, b: Tensor, last: bool = False
+    ) -> Tensor:
+        """Of NCHW, or of NHWC as its layout of channels at the end."""
+        if last:
+            return functional.group_norm(x.permute(0, 3, 1, 2), groups, w, b).permute(0, 2, 3, 1)
         return functional.group_norm(x, groups, w, b)
 
     def cross_entropy(self, logits: Tensor, labels: Tensor) -> Tensor:

@@ -36,6 +36,11 @@ def averages(k: Any, x: Any) -> Any:
     return k.mean(x, (2, 3))
 
 
+def channels_last(k: Any, x: Any, w: Any, b: Any) -> Any:
+    """Group norm, channels last."""
+    return k.group_norm(x, 8, w, b, last=True)
+
+
 def workloads() -> Iterator[Workload]:
     """The rows."""
     yield from both(group("softmax", softmax, ROWS, table=True))
@@ -59,6 +64,8 @@ def workloads() -> Iterator[Workload]:
     yield from both(group("global average NCHW", averages, images))
     affine = (images, normal(64), normal(64))
     yield from both(group("group norm", lambda k, x, w, b: k.group_norm(x, 8, w, b), *affine))
+    last = (normal(8, 56, 56, 64), normal(64), normal(64))
+    yield from both(group("group norm NHWC", channels_last, *last))
     yield group("sums of columns", lambda k, x: k.sum(x, 0), ROWS)
     yield group("sum of sines", lambda k, x: k.sum(k.sin(x)), ROWS, tolerance=2e-3)
     yield group("tanh 64x64", lambda k, x: k.tanh(x), normal(64, 64))

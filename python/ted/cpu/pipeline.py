@@ -79,6 +79,7 @@ CPU_STAGES: tuple[Stage, ...] = (
         "loops",
         (
             Step("ted-convert-copies", "a strided memref.copy would call a missing function"),
+            Step("ted-spread-operands", "before units are cut: dims that can be one stay together"),
             Step("ted-parallelize-kernels", "before loops are built: units are smaller operations"),
             Step("ted-collapse-dims", "after units are cut, which are slices of dims"),
             Step("ted-choose-loops", "layouts are known now; before anything is built, to be read"),
@@ -135,6 +136,7 @@ _OF_CPU = (
     "ted-choose-rows",
     "ted-fuse-rows",
     "ted-fuse-columns",
+    "ted-spread-operands",
     "ted-parallelize-kernels",
     "ted-choose-loops",
     "ted-tile-loops",

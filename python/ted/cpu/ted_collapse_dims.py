@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ted.linalg.collapsing import Access, Box, collapsed, merging
+from ted.linalg.collapsing import Access, Box, collapsed, merging, put
 from ted.linalg.contractions import MARK
 from ted.mlir import ir
-from ted.mlir.generic import Generic, set_maps, set_reductions
+from ted.mlir.generic import Generic
 from ted.mlir.queries import operations
 from ted.mlir.strategies import ATTRIBUTE
 
@@ -37,11 +37,7 @@ def _collapse(generic: Generic) -> None:
         return
     with ir.InsertionPoint(generic.op), generic.op.location:
         made = collapsed(box)
-    for k, access in enumerate(made.accesses):
-        generic.op.operands[k] = access.value
-    rank = len(made.extents)
-    set_maps(generic.op, [a.amap or ir.AffineMap.get(rank, 0, []) for a in made.accesses])
-    set_reductions(generic.op, [not parallel for parallel in made.parallel])
+    put(generic.op, made)
 
 
 def _box(generic: Generic) -> Box | None:

@@ -109,6 +109,7 @@ PASSES: dict[str, Row] = {
     "ted-time-kernels": Row(
         "ted.cpu", "let a program that calls kernels say when each began and ended"
     ),
+    "ted-spread-operands": Row("ted.cpu", "give small operands dims that they are repeated along"),
     "ted-collapse-dims": Row("ted.cpu", "make one loop of neighbouring dims without gaps"),
     "ted-choose-loops": Row(
         "ted.cpu", "write the strategy of each operation that becomes loops", obeys=STRATEGY

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from ted.linalg.contractions import element_strides
 from ted.mlir import ir, memref
 from ted.mlir.affine_forms import dims_used, linear
+from ted.mlir.generic import set_maps, set_reductions
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,17 @@ class Box:
 def collapsed(box: Box) -> Box:
     """The box with as few dims as possible; views are made at the insertion point."""
     for dim in reversed(merging(box)):
-        box = _merged(box, dim)
+        box = merged(box, dim)
     return box
+
+
+def put(op: ir.Operation, box: Box) -> None:
+    """Let a generic go through the points of a box, whose accesses are those of its operands."""
+    rank = len(box.extents)
+    for k, access in enumerate(box.accesses):
+        op.operands[k] = access.value
+    set_maps(op, [a.amap or ir.AffineMap.get(rank, 0, []) for a in box.accesses])
+    set_reductions(op, [not parallel for parallel in box.parallel])
 
 
 def collapsed_extents(extents: Sequence[int], merging_dims: Sequence[int]) -> tuple[int, ...]:
@@ -54,7 +64,12 @@ def merging(box: Box) -> list[int]:
 def _may_merge(box: Box, dim: int) -> bool:
     if box.parallel[dim] != box.parallel[dim + 1]:
         return False
-    return all(_place(access, box, dim) is not None for access in box.accesses)
+    return all(fits(access, box, dim) for access in box.accesses)
+
+
+def fits(access: Access, box: Box, dim: int) -> bool:
+    """Whether an access goes through a dim and the next one as through one."""
+    return _place(access, box, dim) is not None
 
 
 _ABSENT = -1
@@ -94,7 +109,8 @@ def _counts_both(expr: ir.AffineExpr, box: Box, dim: int) -> bool:
     return form is not None and form[dim] == form[dim + 1] * box.extents[dim + 1]
 
 
-def _merged(box: Box, dim: int) -> Box:
+def merged(box: Box, dim: int) -> Box:
+    """The box whose dim goes with the next one as one; views are made at the insertion point."""
     extent = box.extents[dim] * box.extents[dim + 1]
     return replace(
         box,

@@ -1,0 +1,73 @@
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-spread-operands)' | filecheck %s
+
+#all = affine_map<(n, h, g, c) -> (n, h, g, c)>
+#joined = affine_map<(n, h, g, c) -> (n, h, g * 4 + c)>
+#group = affine_map<(n, h, g, c) -> (n, g)>
+#channel = affine_map<(n, h, g, c) -> (g * 4 + c)>
+
+// A number for each group is copied to all channels of it; then groups and channels are one dim.
+// CHECK-LABEL: func.func @groups
+// CHECK: %[[S:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2x8x4xf32>
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%arg1 : memref<2x8xf32>) outs(%[[S]] : memref<2x8x4xf32>)
+// CHECK: %[[SPREAD:.*]] = memref.collapse_shape %[[S]] {{\[\[}}0], [1, 2]] : memref<2x8x4xf32> into memref<2x32xf32>
+// CHECK: %[[Y:.*]] = memref.collapse_shape %arg3 {{\[\[}}0], [1], [2, 3]] : memref<2x99x8x4xf32> into memref<2x99x32xf32>
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%arg0, %[[SPREAD]], %arg2 : memref<2x99x32xf32>, memref<2x32xf32>, memref<32xf32>) outs(%[[Y]] : memref<2x99x32xf32>)
+func.func @groups(%x: memref<2x99x32xf32>, %mean: memref<2x8xf32>, %w: memref<32xf32>, %y: memref<2x99x8x4xf32>) {
+  linalg.generic {indexing_maps = [#joined, #group, #channel, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%x, %mean, %w : memref<2x99x32xf32>, memref<2x8xf32>, memref<32xf32>) outs(%y : memref<2x99x8x4xf32>) {
+  ^bb0(%a: f32, %m: f32, %s: f32, %o: f32):
+    %d = arith.subf %a, %m : f32
+    %p = arith.mulf %d, %s : f32
+    linalg.yield %p : f32
+  }
+  return
+}
+
+// A sum over a group has a total for each channel first; `%c` says how many there are.
+// CHECK-LABEL: func.func @totals
+// CHECK: %[[T:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2x8x4xf32>
+// CHECK: linalg.fill ins(%{{.*}} : f32) outs(%[[T]] : memref<2x8x4xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction", "parallel"]} ins(%arg0, %{{.*}} : memref<2x99x32xf32>, memref<32xi8>) outs(%{{.*}} : memref<2x32xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]} ins(%[[T]] : memref<2x8x4xf32>) outs(%arg2 : memref<2x8xf32>)
+// CHECK: arith.addf %out, %in
+func.func @totals(%x: memref<2x99x32xf32>, %c: memref<4xi8>, %t: memref<2x8xf32>) {
+  linalg.generic {indexing_maps = [#joined, affine_map<(n, h, g, c) -> (c)>, #group], iterator_types = ["parallel", "reduction", "parallel", "reduction"]}
+      ins(%x, %c : memref<2x99x32xf32>, memref<4xi8>) outs(%t : memref<2x8xf32>) {
+  ^bb0(%a: f32, %k: i8, %o: f32):
+    %s = arith.subf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// Two totals, one of which is joined in no known way; a copy that is read too seldom; channels that
+// do not fill a register; rows that lie along another dim.
+// CHECK-LABEL: func.func @apart
+// CHECK-NOT: memref.alloca
+// CHECK: return
+func.func @apart(%x: memref<2x99x32xf32>, %c: memref<4xi8>, %t: memref<2x8xf32>, %y: memref<2x4x8x4xf32>, %u: memref<2x99x3x4xf32>,
+                 %few: memref<2x3xf32>, %z: memref<2x8x4x99xf32>) {
+  linalg.generic {indexing_maps = [#joined, affine_map<(n, h, g, c) -> (c)>, #group], iterator_types = ["parallel", "reduction", "parallel", "reduction"]}
+      ins(%x, %c : memref<2x99x32xf32>, memref<4xi8>) outs(%t : memref<2x8xf32>) {
+  ^bb0(%a: f32, %k: i8, %o: f32):
+    %s = arith.addf %o, %a : f32
+    %p = arith.mulf %s, %a : f32
+    linalg.yield %p : f32
+  }
+  linalg.generic {indexing_maps = [#group, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%t : memref<2x8xf32>) outs(%y : memref<2x4x8x4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [#group, #all], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%few : memref<2x3xf32>) outs(%u : memref<2x99x3x4xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [#group, affine_map<(n, h, g, c) -> (n, g, c, h)>], iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+      ins(%t : memref<2x8xf32>) outs(%z : memref<2x8x4x99xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  }
+  return
+}
