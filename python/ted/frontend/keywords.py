@@ -116,6 +116,20 @@ def accepting(
     return call
 
 
+def public_names(namespace: Mapping[str, Any]) -> list[str]:
+    """What a package imports or defines, but modules and names with an underscore."""
+    found = (n for n, value in namespace.items() if not inspect.ismodule(value))
+    return sorted(name for name in found if not name.startswith("_"))
+
+
+def published(namespace: dict[str, Any], module: str) -> list[str]:
+    """The public names of a package, whose functions are made `accepting` at once."""
+    names = public_names(namespace)
+    for name in names:
+        namespace[name] = accepting(namespace[name], module, name)
+    return names
+
+
 def _places_of_types(name: str, parameters: Mapping[str, inspect.Parameter]) -> slice:
     """Where positional arguments may be types: strings elsewhere are names, modes and formulas."""
     if name in OF_TYPES:

@@ -3,48 +3,29 @@
 Nothing here has a state or a library: each element is an expression of its key and its position.
 """
 
-from typing import Any
+import typing
 
-from ted.frontend.missing_names import missing
-from ted.random.choices import (
-    alpha_dropout,
-    categorical,
-    dropout,
-    gumbel_softmax,
-    permutation,
-    randint,
-    rrelu,
-)
-from ted.random.distributions import (
-    bernoulli,
-    exponential,
-    gumbel,
-    normal,
-    truncated_normal,
-    uniform,
-)
-from ted.random.keys import bits, fold_in, key, split
+from ted.frontend import keywords, missing_names
+from ted.random.choices import alpha_dropout as alpha_dropout
+from ted.random.choices import categorical as categorical
+from ted.random.choices import dropout as dropout
+from ted.random.choices import gumbel_softmax as gumbel_softmax
+from ted.random.choices import permutation as permutation
+from ted.random.choices import randint as randint
+from ted.random.choices import rrelu as rrelu
+from ted.random.distributions import bernoulli as bernoulli
+from ted.random.distributions import exponential as exponential
+from ted.random.distributions import gumbel as gumbel
+from ted.random.distributions import normal as normal
+from ted.random.distributions import truncated_normal as truncated_normal
+from ted.random.distributions import uniform as uniform
+from ted.random.keys import bits as bits
+from ted.random.keys import fold_in as fold_in
+from ted.random.keys import key as key
+from ted.random.keys import split as split
 
-__all__ = [
-    "alpha_dropout",
-    "bernoulli",
-    "bits",
-    "categorical",
-    "dropout",
-    "exponential",
-    "fold_in",
-    "gumbel",
-    "gumbel_softmax",
-    "key",
-    "normal",
-    "permutation",
-    "randint",
-    "rrelu",
-    "split",
-    "truncated_normal",
-    "uniform",
-]
+__all__ = keywords.public_names(globals())
 
 
-def __getattr__(name: str) -> Any:
-    raise missing(__name__, name, __all__)
+def __getattr__(name: str) -> typing.Any:
+    raise missing_names.missing(__name__, name, __all__)
