@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ted.codegen.assembly import innermost_loops
+from support.machine_loops import innermost_loops
 
 torch = pytest.importorskip("torch")
 from digits import data, gradient_check, model, torch_model, training  # noqa: E402

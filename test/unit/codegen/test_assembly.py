@@ -7,8 +7,9 @@ import platform
 import pytest
 
 import ted
+from support.machine_loops import innermost_loops, scalar_loops
 from ted.api.host import executable_cpus, host_cpu
-from ted.codegen.assembly import disassemble, innermost_loops, scalar_loops
+from ted.codegen.assembly import disassemble
 from ted.codegen.jit import compile_module
 from ted.cpu.pipeline import cpu_stages
 from ted.dialects import make_context
