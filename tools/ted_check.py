@@ -185,7 +185,7 @@ def _check(entry: Entry, dtype: str, modes: tuple[str, ...], flags: argparse.Nam
     from ted.frontend.trees import flatten, unflatten
     from ted.testing import check_grads
     from ted.testing.differences import is_float
-    from ted.testing.pairs import paired
+    from ted.testing.gradients import paired
     from ted.testing.tracing import traced
 
     function, backward = entry.function, entry.backward

@@ -9,8 +9,8 @@ import pytest
 
 import ted
 from support.in_process import compile_here
-from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.nvptx.ptx import kernel_names
+from ted.codegen.nvptx.shared_memory import check_shared_memory
 from ted.errors import CompileError, ExecutionError
 from unit.runtime.python_machine import without_driver
 

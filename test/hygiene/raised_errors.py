@@ -25,7 +25,7 @@ NEVER_SEEN = {
     "AssertionError": "ted's own invariant",
 }
 # Modules of checks: who calls one refuses its arguments as if it did so by itself.
-CHECKS = ("ted.frontend.checks", "ted.frontend.callbacks", "ted.nn.arguments")
+CHECKS = ("ted.frontend.checks", "ted.frontend.checks", "ted.nn.arguments")
 BUILT = ("__init__", "__post_init__")
 # What the docstring of the class may say too: how it is built, and what a pass refuses.
 IN_CLASS = (*BUILT, "run")

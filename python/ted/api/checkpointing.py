@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ted.api.functions import Function
-from ted.frontend.callbacks import check_callable
+from ted.frontend.checks import check_callable
 from ted.frontend.functions import as_tensor, has_tensors
 from ted.frontend.tensors import Tensor, pointwise
 from ted.frontend.trees import flatten, unflatten

@@ -17,7 +17,7 @@ import numpy as np
 from ted.api.scanning import scan
 from ted.domain.sizes import Size
 from ted.frontend import checks
-from ted.frontend.callbacks import called, check_callable
+from ted.frontend.checks import called, check_callable
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import cast, where
 from ted.frontend.functions import as_tensor

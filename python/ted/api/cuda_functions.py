@@ -22,16 +22,16 @@ from ted.api.staged_functions import StagedFunction
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_constants import with_constants
 from ted.codegen.manifest_json import loads
-from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import MOST_ELEMENTS
 from ted.codegen.nvptx import toolkit
 from ted.codegen.nvptx.ptxas import Resources, assemble
+from ted.codegen.nvptx.shared_memory import check_shared_memory
 from ted.codegen.requests import Request
 from ted.codegen.watching import Watch
 from ted.errors import CompileError
 from ted.forking import cached_property
-from ted.gpu.explaining import explained
 from ted.gpu.pipeline import GPU_STAGES, ROWS_OF, gpu_stages
+from ted.gpu.strategies import explained
 from ted.ir.equations import System, topological
 from ted.ir.pipelines import run_stages
 from ted.ir.recurrences import UNBOUNDED

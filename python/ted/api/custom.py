@@ -10,7 +10,7 @@ from ted.api.functions import Function
 from ted.api.user_derivatives import adjoint_nodes
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
-from ted.frontend.callbacks import called, check_callable
+from ted.frontend.checks import called, check_callable
 from ted.frontend.creation import zeros_like
 from ted.frontend.functions import as_tensor, has_tensors
 from ted.frontend.locations import fail

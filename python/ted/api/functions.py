@@ -33,7 +33,7 @@ from ted.frontend.array_orders import (
     with_orders,
 )
 from ted.frontend.batches import arrays_at, positions_for, positions_of_batch, with_batch
-from ted.frontend.callbacks import check_callable
+from ted.frontend.checks import check_callable
 from ted.frontend.complex_pairs import Complex
 from ted.frontend.functions import (
     ArraySpec,

@@ -19,7 +19,7 @@ from ted.api.options import options_for
 from ted.api.overrides import batched
 from ted.api.wanted_arguments import Argnums, result_and_aux, wanted_arguments
 from ted.errors import DerivativeError
-from ted.frontend.callbacks import check_callable
+from ted.frontend.checks import check_callable
 from ted.frontend.functions import as_tensor
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import NestsDiffer, Tree, flatten, spread, unflatten

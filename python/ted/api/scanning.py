@@ -18,7 +18,7 @@ from ted.api.lifting import placeholder_like
 from ted.api.overrides import batched, leading
 from ted.domain.sizes import Extent
 from ted.frontend import checks
-from ted.frontend.callbacks import called, check_callable
+from ted.frontend.checks import called, check_callable
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import where
 from ted.frontend.functions import as_tensor

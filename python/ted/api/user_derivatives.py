@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
-from ted.frontend.callbacks import called
+from ted.frontend.checks import called
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import operands, topological

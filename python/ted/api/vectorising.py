@@ -14,7 +14,7 @@ from ted.api.overrides import batched, leading, move_axis
 from ted.domain.sizes import Extent
 from ted.errors import FrontendError
 from ted.frontend import checks
-from ted.frontend.callbacks import check_callable
+from ted.frontend.checks import check_callable
 from ted.frontend.functions import as_tensor
 from ted.frontend.notes import Loop, here_in_notes, record, taken
 from ted.frontend.tensors import Tensor, with_constant, wrap

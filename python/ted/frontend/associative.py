@@ -15,7 +15,7 @@ from typing import Any
 
 from ted.domain.sizes import Size, numbers
 from ted.frontend import checks
-from ted.frontend.callbacks import called, check_callable
+from ted.frontend.checks import called, check_callable
 from ted.frontend.functions import as_tensor
 from ted.frontend.joining import interleaved
 from ted.frontend.layout import flip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
@@ -174,3 +175,27 @@ def broadcast_to(shape: tuple[Extent, ...], target: tuple[Extent, ...], what: st
     """
     if len(shape) > len(target) or broadcast([shape, target], what) != target:
         fail(f"{what}: must broadcast to {target}, got shape {shape}")
+
+
+# ------------------------------------------------------------------ functions
+
+
+def check_callable(fn: Any, what: str) -> None:
+    """Raises: FrontendError for what cannot be called."""
+    if not callable(fn):
+        fail(f"{what}: takes a function of tensors, got {type(fn).__name__} {fn!r}")
+
+
+def called(what: str, form: str, fn: Callable[..., Any], *args: Any) -> Any:
+    """`fn(*args)`, where `form` says what the arguments are.
+
+    Raises: FrontendError for a function of other parameters.
+    """
+    check_callable(fn, what)
+    try:
+        inspect.signature(fn).bind(*args)
+    except TypeError as error:
+        fail(f"{what}: the function is called as {form}, got one that does not fit: {error}")
+    except ValueError:
+        pass  # a built-in function that does not say its parameters
+    return fn(*args)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ted.frontend import arithmetic, checks
-from ted.frontend.callbacks import check_callable
+from ted.frontend.checks import check_callable
 from ted.frontend.complex_pairs import Complex, refuse
 from ted.frontend.locations import fail
 from ted.frontend.scalars import Scalar, operand

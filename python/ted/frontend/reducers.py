@@ -18,7 +18,7 @@ from typing import Any
 from ted.domain.sizes import Size
 from ted.frontend import arithmetic, checks
 from ted.frontend.axes import Axis
-from ted.frontend.callbacks import called
+from ted.frontend.checks import called
 from ted.frontend.closing_expressions import close_reduction
 from ted.frontend.lazy_reductions import Reduction, ReductionScalar, pending_reads
 from ted.frontend.locations import fail, here

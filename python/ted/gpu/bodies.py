@@ -16,6 +16,8 @@ from ted.mlir import ir, memref
 from ted.mlir.generic import Generic, generic_of
 from ted.mlir.queries import copied_with
 
+FAR = 1 << 30  # a step that is not known, or not the same everywhere
+
 Values = list[ir.Value]
 
 
@@ -156,3 +158,14 @@ def _copy(op: ir.Operation) -> Work:
     is_memory = isinstance(source.type, ir.MemRefType)
     given = Operand(source, identity if is_memory else None)
     return Work(shape, (True,) * len(shape), (given,), (Operand(target, identity),), None)
+
+
+def byte_width(element: ir.Type) -> int:
+    """Bytes of an element in memory."""
+    return max(1, getattr(element, "width", 64) // 8)
+
+
+def steps_along(operand: Operand, dim: int) -> int:
+    """By how many elements an access moves when a dim advances; FAR when it depends."""
+    address = operand.address
+    return FAR if address is None else address[dim]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.accesses import byte_width
+from ted.gpu.bodies import byte_width
 from ted.gpu.launching import Launch, only_if
 from ted.gpu.points import below, plus, times
 from ted.linalg.contractions import element_strides

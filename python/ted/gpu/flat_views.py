@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from math import gcd, prod
 
 from ted.domain.linear import Form, dot, term
-from ted.gpu.accesses import byte_width
+from ted.gpu.bodies import byte_width
 from ted.linalg.contractions import element_strides
 from ted.machine import ACCESS_BYTES
 from ted.mlir import arith, ir, memref

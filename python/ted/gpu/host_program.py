@@ -34,7 +34,7 @@ from ted.codegen.manifest import (
 )
 from ted.domain.linear import Form, term
 from ted.errors import CompileError
-from ted.gpu.accesses import byte_width
+from ted.gpu.bodies import byte_width
 from ted.gpu.flat_views import view_start
 from ted.gpu.tensor_map_values import CAST, tensor_map_of
 from ted.mlir import func, ir

@@ -14,8 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from math import prod
 
-from ted.gpu.accesses import byte_width
-from ted.gpu.bodies import Values
+from ted.gpu.bodies import Values, byte_width
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.disjoint_stores import Piece, Pieces
 from ted.gpu.flat_views import flat_view_of

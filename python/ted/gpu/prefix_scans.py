@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from ted.gpu.affine_addresses import Address, address_of
+from ted.domain.linear import Form, dot, term
+from ted.gpu.flat_views import flat_view_of
 from ted.gpu.launching import only_if
 from ted.gpu.nest_points import Counter, candidates, chain_of
 from ted.gpu.segment_summaries import LinearSegments, Segments, joining, linear
@@ -21,6 +22,7 @@ from ted.mlir import arith, ir
 from ted.mlir.aliasing import VIEWS, root
 from ted.mlir.building import constant
 from ted.mlir.combining import combiner_of_operation
+from ted.mlir.index_values import form_of
 from ted.mlir.queries import constant_of, defining
 
 _PURE = ("arith.", "affine.", "math.")
@@ -357,3 +359,31 @@ class _Step:
         if op.name == "arith.mulf" and len(moving) != 1:
             return False
         return all(self._is_linear(o, before, known) for o in moving)
+
+
+# ------------------------------------------------------------------ addresses
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a load or a store goes: an element of a memory, a form in counters of loops."""
+
+    memory: ir.Value
+    offset: Form[ir.Value]
+
+
+def address_of(access: ir.Operation) -> Address | None:
+    """Where a `memref.load` or `memref.store` goes; None if that is no such number."""
+    view, *subscripts = list(access.operands)[access.name == "memref.store" :]
+    flat = flat_view_of(view)
+    if flat is None:
+        return None
+    strides = ir.MemRefType(view.type).get_strides_and_offset()[0]
+    offset = flat.start + dot(map(term, subscripts), strides)
+    forms = {value: form_of(value, _counter) for value, _ in offset.terms}
+    known = {value: form for value, form in forms.items() if form is not None}
+    return Address(root(view), offset.compose(known)) if len(known) == len(forms) else None
+
+
+def _counter(value: ir.Value) -> Form[ir.Value] | None:
+    return term(value) if defining(value) is None else None

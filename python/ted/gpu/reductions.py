@@ -11,8 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.accesses import steps_along
-from ted.gpu.bodies import Values, Work
+from ted.gpu.bodies import Values, Work, steps_along
 from ted.gpu.cooperative_groups import Team, joined_in_warp
 from ted.gpu.launching import launch, only_if
 from ted.gpu.maps import THREADS, linear_thread

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.accesses import byte_width
+from ted.gpu.bodies import byte_width
 from ted.gpu.row_groups import team_of, works_of
 from ted.gpu.row_loops import RowLoop, row_loop
 from ted.linalg.contractions import MARK

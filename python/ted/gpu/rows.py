@@ -13,8 +13,7 @@ from dataclasses import replace
 from math import prod
 
 from ted.errors import CompileError
-from ted.gpu.accesses import byte_width
-from ted.gpu.bodies import Work, work_of
+from ted.gpu.bodies import Work, byte_width, work_of
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.dead_fills import known_starts, structured
 from ted.gpu.launching import launch, only_if

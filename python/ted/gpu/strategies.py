@@ -18,14 +18,15 @@ from ted.gpu.box_strategies import BOXES, FINISHED
 from ted.gpu.contractions import Contractions
 from ted.gpu.dead_fills import known_starts
 from ted.gpu.flat_views import is_dense
-from ted.gpu.host_conditions import open_condition
+from ted.gpu.launching import only_if, sink_into
 from ted.gpu.loop_strategies import NESTS, POINT_LOOPS
 from ted.gpu.piece_strategies import PIECES
 from ted.gpu.sites import Site, hoist_buffers, is_around_kernels, is_of_the_host
 from ted.gpu.strided_footprints import footprints_of
-from ted.mlir import ir
+from ted.mlir import arith, ir
 from ted.mlir.dependences import Dependences
 from ted.mlir.locations import source_location
+from ted.mlir.queries import functions, operations
 from ted.mlir.strategies import (
     ATTRIBUTE,
     Choice,
@@ -35,8 +36,10 @@ from ted.mlir.strategies import (
     asked_for,
     check_is_seen,
     choose,
+    described,
     forget,
 )
+from ted.options import CompileOptions
 
 OF_THE_HOST = ("host", "host_loop")  # rows without a kernel of their own
 _IN_LOOPS = frozenset(row.name for row in NESTS)  # whose kernels know no starts
@@ -200,3 +203,52 @@ TABLE = (
     Strategy("host", _host, _build_nothing, _stays),
     *NESTS,
 )
+
+
+# ------------------------------------------------------------------ conditions of the host
+
+
+def open_condition(op: ir.Operation) -> None:
+    """Put a condition into the kernels that it is around; a loop stays on the host.
+
+    Before: `scf.if %c { gpu.launch ... { body } }`
+    After:  `gpu.launch ... { scf.if %c { body } }`
+    """
+    blocks = [block for region in op.regions for block in region.blocks]
+    condition = op.operands[0]
+    for k, block in enumerate(blocks):
+        if k:
+            with ir.InsertionPoint(op), op.location:
+                true = arith.ConstantOp(condition.type, 1).result
+                condition = arith.XOrIOp(condition, true).result
+        for inner in [o.operation for o in block.operations][:-1]:
+            for kernel in operations(inner, "gpu.launch"):
+                _guard(kernel, condition)
+            inner.move_before(op)
+    op.erase()
+
+
+def _guard(kernel: ir.Operation, condition: ir.Value) -> None:
+    """Run the body of a kernel only where a condition of the host holds."""
+    block = kernel.regions[0].blocks[0]
+    *body, end = [o.operation for o in block.operations]
+    with ir.InsertionPoint(end), kernel.location, only_if(condition):
+        pass
+    branch = [o.operation for o in block.operations][-2]
+    target = branch.regions[0].blocks[0].operations[0].operation
+    for op in body:
+        if op.name != "memref.alloca":  # a register, which belongs to the whole kernel
+            op.move_before(target)
+    sink_into(kernel)
+
+
+def explained(module: ir.Module, options: CompileOptions) -> str:
+    """The strategy of everything that computes, and why no other; nothing is built."""
+    contractions = Contractions(module, options.machine.name, options.tf32)
+    lines: list[str] = []
+    for function in functions(module):
+        decisions = decide_function(function, contractions, deterministic=options.deterministic)
+        for site, choice in ((d.site, d.choice) for d in every(decisions)):
+            if choice.row.name not in OF_THE_HOST:
+                lines += described(site.op, choice)
+    return "\n".join(lines)

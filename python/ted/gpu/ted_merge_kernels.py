@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from ted.gpu.accesses import byte_width
+from ted.gpu.bodies import byte_width
 from ted.gpu.contractions import MODULE, kernel_module
 from ted.machine import ACCESS_BYTES
 from ted.mlir import ir

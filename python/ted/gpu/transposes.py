@@ -13,8 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
-from ted.gpu.accesses import byte_width, steps_along
-from ted.gpu.bodies import Operand, Values, Work
+from ted.gpu.bodies import Operand, Values, Work, byte_width, steps_along
 from ted.gpu.cooperative_groups import Team
 from ted.gpu.launching import Launch, launch, only_if
 from ted.gpu.points import below, delinearized, plus, times

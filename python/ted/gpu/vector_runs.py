@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ted.gpu.accesses import byte_width, steps_along
-from ted.gpu.bodies import Operand, Values, Work
+from ted.gpu.bodies import Operand, Values, Work, byte_width, steps_along
 from ted.gpu.flat_views import flat_view_of
 from ted.gpu.points import plus
 from ted.linalg.contractions import element_strides

@@ -17,7 +17,7 @@ import numpy as np
 from ted.api.flat_functions import operator_name
 from ted.api.functions import Function, function
 from ted.errors import FrontendError
-from ted.frontend.callbacks import check_callable
+from ted.frontend.checks import check_callable
 from ted.frontend.elementwise import cast
 from ted.frontend.functions import as_tensor, bound_arguments, spread_arguments
 from ted.frontend.tensors import Tensor

@@ -18,9 +18,9 @@ from typing import Any
 from ted.domain import sets
 from ted.domain.budget import BudgetExhausted, total_budget
 from ted.linalg.constraint_splitting import cells_of, interior_and_slabs
-from ted.linalg.dead_bodies import is_zero_without
 from ted.linalg.domain_forms import points
 from ted.linalg.subdomain import Constraint, Subdomain
+from ted.mlir import ir
 
 MOST_PARTS = 24
 THIN_SHARE = 1 / 32  # of the points: testing guards takes four times as long at a point
@@ -143,3 +143,42 @@ def _boxes(subdomain: Subdomain, where: Any) -> Iterator[Part]:
 
 def _value(part: Any, number: int) -> Any:
     return sets.constant_aff(0, number).get_constant_val()
+
+
+# ------------------------------------------------------------------ dead bodies
+
+# Operation -> how the zeros of its operands decide the result.
+_RULES = {
+    "arith.mulf": any, "arith.muli": any, "arith.andi": any,
+    "arith.addf": all, "arith.addi": all, "arith.subf": all, "arith.subi": all,
+    "arith.negf": all, "arith.extf": all, "arith.truncf": all, "arith.extsi": all,
+    "arith.extui": all, "arith.trunci": all, "ted.stop_gradient": all,
+}  # fmt: skip
+
+
+def is_zero_without(subdomain: Subdomain) -> bool:
+    """Whether a subdomain adds nothing: its body is 0 as reads outside their guard are."""
+    if subdomain.combiner != "add" or len(subdomain.inits) != 1:
+        return False
+    zeros: set[ir.Value] = set()
+    zeros.update(
+        a for a, r in zip(subdomain.body.arguments, subdomain.reads, strict=True) if r is None
+    )
+    if not zeros:
+        return False
+    *operations, terminator = list(subdomain.body.operations)
+    for op in operations:
+        if _is_zero(op.operation, zeros):
+            zeros.add(op.operation.results[0])
+    return terminator.operation.operands[0] in zeros
+
+
+def _is_zero(op: ir.Operation, zeros: set[ir.Value]) -> bool:
+    if op.name == "arith.select":
+        return op.operands[1] in zeros and op.operands[2] in zeros
+    if op.name == "arith.constant":
+        return str(op.attributes["value"]).split(" ")[0] in ("0", "0.000000e+00", "false")
+    if op.name in ("arith.divf",):
+        return op.operands[0] in zeros
+    rule = _RULES.get(op.name)
+    return rule is not None and rule(v in zeros for v in op.operands)

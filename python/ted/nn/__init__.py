@@ -16,8 +16,6 @@ from ted.nn.activations import sigmoid as sigmoid
 from ted.nn.activations import silu as silu
 from ted.nn.activations import softmax as softmax
 from ted.nn.attention import attention as attention
-from ted.nn.clipping import clip_by_global_norm as clip_by_global_norm
-from ted.nn.clipping import global_norm as global_norm
 from ted.nn.convolution import conv1d as conv1d
 from ted.nn.convolution import conv2d as conv2d
 from ted.nn.convolution import conv3d as conv3d
@@ -52,6 +50,8 @@ from ted.nn.optimizers import Optimizer as Optimizer
 from ted.nn.optimizers import adagrad as adagrad
 from ted.nn.optimizers import adam as adam
 from ted.nn.optimizers import adamw as adamw
+from ted.nn.optimizers import clip_by_global_norm as clip_by_global_norm
+from ted.nn.optimizers import global_norm as global_norm
 from ted.nn.optimizers import lamb as lamb
 from ted.nn.optimizers import lion as lion
 from ted.nn.optimizers import rmsprop as rmsprop

@@ -21,7 +21,9 @@ from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import INT64, UINT8, UINT16, UINT32, UINT64
-from ted.random.threefry import threefry
+
+PARITY = 0x1BD11BDA  # of the key schedule, from Threefish with 32 bits
+ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 
 WORD = 1 << 32
 
@@ -154,3 +156,21 @@ def _integer(x: Tensor, what: str) -> Tensor:
     if x.ndim or x.dtype.kind != "int":
         fail(f"{what} must be an integer of rank 0, got {x.dtype} of shape {x.shape} ({x.name})")
     return x
+
+
+def threefry(key: tuple[Any, Any], counts: tuple[Any, Any]) -> tuple[Any, Any]:
+    """The two words at a position, itself two words, of the stream of a key, by Threefry-2x32.
+
+    20 rounds of additions, rotations and exclusive-ors alone, so the same lines serve arrays of
+    NumPy, elements in a lambda and whole tensors, all of uint32.
+    Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+    """
+    schedule = (*key, key[0] ^ key[1] ^ PARITY)
+    a, b = (count + word for count, word in zip(counts, key, strict=True))
+    for injection in range(1, 6):
+        for turn in ROTATIONS[(injection - 1) % 2]:
+            a = a + b
+            b = ((b << turn) | (b >> (32 - turn))) ^ a
+        a = a + schedule[injection % 3]
+        b = b + schedule[(injection + 1) % 3] + injection
+    return a, b

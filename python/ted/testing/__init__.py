@@ -12,7 +12,7 @@ _EXPORTS = {
     "Counts": "ted.testing.interpreter",
     "check_associative": "ted.testing.associativity",
     "check_grads": "ted.testing.gradients",
-    "check_vjp": "ted.testing.pairs",
+    "check_vjp": "ted.testing.gradients",
     "emulated_gpu": "ted.testing.emulated_machine",
     "equivalent": "ted.testing.equivalence",
     "interpret": "ted.testing.interpreter",
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from ted.testing.emulated_machine import emulated_gpu as emulated_gpu
     from ted.testing.equivalence import equivalent as equivalent
     from ted.testing.gradients import check_grads as check_grads
+    from ted.testing.gradients import check_vjp as check_vjp
     from ted.testing.interpreter import Counts as Counts
     from ted.testing.interpreter import interpret as interpret
-    from ted.testing.pairs import check_vjp as check_vjp
 
 __all__ = [
     "Counts", "check_associative", "check_grads", "check_vjp", "emulated_gpu", "equivalent",

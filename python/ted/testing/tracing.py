@@ -11,7 +11,7 @@ import numpy as np
 from ted.dialects import session
 from ted.frontend import placeholder
 from ted.frontend import tensors as frontend
-from ted.frontend.callbacks import called
+from ted.frontend.checks import called
 from ted.frontend.systems import tensors_of
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import System, Tensor

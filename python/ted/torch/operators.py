@@ -18,7 +18,7 @@ from ted.api.flat_functions import operator_name
 from ted.api.functions import Function, function
 from ted.errors import FrontendError, TedError
 from ted.frontend.batches import arrays_at
-from ted.frontend.callbacks import check_callable
+from ted.frontend.checks import check_callable
 from ted.frontend.functions import (
     ArraySpec,
     Signature,

@@ -15,9 +15,9 @@ from ted.ir.remarks import Remark, collected, remark
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
 from ted.transforms.forgotten import reading_copies
-from ted.transforms.guarded_inlining import inline_guarded_producers
 from ted.transforms.guarded_producers import (
     guarded_overrides,
+    inline_guarded_producers,
     mask_guarded_producers,
     narrow_recurrences,
 )

@@ -26,15 +26,16 @@ from ted.ir.equations import (
     System,
     Tensor,
     identity_dims,
+    reads,
     replace_operands,
     rewrite_system,
     whole,
 )  # fmt: skip
 from ted.ir.expressions import postorder
 from ted.ir.scalar import const, load, select
-from ted.transforms.ted_inline_pointwise import UNBOUNDED
+from ted.transforms.ted_inline_pointwise import UNBOUNDED, has_unbounded_slope, inline_pointwise
 from ted.transforms.usage_masks import Mask
-from ted.transforms.used_elements import narrowed, usage_masks
+from ted.transforms.used_elements import narrowed, usage, usage_masks
 
 # An adjoint that is 0 goes through these as it is, whatever the values are.
 LINEAR = frozenset({"load", "const", "add", "sub", "neg", "cast", "select", "stop_gradient"})
@@ -168,3 +169,24 @@ def _is_linear(tensor: Tensor) -> bool:
 def _is_sum_of_products(tensor: Tensor) -> bool:
     sums = all(e.combiner == "add" and e.parallel < e.rank for e in tensor.equations)
     return sums and _operations(tensor) <= LINEAR | {"mul"}
+
+
+def inline_guarded_producers(system: System) -> tuple[System, dict[Tensor, Tensor]]:
+    """Inline all but what `mask_guarded_producers` is for; also old tensor -> new tensor.
+
+    Copies of a producer in all its consumers, and theirs in their consumers, would be evaluated,
+    and differentiated, once for each way that leads to them.  In what the reverse sweep makes of a
+    chain of choices there are as many ways as pairs of links.  Nor is a producer inlined that has a
+    slope everywhere, through another consumer: the condition of one keeps nothing from its
+    derivative.
+    """
+    consumers = system.consumers()
+    fixed = {*system.inputs, *system.outputs}
+    steep = {t for t in consumers if t not in fixed and has_unbounded_slope(t)}
+    readers: dict[Tensor, int] = {}
+    for equation in (e for t in consumers for e in t.equations):
+        for read in {r.attr for r in reads(equation)}:
+            readers[read] = readers.get(read, 0) + 1
+    masks = usage(steep, consumers)
+    keep = {t for t, mask in masks.items() if mask is None or readers[t] > 1}
+    return inline_pointwise(system, keep=keep)

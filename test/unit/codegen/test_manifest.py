@@ -27,8 +27,8 @@ from ted.codegen.manifest import (
     walk,
 )
 from ted.codegen.manifest_json import dumps, loads
-from ted.codegen.manifest_limits import check_shared_memory
 from ted.codegen.manifest_rules import validate
+from ted.codegen.nvptx.shared_memory import check_shared_memory
 from ted.errors import CompileError
 
 ROW = Linear(16, (("t", 64),))

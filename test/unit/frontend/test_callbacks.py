@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ted.errors import FrontendError
-from ted.frontend.callbacks import called, check_callable
+from ted.frontend.checks import called, check_callable
 
 
 class Adder:

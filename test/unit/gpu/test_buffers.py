@@ -9,9 +9,9 @@ import pytest
 
 from ted import dialects
 from ted.domain.linear import Form
-from ted.gpu.affine_addresses import address_of
 from ted.gpu.copied_buffers import copied
 from ted.gpu.dead_fills import known_starts
+from ted.gpu.prefix_scans import address_of
 from ted.gpu.row_loops import RowLoop, row_loop
 from ted.gpu.strided_footprints import footprints_of
 from ted.mlir import ir

@@ -10,8 +10,7 @@ import pytest
 
 import ted
 from support.ptx_programs import run_manifest
-from ted.codegen.manifest_limits import check_shared_memory
-from ted.codegen.nvptx.shared_memory import static_shared_bytes
+from ted.codegen.nvptx.shared_memory import check_shared_memory, static_shared_bytes
 from ted.errors import CompileError
 from ted.gpu.templates.contraction import TEMPLATES, _options
 from ted.gpu.templates.problem import as_gemm

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ted import dialects
-from ted.gpu.accesses import FAR, steps_along
+from ted.gpu.bodies import FAR, steps_along
 from ted.gpu.flat_views import flat_view_of, is_dense
 from ted.gpu.strided_boxes import Region, Side, region_of
 from ted.gpu.strided_footprints import footprint_of

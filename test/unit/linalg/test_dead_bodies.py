@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from ted.linalg.dead_bodies import is_zero_without
+from ted.linalg.index_set_splitting import is_zero_without
 from unit.linalg.subdomains import kept_subdomains, subdomain_of
 
 

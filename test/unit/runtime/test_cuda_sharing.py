@@ -9,8 +9,7 @@ import pytest
 
 from ted.codegen.manifest import ArraySpec, Copy, Loop, Manifest, Pointer
 from ted.runtime.cuda.arguments import device_array
-from ted.runtime.cuda.programs import Program
-from ted.runtime.cuda.sharing import shareable
+from ted.runtime.cuda.programs import Program, shareable
 from unit.runtime.python_machine import device, program, scale
 
 X, Y, Z = (Pointer((kind, k)) for kind, k in (("input", 0), ("output", 0), ("output", 1)))

@@ -6,7 +6,7 @@ from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, operands
 from ted.ir.expressions import Expr
 from ted.ir.scalar import apply, compare, const, dim, load, mul, select
-from ted.transforms.guarded_inlining import inline_guarded_producers
+from ted.transforms.guarded_producers import inline_guarded_producers
 from unit.autodiff.systems import defined
 from unit.transforms.recurrences import equation, given
 

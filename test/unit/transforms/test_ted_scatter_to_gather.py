@@ -11,7 +11,7 @@ from ted.ir.remarks import collected
 from ted.ir.scalar import add, cast, dim, floordiv, index, load, mod, mul, sub
 from ted.transforms import ted_scatter_to_gather as passes
 from ted.transforms.gradient import preparation
-from ted.transforms.guarded_inlining import inline_guarded_producers
+from ted.transforms.guarded_producers import inline_guarded_producers
 from ted.transforms.single_points import map_single_points
 from ted.transforms.ted_scatter_to_gather import gather_forms, scatter_to_gather
 from unit.autodiff.systems import defined, values

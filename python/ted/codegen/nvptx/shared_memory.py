@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import re
 
+from ted.codegen.manifest import Manifest
+from ted.errors import CompileError
+from ted.machine import named_gpu
+
 _FUNCTION = re.compile(r"^\.visible \.entry ([\w$.]+)\(", re.MULTILINE)
 _SHARED = re.compile(
     r"^\s*\.shared \.align (\d+) \.[bufs](\d+) ([\w$.]+)(?:\[(\d+)\])?;", re.MULTILINE
@@ -32,3 +36,19 @@ def _size(variables: list[tuple[int, int]]) -> int:
     for align, size in variables:
         total = -(-total // align) * align + size
     return total
+
+
+def check_shared_memory(manifest: Manifest) -> None:
+    """Count the shared memory of each kernel, declared and dynamic.
+
+    Raises: CompileError for an unknown target, or naming the kernel that needs too much.
+    """
+    most = named_gpu(manifest.target).shared_bytes
+    declared = static_shared_bytes(manifest.ptx)
+    for kernel in manifest.kernels:
+        needed = declared.get(kernel.name, 0) + kernel.dynamic_shared_bytes
+        if needed > most:
+            raise CompileError(
+                f"{manifest.name}: too much shared memory: a block of {manifest.target} has at "
+                f"most {most} bytes, kernel {kernel.name} needs {needed}"
+            )

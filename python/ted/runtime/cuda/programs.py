@@ -6,10 +6,10 @@ Before: Manifest      After: `program(x, y)`: a tuple of DeviceArray, on the cal
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ted.codegen.manifest import ALIGNMENT, Manifest
+from ted.codegen.manifest import ALIGNMENT, Copy, Loop, Manifest, Memory, Pointer, Step, TensorMap
 from ted.codegen.manifest_rules import validate
 from ted.forking import Lock
 from ted.runtime.cuda.arguments import (
@@ -29,7 +29,6 @@ from ted.runtime.cuda.error_flags import ErrorFlag
 from ted.runtime.cuda.modules import load_functions
 from ted.runtime.cuda.plans import Plan
 from ted.runtime.cuda.pool import MemoryPool, size_class, wait_for
-from ted.runtime.cuda.sharing import shareable
 from ted.runtime.cuda.streams import stream_handle
 from ted.runtime.targets import Targets, targets_of, wrong_count
 
@@ -271,3 +270,46 @@ class Program:
 
 def _overlap(a: int, a_bytes: int, b: int, b_bytes: int) -> bool:
     return a < b + b_bytes and b < a + a_bytes
+
+
+# ------------------------------------------------------------------ donation
+
+
+def shareable(manifest: Manifest) -> frozenset[tuple[int, int]]:
+    """Pairs (input, output) of equal size for which one address can stand for both.
+
+    A result may overwrite an input that the program was compiled to give it
+    (`ArraySpec.donated_to`), and any input that nothing reads once the result is being written:
+    whose last mention comes before the result's first.
+    """
+    mentions: dict[Memory, list[int]] = {}
+    for position, step in enumerate(manifest.steps):
+        for memory in set(_memories(step)):
+            mentions.setdefault(memory, []).append(position)
+    return frozenset(
+        (i, k)
+        for i, source in enumerate(manifest.inputs)
+        for k, target in enumerate(manifest.outputs)
+        if source.nbytes == target.nbytes and (source.donated_to == k or _in_order(mentions, i, k))
+    )
+
+
+def _in_order(mentions: dict[Memory, list[int]], i: int, k: int) -> bool:
+    reads, writes = mentions.get(("input", i), []), mentions.get(("output", k), [])
+    return not reads or not writes or reads[-1] < writes[0]
+
+
+def _of(argument: object) -> tuple[Memory, ...]:
+    pointer = argument.pointer if isinstance(argument, TensorMap) else argument
+    return (pointer.memory,) if isinstance(pointer, Pointer) else ()
+
+
+def _memories(step: Step) -> Iterator[Memory]:
+    if isinstance(step, Loop):
+        for inner in step.steps:
+            yield from _memories(inner)
+    elif isinstance(step, Copy):
+        yield from (step.dst.memory, step.src.memory)
+    else:
+        for argument in step.args:
+            yield from _of(argument)
