@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -64,6 +65,17 @@ def vectorize(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def operated(name: str, apply: Callable[[Any, Any], Any], says: str) -> Callable[..., Any]:
+    """The function of an operator of Python, and what its documentation says."""
+
+    def function(a: Any, b: Any) -> Any:
+        return apply(a, b)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = says
+    return vectorize(function)
+
+
 def _unary(name: str) -> Callable[[Any], Any]:
     def function(x: Any) -> Any:
         if name in _ROUNDING and isinstance(x, Scalar) and not x.dtype.is_float:
@@ -80,6 +92,23 @@ exp, exp2, expm1, log, log2, log10, log1p, sqrt, rsqrt, cbrt = map(_unary, UNARY
 sin, cos, tan, asin, acos, atan = map(_unary, UNARY[10:16])
 sinh, cosh, tanh, asinh, acosh, atanh = map(_unary, UNARY[16:22])
 erf, erfc, floor, ceil, _nearest, trunc = map(_unary, UNARY[22:])
+
+
+remainder, floor_divide, power, bitwise_and, bitwise_or, bitwise_xor, left_shift, right_shift = (
+    operated(*row)
+    for row in (
+        ("remainder", operator.mod, "a % b: the exact remainder, with the sign of b."),
+        ("floor_divide", operator.floordiv,
+         "a // b: the exact quotient rounded towards minus infinity."),
+        ("power", operator.pow, "a ** b; whole exponents up to 16 become products."),
+        ("bitwise_and", operator.and_, "a & b, bit by bit of integers."),
+        ("bitwise_or", operator.or_, "a | b, bit by bit of integers."),
+        ("bitwise_xor", operator.xor, "a ^ b, bit by bit of integers."),
+        ("left_shift", operator.lshift, "a << b; what leaves the type is lost."),
+        ("right_shift", operator.rshift,
+         "a >> b; the sign comes in, of a type that has one."),
+    )
+)  # fmt: skip
 
 
 def round(x: Any, decimals: int = 0) -> Any:
@@ -124,18 +153,6 @@ def hypot(a: Any, b: Any) -> Any:
 
 
 @vectorize
-def remainder(a: Any, b: Any) -> Any:
-    """a % b: the exact remainder, with the sign of b."""
-    return a % b
-
-
-@vectorize
-def floor_divide(a: Any, b: Any) -> Any:
-    """a // b: the exact quotient rounded towards minus infinity."""
-    return a // b
-
-
-@vectorize
 def fmod(a: Any, b: Any) -> Any:
     """The exact remainder with the sign of a."""
     if isinstance(a, Scalar) or isinstance(b, Scalar):
@@ -147,12 +164,6 @@ def fmod(a: Any, b: Any) -> Any:
 def absolute(x: Any) -> Any:
     """The magnitude."""
     return x.__abs__()
-
-
-@vectorize
-def power(a: Any, b: Any) -> Any:
-    """a ** b; whole exponents up to 16 become products."""
-    return a**b
 
 
 @vectorize
@@ -245,39 +256,9 @@ def logical_not(a: Any) -> Any:
 
 
 @vectorize
-def bitwise_and(a: Any, b: Any) -> Any:
-    """a & b, bit by bit of integers."""
-    return a & b
-
-
-@vectorize
-def bitwise_or(a: Any, b: Any) -> Any:
-    """a | b, bit by bit of integers."""
-    return a | b
-
-
-@vectorize
-def bitwise_xor(a: Any, b: Any) -> Any:
-    """a ^ b, bit by bit of integers."""
-    return a ^ b
-
-
-@vectorize
 def bitwise_not(a: Any) -> Any:
     """~a, every bit of an integer turned over."""
     return not a if isinstance(a, bool) else ~a
-
-
-@vectorize
-def left_shift(a: Any, b: Any) -> Any:
-    """a << b; what leaves the type is lost."""
-    return a << b
-
-
-@vectorize
-def right_shift(a: Any, b: Any) -> Any:
-    """a >> b; the sign comes in, of a type that has one."""
-    return a >> b
 
 
 @vectorize

@@ -17,6 +17,7 @@ from ted.frontend.elementwise import (
     isfinite,
     log1p,
     maximum,
+    operated,
     vectorize,
     where,
 )
@@ -38,14 +39,7 @@ _SIGNS = {"add": "a + b", "subtract": "a - b", "multiply": "a * b", "divide": "a
 
 
 def _binary(name: str) -> Callable[[Any, Any], Any]:
-    apply = OPERATORS[name]
-
-    def function(a: Any, b: Any) -> Any:
-        return apply(a, b)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{_SIGNS[name]}, element by element."
-    return vectorize(function)
+    return operated(name, OPERATORS[name], f"{_SIGNS[name]}, element by element.")
 
 
 add, subtract, multiply, divide = map(_binary, ("add", "subtract", "multiply", "divide"))
