@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby, zip_longest
 from typing import Protocol
 
@@ -22,7 +22,6 @@ from ted.ir.passes import (
     PIPELINES,
     Pass,
     Row,
-    current_name,
     is_ours,
     make_pass,
     named_pipeline,
@@ -162,7 +161,7 @@ def _expanded(tree: Element) -> Element:
             text = named_pipeline(child.name, parse_options(child.options))
             children.extend(_expanded(parse_pipeline(text)).children or ())
         else:
-            children.append(replace(child, name=current_name(child.name)))
+            children.append(child)
     return Element(tree.name, children=tuple(children))
 
 

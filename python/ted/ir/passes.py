@@ -8,11 +8,9 @@ importing this module loads no pass.
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from importlib.util import find_spec
 from inspect import signature
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints
 
@@ -232,19 +230,6 @@ PASSES: dict[str, Row] = {
 }
 
 
-# What passes were called in the release before: such a name works, with a warning.
-RENAMED: dict[str, str] = {
-    "ted-delay-column-sums": "ted-sink-column-sums",
-    "ted-expand-finishes": "ted-expand-epilogues",
-    "ted-join-rows": "ted-fuse-row-loops",
-    "ted-merge-points": "ted-fuse-siblings",
-    "ted-settle-donations": "ted-resolve-donations",
-    "ted-split-totals": "ted-split-accumulators",
-    "ted-tile-transposes": "ted-tile-loops",
-    "ted-vectorize-contractions": "ted-tile-loops",
-}
-
-
 # Pipelines with a name: functions from options to pipeline text, which is put in their place.
 PIPELINES: dict[str, Row] = {
     "ted-cpu-pipeline": Row(
@@ -282,27 +267,10 @@ def target(name: str) -> tuple[str, str]:
     return module, "".join(word.capitalize() for word in name.split("-"))
 
 
-def current_name(name: str) -> str:
-    """What a pass is called now."""
-    if name not in RENAMED:
-        return name
-    warnings.warn(f"{name}: is now called {RENAMED[name]}", FutureWarning, stacklevel=2)
-    return RENAMED[name]
-
-
 def available() -> Iterator[tuple[str, Row]]:
-    """The passes whose module exists, in the order of the table."""
-    for name, row in PASSES.items():
-        if _exists(target(name)[0]):
-            yield name, row
+    """The passes and pipelines, in the order of their tables."""
+    yield from PASSES.items()
     yield from PIPELINES.items()
-
-
-def _exists(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:
-        return False
 
 
 def is_ours(name: str) -> bool:
@@ -315,7 +283,7 @@ def pass_class(name: str) -> type[Any]:
 
     Raises: PassFailed if there is no such pass.
     """
-    if name not in PASSES or not _exists(target(name)[0]):
+    if name not in PASSES:
         known = ", ".join(known_name for known_name, _ in available())
         raise PassFailed(f"pass: must be one of {known}, got '{name}'")
     module, attribute = target(name)

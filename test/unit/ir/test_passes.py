@@ -11,7 +11,6 @@ from ted import dialects
 from ted.errors import PassFailed, SourceLocation, VerifyError
 from ted.ir import pass_driver, passes
 from ted.ir.pass_driver import plan, run_pipeline
-from ted.ir.passes import PASSES, RENAMED
 from ted.ir.pipeline_text import parse_pipeline
 from ted.ir.reproducer import reproducer_text, split_reproducer, write_reproducer
 from ted.mlir import func, ir
@@ -169,13 +168,3 @@ def test_every_flag_of_the_pipeline_survives_a_reproducer(tmp_path: Path) -> Non
     assert ir.Module.parse(text, dialects.make_context())
     assert pass_driver.parse_pipeline(found)
     assert "mlir_reproducer" in reproducer_text("", "cse")
-
-
-@pytest.mark.parametrize(("old", "new"), RENAMED.items())
-def test_a_pass_that_was_renamed_runs_by_its_old_name(
-    module: ir.Module, old: str, new: str
-) -> None:
-    assert old not in PASSES
-    with module.context, pytest.warns(FutureWarning, match=f"{old}: is now called {new}"):
-        (step,) = plan(parse_pipeline(f"builtin.module({old})"), module.context)
-    assert step.name == new
