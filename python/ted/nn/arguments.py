@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +93,12 @@ def layout_of(layout: Any, rank: int, what: str) -> Layout:
     """
     last, first = LAYOUTS[rank]
     return Layout(one_of(layout, (last, first), f"{what}: layout") == last)
+
+
+def named(function: Callable[..., Any], what: str) -> Callable[..., Any]:
+    """A function that is made for several ranks, by the name of its own."""
+    function.__name__ = function.__qualname__ = what
+    return function
 
 
 def wide_type(dtype: Any) -> str:

@@ -12,53 +12,36 @@ from typing import Any
 import ted
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import LAYOUTS, Layout, layout_of, one_of, per_dim, ranked, shaped
+from ted.nn.arguments import LAYOUTS, Layout, layout_of, named, one_of, per_dim, ranked, shaped
 from ted.nn.windows import Window, above, taps_of, under, windows
 
 
-def conv2d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1, layout: str = "NHWC", padding_mode: str = "zeros",
-) -> Tensor:  # fmt: skip
-    """The two-dimensional convolution (cross-correlation) of deep learning.
+def _conv(rank: int) -> Callable[..., Tensor]:
+    what = f"conv{rank}d"
 
-    Shapes: NHWC: x (n, h, w, ci), weight (kh, kw, ci / groups, co), result (n, h', w', co); NCHW:
-    x (n, ci, h, w), weight (co, ci / groups, kh, kw), result (n, co, h', w'); bias (co).
-    Units: stride, padding and dilation count elements; padding may be "same", "valid", a number,
-    one for each dim, or a pair (before, after) for each.  `padding_mode` says what is there: zeros,
-    or what is near ("reflect", "replicate") or at the other end ("circular"), in a padded copy.
-    Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
-    """
-    window = (stride, padding, dilation, padding_mode)
-    return _convolve("conv2d", 2, x, weight, bias, window, groups, layout)
+    def convolution(
+        x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0,
+        dilation: Any = 1, groups: int = 1, layout: str = LAYOUTS[rank][0],
+        padding_mode: str = "zeros",
+    ) -> Tensor:  # fmt: skip
+        """The convolution (cross-correlation) of deep learning, in as many dims as its name says.
 
+        Shapes: channels last: x (n, spatial..., ci), weight (window..., ci / groups, co), result
+        (n, spatial'..., co); channels first: x (n, ci, spatial...), weight (co, ci / groups,
+        window...), result (n, co, spatial'...); bias (co).
+        Units: stride, padding and dilation count elements; padding may be "same", "valid", a
+        number, one for each dim, or a pair (before, after) for each.  `padding_mode` says what is
+        there: zeros, or what is near ("reflect", "replicate") or at the other end ("circular"), in
+        a padded copy.
+        Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
+        """
+        window = (stride, padding, dilation, padding_mode)
+        return _convolve(what, rank, x, weight, bias, window, groups, layout)
 
-def conv1d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1, layout: str = "NLC", padding_mode: str = "zeros",
-) -> Tensor:  # fmt: skip
-    """The one-dimensional convolution; options as in `conv2d`.
-
-    Shapes: NLC: x (n, l, ci), weight (k, ci / groups, co), result (n, l', co); NCL: x (n, ci, l),
-    weight (co, ci / groups, k), result (n, co, l').
-    Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
-    """
-    window = (stride, padding, dilation, padding_mode)
-    return _convolve("conv1d", 1, x, weight, bias, window, groups, layout)
+    return named(convolution, what)
 
 
-def conv3d(
-    x: Any, weight: Any, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1,
-    groups: int = 1, layout: str = "NDHWC", padding_mode: str = "zeros",
-) -> Tensor:  # fmt: skip
-    """The three-dimensional convolution; options as in `conv2d`.
-
-    Shapes: NDHWC: x (n, d, h, w, ci), weight (kd, kh, kw, ci / groups, co); NCDHW: x (n, ci, d, h,
-    w), weight (co, ci / groups, kd, kh, kw).
-    Raises: FrontendError for ranks, channels, groups or windows that do not fit together.
-    """
-    window = (stride, padding, dilation, padding_mode)
-    return _convolve("conv3d", 3, x, weight, bias, window, groups, layout)
+conv1d, conv2d, conv3d = map(_conv, LAYOUTS)
 
 
 def _convolve(
@@ -171,8 +154,7 @@ def _conv_transpose(rank: int) -> Callable[..., Tensor]:
         result = _transposed(what, x, weight, window, count, images)
         return _biased(result, bias, images, what)
 
-    convolution.__name__ = convolution.__qualname__ = what
-    return convolution
+    return named(convolution, what)
 
 
 conv_transpose1d, conv_transpose2d, conv_transpose3d = map(_conv_transpose, LAYOUTS)

@@ -23,7 +23,7 @@ from ted.frontend.keywords import accepting
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import FLOAT64, DType
-from ted.nn.arguments import above_zero, one_of, wide_type
+from ted.nn.arguments import above_zero, named, one_of, wide_type
 
 __all__ = [
     "calculate_gain", "constant", "dirac", "eye", "glorot_normal", "glorot_uniform", "he_normal",
@@ -162,9 +162,8 @@ def _scaled(name: str, scale: float, mode: str, distribution: str, doc: str) -> 
         axes = (in_axis, out_axis, batch_axis)
         return variance_scaling(key, shape, dtype, scale, mode, distribution, *axes)
 
-    function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc}; other options as in `variance_scaling`.\n\n    {_SAYS}"
-    return function
+    return named(function, name)
 
 
 _SAYS = "Raises: FrontendError for what is no key, shape, or type of floats, or no such axes."
@@ -190,52 +189,41 @@ def _by_gain(
     return variance_scaling(key, shape, dtype, gain * gain, mode, distribution, *axes)
 
 
-def xavier_uniform(
-    key: Any, shape: checks.Shape, dtype: Any = "float32", gain: float = 1.0, in_axis: Any = -2,
-    out_axis: Any = -1,
-) -> Tensor:  # fmt: skip
-    """Uniform numbers of [-a, a) with a = gain sqrt(6 / (fan_in + fan_out)).
+def _xavier(name: str, distribution: str, says: str) -> Callable[..., Any]:
+    def function(
+        key: Any, shape: checks.Shape, dtype: Any = "float32", gain: float = 1.0,
+        in_axis: Any = -2, out_axis: Any = -1,
+    ) -> Tensor:  # fmt: skip
+        axes = in_axis, out_axis
+        return _by_gain(name, distribution, key, shape, dtype, gain, "fan_avg", axes)
 
-    Raises: FrontendError for what is no key, shape, or type of floats, or a gain that is not > 0.
-    """
-    axes = in_axis, out_axis
-    return _by_gain("xavier_uniform", "uniform", key, shape, dtype, gain, "fan_avg", axes)
-
-
-def xavier_normal(
-    key: Any, shape: checks.Shape, dtype: Any = "float32", gain: float = 1.0, in_axis: Any = -2,
-    out_axis: Any = -1,
-) -> Tensor:  # fmt: skip
-    """Normal numbers with the deviation gain sqrt(2 / (fan_in + fan_out)).
-
-    Raises: FrontendError for what is no key, shape, or type of floats, or a gain that is not > 0.
-    """
-    axes = in_axis, out_axis
-    return _by_gain("xavier_normal", "normal", key, shape, dtype, gain, "fan_avg", axes)
+    function.__doc__ = f"{says}.\n\n    {_SAYS_KEY}, or a gain that is not > 0."
+    return named(function, name)
 
 
-def kaiming_uniform(
-    key: Any, shape: checks.Shape, dtype: Any = "float32", mode: str = "fan_in",
-    nonlinearity: str = "relu", slope: float | None = None, in_axis: Any = -2, out_axis: Any = -1,
-) -> Tensor:  # fmt: skip
-    """Uniform numbers of [-a, a) with a = gain sqrt(3 / fan) and the gain of `calculate_gain`.
+def _kaiming(name: str, distribution: str, says: str) -> Callable[..., Any]:
+    def function(
+        key: Any, shape: checks.Shape, dtype: Any = "float32", mode: str = "fan_in",
+        nonlinearity: str = "relu", slope: float | None = None, in_axis: Any = -2,
+        out_axis: Any = -1,
+    ) -> Tensor:  # fmt: skip
+        gain, axes = calculate_gain(nonlinearity, slope), (in_axis, out_axis)
+        return _by_gain(name, distribution, key, shape, dtype, gain, mode, axes)
 
-    Raises: FrontendError for what is no key, shape, or type of floats, another mode or activation.
-    """
-    gain, axes = calculate_gain(nonlinearity, slope), (in_axis, out_axis)
-    return _by_gain("kaiming_uniform", "uniform", key, shape, dtype, gain, mode, axes)
+    function.__doc__ = (
+        f"{says} and the gain of `calculate_gain`.\n\n    {_SAYS_KEY}, another mode or activation."
+    )
+    return named(function, name)
 
 
-def kaiming_normal(
-    key: Any, shape: checks.Shape, dtype: Any = "float32", mode: str = "fan_in",
-    nonlinearity: str = "relu", slope: float | None = None, in_axis: Any = -2, out_axis: Any = -1,
-) -> Tensor:  # fmt: skip
-    """Normal numbers with the deviation gain / sqrt(fan) and the gain of `calculate_gain`.
-
-    Raises: FrontendError for what is no key, shape, or type of floats, another mode or activation.
-    """
-    gain, axes = calculate_gain(nonlinearity, slope), (in_axis, out_axis)
-    return _by_gain("kaiming_normal", "normal", key, shape, dtype, gain, mode, axes)
+_UNIFORM, _NORMAL = "Uniform numbers of [-a, a) with a =", "Normal numbers with the deviation"
+_SAYS_KEY = "Raises: FrontendError for what is no key, shape, or type of floats"
+xavier_uniform = _xavier(
+    "xavier_uniform", "uniform", f"{_UNIFORM} gain sqrt(6 / (fan_in + fan_out))"
+)
+xavier_normal = _xavier("xavier_normal", "normal", f"{_NORMAL} gain sqrt(2 / (fan_in + fan_out))")
+kaiming_uniform = _kaiming("kaiming_uniform", "uniform", f"{_UNIFORM} gain sqrt(3 / fan)")
+kaiming_normal = _kaiming("kaiming_normal", "normal", f"{_NORMAL} gain / sqrt(fan)")
 
 
 # ------------------------------------------------------------------ of structure

@@ -22,6 +22,7 @@ from ted.nn.arguments import (
     above_zero,
     floating,
     layout_of,
+    named,
     per_dim,
     ranked,
     shaped,
@@ -31,11 +32,6 @@ from ted.nn.windows import Dim, Section, Window, taps_of, under, windows
 
 Dims = Sequence[Dim]
 Parts = Sequence[tuple[Dim, Any]]  # each dim, and the place in it
-
-
-def _named(function: Callable[..., Any], what: str) -> Callable[..., Any]:
-    function.__name__ = function.__qualname__ = what
-    return function
 
 
 def _max_pool(rank: int) -> Callable[..., Any]:
@@ -59,7 +55,7 @@ def _max_pool(rank: int) -> Callable[..., Any]:
         dims = _windows(what, x, images, window, stride, padding, dilation, ceil_mode)
         return _greatest(what, x, images, dims, ties, return_indices)
 
-    return _named(pool, what)
+    return named(pool, what)
 
 
 def _avg_pool(rank: int) -> Callable[..., Any]:
@@ -91,7 +87,7 @@ def _avg_pool(rank: int) -> Callable[..., Any]:
 
         return _pool(what, mean, x, images, dims)
 
-    return _named(pool, what)
+    return named(pool, what)
 
 
 def _lp_pool(rank: int) -> Callable[..., Any]:
@@ -120,7 +116,7 @@ def _lp_pool(rank: int) -> Callable[..., Any]:
 
         return _pool(what, norm, x, images, dims)
 
-    return _named(rounded_once(pool), what)
+    return named(rounded_once(pool), what)
 
 
 def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
@@ -140,7 +136,7 @@ def _adaptive_max_pool(rank: int) -> Callable[..., Any]:
         dims = _sections(what, x, images, output_size)
         return _greatest(what, x, images, dims, ties, return_indices)
 
-    return _named(pool, what)
+    return named(pool, what)
 
 
 def _adaptive_avg_pool(rank: int) -> Callable[..., Any]:
@@ -155,7 +151,7 @@ def _adaptive_avg_pool(rank: int) -> Callable[..., Any]:
         x, images = ranked(x, rank + 2, f"{what}: x"), layout_of(layout, rank, what)
         return _pool(what, _mean, x, images, _sections(what, x, images, output_size))
 
-    return _named(pool, what)
+    return named(pool, what)
 
 
 def _fractional_max_pool(rank: int) -> Callable[..., Any]:
@@ -190,7 +186,7 @@ def _fractional_max_pool(rank: int) -> Callable[..., Any]:
         dims = [d.begun(drawn, k) for d, k in zip(starts, order, strict=True)]
         return _greatest(what, x, images, dims, ties, return_indices)
 
-    return _named(pool, what)
+    return named(pool, what)
 
 
 def _shares(ratio: Any, extents: Sequence[int], what: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from ted.frontend.checks import integer
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.nn.arguments import LAYOUTS, layout_of, per_dim, ranked, within
+from ted.nn.arguments import LAYOUTS, layout_of, named, per_dim, ranked, within
 
 
 def _max_unpool(rank: int) -> Callable[..., Any]:
@@ -46,8 +46,7 @@ def _max_unpool(rank: int) -> Callable[..., Any]:
         found = ted.scatter((n, c, size), (rows, columns, places), values, "set", 0)
         return ted.transpose(found.reshape((n, c, *sizes)), first)
 
-    unpool.__name__ = unpool.__qualname__ = what
-    return unpool
+    return named(unpool, what)
 
 
 def _extents(

@@ -110,9 +110,6 @@ def slice_(node: Node, x: Tensor, *_: Any) -> Tensor:
     return x[tuple(index)]
 
 
-_MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "wrap"}
-
-
 def pad(node: Node, x: Tensor, *_: Any) -> Tensor:
     """Elements at both ends; fewer of them for negative widths."""
     widths = node.numbers(1, "pads" if node.version >= 2 else "paddings")
@@ -122,7 +119,7 @@ def pad(node: Node, x: Tensor, *_: Any) -> Tensor:
     both = [pairs.get(k, (0, 0)) for k in range(x.ndim)]
     cut = [slice(max(-a, 0), n - max(-b, 0)) for (a, b), n in zip(both, x.shape, strict=True)]
     width = [(max(a, 0), max(b, 0)) for a, b in both]
-    mode = _MODES[node.attr("mode", "constant")]
+    mode = node.attr("mode", "constant")
     if mode == "constant":
         return ted.pad(x[tuple(cut)], width, mode, value)
     return ted.pad(x[tuple(cut)], width, mode)
@@ -139,13 +136,9 @@ def size(node: Node, x: Tensor) -> Any:
     return np.array(math.prod(extents(x)), np.int64)
 
 
-def _dims(node: Node, x: Tensor, *order: int) -> tuple[int, list[Any]]:
-    return node.attr("blocksize"), list(x.shape)
-
-
 def depth_to_space(node: Node, x: Tensor) -> Tensor:
     """Channels become blocks of pixels, the block before the channel (DCR) or behind it."""
-    b, (n, c, h, w) = _dims(node, x)
+    b, (n, c, h, w) = node.attr("blocksize"), x.shape
     if node.attr("mode", "DCR") == "DCR":
         apart = ted.reshape(x, (n, b, b, c // b**2, h, w)).transpose((0, 3, 4, 1, 5, 2))
     else:
@@ -155,7 +148,7 @@ def depth_to_space(node: Node, x: Tensor) -> Tensor:
 
 def space_to_depth(node: Node, x: Tensor) -> Tensor:
     """Blocks of pixels become channels."""
-    b, (n, c, h, w) = _dims(node, x)
+    b, (n, c, h, w) = node.attr("blocksize"), x.shape
     apart = ted.reshape(x, (n, c, h // b, b, w // b, b))
     order = (0, 1, 3, 5, 2, 4) if node.attr("mode", "DCR") == "CRD" else (0, 3, 5, 1, 2, 4)
     return ted.reshape(apart.transpose(order), (n, c * b * b, h // b, w // b))

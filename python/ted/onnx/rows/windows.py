@@ -12,7 +12,7 @@ import ted
 from ted import nn
 from ted.errors import FrontendError
 from ted.frontend.tensors import Tensor
-from ted.nn.windows import Window, taps_of, under
+from ted.nn.windows import Window, above, taps_of, under
 from ted.onnx.nodes import Node, extents
 
 _LAYOUTS = {1: "NCL", 2: "NCHW", 3: "NCDHW"}
@@ -60,19 +60,11 @@ def transposed(node: Node, x: Tensor, weight: Tensor, bias: Any = None) -> Tenso
     """The transpose of a convolution: each element adds its window to the result."""
     groups, rank = node.attr("group", 1), x.ndim - 2
     dims = _results(node, extents(x)[2:], extents(weight)[2:])
-    names = "dhw"[-rank:]
-    taps = [ted.reduce_axis(d.kernel, f"k{n}") for d, n in zip(dims, names, strict=True)]
-    share, many = x.shape[1] // groups, weight.shape[1]
+    taps, share, many = taps_of(dims), x.shape[1] // groups, weight.shape[1]
     c = ted.reduce_axis(share, "c")
 
     def element(n: Any, o: Any, *at: Any) -> Any:
-        exists: Any = None
-        place = []
-        for d, i, k, extent in zip(dims, at, taps, x.shape[2:], strict=True):
-            window, conditions = d.back(i, k, extent)
-            place.append(window)
-            for each in conditions:
-                exists = each if exists is None else exists & each
+        place, exists = above(dims, at, taps, x.shape[2:])
         group, own = (0, o) if groups == 1 else (o // many, o % many)
         value = x[(n, group * share + c, *place)] * weight[(group * share + c, own, *taps)]
         return ted.sum(value, axis=(*taps, c), where=exists)
@@ -98,8 +90,7 @@ def _results(node: Node, spatial: Sequence[int], kernel: Sequence[int]) -> list[
         if wanted is not None or auto.startswith("SAME"):
             extent = wanted[-rank:][k] if wanted is not None else n * strides[k]
             total = max(full - extent, 0)
-            before = total - total // 2 if auto != "SAME_UPPER" else total // 2
-            before = total // 2 if auto == "SAME_UPPER" else before
+            before = total // 2 if auto == "SAME_UPPER" else total - total // 2
         elif auto == "VALID":
             before, extent = 0, full
         found.append(Window(extent, size, strides[k], dilations[k], before, 0))
@@ -220,23 +211,15 @@ def max_unpool(node: Node, x: Tensor, indices: Tensor, *_: Any) -> Tensor:
 def col2im(node: Node, x: Tensor, *_: Any) -> Tensor:
     """Columns of windows added where they were in an image."""
     image, block = node.numbers(1, ""), node.numbers(2, "")
-    rank = len(image)
     dims = geometry(node, image, block)
     channels = x.shape[1] // math.prod(block)
     columns = ted.reshape(x, (x.shape[0], channels, *block, *(d.positions for d in dims)))
     taps = [ted.reduce_axis(d.kernel) for d in dims]
 
     def element(n: Any, c: Any, *at: Any) -> Any:
-        exists: Any = None
-        place = []
-        for d, i, k in zip(dims, at, taps, strict=True):
-            window, conditions = d.back(i, k, d.positions)
-            place.append(window)
-            for each in conditions:
-                exists = each if exists is None else exists & each
+        place, exists = above(dims, at, taps, [d.positions for d in dims])
         return ted.sum(columns[(n, c, *taps, *place)], axis=tuple(taps), where=exists)
 
-    del rank
     return ted.compute((x.shape[0], channels, *image), element, name="col2im")
 
 
