@@ -43,7 +43,7 @@ from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
-from ted.runtime.calls import BoundFunction, bind, declined
+from ted.runtime.calls import ArrayFunction, BoundFunction, bind, declined
 from ted.runtime.library import address_of, library_path
 from ted.runtime.saved import loads, write
 from ted.runtime.xla import Entry
@@ -52,7 +52,7 @@ from ted.transforms.live_memory import LiveMemory
 _NOT_HERE = "ted_call_nothing"  # what code of another architecture, which is not linked, calls
 
 
-class CompiledFunction(StagedFunction):
+class CompiledFunction(ArrayFunction, StagedFunction):
     """A program compiled for one target: call it with arrays, look at its IR.
 
     `f(*arrays)` returns a tuple of arrays, or one array when it was compiled for a single tensor;
@@ -87,16 +87,6 @@ class CompiledFunction(StagedFunction):
         self.direct = self._call.direct if self._runs else declined
         # The same for tensors of a library with DLPack's exchange API, which comes first.
         self.exchanged = self._call.exchanged if self._runs else declined
-
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """Run on one array per input.
-
-        Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
-        """
-        results = self.direct(*arrays) if out is None else None
-        if results is None:
-            results = self.bound(*arrays, out=out)
-        return results[0] if self._single else results
 
     def profile(self, *arrays: Any, repeats: int = 20) -> Profile:
         """How long each kernel takes, the median over some calls on arrays; print it.
@@ -222,12 +212,6 @@ class CompiledFunction(StagedFunction):
 
     def __reduce__(self) -> Any:
         return loads, (self._saved,)
-
-    def __deepcopy__(self, memo: Any) -> CompiledFunction:
-        return self
-
-    def __copy__(self) -> CompiledFunction:
-        return self
 
     @property
     def peak_bytes(self) -> int:

@@ -23,7 +23,7 @@ from ted.mlir import ir
 from ted.mlir.matrix_registers import REGISTERS
 from ted.mlir.strategies import (
     ATTRIBUTE,
-    Choice,
+    Decision,
     Declined,
     Plain,
     Strategy,
@@ -47,14 +47,6 @@ class Site:
         found = recognise(self.op) if MARK in self.op.attributes else None
         strided = None if found is None else found.strided()
         return None if found is None or strided is None else (found, *strided)
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of a site."""
-
-    site: Site
-    choice: Choice
 
 
 def decide(module: ir.Module, cpu: Cpu) -> Iterator[Decision]:

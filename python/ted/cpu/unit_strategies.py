@@ -7,7 +7,6 @@ After: for each outermost one that is parallel a row, its plan, and why not anot
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ted.cpu.ted_outline_kernels import Kernel
 from ted.cpu.unit_loops import emit_columns, emit_iterations, emit_partial_sums, emit_slices
@@ -29,7 +28,7 @@ from ted.machine import Cpu
 from ted.mlir import func, ir
 from ted.mlir.generic import Generic
 from ted.mlir.queries import functions
-from ted.mlir.strategies import Choice, Plain, Strategy, choose, described
+from ted.mlir.strategies import Decision, Plain, Strategy, choose, described
 
 THREADS = "ted.threads"
 SLICES, PARTIAL_SUMS, ITERATIONS = "slices", "partial_sums", "iterations"
@@ -41,14 +40,6 @@ TABLE = (
     Strategy(COLUMNS, columns, emit_columns, check=check_columns),
     Strategy(SERIAL, lambda _: Plain(), lambda *_: None),
 )
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of a site."""
-
-    site: Site
-    choice: Choice
 
 
 def decide(

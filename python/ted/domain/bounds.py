@@ -87,7 +87,7 @@ def image(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Set:
 
     Raises: BudgetExhausted.
     """
-    return required(_relation(domain, index).range)
+    return required(sets.anonymous_map(domain, index).range)
 
 
 def writing(domain: isl.Set, index: Sequence[isl.PwAff], part: isl.Set) -> isl.Set:
@@ -97,7 +97,7 @@ def writing(domain: isl.Set, index: Sequence[isl.PwAff], part: isl.Set) -> isl.S
     """
 
     def inside() -> isl.Set:
-        reached = _relation(domain, index).intersect_range(sets.anonymous(part)).domain()
+        reached = sets.anonymous_map(domain, index).intersect_range(sets.anonymous(part)).domain()
         return sets.anonymous(domain).intersect(reached).coalesce()
 
     return required(inside)
@@ -108,7 +108,7 @@ def is_injective(domain: isl.Set, index: Sequence[isl.PwAff]) -> bool:
 
     Raises: BudgetExhausted.
     """
-    return required(_relation(domain, index).is_injective)
+    return required(sets.anonymous_map(domain, index).is_injective)
 
 
 def is_disjoint(one: isl.Set, other: isl.Set) -> bool:
@@ -140,11 +140,7 @@ def not_overwritten(
     later = image(later_domain, later_write)
 
     def kept() -> isl.Set:
-        lost = _relation(domain, write).intersect_range(later).domain()
+        lost = sets.anonymous_map(domain, write).intersect_range(later).domain()
         return sets.anonymous(domain).subtract(lost).coalesce()
 
     return required(kept)
-
-
-def _relation(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Map:
-    return sets.index_map(sets.anonymous(domain), [sets.anonymous_value(value) for value in index])

@@ -26,7 +26,7 @@ def collision(domain: isl.Set, index: Sequence[isl.PwAff]) -> Collision | None:
     rank = sets.rank_of(domain)
 
     def pairs() -> isl.Set:
-        relation = _relation(domain, index)
+        relation = sets.anonymous_map(domain, index)
         meeting = relation.apply_range(relation.reverse())
         return meeting.subtract(isl.Map.identity(meeting.get_space())).wrap().flatten()
 
@@ -41,12 +41,8 @@ def are_writes_disjoint(domain: isl.Set, index: Sequence[isl.PwAff], parallel: i
     """
 
     def injective() -> bool:
-        relation = _relation(domain, index)
+        relation = sets.anonymous_map(domain, index)
         rest = relation.dim(sets.IN) - parallel
         return relation.project_out(sets.IN, parallel, rest).is_injective()
 
     return required(injective)
-
-
-def _relation(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Map:
-    return sets.index_map(sets.anonymous(domain), [sets.anonymous_value(value) for value in index])

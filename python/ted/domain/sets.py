@@ -143,6 +143,11 @@ def anonymous_value(value: isl.PwAff | isl.Aff) -> isl.PwAff:
     return function.pullback_multi_aff(unnamed_to_named)
 
 
+def anonymous_map(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Map:
+    """`index_map` with all names of dims and tuples dropped."""
+    return index_map(anonymous(domain), [anonymous_value(value) for value in index])
+
+
 def index_map(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Map:
     """The relation from the points of `domain` to the values of `index` there."""
     rank = rank_of(domain)

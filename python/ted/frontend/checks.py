@@ -86,6 +86,15 @@ def dtype_of(value: DTypeLike, what: str) -> DType:
     return found or fail(f"{what}: dtype must be one of {', '.join(BY_NAME)}, got {value!r}")
 
 
+def float_type(value: DTypeLike, what: str) -> DType:
+    """An element type of floats.
+
+    Raises: FrontendError for another type.
+    """
+    row = dtype_of(value, what)
+    return row if row.is_float else fail(f"{what}: dtype must be one of floats, got {row}")
+
+
 def shape_of(shape: Any, dtype: DType, what: str) -> tuple[Extent, ...]:
     """A tuple of extents >= 0 of a tensor that a process can address.
 

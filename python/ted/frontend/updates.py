@@ -151,14 +151,15 @@ def _values(x: Tensor, values: Any, shape: tuple[Extent, ...], what: str) -> Ten
     return new
 
 
-def _stretched(values: Tensor, at: Sequence[Any]) -> Any:
+def stretched(values: Tensor, at: Sequence[Any]) -> Any:
+    """The element that broadcasts to `at`."""
     own = at[len(at) - values.ndim :]
     return values[tuple(0 if n == 1 else i for i, n in zip(own, values.shape, strict=True))]
 
 
 def _element(values: Tensor, at: Sequence[Any]) -> Scalar:
     with tracing():
-        found = _stretched(values, at) if values.ndim else values
+        found = stretched(values, at) if values.ndim else values
         return Scalar(scalar.load(values.node, ())) if isinstance(found, Tensor) else found
 
 

@@ -29,7 +29,7 @@ from ted.mlir.locations import source_location
 from ted.mlir.queries import functions, operations
 from ted.mlir.strategies import (
     ATTRIBUTE,
-    Choice,
+    Decision,
     Declined,
     Plain,
     Strategy,
@@ -44,14 +44,6 @@ from ted.options import CompileOptions
 OF_THE_HOST = ("host", "host_loop")  # rows without a kernel of their own
 _IN_LOOPS = frozenset(row.name for row in NESTS)  # whose kernels know no starts
 _ENDS = ("func.return", "scf.yield")
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What becomes of a site."""
-
-    site: Site
-    choice: Choice
 
 
 @dataclass(frozen=True)

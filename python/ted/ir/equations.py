@@ -429,7 +429,12 @@ def replace_operands(equation: Equation, mapping: dict[Tensor, Tensor]) -> Equat
     """The equation reading `mapping[t]` in place of `t`; itself when nothing changes."""
     if all(mapping.get(t, t) is t for t in equation.sources):
         return equation
-    body, *write = replace_tensors([equation.body, *equation.write], mapping)
+    return with_expressions(equation, replace_tensors([equation.body, *equation.write], mapping))
+
+
+def with_expressions(equation: Equation, expressions: Sequence[Expr]) -> Equation:
+    """The equation with another body and other subscripts; itself where they are its own."""
+    body, *write = expressions
     if body is equation.body and tuple(write) == equation.write:
         return equation
     return replace(equation, body=body, write=tuple(write))
@@ -449,3 +454,11 @@ def reorder_dims(equation: Equation, order: Sequence[int]) -> Equation:
         domain=sets.preimage(equation.domain, rank, affs),
         dim_names=tuple(names[d] for d in order) if names else (),
     )  # fmt: skip
+
+
+def in_written_order(equation: Equation) -> Equation:
+    """The equation with parallel dims in the order of its subscripts, if these are just them."""
+    order = [w.attr for w in equation.write if w.op == "dim"]
+    if sorted(order) != list(range(equation.parallel)):
+        return equation
+    return reorder_dims(equation, [*order, *equation.reduction_dims])

@@ -25,7 +25,7 @@ from ted.linalg.uniform_choices import (
 from ted.mlir import ir
 from ted.mlir.queries import defining
 from ted.mlir.scalars import conditional
-from ted.mlir.strategies import FORM, Choice
+from ted.mlir.strategies import FORM, Choice, forget
 
 FEW = 64  # points: a test in front of so few, and two loops for one, gain nothing
 Values = list[ir.Value]
@@ -52,7 +52,7 @@ def lower_with_branches(op: ir.Operation, paddings: Paddings) -> tuple[Values, C
         one = decide(one, answers(one.body, same, {same[value]: answer}))
         results = list(one.inits)
         if is_constant(one.body):
-            _forget(copy, FORM)
+            forget(copy, FORM)
         if not adds_nothing(one):
             results, row = lower_equation(one, Paddings())
             rows.append(row)
@@ -64,11 +64,6 @@ def lower_with_branches(op: ir.Operation, paddings: Paddings) -> tuple[Values, C
         condition_value(subdomain, condition), types, lambda: side(True), lambda: side(False)
     )
     return found, rows[0] if rows else None
-
-
-def _forget(op: ir.Operation, name: str) -> None:
-    if name in op.attributes:
-        del op.attributes[name]
 
 
 def _is_worth_it(subdomain: Subdomain) -> bool:

@@ -100,16 +100,22 @@ def at_time(subdomain: Subdomain, timestamp: Timestamp, time: Time) -> tuple[Sub
     if not timestamp.factor:  # stretches end before and after the one time
         at = isinstance(time, StaticTime) and time.time == timestamp.offset
         return (subdomain, 0) if at else None
+    found = within(subdomain, timestamp, time)
+    if found is None:
+        return None
+    decide_selects(found)
+    return found, timestamp.values(*time.span)[0]
+
+
+def within(subdomain: Subdomain, timestamp: Timestamp, time: Time) -> Subdomain | None:
+    """The points of a subdomain in a stretch of time; None for none, or only now and then."""
     begin, end = timestamp.values(*time.span)
     if begin < 0 or end > subdomain.extents[timestamp.dim] or begin >= end:
         return None  # stretches end where boxes do
     lower, extents = [0] * subdomain.rank, list(subdomain.extents)
     lower[timestamp.dim], extents[timestamp.dim] = begin, end - begin
-    subdomain = subdomain.cut(tuple(lower), tuple(extents))
-    if subdomain.is_empty:
-        return None
-    decide_selects(subdomain)
-    return subdomain, begin
+    part = subdomain.cut(tuple(lower), tuple(extents))
+    return None if part.is_empty else part
 
 
 def emit_at(

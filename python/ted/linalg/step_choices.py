@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from ted.linalg.scan_bodies import ScanBody, StepEquation
-from ted.linalg.scan_steps import DynamicTime, Time
+from ted.linalg.scan_steps import DynamicTime, Time, within
 from ted.linalg.storage_folding import Window, on_windows
 from ted.linalg.subdomain import Subdomain
 from ted.linalg.uniform_choices import (
@@ -88,13 +88,7 @@ def during(equation: StepEquation, subdomain: Subdomain, time: Time) -> Subdomai
     timestamp = equation.timestamp
     if timestamp is None or timestamp.factor != 1:
         return None
-    begin, end = timestamp.values(*time.span)
-    if begin < 0 or end > subdomain.extents[timestamp.dim] or begin >= end:
-        return None
-    lower, extents = [0] * subdomain.rank, list(subdomain.extents)
-    lower[timestamp.dim], extents[timestamp.dim] = begin, end - begin
-    subdomain = subdomain.cut(tuple(lower), tuple(extents))
-    return None if subdomain.is_empty else subdomain
+    return within(subdomain, timestamp, time)
 
 
 def _inner(body: ir.Block) -> list[ir.OpView]:

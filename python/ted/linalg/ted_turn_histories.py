@@ -20,10 +20,11 @@ from ted.ir.equations import (
     System,
     Tensor,
     components,
+    in_written_order,
     is_recurrence,
     reads,
-    reorder_dims,
     rewrite_system,
+    with_expressions,
 )  # fmt: skip
 from ted.ir.expressions import Expr
 from ted.ir.rewriting import SystemPass
@@ -80,19 +81,12 @@ def _reading(equation: Equation, orders: Mapping[Tensor, Order]) -> Equation:
         order = orders.get(node.attr) if node.op == "load" else None
         return None if order is None else load(node.attr, [args[d] for d in order])
 
-    body, *write = rewrite([equation.body, *equation.write], visit)
-    if body is equation.body and tuple(write) == equation.write:
-        return equation
-    return replace(equation, body=body, write=tuple(write))
+    return with_expressions(equation, rewrite([equation.body, *equation.write], visit))
 
 
 def _writing(equation: Equation, order: Order) -> Equation:
     """The equation that writes a turned tensor, its own dims in that order if they are just it."""
-    equation = replace(equation, write=tuple(equation.write[d] for d in order))
-    dims = [w.attr for w in equation.write if w.op == "dim"]
-    if sorted(dims) != list(range(equation.parallel)):
-        return equation
-    return reorder_dims(equation, [*dims, *equation.reduction_dims])
+    return in_written_order(replace(equation, write=tuple(equation.write[d] for d in order)))
 
 
 # ------------------------------------------------------------------ which

@@ -191,3 +191,9 @@ class Num:
     def negated(self) -> Num:
         """The opposite of a condition."""
         return self ^ self.const(1)
+
+
+def joined(a: Num, b: Num) -> tuple[Num, Num]:
+    """The sum of two numbers, rounded, and what it lacks; the second is smaller or the first 0."""
+    total = a + b
+    return total, (a - total) + b

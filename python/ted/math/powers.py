@@ -7,7 +7,7 @@ digits.
 
 from __future__ import annotations
 
-from ted.math.arithmetic import Num, like
+from ted.math.arithmetic import Num, joined, like
 from ted.math.elementary_functions import (
     INFINITY,
     LOG2_E,
@@ -93,7 +93,7 @@ def pow_f64(x: Num, y: Num) -> Num:
     shifted = power.fma(LOG2_E, F64.magic)
     n = shifted - F64.magic
     exact = n.fma(-F64.ln2_high, power)
-    r, lost = _sum(exact, n.fma(-F64.ln2_low, rest))
+    r, lost = joined(exact, n.fma(-F64.ln2_low, rest))
     p = (r + (r * r).fma(r.polynomial(_EXP_TAIL), lost)) + 1.0
     size = p * power_of_two(integer_part(shifted), x.value.type, F64)
     at_zero = y.compare("olt", 0.0).where(x.const(INFINITY), 0.0)
@@ -120,19 +120,13 @@ def _logarithm(a: Num) -> tuple[Num, Num]:
     z = s * s
     z_low = s.fma(s, -z) + (s * 2.0) * s_low
     # t = 1/3 + z/5 + ..., then w = z t, both as sums of two numbers.
-    t, t_low = _sum(z.const(_THIRD[0]), z.fma(z.polynomial(_ATANH), _THIRD[1]))
+    t, t_low = joined(z.const(_THIRD[0]), z.fma(z.polynomial(_ATANH), _THIRD[1]))
     w = z * t
     w_low = z.fma(t, -w) + z.fma(t_low, z_low * t)
     s, s_low = s * 2.0, s_low * 2.0
     cubic = s * w
     cubic_low = s.fma(w, -cubic) + s.fma(w_low, s_low * w)
-    total, lost = _sum(e * F64.ln2_high, s)
-    total, lost_too = _sum(total, cubic)
+    total, lost = joined(e * F64.ln2_high, s)
+    total, lost_too = joined(total, cubic)
     low = e.fma(F64.ln2_low, s_low + cubic_low) + (lost + lost_too)
-    return _sum(total, low)
-
-
-def _sum(a: Num, b: Num) -> tuple[Num, Num]:
-    """The sum of two numbers, rounded, and what it lacks; the second is smaller or the first 0."""
-    total = a + b
-    return total, (a - total) + b
+    return joined(total, low)

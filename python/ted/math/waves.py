@@ -9,7 +9,7 @@ the functions of large arguments take other reductions, NaN and infinities inclu
 from __future__ import annotations
 
 from ted.math.angle_reduction import quarter_turns_of_large
-from ted.math.arithmetic import Num
+from ted.math.arithmetic import Num, joined
 from ted.math.elementary_functions import format_of
 from ted.math.float_formats import F32
 from ted.math.trigonometry import quarter_turns
@@ -182,13 +182,7 @@ def _tangent_f64(odd: Num, r: Num, low: Num) -> Num:
     cube = r * z
     near = cube.fma(third, r)
     low = low.fma(z.fma(1.6, 1.0), cube.fma(third, r - near))  # tan'(r) as far as it is seen
-    size, lost = _joined(near, (cube * z).fma(z.polynomial(tuple(others)), low))
+    size, lost = joined(near, (cube * z).fma(z.polynomial(tuple(others)), low))
     inverse = 1.0 / size
     lacking = (-inverse).fma(lost, (-inverse).fma(size, 1.0))
     return odd.where(lacking.fma(inverse, inverse), size)
-
-
-def _joined(a: Num, b: Num) -> tuple[Num, Num]:
-    """The sum of a large number and a small one, rounded, and what it lacks."""
-    total = a + b
-    return total, (a - total) + b

@@ -85,6 +85,14 @@ class Choice:
     declined: tuple[tuple[str, str], ...] = ()
 
 
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of a site."""
+
+    site: Any
+    choice: Choice
+
+
 def choose(table: Sequence[Strategy], site: Site, attribute: str = ATTRIBUTE) -> Choice:
     """The row that the operation of a site asks for, or else the first that has a plan.
 

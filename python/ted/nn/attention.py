@@ -13,6 +13,7 @@ from ted.frontend.checks import broadcast_to, flag
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
+from ted.frontend.updates import stretched
 from ted.ir.dtypes import DType, accumulator, promote
 from ted.nn.arguments import floating
 from ted.nn.windows import conjunction
@@ -47,7 +48,7 @@ def attention(
 
     def sees(*at: Any) -> Any:
         near = [at[-1] <= at[-2] + (m - n)] if causal else []
-        return conjunction([*near, *([] if allowed is None else [_spread(allowed, at)])])
+        return conjunction([*near, *([] if allowed is None else [stretched(allowed, at)])])
 
     def shared(b: Any) -> Any:
         return (*b[:-1], b[-1] // share) if share != 1 else b
@@ -56,7 +57,7 @@ def attention(
         *b, i, j = at
         product = q[(*b, i, r)] * k[(*shared(b), j, r)]
         found = ted.sum(product, axis=r, where=sees(*at), dtype=accumulator(dtype)) * factor
-        return found if added is None else found + _spread(added, at)
+        return found if added is None else found + stretched(added, at)
 
     scores = ted.compute((*q.shape[:-1], m), score, name="scores")
     mixed = _mixed(scores, sees, lambda b, j, e: v[(*shared(b), j, e)], allowed is not None, dtype)
@@ -102,12 +103,6 @@ def _mask(mask: Any, shape: tuple[Extent, ...]) -> tuple[Tensor | None, Tensor |
     if mask.dtype.kind == "bool":
         return None, mask
     return floating(mask, "attention: mask"), None
-
-
-def _spread(tensor: Tensor, at: tuple[Any, ...]) -> Any:
-    """The element that broadcasts to `at`."""
-    own = at[len(at) - tensor.ndim :]
-    return tensor[tuple(0 if n == 1 else i for i, n in zip(own, tensor.shape, strict=True))]
 
 
 def _named(query: Any, key: Any, value: Any) -> list[tuple[str, Any]]:

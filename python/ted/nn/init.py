@@ -22,7 +22,7 @@ from ted.frontend import checks
 from ted.frontend.keywords import accepting
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
-from ted.ir.dtypes import FLOAT64, DType
+from ted.ir.dtypes import FLOAT64
 from ted.nn.arguments import above_zero, named, one_of, wide_type
 
 __all__ = [
@@ -133,7 +133,7 @@ def variance_scaling(
     scale that is not positive, or another mode or distribution.
     """
     what = "variance_scaling"
-    row, extents = _floats(dtype, what), _extents(shape, what)
+    row, extents = checks.float_type(dtype, what), _extents(shape, what)
     scale = checks.number(
         scale, f"{what}: scale", "must be a positive number", lambda s: 0 < s < math.inf
     )
@@ -239,7 +239,7 @@ def orthogonal(
     are orthonormal, whichever are fewer.
     Raises: FrontendError for what is no key or type of floats, a shape of fewer than 2 dims.
     """
-    row, extents = _floats(dtype, "orthogonal"), _extents(shape, "orthogonal")
+    row, extents = checks.float_type(dtype, "orthogonal"), _extents(shape, "orthogonal")
     if len(extents) < 2:
         fail(f"orthogonal: a shape of at least 2 dims is needed, got {extents}")
     axis = checks.axis_of(column_axis, len(extents), "orthogonal")
@@ -300,11 +300,6 @@ def dirac(
 
 
 # ------------------------------------------------------------------ arguments
-
-
-def _floats(dtype: Any, what: str) -> DType:
-    row = checks.dtype_of(dtype, what)
-    return row if row.is_float else fail(f"{what}: dtype must be one of floats, got {row}")
 
 
 def _extents(shape: Any, what: str) -> tuple[int, ...]:

@@ -180,10 +180,7 @@ def _computed(node: Node) -> list[Value] | None:
     is_known = all(isinstance(value, np.ndarray) for value in given.values())
     if not given or not is_known or node.proto.op_type in _RANDOM or _has_graph(node):
         return None
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.proto)
-    del proto.attribute[:]
-    proto.attribute.extend(_named(a, name) for name, a in node.attributes.items())
+    proto = _completed(node)
     inputs = [onnx.helper.make_value_info(name, onnx.TypeProto()) for name in given]
     outputs = [onnx.helper.make_value_info(n, onnx.TypeProto()) for n in proto.output if n]
     graph = onnx.helper.make_graph([proto], "node", inputs, outputs)

@@ -27,7 +27,7 @@ def uniform(
 
     Raises: FrontendError for what is no key, shape, or type of floats.
     """
-    row = _float(dtype, "random.uniform")
+    row = checks.float_type(dtype, "random.uniform")
     unit = drawn(key, shape, lambda a, b: fraction(a, b, row), "random.uniform")
     ends = [with_constant(end, "random.uniform: ends") for end in (minval, maxval)]
     if not any(isinstance(end, Tensor) for end in ends):
@@ -49,7 +49,7 @@ def normal(key: Any, shape: checks.Shape = (), dtype: Any = "float32") -> Tensor
 
     Raises: FrontendError for what is no key, shape, or type of floats.
     """
-    row = _float(dtype, "random.normal")
+    row = checks.float_type(dtype, "random.normal")
     least = -1 + 2.0 ** -(row.mantissa + 1)  # the first number above -1, as -1 gives -inf
 
     def number(first: Any, second: Any) -> Any:
@@ -68,7 +68,7 @@ def truncated_normal(
     with lower < upper.
     """
     what = "random.truncated_normal"
-    row = _float(dtype, what)
+    row = checks.float_type(dtype, what)
     ends = [_number(end, f"{what}: ends") for end in (lower, upper)]
     if not ends[0] < ends[1]:
         fail(f"{what}: ends must be lower < upper, got {lower!r} and {upper!r}")
@@ -92,7 +92,7 @@ def exponential(key: Any, shape: checks.Shape = (), dtype: Any = "float32") -> T
 
     Raises: FrontendError for what is no key, shape, or type of floats.
     """
-    row = _float(dtype, "random.exponential")
+    row = checks.float_type(dtype, "random.exponential")
     what = "random.exponential"
     return drawn(key, shape, lambda a, b: -ted.log1p(-fraction(a, b, row)), what)
 
@@ -102,7 +102,7 @@ def gumbel(key: Any, shape: checks.Shape = (), dtype: Any = "float32") -> Tensor
 
     Raises: FrontendError for what is no key, shape, or type of floats.
     """
-    row = _float(dtype, "random.gumbel")
+    row = checks.float_type(dtype, "random.gumbel")
     tiny = 2.0 ** (1 - row.exponent)
 
     def number(first: Any, second: Any) -> Any:
@@ -146,8 +146,3 @@ def scaled(unit: Any, low: float, high: float, dtype: DType) -> Any:
     least = np.asarray(low, dtype.dtype)
     length = float(np.asarray(high, dtype.dtype) - least)
     return ted.maximum(float(least), unit * length + float(least))
-
-
-def _float(dtype: Any, what: str) -> DType:
-    row = checks.dtype_of(dtype, what)
-    return row if row.is_float else fail(f"{what}: dtype must be one of floats, got {row}")

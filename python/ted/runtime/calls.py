@@ -266,6 +266,33 @@ def bound(
     return BoundFunction(whole, given, outputs, name, accesses, donated)
 
 
+class ArrayFunction:
+    """What a user calls on arrays of the host: a value, of which nothing is copied.
+
+    `direct` gives all results for arrays that fit as they are, or None; `bound` is the whole way.
+    """
+
+    direct: Callable[..., Any]
+    bound: Any  # a `BoundFunction`, or a property that gives it
+    _single: bool
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        """Run on one array per input.
+
+        Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
+        """
+        results = self.direct(*arrays) if out is None else None
+        if results is None:
+            results = self.bound(*arrays, out=out)
+        return results[0] if self._single else results
+
+    def __deepcopy__(self, memo: Any) -> ArrayFunction:
+        return self
+
+    def __copy__(self) -> ArrayFunction:
+        return self
+
+
 class WithConstants:
     """A kernel whose last inputs are known arrays."""
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from ted.errors import ExecutionError
 from ted.runtime.buffers import ArgSpec
-from ted.runtime.calls import BoundFunction, bind
+from ted.runtime.calls import ArrayFunction, BoundFunction, bind
 from ted.runtime.library import library
 
 MAGIC = b"PK\x03\x04"
@@ -52,7 +52,7 @@ class About:
     target: str
 
 
-class SavedFunction:
+class SavedFunction(ArrayFunction):
     """A compiled function from a file: call it with arrays, save or pickle it again.
 
     It computes what the function computed that was saved, and has no IR.
@@ -76,24 +76,14 @@ class SavedFunction:
             raise _unreadable(what, error) from None
         self.name, self.target = about.name, about.target
         self._single = about.single
-        self._bound = bound
-        self.inputs, self.outputs = self._bound.inputs, self._bound.outputs
-        self.direct = self._bound.direct
-
-    def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        """Run on one array per input.
-
-        Raises: ExecutionError naming the argument, or the tensor and index that is out of range.
-        """
-        results = self.direct(*arrays) if out is None else None
-        if results is None:
-            results = self._bound(*arrays, out=out)
-        return results[0] if self._single else results
+        self.bound = bound
+        self.inputs, self.outputs = self.bound.inputs, self.bound.outputs
+        self.direct = self.bound.direct
 
     @property
     def peak_bytes(self) -> int:
         """Bytes of results and temporary buffers that the latest call held at most at once."""
-        return self._bound.peak_bytes
+        return self.bound.peak_bytes
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the same file again.
@@ -108,12 +98,6 @@ class SavedFunction:
 
     def __reduce__(self) -> Any:
         return loads, (self._data,)
-
-    def __deepcopy__(self, memo: Any) -> SavedFunction:
-        return self
-
-    def __copy__(self) -> SavedFunction:
-        return self
 
 
 def pack(about: About, code: bytes, constants: Sequence[np.ndarray[Any, Any]]) -> bytes:

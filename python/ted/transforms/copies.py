@@ -23,10 +23,10 @@ from ted.ir.equations import (
     Equation,
     System,
     Tensor,
+    in_written_order,
     operands,
     reads,
     recurrent_tensors,
-    reorder_dims,
     rewrite_system,
 )
 from ted.ir.expressions import Expr, Number
@@ -177,15 +177,7 @@ def _written_at(equation: Equation, copy: Equation, places: dict[int, int]) -> E
     zero = index(0)
     at = [equation.write[places[d]] if d in places else zero for d in range(copy.rank)]
     write = [canonical_index(w, equation.domain) for w in substitute(copy.write, at)]
-    return _in_order(replace(equation, write=tuple(write)))
-
-
-def _in_order(equation: Equation) -> Equation:
-    """The equation with parallel dims in the order of its subscripts, if these are just them."""
-    order = [w.attr for w in equation.write if w.op == "dim"]
-    if sorted(order) != list(range(equation.parallel)):
-        return equation
-    return reorder_dims(equation, [*order, *equation.reduction_dims])
+    return in_written_order(replace(equation, write=tuple(write)))
 
 
 def _fits(fill: Number | None, source: Tensor) -> bool:

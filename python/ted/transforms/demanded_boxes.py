@@ -29,6 +29,7 @@ from ted.ir.equations import (
     is_recurrence,
     operands,
     rewrite_system,
+    with_expressions,
 )
 from ted.ir.expressions import Expr
 from ted.ir.scalar import add, dim, floordiv, index, load, mul, rewrite, sub, substitute
@@ -124,10 +125,7 @@ def _reading(equation: Equation, kept: dict[Tensor, tuple[range, ...]]) -> Equat
         moved = map(_place, args, sides)
         return load(node.attr, [canonical_index(m, equation.domain) for m in moved])
 
-    body, *write = rewrite([equation.body, *equation.write], visit)
-    if body is equation.body and tuple(write) == equation.write:
-        return equation
-    return replace(equation, body=body, write=tuple(write))
+    return with_expressions(equation, rewrite([equation.body, *equation.write], visit))
 
 
 def _place(subscript: Expr, side: range) -> Expr:

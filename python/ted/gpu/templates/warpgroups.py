@@ -131,6 +131,16 @@ def grid(plan: Plan, processors: int) -> int:
     return min(plan.blocks, processors)
 
 
+def registers(plan: Plan) -> int:
+    """Registers per thread at the start."""
+    return REGISTERS
+
+
+def threads(plan: Plan) -> int:
+    """Threads of a block."""
+    return THREADS
+
+
 def pipeline_of(plan: Plan, a: Side, b: Side) -> Pipeline:
     """Lay out shared memory."""
     stages = plan.tiling.stages

@@ -28,6 +28,7 @@ from ted.mlir import ir, llvm, nvvm
 # 128 * 40 + 256 * 232 are the registers of one multiprocessor.
 REGISTERS_OF_ROLES = (40, 232)
 shared_bytes, grid = warpgroups.shared_bytes, warpgroups.grid
+registers, threads = warpgroups.registers, warpgroups.threads
 
 
 def operand_boxes(plan: Plan) -> tuple[Boxes, Boxes] | None:
@@ -49,16 +50,6 @@ def arguments(plan: Plan) -> tuple[TensorMap, TensorMap]:
 def argument_types(plan: Plan) -> list[ir.Type]:
     """Both are pointers to maps in parameter memory."""
     return [pointer_type(GENERIC)] * 2
-
-
-def registers(plan: Plan) -> int:
-    """Registers per thread at the start."""
-    return warpgroups.REGISTERS
-
-
-def threads(plan: Plan) -> int:
-    """Threads of a block."""
-    return warpgroups.THREADS
 
 
 def build(plan: Plan, memories: Sequence[Any], *, partial: bool, blocks: int) -> None:

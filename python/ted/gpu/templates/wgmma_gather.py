@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ted.gpu.templates import integers, warpgroups
+from ted.gpu.templates import integers, one_tile, warpgroups
 from ted.gpu.templates.integers import Number
-from ted.gpu.templates.kernels import Memory, carried_loop, operand_type, shared
+from ted.gpu.templates.kernels import Memory, carried_loop, shared
 from ted.gpu.templates.panels import CHUNK_BYTES, Filler, Panel
 from ted.gpu.templates.problem import Gemm
 from ted.gpu.templates.results import Target
@@ -28,32 +28,14 @@ WARPS = WARPGROUP // 32
 # Steps whose copies are under way when a step is reported; the ring has two stages more, since a
 # consumer frees a stage one step after it has read it.
 LAG = 2
+arguments, argument_types = one_tile.arguments, one_tile.argument_types
 shared_bytes, grid = warpgroups.shared_bytes, warpgroups.grid
+registers, threads = warpgroups.registers, warpgroups.threads
 
 
 def can_gather(gemm: Gemm) -> bool:
     """Whether both operands are made of runs of 16 bytes."""
     return all(gemm.best_width(side)[0] * gemm.a.bytes == CHUNK_BYTES for side in "ab")
-
-
-def arguments(plan: Plan) -> tuple[str, str]:
-    """What the host passes for A and B."""
-    return ("b", "a") if plan.gemm.swapped else ("a", "b")
-
-
-def argument_types(plan: Plan) -> list[ir.Type]:
-    """How the kernel sees A and B."""
-    return [operand_type(plan.gemm.a), operand_type(plan.gemm.b)]
-
-
-def registers(plan: Plan) -> int:
-    """Registers per thread at the start."""
-    return warpgroups.REGISTERS
-
-
-def threads(plan: Plan) -> int:
-    """Threads of a block."""
-    return warpgroups.THREADS
 
 
 def build(plan: Plan, memories: Sequence[Memory], *, partial: bool, blocks: int) -> None:
