@@ -8,7 +8,8 @@ beside data.  Integers go to float32 where an operation needs a float.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from ted.domain.sizes import Size
@@ -370,3 +371,13 @@ def select(condition: Operand, a: Operand, b: Operand) -> Expr:
     Raises: FrontendError for a condition that is no bool.
     """
     return scalar.select(_condition("where", condition), *unify((a, b), "where"))
+
+
+# Python's operators by name, as tensors of their results are called.
+OPERATORS: dict[str, Callable[[Operand, Operand], Expr]] = {
+    "add": add, "sub": subtract, "mul": multiply, "div": divide, "floordiv": floor_divide,
+    "mod": remainder, "power": power,
+    **{name: partial(compare, name) for name in ("lt", "le", "eq", "ne")},
+    **{name: partial(bitwise, name) for name in ("and", "or", "xor")},
+    **{name: partial(shift, name) for name in ("shiftleft", "shiftright")},
+}  # fmt: skip

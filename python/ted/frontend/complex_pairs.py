@@ -26,7 +26,9 @@ on_complex: dict[str, Callable[..., Any]] = {}
 # Python's operators, by what tensors call them.
 _OPERATORS = {
     "add": "add", "sub": "subtract", "mul": "multiply", "div": "divide", "power": "power",
-    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal",
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "mod": "remainder",
+    "floordiv": "floor_divide", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor",
+    "shiftleft": "left_shift", "shiftright": "right_shift",
     "==": "equal", "!=": "not_equal", "<": "less", "<=": "less_equal",
 }  # fmt: skip
 _NO_ORDER = ("max", "min", "arg", "sort", "topk", "median", "quantile", "less",
@@ -86,13 +88,6 @@ def refuse(name: str) -> NoReturn:
 def parts_instead(value: Any) -> str:
     """What an error says where tensors are needed one by one."""
     return "; give .real and .imag, which are tensors" if isinstance(value, Complex) else ""
-
-
-def _operator(name: str, swap: bool = False) -> Any:
-    def method(self: Complex, other: Any) -> Any:
-        return applied(name, *((other, self) if swap else (self, other)))
-
-    return method
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -162,21 +157,14 @@ class Complex(Unevaluated):
         self.real[subscripts] = values  # refused there
         raise AssertionError("a tensor is a value")
 
-    __add__, __radd__ = _operator("add"), _operator("add", True)
-    __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
-    __mul__, __rmul__ = _operator("mul"), _operator("mul", True)
-    __truediv__, __rtruediv__ = _operator("div"), _operator("div", True)
-    __pow__, __rpow__ = _operator("power"), _operator("power", True)
-    __matmul__, __rmatmul__ = _operator("matmul"), _operator("matmul", True)
-    __eq__, __ne__ = _operator("eq"), _operator("ne")
-    __lt__, __gt__ = _operator("less"), _operator("greater")
-    __le__, __ge__ = _operator("less_equal"), _operator("greater_equal")
-    __floordiv__, __rfloordiv__ = _operator("floor_divide"), _operator("floor_divide", True)
-    __mod__, __rmod__ = _operator("remainder"), _operator("remainder", True)
-    __and__ = __rand__ = _operator("bitwise_and")
-    __or__ = __ror__ = _operator("bitwise_or")
-    __xor__ = __rxor__ = _operator("bitwise_xor")
-    __hash__ = object.__hash__
+    def _operated(self, name: str, a: Any, b: Any) -> Any:
+        return applied(name, a, b)
+
+    def __matmul__(self, other: Any) -> Any:
+        return applied("matmul", self, other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return applied("matmul", other, self)
 
     def __neg__(self) -> Complex:
         return Complex(-self.real, -self.imag)

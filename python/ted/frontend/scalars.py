@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ted.domain.sizes import Size
@@ -16,37 +16,11 @@ from ted.ir.dtypes import DType
 from ted.ir.expressions import Expr, format_expr
 from ted.ir.scalar import cast, index
 
-_COMPARED = {"lt": "<", "le": "<=", "eq": "==", "ne": "!="}
-
-
-def _binary(function: Callable[..., Expr], swap: bool = False) -> Callable[[Scalar, Any], Any]:
-    def method(self: Scalar, other: Any) -> Any:
-        value = operand(other)
-        if value is None and is_complex(other):
-            return applied(name, *((other, self) if swap else (self, other)))
-        if value is None:
-            # What is an expression too has its own way; of anything else Python would make False.
-            return NotImplemented if isinstance(other, Unevaluated) else wrong_operand(name, other)
-        return Scalar(function(value, self.expr) if swap else function(self.expr, value))
-
-    name = function.__name__
-    return method
-
-
-def _comparison(name: str, swap: bool = False) -> Callable[[Scalar, Any], Any]:
-    def compare(a: Any, b: Any) -> Expr:
-        return arithmetic.compare(name, a, b)
-
-    compare.__name__ = _COMPARED[name]
-    return _binary(compare, swap)
-
-
-def _named(function: Callable[..., Expr], name: str, swap: bool = False) -> Any:
-    def named(a: Any, b: Any) -> Expr:
-        return function(name, a, b)
-
-    named.__name__ = name
-    return _binary(named, swap)
+# What errors call operators, where it is not the name.
+_SAID = {
+    "sub": "subtract", "mul": "multiply", "div": "divide", "floordiv": "floor_divide",
+    "mod": "remainder", "lt": "<", "le": "<=", "eq": "==", "ne": "!=",
+}  # fmt: skip
 
 
 class Scalar(Unevaluated):
@@ -69,26 +43,15 @@ class Scalar(Unevaluated):
         """The type of the value; `index` for index variables."""
         return self.expr.dtype
 
-    __add__, __radd__ = _binary(arithmetic.add), _binary(arithmetic.add, True)
-    __sub__, __rsub__ = _binary(arithmetic.subtract), _binary(arithmetic.subtract, True)
-    __mul__, __rmul__ = _binary(arithmetic.multiply), _binary(arithmetic.multiply, True)
-    __truediv__, __rtruediv__ = _binary(arithmetic.divide), _binary(arithmetic.divide, True)
-    __floordiv__ = _binary(arithmetic.floor_divide)
-    __rfloordiv__ = _binary(arithmetic.floor_divide, True)
-    __mod__, __rmod__ = _binary(arithmetic.remainder), _binary(arithmetic.remainder, True)
-    __pow__, __rpow__ = _binary(arithmetic.power), _binary(arithmetic.power, True)
-    __lt__, __gt__ = _comparison("lt"), _comparison("lt", True)
-    __le__, __ge__ = _comparison("le"), _comparison("le", True)
-    __eq__ = _comparison("eq")  # type: ignore[assignment]
-    __ne__ = _comparison("ne")  # type: ignore[assignment]
-    __and__ = __rand__ = _named(arithmetic.bitwise, "and")
-    __or__ = __ror__ = _named(arithmetic.bitwise, "or")
-    __xor__ = __rxor__ = _named(arithmetic.bitwise, "xor")
-    __lshift__ = _named(arithmetic.shift, "shiftleft")
-    __rlshift__ = _named(arithmetic.shift, "shiftleft", True)
-    __rshift__ = _named(arithmetic.shift, "shiftright")
-    __rrshift__ = _named(arithmetic.shift, "shiftright", True)
-    __hash__ = object.__hash__
+    def _operated(self, name: str, a: Any, b: Any) -> Any:
+        values, other = (operand(a), operand(b)), b if a is self else a
+        if None not in values:
+            return Scalar(arithmetic.OPERATORS[name](*values))
+        said = _SAID.get(name, name)
+        if is_complex(other):
+            return applied(said, a, b)
+        # What is an expression too has its own way; of anything else Python would make False.
+        return NotImplemented if isinstance(other, Unevaluated) else wrong_operand(said, other)
 
     def __neg__(self) -> Scalar:
         return Scalar(arithmetic.apply("neg", self.expr))

@@ -41,27 +41,6 @@ DIM_NAMES = "ijklmnopqstuvwxyz"
 functions: dict[str, Callable[..., Any]] = {}
 
 
-def _operator(function: Callable[..., Expr], what: str, swap: bool = False) -> Any:
-    def on_scalars(a: Any, b: Any) -> Scalar:
-        return Scalar(function(operand(a), operand(b)))
-
-    def method(self: Tensor, other: Any) -> Any:
-        operands = (other, self) if swap else (self, other)
-        if is_complex(other):
-            return applied(what, *operands)
-        return pointwise(on_scalars, what, *operands)
-
-    return method
-
-
-def _comparison(name: str, swap: bool = False) -> Any:
-    return _operator(lambda a, b: arithmetic.compare(name, a, b), name, swap)
-
-
-def _named(function: Callable[..., Expr], name: str, swap: bool = False) -> Any:
-    return _operator(lambda a, b: function(name, a, b), name, swap)
-
-
 class Tensor(Unevaluated):
     """A tensor expression: a placeholder, or the result of an equation."""
 
@@ -156,34 +135,11 @@ class Tensor(Unevaluated):
 
     # ------------------------------------------------------------ operators
 
-    __add__ = _operator(arithmetic.add, "add")
-    __radd__ = _operator(arithmetic.add, "add", True)
-    __sub__ = _operator(arithmetic.subtract, "sub")
-    __rsub__ = _operator(arithmetic.subtract, "sub", True)
-    __mul__ = _operator(arithmetic.multiply, "mul")
-    __rmul__ = _operator(arithmetic.multiply, "mul", True)
-    __truediv__ = _operator(arithmetic.divide, "div")
-    __rtruediv__ = _operator(arithmetic.divide, "div", True)
-    __floordiv__ = _operator(arithmetic.floor_divide, "floordiv")
-    __rfloordiv__ = _operator(arithmetic.floor_divide, "floordiv", True)
-    __mod__ = _operator(arithmetic.remainder, "mod")
-    __rmod__ = _operator(arithmetic.remainder, "mod", True)
-    __pow__ = _operator(arithmetic.power, "power")
-    __rpow__ = _operator(arithmetic.power, "power", True)
-    __lt__, __gt__ = _comparison("lt"), _comparison("lt", True)
-    __le__, __ge__ = _comparison("le"), _comparison("le", True)
-    __eq__, __ne__ = _comparison("eq"), _comparison("ne")
-    __and__ = _named(arithmetic.bitwise, "and")
-    __rand__ = _named(arithmetic.bitwise, "and", True)
-    __or__ = _named(arithmetic.bitwise, "or")
-    __ror__ = _named(arithmetic.bitwise, "or", True)
-    __xor__ = _named(arithmetic.bitwise, "xor")
-    __rxor__ = _named(arithmetic.bitwise, "xor", True)
-    __lshift__ = _named(arithmetic.shift, "shiftleft")
-    __rlshift__ = _named(arithmetic.shift, "shiftleft", True)
-    __rshift__ = _named(arithmetic.shift, "shiftright")
-    __rrshift__ = _named(arithmetic.shift, "shiftright", True)
-    __hash__ = object.__hash__
+    def _operated(self, name: str, a: Any, b: Any) -> Any:
+        if is_complex(b if a is self else a):
+            return applied(name, a, b)
+        function = arithmetic.OPERATORS[name]
+        return pointwise(lambda x, y: Scalar(function(operand(x), operand(y))), name, a, b)
 
     def __neg__(self) -> Tensor:
         return pointwise(lambda x: -x, "neg", self)

@@ -41,10 +41,38 @@ def wrong_operand(what: str, value: object) -> NoReturn:
     fail(f"{what}: operands must be tensors, scalars or Python numbers, got {kind}{advice}")
 
 
+def _operator(name: str, swap: bool = False) -> Any:
+    def method(self: Any, other: Any) -> Any:
+        return self._operated(name, *((other, self) if swap else (self, other)))
+
+    return method
+
+
 class Unevaluated:
-    """An expression, for Python."""
+    """An expression, for Python: operators are names, of which each class says what they do."""
 
     __slots__ = ()
+
+    def _operated(self, name: str, a: Any, b: Any) -> Any:
+        """What an operator makes of two operands, one of which is this value."""
+        raise NotImplementedError(name)
+
+    __add__, __radd__ = _operator("add"), _operator("add", True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", True)
+    __truediv__, __rtruediv__ = _operator("div"), _operator("div", True)
+    __floordiv__, __rfloordiv__ = _operator("floordiv"), _operator("floordiv", True)
+    __mod__, __rmod__ = _operator("mod"), _operator("mod", True)
+    __pow__, __rpow__ = _operator("power"), _operator("power", True)
+    __lt__, __gt__ = _operator("lt"), _operator("lt", True)
+    __le__, __ge__ = _operator("le"), _operator("le", True)
+    __eq__, __ne__ = _operator("eq"), _operator("ne")
+    __and__, __rand__ = _operator("and"), _operator("and", True)
+    __or__, __ror__ = _operator("or"), _operator("or", True)
+    __xor__, __rxor__ = _operator("xor"), _operator("xor", True)
+    __lshift__, __rlshift__ = _operator("shiftleft"), _operator("shiftleft", True)
+    __rshift__, __rrshift__ = _operator("shiftright"), _operator("shiftright", True)
+    __hash__ = object.__hash__
 
     def __bool__(self) -> bool:
         raise FrontendError(_NO_TRUTH.format(what=f"bool: {self!r}"), here())
