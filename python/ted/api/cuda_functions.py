@@ -19,8 +19,7 @@ from ted.api.options import compile_options
 from ted.api.programs import Program, known_program
 from ted.api.rounding_scales import rounding_scales
 from ted.api.staged_functions import StagedFunction
-from ted.codegen.manifest import Manifest
-from ted.codegen.manifest_constants import with_constants
+from ted.codegen.manifest import Manifest, with_constants
 from ted.codegen.manifest_json import loads
 from ted.codegen.manifest_rules import MOST_ELEMENTS
 from ted.codegen.nvptx import toolkit

@@ -149,7 +149,6 @@ from ted.frontend.layout import tril as tril
 from ted.frontend.layout import triu as triu
 from ted.frontend.linear_algebra import cholesky as cholesky
 from ted.frontend.linear_algebra import solve_triangular as solve_triangular
-from ted.frontend.neighbours import nextafter as nextafter
 from ted.frontend.operators import add as add
 from ted.frontend.operators import conj as conj
 from ted.frontend.operators import copysign as copysign
@@ -164,6 +163,7 @@ from ted.frontend.operators import logaddexp as logaddexp
 from ted.frontend.operators import multiply as multiply
 from ted.frontend.operators import nan_to_num as nan_to_num
 from ted.frontend.operators import negative as negative
+from ted.frontend.operators import nextafter as nextafter
 from ted.frontend.operators import not_equal as not_equal
 from ted.frontend.operators import positive as positive
 from ted.frontend.operators import real as real
@@ -190,7 +190,6 @@ from ted.frontend.scattering import segment_sum as segment_sum
 from ted.frontend.searching import isin as isin
 from ted.frontend.searching import searchsorted as searchsorted
 from ted.frontend.searching import unique as unique
-from ted.frontend.sizes import size as size
 from ted.frontend.sorting import argsort as argsort
 from ted.frontend.sorting import median as median
 from ted.frontend.sorting import quantile as quantile
@@ -205,6 +204,7 @@ from ted.frontend.statistics import var as var
 from ted.frontend.tensors import Tensor as Tensor
 from ted.frontend.tensors import constant as constant
 from ted.frontend.tensors import placeholder as placeholder
+from ted.frontend.tensors import size as size
 from ted.ir import dtypes
 
 float64, float32, float16 = dtypes.FLOAT64, dtypes.FLOAT32, dtypes.FLOAT16

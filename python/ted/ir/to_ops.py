@@ -36,7 +36,7 @@ from ted.ir.equations import Equation, System, Tensor, identity, is_recurrence
 from ted.ir.expressions import Expr, Number
 from ted.ir.joined_loops import join_loops
 from ted.ir.recurrences import Nest, step_count, step_order
-from ted.ir.saved_arguments import saved_arguments
+from ted.ir.saved_values import saved_arguments
 from ted.ir.scalar import TRUE, dim
 from ted.ir.specialising import sizes_of
 from ted.ir.spelling import as_elements, constant, dense, element_type, mlir_type, spell

@@ -15,7 +15,6 @@ from itertools import pairwise
 
 from ted.errors import CompileError, ScheduleError
 from ted.ir.recurrences import UNBOUNDED
-from ted.linalg.chosen_results import Chosen
 from ted.linalg.generics import started
 from ted.linalg.leaving import emit_condition, leaving_condition
 from ted.linalg.nested_folding import fold_nested
@@ -36,7 +35,7 @@ from ted.linalg.scan_steps import (
     without,
     without_dim,
 )
-from ted.linalg.step_choices import Decided, StepChoices
+from ted.linalg.step_choices import Chosen, Decided, StepChoices
 from ted.linalg.storage_folding import (
     Window,
     find_windows,

@@ -112,6 +112,9 @@ from ted.nn.pooling import lp_pool3d as lp_pool3d
 from ted.nn.pooling import max_pool1d as max_pool1d
 from ted.nn.pooling import max_pool2d as max_pool2d
 from ted.nn.pooling import max_pool3d as max_pool3d
+from ted.nn.pooling import max_unpool1d as max_unpool1d
+from ted.nn.pooling import max_unpool2d as max_unpool2d
+from ted.nn.pooling import max_unpool3d as max_unpool3d
 from ted.nn.recurrent import gru as gru
 from ted.nn.recurrent import lstm as lstm
 from ted.nn.recurrent import rnn as rnn
@@ -124,9 +127,6 @@ from ted.nn.schedules import exponential_schedule as exponential_schedule
 from ted.nn.schedules import linear_schedule as linear_schedule
 from ted.nn.schedules import piecewise_schedule as piecewise_schedule
 from ted.nn.schedules import step_schedule as step_schedule
-from ted.nn.unpooling import max_unpool1d as max_unpool1d
-from ted.nn.unpooling import max_unpool2d as max_unpool2d
-from ted.nn.unpooling import max_unpool3d as max_unpool3d
 
 __all__ = sorted([*keywords.published(globals(), __name__), "init"])
 

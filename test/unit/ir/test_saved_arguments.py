@@ -11,7 +11,7 @@ from ted.ir.dtypes import (
 from ted.ir.equations import (
     Tensor,
 )  # fmt: skip
-from ted.ir.saved_arguments import saved_arguments
+from ted.ir.saved_values import saved_arguments
 from ted.ir.scalar import (
     compare,
     dim,
