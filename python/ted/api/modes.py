@@ -7,7 +7,6 @@ and with `vmap` in any order.
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -138,11 +137,11 @@ def _paired(primals: Any, tangents: Any) -> list[tuple[Any, Any]]:
 
 
 def jacobian(
-    of: Any = None,
+    of: Any,
     wrt: Any = 0,
     argnums: Any = None,
     *,
-    target: Any = None,
+    target: str | None = None,
     deterministic: bool | None = None,
 ) -> Any:
     """Every partial derivative: of a function, or of a tensor with respect to tensors.
@@ -155,7 +154,6 @@ def jacobian(
     Raises: DerivativeError when an output or an input has no derivative; FrontendError for what is
     neither tensor nor function.
     """
-    of, target = _renamed(of, target)
     if isinstance(of, Tensor):
         if target is not None or deterministic is not None:
             raise DerivativeError(
@@ -168,15 +166,6 @@ def jacobian(
     check_callable(of, "jacobian")
     options = options_for(of, target, deterministic)
     return _jacobian_function(of, wrt if argnums is None else argnums, options)
-
-
-def _renamed(of: Any, target: Any) -> tuple[Any, Any]:
-    """What has derivatives, and what they run on: before, the first was called `target`."""
-    if of is not None or not (callable(target) or isinstance(target, Tensor)):
-        return of, target
-    text = "jacobian: what has derivatives is the first argument; target= is what it runs on"
-    warnings.warn(text, DeprecationWarning, stacklevel=3)
-    return target, None
 
 
 def hessian(

@@ -149,12 +149,6 @@ def test_what_is_made_of_a_pullback_has_the_options_of_its_function() -> None:
         assert ted.function(pullback).options == CompileOptions(GPUS["sm_80"])
 
 
-def test_the_old_name_of_what_a_jacobian_is_of_still_works() -> None:
-    with pytest.warns(DeprecationWarning, match="jacobian: what has derivatives"):
-        made = ted.jacobian(target=cubes)
-    assert made(A).tolist() == [3, 12]
-
-
 def test_options_that_contradict_each_other_are_refused() -> None:
     with pytest.raises(CompileError, match="options of GPUs, got a CPU"):
         CompileOptions(CPUS["avx2"], fast_math=True)
