@@ -160,6 +160,12 @@ class Complex(Unevaluated):
     def _operated(self, name: str, a: Any, b: Any) -> Any:
         return applied(name, a, b)
 
+    def __gt__(self, other: Any) -> Any:
+        return applied("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return applied("greater_equal", self, other)
+
     def __matmul__(self, other: Any) -> Any:
         return applied("matmul", self, other)
 
