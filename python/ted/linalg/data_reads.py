@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from ted.mlir import arith, func, ir, scf, tensor
 from ted.mlir.locations import source_location
 from ted.mlir.queries import operations
-from ted.mlir.scalars import conditional, constant, element_type, index, shape_of
+from ted.mlir.scalars import all_of, conditional, constant, element_type, index, shape_of
 
 ERROR_FUNCTION = "ted_index_error"
 TENSOR_NAMES = "ted.indexed_tensors"
@@ -116,12 +115,8 @@ def guarded(
             access.report()
         return otherwise()
 
-    allowed = reduce(_both, conditions)
+    allowed = all_of(conditions)
     return conditional(allowed, types, lambda: make(place), refused)
-
-
-def _both(left: ir.Value, right: ir.Value) -> ir.Value:
-    return arith.AndIOp(left, right).result
 
 
 def _clipped(value: ir.Value, extent: int) -> ir.Value:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
 from typing import Any
 
 from ted.domain import affine as plain
@@ -12,7 +11,7 @@ from ted.ir.affine_attributes import aff_from_mlir, aff_to_mlir
 from ted.linalg.subdomain import Constraint
 from ted.mlir import arith, ir
 from ted.mlir.affine_forms import down
-from ted.mlir.scalars import affine_value, index
+from ted.mlir.scalars import affine_value, all_of, index
 
 
 def to_plain(expr: ir.AffineExpr) -> plain.Aff:
@@ -48,8 +47,4 @@ def all_hold(constraints: Sequence[Constraint], dims: Sequence[ir.Value]) -> ir.
         predicate = arith.CmpIPredicate.eq if constraint.is_equality else arith.CmpIPredicate.sge
         value = affine_value(constraint.expr, dims)
         tests.append(arith.CmpIOp(predicate, value, zero).result)
-    return reduce(_both, tests)
-
-
-def _both(left: ir.Value, right: ir.Value) -> ir.Value:
-    return arith.AndIOp(left, right).result
+    return all_of(tests)

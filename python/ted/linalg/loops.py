@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
 from typing import Any
 
 from ted.domain.loops import LoopBounds, LoopNest, loop_nests
@@ -26,6 +25,7 @@ from ted.mlir import affine, arith, ir, scf, tensor
 from ted.mlir.affine_forms import dims_used, single_dim, substitute, symbols_used
 from ted.mlir.scalars import (
     affine_value,
+    all_of,
     conditional,
     element_type,
     index,
@@ -142,12 +142,8 @@ def _at(
     reached = [c for bounds in outer for c in _reached(bounds, subdomain, fixed)]
     if not reached:
         return emit(body, results)
-    every: ir.Value = reduce(_both, reached)
+    every: ir.Value = all_of(reached)
     return conditional(every, types, lambda: emit(body, results), lambda: results)
-
-
-def _both(left: ir.Value, right: ir.Value) -> ir.Value:
-    return arith.AndIOp(left, right).result
 
 
 def _reached(

@@ -13,7 +13,7 @@ from ted.linalg.subdomain import Constraint
 from ted.mlir import arith, ir
 from ted.mlir.affine_forms import linear
 from ted.mlir.queries import constant_of, defining, is_zero
-from ted.mlir.scalars import constant, index
+from ted.mlir.scalars import all_of, constant, index
 
 
 def dims_of(rank: int) -> list[ir.Value]:
@@ -32,7 +32,7 @@ def value_where(
 ) -> ir.Value:
     """The value where all constraints hold."""
     tests = [_holds(c, dims) for c in constraints]
-    test = reduce(_both, tests)
+    test = all_of(tests)
     return arith.SelectOp(test, value, constant(value.type, otherwise)).result
 
 
@@ -53,10 +53,6 @@ def _sum(form: Form[int], dims: Sequence[ir.Value]) -> ir.Value:
     ]
     terms += [index(max(form.constant, 0))] if form.constant > 0 or not terms else []
     return reduce(_added, terms)
-
-
-def _both(left: ir.Value, right: ir.Value) -> ir.Value:
-    return arith.AndIOp(left, right).result
 
 
 def _added(left: ir.Value, right: ir.Value) -> ir.Value:

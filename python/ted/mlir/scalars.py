@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from typing import Any
 
 from ted.mlir import affine, arith, ir, scf
@@ -64,6 +65,15 @@ def _with_symbols(
         return arith.FloorDivSIOp(a, b).result
     quotient = arith.FloorDivSIOp(a, b).result
     return arith.SubIOp(a, arith.MulIOp(quotient, b).result).result
+
+
+def all_of(conditions: Iterable[ir.Value]) -> ir.Value:
+    """Whether all of some conditions hold, one at least."""
+
+    def both(left: ir.Value, right: ir.Value) -> ir.Value:
+        return arith.AndIOp(left, right).result
+
+    return reduce(both, conditions)
 
 
 def conditional(
