@@ -77,9 +77,7 @@ class Operators:
         centred = x - x.mean(-1, keepdims=True)
         return centred * lax.rsqrt((centred**2).mean(-1, keepdims=True) + 1e-5) * w + b
 
-    def group_norm(
-        self, x: Array, groups: int, w: Array, b: Array, last: bool = False
-    ) -> Array:
+    def group_norm(self, x: Array, groups: int, w: Array, b: Array, last: bool = False) -> Array:
         shape = (*x.shape[:-1], groups, -1) if last else (x.shape[0], groups, -1)
         parts, dims = x.reshape(shape), (1, 2, 4) if last else 2
         centred = parts - parts.mean(dims, keepdims=True)
