@@ -1,5 +1,5 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-unroll-small-loops)' | filecheck %s
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-unroll-small-loops{limit=1})' | filecheck %s --check-prefix=KEPT
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-unroll-small-loops{limit=1 row=0})' | filecheck %s --check-prefix=KEPT
 
 // A window of two in each pixel becomes straight-line code.
 // CHECK-LABEL: func.func @window
@@ -38,6 +38,65 @@ func.func @alone(%a: memref<2xf32>) {
   %z = arith.constant 0.0 : f32
   scf.for %i = %c0 to %c2 step %c1 {
     memref.store %z, %a[%i] : memref<2xf32>
+  }
+  return
+}
+
+// Rows of ten numbers end in a part of a register: sums of them are unrolled, and loops beside others.
+// CHECK-LABEL: func.func @rows
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK-COUNT-10: arith.addf
+// CHECK-COUNT-10: arith.subf
+// CHECK: return
+// KEPT-LABEL: func.func @rows
+// KEPT-COUNT-3: scf.for
+func.func @rows(%a: memref<64x10xf32>, %t: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    scf.for %r = %c0 to %c10 step %c1 {
+      %x = memref.load %a[%i, %r] : memref<64x10xf32>
+      %o = memref.load %t[%i] : memref<64xf32>
+      %u = arith.addf %o, %x : f32
+      memref.store %u, %t[%i] : memref<64xf32>
+    }
+    scf.for %r = %c0 to %c10 step %c1 {
+      %x = memref.load %a[%i, %r] : memref<64x10xf32>
+      %o = memref.load %t[%i] : memref<64xf32>
+      %u = arith.subf %o, %x : f32
+      memref.store %u, %a[%i, %r] : memref<64x10xf32>
+    }
+  }
+  return
+}
+
+// Alone in its row, a loop that is no sum stays, and so does a sum that fills its registers.
+// CHECK-LABEL: func.func @long
+// CHECK-COUNT-4: scf.for
+// CHECK: return
+func.func @long(%a: memref<64x10xf32>, %b: memref<64x12xf64>, %t: memref<64xf64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %c12 = arith.constant 12 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    scf.for %r = %c0 to %c10 step %c1 {
+      %x = memref.load %a[%i, %r] : memref<64x10xf32>
+      %u = arith.mulf %x, %x : f32
+      memref.store %u, %a[%i, %r] : memref<64x10xf32>
+    }
+  }
+  scf.for %i = %c0 to %c64 step %c1 {
+    scf.for %r = %c0 to %c12 step %c1 {
+      %x = memref.load %b[%i, %r] : memref<64x12xf64>
+      %o = memref.load %t[%i] : memref<64xf64>
+      %u = arith.addf %o, %x : f64
+      memref.store %u, %t[%i] : memref<64xf64>
+    }
   }
   return
 }

@@ -140,6 +140,7 @@ _OF_CPU = (
     "ted-parallelize-kernels",
     "ted-choose-loops",
     "ted-tile-loops",
+    "ted-unroll-small-loops",
     "ted-outline-math",
     "ted-expand-half-casts",
 )

@@ -16,8 +16,9 @@ from itertools import permutations
 from math import prod
 
 from ted.cpu.ted_unroll_small_loops import UNROLLED_TRIPS
+from ted.cpu.work import number_bytes
 from ted.linalg.collapsing import Access, Box, fits, merged, put
-from ted.linalg.contractions import ELEMENT_BYTES, MARK, address_in
+from ted.linalg.contractions import MARK, address_in
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir, linalg, memref
 from ted.mlir.affine_forms import dims_used, down, substitute
@@ -72,7 +73,7 @@ class TedSpreadOperands:
 
 def _pairs(generic: Generic, cpu: Cpu) -> Iterator[tuple[int, int]]:
     """Two loops that fill vectors together, of which the inner one is too short to do so."""
-    lanes = min(cpu.lanes(_bytes(v)) for v in generic.outputs)
+    lanes = min(cpu.lanes(number_bytes(v.type)) for v in generic.outputs)
     extents = generic.extents or ()
     for p, q in permutations(range(len(extents)), 2):
         points = extents[p] * extents[q]
@@ -122,7 +123,7 @@ class _Spread:
         for k, copy in self.copies.items():
             if min(copy.shape) < 0 or points < LEAST_READS * prod(copy.shape):
                 return False
-            size += prod(copy.shape) * _bytes(self.box.accesses[k].value)
+            size += prod(copy.shape) * number_bytes(self.box.accesses[k].value.type)
         rest = (a for k, a in enumerate(self.box.accesses) if k not in self.copies)
         return 0 < size <= STACK_BYTES and any(_goes_along_rows(a) for a in rest)
 
@@ -196,11 +197,6 @@ def _goes_along_rows(access: Access) -> bool:
         return False
     address = address_in(access.value.type, access.amap)
     return address is not None and address[access.amap.n_dims - 1] == 1
-
-
-def _bytes(value: ir.Value) -> int:
-    kind = ir.MemRefType(value.type).element_type
-    return ELEMENT_BYTES.get(str(kind), 8)
 
 
 def _copy(value: ir.Value, memory: ir.Value, place: int) -> None:

@@ -115,6 +115,11 @@ def _width(kind: ir.Type) -> int:
     return getattr(kind, "width", 64)
 
 
+def number_bytes(kind: ir.Type) -> int:
+    """Bytes of a number, or of one in memory."""
+    return -(-_width(kind.element_type if isinstance(kind, ir.MemRefType) else kind) // 8)
+
+
 def bytes_of(kind: ir.Type) -> int:
     """Bytes of memory, 0 of anything else, or where the shape is not known."""
     if not isinstance(kind, ir.MemRefType) or not kind.has_static_shape:
