@@ -5,13 +5,13 @@ They are equations like any other: no derivative is written for them, and batch 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.creation import eye
-from ted.frontend.dims import diagonal
 from ted.frontend.elementwise import (
     absolute,
     cast,
@@ -27,10 +27,22 @@ from ted.frontend.layout import broadcast_to, expand_dims, squeeze
 from ted.frontend.linear_algebra import floats, square, triangular_solution
 from ted.frontend.locations import fail
 from ted.frontend.recurrences import recurrence
-from ted.frontend.reductions import any, argmax, prod
+from ted.frontend.reductions import argmax, prod
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor
-from ted.ir.dtypes import INT64
+from ted.ir.dtypes import BOOL, INT64
+
+
+class _Steps(NamedTuple):
+    """The tensors of `lu`, in step k."""
+
+    rest: Tensor  # [k, row]: what is left of column k
+    pivot: Tensor  # [k]: the row where it is largest
+    free: Tensor  # [k, row]: whether a row is no pivot yet
+    on: Tensor  # [k]: what is left there
+    lower: Tensor  # [k, row]: column k of L
+    own: Tensor  # [k, column]: the row of the pivot in the columns before
+    upper: Tensor  # [k, column]: row k of U
 
 
 def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
@@ -40,45 +52,76 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     Raises: FrontendError when `a` is not square or not of floats.
     """
     a = floats(square(a, "lu"), "lu")
-    batch, n = a.ndim - 2, a.shape[-1]
-    r, s, q = (reduce_axis(n, name) for name in ("r", "s", "q"))
+    found = _eliminated(a)
 
-    # Rows keep their numbers until the end, so that each element is written once: row i is taken
-    # in step k where pivot[k] = i, and later columns of its factors are 0.
-    def rest(_r: Tensor, _p: Tensor, _o: Tensor, low: Tensor, up: Tensor, *i: Any) -> Any:
-        head, row, k = i[:batch], i[-2], i[-1]
-        return a[i] - sum_over(low[(*head, row, r)] * up[(*head, r, k)], axis=r, where=r < k)
+    def unit(*i: Any) -> Any:
+        return where(i[-2] == i[-1], 1, found.own[i])
 
-    def pivot(left: Tensor, taken: Tensor, _o: Tensor, _l: Tensor, _u: Tensor, *i: Any) -> Any:
-        head, k = i[:batch], i[-1]
-        gone = any(taken[(*head, q)] == s, axis=q, where=q < k)
-        size = absolute(stop_gradient(left[(*head, s, k)]))
-        return argmax(where(gone, -1.0, size), axis=s)
+    return found.pivot, compute(a.shape, unit, name="lu_lower"), found.upper
 
-    def own(_r: Tensor, taken: Tensor, _o: Tensor, low: Tensor, _u: Tensor, *i: Any) -> Any:
-        head, k, column = i[:batch], i[-2], i[-1]
-        chosen = where(taken[(*head, k)] == s, low[(*head, s, column)], 0)
-        return where(column < k, sum_over(chosen, axis=s, where=column < k), 0)
 
-    def lower(left: Tensor, taken: Tensor, _o: Tensor, _l: Tensor, up: Tensor, *i: Any) -> Any:
-        head, row, k = i[:batch], i[-2], i[-1]
-        gone = any(taken[(*head, q)] == row, axis=q, where=q < k)
-        return where(gone, 0, left[i] / up[(*head, k, k)])
+def _eliminated(a: Tensor) -> _Steps:
+    n = a.shape[-1]
+    r, s = reduce_axis(n, "r"), reduce_axis(n, "s")
 
-    def upper(_r: Tensor, taken: Tensor, mine: Tensor, _l: Tensor, up: Tensor, *i: Any) -> Any:
-        head, k, column = i[:batch], i[-2], i[-1]
-        row = sum_over(where(taken[(*head, k)] == s, a[(*head, s, column)], 0), axis=s)
-        terms = mine[(*head, k, r)] * up[(*head, r, column)]
-        return where(column >= k, row - sum_over(terms, axis=r, where=r < k), 0)
+    # Rows keep their numbers until the end, and columns of L are rows here, so that a step adds
+    # rows that lie in memory to rows: row i is taken in step k where pivot[k] = i, and its
+    # elements in later columns of L are 0, by a factor, as conditions on data would be masks in
+    # gradients.
+    def was_free(x: _Steps, head: Any, k: Any, row: Any) -> Any:
+        return where(k > 0, x.free[(*head, k - 1, row)], True)
 
-    found = recurrence(
-        [a.shape, a.shape[:-1], a.shape, a.shape, a.shape],
-        [rest, pivot, own, lower, upper],
-        [a.dtype, INT64, a.dtype, a.dtype, a.dtype],
-        [batch + 1, batch, batch, batch + 1, batch],
-        name=["lu_rest", "lu_pivot", "lu_row", "lu_lower", "lu_upper"],
-    )
-    return found[1], rows_of(found[3], found[1]), found[4]
+    def rest(x: _Steps, *i: Any) -> Any:
+        *head, k, row = i
+        terms = x.lower[(*head, r, row)] * x.upper[(*head, r, k)]
+        return a[(*head, row, k)] - sum_over(terms, axis=r, where=r < k)
+
+    def pivot(x: _Steps, *i: Any) -> Any:
+        *head, k = i
+        size = absolute(stop_gradient(x.rest[(*i, s)]))
+        return argmax(where(was_free(x, head, k, s), size, -1.0), axis=s)
+
+    def free(x: _Steps, *i: Any) -> Any:
+        *head, k, row = i
+        return was_free(x, head, k, row) & (x.pivot[(*head, k)] != row)
+
+    def on(x: _Steps, *i: Any) -> Any:
+        chosen = cast(x.pivot[i] == s, a.dtype)
+        return sum_over(chosen * x.rest[(*i, s)], axis=s)
+
+    def lower(x: _Steps, *i: Any) -> Any:
+        *head, k, _ = i
+        on = x.on[(*head, k)]
+        return cast(x.free[i], a.dtype) * (x.rest[i] / where(on != 0, on, 1))
+
+    def own(x: _Steps, *i: Any) -> Any:
+        *head, k, column = i
+        return where(column < k, x.lower[(*head, column, x.pivot[(*head, k)])], 0)
+
+    def upper(x: _Steps, *i: Any) -> Any:
+        *head, k, column = i
+        row = x.pivot[(*head, k)]
+        terms = x.own[(*head, k, r)] * x.upper[(*head, r, column)]
+        total = a[(*head, row, column)] - sum_over(terms, axis=r, where=r < k)
+        return where(column > k, total, where(column == k, x.on[(*head, k)], 0))
+
+    return _in_steps(a, [rest, pivot, free, on, lower, own, upper])
+
+
+def _in_steps(a: Tensor, parts: Sequence[Callable[..., Any]]) -> _Steps:
+    names, count = _Steps._fields, len(parts)
+    types = {"pivot": INT64, "free": BOOL}
+
+    def element(part: Callable[..., Any]) -> Callable[..., Any]:
+        return lambda *i: part(_Steps(*i[:count]), *i[count:])
+
+    return _Steps(*recurrence(
+        [a.shape[:-1] if name in ("pivot", "on") else a.shape for name in names],
+        [element(part) for part in parts],
+        [types.get(name, a.dtype) for name in names],
+        a.ndim - 2,
+        name=[f"lu_{name}" for name in names],
+    ))  # fmt: skip
 
 
 def rows_of(a: Tensor, rows: Tensor) -> Tensor:
@@ -196,8 +239,8 @@ def det(a: Any) -> Tensor:
 
     Raises: FrontendError when `a` is not square or not of floats.
     """
-    rows, _, up = lu(floats(square(a, "det"), "det"))
-    return prod(diagonal(up), -1) * cast(_parity(rows), up.dtype)
+    found = _eliminated(floats(square(a, "det"), "det"))
+    return prod(found.on, -1) * cast(_parity(found.pivot), found.on.dtype)
 
 
 class LogDeterminant(NamedTuple):
@@ -212,10 +255,9 @@ def slogdet(a: Any) -> LogDeterminant:
 
     Raises: FrontendError when `a` is not square or not of floats.
     """
-    rows, _, up = lu(floats(square(a, "slogdet"), "slogdet"))
-    on = diagonal(up)
-    signs = prod(sign(on), -1) * cast(_parity(rows), up.dtype)
-    return LogDeterminant(signs, sum_over(log(absolute(on)), -1))
+    found = _eliminated(floats(square(a, "slogdet"), "slogdet"))
+    signs = prod(sign(found.on), -1) * cast(_parity(found.pivot), found.on.dtype)
+    return LogDeterminant(signs, sum_over(log(absolute(found.on)), -1))
 
 
 def _parity(rows: Tensor) -> Tensor:

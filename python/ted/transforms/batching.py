@@ -49,6 +49,10 @@ def batch(
         new.tensor.equations = tuple(
             _equation(e, found, None if new.axis is None else extent) for e in tensor.equations
         )
+    for tensor in changed:  # only now: a tensor of a recurrence without equations is its fill
+        new = found[tensor]
+        if new.axis is not None:
+            new.tensor.equations = tuple(map(_with_exact_indices, new.tensor.equations))
     return found
 
 
@@ -81,10 +85,14 @@ def _equation(
     if extent is None:
         return replace(equation, body=body, write=tuple(write))
     extents = (extent, *equation.extents)
-    body, *write = exact_indices([body, *write], extents)
     inner = [sets.dim_aff(len(extents), k + 1) for k in range(equation.rank)]
     points = sets.preimage(equation.domain, len(extents), inner)
     return replace(
         equation, extents=extents, parallel=equation.parallel + 1, body=body,
         write=(dim(0), *write), domain=points.intersect(parameters.box(extents)), dim_names=(),
     )  # fmt: skip
+
+
+def _with_exact_indices(equation: Equation) -> Equation:
+    body, *write = exact_indices([equation.body, *equation.write], equation.extents)
+    return replace(equation, body=body, write=tuple(write))

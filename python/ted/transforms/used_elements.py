@@ -19,14 +19,14 @@ from typing import Any
 
 from ted.autodiff.steps import in_steps, written_at_data
 from ted.autodiff.vjp import copy_of
-from ted.domain import parameters
+from ted.domain import parameters, sets
 from ted.domain.budget import BudgetExhausted, bounded
 from ted.domain.sizes import Extent
 from ted.ir.affine import NotAffine, where_certain
 from ted.ir.equations import Equation, Tensor, components, is_recurrence
 from ted.ir.expressions import Expr
 from ted.ir.paths import slope_conditions
-from ted.ir.scalar import FALSE, TRUE, dims_used, reads_data
+from ted.ir.scalar import FALSE, TRUE, dim, dims_used, load, reads_data
 from ted.transforms.demanded_elements import elements_read, points_writing, written_elements
 from ted.transforms.usage_masks import (
     Mask,
@@ -219,8 +219,18 @@ def _defined_in_steps(
 
 
 def _elements(use: Use) -> Any | None:
+    """The elements that a read may meet: at a subscript that is data, any along its dim."""
     equation, read, condition = use
-    return elements_read(read, condition, equation.domain)
+    rank, shape = equation.rank, read.attr.shape
+    free = [k for k, at in enumerate(read.args) if reads_data(at)]
+    if not free:
+        return elements_read(read, condition, equation.domain)
+    extents = (*equation.extents, *(shape[k] for k in free))
+    inner = [sets.dim_aff(len(extents), d) for d in range(rank)]
+    points = sets.preimage(equation.domain, len(extents), inner)
+    places = {k: dim(rank + n) for n, k in enumerate(free)}
+    anywhere = load(read.attr, [places.get(k, at) for k, at in enumerate(read.args)])
+    return elements_read(anywhere, condition, points.intersect(parameters.box(extents)))
 
 
 def _elements_at_least(use: Use) -> Any | None:

@@ -70,6 +70,22 @@ def test_norms_powers_and_crosses_are_those_of_numpy() -> None:
         np.testing.assert_allclose(mine, other, rtol=1e-13, atol=1e-14)
 
 
+@pytest.mark.parametrize("n", [1, 3, 5])
+def test_matrices_without_an_inverse_have_factors_and_determinant_zero(n: int) -> None:
+    twice = RANDOM.standard_normal((3, n, n))
+    twice[0, :, n // 2], twice[1, n // 2], twice[2] = 0, 0, 0
+    rows, low, up, on = run(lambda a: [*ted.linalg.lu(a), ted.linalg.det(a)], twice)
+    np.testing.assert_array_equal(on, np.zeros(3))
+    np.testing.assert_array_equal(np.sort(rows), np.arange(n) + np.zeros((3, 1), int))
+    taken = np.take_along_axis(twice, rows[..., None], -2)
+    np.testing.assert_allclose(low @ up, taken, atol=1e-15)
+
+
+def test_examples_of_a_batch_are_solved_alike() -> None:
+    found = ted.vmap(ted.linalg.solve)(A, B)
+    np.testing.assert_allclose(found, np.linalg.solve(A, B), rtol=1e-13, atol=1e-14)
+
+
 @pytest.mark.slow
 def test_gradients_of_a_solution_and_a_determinant_are_those_of_torch() -> None:
     a, b = A[0], B[0]

@@ -114,3 +114,21 @@ def test_modes_of_a_recurrence_equal_those_of_its_unrolled_form(name: str) -> No
     expected = expected if isinstance(expected, tuple) else [expected]
     for value, theirs in zip(interpreted([x], outputs)(at), expected, strict=True):
         np.testing.assert_allclose(value, np.asarray(theirs), rtol=1e-10, atol=1e-11)
+
+
+def test_a_recurrence_that_reads_where_its_own_integers_say() -> None:
+    x = RNG.normal(size=(2, 3, 4))
+
+    def largest(x: Any) -> Any:
+        r = ted.reduce_axis(4, "r")
+
+        def place(_p: Any, total: Any, t: Any) -> Any:
+            return ted.argmax(x[t, r] + ted.where(t > 0, total[t - 1], 0.0), axis=r)
+
+        def value(place: Any, total: Any, t: Any) -> Any:
+            return x[t, place[t]] * 2 + ted.where(t > 0, total[t - 1], 0.0)
+
+        return ted.recurrence([(3,), (3,)], [place, value], ["int64", "float64"])[1]
+
+    found = ted.vmap(largest)(x)
+    np.testing.assert_allclose(found, np.cumsum(2 * x.max(-1), -1), rtol=1e-14)
