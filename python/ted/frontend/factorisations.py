@@ -12,6 +12,7 @@ from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.creation import eye
+from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import (
     absolute,
     cast,
@@ -150,7 +151,7 @@ def qr(a: Any, mode: str = "reduced") -> QR:
     if mode != "reduced":
         fail(f"qr: mode must be 'reduced', got {mode!r}")
     m, n = (checks.integer(extent, "qr: extent") for extent in a.shape[-2:])
-    q = _orthonormal(a[..., : min(m, n)])
+    q = matrix_transpose(_orthonormal(matrix_transpose(a[..., : min(m, n)])))
     batch, r = a.ndim - 2, reduce_axis(m, "r")
 
     def element(*i: Any) -> Any:
@@ -162,41 +163,45 @@ def qr(a: Any, mode: str = "reduced") -> QR:
 
 
 def _orthonormal(a: Tensor) -> Tensor:
-    batch, (m, n) = a.ndim - 2, a.shape[-2:]
+    """The rows of an orthonormal basis, of rows that are as long as those that are given.
+
+    Columns are rows here, as rows lie in memory.
+    """
+    batch, (n, m) = a.ndim - 2, a.shape[-2:]
     r, c = reduce_axis(m, "r"), reduce_axis(n, "c")
     square_shape = (*a.shape[:-2], n, n)
 
     def share(source: int) -> Any:
         def element(*arguments: Any) -> Any:
-            h, (*head, row, k) = arguments[:6], arguments[6:]
+            h, (*head, k, other) = arguments[:6], arguments[6:]
             vector = a if source < 0 else h[source]
-            terms = h[5][(*head, r, row)] * vector[(*head, r, k)]
-            return where(row < k, sum_over(terms, axis=r, where=row < k), 0)
+            terms = h[5][(*head, other, r)] * vector[(*head, k, r)]
+            return where(other < k, sum_over(terms, axis=r, where=other < k), 0)
 
         return element
 
     def without(source: int, shares: int) -> Any:
         def element(*arguments: Any) -> Any:
-            h, (*head, row, k) = arguments[:6], arguments[6:]
+            h, (*head, k, row) = arguments[:6], arguments[6:]
             vector = a if source < 0 else h[source]
-            terms = h[5][(*head, row, c)] * h[shares][(*head, c, k)]
-            return vector[(*head, row, k)] - sum_over(terms, axis=c, where=c < k)
+            terms = h[5][(*head, c, row)] * h[shares][(*head, k, c)]
+            return vector[(*head, k, row)] - sum_over(terms, axis=c, where=c < k)
 
         return element
 
     def length(*arguments: Any) -> Any:
         h, (*head, k) = arguments[:6], arguments[6:]
-        return sqrt(sum_over(h[3][(*head, r, k)] ** 2, axis=r))
+        return sqrt(sum_over(h[3][(*head, k, r)] ** 2, axis=r))
 
     def normal(*arguments: Any) -> Any:
-        h, (*head, row, k) = arguments[:6], arguments[6:]
-        return h[3][(*head, row, k)] / h[4][(*head, k)]
+        h, (*head, k, row) = arguments[:6], arguments[6:]
+        return h[3][(*head, k, row)] / h[4][(*head, k)]
 
     return recurrence(
         [square_shape, a.shape, square_shape, a.shape, (*a.shape[:-2], n), a.shape],
         [share(-1), without(-1, 0), share(1), without(1, 2), length, normal],
         a.dtype,
-        [batch + 1] * 4 + [batch, batch + 1],
+        batch,
         name=["qr_share", "qr_rest", "qr_again", "qr_column", "qr_length", "qr"],
     )[5]
 
