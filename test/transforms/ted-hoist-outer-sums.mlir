@@ -69,3 +69,40 @@ func.func @sums_of_the_inner_time(%x: tensor<3x4xf64>) -> tensor<3x4xf64> {
   }) {steps = 3 : i64, times = array<i64: 0>, reverse = true} : (tensor<3x4xf64>) -> tensor<3x4xf64>
   func.return %h : tensor<3x4xf64>
 }
+
+// -----
+
+// What is known before the first step, at times that two dims say: the steps are one loop.
+// CHECK-LABEL: func.func @written_by_parts
+// CHECK: %[[BEFORE:.*]] = "ted.compute"(%arg0, %{{.*}})
+// CHECK: write = affine_map<(d0, d1) -> (d0 * 3 + d1)>
+// CHECK: "ted.scan"
+// CHECK: "ted.compute"(%[[BEFORE]], %{{.*}})
+func.func @written_by_parts(%x: tensor<2x3xf64>) -> tensor<6xf64> {
+  %number = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<6xf64>
+  %zero = linalg.fill ins(%number : f64) outs(%e : tensor<6xf64>) -> tensor<6xf64>
+  %h = "ted.scan"(%zero) ({
+  ^bb0(%before: tensor<6xf64>):
+    %given = "ted.compute"(%x, %before) ({
+    ^bb0(%a: f64):
+      "ted.yield"(%a) : (f64) -> ()
+    }) {
+      extents = array<i64: 2, 3>, iterators = ["parallel", "parallel"],
+      domain = affine_set<(d0, d1) : (0 == 0)>, guards = [affine_set<(d0, d1) : (0 == 0)>],
+      reads = [affine_map<(d0, d1) -> (d0, d1)>],
+      write = affine_map<(d0, d1) -> (d0 * 3 + d1)>, combiner = "add"
+    } : (tensor<2x3xf64>, tensor<6xf64>) -> tensor<6xf64>
+    %step = "ted.compute"(%given, %given) ({
+    ^bb0(%a: f64):
+      "ted.yield"(%a) : (f64) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"],
+      domain = affine_set<(d0) : (0 == 0)>, guards = [affine_set<(d0) : (0 == 0)>],
+      reads = [affine_map<(d0) -> (d0)>],
+      write = affine_map<(d0) -> (d0 + 1)>, combiner = "add"
+    } : (tensor<6xf64>, tensor<6xf64>) -> tensor<6xf64>
+    "ted.yield"(%step) : (tensor<6xf64>) -> ()
+  }) {steps = 6 : i64, times = array<i64: 0>, reverse = false} : (tensor<6xf64>) -> tensor<6xf64>
+  func.return %h : tensor<6xf64>
+}

@@ -1,7 +1,12 @@
-"""Sums of earlier steps in a recurrence inside of a step -> tensors that the outer step makes.
+"""Sums that steps of a recurrence do not wait for -> tensors that are made before these steps.
 
 Before: at times (t, s), `h[t, s] += w[u, s] * h[u, 0]` for u < t, beside a sum of h[t, r], r < s
 After: `before[t, s] += w[u, s] * h[u, 0]`, at once for all s; `h[t, s] += before[t, s]`
+
+Before: `h[3*b + j] += x[b, j]` of a recurrence along h, a step of which performs some b and j
+After: `before[3*b + j] += x[b, j]` ahead of all steps; `h[t] += before[t]`
+
+So steps alike stay one loop: else a step would be code of its own for each time that is written.
 
 So the gradient of a blocked factorisation, of which an adjoint is a sum of what the blocks before
 it and its own contribute, multiplies matrices in the outer step, and not a row at a time.
@@ -26,12 +31,12 @@ from ted.ir.equations import (
 )
 from ted.ir.recurrences import Nest, Order, at_same_times, history_reads, step_order
 from ted.ir.rewriting import SystemPass
-from ted.ir.scalar import load
+from ted.ir.scalar import dims_used, load
 
 
 @dataclass(frozen=True)
 class TedHoistOuterSums(SystemPass):
-    """Let outer steps make the sums of what they know before their inner steps."""
+    """Let the sums of what is known before steps be made there."""
 
     def rewrite(self, system: System) -> System:
         """The system with tensors for such sums."""
@@ -39,9 +44,11 @@ class TedHoistOuterSums(SystemPass):
 
 
 def hoist_outer_sums(system: System) -> System:
-    """The system with a tensor of its own for sums that an inner recurrence does not wait for."""
+    """The system with a tensor of its own for sums that a recurrence does not wait for."""
     early: dict[Tensor, set[int]] = {}
     for group in components(system.outputs):
+        if is_recurrence(group):
+            early |= {t: _from_outside(t, group) for t in group}
         if is_recurrence(group) and any(t.inner for t in group):
             for nest, level in _nests(step_order(group), 1):
                 for tensor in nest.tensors():
@@ -72,6 +79,19 @@ def _early(tensor: Tensor, group: Sequence[Tensor], nest: Sequence[Tensor], leve
         return set()
     known = {k for k, e in enumerate(equations) if any(s in group for s in e.sources)}
     found = {k for k in known if _is_early(tensor, equations[k], nest, level)}
+    return found if len(found) < len(equations) else set()
+
+
+def _from_outside(tensor: Tensor, group: Sequence[Tensor]) -> set[int]:
+    """Which equations of a tensor know all before the first step, but write at times by parts."""
+    equations, times = tensor.equations, tensor.time_dims
+    if tensor.fill != 0 or any(e.combiner != "add" for e in equations[1:]):
+        return set()
+    found = {
+        k for k, e in enumerate(equations)
+        if not any(s in group for s in e.sources) and e.combiner in ("add", "set")
+        and any(len(dims_used(e.write[d])) > 1 for d in times)
+    }  # fmt: skip
     return found if len(found) < len(equations) else set()
 
 
