@@ -146,7 +146,8 @@ def _check(group: Sequence[Node], reverse: bool) -> None:
     try:
         spread_times(group)
         for tensor in group:
-            tensor.clocks = [Clock(c.dim, reverse or c.reverse) for c in tensor.clocks]
+            outer, *inner = tensor.clocks  # steps inside of a step have a direction of their own
+            tensor.clocks = [Clock(outer.dim, reverse or outer.reverse), *inner]
         step_count(group)
         for level, members in enumerate_levels(group):
             for tensor in members:

@@ -46,6 +46,19 @@ def test_a_network_is_scanned_in_both_directions(reverse) -> None:
     check_grads(function, (XS, H0, W), order=2)
 
 
+def test_steps_inside_of_a_step_have_a_direction_of_their_own() -> None:
+    def step(h, x):
+        return ted.cumsum(h, 0) * x, ted.cumsum(h, 0, reverse=True)
+
+    h, ys = np.array([1.0, -2.0]), np.zeros((3, 2))
+    xs = np.array([0.5, 2.0, -1.0])
+    found = ted.function(lambda h, xs: ted.scan(step, h, xs, reverse=True))(h, xs)
+    for t in (2, 1, 0):
+        ys[t], h = np.cumsum(h[::-1])[::-1], np.cumsum(h) * xs[t]
+    np.testing.assert_allclose(found[0], h)
+    np.testing.assert_allclose(found[1], ys)
+
+
 def test_the_gradient_of_a_weight_stands_behind_the_loop() -> None:
     xs, h0, w = placeholders(XS, H0, W)
     final, _ = network(xs, h0, w)
