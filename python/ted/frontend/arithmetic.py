@@ -266,6 +266,8 @@ def _power_of_data(base: Expr, exponent: Expr) -> Expr:
         is_set = scalar.compare("ne", bit, zero)
         found = scalar.mul(found, scalar.select(is_set, square, one))
         square = scalar.mul(square, square)
+        if is_const(square):  # of a constant base, whose squares wrap as those of data do
+            square = scalar.const(base.dtype.wrapped(square.attr), base.dtype)
     is_more = scalar.compare("ne", scalar.absolute(base), one)
     below = scalar.land(scalar.compare("lt", exponent, zero), is_more)
     return scalar.select(below, zero, found)

@@ -30,6 +30,10 @@ BINARY: dict[str, tuple[Function, Function]] = {
     "remainder": (lambda x, y: x % y, np.remainder),
     "fmod": (ted.fmod, np.fmod),
     "power": (lambda x, y: x ** ted.maximum(y, 0), lambda x, y: x ** np.maximum(y, 0)),
+    "power_of_a_constant": (
+        lambda x, y: ted.power(3, ted.maximum(y, 0)),
+        lambda x, y: np.full_like(y, 3) ** np.maximum(y, 0),
+    ),
     "maximum": (ted.maximum, np.maximum),
     "minimum": (ted.minimum, np.minimum),
     "less": (lambda x, y: x < y, np.less),
