@@ -24,6 +24,7 @@ from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import symbol_name
 from ted.raising import control, generics, orders, scatters, shapes, stablehlo
 from ted.raising.comparators import mark_orders
+from ted.raising.empty_tensors import drop_empty
 from ted.raising.reading import Reader, Rule
 from ted.raising.shapes import on_elements
 from ted.transforms.overrides import substituted
@@ -81,6 +82,7 @@ def _lowered(module: ir.Module) -> Reader:
     """
     mark_orders(module)
     if _has_stablehlo(module):
+        drop_empty(module)
         _run(LEGALIZE, module)
     _run(GENERALIZE, module)
     tops = (op.operation for op in module.body.operations)

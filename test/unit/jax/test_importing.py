@@ -62,6 +62,10 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: (x[::-1, ::2], jnp.pad(x, 1, mode="reflect"), jnp.roll(x, 1, 0), x[:, :, None]),
         (X,),
     ),
+    "a chain of odd length": (
+        lambda x: jax.lax.associative_scan(jnp.multiply, x, reverse=True), (X,),
+    ),
+    "no elements": (lambda x: (x[:, 4:].sum(1), x[:0].max(initial=-3.0), x[3:] * 2), (X,)),
     "a window at data": (lambda x, k: jax.lax.dynamic_slice(x, (k[0], k[1]), (2, 3)), (X, AT)),
 }  # fmt: skip
 
