@@ -59,8 +59,8 @@ def tanhshrink(x: Any) -> Any:
 
 
 def threshold(x: Any, bound: float, value: float) -> Any:
-    """x above `bound`, else `value`."""
-    return ted.vectorize(lambda v: ted.where(v > bound, v, value))(x)
+    """x above `bound`, else `value`; NaN stays."""
+    return ted.vectorize(lambda v: ted.where(v <= bound, value, v))(x)
 
 
 def prelu(x: Any, slope: Any) -> Any:

@@ -20,6 +20,7 @@ from ted.ir.dtypes import INDEX, INT64
 from ted.ir.equations import Equation, Tensor, identity
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr, postorder
+from ted.ir.scalar import dims_used
 from ted.mlir import indexing_maps, ir
 from ted.raising.accumulations import NOTHING, Best, accumulation, best
 from ted.raising.bodies import body_values
@@ -96,7 +97,18 @@ class _Generic:
     def mapped(self, result: int, body: Expr, holes: Sequence[Tensor]) -> Tensor:
         """A result of parallel loops, which may read what the others' starts are."""
         (value,) = scalar.replace_tensors([body], dict(zip(holes, self.starts, strict=True)))
-        equation = over_box(self.op, self.extents, value, self.write(result))
+        return self.last(result, value)
+
+    def last(self, result: int, value: Expr) -> Tensor:
+        """A result that is written without a look at it: the last point of an element counts."""
+        write = self.write(result)
+        own = dims_used(*write)
+        at = [
+            scalar.dim(k) if k in own else scalar.index(n - 1) for k, n in enumerate(self.extents)
+        ]
+        extents = [n if k in own else min(n, 1) for k, n in enumerate(self.extents)]
+        (value,) = scalar.substitute([value], at)
+        equation = over_box(self.op, extents, value, write)
         return made(self.op, result, self.starts[result], equation)
 
     # ---- reductions ------------------------------------------------------------------------------
@@ -108,6 +120,9 @@ class _Generic:
         found: list[Value] = []
         for k, (body, total) in enumerate(zip(bodies, totals, strict=True)):
             part = accumulation(body, total)
+            if part is None and not _reads(body, totals):
+                found.append(self.last(k, body))
+                continue
             if part is None or _reads(part.value, totals):
                 return None
             if part.combiner == NOTHING or part.value is None:

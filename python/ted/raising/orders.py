@@ -64,7 +64,8 @@ def running(reader: Reader, op: ir.Operation) -> list[Value]:
     for arguments in ([total, given], [given, total]):
         part = accumulation(body_values(reader, block, arguments, [])[0], total)
         if part is not None and part.value is given and part.combiner in _RUNNING:
-            found = _RUNNING[part.combiner](tensor, axis)
+            kind = None if tensor.dtype.is_float else tensor.dtype  # totals of a program wrap
+            found = _RUNNING[part.combiner](tensor, axis, dtype=kind)
             return _started(found, start, axis, part.combiner)
     return _stepped(reader, op, tensor, start, axis)
 

@@ -212,9 +212,9 @@ def _tests(distance: Expr, extent: int, step: int) -> list[Expr]:
 
 
 def pad(reader: Reader, op: ir.Operation) -> list[Value]:
-    """The source in the middle of what the block gives.
+    """The source in the middle of what the block gives; a negative width cuts off elements.
 
-    Raises: VerifyError for widths that are data or negative.
+    Raises: VerifyError for widths that are data.
     """
     (source,), *given = _segments(op)
     low = _static(op, _positions(reader, op, "low", given[0]), "widths")
@@ -223,14 +223,11 @@ def pad(reader: Reader, op: ir.Operation) -> list[Value]:
     at = identity_dims(len(shape))
     (around,) = body_values(reader, block, at, at)
     border = made(op, 0, None, over_box(op, shape, around))
-    own = identity_dims(len(tensor.shape))
-    write = [scalar.add(d, scalar.index(n)) for d, n in zip(own, low, strict=True)]
-    extents = tensor.static_shape
-    if any(n < 0 for n in low) or any(
-        n + k > m for n, k, m in zip(low, extents, shape, strict=True)
-    ):
-        raise unraisable(op, f"widths must not be negative, got low {low} for {shape}")
-    return [made(op, 0, border, over_box(op, extents, scalar.load(tensor, own), write))]
+    sizes = zip(low, tensor.static_shape, shape, strict=True)
+    extents = [max(0, min(n, most - width) - max(0, -width)) for width, n, most in sizes]
+    read, write = ([scalar.add(d, scalar.index(max(0, n))) for d, n in zip(at, by, strict=True)]
+                   for by in ([-n for n in low], low))  # fmt: skip
+    return [made(op, 0, border, over_box(op, extents, scalar.load(tensor, read), write))]
 
 
 def insert(reader: Reader, op: ir.Operation) -> list[Value]:

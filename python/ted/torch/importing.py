@@ -9,6 +9,7 @@ no rules here, and derivatives are those of equations.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,13 +17,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch._decomp import get_decompositions
 from torch.export.graph_signature import (
     InputKind,
     OutputKind,
     SymIntArgument,
     TensorArgument,
 )
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils import _pytree
 
 from ted.errors import FrontendError, TedError
@@ -75,7 +76,7 @@ class Imported:
         for kind, name in self._inputs:
             if kind in _STATE and name not in state:
                 raise FrontendError(f"{self._raised.__name__}: params must have {name}")
-            found.append(state[name] if kind in _STATE else _signless(next(given)))
+            found.append(_widened(state[name] if kind in _STATE else next(given)))
         results = self._raised.results(found)
         own, changed = [], dict(kept)
         for (kind, name), node in zip(self._outputs, results, strict=True):
@@ -95,11 +96,11 @@ class Imported:
         return leaves
 
 
-def _signless(value: Any) -> Any:
-    """Bytes as the program has them: their ops say that there is no sign."""
+def _widened(value: Any) -> Any:
+    """Bytes as the program has them."""
     if isinstance(value, np.ndarray) and value.dtype == np.uint8:
-        return value.view(np.int8)
-    return cast(value, "int8") if getattr(value, "dtype", None) == UINT8 else value
+        return value.astype(np.int16)
+    return cast(value, "int16") if getattr(value, "dtype", None) == UINT8 else value
 
 
 def from_exported(program: torch.export.ExportedProgram) -> Imported:
@@ -152,30 +153,34 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
     operator that has no lowering of its own: that takes torch longer than all the rest.
     """
     _check_sizes(program.graph_signature.input_specs)
-    _check_types(program.graph)
-    if not _writes(program.graph) and not _is_rounded(program.graph):
+    _check_results(program.graph)
+    if not _writes(program.graph):
         with suppress(TedError):
             return program, _system(program)
-    table = {**decompositions(), **get_decompositions([torch.ops.aten.gelu])}
+    table = decompositions()
     kept = kept_in(program.graph)
     apart = program.run_decompositions({k: rule for k, rule in table.items() if k not in kept})
     return apart, _system(apart)
 
 
-def _check_types(graph: torch.fx.Graph) -> None:
-    """Arithmetic in 8 bits ends the process in the binding's lowering of scalars and extrema."""
+def _check_results(graph: torch.fx.Graph) -> None:
+    """Some results end the process in the binding's lowering, or let it take all memory.
+
+    Those are scalars and extrema in 8 bits, and a tensor that is read where a mask holds.
+    """
     for node in graph.nodes:
-        dtype = getattr(node.meta.get("val"), "dtype", None)
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
+            raise FrontendError(
+                f"from_exported: sizes must not depend on data, got {tuple(value.shape)} from "
+                f"{node.target}; keep all elements, as by torch.where"
+            )
+        dtype = getattr(value, "dtype", None)
         if node.op == "call_function" and dtype in (torch.int8, torch.uint8):
             raise FrontendError(
                 f"from_exported: integers of 8 bits must be inputs alone, got {dtype} from "
                 f"{node.target}; convert them before, as by .to(torch.int32)"
             )
-
-
-def _is_rounded(graph: torch.fx.Graph) -> bool:
-    """Whether there is a GELU by tanh: the binding's has 0.797724 for the root of 2 / pi."""
-    return any(node.kwargs.get("approximate") == "tanh" for node in graph.nodes)
 
 
 def _writes(graph: torch.fx.Graph) -> bool:
@@ -191,7 +196,7 @@ def _writes(graph: torch.fx.Graph) -> bool:
 
 
 def _system(program: torch.export.ExportedProgram) -> System:
-    graph, kept = taken_out(program.graph)
+    graph, kept = taken_out(_without_bytes(program.graph))
     module = torch_module(graph)
     to_linalg(module)
     (system,) = systems(module).values()
@@ -199,6 +204,19 @@ def _system(program: torch.export.ExportedProgram) -> System:
     for tensor, spec in zip(system.inputs, program.graph_signature.input_specs, strict=True):
         tensor.name = spec.target or spec.arg.name
     return system
+
+
+def _without_bytes(graph: torch.fx.Graph) -> torch.fx.Graph:
+    """A copy of a graph with wider integers for bytes, which the binding reads with a sign."""
+    graph = copy.deepcopy(graph)
+    target = torch.ops.aten._assert_tensor_metadata.default
+    for node in graph.find_nodes(op="call_function", target=target):
+        graph.erase_node(node)
+    for node in graph.find_nodes(op="placeholder"):
+        value = node.meta.get("val")
+        if isinstance(value, torch.Tensor) and value.dtype == torch.uint8:
+            node.meta = {"val": value.to(torch.int16)}
+    return graph
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -4,12 +4,13 @@ Before: y, h, c = aten.lstm(x, [h0, c0], [w, u, b, d], ...);  return y @ v
 After:  f(x, h0, c0, w, u, b, d, v, y, h, c) = (y @ v, x, h0, c0, w, u, b, d), and then
         y, h, c = the recurrence of ted.nn.lstm on what f gives of its other arguments
 
-The importer has no such operators: torch takes them apart into one copy of the layer for each step.
+The importer has no such operators, or others than torch: torch takes a layer apart into one copy
+for each step, and limits and maxima of the binding pass over NaN.
 """
 
 from __future__ import annotations
 
-import copy
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -19,30 +20,33 @@ import torch
 from torch.utils import _pytree
 
 import ted
+from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
 from ted.ir.equations import System
 from ted.transforms.overrides import substituted
 
 Operator = Callable[..., tuple[Any, ...]]
 aten = torch.ops.aten
+_TENSOR = object()  # stands for a tensor among the arguments of an operator
 
 
 @dataclass(frozen=True)
 class Kept:
-    """An operator without its tensors: `given` are its arguments, with None for each of them."""
+    """An operator without its tensors: `given` are its arguments, with a mark for each of them."""
 
     operator: Operator
     given: Sequence[Any]
     spec: Any
     takes: int
-    gives: int
+    gives: Sequence[str]  # the element types of its results
 
     def __call__(self, tensors: Sequence[Any]) -> Sequence[Any]:
         """The results as nodes, for the nodes of what it takes."""
         rest = iter(tensors)
-        flat = [wrap(next(rest)) if a is None else a for a in self.given]
+        flat = [wrap(next(rest)) if a is _TENSOR else a for a in self.given]
         args, kwargs = _pytree.tree_unflatten(flat, self.spec)
-        return [result.node for result in self.operator(*args, **kwargs)]
+        results = self.operator(*args, **kwargs)
+        return [cast(r, kind).node for r, kind in zip(results, self.gives, strict=True)]
 
 
 def _recurrent(layer: Callable[..., Any], states: int) -> Operator:
@@ -80,11 +84,49 @@ def _rectified(x: Any, *parameters: Any, **options: Any) -> Any:
     return ted.nn.rnn(x, *parameters, activation=ted.nn.relu, **options)
 
 
-OPERATORS: Mapping[Any, Operator] = {
+_LAYERS: Mapping[Any, Operator] = {
     aten.lstm.input: _recurrent(ted.nn.lstm, 2),
     aten.gru.input: _recurrent(ted.nn.gru, 1),
     aten.rnn_tanh.input: _recurrent(ted.nn.rnn, 1),
     aten.rnn_relu.input: _recurrent(_rectified, 1),
+}
+
+
+def _grid_sampled(x: Any, grid: Any, mode: int, outside: int, corners: bool) -> Any:
+    return ted.nn.grid_sample(
+        x, grid, ("bilinear", "nearest", "bicubic")[mode],
+        ("zeros", "border", "reflection")[outside], corners, "NCHW" if x.ndim == 4 else "NCDHW",
+    )  # fmt: skip
+
+
+def _embedded(table: Any, ids: Any, padding: int = -1, *_: Any) -> Any:
+    return ted.nn.embedding(table, ids, None if padding < 0 else padding)
+
+
+_FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
+    aten.maximum.default: ted.maximum, aten.max.other: ted.maximum,
+    aten.minimum.default: ted.minimum, aten.min.other: ted.minimum,
+    aten.clamp.default: ted.clip, aten.clamp.Tensor: ted.clip,
+    aten.clamp_min.default: ted.maximum, aten.clamp_min.Tensor: ted.maximum,
+    aten.clamp_max.default: ted.minimum, aten.clamp_max.Tensor: ted.minimum,
+    aten.relu6.default: ted.nn.relu6, aten.hardtanh.default: ted.nn.hardtanh,
+    aten.threshold.default: ted.nn.threshold, aten.hardshrink.default: ted.nn.hardshrink,
+    aten.softshrink.default: ted.nn.softshrink, aten.log_sigmoid.default: ted.nn.logsigmoid,
+    aten.gelu.default: ted.nn.gelu, aten.grid_sampler.default: _grid_sampled,
+    aten.embedding.default: _embedded,
+    aten.erfc.default: ted.erfc, aten.lgamma.default: ted.lgamma,
+    aten.digamma.default: ted.digamma, aten.hypot.default: ted.hypot,
+    aten.copysign.Tensor: ted.copysign, aten.nextafter.default: ted.nextafter,
+}  # fmt: skip
+
+
+def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> tuple[Any, ...]:
+    return (function(*args, **options),)
+
+
+OPERATORS: Mapping[Any, Operator] = {
+    **_LAYERS,
+    **{target: functools.partial(_alone, fn) for target, fn in _FUNCTIONS.items()},
 }
 
 
@@ -95,28 +137,30 @@ def kept_in(graph: Any) -> set[Any]:
 
 
 def taken_out(graph: Any) -> tuple[Any, list[Kept]]:
-    """A copy of a graph without the operators, and these in their order.
+    """A graph without the operators, which is changed, and these in their order.
 
-    What they take are further results of the copy, and what they give further arguments.
+    What they take are further results of the graph, and what they give further arguments.
     """
-    if not any(map(_is_kept, graph.nodes)):
-        return graph, []
-    graph = copy.deepcopy(graph)
-    body = next(node for node in graph.nodes if node.op != "placeholder")
     found: list[Kept] = []
     for node in [node for node in graph.nodes if _is_kept(node)]:
-        flat, spec = _pytree.tree_flatten((node.args, node.kwargs))
+        empty = _is_empty(node)
+        flat, spec = _pytree.tree_flatten(((), {}) if empty else (node.args, node.kwargs))
         tensors = [a for a in flat if isinstance(a, torch.fx.Node)]
-        values = node.meta["val"]
-        given = [None if isinstance(a, torch.fx.Node) else a for a in flat]
-        kept = Kept(OPERATORS[node.target], given, spec, len(tensors), len(values))
-        found.append(kept)
+        values = _results(node)
+        kinds = [str(v.dtype).removeprefix("torch.") for v in values]
+        zeros = functools.partial(_alone, ted.zeros, tuple(values[0].shape), kinds[0])
+        operator = zeros if empty else OPERATORS[node.target]
+        given = [_TENSOR if isinstance(a, torch.fx.Node) else a for a in flat]
+        found.append(Kept(operator, given, spec, len(tensors), kinds))
         output = graph.output_node()
         output.args = ((*output.args[0], *tensors),)
+        body = next(node for node in graph.nodes if node.op != "placeholder")
         with graph.inserting_before(body):
             places = [graph.placeholder(f"{node.name}_{k}") for k in range(len(values))]
         for place, value in zip(places, values, strict=True):
             place.meta["val"] = value
+        if isinstance(node.meta["val"], torch.Tensor):
+            node.replace_all_uses_with(places[0])
         for user in list(node.users):
             user.replace_all_uses_with(places[user.args[1]])
             graph.erase_node(user)
@@ -124,9 +168,25 @@ def taken_out(graph: Any) -> tuple[Any, list[Kept]]:
     return graph, found
 
 
+def _results(node: Any) -> Sequence[Any]:
+    value = node.meta["val"]
+    return [value] if isinstance(value, torch.Tensor) else value
+
+
+def _is_empty(node: Any) -> bool:
+    """Whether a node computes a tensor without elements, of which the binding can die."""
+    value = node.meta.get("val") if node.op == "call_function" else None
+    shape = value.shape if isinstance(value, torch.Tensor) else ()
+    return any(isinstance(n, int) and n == 0 for n in shape)
+
+
 def _is_kept(node: Any) -> bool:
-    """Whether an operator has a form of ted: no dropout, no projections, and a time."""
-    if node.target not in OPERATORS or len(node.args) != 9:
+    """Whether an operator has a form of ted: of floats; no dropout, no projections, and a time."""
+    if _is_empty(node):
+        return True
+    if node.target in _FUNCTIONS:
+        return node.meta["val"].is_floating_point()
+    if node.target not in _LAYERS or len(node.args) != 9:
         return False
     x, _, weights, biased, layers, dropout, train, both, batch_first = node.args
     count = (4 if biased else 2) * layers * (2 if both else 1)
@@ -136,12 +196,12 @@ def _is_kept(node: Any) -> bool:
 
 def put_back(system: System, kept: Sequence[Kept]) -> System:
     """The system of a whole graph, from that of the copy without the operators."""
-    inputs = len(system.inputs) - sum(one.gives for one in kept)
+    inputs = len(system.inputs) - sum(len(one.gives) for one in kept)
     outputs = at = len(system.outputs) - sum(one.takes for one in kept)
     results = iter(system.inputs[inputs:])
     known: dict[Any, Any] = {}
     for one in kept:
         takes = substituted(system.outputs[at : at + one.takes], known)
         at += one.takes
-        known.update(zip(islice(results, one.gives), one(takes), strict=True))
+        known.update(zip(islice(results, len(one.gives)), one(takes), strict=True))
     return System(system.inputs[:inputs], substituted(system.outputs[:outputs], known), system.name)

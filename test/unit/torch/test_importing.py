@@ -66,7 +66,10 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
         lambda: _Call(lambda x, to: torch.zeros(4, 2).index_add(0, to, torch.tanh(x[to]))),
         (draw(3, 2), AT),
     ),
-    "embeddings": (lambda: nn.Sequential(nn.Embedding(4, 3), nn.LayerNorm(3)), (AT,)),
+    "embeddings": (
+        lambda: nn.Sequential(nn.Embedding(4, 3, padding_idx=2), nn.LayerNorm(3)),
+        (AT,),
+    ),
     "attention": (
         lambda: _Call(lambda q: functional.scaled_dot_product_attention(q, q, q, is_causal=True)),
         (draw(1, 1, 3, 2),),
@@ -82,6 +85,25 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
     "rows put": (lambda: _Call(lambda x: x.index_put((AT[:2],), x[:2] * 2)), (draw(3, 4),)),
     "a unit by tanh": (lambda: nn.GELU(approximate="tanh"), (draw(3, 4) * 3,)),
     "rolled and flipped": (lambda: _Call(lambda x: x.roll(1, 1).flip(0).t()), (draw(3, 4),)),
+    "activations with bends": (
+        lambda: nn.Sequential(
+            nn.Softshrink(0.3), nn.ReLU6(), nn.LogSigmoid(), nn.Hardtanh(-0.6, -0.2)
+        ),
+        (draw(3, 4),),
+    ),
+    "an image at places": (
+        lambda: _Call(lambda x, at: functional.grid_sample(x, at, align_corners=False)),
+        (draw(1, 2, 3, 3), draw(1, 2, 2, 2)),
+    ),
+    "means and pads": (
+        lambda: _Call(
+            lambda x: (
+                functional.adaptive_avg_pool3d(x, (3, 2, 2)),
+                functional.pad(x, (-1, 2, 1, -2)),
+            )
+        ),
+        (draw(1, 2, 4, 3, 3),),
+    ),
     "transposed convolution": (
         lambda: nn.ConvTranspose2d(2, 3, 3, stride=2, padding=1, groups=1),
         (draw(1, 2, 3, 3),),
@@ -141,11 +163,43 @@ def test_training_gives_the_buffers_after_a_step() -> None:
 
 def test_bytes_are_without_sign() -> None:
     x = torch.tensor([200, 7, 255], dtype=torch.uint8)
-    model = _Call(lambda x: (x.float() * 2, x > 100))
+    model = _Call(lambda x: (x.float() * 2, x > 100, x / 2, x.sum(), torch.maximum(x, x.float())))
     imported = ted.torch.from_exported(torch.export.export(model, (x,)))
-    double, above = ted.function(lambda x: imported({}, x))(x.numpy())
+    double, above, half, total, same = ted.function(lambda x: imported({}, x))(x.numpy())
     assert double.tolist() == [400, 14, 510]
     assert above.tolist() == [True, False, True]
+    assert half.tolist() == [100, 3.5, 127.5]
+    assert total == 462
+    assert same.tolist() == x.tolist()
+
+
+def _limited(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    return (
+        torch.maximum(x.flip(0), x), torch.minimum(x.flip(0), x), x.clamp(-1, 1), x.clamp_min(0),
+        x.clamp_max(0), torch.clamp(x, x.flip(0), x), functional.relu6(x), functional.hardtanh(x),
+        functional.threshold(x, 0.1, 2.0), functional.softshrink(x), functional.hardshrink(x),
+        functional.logsigmoid(x),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("writes", [False, True])
+def test_nan_passes_through_limits(writes: bool) -> None:
+    x = torch.tensor([np.nan, -200.0, 200.0, -1.5, 0.25, 0.5])
+    model = _Call(lambda x: _limited(x.clone().mul_(1) if writes else x))
+    imported = ted.torch.from_exported(torch.export.export(model, (x,)))
+    found = ted.function(lambda x: imported({}, x))(x.numpy())
+    for one, other in zip(found, _limited(x), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_totals_of_integers_and_of_nothing() -> None:
+    x, none = torch.tensor([2**30, 2**30, 5], dtype=torch.int32), torch.zeros(0, 4)
+    model = _Call(lambda x, a: (x.cumsum(0, dtype=torch.int32), a.reshape(2, 0), a.cumsum(0)))
+    imported = ted.torch.from_exported(torch.export.export(model, (x, none)))
+    total, other, running = ted.function(lambda *a: imported({}, *a))(x.numpy(), none.numpy())
+    assert total.dtype == np.int32
+    assert total.tolist() == x.cumsum(0, dtype=torch.int32).tolist()
+    assert (other.shape, running.shape) == ((2, 0), (0, 4))
 
 
 def test_results_keep_the_nest_of_the_model() -> None:
@@ -168,6 +222,16 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         lambda: (_Call(lambda x: x.add_(1)), {}),
         FrontendError,
         "a model must not write into its arguments, got args_0",
+    ),
+    "as many as a mask says": (
+        lambda: (_Call(lambda x: x[x > 0]), {}),
+        FrontendError,
+        r"sizes must not depend on data, got \(u0,\) from aten.index",
+    ),
+    "no rewriting": (
+        lambda: (_Call(lambda x: torch.as_strided(x, (2, 3), (1, 2), 1)), {}),
+        TedError,
+        "aten.as_strided",
     ),
     "dynamic": (
         lambda: (nn.Linear(4, 2), {"dynamic_shapes": ({0: torch.export.Dim("n")},)}),
