@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ted.errors import PassFailed
+from ted.linalg.loop_chains import shorten_chains
 from ted.linalg.memory_origins import (
     check_memory,
     forget_numbers,
@@ -41,6 +42,7 @@ class TedBufferize:
         Raises: PassFailed naming the read that would be wrong, or a result without memory given.
         """
         expected = {_name(f): number_operations(tensor_origins(f)) for f in functions(module)}
+        shorten_chains(module.operation)
         _upstream(_ONE_SHOT, module)
         for function in functions(module):
             check_memory(function, expected[_name(function)])
