@@ -24,16 +24,21 @@ _by_number: weakref.WeakValueDictionary[int, Axis] = weakref.WeakValueDictionary
 
 
 class Axis(Scalar):
-    """An index variable over `lower, ..., lower + extent - 1`."""
+    """An index variable over `lower, ..., lower + extent - 1`; of a time it has a direction."""
 
-    __slots__ = ("extent", "is_reduction", "is_time", "location", "lower", "name", "number")
+    __slots__ = ("extent", "is_reduction", "location", "lower", "name", "number", "reverse")
 
     def __init__(
-        self, name: str, lower: Extent, extent: Extent, is_reduction: bool, is_time: bool = False
+        self,
+        name: str,
+        lower: Extent,
+        extent: Extent,
+        is_reduction: bool,
+        reverse: bool | None = None,
     ) -> None:
         self.number = next(_numbers)
         self.name, self.lower, self.extent = name, lower, extent
-        self.is_reduction, self.is_time = is_reduction, is_time
+        self.is_reduction, self.reverse = is_reduction, reverse
         self.location = here()
         super().__init__(add(dim(self.number), index(lower)))
         _by_number[self.number] = self

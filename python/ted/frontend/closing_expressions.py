@@ -78,7 +78,7 @@ def close_reduction(
 
 def timed(tensor: Tensor, axes: Sequence[Axis]) -> Tensor:
     """The tensor with the axes along which a recurrence runs as its times, the outer one first."""
-    tensor.clocks = [Clock(k, False) for k, axis in enumerate(axes) if axis.is_time]
+    tensor.clocks = [Clock(k, a.reverse) for k, a in enumerate(axes) if a.reverse is not None]
     return tensor
 
 

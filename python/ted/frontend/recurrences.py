@@ -115,8 +115,9 @@ class _Loop:
         """A node with the equations of this tensor."""
         node, element = self.node, functools.partial(self.fn, *histories)
         names = parameters(element, len(node.shape), self.what)
+        directions = {clock.dim: clock.reverse for clock in node.clocks}
         axes = [
-            Axis(n, 0, extent, False, k in node.time_dims)
+            Axis(n, 0, extent, False, directions.get(k))
             for k, (n, extent) in enumerate(zip(names, node.shape, strict=True))
         ]
         with tracing():

@@ -11,6 +11,7 @@ import pytest
 import ted
 from sweeps import swept
 from ted import random
+from ted.random.keys import threefry
 from ted.testing import check_grads, emulated_gpu
 
 KEY = random.key(42)
@@ -103,7 +104,7 @@ def test_positions_beyond_32_bits_have_words_of_their_own() -> None:
     far = random.bits(K, shape)[2**32 - 1 : 2**32 + 2]
     (found,) = ted.compile([K], [far])(KEY)
     counts = np.array([0, 1, 1], np.uint32), np.array([2**32 - 1, 0, 1], np.uint32)
-    first, second = random.threefry.threefry((KEY[:1], KEY[1:]), counts)
+    first, second = threefry((KEY[:1], KEY[1:]), counts)
     np.testing.assert_array_equal(found, first ^ second)
 
 
