@@ -74,6 +74,7 @@ def test_gradients_of_dataclasses_are_dataclasses() -> None:
     assert_same((value, found), (expected, wanted))
 
 
+@pytest.mark.slow
 def test_second_order_and_products_of_dataclasses() -> None:
     direction = ted.tree.map(lambda a: rng.normal(size=a.shape), NET)
     moved = [*ted.tree.leaves(direction), np.zeros_like(X)]

@@ -89,6 +89,7 @@ def test_every_row_that_can_declines_with_the_property_that_is_missing() -> None
         assert any(reason in why for why in reasons), (row, reasons)
 
 
+@pytest.mark.slow
 def test_looking_for_a_plan_changes_nothing() -> None:
     with make_context(), ir.Location.unknown():
         module = programs()

@@ -84,6 +84,7 @@ def test_partial_sums(splits: int) -> None:
     check(forced(found, "mma_sync", SMALL_MMA, "sm_80", splits=splits), found)
 
 
+@pytest.mark.slow
 def test_several_tiles_of_rows_and_blocks() -> None:
     shape = Convolution(3, 16, 10, 11, 72, (3, 3), last=True, padding=1)
     found = shape.forward("bf16")

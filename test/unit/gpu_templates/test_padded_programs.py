@@ -97,6 +97,7 @@ def test_copies_stay_where_elements_pass_through_registers_one_by_one() -> None:
     assert len(compare(few, "y", "bfloat16", "sm_80")) > 1
 
 
+@pytest.mark.slow
 def test_channels_first() -> None:
     first = Case(ted.nn.conv2d, (2, 16, 9, 11), (24, 16, 3, 3), {"padding": 1, "layout": "NCHW"})
     for what in ("dx", "dw"):
@@ -125,6 +126,7 @@ def test_strides(name: str, dtype: str) -> None:
         assert kernels == ["contraction"] * 4
 
 
+@pytest.mark.slow
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("is_donated", [False, True])
 def test_residue_classes_are_finished_in_their_kernels(is_donated: bool) -> None:
@@ -150,6 +152,7 @@ def test_residue_classes_are_finished_in_their_kernels(is_donated: bool) -> None
     assert len(function.manifest.buffers) == is_donated
 
 
+@pytest.mark.slow
 def test_doubles() -> None:
     for what in ("y", "dx", "dw"):
         assert compare(CASES["3 x 3"], what, "float64", "sm_80") == ["contraction"]

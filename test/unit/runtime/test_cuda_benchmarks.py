@@ -63,6 +63,7 @@ def scripts(monkeypatch):
     return prepare, measure
 
 
+@pytest.mark.slow
 def test_cases_are_prepared_checked_and_timed(scripts, tmp_path: Path, capsys) -> None:
     prepare, measure = scripts
     assert prepare.prepare(tmp_path, "cuda:sm_80", []) == []
