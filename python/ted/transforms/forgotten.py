@@ -81,7 +81,7 @@ def _levels(system: System) -> dict[Tensor, int]:
 
 def _copies(levels: Mapping[Tensor, int]) -> dict[Tensor, Tensor]:
     """The copy of each tensor that adjoints read."""
-    order = 1 + max(e.recomputed for t in levels for e in t.equations)
+    order = 1 + max((e.recomputed for t in levels for e in t.equations), default=0)
     final: dict[Tensor, Tensor] = {}
     for level in sorted(set(levels.values())):
         shells = {t: replace(t, equations=()) for t, own in levels.items() if own >= level}

@@ -303,3 +303,15 @@ def test_the_peak_of_a_long_scan_is_the_carries_of_segments_and_of_one_segment()
         cut = gradient(36, size)
         np.testing.assert_allclose(cut(x)[0], wanted, rtol=1e-4)
         assert cut.peak_bytes < (rows + 24) * x.nbytes  # beside them, what steps need
+
+
+def test_a_scan_of_one_step_inside_of_a_checkpoint_has_a_gradient() -> None:
+    def program(a: Any) -> Any:
+        def step(carry: Any, x: Any) -> Any:
+            return (ted.checkpoint(lambda c, _: 0.5 - c)(carry, x),) * 2
+
+        final = ted.checkpoint(lambda b: ted.scan(step, b[0], b, checkpoint=True)[0])(a)
+        return ted.sum(final * a[0])
+
+    a = np.array([[0.75, -2.0]])
+    np.testing.assert_allclose(ted.function(ted.grad(program))(a), 0.5 - 2 * a, rtol=1e-12)
