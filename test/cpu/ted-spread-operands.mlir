@@ -41,12 +41,12 @@ func.func @totals(%x: memref<2x99x32xf32>, %c: memref<4xi8>, %t: memref<2x8xf32>
 }
 
 // Two totals, one of which is joined in no known way; a copy that is read too seldom; channels that
-// do not fill a register; rows that lie along another dim.
+// do not fill a register; rows that lie along another dim, those of a sum whose total would go along the channels, too.
 // CHECK-LABEL: func.func @apart
 // CHECK-NOT: memref.alloca
 // CHECK: return
 func.func @apart(%x: memref<2x99x32xf32>, %c: memref<4xi8>, %t: memref<2x8xf32>, %y: memref<2x4x8x4xf32>, %u: memref<2x99x3x4xf32>,
-                 %few: memref<2x3xf32>, %z: memref<2x8x4x99xf32>) {
+                 %few: memref<2x3xf32>, %z: memref<2x8x4x99xf32>, %w: memref<8x4xf32>) {
   linalg.generic {indexing_maps = [#joined, affine_map<(n, h, g, c) -> (c)>, #group], iterator_types = ["parallel", "reduction", "parallel", "reduction"]}
       ins(%x, %c : memref<2x99x32xf32>, memref<4xi8>) outs(%t : memref<2x8xf32>) {
   ^bb0(%a: f32, %k: i8, %o: f32):
@@ -68,6 +68,14 @@ func.func @apart(%x: memref<2x99x32xf32>, %c: memref<4xi8>, %t: memref<2x8xf32>,
       ins(%t : memref<2x8xf32>) outs(%z : memref<2x8x4x99xf32>) {
   ^bb0(%a: f32, %o: f32):
     linalg.yield %a : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(g, n, h, c) -> (n, g, c, h)>, affine_map<(g, n, h, c) -> (n, g)>, affine_map<(g, n, h, c) -> (g, c)>],
+                  iterator_types = ["parallel", "reduction", "reduction", "parallel"]}
+      ins(%z, %t : memref<2x8x4x99xf32>, memref<2x8xf32>) outs(%w : memref<8x4xf32>) {
+  ^bb0(%a: f32, %m: f32, %o: f32):
+    %p = arith.mulf %a, %m : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
   }
   return
 }

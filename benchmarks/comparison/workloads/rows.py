@@ -47,6 +47,7 @@ def workloads() -> Iterator[Workload]:
     yield from both(group("layer norm", layer_norm, *NORM, table=True))
     yield from both(group("logsumexp", lambda k, x: k.logsumexp(x), ROWS, table=True))
     yield from both(group("log softmax", lambda k, x: k.log_softmax(x), ROWS))
+    yield from both(group("log softmax 65536x10", lambda k, x: k.log_softmax(x), normal(65536, 10)))
     yield from both(group("softmax 65536x64", softmax, normal(65536, 64)))
     narrow = (normal(65536, 64), normal(64), normal(64))
     yield from both(group("layer norm 65536x64", layer_norm, *narrow))

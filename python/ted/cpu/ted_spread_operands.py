@@ -124,8 +124,15 @@ class _Spread:
             if min(copy.shape) < 0 or points < LEAST_READS * prod(copy.shape):
                 return False
             size += prod(copy.shape) * number_bytes(self.box.accesses[k].value.type)
-        rest = (a for k, a in enumerate(self.box.accesses) if k not in self.copies)
-        return 0 < size <= STACK_BYTES and any(_goes_along_rows(a) for a in rest)
+        rest = [a for k, a in enumerate(self.box.accesses) if k not in self.copies]
+        reached = [self._reached(a) for a in rest]
+        largest = [a for a, n in zip(rest, reached, strict=True) if n == max(reached)]
+        return 0 < size <= STACK_BYTES and all(map(_goes_along_rows, largest))
+
+    def _reached(self, access: Access) -> int:
+        """How many points meet elements of their own, of what is no scalar."""
+        used = dims_used(*access.amap.results) if access.amap else set[int]()
+        return prod(self.box.extents[k] for k in used)
 
     def emit(self) -> None:
         """Rewrite the generic."""
