@@ -36,12 +36,16 @@ def total_of_unit(memory: ir.Value, unit: ir.Value) -> ir.Value:
     ).result  # fmt: skip
 
 
-def join_totals(memory: ir.Value, out: ir.Value, combiner: Combiner) -> None:
-    """`out = out + memory[0] + memory[1] ...`, in this order."""
+def join_totals(memory: ir.Value, out: ir.Value, combiner: Combiner, place: int = 0) -> None:
+    """`out = out + memory[0] + memory[1] ...` along the dim at a place, in this order."""
     rank = len(ir.MemRefType(memory.type).shape)
-    dims = [ir.AffineExpr.get_dim(k) for k in range(rank)]
-    maps = [ir.AffineMap.get(rank, 0, dims), ir.AffineMap.get(rank, 0, dims[1:])]
-    op = empty_generic([memory], [out], maps, [True, *[False] * (rank - 1)])
+    maps = [ir.AffineMap.get_identity(rank), without_dim(rank, place)]
+    op = empty_generic([memory], [out], maps, [k == place for k in range(rank)])
     block = op.regions[0].blocks[0]
     with ir.InsertionPoint(block):
         linalg.YieldOp([combiner.join(block.arguments[1], block.arguments[0])])
+
+
+def without_dim(rank: int, place: int) -> ir.AffineMap:
+    """From a point to what has all of its dims but one."""
+    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(k) for k in range(rank) if k != place])

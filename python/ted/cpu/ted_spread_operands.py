@@ -1,8 +1,8 @@
 """`ted-spread-operands`: small operands that tell neighbouring dims apart get both dims.
 
 Before: `%y[n, h, w, g, c] = %x[n, h, w, g, c] - %mean[n, g]` with four channels `c` in a group
-After: `%s[n, g, c] = %mean[n, g]` on the stack, and `%y[...] = %x[...] - %s[n, g, c]`, where
-`ted-collapse-dims` makes one loop of g and c
+After: `%s[n, g, c] = %mean[n, g]` on the stack, and `%y[...] = %x[...] - %s[n, g, c]`, in which g
+and c are one loop
 
 An innermost loop of four points fills no vector. A total over such a dim is spread, too: it becomes
 totals for each point of the dim, which are joined at the end.
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
+from ted.cpu.partial_totals import join_totals, without_dim
 from ted.cpu.ted_unroll_small_loops import UNROLLED_TRIPS
 from ted.cpu.work import number_bytes
 from ted.linalg.collapsing import Access, Box, fits, merged, put
@@ -23,7 +24,7 @@ from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import ir, linalg, memref
 from ted.mlir.affine_forms import dims_used, down, substitute
 from ted.mlir.aliasing import function_of
-from ted.mlir.combining import Combiner, combiners
+from ted.mlir.combining import combiners
 from ted.mlir.generic import Generic, empty_generic
 from ted.mlir.queries import operations
 from ted.mlir.strategies import ATTRIBUTE
@@ -149,7 +150,7 @@ class _Spread:
                 with ir.InsertionPoint(op):
                     linalg.fill(joined[number].identity(), outs=[memory])
                 with after:
-                    _join(memory, value, copy.place, joined[number])
+                    join_totals(memory, value, joined[number], copy.place)
             elif list(self.generic.body.arguments[k].uses):
                 with ir.InsertionPoint(op):
                     _copy(value, memory, copy.place)
@@ -209,20 +210,10 @@ def _goes_along_rows(access: Access) -> bool:
 def _copy(value: ir.Value, memory: ir.Value, place: int) -> None:
     rank = len(ir.MemRefType(memory.type).shape)
     op = empty_generic(
-        [value], [memory], [_without(rank, place), ir.AffineMap.get_identity(rank)], [False] * rank
+        [value],
+        [memory],
+        [without_dim(rank, place), ir.AffineMap.get_identity(rank)],
+        [False] * rank,
     )
     with ir.InsertionPoint(op.regions[0].blocks[0]):
         linalg.YieldOp([op.regions[0].blocks[0].arguments[0]])
-
-
-def _join(memory: ir.Value, out: ir.Value, place: int, combiner: Combiner) -> None:
-    rank = len(ir.MemRefType(memory.type).shape)
-    maps = [ir.AffineMap.get_identity(rank), _without(rank, place)]
-    op = empty_generic([memory], [out], maps, [k == place for k in range(rank)])
-    with ir.InsertionPoint(op.regions[0].blocks[0]):
-        new, old = op.regions[0].blocks[0].arguments
-        linalg.YieldOp([combiner.join(old, new)])
-
-
-def _without(rank: int, place: int) -> ir.AffineMap:
-    return ir.AffineMap.get(rank, 0, [ir.AffineExpr.get_dim(k) for k in range(rank) if k != place])
