@@ -79,3 +79,64 @@ func.func @apart(%x: memref<2x99x32xf32>, %c: memref<4xi8>, %t: memref<2x8xf32>,
   }
   return
 }
+
+#rows = affine_map<(r, c) -> (r, c)>
+#columns = affine_map<(r, c) -> (c)>
+
+// Eight rows of nine columns go together, as nine registers of totals.
+// CHECK-LABEL: func.func @rows_of_few_columns
+// CHECK: %[[T:.*]] = memref.alloca() {alignment = 64 : i64} : memref<8x9xf32>
+// CHECK: memref.expand_shape %arg0 {{\[\[}}0, 1], [2]] output_shape [2500, 8, 9] : memref<20000x9xf32> into memref<2500x8x9xf32>
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%{{.*}} : memref<2500x72xf32>) outs(%{{.*}} : memref<72xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[T]] : memref<8x9xf32>) outs(%arg1 : memref<9xf32>)
+// CHECK-NOT: linalg.generic
+func.func @rows_of_few_columns(%x: memref<20000x9xf32>, %t: memref<9xf32>) {
+  linalg.generic {indexing_maps = [#rows, #columns], iterator_types = ["reduction", "parallel"]} ins(%x : memref<20000x9xf32>) outs(%t : memref<9xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// The last of 1003 rows is left over: nothing near six divides them.
+// CHECK-LABEL: func.func @rows_left_over
+// CHECK: memref.expand_shape %{{.*}} {{\[\[}}0, 1], [2]] output_shape [167, 6, 12] : memref<1002x12xf32> into memref<167x6x12xf32>
+// CHECK: linalg.generic {{.*}} ins(%arg1 : memref<12xf32>) outs(%{{.*}} : memref<6x12xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%{{.*}}, %{{.*}} : memref<167x72xf32>, memref<72xf32>) outs(%{{.*}} : memref<72xf32>)
+// CHECK: linalg.generic {{.*}} ins(%{{.*}} : memref<6x12xf32>) outs(%arg2 : memref<12xf32>)
+// CHECK: %[[REST:.*]] = memref.subview %arg0[1002, 0] [1, 12] [1, 1]
+// CHECK: linalg.generic {{.*}} ins(%[[REST]], %arg1 : {{.*}}) outs(%arg2 : memref<12xf32>)
+func.func @rows_left_over(%x: memref<1003x12xf32>, %w: memref<12xf32>, %t: memref<12xf32>) {
+  linalg.generic {indexing_maps = [#rows, #columns, #columns], iterator_types = ["reduction", "parallel"]} ins(%x, %w : memref<1003x12xf32>, memref<12xf32>) outs(%t : memref<12xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.maximumf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// A number for each row would be copied to all columns; few rows gain nothing; turned rows do not lie in memory.
+// CHECK-LABEL: func.func @rows_apart
+// CHECK-NOT: memref.expand_shape
+// CHECK: return
+func.func @rows_apart(%x: memref<20000x9xf32>, %v: memref<20000xf32>, %t: memref<9xf32>, %few: memref<50x9xf32>, %turned: memref<9x20000xf32>) {
+  linalg.generic {indexing_maps = [#rows, affine_map<(r, c) -> (r)>, #columns], iterator_types = ["reduction", "parallel"]} ins(%x, %v : memref<20000x9xf32>, memref<20000xf32>) outs(%t : memref<9xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [#rows, #columns], iterator_types = ["reduction", "parallel"]} ins(%few : memref<50x9xf32>) outs(%t : memref<9xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(r, c) -> (c, r)>, #columns], iterator_types = ["reduction", "parallel"]} ins(%turned : memref<9x20000xf32>) outs(%t : memref<9xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -83,10 +83,12 @@ def _innermost(generic: Generic) -> int:
 
 def _together(generic: Generic, inner: int, cpu: Cpu) -> int:
     """Points of a loop in as many chains, which the loop vectoriser of LLVM makes of long ones."""
-    if (generic.extents or ())[inner] <= UNROLLED_TRIPS:
-        return 1
+    points = (generic.extents or ())[inner]
     lanes = min(cpu.lanes(_bytes(v)) for v in generic.outputs)
-    return lanes * (INTERLEAVED if (generic.extents or ())[inner] >= LONG_TRIPS else 1)
+    if points >= LONG_TRIPS:
+        return lanes * INTERLEAVED
+    # Two lanes are not worth it to LLVM for few points.
+    return 1 if points <= UNROLLED_TRIPS or lanes == 2 else lanes
 
 
 def _bytes(value: ir.Value) -> int:

@@ -5,7 +5,8 @@ After: `%s[n, g, c] = %mean[n, g]` on the stack, and `%y[...] = %x[...] - %s[n, 
 and c are one loop
 
 An innermost loop of four points fills no vector. A total over such a dim is spread, too: it becomes
-totals for each point of the dim, which are joined at the end.
+totals for each point of the dim, which are joined at the end. So do sums of rows of few columns,
+of which some go together (`split_rows.py`).
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from itertools import permutations
 from math import prod
 
 from ted.cpu.partial_totals import join_totals, without_dim
+from ted.cpu.split_rows import rows_together, split_rows
 from ted.cpu.ted_unroll_small_loops import UNROLLED_TRIPS
 from ted.cpu.work import number_bytes
 from ted.linalg.collapsing import Access, Box, fits, merged, put
@@ -65,6 +67,9 @@ class TedSpreadOperands:
                 generic = Generic(op)
                 if MARK in op.attributes or ATTRIBUTE in op.attributes or generic.asks_where:
                     continue
+                rows = rows_together(generic, cpu)
+                if rows is not None:
+                    generic = split_rows(generic, *rows)
                 found = (_Spread.of(generic, *pair) for pair in _pairs(generic, cpu))
                 spread = next(filter(None, found), None)
                 if spread is not None:

@@ -51,7 +51,8 @@ PROGRAMS: dict[str, tuple[tuple[int, ...], Program]] = {
     "first and last": ((3000, 5, 7), _sum((0, 2))),
     "in the middle": ((3, 4999, 20), _sum(1)),
     "few columns": ((30_011, 3), _sum(0)),
-    "unrolled columns": ((20_000, 8), _sum(0)),
+    "columns of a register": ((20_000, 8), _sum(0)),
+    "columns of a register and a rest": ((20_000, 9), _sum(0)),
     "every second row": ((8000, 40), lambda x, total: ted.sum(x[::2], axis=0, dtype=total)),
     "turned": ((5000, 48), lambda x, total: ted.sum(x.T, axis=1, dtype=total)),
     "sums of rows": ((6000, 24), _of_rows),
@@ -95,8 +96,8 @@ def lost(name: str, kind: str) -> float:
     + [(name, kind) for name in ("columns", "long rows") for kind in TERMS if kind != "float32"],
 )
 def test_totals_take_few_terms_one_after_another(name: str, kind: str) -> None:
-    missing = lost(name, kind)
-    assert 0 <= missing <= 1.6 * MOST_TERMS, f"{missing:.0f} terms met the large one"
+    missing = abs(lost(name, kind))  # a total of several terms may be rounded up
+    assert missing <= 1.6 * MOST_TERMS, f"{missing:.0f} terms met the large one"
 
 
 @swept("name", PRODUCTS, ["several blocks", "image"])

@@ -74,7 +74,7 @@ def test_a_matrix_times_a_vector_has_no_register_tiles() -> None:
 
 
 X, W = RNG.normal(size=(40, 30)), RNG.normal(size=(30, 50))
-LONG = RNG.normal(size=(500, 30))
+LONG = RNG.normal(size=(500, 40))
 
 
 def product() -> Any:
@@ -88,7 +88,7 @@ def turned() -> Any:
 
 
 def columns() -> Any:
-    x = ted.placeholder((500, 30), "float64")
+    x = ted.placeholder((500, 40), "float64")
     return [x], [ted.sum(x, axis=0)], [LONG], LONG.sum(axis=0)
 
 

@@ -1,0 +1,129 @@
+"""Sums of rows of few columns: some rows go together, as one long row with totals of its own.
+
+Before: `%out[c] += %x[r, c]` over 20000 rows of 9 columns
+After:  `%out[c] += %x[r, k, c]` over 2500 rows of 8 x 9, and rows that are left over by themselves
+
+Then k and c become one loop, as `ted-spread-operands` does it: totals of 72 elements, which are
+nine registers, where a row of nine numbers is one and a rest. A total takes fewer terms one after
+another, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd
+
+from ted.cpu.unit_slices import slice_of, sliced
+from ted.cpu.work import number_bytes
+from ted.linalg.collapsing import Access, Box, fits, put
+from ted.machine import Cpu
+from ted.mlir import ir, memref
+from ted.mlir.affine_forms import dims_used, substitute
+from ted.mlir.combining import combiners
+from ted.mlir.generic import Generic
+
+# Columns of rows that are short.
+MOST_COLUMNS = 32
+# Bytes of the totals of a long row: few registers would wait for additions, many are no registers.
+LONG_ROW = 256
+# Long rows, at least: their totals are joined once more.
+LEAST_ROWS = 8
+
+
+def rows_together(generic: Generic, cpu: Cpu) -> tuple[int, int] | None:
+    """The loop over rows of a sum, and how many rows go together; None where none should."""
+    extents = generic.extents
+    if extents is None or generic.is_map or combiners(generic) is None:
+        return None
+    widest = max(number_bytes(v.type) for v in generic.outputs)
+    for column, count in enumerate(extents):
+        if generic.reductions[column] or not 1 < count <= MOST_COLUMNS:
+            continue
+        for row in (k for k, summed in enumerate(generic.reductions) if summed):
+            together = _together(extents[row], count, LONG_ROW // widest, cpu.lanes(widest))
+            if LEAST_ROWS * together <= extents[row] and _are_rows(generic, row, column):
+                return row, together
+    return None
+
+
+def _together(rows: int, columns: int, numbers: int, lanes: int) -> int:
+    """Rows of so many numbers that fill registers, if possible a divisor of all."""
+    whole = lanes // gcd(lanes, columns)
+    first = -(-numbers // (columns * whole)) * whole
+    return next((k for k in range(first, 2 * first, whole) if rows % k == 0), first)
+
+
+def _are_rows(generic: Generic, row: int, column: int) -> bool:
+    """Whether what is read lies in memory row by row, or knows neither, or columns alone."""
+    others = [k for k in range(generic.rank) if k not in (row, column)]
+    order = [*others, row, column]
+    moved: list[ir.AffineExpr] = [
+        ir.AffineExpr.get_dim(order.index(k)) for k in range(generic.rank)
+    ]
+    extents, last = generic.extents or (), generic.rank - 2
+    box = Box(tuple(extents[k] for k in order), (True,) * generic.rank, ())
+    reads = 0
+    for value, amap in zip(generic.operands, generic.maps, strict=True):
+        used = dims_used(*amap.results) & {row, column}
+        if not used or used == {column}:
+            continue
+        exprs = [substitute(moved, e) for e in amap.results]
+        access = Access(value, ir.AffineMap.get(generic.rank, 0, exprs))
+        if used == {row} or not fits(access, box, last):
+            return False
+        reads += 1
+    return reads > 0
+
+
+def split_rows(generic: Generic, row: int, together: int) -> Generic:
+    """The generic over long rows, behind which rows that are left over have one of their own."""
+    op, count = generic.op, (generic.extents or ())[row]
+    whole = count - count % together
+    with ir.InsertionPoint(op), op.location:
+        views = _part(generic, row, 0, whole)
+        if whole < count:
+            with ir.InsertionPoint.after(op):
+                sliced(op, _part(generic, row, whole, count - whole), {})
+        accesses = [
+            _split(value, amap, row, together)
+            for value, amap in zip(views, generic.maps, strict=True)
+        ]
+        extents = [*(generic.extents or ()), together]
+        extents[row] = whole // together
+        parallel = [not summed for summed in (*generic.reductions, True)]
+        put(op, Box(tuple(extents), tuple(parallel), tuple(accesses)))
+    return Generic(op)
+
+
+def _part(generic: Generic, row: int, first: int, size: int) -> list[ir.Value]:
+    count = (generic.extents or ())[row]
+    if size == count:
+        return generic.operands
+    pairs = zip(generic.operands, generic.maps, strict=True)
+    return [slice_of(v, m, row, first, size, count) for v, m in pairs]
+
+
+def _split(value: ir.Value, amap: ir.AffineMap, row: int, together: int) -> Access:
+    """An operand with rows of rows; the loop over those in one is the last one."""
+    rank = amap.n_dims + 1
+    results = list(amap.results)
+    places = [k for k, e in enumerate(results) if row in dims_used(e)]
+    for place in places:
+        results.insert(place + 1, ir.AffineExpr.get_dim(rank - 1))
+        value = _expanded(value, place, together)
+    return Access(value, ir.AffineMap.get(rank, 0, results))
+
+
+def _expanded(value: ir.Value, place: int, together: int) -> ir.Value:
+    kind = ir.MemRefType(value.type)
+    shape, (strides, offset) = list(kind.shape), kind.get_strides_and_offset()
+    groups: list[Sequence[int]] = [[k + (k > place)] for k in range(len(shape))]
+    groups[place] = [place, place + 1]
+    shape[place : place + 1] = [shape[place] // together, together]
+    strides[place : place + 1] = [strides[place] * together, strides[place]]
+    layout = ir.StridedLayoutAttr.get(offset, strides)
+    is_strided = isinstance(kind.layout, ir.StridedLayoutAttr)
+    made = ir.MemRefType.get(
+        shape, kind.element_type, layout if is_strided else None, kind.memory_space
+    )
+    return memref.ExpandShapeOp(made, value, groups, [], shape).result
