@@ -72,7 +72,8 @@ def answers(case: Case, heads: Sequence[tuple[Wanted, Input]]) -> list[Answer]:
     arrays = {name: head.array() for name, head in heads}
     ideal = _run(case, True, arrays)
     native = _native(case, arrays)
-    largest = _largest(array_of(v) for part in ideal.values() for v in part.values())
+    special = any(i.special for i in case.program.inputs)
+    largest = _largest((array_of(v) for part in ideal.values() for v in part.values()), special)
     found = []
     for kind, k in case.wanted:
         value = array_of(ideal[kind][k])
@@ -82,13 +83,13 @@ def answers(case: Case, heads: Sequence[tuple[Wanted, Input]]) -> list[Answer]:
     return found
 
 
-def _largest(arrays: Iterable[Array]) -> float:
-    """The largest number around; raises Useless when it is infinite."""
+def _largest(arrays: Iterable[Array], special: bool) -> float:
+    """The largest finite number around; raises Useless for others that are not asked for."""
     floats = [a for a in arrays if a.dtype.kind == "f"]
-    largest = max((float(np.abs(a).max(initial=0)) for a in floats), default=1.0)
-    if not np.isfinite(largest) or any(np.isnan(a).any() for a in floats):
+    finite = [a[np.isfinite(a)] for a in floats]
+    if not special and any(a.size != b.size for a, b in zip(floats, finite, strict=True)):
         raise Useless
-    return largest
+    return max((float(np.abs(a).max(initial=0)) for a in finite), default=1.0)
 
 
 def _dtype(case: Case, kind: str, k: int, native: Any) -> str:
@@ -108,7 +109,8 @@ def _room(case: Case, value: Array, native: Any, dtype: str, largest: float) -> 
         return 0.0
     measured = 0.0
     if native is not None and value.size:
-        measured = float(np.abs(array_of(native) - value).max())
+        off = distances(array_of(native), value)
+        measured = float(off[np.isfinite(off)].max(initial=0.0))
     return ROOM * (measured + epsilon * max(largest, 1.0))
 
 
@@ -161,3 +163,12 @@ def torch_function(case: Case, ideal: bool) -> Callable[..., Any]:
     scope = namespace(ideal)
     exec(function_text(case.program, "torch"), scope)
     return scope["program"]
+
+
+def distances(one: Array, other: Array) -> Array:
+    """How far numbers are from each other, element by element; NaN is like NaN only."""
+    one, other = one.astype(np.float64), other.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        found = np.abs(one - other)
+    alike = (one == other) | (np.isnan(one) & np.isnan(other))
+    return np.where(alike, 0.0, np.where(np.isnan(found), np.inf, found))

@@ -5,7 +5,7 @@ A case is data, drawn from one seed; the texts, arrays and answers follow from i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -42,11 +42,15 @@ class Case:
 
 
 def random_case(
-    seed: int, target: str = "cpu", relations: tuple[str, ...] = (), library: str = "torch"
+    seed: int,
+    target: str = "cpu",
+    relations: tuple[str, ...] = (),
+    library: str = "torch",
+    special: bool = False,
 ) -> Case:
-    """The case of a seed."""
+    """The case of a seed; of `special` data only the values are asked."""
     random = np.random.default_rng([seed, 9])
-    exact = bool(random.random() < 0.5)
+    exact = bool(random.random() < 0.5) and not special
     dtype = DTYPES[int(random.integers(len(DTYPES)))]
     if target != "cpu" and dtype == "float64" and random.random() < 0.5:
         dtype = "float32"
@@ -54,12 +58,14 @@ def random_case(
         program = random_program(random, exact, dtype, library)
         if program.results and program.steps:
             break
-    order = int(random.choice((0, 1, 2), p=(0.4, 0.35, 0.25)))
+    order = 0 if special else int(random.choice((0, 1, 2), p=(0.4, 0.35, 0.25)))
     wanted = _wanted(random, program, order)
     relation = ""
     if relations and random.random() < RELATED:
         relation = relations[int(random.integers(len(relations)))]
     donate = bool(random.random() < 0.25)
+    if special:
+        program = replace(program, inputs=tuple(replace(i, special=True) for i in program.inputs))
     return Case(program, wanted, exact, target, donate, relation, seed, library)
 
 

@@ -2,6 +2,7 @@
 
 torch     programs in ted and torch on the CPU, with metamorphic relations
 cuda      the same through the CUDA pipeline on the emulated GPU
+special   the same on data with NaN, infinities and zeros of both signs: values alone
 systems   systems of equations against their definition and exact counts
 symbolic  programs of symbolic sizes against the same with plain numbers
 rows      programs over a batch in strips of few rows against the whole program
@@ -36,6 +37,13 @@ def _torch_case(seed: int) -> Any:
     from fuzz.relations import RELATIONS
 
     return random_case(seed, relations=tuple(RELATIONS))
+
+
+def _special_case(seed: int) -> Any:
+    from fuzz.cases import random_case
+    from fuzz.relations import RELATIONS
+
+    return random_case(seed, relations=tuple(RELATIONS), special=True)
 
 
 def _jax_case(seed: int) -> Any:
@@ -112,6 +120,7 @@ def _seed(seed: int) -> int:
 
 ORACLES = {
     "torch": Oracle(_torch_case, _decide_case),
+    "special": Oracle(_special_case, _decide_case),
     "jax": Oracle(_jax_case, _decide_case),
     "cuda": Oracle(_cuda_case, _decide_case, 180.0),
     "systems": Oracle(_seed, _decide_system, 120.0),

@@ -15,16 +15,21 @@ import numpy as np
 Array = np.ndarray[Any, Any]
 FLOATS = ("float64", "float32", "float16", "bfloat16")
 INTEGERS = ("int64", "int32", "int8")
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan)
 
 
 @dataclass(frozen=True)
 class Input:
-    """An array: `whole` data are small whole numbers also where the type is a float's."""
+    """An array: `whole` data are small whole numbers also where the type is a float's.
+
+    Of `special` floats some are zeros of either sign, infinite, or no number.
+    """
 
     shape: tuple[int, ...]
     dtype: str
     whole: bool
     seed: int
+    special: bool = False
 
     def array(self) -> Array:
         """The data."""
@@ -33,7 +38,11 @@ class Input:
             return random.random(self.shape) < 0.5
         if self.whole or self.dtype in INTEGERS:
             return random.integers(-3, 4, self.shape).astype(numpy_type(self.dtype))
-        return random.normal(size=self.shape).astype(numpy_type(self.dtype))
+        made = random.normal(size=self.shape)
+        if self.special:
+            chosen = random.choice(SPECIAL, self.shape)
+            made = np.where(random.random(self.shape) < 0.15, chosen, made)
+        return made.astype(numpy_type(self.dtype))
 
 
 @runtime_checkable

@@ -37,6 +37,16 @@ def test_a_few_programs_agree_with_torch() -> None:
     assert clean("torch", 0, 2).kinds["ok"] > 0
 
 
+def test_a_few_programs_on_special_numbers_agree_with_torch() -> None:
+    assert clean("special", 0, 2).kinds["ok"] == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(2, 92, SHARE))
+def test_a_share_of_the_programs_on_special_numbers_agrees_with_torch(first: int) -> None:
+    clean("special", first, SHARE)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(4, 84, BLOCK))
 def test_a_share_of_the_systems_passes(first: int) -> None:

@@ -49,6 +49,26 @@ def test_a_wrong_derivative_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     assert compare(replace(case, wanted=(("d1", 0),))).kind == "wrong"
 
 
+SPECIAL = Input((200,), "float64", False, 2, special=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("{x}", "ok"),
+        ("ted.where(ted.isnan({x}), 0.0, {x})", "wrong"),
+        ("ted.where({x} > 1e300, 1e300, {x})", "wrong"),
+        ("ted.where({x} == 0.0, ted.nan, {x})", "wrong"),
+    ],
+)
+def test_a_special_number_that_is_lost_or_made_is_found(
+    text: str, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken(monkeypatch, "abs", f"ted.abs({text})")
+    program = Program((SPECIAL,), (Step("abs", (0,)),), (1,))
+    assert compare(Case(program, (("value", 0),), exact=False)).kind == kind
+
+
 LARGE = "{x} * {y} + 1000.0 * {x} - 1000.0 * {x}"  # rounds at a thousand times its value
 SINGLE = replace(PROGRAM, inputs=(replace(MATRIX, dtype="float32", whole=False),))
 

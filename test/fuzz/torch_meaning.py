@@ -29,7 +29,7 @@ def namespace(ideal: bool) -> dict[str, Any]:
     return {
         "torch": torch,
         "F": torch.nn.functional,
-        "cast": lambda x, name: x.to(type_of(name)),
+        "cast": lambda x, name: cast(x, type_of(name)),
         "zeros": lambda shape, name: torch.zeros(shape, dtype=type_of(name)),
         **{f.__name__: f for f in _FUNCTIONS},
     }
@@ -56,6 +56,13 @@ def array_of(tensor: Any) -> Any:
     """Back, floats in float64."""
     tensor = tensor.detach() + 0 if tensor._is_zerotensor() else tensor.detach()
     return (tensor.to(torch.float64) if tensor.is_floating_point() else tensor).numpy()
+
+
+def cast(x: Any, dtype: torch.dtype) -> Any:
+    """Another type; an integer of what is no number is none."""
+    if not dtype.is_floating_point and x.is_floating_point() and not x.isfinite().all():
+        raise ValueError(f"no {dtype} of {x}")
+    return x.to(dtype)
 
 
 def grid(*extents: int) -> list[Any]:
@@ -95,12 +102,17 @@ def first(choose: Callable[..., Any], x: Any, axis: int, keepdims: bool = False)
 
 def maximum(x: Any, y: Any) -> Any:
     """The first of equals takes the gradient."""
-    return torch.where(x >= y, x, y)
+    return torch.where((x >= y) | x.isnan(), x, y)
 
 
 def minimum(x: Any, y: Any) -> Any:
     """The first of equals takes the gradient."""
-    return torch.where(x <= y, x, y)
+    return torch.where((x <= y) | x.isnan(), x, y)
+
+
+def sign(x: Any) -> Any:
+    """That of no number is no number."""
+    return torch.where(x.isnan(), x, torch.sign(x))
 
 
 def flip_some(x: Any, axis: int, step: int, start: int) -> Any:
@@ -198,7 +210,8 @@ def lower_factor(a: Any) -> Any:
 
 def lgamma(x: Any) -> Any:
     """From larger arguments: torch's second derivative of small ones is good to nine digits."""
-    return torch.lgamma(x + 20) - sum(torch.log(x + k) for k in range(20))
+    found = torch.lgamma(x + 20) - sum(torch.log(x + k) for k in range(20))
+    return torch.where(x.isinf(), x, found)
 
 
 def rnn(x: Any, w: Any, h: Any, reverse: bool) -> Any:
@@ -244,5 +257,5 @@ def pad_mode(x: Any, width: int, mode: str) -> Any:
 _FUNCTIONS = (
     grid, compute, total, at, first, maximum, minimum, flip_some, take, index_add, cumulative,
     product, running_products, affine, scan, recurrent, recurrent_at_data, lower_factor, rnn,
-    batch_norm, attention, pad_mode, lgamma,
+    batch_norm, attention, pad_mode, lgamma, sign,
 )  # fmt: skip

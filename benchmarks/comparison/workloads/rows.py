@@ -68,6 +68,7 @@ def workloads() -> Iterator[Workload]:
     last = (normal(8, 56, 56, 64), normal(64), normal(64))
     yield from both(group("group norm NHWC", channels_last, *last))
     yield group("sums of columns", lambda k, x: k.sum(x, 0), ROWS)
+    yield group("sums of 9 columns", lambda k, x: k.sum(x, 0), normal(65536, 9))
     yield group("sum of sines", lambda k, x: k.sum(k.sin(x)), ROWS, tolerance=2e-3)
     yield group("tanh 64x64", lambda k, x: k.tanh(x), normal(64, 64))
     for made in in_types(group("softmax", softmax, ROWS), "float64"):
