@@ -56,7 +56,8 @@ def random_case(
         dtype = "float32"
     while True:
         program = random_program(random, exact, dtype, library)
-        if program.results and program.steps:
+        # torch sums before it multiplies, where by the definition infinity meets zeros.
+        if program.results and program.steps and not (special and "einsum" in program.rows()):
             break
     order = 0 if special else int(random.choice((0, 1, 2), p=(0.4, 0.35, 0.25)))
     wanted = _wanted(random, program, order)

@@ -75,7 +75,9 @@ GUARDS = (", 0.0)", "F.", "attention(", "torch.func", "index_add(", "tril(", "tr
 
 
 def _known(got: Array, want: Answer) -> Answer:
-    """The answer with what ted has where torch has no number."""
+    """The answer with what ted has where torch has no number, or what may come of one."""
+    if _is_whole(got):
+        return replace(want, value=got)
     return replace(want, value=np.where(np.isnan(want.value), got, want.value))
 
 
