@@ -15,15 +15,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, prod
 
+from ted.cpu.kernel_memory import STACK_BYTES, on_heap, on_stack
 from ted.cpu.ted_annotate_latches import INTERLEAVED
 from ted.cpu.ted_unroll_small_loops import UNROLLED_TRIPS
 from ted.cpu.unit_slices import may_slice, slice_of, sliced
+from ted.cpu.work import bytes_of
 from ted.linalg.contractions import MARK
 from ted.machine import Cpu
 from ted.math.ted_outline_math import LONG_TRIPS
 from ted.mlir import arith, ir, linalg, memref
 from ted.mlir.affine_forms import dims_used
-from ted.mlir.aliasing import function_of
 from ted.mlir.building import Index, add, carried_loop, constant, loop, scale
 from ted.mlir.combining import Combiner, combiners
 from ted.mlir.generic import Generic, empty_generic, generic_of
@@ -33,8 +34,6 @@ from ted.mlir.strategies import Declined
 # Terms that a total may take one after another. Of 4096 positive numbers in one chain the error is
 # 15 units of the last place in the mean, of 128 it is 2.6, and as much in all where they are terms.
 MOST_TERMS = 128
-# Totals of a block of at most so many bytes lie on the stack.
-STACK_BYTES = 16384
 Values = list[ir.Value]
 
 
@@ -165,12 +164,9 @@ class _Blocks:
         shape = [1 if position(e) in self.around else n
                  for e, n in zip(amap.results, kind.shape, strict=True)]  # fmt: skip
         memory = ir.MemRefType.get(shape, kind.element_type)
-        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-        if prod(shape) * _bytes(value) > STACK_BYTES:
-            return memref.AllocOp(memory, [], [], alignment=alignment).result
-        entry = function_of(self.generic.op.block).entry_block
-        with ir.InsertionPoint.at_block_begin(entry):
-            return memref.AllocaOp(memory, [], [], alignment=alignment).result
+        if bytes_of(memory) > STACK_BYTES:
+            return on_heap(memory)
+        return on_stack(memory, self.generic.op.block)
 
     def _loops(self, around: Sequence[int], at: dict[int, Index], totals: list[Values]) -> None:
         if around:

@@ -14,17 +14,16 @@ from dataclasses import dataclass, field, replace
 from math import ceil
 
 from ted.cpu.contraction_plan import Plan, split
+from ted.cpu.kernel_memory import STACK_BYTES, on_heap, on_stack
 from ted.cpu.matrix_tiles import configure, multiply_matrices
 from ted.cpu.microkernel import Lanes, Pointer, Tile, multiply_tile
 from ted.cpu.packing import Panel, pack_panel
-from ted.linalg.contractions import ELEMENT_BYTES
+from ted.cpu.work import bytes_of
 from ted.linalg.strided_contractions import Dim, fuse, swap_inputs
 from ted.mlir import arith, ir, memref
 from ted.mlir.building import Index, add, constant, loop, scale
 from ted.mlir.matrix_registers import CONFIGURATION_WORDS, release
 
-# Scratch of at most this size lies on the stack: no allocation in a small product.
-STACK_BYTES = 16384
 Body = Callable[[Index, Pointer, Pointer, Pointer], None]
 
 
@@ -39,12 +38,9 @@ class Scratch:
     def get(self, size: int) -> Pointer:
         """Room for `size` elements."""
         kind = ir.MemRefType.get([size], self.element)
-        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-        if self.entry is not None and size * ELEMENT_BYTES[str(self.element)] <= STACK_BYTES:
-            # At the entry of the function a stack buffer exists once, not once per iteration.
-            with ir.InsertionPoint.at_block_begin(self.entry):
-                return Pointer(memref.AllocaOp(kind, [], [], alignment=alignment).result)
-        self.allocated.append(memref.AllocOp(kind, [], [], alignment=alignment).result)
+        if self.entry is not None and bytes_of(kind) <= STACK_BYTES:
+            return Pointer(on_stack(kind, self.entry))
+        self.allocated.append(on_heap(kind))
         return Pointer(self.allocated[-1])
 
     def free(self) -> None:

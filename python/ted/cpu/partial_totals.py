@@ -7,6 +7,7 @@ After: `memref.alloc() : memref<64x1024xf32>`, a row of it for each of 64 units,
 
 from __future__ import annotations
 
+from ted.cpu.kernel_memory import on_heap
 from ted.mlir import ir, linalg, memref
 from ted.mlir.combining import Combiner
 from ted.mlir.generic import empty_generic
@@ -15,9 +16,7 @@ from ted.mlir.generic import empty_generic
 def partial_totals(out: ir.Value, count: int) -> ir.Value:
     """Memory for so many results like `out`, on the heap."""
     kind = ir.MemRefType(out.type)
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-    shape = ir.MemRefType.get([count, *kind.shape], kind.element_type)
-    return memref.AllocOp(shape, [], [], alignment=alignment).result
+    return on_heap(ir.MemRefType.get([count, *kind.shape], kind.element_type))
 
 
 def total_of_unit(memory: ir.Value, unit: ir.Value) -> ir.Value:

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ted.cpu.kernel_memory import on_stack
 from ted.cpu.work import bytes_of
-from ted.mlir import ir, memref
+from ted.mlir import ir
 from ted.mlir.aliasing import VIEWS
 from ted.mlir.queries import functions, operations
 
@@ -35,7 +36,7 @@ class TedPromoteBuffers:
                 left -= size
                 if left < 0:
                     break
-                _promote(op, function.entry_block)
+                _promote(op)
 
     def _candidates(self, function: ir.Operation) -> Iterator[tuple[int, ir.Operation]]:
         for op in operations(function, "memref.alloc"):
@@ -55,10 +56,8 @@ def _escapes(value: ir.Value) -> bool:
     return False
 
 
-def _promote(op: ir.Operation, entry: ir.Block) -> None:
-    alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-    kind = ir.MemRefType(op.results[0].type)
-    with ir.InsertionPoint.at_block_begin(entry), op.location:
-        slot = memref.AllocaOp(kind, [], [], alignment=alignment).result
+def _promote(op: ir.Operation) -> None:
+    with op.location:
+        slot = on_stack(ir.MemRefType(op.results[0].type), op.block)
     op.results[0].replace_all_uses_with(slot)
     op.erase()

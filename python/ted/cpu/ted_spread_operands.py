@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import permutations
 from math import prod
 
+from ted.cpu.kernel_memory import STACK_BYTES, on_stack
 from ted.cpu.partial_totals import join_totals, without_dim
 from ted.cpu.split_rows import rows_together, split_rows
 from ted.cpu.ted_unroll_small_loops import UNROLLED_TRIPS
@@ -23,9 +24,8 @@ from ted.cpu.work import number_bytes
 from ted.linalg.collapsing import Access, Box, fits, merged, put
 from ted.linalg.contractions import MARK, address_in
 from ted.machine import DEFAULT, Cpu, named_cpu
-from ted.mlir import ir, linalg, memref
+from ted.mlir import ir, linalg
 from ted.mlir.affine_forms import dims_used, down, substitute
-from ted.mlir.aliasing import function_of
 from ted.mlir.combining import combiners
 from ted.mlir.generic import Generic, empty_generic
 from ted.mlir.queries import operations
@@ -37,8 +37,6 @@ MOST_POINTS = 32
 MOST_REMAINDER = 4
 # How often an element of a copy is read, at least.
 LEAST_READS = 8
-# What the copies of an operation have on the stack.
-STACK_BYTES = 16384
 
 
 @dataclass(frozen=True)
@@ -165,10 +163,7 @@ class _Spread:
 
     def _memory(self, value: ir.Value, shape: tuple[int, ...]) -> ir.Value:
         kind = ir.MemRefType.get(list(shape), ir.MemRefType(value.type).element_type)
-        alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-        entry = function_of(self.generic.op.block).entry_block
-        with ir.InsertionPoint.at_block_begin(entry):
-            return memref.AllocaOp(kind, [], [], alignment=alignment).result
+        return on_stack(kind, self.generic.op.block)
 
 
 def _copies(box: Box) -> dict[int, _Copy] | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ted.cpu.kernel_memory import on_stack
 from ted.linalg.transposes import TransposedRead, tile_side, transposed_reads
 from ted.machine import Cpu
 from ted.mlir import ir, memref, vector
@@ -77,12 +78,7 @@ class _Tiling:
     def _tile(self, operand: int) -> ir.Value:
         kind = ir.ShapedType(self.op.operands[operand].type).element_type
         tile = ir.MemRefType.get([self.size, self.size], kind)
-        block = self.op.block
-        while block.owner.operation.name != "func.func":
-            block = block.owner.operation.block
-        with ir.InsertionPoint.at_block_begin(block):
-            alignment = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
-            return memref.AllocaOp(tile, [], [], alignment=alignment).result
+        return on_stack(tile, self.op.block)
 
     def _loops(
         self,
