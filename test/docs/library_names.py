@@ -64,7 +64,7 @@ RENAMED = {
         "array": "asarray", "around": "round", "rint": "round", "percentile": "quantile",
         "array_split": "split", "hsplit": "split", "vsplit": "split", "dsplit": "split",
         "dstack": "concatenate", "append": "concatenate", "identity": "eye", "tri": "tril",
-        "diag": "where(eye(n) > 0, x, 0)", "select": "where", "extract": "compress",
+        "select": "where", "extract": "compress",
         "size": "x.size", "shape": "x.shape", "ndim": "x.ndim",
         "promote_types": "result_type",
         "digitize": "searchsorted", "choose": "take", "atleast_1d": "expand_dims",
@@ -74,7 +74,11 @@ RENAMED = {
         "rad2deg": "x * 180 / pi", "radians": "x * pi / 180", "ptp": "max(x) - min(x)",
         "fill_diagonal": "x.at[i].set", "put": "x.at[i].set", "put_along_axis": "x.at[i].set",
         "insert": "concatenate", "array_equal": "all(x == y)", "indices": "meshgrid",
-        "logspace": "10 ** linspace", "geomspace": "exp(linspace)", "kron": "einsum",
+        "logspace": "10 ** linspace", "geomspace": "exp(linspace)", "apply_along_axis": "vmap",
+        "fromfunction": "compute", "piecewise": "where", "place": "where", "partition": "sort",
+        "argpartition": "argsort", "copy": "x", "issubdtype": "isdtype",
+        "array_equiv": "all(x == y)",
+        "nanpercentile": "nanquantile", "histogram_bin_edges": "linspace",
         "vander": "power",
         "iscomplex": "imag(x) != 0", "conjugate": "conj",
         "iscomplexobj": "isdtype", "isrealobj": "isdtype", "isreal": "isdtype",
@@ -91,6 +95,8 @@ REASONS = (
     ("complex numbers have no order", r"sort_complex"),
     ("its shape depends on values", r"nonzero|argwhere|unique|setdiff|setxor|union1d|intersect"
      r"|^delete$|trim_zeros|packbits|ragged|apply_over"),
+    ("of plain numbers, for which NumPy's own arrays are taken", r"^(bartlett|blackman|hamming"
+     r"|hanning|kaiser)$|(tril|triu|diag|mask)_indices|^isscalar$|^iterable$|^array_(repr|str)$"),
     ("of several devices, or of how code is made", r"^p(max|min|mean|sum|send|permute|shuffle|cast)"
      r"|^pswap|^pbroad|^precv|^all_(gather|to)|^axis_|sharding|barrier|platform|composite|^custom_"
      r"|after_all|token|dce_sink|^stage$|frompyfunc|einsum_path"),

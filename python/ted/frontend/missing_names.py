@@ -19,7 +19,7 @@ _HOMES = ("ted", "ted.nn", "ted.linalg", "ted.random", "ted.special", "ted.nn.in
 # Names of torch and JAX whose meaning ted has by another word; numpy's are in `numpy_words`.
 OTHER = {
     "array": "ted.asarray", "tensor": "ted.asarray", "as_tensor": "ted.asarray",
-    "cat": "ted.concatenate", "view": "ted.reshape", "diag": INSTEAD["diag"],
+    "cat": "ted.concatenate", "view": "ted.reshape",
     "mse_loss": "ted.nn.mse", "scaled_dot_product_attention": "ted.nn.attention",
     "segment_max": 'ted.scatter(shape, segments, values, "max")',
     "scatter_add": "ted.index_add, or ted.scatter", "scatter_reduce": "ted.scatter",

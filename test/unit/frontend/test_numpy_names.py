@@ -184,8 +184,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "keyword": (lambda: np.sin(T, where=C > 0), "np.sin: on a tensor it is ted.sin(x"),
     "one branch": (lambda: np.where(T > 0), "where: takes (condition, a, b), or (cond"),
-    "other word": (lambda: np.vdot(T, C), "got np.vdot; write ted.einsum"),
-    "no word": (lambda: np.unwrap(T), "np.unwrap; ted has no such function; compute it by"),
+    "other word": (lambda: np.cross(T, C), "got np.cross; write ted.linalg.cross"),
+    "no word": (lambda: np.packbits(T), "np.packbits; ted has no such function; compute it by"),
     "no word of linalg": (lambda: np.linalg.eig(T), "np.linalg.eig; ted has no such function"),
 }
 

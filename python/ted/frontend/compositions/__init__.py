@@ -1,0 +1,1 @@
+"""Functions that NumPy's users know, each composed of a few others of `ted.frontend`."""

@@ -1,0 +1,116 @@
+"""Scalar functions of NumPy and comparisons within a tolerance, of whole tensors and in lambdas.
+
+Before: ted.isclose(a, b)      After: (a == b) | (|a - b| <= atol + rtol |b|) & isfinite(b)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ted.frontend import checks
+from ted.frontend.elementwise import (
+    absolute,
+    cast,
+    isfinite,
+    isinf,
+    isnan,
+    maximum,
+    minimum,
+    sin,
+    trunc,
+    vectorize,
+    where,
+)
+from ted.frontend.operators import logaddexp
+from ted.frontend.reductions import all as all_of
+
+# From here on sin(x) / x is good to the last digit; nearer to 0 five terms of its series are, whose
+# derivatives of the first orders are right at 0, too.
+_NEAR = 0.02
+
+
+def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """Whether |a - b| <= atol + rtol |b|, or both are the same infinity; NaN are alike if asked.
+
+    Raises: FrontendError for a tolerance that is no number.
+    """
+    relative = checks.number(rtol, "isclose: rtol")
+    least = checks.number(atol, "isclose: atol")
+    alike = checks.flag(equal_nan, "isclose: equal_nan")
+
+    @vectorize
+    def close(a: Any, b: Any) -> Any:
+        near = absolute(a - b) <= least + relative * absolute(b)
+        found = (a == b) | (near & isfinite(b))
+        return found | (isnan(a) & isnan(b)) if alike else found
+
+    return close(a, b)
+
+
+def allclose(
+    a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
+) -> Any:
+    """Whether all elements are close, as `isclose` says.
+
+    Raises: FrontendError as `isclose`.
+    """
+    return all_of(isclose(a, b, rtol, atol, equal_nan))
+
+
+@vectorize
+def isposinf(x: Any) -> Any:
+    """Whether x is infinity."""
+    return isinf(x) & (x > 0)
+
+
+@vectorize
+def isneginf(x: Any) -> Any:
+    """Whether x is negative infinity."""
+    return isinf(x) & (x < 0)
+
+
+@vectorize
+def fmax(a: Any, b: Any) -> Any:
+    """The greater of two, of which a NaN gives way to a number."""
+    return where(isnan(a), b, where(isnan(b), a, maximum(a, b)))
+
+
+@vectorize
+def fmin(a: Any, b: Any) -> Any:
+    """The lesser of two, of which a NaN gives way to a number."""
+    return where(isnan(a), b, where(isnan(b), a, minimum(a, b)))
+
+
+def float_power(a: Any, b: Any) -> Any:
+    """a to the power of b in float64."""
+    return cast(a, "float64") ** cast(b, "float64")
+
+
+def divmod(a: Any, b: Any) -> tuple[Any, Any]:
+    """a // b and a % b."""
+    return a // b, a % b
+
+
+def modf(x: Any) -> tuple[Any, Any]:
+    """The fraction of x, with its sign, and the whole part; an infinity has fraction 0."""
+    whole = trunc(x)
+    return where(isinf(x), 0.0, x - whole), whole
+
+
+@vectorize
+def logaddexp2(a: Any, b: Any) -> Any:
+    """log2(2 ** a + 2 ** b) without overflow."""
+    return logaddexp(a * math.log(2.0), b * math.log(2.0)) / math.log(2.0)
+
+
+@vectorize
+def sinc(x: Any) -> Any:
+    """sin(pi x) / (pi x), 1 at 0, with all derivatives there up to the ninth."""
+    angle = x * math.pi
+    square = angle * angle
+    terms = 1.0 - square / 6.0 * (
+        1.0 - square / 20.0 * (1.0 - square / 42.0 * (1.0 - square / 72.0))
+    )
+    near = absolute(x) < _NEAR
+    return where(near, terms, sin(angle) / where(near, 1.0, angle))

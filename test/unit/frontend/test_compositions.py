@@ -1,0 +1,151 @@
+"""Functions that NumPy's users know: results are NumPy's, gradients those of differences."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ted
+from ted.errors import FrontendError
+from ted.testing import check_grads
+from unit.frontend.tracing import run
+
+RNG = np.random.default_rng(0)
+X, Y = RNG.normal(size=(2, 3, 4))
+HOLES = X.copy()
+HOLES[0, 1], HOLES[2] = np.nan, np.nan
+ODD = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 2.5, -2.5])
+V, W = RNG.random((2, 4)) + 0.1
+K = RNG.integers(0, 3, (2, 12))
+RISING = np.cumsum(W)
+TURNS = np.cumsum(RNG.normal(size=(2, 9)) * 4, axis=1)
+
+SOME = np.array([[True, False, True, True]])
+
+Case = tuple[Callable[..., Any], tuple[np.ndarray, ...]]
+REDUCTIONS = ("nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin", "nanmedian")
+
+
+def reduced(name: str, **options: Any) -> Case:
+    return lambda m, x: getattr(m, name)(x, **options), (HOLES,)
+
+
+def of(name: str, *arrays: np.ndarray, **options: Any) -> Case:
+    return lambda m, *given: getattr(m, name)(*given, **options), arrays
+
+
+CASES: dict[str, Case] = {
+    **{f"{name} of all": reduced(name) for name in REDUCTIONS},
+    **{f"{name} of columns": reduced(name, axis=0) for name in REDUCTIONS},
+    **{f"{name} of rows": reduced(name, axis=1, keepdims=True) for name in REDUCTIONS},
+    "nanquantile": (lambda m, x: m.nanquantile(x, [0.0, 0.3, 1.0], axis=1), (HOLES,)),
+    "nanargmax": of("nanargmax", HOLES, axis=0), "nanargmin": of("nanargmin", HOLES),
+    "nancumsum": of("nancumsum", HOLES, axis=1), "nancumprod": of("nancumprod", HOLES),
+    "isclose": of("isclose", ODD, ODD + 1e-9), "equal NaN": of("isclose", ODD, ODD, equal_nan=True),
+    "one is infinite": of("isclose", ODD, ODD[::-1].copy()),
+    "allclose": of("allclose", X, X + 1e-9),
+    "isposinf": of("isposinf", ODD), "isneginf": of("isneginf", ODD), "modf": of("modf", ODD),
+    "fmax": of("fmax", ODD, ODD[::-1].copy()), "fmin": of("fmin", ODD, ODD[::-1].copy()),
+    "sinc": of("sinc", np.array([0.0, 1e-9, 1e-3, 0.0199, 0.0201, 0.5, 1.0, -3.7])),
+    "float_power": of("float_power", abs(X).astype("f4"), Y.astype("f4")),
+    "divmod": of("divmod", X, Y), "logaddexp2": of("logaddexp2", X, Y),
+    "average": of("average", X, axis=1),
+    "average by weights": (lambda m, x, w: m.average(x, axis=1, weights=w), (X, V)),
+    "average of all": (lambda m, x, w: m.average(x, weights=w), (X, abs(Y))),
+    "cov": of("cov", X), "cov of columns": of("cov", X, rowvar=False),
+    "cov of two": of("cov", X, Y),
+    "variance": of("cov", V), "corrcoef": of("corrcoef", X), "one": of("corrcoef", V),
+    "vdot": of("vdot", X, Y), "matvec": of("matvec", X, V), "vecmat": of("vecmat", V, X.T.copy()),
+    "kron": of("kron", X, Y[:2]), "kron of a vector": of("kron", V, X),
+    **{f"diag {k}": (lambda m, v, x, k=k: (m.diag(v, k), m.diag(x, k)), (V, X))
+       for k in (-2, 0, 3)},
+    "diagflat": of("diagflat", X, k=1),
+    **{f"rot90 {k}": (lambda m, x, k=k: m.rot90(x, k), (X,)) for k in (-1, 0, 1, 2)},
+    "polyval": of("polyval", V, X), "polymul": of("polymul", V, W[:2]),
+    "polyadd": of("polyadd", V, W[:2]),
+    "polysub": of("polysub", W[:2], V), "polyder": of("polyder", V),
+    "no power left": of("polyder", V, m=5),
+    "polyint": of("polyint", V, m=2), "trapezoid": of("trapezoid", X, dx=0.3, axis=0),
+    "points": of("trapezoid", X, RISING), "ediff1d": of("ediff1d", X, V, W),
+    "interp": of("interp", X, RISING - 1, V),
+    "interp at points": of("interp", RISING, RISING, V),
+    "interp with ends": of("interp", X, RISING, V, left=-7.0, right=9.0),
+    "interp of one point": of("interp", X, V[:1], W[:1]),
+    "unwrap": of("unwrap", TURNS), "unwrap by 3": of("unwrap", TURNS, axis=0, period=3.0),
+    "half a period": of("unwrap", np.array([0, np.pi, 0, -np.pi, 3 * np.pi])),
+    "lexsort": (lambda m, a, b: m.lexsort((a, b)), (K[0], K[1])),
+    "unravel_index": of("unravel_index", K, shape=(2, 3)),
+    "ravel_multi_index": (lambda m, a, b: m.ravel_multi_index((a, b), (3, 4)), (K[0], K[1])),
+    "block": (lambda m, x, y, v: m.block([[x, y], [y, x]]), (X, Y, V)),
+    "block of rows": (lambda m, x, v: m.block([[v], [x]]), (X, V)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_results_are_those_of_numpy(name: str) -> None:
+    function, arrays = CASES[name]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = function(np, *arrays)
+    found = run(lambda *given: function(ted, *given), *arrays)
+    several = isinstance(expected, tuple)
+    pairs = zip(found if several else [found], expected if several else [expected], strict=True)
+    for mine, other in pairs:
+        assert (mine.dtype, mine.shape) == (np.asarray(other).dtype, np.shape(other))
+        np.testing.assert_allclose(mine, other, rtol=1e-13, atol=1e-14)
+
+
+SMOOTH: dict[str, Case] = {
+    "nanvar": (lambda m, x: m.nanvar(m.where(SOME, x, m.nan), 1), (V,)),
+    "nanmedian": (lambda m, x: m.nanmedian(m.where(SOME, x, m.nan)) ** 2, (V,)),
+    "nanmax": (lambda m, x: m.nanmax(x, 0) ** 3, (X,)),
+    "sinc": of("sinc", np.array([0.0, 1e-3, 0.3, -1.2])), "corrcoef": of("corrcoef", X),
+    "kron": of("kron", X, Y[:2]), "diag": of("diag", V, k=-1), "polyval": of("polyval", V, X),
+    "polymul": of("polymul", V, W), "trapezoid": of("trapezoid", X, RISING),
+    "interp": (lambda m, x, f: m.interp(x, RISING, f) ** 2, (RISING[:3] + 0.03, V)),
+    "unwrap": (lambda m, p: m.unwrap(p) ** 2, (TURNS,)),
+    "fmax": (lambda m, x, y: m.fmax(x, y) ** 2, (X, Y)),
+    "average": (lambda m, x, w: m.average(x, 1, w), (X, V)), "logaddexp2": of("logaddexp2", X, Y),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_gradients_of_two_orders_are_those_of_differences(name: str) -> None:
+    function, arrays = SMOOTH[name]
+    check_grads(lambda *given: function(ted, *given), arrays, order=2)
+
+
+def test_what_is_left_out_has_no_slope() -> None:
+    found = ted.grad(lambda x: ted.sum(ted.nanstd(x, 1) + ted.nanmax(x, 1)))(HOLES)
+    assert not np.isnan(found[:2]).any()
+    assert found[0, 1] == 0
+
+
+REFUSED = {
+    "average: weights must be like x": lambda: ted.average(X, 0, V[:2]),
+    "cov: takes a vector or a matrix": lambda: ted.cov(np.ones((2, 2, 2))),
+    "cov: takes more than 1 observations, got 1": lambda: ted.cov(np.ones((3, 1))),
+    "diag: takes a vector or a matrix": lambda: ted.diag(np.ones((2, 2, 2))),
+    "rot90: axes must be two dims": lambda: ted.rot90(X, 1, (0,)),
+    "polyval: coefficients must be a vector": lambda: ted.polyval(X, V),
+    "polymul: takes at least one coefficient": lambda: ted.polymul(V[:0], V),
+    "polyder: m must be at least 0, got -1": lambda: ted.polyder(V, -1),
+    "interp: xp and fp must be vectors of one extent": lambda: ted.interp(V, V, W[:2]),
+    "unwrap: period must be above 0": lambda: ted.unwrap(V, period=0),
+    "lexsort: takes keys of one shape": lambda: ted.lexsort((V, W[:2])),
+    "ravel_multi_index: takes a subscript": lambda: ted.ravel_multi_index((V,), (2, 2)),
+    "trapezoid: x must be a vector along axis -1": lambda: ted.trapezoid(X, V[:2]),
+    "block: takes no empty lists": lambda: ted.block([[], [V]]),
+    r"nanquantile: q must be a number in \[0, 1\]": lambda: ted.nanquantile(V, 1.5),
+    "isclose: rtol must be a number": lambda: ted.isclose(V, W, rtol="x"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_does_not_fit_is_refused(text: str) -> None:
+    with pytest.raises(FrontendError, match=text):
+        REFUSED[text]()
