@@ -12,11 +12,13 @@ from ted.frontend import checks
 from ted.frontend.elementwise import (
     absolute,
     cast,
+    floor_divide,
     isfinite,
     isinf,
     isnan,
     maximum,
     minimum,
+    remainder,
     sin,
     trunc,
     vectorize,
@@ -89,7 +91,7 @@ def float_power(a: Any, b: Any) -> Any:
 
 def divmod(a: Any, b: Any) -> tuple[Any, Any]:
     """a // b and a % b."""
-    return a // b, a % b
+    return floor_divide(a, b), remainder(a, b)
 
 
 def modf(x: Any) -> tuple[Any, Any]:
