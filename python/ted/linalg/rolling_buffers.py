@@ -16,6 +16,13 @@ def no_slices(window: Window, history: ir.Value) -> ir.Value:
     return tensor.EmptyOp(slices_shape(window, history, window.size), element_type(history)).result
 
 
+def window_of(history: ir.Value, window: Window) -> ir.Value:
+    """The slices of a history that a window keeps, after the last step."""
+    offsets = [0] * len(shape_of(history))
+    offsets[window.axis] = window.first_time
+    return extract_slice(history, offsets, slices_shape(window, history), [1] * len(offsets))
+
+
 def next_slice(window: Window, state: ir.Value | None, init: ir.Value, time: Time) -> ir.Value:
     """The window when its history is begun in a step: the newest slice is that of `init`.
 

@@ -9,15 +9,16 @@ The rows of a block are several chains of operations that do not wait for each o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
 from ted.linalg.generics import started, starts_alike
 from ted.linalg.loops import PARALLEL
+from ted.linalg.rolling_buffers import no_slices, slices_shape, window_of
 from ted.linalg.scan_bodies import ScanBody
-from ted.linalg.storage_folding import find_windows
+from ted.linalg.storage_folding import Window, find_windows, read_from_window
 from ted.mlir import ir, scf, tensor
 from ted.mlir.affine_forms import dims_used
 from ted.mlir.queries import replace_op
@@ -25,15 +26,20 @@ from ted.mlir.scalars import affine_value, element_type, index, shape_of
 from ted.mlir.strategies import Declined
 
 Values = list[ir.Value]
+HELD = 1 << 12  # elements of slices that a first cache holds
 FEW = 16  # elements that a step has of a row, from which on they fill vectors, and lines of memory
 
 
 @dataclass(frozen=True)
 class Rows:
-    """The dims of the histories that are looped over, the last of them in blocks."""
+    """The dims of the histories that are looped over, the last of them in blocks.
+
+    `windows`: of which slices are kept, where steps are cut because they fill a cache.
+    """
 
     block: int
     axes: tuple[int, ...] = field(repr=False)
+    windows: Mapping[int, Window] = field(default_factory=dict, repr=False)
 
 
 def rows_of(body: ScanBody, block: int) -> Rows | Declined:
@@ -43,16 +49,31 @@ def rows_of(body: ScanBody, block: int) -> Rows | Declined:
     times = min(body.times)
     if not times:
         return Declined("time is the first dim of a history")
-    if any(prod(shape_of(v)[t + 1 :]) >= FEW for v, t in zip(body.inits, body.times, strict=True)):
+    kept = {k: w for k, w in find_windows(body).items() if list(body.op.results[k].uses)}
+    overflows = _overflows(body, kept)
+    pairs = zip(body.inits, body.times, strict=True)
+    if not overflows and any(prod(shape_of(v)[t + 1 :]) >= FEW for v, t in pairs):
         return Declined(f"a step has {FEW} elements of a row and more")
-    kept = [k for k in find_windows(body) if list(body.op.results[k].uses)]
-    if kept:
+    if kept and not overflows:
         return Declined("of a history only some slices are kept")
     axes = tuple(axis for axis in range(times) if _is_apart(body, axis))
     if not axes:
         return Declined("rows read each other, or where they are")
     rows = prod(shape_of(body.inits[0])[axis] for axis in axes)
-    return Rows(block, axes) if rows > block else Declined(f"there are no more than {block} rows")
+    block = 1 if overflows else block
+    if rows <= block:
+        return Declined(f"there are no more than {block} rows")
+    return Rows(block, axes, kept)
+
+
+def _overflows(body: ScanBody, kept: Mapping[int, Window]) -> bool:
+    """Whether steps go over more than a cache holds of what is kept, by maps alone.
+
+    A sum would read for each row what it reads for all, as a product with a matrix does.
+    """
+    slices = [prod(slices_shape(w, body.inits[k])) for k, w in kept.items()]
+    maps = all(kind == "parallel" for op in body.equations for kind in op.opview.iterator_kinds)
+    return maps and sum(slices) > HELD
 
 
 def _is_apart(body: ScanBody, axis: int) -> bool:
@@ -118,7 +139,21 @@ def _reads_its_row(
 
 def emit_rows(op: ir.Operation, plan: Rows, lower: Callable[[ir.Operation], None]) -> Values:
     """The final histories; `lower` replaces a scan over few rows by its steps."""
-    return _loop(op, plan, plan.axes, list(op.operands), lower)
+    return _on_windows(op, plan, plan.axes, lower)
+
+
+def _on_windows(
+    op: ir.Operation, plan: Rows, axes: Sequence[int], lower: Callable[[ir.Operation], None]
+) -> Values:
+    """The final histories, or the slices of them that are kept, from which their uses read."""
+    starts = [
+        no_slices(plan.windows[k], init) if k in plan.windows else init
+        for k, init in enumerate(op.operands)
+    ]
+    results = _loop(op, plan, axes, starts, lower)
+    for k, window in plan.windows.items():
+        read_from_window(list(op.results[k].uses), window)
+    return results
 
 
 def _loop(
@@ -134,7 +169,9 @@ def _loop(
     count, rest = divmod(shape_of(states[0])[axis], size)
 
     def part(at: ir.Value | int, rows: int, given: Values) -> Values:
-        return _on_rows(op, axis, at, rows, given, lambda one: _inside(one, plan, inner, lower))
+        return _on_rows(
+            op, plan, axis, at, rows, given, lambda one: _inside(one, plan, inner, lower)
+        )
 
     if count:
         loop = scf.ForOp(index(0), index(count), index(1), states)
@@ -154,12 +191,13 @@ def _inside(
         lower(op)
         return
     with ir.InsertionPoint(op):
-        results = _loop(op, plan, axes, list(op.operands), lower)
+        results = _on_windows(op, plan, axes, lower)
     replace_op(op, results)
 
 
 def _on_rows(
     op: ir.Operation,
+    plan: Rows,
     axis: int,
     at: ir.Value | int,
     rows: int,
@@ -169,14 +207,20 @@ def _on_rows(
     """The states after the scan on some rows; those that nobody reads are not put back."""
     body = ScanBody(op)
     used = [bool(list(result.uses)) for result in op.results]
+    whole = [init if k in plan.windows else states[k] for k, init in enumerate(body.inits)]
     slices = [
-        _taken(state, axis, at, rows) if is_used else _apart(init, state, axis, at, rows)
-        for init, state, is_used in zip(body.inits, states, used, strict=True)
-    ]
+        _taken(state, axis, at, rows) if is_used and k not in plan.windows
+        else _apart(body.inits[k], state, axis, at, rows)
+        for k, (state, is_used) in enumerate(zip(whole, used, strict=True))
+    ]  # fmt: skip
     copy = _copied(body, axis, at, rows, slices)
+    kept = [
+        window_of(part, plan.windows[k]) if k in plan.windows else part
+        for k, part in enumerate(copy.results)
+    ]
     after = [
         _put(part, state, axis, at) if is_used else state
-        for part, state, is_used in zip(copy.results, states, used, strict=True)
+        for part, state, is_used in zip(kept, states, used, strict=True)
     ]
     replaced(copy)
     return after

@@ -119,6 +119,11 @@ def _outside(uses: Iterable[Any], axis: int, body: ScanBody) -> Iterator[int]:
             at = constant_of(op.operands[2 + axis])
             yield body.steps if at is None else at + 1 if body.reverse else body.steps - at
             continue
+        if op.name == "tensor.extract_slice":
+            at = list(ir.DenseI64ArrayAttr(op.attributes["static_offsets"]))[axis]
+            size = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))[axis]
+            yield at + size if body.reverse else body.steps - at
+            continue
         if op.name != "ted.compute" or position >= len(ir.ArrayAttr(op.attributes["reads"])):
             yield body.steps
             continue
@@ -220,6 +225,9 @@ def read_from_window(uses: Iterable[Any], window: Window) -> None:
         if op.name == "ted.load":
             _read_at_place(op, window)
             continue
+        if op.name == "tensor.extract_slice":
+            _slice_at_place(op, window)
+            continue
         maps = list(ir.ArrayAttr(op.attributes["reads"]))
         old = ir.AffineMapAttr(maps[position]).value
         exprs = list(old.results)
@@ -235,3 +243,9 @@ def _read_at_place(load: ir.Operation, window: Window) -> None:
     assert at is not None, "windows are of histories that are read at known times"
     with ir.InsertionPoint(load), load.location:
         load.operands[2 + window.axis] = index(at - window.first_time)
+
+
+def _slice_at_place(op: ir.Operation, window: Window) -> None:
+    offsets = list(ir.DenseI64ArrayAttr(op.attributes["static_offsets"]))
+    offsets[window.axis] -= window.first_time
+    op.attributes["static_offsets"] = ir.DenseI64ArrayAttr.get(offsets)

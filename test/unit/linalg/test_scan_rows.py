@@ -86,6 +86,38 @@ def test_rows_by_themselves_have_the_numbers_of_steps(name: str, n: int) -> None
     compare([y])
 
 
+def wide(reverse: bool, *rows: int) -> Tensor:
+    """The last slices of two states, whose steps are of more elements than a first cache holds."""
+    shape, axis = (*rows, T, 240), len(rows)
+    x, step, size = p(*shape), 1 if reverse else -1, len(rows)
+    end = T - 1 if reverse else 0
+
+    def before(h: Tensor, at: tuple[ted.Index, ...]) -> ted.Scalar:
+        row, t, j = at[:size], at[size], at[size + 1]
+        begun = t < end if reverse else t > end
+        return ted.where(begun & (j > 0), h[(*row, t + step, j - 1)] * 0.5, 1.0)
+
+    a, b = ted.recurrence(
+        [shape] * 2,
+        [
+            lambda a, b, *at: before(b, at) + x[at],
+            lambda a, b, *at: a[at] * 0.25 - before(a, at),
+        ],
+        "float64", time_axis=axis, reverse=reverse,
+    )  # fmt: skip
+    last = (slice(None),) * size + (0 if reverse else T - 1,)
+    return a[last] + b[last]
+
+
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("rows", [(9,), (3, 3)])
+def test_rows_that_fill_a_cache_are_taken_one_by_one(rows: tuple[int, ...], reverse: bool) -> None:
+    y = wide(reverse, *rows)
+    assert form(y) == ["rows, block = 1"]
+    compare([y])
+
+
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_so_have_their_gradients_alone_and_together(name: str) -> None:
