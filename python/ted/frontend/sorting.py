@@ -19,12 +19,14 @@ from ted.frontend.compute import compute
 from ted.frontend.creation import arange
 from ted.frontend.dims import moveaxis
 from ted.frontend.elementwise import cast, isnan, to_tensor, where
+from ted.frontend.indexing import place
 from ted.frontend.joining import stack
 from ted.frontend.layout import broadcast_to, reshape, transpose
 from ted.frontend.locations import fail
 from ted.frontend.reductions import sum
 from ted.frontend.scattering import scatter
-from ted.frontend.sorting_keys import comparable, keys_of, padded, values_and_places
+from ted.frontend.sorting_first import first_rows, is_few
+from ted.frontend.sorting_keys import comparable, keys_of, values_and_places
 from ted.frontend.sorting_network import sorted_rows
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT32, INT64
@@ -65,9 +67,20 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, 
     count = checks.integer(k, "topk: k")
     if not 0 <= count <= x.shape[along]:
         fail(f"topk: k must be in [0, {x.shape[along]}], got {count}")
-    places = _Places(moveaxis(x, along, 0), checks.flag(largest, "topk: largest"))
-    values, order = (part[:count] for part in (places.values, places.order))
-    return moveaxis(values, 0, along), moveaxis(order, 0, along)
+    falls, inner = checks.flag(largest, "topk: largest"), math.prod(x.shape[along + 1 :])
+    if 0 in x.shape or not is_few(x.shape[along], inner, count):
+        places = _Places(moveaxis(x, along, 0), falls)
+        values, order = (part[:count] for part in (places.values, places.order))
+        return moveaxis(values, 0, along), moveaxis(order, 0, along)
+    rows = reshape(x, (math.prod(x.shape[:along]), x.shape[along], inner))
+    keys = keys_of(rows, falls)
+    order = keys.positions(first_rows(keys.parts, keys.last, count))
+
+    def value(a: Any, j: Any, b: Any) -> Any:
+        return rows[a, place(order[a, j, b], 0, "unchecked")[0], b]
+
+    shape = (*x.shape[:along], count, *x.shape[along + 1 :])
+    return reshape(compute(order.shape, value, name="values"), shape), reshape(order, shape)
 
 
 # ------------------------------------------------------------------ quantiles
@@ -187,7 +200,7 @@ def _alone(rows: Tensor, descending: bool) -> Tensor:
     """Integers or bools in order along dim 0."""
     n, rest = rows.shape[0], rows.shape[1:]
     values = comparable(reshape(rows, (n, math.prod(rest))), descending)
-    found = sorted_rows([padded(values, values.dtype.range[1])])[0][:n]
+    found = sorted_rows([values], [values.dtype.range[1]])[0]
     if descending:
         found = comparable(found, descending)  # which is its own inverse
     return reshape(cast(found, rows.dtype), rows.shape)
@@ -195,9 +208,8 @@ def _alone(rows: Tensor, descending: bool) -> Tensor:
 
 def _counted_ranks(flat: Tensor, descending: bool) -> Tensor:
     """How many elements come before each one: one sum for few elements."""
-    values, keys = values_and_places(
-        flat, descending, checks.integer(flat.shape[0], "sort: extent")
-    )
+    both = values_and_places(reshape(flat, (1, *flat.shape)), descending)
+    values, keys = (x[0] for x in both)
     r = reduce_axis(flat.shape[0], "r")
 
     def rank(i: Any, column: Any) -> Any:
@@ -210,5 +222,5 @@ def _counted_ranks(flat: Tensor, descending: bool) -> Tensor:
 
 def _network_order(flat: Tensor, descending: bool) -> Tensor:
     """The positions in order by the network."""
-    keys = keys_of(flat, descending)
-    return keys.positions(sorted_rows(keys.parts))
+    keys = keys_of(reshape(flat, (1, *flat.shape)), descending)
+    return keys.positions(sorted_rows([part[0] for part in keys.parts], keys.last))

@@ -12,6 +12,7 @@ for one rounding that loses no position.  Wider values take a part of their own.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +29,6 @@ from ted.frontend.elementwise import (
     stop_gradient,
     where,
 )
-from ted.frontend.joining import pad
 from ted.frontend.layout import broadcast_to, reshape
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT32, INT64
@@ -42,14 +42,15 @@ _AT_ZERO = 2.0**-400  # a position of a zero: below what any other float of 32 b
 
 @dataclass(frozen=True)
 class Keys:
-    """The parts of keys of `count` values and of `columns` in a power of two of rows."""
+    """The parts of keys of `count` values along dim 1, and of a key that comes behind all."""
 
     parts: tuple[Tensor, ...]
+    last: tuple[Any, ...]
     count: int
 
-    def positions(self, parts: list[Tensor]) -> Tensor:
-        """Where the values were, by parts in another order."""
-        key = parts[-1][: self.count]
+    def positions(self, parts: Sequence[Tensor]) -> Tensor:
+        """Where values were, by parts of their keys in any order."""
+        key = parts[-1]
         if len(parts) > 1:
             return cast(key, INT64) % self.count
         if not key.dtype.is_float:
@@ -68,18 +69,19 @@ class Keys:
 
 
 def keys_of(values: Tensor, descending: bool) -> Keys:
-    """The keys of (n, columns) values.
+    """The keys of (outer, n, inner) values along n.
 
     Raises: FrontendError for a symbolic n.
     """
-    n, columns = checks.integer(values.shape[0], "sort: extent"), values.shape[1]
+    n = checks.integer(values.shape[1], "sort: extent")
     if values.dtype.bits > _NARROW or (values.dtype.is_float and n > _MOST):
-        return Keys(values_and_places(values, descending, 1 << (n - 1).bit_length()), n)
+        parts = values_and_places(values, descending)
+        top = math.inf if values.dtype.is_float else values.dtype.range[1]
+        return Keys(parts, (top, 2 * n), n)
     if values.dtype.is_float:
-        return Keys((padded(_float_keys(values, descending), math.inf),), n)
-    places = broadcast_to(reshape(arange(n), (n, 1)), (n, columns))
+        return Keys((_float_keys(values, descending),), (math.inf,), n)
     wide = comparable(cast(values, INT64), descending)
-    return Keys((padded(wide * 2**32 + places, 2**63 - 1),), n)
+    return Keys((wide * 2**32 + reshape(arange(n), (1, n, 1)),), (2**63 - 1,), n)
 
 
 def comparable(values: Tensor, descending: bool) -> Tensor:
@@ -90,18 +92,9 @@ def comparable(values: Tensor, descending: bool) -> Tensor:
     return least + (most - values) if descending else values
 
 
-def padded(keys: Tensor, last: Any) -> Tensor:
-    """With as many rows as a power of two, the new ones behind all others.
-
-    Raises: FrontendError for a symbolic number of rows.
-    """
-    n = checks.integer(keys.shape[0], "sort: extent")
-    return pad(keys, ((0, (1 << (n - 1).bit_length()) - n), (0, 0)), value=last)
-
-
 def _float_keys(values: Tensor, descending: bool) -> Tensor:
-    def key(i: Any, column: Any) -> Any:
-        x = cast(stop_gradient(values[i, column]), "float64")
+    def key(a: Any, i: Any, b: Any) -> Any:
+        x = cast(stop_gradient(values[a, i, b]), "float64")
         x = where(isnan(x), _NO_NUMBER, minimum(maximum(x, -_INFINITE), _INFINITE))
         x = -x if descending else x
         return x + (absolute(x) * _UNIT + _AT_ZERO) * cast(i, "float64")
@@ -109,23 +102,18 @@ def _float_keys(values: Tensor, descending: bool) -> Tensor:
     return compute(values.shape, key, name="key")
 
 
-def values_and_places(values: Tensor, descending: bool, size: int) -> tuple[Tensor, Tensor]:
-    """The values, and numbers that decide between equals: positions, further for NaN and padding.
+def values_and_places(values: Tensor, descending: bool) -> tuple[Tensor, Tensor]:
+    """The values, and numbers that decide between equals: positions, further for NaN.
 
     NaN is an infinity that comes after others, or before them from the greatest on.
-    Shapes: values (n, columns), the results (size, columns).
+    Shapes: values (outer, n, inner), as the results.
     Raises: FrontendError for a symbolic n.
     """
-    n, columns = checks.integer(values.shape[0], "sort: extent"), values.shape[1]
-    kind = INT32 if 4 * size < 2**31 else INT64
-    place = cast(reshape(arange(size), (size, 1)), kind)
-    place = where(place < n, place, place + 2 * n)
-    more = ((0, size - n), (0, 0))
+    n = checks.integer(values.shape[1], "sort: extent")
+    place = cast(reshape(arange(n), (1, n, 1)), INT32 if 4 * n < 2**31 else INT64)
     if not values.dtype.is_float:
-        values = comparable(values, descending)
-        last = values.dtype.range[1]
-        return pad(values, more, value=last), broadcast_to(place, (size, columns))
-    no_number = pad(isnan(values), more, value=False)
-    values = stop_gradient(where(isnan(values), math.inf, values))
+        return comparable(values, descending), broadcast_to(place, values.shape)
+    no_number = isnan(values)
+    values = stop_gradient(where(no_number, math.inf, values))
     behind = where(no_number, place - n if descending else place + n, place)
-    return pad(-values if descending else values, more, value=math.inf), behind
+    return -values if descending else values, behind

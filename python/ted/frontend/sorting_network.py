@@ -23,6 +23,7 @@ from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import cast, where
 from ted.frontend.indexing import place
+from ted.frontend.joining import pad
 from ted.frontend.layout import reshape, transpose
 from ted.frontend.recurrences import recurrence
 from ted.frontend.tensors import Tensor, constant
@@ -34,14 +35,16 @@ _DEPTH = {1: 2, 2: 1}  # stages of an equation, by the number of parts: two read
 Element = tuple[Any, ...]
 
 
-def sorted_rows(parts: Sequence[Tensor]) -> list[Tensor]:
+def sorted_rows(parts: Sequence[Tensor], last: Sequence[Any]) -> list[Tensor]:
     """Parts of elements with these in order along dim 0; the parts decide one after the other.
 
-    Shapes: each part (2 ** bits, columns), as the results.
+    Shapes: each part (n, columns), as the results; `last` comes behind all, and fills up.
     Raises: FrontendError for a symbolic number of rows.
     """
-    rows, columns = checks.integer(parts[0].shape[0], "sort: extent"), parts[0].shape[1]
-    bits, high = rows.bit_length() - 1, 0
+    n, columns = checks.integer(parts[0].shape[0], "sort: extent"), parts[0].shape[1]
+    bits, high = (n - 1).bit_length(), 0
+    more = ((0, (1 << bits) - n), (0, 0))
+    parts = [pad(part, more, value=end) for part, end in zip(parts, last, strict=True)]
     while isinstance(columns, int) and high < bits and columns << high < _LANES:
         high += 1
     network = _Network(bits - high, high)
@@ -52,7 +55,7 @@ def sorted_rows(parts: Sequence[Tensor]) -> list[Tensor]:
         for step in _halves(k - 1):
             parts = network.by_lanes(parts, step, mirrored=False)
         parts = network.by_rows(parts, _halves(network.bits))
-    return [_gathered(part) for part in parts]
+    return [_gathered(part)[:n] for part in parts]
 
 
 def _round(k: int) -> list[int]:
@@ -146,14 +149,26 @@ class _Network:
 
 def _kept(own: Element, other: Element, greater: Any) -> Element:
     """What stays at an element: the lesser of two, or the greater."""
-    if len(own) == 1:  # two minima and maxima, for which processors have instructions
-        (a,), (b,) = own, other
-        lesser, more = where(b < a, b, a), where(a < b, b, a)
+    if len(own) == 1:
+        (lesser,), (more,) = ordered(own, other)
         return (where(greater, more, lesser),)
+    swaps = _is_before(other, own) != greater
+    return tuple(where(swaps, b, a) for a, b in zip(own, other, strict=True))
+
+
+def ordered(own: Element, other: Element) -> tuple[Element, Element]:
+    """The lesser of two elements, and the greater."""
+    if len(own) == 1:  # a minimum and a maximum, for which processors have instructions
+        (a,), (b,) = own, other
+        return (where(b < a, b, a),), (where(a < b, b, a),)
+    swaps = _is_before(other, own)
+    both = [(where(swaps, b, a), where(swaps, a, b)) for a, b in zip(own, other, strict=True)]
+    return tuple(a for a, _ in both), tuple(b for _, b in both)
+
+
+def _is_before(own: Element, other: Element) -> Any:
     (a, k), (b, m) = own, other
-    ahead = (b < a) | ((a == b) & (m < k))
-    swaps = ahead != greater
-    return where(swaps, b, a), where(swaps, m, k)
+    return (a < b) | ((a == b) & (k < m))
 
 
 def _row(index: Any) -> Any:

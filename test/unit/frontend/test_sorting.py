@@ -154,6 +154,34 @@ def test_the_greatest_elements_and_their_places() -> None:
     assert run(lambda t: ted.topk(t, 2, largest=False)[0], TIES).shape == (5, 2)
 
 
+@pytest.mark.fast(1)
+@pytest.mark.parametrize(
+    ("kind", "largest"),
+    [("float32", True), ("int32", False), ("float64", True), ("float64", False)],
+)
+def test_few_of_many_are_those_of_a_stable_order(kind: str, largest: bool) -> None:
+    x = RANDOM.permuted(np.tile(_numbers(kind), (2, 6)), axis=1)
+    x = np.stack([x, np.roll(x, 7, 1), x[:, ::-1]], 2)
+    found = compiled(
+        lambda t: [*ted.topk(t, 5, 1, largest), *ted.topk(t[0, :, 0], 3, 0, largest)], x
+    )
+    order = torch.argsort(torch.tensor(x), dim=1, descending=largest, stable=True).numpy()
+    for values, places, here, start in (
+        (*found[:2], x, order[:, :5]), (*found[2:], x[0, :, 0], order[0, :3, 0])
+    ):  # fmt: skip
+        np.testing.assert_array_equal(places, start)
+        np.testing.assert_array_equal(values, np.take_along_axis(here, start, here.ndim // 2))
+
+
+def test_gradients_of_the_greatest_go_where_these_are() -> None:
+    x = RANDOM.standard_normal((2, 90))
+    gradient = ted.grad(lambda t: (ted.topk(t, 2)[0] ** 3).sum())
+    best = np.sort(x, 1)[:, -2:-1] <= x
+    np.testing.assert_allclose(gradient(x), np.where(best, 3 * x**2, 0), rtol=1e-14)
+    twice = ted.grad(lambda t: ted.sum(gradient(t)))
+    np.testing.assert_allclose(twice(x), np.where(best, 6 * x, 0), rtol=1e-14)
+
+
 def test_places_in_a_sorted_vector() -> None:
     sorted_vector = np.array([-1.0, 0.0, 0.0, 2.0, 2.0, np.nan, np.nan])
     wanted = np.array([[-2.0, -1.0, 0.0], [1.0, 2.0, np.nan], [np.inf, 2.5, -0.5]])
