@@ -26,7 +26,7 @@ from ted.mlir.scalars import affine_value, element_type, index, shape_of
 from ted.mlir.strategies import Declined
 
 Values = list[ir.Value]
-HELD = 1 << 12  # elements of slices that a first cache holds
+HELD = 1 << 12  # elements that a first cache holds
 FEW = 16  # elements that a step has of a row, from which on they fill vectors, and lines of memory
 
 
@@ -49,14 +49,14 @@ def rows_of(body: ScanBody, block: int) -> Rows | Declined:
     times = min(body.times)
     if not times:
         return Declined("time is the first dim of a history")
+    axes = tuple(axis for axis in range(times) if _is_apart(body, axis))
     kept = {k: w for k, w in find_windows(body).items() if list(body.op.results[k].uses)}
-    overflows = _overflows(body, kept)
+    overflows = bool(axes) and _overflows(body, kept, axes)
     pairs = zip(body.inits, body.times, strict=True)
     if not overflows and any(prod(shape_of(v)[t + 1 :]) >= FEW for v, t in pairs):
         return Declined(f"a step has {FEW} elements of a row and more")
     if kept and not overflows:
         return Declined("of a history only some slices are kept")
-    axes = tuple(axis for axis in range(times) if _is_apart(body, axis))
     if not axes:
         return Declined("rows read each other, or where they are")
     rows = prod(shape_of(body.inits[0])[axis] for axis in axes)
@@ -66,14 +66,24 @@ def rows_of(body: ScanBody, block: int) -> Rows | Declined:
     return Rows(block, axes, kept)
 
 
-def _overflows(body: ScanBody, kept: Mapping[int, Window]) -> bool:
-    """Whether steps go over more than a cache holds of what is kept, by maps alone.
+def _overflows(body: ScanBody, kept: Mapping[int, Window], axes: Sequence[int]) -> bool:
+    """Whether each step goes over more than a cache holds, of which rows have parts of their own.
 
-    A sum would read for each row what it reads for all, as a product with a matrix does.
+    Nothing is if a sum reads the same for each row, as a product with a matrix does.
     """
-    slices = [prod(slices_shape(w, body.inits[k])) for k, w in kept.items()]
-    maps = all(kind == "parallel" for op in body.equations for kind in op.opview.iterator_kinds)
-    return maps and sum(slices) > HELD
+    held = sum(prod(slices_shape(w, body.inits[k])) for k, w in kept.items())
+    for op, step in body.equations.items():
+        equation: Any = op.opview
+        rows = {_dim_of(op, body, axis) for axis in axes}
+        time = _plain(equation.write_map.results[body.times[step.target]])
+        for value, places in zip(op.operands, equation.read_maps, strict=False):
+            if value in body.history:
+                continue
+            dims = set(dims_used(*places.results))
+            if not dims & rows and len(_parallel(equation)) < len(equation.box):
+                return False
+            held += prod(shape_of(value)) if dims & rows and time not in dims else 0
+    return bool(kept) and held > HELD
 
 
 def _is_apart(body: ScanBody, axis: int) -> bool:
@@ -95,7 +105,7 @@ def _dim_of(op: ir.Operation, body: ScanBody, axis: int) -> int | None:
     dim = _plain(write.results[axis])
     if write.n_symbols or dim is None or dim not in _parallel(equation):
         return None
-    if equation.box[dim] != shape[axis] or _is_asked(op, dim):
+    if equation.box[dim] != shape[axis] or _is_asked(op, dim, body):
         return None
     rest = [e for k, e in enumerate(write.results) if k != axis]
     sets = [equation.domain_set, *equation.guard_sets]
@@ -115,10 +125,10 @@ def _parallel(equation: Any) -> list[int]:
     return [k for k, kind in enumerate(equation.iterator_kinds) if kind == "parallel"]
 
 
-def _is_asked(op: ir.Operation, dim: int) -> bool:
-    """Whether the body asks for the value of a dim, or reads at data, which may be anywhere."""
+def _is_asked(op: ir.Operation, dim: int, body: ScanBody) -> bool:
+    """Whether the body asks for the value of a dim, or reads histories at data."""
     for one in (view.operation for view in op.regions[0].blocks[0].operations):
-        if one.name == "ted.load":
+        if one.name == "ted.load" and one.operands[0] in body.history:
             return True
         if one.name == "ted.index" and ir.IntegerAttr(one.attributes["dim"]).value == dim:
             return True

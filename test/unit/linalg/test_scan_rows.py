@@ -118,6 +118,25 @@ def test_rows_that_fill_a_cache_are_taken_one_by_one(rows: tuple[int, ...], reve
     compare([y])
 
 
+def swept(shared: bool) -> Tensor:
+    """The last of some states, each the sum of a part of what the row has, or of all."""
+    x, w, r = p(600, 9, name="w") if shared else p(9, 600), p(9, name="c"), ted.reduce_axis(600)
+
+    def state(h: Tensor, i: ted.Index, t: ted.Index) -> ted.Scalar:
+        before = ted.where(t > 0, h[i, t - 1] * 1e-3, w[i])
+        return ted.sum(x[r, t] * before if shared else x[i, r] * before, axis=r)
+
+    return ted.recurrence((9, T), state, "float64", time_axis=1)[:, T - 1]
+
+
+@pytest.mark.fast(1)
+def test_rows_that_sum_much_of_their_own_are_taken_one_by_one() -> None:
+    y = swept(shared=False)
+    assert form(y) == ["rows, block = 1"]
+    compare([y])
+    assert form(swept(shared=True)) == ["steps  not rows: of a history only some slices are kept"]
+
+
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_so_have_their_gradients_alone_and_together(name: str) -> None:
