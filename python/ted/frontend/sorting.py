@@ -10,7 +10,7 @@ order has no slope; values are placed at their ranks, and gradients are read the
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.frontend import checks
@@ -18,16 +18,17 @@ from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.creation import arange
 from ted.frontend.dims import moveaxis
-from ted.frontend.elementwise import cast, isnan, to_tensor, where
+from ted.frontend.elementwise import cast, isnan, stop_gradient, to_tensor, where
 from ted.frontend.indexing import place
 from ted.frontend.joining import stack
 from ted.frontend.layout import broadcast_to, reshape, transpose
 from ted.frontend.locations import fail
-from ted.frontend.reductions import sum
+from ted.frontend.reductions import any, sum
 from ted.frontend.scattering import scatter
 from ted.frontend.sorting_first import first_rows, is_few
 from ted.frontend.sorting_keys import comparable, keys_of, values_and_places
 from ted.frontend.sorting_network import sorted_rows
+from ted.frontend.sorting_ranks import is_sooner_searched, searched, with_slopes
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT32, INT64
 
@@ -100,7 +101,8 @@ def quantile(
     """What a share `q` of the elements over `axis` is below; NaN if one is NaN.
 
     Between two elements `method` interpolates ("linear"), or takes "lower", "higher", "nearest" or
-    "midpoint".  Shapes: those of q, a number or numbers, then of the other dims.
+    "midpoint".  Elements that are equal have equal slopes.
+    Shapes: those of q, a number or numbers, then of the other dims.
     Raises: FrontendError for an axis that x does not have, no elements, a q outside [0, 1], or
     another method.
     """
@@ -112,9 +114,9 @@ def quantile(
     count = math.prod(checks.integer(x.shape[k], "quantile: extent") for k in axes)
     if not count:
         fail(f"quantile: takes at least one element, got shape {x.shape}")
-    flat = reshape(transpose(x, [*axes, *rest]), (count, *(x.shape[k] for k in rest)))
-    ranked = sort(flat if x.dtype.is_float else cast(flat, "float32"), 0)
-    found = _at_shares(ranked, q, count, _METHODS[method])
+    if not x.dtype.is_float:
+        x = cast(x, "float32")
+    found = _at_shares(x, sorted(axes), q, count, _METHODS[method])
     if not checks.flag(keepdims, "quantile: keepdims"):
         return found
     lead = found.ndim - len(rest)
@@ -132,19 +134,47 @@ _METHODS: dict[str, Callable[[float, int], float]] = {
 }
 
 
-def _at_shares(ranked: Tensor, q: Any, count: int, weight: Callable[..., float]) -> Tensor:
+def _at_shares(
+    x: Tensor, axes: Sequence[int], q: Any, count: int, weight: Callable[..., float]
+) -> Tensor:
     several = isinstance(q, (list, tuple)) or getattr(q, "ndim", 0) == 1
     shares: list[Any] = [*q] if several else [q]
-    found = []
+    pairs = []
     for share in shares:
         if isinstance(share, Tensor) or not 0 <= float(share) <= 1:
             fail(f"quantile: q must be a number in [0, 1], or several, got {share!r}")
         part, whole = math.modf(float(share) * (count - 1))
-        above = weight(part, int(whole))
-        low, high = ranked[int(whole)], ranked[min(int(whole) + 1, count - 1)]
-        between = low if not above else high if above == 1 else low + above * (high - low)
-        found.append(where(isnan(ranked[count - 1]), math.nan, between))
+        pairs.append((int(whole), weight(part, int(whole))))
+    ranks = {rank for rank, above in pairs if above < 1} | {
+        min(rank + 1, count - 1) for rank, above in pairs if above
+    }
+    ranked = _of_ranks(x, axes, count, sorted(ranks))
+    found = []
+    for rank, above in pairs:
+        low, high = ranked.get(rank), ranked.get(min(rank + 1, count - 1))
+        found.append(low if not above else high if above == 1 else low + above * (high - low))
+    no_number = any(isnan(x), axis=tuple(axes))
+    found = [where(no_number, math.nan, value) for value in found]
     return stack(found) if several else found[0]
+
+
+def _of_ranks(
+    x: Tensor, axes: Sequence[int], count: int, ranks: Sequence[int]
+) -> dict[int, Tensor]:
+    """The elements of some ranks over axes, by rank."""
+    rest = [k for k in range(x.ndim) if k not in axes]
+    shape = [x.shape[k] for k in rest]
+    before = axes[0] if axes else 0
+    if axes and axes[-1] - axes[0] >= len(axes):  # they are no neighbours
+        x, before = transpose(x, [*axes, *rest]), 0
+    rows = reshape(x, (math.prod(shape[:before]), count, math.prod(shape[before:])))
+    if 0 in shape or count <= _COUNTED or not is_sooner_searched(x, count, len(ranks)):
+        ranked = sort(stop_gradient(rows), 1)
+        values = stack([ranked[:, k] for k in ranks], 1)
+    else:
+        values = searched(rows, ranks)
+    found = with_slopes(values, rows)
+    return {k: reshape(found[:, at], shape) for at, k in enumerate(ranks)}
 
 
 # ------------------------------------------------------------------ the order

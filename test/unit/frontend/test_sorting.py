@@ -146,6 +146,35 @@ def test_quantiles_are_those_of_numpy() -> None:
     assert np.isnan(run(ted.median, SPECIAL))
 
 
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("kind", ["float32", "float64", "float16"])
+def test_ranks_are_searched_for_among_many(kind: str) -> None:
+    x = _numbers(kind)
+    x = RANDOM.permuted(np.tile(x[~np.isnan(x)], (3, 2)), axis=1)
+    shares = [0.0, 0.31, 0.999]
+    lower, upper, all_of_it, bad = compiled(
+        lambda t: [ted.quantile(t, shares, 1, "lower"), ted.quantile(t, 0.7, 1, "higher"),
+                   ted.quantile(t[None], 0.5, (0, 2), "lower"),
+                   ted.median(ted.where(t > 1.5, np.nan, t), 1)], x,
+    )  # fmt: skip
+    np.testing.assert_array_equal(lower, np.quantile(x, shares, 1, method="lower"))
+    np.testing.assert_array_equal(upper, np.quantile(x, 0.7, 1, method="higher"))
+    np.testing.assert_array_equal(all_of_it, np.quantile(x[None], 0.5, (0, 2), method="lower"))
+    assert np.isnan(bad).all()
+
+
+@pytest.mark.parametrize("n", [7, 81])
+def test_slopes_of_quantiles_are_shared_by_equal_elements(n: int) -> None:
+    x = np.arange(n, dtype=float) // 2 * 2.0
+    x[n // 2 - 2 : n // 2 + 1] = n // 2
+    gradient = ted.grad(lambda t: ted.median(t) ** 2)
+    expected = np.where(x == n // 2, 2.0 * (n // 2) / np.sum(x == n // 2), 0)
+    np.testing.assert_allclose(gradient(x), expected, rtol=1e-14)
+    second = ted.grad(lambda t: ted.sum(gradient(t) * np.arange(n)))(x)
+    weight = np.mean(np.arange(n)[x == n // 2])
+    np.testing.assert_allclose(second, expected / (n // 2) * weight, rtol=1e-14)
+
+
 def test_the_greatest_elements_and_their_places() -> None:
     values, places = run(lambda t: list(ted.topk(t, 3, axis=1)), TIES)
     expected = torch.topk(torch.tensor(TIES), 3).values.numpy()
