@@ -26,7 +26,7 @@ from ted.frontend.locations import fail
 from ted.frontend.reductions import any, sum
 from ted.frontend.scattering import scatter
 from ted.frontend.sorting_first import first_rows, is_few
-from ted.frontend.sorting_keys import comparable, keys_of, values_and_places
+from ted.frontend.sorting_keys import comparable, halves_of, is_wide, keys_of, values_and_places
 from ted.frontend.sorting_network import sorted_rows
 from ted.frontend.sorting_ranks import is_sooner_searched, searched, with_slopes
 from ted.frontend.tensors import Tensor
@@ -230,7 +230,7 @@ def _alone(rows: Tensor, descending: bool) -> Tensor:
     """Integers or bools in order along dim 0."""
     n, rest = rows.shape[0], rows.shape[1:]
     values = comparable(reshape(rows, (n, math.prod(rest))), descending)
-    found = sorted_rows([values], [values.dtype.range[1]])[0]
+    found = sorted_rows(values, values.dtype.range[1])
     if descending:
         found = comparable(found, descending)  # which is its own inverse
     return reshape(cast(found, rows.dtype), rows.shape)
@@ -251,6 +251,17 @@ def _counted_ranks(flat: Tensor, descending: bool) -> Tensor:
 
 
 def _network_order(flat: Tensor, descending: bool) -> Tensor:
-    """The positions in order by the network."""
-    keys = keys_of(reshape(flat, (1, *flat.shape)), descending)
-    return keys.positions(sorted_rows([part[0] for part in keys.parts], keys.last))
+    """The positions in order by the network; wide values are sorted by halves, the lower first."""
+    rows = reshape(flat, (1, *flat.shape))
+    if not is_wide(rows):
+        keys = keys_of(rows, descending)
+        return keys.positions([sorted_rows(keys.parts[0][0], keys.last[0])])
+    lower, upper = halves_of(flat, descending)
+    first = _network_order(lower, False)
+    second = _network_order(_at(upper, first), False)
+    return _at(first, second)
+
+
+def _at(x: Tensor, order: Tensor) -> Tensor:
+    """The elements at positions along dim 0."""
+    return compute(x.shape, lambda i, c: x[place(order[i, c], 0, "unchecked")[0], c], name="placed")

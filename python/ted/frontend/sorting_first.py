@@ -17,13 +17,14 @@ from ted.frontend.elementwise import where
 from ted.frontend.joining import concatenate
 from ted.frontend.layout import reshape, transpose
 from ted.frontend.recurrences import recurrence
-from ted.frontend.sorting_network import Element, ordered
 from ted.frontend.tensors import Tensor
 
 _ROWS = 512  # elements that are kept for them: a first cache holds as many twice
 _LINE = 8  # but so many always
 _SIDE_BY_SIDE = 64  # elements of a step, which fill vectors
 _INSERTED = 2  # elements of a step in turn: only what the last one leaves is kept
+
+Element = tuple[Any, ...]
 
 
 def is_few(n: int, inner: Any, k: int) -> bool:
@@ -84,9 +85,9 @@ def _inserted(parts: Sequence[Tensor], last: Sequence[Any], k: int) -> list[Tens
                     for h, end in zip(before, last, strict=True)
                 )
 
-            above = ordered(row(j - 1, j > 0), new)[1]
+            above = _ordered(row(j - 1, j > 0), new)[1]
             later = tuple(where(j > 0, a, x) for a, x in zip(above, new, strict=True))
-            return ordered(row(j, True), later)[0][part]
+            return _ordered(row(j, True), later)[0][part]
 
         return element
 
@@ -97,3 +98,16 @@ def _inserted(parts: Sequence[Tensor], last: Sequence[Any], k: int) -> list[Tens
         [part.dtype for part in parts] * _INSERTED, time_axis=1, name="first",
     )  # fmt: skip
     return [transpose(h[:, shape[1] - 1], (0, 2, 1, 3)) for h in found[-count:]]
+
+
+def _ordered(own: Element, other: Element) -> tuple[Element, Element]:
+    """The lesser of two elements, and the greater."""
+    if len(own) == 1:  # a minimum and a maximum, for which processors have instructions
+        (a,), (b,) = own, other
+        return (where(b < a, b, a),), (where(a < b, b, a),)
+    (a, k), (b, m) = own, other
+    swaps = (b < a) | ((a == b) & (m < k))
+    return (
+        (where(swaps, b, a), where(swaps, m, k)),
+        (where(swaps, a, b), where(swaps, k, m)),
+    )

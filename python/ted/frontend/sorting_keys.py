@@ -29,6 +29,7 @@ from ted.frontend.elementwise import (
     stop_gradient,
     where,
 )
+from ted.frontend.float_numbers import FloatNumbers
 from ted.frontend.layout import broadcast_to, reshape
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT32, INT64
@@ -74,14 +75,36 @@ def keys_of(values: Tensor, descending: bool) -> Keys:
     Raises: FrontendError for a symbolic n.
     """
     n = checks.integer(values.shape[1], "sort: extent")
-    if values.dtype.bits > _NARROW or (values.dtype.is_float and n > _MOST):
+    if is_wide(values):
         parts = values_and_places(values, descending)
         top = math.inf if values.dtype.is_float else values.dtype.range[1]
         return Keys(parts, (top, 2 * n), n)
     if values.dtype.is_float:
         return Keys((_float_keys(values, descending),), (math.inf,), n)
-    wide = comparable(cast(values, INT64), descending)
+    top = values.dtype.range[1]
+    wide = comparable(cast(values, INT64) - (1 << 31 if top >= 1 << 31 else 0), descending)
     return Keys((wide * 2**32 + reshape(arange(n), (1, n, 1)),), (2**63 - 1,), n)
+
+
+def is_wide(values: Tensor) -> bool:
+    """Whether a value and its position do not fit into one number."""
+    return values.dtype.bits > _NARROW or (values.dtype.is_float and values.shape[1] > _MOST)
+
+
+def halves_of(values: Tensor, descending: bool) -> list[Tensor]:
+    """The lower and the upper half of integers in the order of wide values, NaN greatest."""
+    if values.dtype.is_float:
+        floats = FloatNumbers.of("float64")
+
+        def number(*i: Any) -> Any:
+            found = floats.number_of(cast(stop_gradient(values[i]), "float64"))
+            return -1 - found if descending else found
+
+        numbers = compute(values.shape, number, name="number")
+    else:
+        least = values.dtype.range[0]  # of unsigned ones the sign is that of the other half
+        numbers = cast(comparable(values, descending), INT64) - (0 if least else -(2**63))
+    return [cast((numbers & 0xFFFFFFFF) - 2**31, INT32), cast(numbers >> 32, INT32)]
 
 
 def comparable(values: Tensor, descending: bool) -> Tensor:

@@ -4,9 +4,10 @@ Before: rows, a power of two of them
 After:  log n rounds; in round k elements meet their mirror image in blocks of 2 ** k, then what is
         2 ** (k - 2), ..., 1 rows away, and each keeps the lesser or the greater
 
-Which row meets which is a mask of bits, `row ^ mask`.  So all stages are steps of one recurrence,
-which takes as little code for many rows as for few.  Where there are few columns the high bits of a
-position are columns too: elements are seldom compared along these, and never lie apart in memory.
+Which row meets which is a mask of bits, `row ^ mask`, which is data: stages are steps of one
+recurrence in blocks of rows that a cache holds, and few equations between blocks, so that there is
+as little code for many rows as for few.  Where there are few columns the high bits of a position
+are columns too: elements are seldom compared along these, and never lie apart in memory.
 Source: Batcher, Sorting Networks and Their Applications, 1968; Knuth, The Art of Computer
 Programming, volume 3, exercise 5.3.4-10 for the mirror images.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -28,34 +30,36 @@ from ted.frontend.layout import reshape, transpose
 from ted.frontend.recurrences import recurrence
 from ted.frontend.tensors import Tensor, constant
 
+_BLOCK = 1 << 14  # elements of a block of rows, which a second cache holds twice
 _LANES = 16  # elements side by side, of which a step compares none with each other
 _EQUATIONS = 2  # of a step: only the last one's elements are kept until the next step
-_DEPTH = {1: 2, 2: 1}  # stages of an equation, by the number of parts: two read four elements
+_DEPTH = 2  # stages of an equation, which reads four elements
 
-Element = tuple[Any, ...]
+Places = tuple[Any, ...]  # block, row, column, lane
 
 
-def sorted_rows(parts: Sequence[Tensor], last: Sequence[Any]) -> list[Tensor]:
-    """Parts of elements with these in order along dim 0; the parts decide one after the other.
+def sorted_rows(x: Tensor, last: Any) -> Tensor:
+    """The elements in order along dim 0.
 
-    Shapes: each part (n, columns), as the results; `last` comes behind all, and fills up.
+    Shapes: x (n, columns), as the result; `last` comes behind all, and fills up.
     Raises: FrontendError for a symbolic number of rows.
     """
-    n, columns = checks.integer(parts[0].shape[0], "sort: extent"), parts[0].shape[1]
+    n, columns = checks.integer(x.shape[0], "sort: extent"), x.shape[1]
     bits, high = (n - 1).bit_length(), 0
-    more = ((0, (1 << bits) - n), (0, 0))
-    parts = [pad(part, more, value=end) for part, end in zip(parts, last, strict=True)]
     while isinstance(columns, int) and high < bits and columns << high < _LANES:
         high += 1
-    network = _Network(bits - high, high)
-    parts = [_spread(part, high) for part in parts]
-    parts = network.by_rows(parts, [m for k in range(network.bits) for m in _round(k + 1)])
+    near = bits - high
+    while isinstance(columns, int) and near > 2 and columns << (high + near) > _BLOCK:
+        near -= 1
+    network = _Network(bits - high, near, high)
+    x = network.spread(pad(x, ((0, (1 << bits) - n), (0, 0)), value=last))
+    x = network.by_rows(x, [m for k in range(network.bits) for m in _round(k + 1)])
     for k in range(1, high + 1):
-        parts = network.by_lanes(parts, (1 << k) - 1, mirrored=True)
+        x = network.by_lanes(x, (1 << k) - 1, mirrored=True)
         for step in _halves(k - 1):
-            parts = network.by_lanes(parts, step, mirrored=False)
-        parts = network.by_rows(parts, _halves(network.bits))
-    return [_gathered(part)[:n] for part in parts]
+            x = network.by_lanes(x, step, mirrored=False)
+        x = network.by_rows(x, _halves(network.bits))
+    return network.gathered(x)[:n]
 
 
 def _round(k: int) -> list[int]:
@@ -67,108 +71,103 @@ def _halves(bits: int) -> list[int]:
     return [1 << b for b in reversed(range(bits))]
 
 
-def _spread(x: Tensor, high: int) -> Tensor:
-    """(2 ** bits, m) -> (2 ** (bits - high), m, 2 ** high): the high bits of the position last."""
-    rows, columns = checks.integer(x.shape[0], "sort: extent"), x.shape[1]
-    return transpose(reshape(x, (1 << high, rows >> high, columns)), (1, 2, 0))
-
-
-def _gathered(x: Tensor) -> Tensor:
-    """The inverse of `_spread`."""
-    rows, columns, lanes = x.shape
-    return reshape(transpose(x, (2, 0, 1)), (lanes * rows, columns))
-
-
 @dataclass(frozen=True)
 class _Network:
-    """Stages on tensors (2 ** bits, columns, 2 ** high)."""
+    """Stages on tensors (blocks, 2 ** near, columns, 2 ** high), of 2 ** bits rows in all."""
 
     bits: int
+    near: int
     high: int
 
-    def by_rows(self, parts: Sequence[Tensor], masks: Sequence[int]) -> list[Tensor]:
+    def spread(self, x: Tensor) -> Tensor:
+        """What was (rows, columns), with the high bits of the row last."""
+        shape = (1 << self.high, 1 << (self.bits - self.near), 1 << self.near, x.shape[1])
+        return transpose(reshape(x, shape), (1, 2, 3, 0))
+
+    def gathered(self, x: Tensor) -> Tensor:
+        """The inverse of `spread`."""
+        return reshape(transpose(x, (3, 0, 1, 2)), (1 << (self.bits + self.high), x.shape[2]))
+
+    def by_rows(self, x: Tensor, masks: Sequence[int]) -> Tensor:
         """After a stage for each mask of rows, in turn."""
-        depth = _DEPTH[len(parts)]
-        steps = -(-len(masks) // (depth * _EQUATIONS))
-        if not steps:
-            return list(parts)
-        table = np.zeros((steps, _EQUATIONS * depth), np.int32)  # a row meets itself at the end
-        table.flat[: len(masks)] = masks
-        meets, count = constant(table), len(parts)
+        for is_near, some in groupby(masks, lambda mask: mask < 1 << self.near):
+            x = (self._in_blocks if is_near else self._between)(x, list(some))
+        return x
 
-        def equation(number: int) -> Callable[..., Any]:
-            which, part = divmod(number, count)
+    def _in_blocks(self, x: Tensor, masks: Sequence[int]) -> Tensor:
+        """After stages in which rows of a block meet: steps, all of them block by block."""
+        # The first equation takes the elements as they are; a row meets itself at the end.
+        steps = -(-(len(masks) + _DEPTH) // (_DEPTH * _EQUATIONS))
+        table = np.zeros((steps, _EQUATIONS * _DEPTH), np.int32)
+        table.flat[_DEPTH : _DEPTH + len(masks)] = masks
+        meets = constant(table)
 
+        def equation(which: int) -> Callable[..., Any]:
             def element(*arguments: Any) -> Any:
-                histories = arguments[: _EQUATIONS * count]
-                t, row, c, h = arguments[_EQUATIONS * count :]
-                last = histories[(which - 1) % _EQUATIONS * count :][:count]
+                last = arguments[(which - 1) % _EQUATIONS]
+                block, t, row, *rest = arguments[_EQUATIONS:]
 
-                def read(at: Any) -> Element:
-                    if which:
-                        return tuple(past[t, at, c, h] for past in last)
-                    pairs = zip(last, parts, strict=True)
-                    return tuple(where(t > 0, p[t - 1, at, c, h], x[at, c, h]) for p, x in pairs)
-
-                def value(at: Any, own: Any, stage: int) -> Element:
-                    if stage < which * depth:
-                        return read(at)
+                def value(at: Any, own: Any, stage: int) -> Any:
+                    if stage < which * _DEPTH:
+                        return last[(block, t if which else t - 1, at, *rest)]
                     other = own ^ meets[t, stage]
                     near, far = (value(*p, stage - 1) for p in ((at, own), (_row(other), other)))
                     return _kept(near, far, other < own)
 
-                return value(row, cast(row, "int32"), (which + 1) * depth - 1)[part]
+                found = value(row, cast(row, "int32"), (which + 1) * _DEPTH - 1)
+                return found if which else where(t > 0, found, x[(block, row, *rest)])
 
             return element
 
-        shape = (steps, *parts[0].shape)
-        total = _EQUATIONS * count
-        found = recurrence(
-            [shape] * total, [equation(k) for k in range(total)],
-            [part.dtype for part in parts] * _EQUATIONS, name="sorted",
+        blocks, *shape = x.shape
+        histories = recurrence(
+            [(blocks, steps, *shape)] * _EQUATIONS, [equation(k) for k in range(_EQUATIONS)],
+            x.dtype, time_axis=1, name="sorted",
         )  # fmt: skip
-        return [history[steps - 1] for history in found[-count:]]
+        return histories[-1][:, steps - 1]
 
-    def by_lanes(self, parts: Sequence[Tensor], mask: int, *, mirrored: bool) -> list[Tensor]:
+    def _between(self, x: Tensor, masks: Sequence[int]) -> Tensor:
+        """After stages in which rows of different blocks meet: few equations on all of them."""
+        for k in range(0, len(masks), _DEPTH):
+            some = [*masks[k : k + _DEPTH], *[0] * _DEPTH][:_DEPTH]
+            pairs = [divmod(mask, 1 << self.near) for mask in some]
+            meets = constant(np.array(pairs, np.int32))  # data, so that all have the same code
+
+            def other(own: Places, stage: int, meets: Tensor = meets) -> tuple[Places, Any]:
+                block, row = (cast(own[d], "int32") ^ meets[stage, d] for d in (0, 1))
+                return (_row(block), _row(row), *own[2:]), block < cast(own[0], "int32")
+
+            x = _compared(x, other, _DEPTH)
+        return x
+
+    def by_lanes(self, x: Tensor, mask: int, *, mirrored: bool) -> Tensor:
         """After a stage in which lanes meet, in the mirror image of their row or in their own."""
+        most = [n - 1 for n in x.shape[:2]]
 
-        def element(part: int) -> Callable[..., Any]:
-            def kept(row: Any, c: Any, h: Any) -> Any:
-                own = cast(h, "int32")
-                other = own ^ mask
-                there = (1 << self.bits) - 1 - row if mirrored else row
-                near, far = (
-                    tuple(x[at] for x in parts) for at in ((row, c, h), (there, c, _row(other)))
-                )
-                return _kept(near, far, other < own)[part]
+        def other(own: Places, stage: int) -> tuple[Places, Any]:
+            there = [n - i if mirrored else i for n, i in zip(most, own, strict=False)]
+            lane = cast(own[3], "int32") ^ mask
+            return (*there, own[2], _row(lane)), lane < cast(own[3], "int32")
 
-            return kept
-
-        return [compute(x.shape, element(k), name="sorted") for k, x in enumerate(parts)]
+        return _compared(x, other, 1)
 
 
-def _kept(own: Element, other: Element, greater: Any) -> Element:
+def _compared(x: Tensor, other: Callable[[Places, int], tuple[Places, Any]], depth: int) -> Tensor:
+    """After stages in which `other` says whom an element meets, and whether that is the lesser."""
+
+    def value(own: Places, stage: int) -> Any:
+        if stage < 0:
+            return x[own]
+        there, is_later = other(own, stage)
+        return _kept(value(own, stage - 1), value(there, stage - 1), is_later)
+
+    return compute(x.shape, lambda *own: value(own, depth - 1), name="sorted")
+
+
+def _kept(own: Any, other: Any, greater: Any) -> Any:
     """What stays at an element: the lesser of two, or the greater."""
-    if len(own) == 1:
-        (lesser,), (more,) = ordered(own, other)
-        return (where(greater, more, lesser),)
-    swaps = _is_before(other, own) != greater
-    return tuple(where(swaps, b, a) for a, b in zip(own, other, strict=True))
-
-
-def ordered(own: Element, other: Element) -> tuple[Element, Element]:
-    """The lesser of two elements, and the greater."""
-    if len(own) == 1:  # a minimum and a maximum, for which processors have instructions
-        (a,), (b,) = own, other
-        return (where(b < a, b, a),), (where(a < b, b, a),)
-    swaps = _is_before(other, own)
-    both = [(where(swaps, b, a), where(swaps, a, b)) for a, b in zip(own, other, strict=True)]
-    return tuple(a for a, _ in both), tuple(b for _, b in both)
-
-
-def _is_before(own: Element, other: Element) -> Any:
-    (a, k), (b, m) = own, other
-    return (a < b) | ((a == b) & (k < m))
+    lesser, more = where(other < own, other, own), where(own < other, other, own)
+    return where(greater, more, lesser)
 
 
 def _row(index: Any) -> Any:

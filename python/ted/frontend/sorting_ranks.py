@@ -19,7 +19,7 @@ import numpy as np
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import absolute, cast, stop_gradient, where
-from ted.frontend.indexing import place
+from ted.frontend.float_numbers import FloatNumbers
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import sum
 from ted.frontend.tensors import Tensor, constant
@@ -56,17 +56,17 @@ def searched(x: Tensor, ranks: Sequence[int]) -> Tensor:
     """
     x = stop_gradient(x)
     outer, n, inner = x.shape
-    kind = np.dtype("float64" if x.dtype.bits > 32 else "float32")
-    bits = kind.itemsize * 8
+    floats = FloatNumbers.of("float64" if x.dtype.bits > 32 else "float32")
+    bits, kind = floats.bits, floats.kind
     least = -(1 << (bits - 1))
     tried = constant(np.array([1 << b for b in reversed(range(bits))], np.uint64).view(np.int64))
-    wanted, powers, r = constant(np.array(ranks)), _powers(kind), reduce_axis(n, "r")
+    wanted, r = constant(np.array(ranks)), reduce_axis(n, "r")
 
     def trial(found: Any, a: Any, t: Any, q: Any, b: Any) -> Any:
         return where(t > 0, found[a, t - 1, q, b], least) + tried[t]
 
     def number(number: Any, below: Any, found: Any, *at: Any) -> Any:
-        return _float(trial(found, *at), powers, kind)
+        return floats.float_of(trial(found, *at))
 
     def count(number: Any, below: Any, found: Any, a: Any, t: Any, q: Any, b: Any) -> Any:
         return sum(cast(cast(x[a, r, b], kind.name) < number[a, t, q, b], "int64"), axis=r)
@@ -81,23 +81,4 @@ def searched(x: Tensor, ranks: Sequence[int]) -> Tensor:
         time_axis=1, name=["number", "below", "found"],
     )[2]  # fmt: skip
     last = codes[:, bits - 1]
-    return compute(last.shape, lambda *at: _float(last[at], powers, kind), name="number")
-
-
-def _powers(kind: np.dtype[Any]) -> Tensor:
-    """What the numbers of each exponent are multiples of."""
-    about = np.finfo(kind)
-    exponents = np.arange(1 << about.iexp)
-    powers = np.ldexp(1.0, np.maximum(exponents, 1) + about.minexp - 1 - about.nmant)
-    powers[-1] = math.inf
-    return constant(powers.astype(kind))
-
-
-def _float(code: Any, powers: Tensor, kind: np.dtype[Any]) -> Any:
-    """The float of a number: those below 0 have a sign, and beyond the infinities is no other."""
-    mantissa = 1 << np.finfo(kind).nmant
-    size = where(code < 0, -1 - code, code)
-    exponent = size // mantissa
-    units = size - exponent * mantissa + where(exponent > 0, mantissa, 0)
-    value = cast(units, kind.name) * powers[place(exponent, 0, "unchecked")[0]]
-    return where(code < 0, -value, value)
+    return compute(last.shape, lambda *at: floats.float_of(last[at]), name="number")

@@ -20,8 +20,8 @@ from ted.linalg.rolling_buffers import no_slices, slices_shape, window_of
 from ted.linalg.scan_bodies import ScanBody
 from ted.linalg.storage_folding import Window, find_windows, read_from_window
 from ted.mlir import ir, scf, tensor
-from ted.mlir.affine_forms import dims_used
-from ted.mlir.queries import replace_op
+from ted.mlir.affine_forms import dims_used, linear
+from ted.mlir.queries import defining, replace_op
 from ted.mlir.scalars import affine_value, element_type, index, shape_of
 from ted.mlir.strategies import Declined
 
@@ -105,7 +105,7 @@ def _dim_of(op: ir.Operation, body: ScanBody, axis: int) -> int | None:
     dim = _plain(write.results[axis])
     if write.n_symbols or dim is None or dim not in _parallel(equation):
         return None
-    if equation.box[dim] != shape[axis] or _is_asked(op, dim, body):
+    if equation.box[dim] != shape[axis] or _is_asked(op, dim, body, axis):
         return None
     rest = [e for k, e in enumerate(write.results) if k != axis]
     sets = [equation.domain_set, *equation.guard_sets]
@@ -125,14 +125,26 @@ def _parallel(equation: Any) -> list[int]:
     return [k for k, kind in enumerate(equation.iterator_kinds) if kind == "parallel"]
 
 
-def _is_asked(op: ir.Operation, dim: int, body: ScanBody) -> bool:
-    """Whether the body asks for the value of a dim, or reads histories at data."""
+def _is_asked(op: ir.Operation, dim: int, body: ScanBody, axis: int) -> bool:
+    """Whether the body asks for the value of a dim, but to read histories at data in its row."""
     for one in (view.operation for view in op.regions[0].blocks[0].operations):
-        if one.name == "ted.load" and one.operands[0] in body.history:
-            return True
-        if one.name == "ted.index" and ir.IntegerAttr(one.attributes["dim"]).value == dim:
-            return True
+        if _is_index(one, dim):
+            if not all(_is_of_row(use.owner.operation, use.operand_number, body, axis)
+                       for use in one.results[0].uses):  # fmt: skip
+                return True
+        elif one.name == "ted.load" and one.operands[0] in body.history:
+            at = defining(one.operands[2 + axis], "ted.index")
+            if at is None or not _is_index(at, dim):
+                return True
     return False
+
+
+def _is_index(op: ir.Operation, dim: int) -> bool:
+    return op.name == "ted.index" and ir.IntegerAttr(op.attributes["dim"]).value == dim
+
+
+def _is_of_row(op: ir.Operation, operand: int, body: ScanBody, axis: int) -> bool:
+    return op.name == "ted.load" and op.operands[0] in body.history and operand == 2 + axis
 
 
 def _reads_its_row(
@@ -141,7 +153,13 @@ def _reads_its_row(
     using = [k for k, expr in enumerate(places.results) if dim in dims_used(expr)]
     if value in body.history:
         return using == [axis] and _plain(places.results[axis]) == dim
-    return not using or (len(using) == 1 and _plain(places.results[using[0]]) == dim)
+    return not using or (len(using) == 1 and _stride(places.results[using[0]], dim) > 0)
+
+
+def _stride(expr: ir.AffineExpr, dim: int) -> int:
+    """By how much a subscript grows with a dim; 0 where that is no number."""
+    form = linear(expr)
+    return 0 if form is None else dict(form.terms).get(dim, 0)
 
 
 # ------------------------------------------------------------------ emission
@@ -241,19 +259,27 @@ def _copied(
 ) -> ir.Operation:
     """The scan on slices of its histories, and of what its equations read of the same rows."""
     dims = {op: _dim_of(op, body, axis) for op in body.equations}
-    taken: dict[tuple[ir.Value, int], ir.Value] = {}
+    taken: dict[tuple[ir.Value, int, int], ir.Value] = {}
     operands: list[tuple[int, int, ir.Value]] = []
     for n, op in enumerate(body.inner):
-        if op not in dims:
+        if (row := dims.get(op)) is None:
             continue
         equation: Any = op.opview
         for k, (value, places) in enumerate(zip(op.operands, equation.read_maps, strict=False)):
-            using = [p for p, e in enumerate(places.results) if dims[op] in dims_used(e)]
+            using = [p for p, e in enumerate(places.results) if row in dims_used(e)]
             if value in body.history or not using:
                 continue
-            key = value, using[0]
+            stride = _stride(places.results[using[0]], row)
+            key = value, using[0], stride
             if key not in taken:
-                taken[key] = _taken(value, using[0], at, rows)
+                others = stride * (equation.box[row] - rows)
+                first = (
+                    at * stride
+                    if isinstance(at, int)
+                    else affine_value(ir.AffineExpr.get_dim(0) * stride, [at])
+                )
+                size = shape_of(value)[using[0]] - others
+                taken[key] = _taken(value, using[0], first, size)
             operands.append((n, k, taken[key]))
     copy = body.op.clone().operation
     for k, part in enumerate(slices):
