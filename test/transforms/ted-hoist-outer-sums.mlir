@@ -106,3 +106,37 @@ func.func @written_by_parts(%x: tensor<2x3xf64>) -> tensor<6xf64> {
   }) {steps = 6 : i64, times = array<i64: 0>, reverse = false} : (tensor<6xf64>) -> tensor<6xf64>
   func.return %h : tensor<6xf64>
 }
+
+// -----
+
+// A sum over all that is before a row, of its own block and of the others: the part of the others
+// is made in the outer step, for all rows of the block.
+// CHECK-LABEL: func.func @sum_of_all_before
+// CHECK: "ted.scan"
+// CHECK: %[[EARLY:.*]] = "ted.compute"(%{{.*}}, %{{.*}}) ({
+// CHECK: combiner = "add", domain = affine_set<(d0, d1, d2, d3) : (d0 - d2 - 1 >= 0)>
+// CHECK: "ted.scan"
+// CHECK: "ted.compute"(%[[EARLY]], %{{.*}})
+// CHECK: combiner = "add", domain = affine_set<(d0, d1, d2, d3) : (d0 - d2 == 0, d1 - d3 - 1 >= 0)>
+func.func @sum_of_all_before(%x: tensor<3x4xf64>) -> tensor<3x4xf64> {
+  %h = "ted.scan"(%x) ({
+  ^bb0(%outer: tensor<3x4xf64>):
+    %step = "ted.scan"(%outer) ({
+    ^bb0(%inner: tensor<3x4xf64>):
+      %all = "ted.compute"(%inner, %inner) ({
+      ^bb0(%a: f64):
+        "ted.yield"(%a) : (f64) -> ()
+      }) {
+        extents = array<i64: 3, 4, 3, 4>,
+        iterators = ["parallel", "parallel", "reduction", "reduction"],
+        domain = affine_set<(d0, d1, d2, d3) : (4 * d0 + d1 - 4 * d2 - d3 - 1 >= 0)>,
+        reads = [affine_map<(d0, d1, d2, d3) -> (d2, d3)>],
+        guards = [affine_set<(d0, d1, d2, d3) : (0 == 0)>],
+        write = affine_map<(d0, d1, d2, d3) -> (d0, d1)>, combiner = "add"
+      } : (tensor<3x4xf64>, tensor<3x4xf64>) -> tensor<3x4xf64>
+      "ted.yield"(%all) : (tensor<3x4xf64>) -> ()
+    }) {steps = 4 : i64, times = array<i64: 1>, reverse = false} : (tensor<3x4xf64>) -> tensor<3x4xf64>
+    "ted.yield"(%step) : (tensor<3x4xf64>) -> ()
+  }) {steps = 3 : i64, times = array<i64: 0>, reverse = false} : (tensor<3x4xf64>) -> tensor<3x4xf64>
+  func.return %h : tensor<3x4xf64>
+}

@@ -13,7 +13,9 @@ from ted.linalg.generics import started, starts_alike
 from ted.linalg.scan_bodies import ScanBody, equations_in, is_inside_scan, passes_on
 from ted.linalg.storage_folding import (
     Window,
+    history_loads,
     history_reads,
+    load_ago,
     read_from_window,
     steps_ago,
     windows_within,
@@ -77,9 +79,13 @@ def _read_at_other_times(nested: ir.Operation, outermost: ScanBody) -> set[int]:
         around = around.parent.operation
         body = ScanBody(around)
         for op in equations_in(nested):
-            for read, source in history_reads(body.equations[op]):
-                if steps_ago(body.equations[op], read, source, body.times, body.reverse) != 0:
+            equation, how = body.equations[op], (body.times, body.reverse)
+            for read, source in history_reads(equation):
+                if steps_ago(equation, read, source, *how) != 0:
                     found.add(outermost.history.get(read.tensor, -1))
+            for load, source in history_loads(equation):
+                if load_ago(equation, load, source, *how) != 0:
+                    found.add(outermost.history.get(load.operands[0], -1))
     return found
 
 

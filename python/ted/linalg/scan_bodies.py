@@ -6,7 +6,8 @@ scans inside of a step are among those of the step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from ted.forking import cached_property
 from ted.linalg.subdomain import Subdomain, from_compute
@@ -28,7 +29,7 @@ class StepEquation:
     sources: tuple[int | None, ...]
     begins: bool
     begun: frozenset[int]
-    loads: tuple[int | None, ...] = ()  # which history each read at data in the body is of
+    loads: Mapping[ir.Operation, int] = field(default_factory=dict)  # histories read at data
     fixed: tuple[tuple[int, ir.Value], ...] = ()  # dims that are times of scans around this one
     performed: bool = True  # at the times of those
 
@@ -37,7 +38,9 @@ class StepEquation:
         subdomain = from_compute(copy)
         if self.timestamp is not None:
             subdomain, _ = with_timestamp(subdomain, self.timestamp.axis)
-        return replace(self, subdomain=subdomain)
+        copies = zip(loads_in(self.op), loads_in(copy), strict=True)
+        loads = {new: self.loads[old] for old, new in copies if old in self.loads}
+        return replace(self, subdomain=subdomain, loads=loads)
 
 
 class ScanBody:
@@ -74,7 +77,11 @@ class ScanBody:
                     subdomain, timestamp = with_timestamp(subdomain, self.times[target])
                 begun.add(target)
                 sources = tuple(self.history.get(v) for v in equation.operands)
-                loads = tuple(self.history.get(one.operands[0]) for one in loads_in(equation))
+                loads = {
+                    one: self.history[one.operands[0]]
+                    for one in loads_in(equation)
+                    if one.operands[0] in self.history
+                }
                 found[equation] = StepEquation(
                     equation, subdomain, timestamp, target, sources, begins, frozenset(begun), loads
                 )

@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 
-from ted.errors import CompileError, ScheduleError
+from ted.errors import CompileError
 from ted.ir.recurrences import UNBOUNDED
 from ted.linalg.generics import started
 from ted.linalg.leaving import emit_condition, leaving_condition
 from ted.linalg.nested_folding import fold_nested
+from ted.linalg.outer_reads import are_own_loads, of_slice, own_reads
 from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape
 from ted.linalg.scan_bodies import ScanBody, StepEquation, equations_in
 from ted.linalg.scan_steps import (
@@ -41,13 +42,11 @@ from ted.linalg.storage_folding import (
     find_windows,
     on_windows,
     read_from_window,
-    steps_ago,
 )
-from ted.linalg.subdomain import Read, Subdomain
+from ted.linalg.subdomain import Subdomain
 from ted.linalg.timestamps import with_timestamp
 from ted.linalg.uniform_choices import Key, adds_nothing, decide
 from ted.mlir import arith, ir, scf
-from ted.mlir.affine_ranges import value_range
 from ted.mlir.locations import source_location, user_name
 from ted.mlir.queries import use_known
 from ted.mlir.scalars import conditional, element_type, index, shape_of
@@ -377,51 +376,50 @@ class NestedScan(Scan):
 
         Raises: ScheduleError for one at several outer times, of which one may be the same.
         """
-        around = self.outer.on(self.outer.body.equations[equation.op], copy)
-        part = self._at_outer_time(around) if around.performed else None
+        outer = self.outer
+        around = outer.on(outer.body.equations[equation.op], copy)
+        if around.subdomain.is_empty or not around.performed:
+            return replace(equation, subdomain=around.subdomain, performed=False)
+        of_step = (around, self.around, outer.times, outer.body.reverse)
+        own, at_data = own_reads(*of_step), are_own_loads(*of_step)
+        folded = around.subdomain
+        if around.timestamp is not None:
+            folded = on_windows(around, outer.times, outer.body.reverse, outer.windows)
+        loads = self._of_slices(around, at_data)
+        part = self._at_outer_time(folded, around)
         if part is None:
             return replace(equation, subdomain=around.subdomain, performed=False)
-        own = self._own_reads(around)
         subdomain, fixed = self._without_outer_time(self._on_slices(part, around, own), around)
         subdomain, timestamp = with_timestamp(subdomain, self.times[equation.target])
         sources = tuple(s if k in own else None for k, s in enumerate(equation.sources))
         return replace(
-            equation, subdomain=subdomain, timestamp=timestamp, sources=sources, fixed=fixed
-        )
+            equation, subdomain=subdomain, timestamp=timestamp, sources=sources, loads=loads,
+            fixed=fixed,
+        )  # fmt: skip
 
-    def _at_outer_time(self, around: StepEquation) -> Subdomain | None:
-        """The points that the step of the outer scan performs."""
-        outer = self.outer
-        if around.subdomain.is_empty:
-            return None
-        if around.timestamp is None:
-            part = only_at(around.subdomain, outer.times[around.target], self.time)
-            return None if part.is_empty else part
-        folded = on_windows(around, outer.times, outer.body.reverse, outer.windows)
-        part = at_time(folded, around.timestamp, self.time)
-        return None if part is None else part[0]
+    def _of_slices(
+        self, around: StepEquation, at_data: Mapping[ir.Operation, bool]
+    ) -> dict[ir.Operation, int]:
+        """The reads at data of this scan's histories, of slices now; others of the states before.
 
-    def _own_reads(self, around: StepEquation) -> set[int]:
-        """The reads of histories of this scan at the outer time itself.
-
-        Raises: ScheduleError for one at several outer times, of which one may be the same.
+        Before anything is decided at a time, as it may leave reads out.
         """
-        outer, found = self.outer, set[int]()
-        pairs = zip(around.subdomain.reads, around.sources, strict=False)
-        for k, (read, source) in enumerate(pairs):
-            if read is None or source not in self.around:
-                continue
-            ago = steps_ago(around, read, source, outer.times, outer.body.reverse)
-            if ago == 0:
-                found.add(k)
-            elif ago is None and not _is_earlier(around, read, source, outer):
-                raise ScheduleError(
-                    "recurrence in a step of another one: what it reads of itself is of one step "
-                    "of the outer one, the same or an earlier one, got several; read the earlier "
-                    "ones of a copy that the outer step makes",
-                    source_location(around.op.location),
-                )
+        found: dict[ir.Operation, int] = {}
+        for load, is_own in at_data.items():
+            history = self.around.index(around.loads[load])
+            if is_own:
+                found[of_slice(load, self.outer.times[around.loads[load]])] = history
+            else:
+                load.operands[0] = self.states[history]
         return found
+
+    def _at_outer_time(self, subdomain: Subdomain, around: StepEquation) -> Subdomain | None:
+        """The points that the step of the outer scan performs."""
+        if around.timestamp is None:
+            part = only_at(subdomain, self.outer.times[around.target], self.time)
+            return None if part.is_empty else part
+        part = at_time(subdomain, around.timestamp, self.time)
+        return None if part is None else part[0]
 
     def _on_slices(self, part: Subdomain, around: StepEquation, own: set[int]) -> Subdomain:
         """The part with the slices of this scan's histories, and the states before for the rest."""
@@ -463,13 +461,3 @@ class NestedScan(Scan):
                 return subdomain, (*fixed, (at, self.time.count))
             bare = without_dim(sliced, at)
         return bare, tuple((d - (d > at), value) for d, value in fixed)
-
-
-def _is_earlier(equation: StepEquation, read: Read, source: int, outer: Scan) -> bool:
-    """Whether a read is of earlier steps of a scan than its equation, wherever it is made."""
-    now = equation.subdomain.write[outer.times[equation.target]]
-    then = read.subscripts[outer.times[source]]
-    low, _ = value_range(
-        then - now if outer.body.reverse else now - then, equation.subdomain.extents
-    )
-    return low > 0

@@ -145,13 +145,9 @@ def history_loads(equation: StepEquation) -> Iterator[tuple[ir.Operation, int]]:
     """The reads of histories at data that an equation makes."""
     if equation.subdomain.is_empty:
         return
-    for load, source in zip(_loads(equation.subdomain), equation.loads, strict=False):
-        if source is not None:
-            yield load, source
-
-
-def _loads(subdomain: Subdomain) -> list[ir.Operation]:
-    return loads_in(subdomain.body.owner.operation)
+    for load in loads_in(equation.subdomain.body.owner.operation):
+        if load in equation.loads:
+            yield load, equation.loads[load]
 
 
 def steps_ago(

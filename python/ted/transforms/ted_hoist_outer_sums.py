@@ -1,7 +1,8 @@
 """Sums that steps of a recurrence do not wait for -> tensors that are made before these steps.
 
 Before: at times (t, s), `h[t, s] += w[u, s] * h[u, 0]` for u < t, beside a sum of h[t, r], r < s
-After: `before[t, s] += w[u, s] * h[u, 0]`, at once for all s; `h[t, s] += before[t, s]`
+After: `before[t, s] += w[u, s] * h[u, 0]`, at once for all s; `h[t, s] += before[t, s]`; a sum over
+both comes apart first (`outer_times.py`)
 
 Before: `h[3*b + j] += x[b, j]` of a recurrence along h, a step of which performs some b and j
 After: `before[3*b + j] += x[b, j]` ahead of all steps; `h[t] += before[t]`
@@ -14,7 +15,7 @@ it and its own contribute, multiplies matrices in the outer step, and not a row 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ted.domain.budget import BudgetExhausted
@@ -29,9 +30,10 @@ from ted.ir.equations import (
     rewrite_system,
     whole,
 )
-from ted.ir.recurrences import Nest, Order, at_same_times, history_reads, step_order
+from ted.ir.recurrences import at_same_times, history_reads, step_order
 from ted.ir.rewriting import SystemPass
 from ted.ir.scalar import dims_used, load
+from ted.transforms.outer_times import divided, nests
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,16 @@ class TedHoistOuterSums(SystemPass):
 
 def hoist_outer_sums(system: System) -> System:
     """The system with a tensor of its own for sums that a recurrence does not wait for."""
-    early: dict[Tensor, set[int]] = {}
-    for group in components(system.outputs):
-        if is_recurrence(group):
-            early |= {t: _from_outside(t, group) for t in group}
-        if is_recurrence(group) and any(t.inner for t in group):
-            for nest, level in _nests(step_order(group), 1):
-                for tensor in nest.tensors():
-                    found = _early(tensor, group, nest.tensors(), level)
-                    early.setdefault(tensor, set()).update(found)
+    groups = [group for group in components(system.outputs) if is_recurrence(group)]
+    nested = [(group, step_order(group)) for group in groups if any(t.inner for t in group)]
+    in_parts = divided(system, [order for _, order in nested])
+    if in_parts is not None:
+        return hoist_outer_sums(in_parts)
+    early = {t: _from_outside(t, group) for group in groups for t in group}
+    for group, order in nested:
+        for nest, level in nests(order):
+            for tensor in nest.tensors():
+                early[tensor] |= _early(tensor, group, nest.tensors(), level)
     early = {t: those for t, those in early.items() if those}
     if not early:
         return system
@@ -62,14 +65,6 @@ def hoist_outer_sums(system: System) -> System:
         return _hoisted(tensor, equations, early[tensor]) if tensor in early else equations
 
     return rewrite_system(system, visit)[0]
-
-
-def _nests(order: Order, level: int) -> Iterator[tuple[Nest, int]]:
-    """The recurrences inside of a step, with the number of times around each."""
-    for one in order:
-        if isinstance(one, Nest):
-            yield one, level
-            yield from _nests(one.order, level + 1)
 
 
 def _early(tensor: Tensor, group: Sequence[Tensor], nest: Sequence[Tensor], level: int) -> set[int]:
