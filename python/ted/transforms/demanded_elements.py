@@ -32,14 +32,6 @@ def points_writing(equation: Equation, part: Any) -> Any:
     return bounds.writing(equation.domain, write, part)
 
 
-def written_elements(equation: Equation) -> Any:
-    """The elements that an equation writes.
-
-    Raises: NotAffine, BudgetExhausted.
-    """
-    return bounds.image(equation.domain, [piecewise(w, equation.domain) for w in equation.write])
-
-
 def note_reads(
     equation: Equation,
     points: Any,

@@ -21,13 +21,12 @@ from ted.autodiff.steps import in_steps, written_at_data
 from ted.autodiff.vjp import copy_of
 from ted.domain import parameters, sets
 from ted.domain.budget import BudgetExhausted, bounded
-from ted.domain.sizes import Extent
 from ted.ir.affine import NotAffine, where_certain
 from ted.ir.equations import Equation, Tensor, components, is_recurrence
 from ted.ir.expressions import Expr
 from ted.ir.paths import slope_conditions
 from ted.ir.scalar import FALSE, TRUE, dim, dims_used, load, reads_data
-from ted.transforms.demanded_elements import elements_read, points_writing, written_elements
+from ted.transforms.demanded_elements import elements_read, points_writing
 from ted.transforms.usage_masks import (
     Mask,
     Use,
@@ -97,7 +96,7 @@ class _Readers:
         if any(condition is TRUE and _reads_all(e, read) for e, read, condition in uses):
             return True
         met = [part for use in uses if (part := self._elements_at_least(use)) is not None]
-        written = _written(self.equations[tensor], tensor.shape)
+        written = _written(tensor, self.equations[tensor])
         return bool(met) and bool(bounded(lambda: written.is_subset(_union(met))))
 
     def keep_used(self, tensor: Tensor, uses: Sequence[Use]) -> None:
@@ -239,13 +238,11 @@ def _elements_at_least(use: Use) -> Any | None:
     return None if points is None else elements_read(read, TRUE, points)
 
 
-def _written(equations: Sequence[Equation], shape: Sequence[Extent]) -> Any:
-    """The elements that equations write; all where that is not known."""
-    box = parameters.box(shape)
-    try:
-        return _union([written_elements(e) for e in equations] or [box])
-    except (NotAffine, BudgetExhausted):
-        return box
+def _written(tensor: Tensor, equations: Sequence[Equation]) -> Any:
+    """The elements that equations of a tensor write; all where that is not known."""
+    parts = [_elements((e, load(tensor, e.write), TRUE)) for e in equations]
+    known = [part for part in parts if part is not None]
+    return _union(known) if known and len(known) == len(parts) else parameters.box(tensor.shape)
 
 
 def _union(parts: Sequence[Any]) -> Any:

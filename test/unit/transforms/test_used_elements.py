@@ -248,3 +248,13 @@ def test_a_network_has_a_mask_of_steps_and_rows() -> None:
     data = [[[1, 0], [1, 0], [0, 0]]]
     steps = ((0, 1), [[True, False], [True, False], [False, False]])
     assert usage_of([a, h], y, inputs=[m], data=data) == [steps, steps]
+
+
+def test_what_is_written_at_data_is_somewhere_in_the_rows_that_are_named() -> None:
+    n = Tensor("n", (N,), INT64)
+    at = (i, cast(load(n, [j]), INDEX))
+    s = defined("s", (N, N), equation((N - 1, N), load(x, [i, j]), "add", write=at))
+    y = defined("y", (N, N), equation((N, N), where(b, load(s, [i, j]), i)))
+    assert usage_of([s], y, data=[[1, 0, 0, 1]]) == [((0,), [True, False, False, True])]
+    z = defined("z", (N - 1, N), equation((N - 1, N), load(s, [i, j])))
+    assert usage([s], System((), (y, z)).consumers()) == {s: None}
