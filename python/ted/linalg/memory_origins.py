@@ -5,9 +5,10 @@ reach each read are collected, in the order of execution, loops until nothing ch
 `tensor_origins` says which operations must and may have written it: a write of any other one
 means that memory was read as one value after it was written as another.
 
-Memory is known by where it is allocated; only a copy into all of it undoes other writes. That is
-exact enough: one-shot bufferization reuses memory along a chain of destinations, and all of a chain
-may be in its last value; a result whose memory another chain was computed in is copied there whole.
+Memory is known by where it is allocated; only a copy into all of it, or a fill, undoes other writes.
+That is exact enough: one-shot bufferization reuses memory along a chain of destinations, and all of
+a chain may be in its last value; a result whose memory another chain was computed in is copied
+there whole.
 """
 
 from __future__ import annotations
@@ -124,7 +125,12 @@ class _Flow:
             found |= self.written.get(root, 0)
         return found
 
-    def write(self, value: ir.Value, writers: int) -> None:
+    def write(self, value: ir.Value, writers: int, *, whole: bool = False) -> None:
+        """A write of all of a value leaves nothing of what was in memory that is no more than it."""
+        root = self.filled_by(value) if whole else None
+        if root is not None:
+            self.written[root] = writers
+            return
         for root in self.roots_of(value):
             self.written[root] = self.written.get(root, 0) | writers
 
@@ -165,7 +171,7 @@ def _linalg(op: ir.Operation, flow: _Flow) -> None:
     flow.visit(op.regions[0].blocks[0])
     number = _number(op)
     for value in list(op.operands)[count_inputs(op) :]:
-        flow.write(value, 0 if number is None else 1 << number)
+        flow.write(value, 0 if number is None else 1 << number, whole=op.name == "linalg.fill")
 
 
 def _load(op: ir.Operation, flow: _Flow) -> None:
@@ -182,12 +188,7 @@ def _copy(op: ir.Operation, flow: _Flow) -> None:
     expected = flow.expecting(op)
     if expected is not None and expected.name == "bufferization.materialize_in_destination":
         flow.read(op, 0, op.operands[0])
-    target, writers = op.operands[1], flow.reaching(op.operands[0])
-    root = flow.filled_by(target)
-    if root is not None:
-        flow.written[root] = writers  # nothing that was there is left
-    else:
-        flow.write(target, writers)
+    flow.write(op.operands[1], flow.reaching(op.operands[0]), whole=True)
 
 
 def _allocate(op: ir.Operation, flow: _Flow) -> None:

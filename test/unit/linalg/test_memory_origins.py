@@ -114,6 +114,9 @@ memref.copy %m, %n : memref<4xf32> to memref<4xf32>
 %w = memref.load %n[%c0] : memref<4xf32> loc("ted.number 2")"""
 VIEW = """%n = memref.subview %m[0] [2] [1] : memref<4xf32> to memref<2xf32, strided<[1]>>
 memref.store %z, %n[%c0] : memref<2xf32, strided<[1]>> loc("ted.number 1")"""
+FILL = 'linalg.fill ins(%z : f32) outs(%m : memref<4xf32>) loc("ted.number 0")'
+PART = """%n = memref.subview %m[0] [2] [1] : memref<4xf32> to memref<2xf32, strided<[1]>>
+linalg.fill ins(%z : f32) outs(%n : memref<2xf32, strided<[1]>>) loc("ted.number 0")"""
 CARRIED = """%q = memref.alloc() : memref<4xf32>
 %l = scf.for %i = %c0 to %c2 step %c1 iter_args(%n = %m) -> (memref<4xf32>) {
   memref.store %z, %n[%c0] : memref<4xf32> loc("ted.number 1")
@@ -144,6 +147,9 @@ memref.store %z, %o[%c0] : memref<4xf32> loc("ted.number 1")
         ([LOOP.format("\n".join([ALLOCATE, WRITE, READ, OTHER]))], None),
         ([ALLOCATE, WRITE, COPIES, OTHER], None),
         ([ALLOCATE, WRITE, OTHER, COPIES], "as another value"),
+        ([ALLOCATE, OTHER, FILL, READ], None),
+        ([ALLOCATE, OTHER, PART, READ], "as another value"),
+        ([ALLOCATE, FILL, OTHER, READ], "as another value"),
         ([ALLOCATE, WRITE, CARRIED, READ], "as another value"),
         ([ALLOCATE, WRITE, TURNED], "as another value"),
     ],
