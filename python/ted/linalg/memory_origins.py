@@ -5,10 +5,10 @@ reach each read are collected, in the order of execution, loops until nothing ch
 `tensor_origins` says which operations must and may have written it: a write of any other one
 means that memory was read as one value after it was written as another.
 
-Memory is known by where it is allocated; only a copy into all of it, or a fill, undoes other writes.
-That is exact enough: one-shot bufferization reuses memory along a chain of destinations, and all of
-a chain may be in its last value; a result whose memory another chain was computed in is copied
-there whole.
+Memory is known by where it is allocated; only what is copied into all of it, or fills it, undoes
+other writes. That is exact enough: one-shot bufferization reuses memory along a chain of
+destinations, and all of a chain may be in its last value; a result whose memory another chain was
+computed in is copied there whole.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ class _Flow:
         return found
 
     def write(self, value: ir.Value, writers: int, *, whole: bool = False) -> None:
-        """A write of all of a value leaves nothing of what was in memory that is no more than it."""
+        """A write of all of a value leaves nothing that was in memory of its size."""
         root = self.filled_by(value) if whole else None
         if root is not None:
             self.written[root] = writers
