@@ -140,3 +140,85 @@ func.func @sum_of_all_before(%x: tensor<3x4xf64>) -> tensor<3x4xf64> {
   }) {steps = 3 : i64, times = array<i64: 0>, reverse = false} : (tensor<3x4xf64>) -> tensor<3x4xf64>
   func.return %h : tensor<3x4xf64>
 }
+
+// -----
+
+// So it is if a part is stored: the first ones go together.
+// CHECK-LABEL: func.func @stored_by_parts
+// CHECK: combiner = "add"{{.*}} write = affine_map<(d0, d1) -> (d0 * 3 + d1)>
+// CHECK: combiner = "set"{{.*}} write = affine_map<(d0, d1) -> (d0 * 3 + d1 + 2)>
+// CHECK: "ted.scan"
+// CHECK-NOT: d0 * 3
+// CHECK: return
+func.func @stored_by_parts(%x: tensor<2x3xf64>) -> tensor<6xf64> {
+  %number = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<6xf64>
+  %zero = linalg.fill ins(%number : f64) outs(%e : tensor<6xf64>) -> tensor<6xf64>
+  %h = "ted.scan"(%zero) ({
+  ^bb0(%before: tensor<6xf64>):
+    %given = "ted.compute"(%x, %before) ({
+    ^bb0(%a: f64):
+      "ted.yield"(%a) : (f64) -> ()
+    }) {
+      extents = array<i64: 2, 2>, iterators = ["parallel", "parallel"],
+      domain = affine_set<(d0, d1) : (0 == 0)>, guards = [affine_set<(d0, d1) : (0 == 0)>],
+      reads = [affine_map<(d0, d1) -> (d0, d1)>],
+      write = affine_map<(d0, d1) -> (d0 * 3 + d1)>, combiner = "add"
+    } : (tensor<2x3xf64>, tensor<6xf64>) -> tensor<6xf64>
+    %stored = "ted.compute"(%x, %given) ({
+    ^bb0(%a: f64):
+      "ted.yield"(%a) : (f64) -> ()
+    }) {
+      extents = array<i64: 2, 1>, iterators = ["parallel", "parallel"],
+      domain = affine_set<(d0, d1) : (0 == 0)>, guards = [affine_set<(d0, d1) : (0 == 0)>],
+      reads = [affine_map<(d0, d1) -> (d0, d1)>],
+      write = affine_map<(d0, d1) -> (d0 * 3 + d1 + 2)>, combiner = "set"
+    } : (tensor<2x3xf64>, tensor<6xf64>) -> tensor<6xf64>
+    %step = "ted.compute"(%stored, %stored) ({
+    ^bb0(%a: f64):
+      "ted.yield"(%a) : (f64) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"],
+      domain = affine_set<(d0) : (0 == 0)>, guards = [affine_set<(d0) : (0 == 0)>],
+      reads = [affine_map<(d0) -> (d0)>],
+      write = affine_map<(d0) -> (d0 + 1)>, combiner = "add"
+    } : (tensor<6xf64>, tensor<6xf64>) -> tensor<6xf64>
+    "ted.yield"(%step) : (tensor<6xf64>) -> ()
+  }) {steps = 6 : i64, times = array<i64: 0>, reverse = false} : (tensor<6xf64>) -> tensor<6xf64>
+  func.return %h : tensor<6xf64>
+}
+
+// -----
+
+// What is stored over what steps made stays behind it.
+// CHECK-LABEL: func.func @stored_over_steps
+// CHECK-NOT: "ted.compute"
+// CHECK: "ted.scan"
+func.func @stored_over_steps(%x: tensor<2x3xf64>) -> tensor<6xf64> {
+  %number = arith.constant 0.0 : f64
+  %e = tensor.empty() : tensor<6xf64>
+  %zero = linalg.fill ins(%number : f64) outs(%e : tensor<6xf64>) -> tensor<6xf64>
+  %h = "ted.scan"(%zero) ({
+  ^bb0(%before: tensor<6xf64>):
+    %step = "ted.compute"(%before, %before) ({
+    ^bb0(%a: f64):
+      "ted.yield"(%a) : (f64) -> ()
+    }) {
+      extents = array<i64: 5>, iterators = ["parallel"],
+      domain = affine_set<(d0) : (0 == 0)>, guards = [affine_set<(d0) : (0 == 0)>],
+      reads = [affine_map<(d0) -> (d0)>],
+      write = affine_map<(d0) -> (d0 + 1)>, combiner = "add"
+    } : (tensor<6xf64>, tensor<6xf64>) -> tensor<6xf64>
+    %stored = "ted.compute"(%x, %step) ({
+    ^bb0(%a: f64):
+      "ted.yield"(%a) : (f64) -> ()
+    }) {
+      extents = array<i64: 2, 1>, iterators = ["parallel", "parallel"],
+      domain = affine_set<(d0, d1) : (0 == 0)>, guards = [affine_set<(d0, d1) : (0 == 0)>],
+      reads = [affine_map<(d0, d1) -> (d0, d1)>],
+      write = affine_map<(d0, d1) -> (d0 * 3 + d1 + 2)>, combiner = "set"
+    } : (tensor<2x3xf64>, tensor<6xf64>) -> tensor<6xf64>
+    "ted.yield"(%stored) : (tensor<6xf64>) -> ()
+  }) {steps = 6 : i64, times = array<i64: 0>, reverse = false} : (tensor<6xf64>) -> tensor<6xf64>
+  func.return %h : tensor<6xf64>
+}

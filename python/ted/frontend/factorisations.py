@@ -25,7 +25,7 @@ from ted.frontend.elementwise import (
 )
 from ted.frontend.indexing import take_along_axis
 from ted.frontend.layout import broadcast_to, expand_dims, squeeze
-from ted.frontend.linear_algebra import floats, square, triangular_solution
+from ted.frontend.linear_algebra import floats, solve_triangular, square
 from ted.frontend.locations import fail
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import argmax, prod
@@ -226,7 +226,7 @@ def solve(a: Any, b: Any) -> Tensor:
     a, b = (broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
     rows, low, up = lu(a)
     turned = rows_of(b, rows)
-    x = triangular_solution(up, triangular_solution(low, turned, unit_diagonal=True), lower=False)
+    x = solve_triangular(up, solve_triangular(low, turned, unit_diagonal=True), lower=False)
     return squeeze(x, -1) if vector else x
 
 

@@ -29,17 +29,6 @@ def solve_triangular(
     Shapes: a (..., n, n); b (..., n, m), or (n) for one a; the batch dims are equal.
     Raises: FrontendError for shapes that do not fit.
     """
-    return triangular_solution(a, b, lower, transpose, unit_diagonal, in_blocks=True)
-
-
-def triangular_solution(
-    a: Any, b: Any, lower: bool = True, transpose: bool = False, unit_diagonal: bool = False,
-    *, in_blocks: bool = False,
-) -> Tensor:  # fmt: skip
-    """The same, in blocks or not: together with LU blocks take minutes to compile in gradients.
-
-    Raises: FrontendError as `solve_triangular`.
-    """
     a, b = square(a, "solve_triangular"), to_tensor(b, "solve_triangular: b")
     flags = {"lower": lower, "transpose": transpose, "unit_diagonal": unit_diagonal}
     lower, transpose, unit_diagonal = (
@@ -56,7 +45,7 @@ def triangular_solution(
     def at(head: Sequence[Any], row: Any, column: Any) -> Any:
         return a[(*head, column, row) if transpose else (*head, row, column)]
 
-    blocks = blocks_of(n) if in_blocks and not vector and b.shape[-1] != 1 else None
+    blocks = None if vector or b.shape[-1] == 1 else blocks_of(n)
     if blocks is not None:
         return solve_in_blocks(at, b, blocks, dtype, unit_diagonal, not forwards)
     r = reduce_axis(n, "r")

@@ -80,13 +80,16 @@ def _early(tensor: Tensor, group: Sequence[Tensor], nest: Sequence[Tensor], leve
 def _from_outside(tensor: Tensor, group: Sequence[Tensor]) -> set[int]:
     """Which equations of a tensor know all before the first step, but write at times by parts."""
     equations, times = tensor.equations, tensor.time_dims
-    if tensor.fill != 0 or any(e.combiner != "add" for e in equations[1:]):
+    if tensor.fill != 0 or any(e.combiner not in ("add", "set") for e in equations):
         return set()
     found = {
         k for k, e in enumerate(equations)
-        if not any(s in group for s in e.sources) and e.combiner in ("add", "set")
+        if not any(s in group for s in e.sources)
         and any(len(dims_used(e.write[d])) > 1 for d in times)
     }  # fmt: skip
+    stored = max((k for k, e in enumerate(equations) if k and e.combiner == "set"), default=-1)
+    if not found >= set(range(stored + 1)):  # it may store over what stays
+        return set()
     return found if len(found) < len(equations) else set()
 
 

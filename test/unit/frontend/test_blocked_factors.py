@@ -83,6 +83,18 @@ def test_a_batch_of_systems_in_blocks(small_blocks) -> None:
     np.testing.assert_allclose(compiled(function, a, b), np.linalg.solve(triangle, b), rtol=1e-12)
 
 
+def test_a_system_is_solved_in_blocks(small_blocks) -> None:
+    a, b = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 3))
+    solution = compiled(ted.linalg.solve, a, b)
+    np.testing.assert_allclose(solution, np.linalg.solve(a, b), rtol=1e-10)
+
+
+@pytest.mark.slow
+def test_gradients_of_a_system_in_blocks_by_its_matrix_alone(small_blocks) -> None:
+    b = ted.constant(RNG.normal(size=(4, 3)))
+    check_grads(lambda a: ted.linalg.solve(a, b), (RNG.normal(size=(4, 4)),), order=2)
+
+
 def test_steps_multiply_blocks() -> None:
     a, b = ted.placeholder((128, 128), "float64"), ted.placeholder((128, 8), "float64")
     f = ted.compile([a, b], ted.solve_triangular(a, b))
