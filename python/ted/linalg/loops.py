@@ -23,6 +23,7 @@ from ted.linalg.subdomain import Constraint, Subdomain
 from ted.linalg.wide_accumulators import in_wide_totals
 from ted.mlir import affine, arith, ir, scf, tensor
 from ted.mlir.affine_forms import dims_used, single_dim, substitute, symbols_used
+from ted.mlir.affine_ranges import value_range
 from ted.mlir.scalars import (
     affine_value,
     all_of,
@@ -120,7 +121,7 @@ def emit_blocks_at(
 
     for nest in loop_nests(where, order):
         assert not nest.guard, "conditions are bounds of the loops over blocks"
-        results = _at(subdomain, nest, order, dict(fixed), results, emit)
+        results = _at(subdomain, nest, order, dict(fixed), results, emit, len(outer))
     return results
 
 
@@ -131,15 +132,17 @@ def _at(
     fixed: dict[int, ir.Value],
     results: Values,
     emit: Callable[[_Nest, Values], Values] | None = None,
+    blocks: int | None = None,
 ) -> Values:
-    """The inner loops of a nest, run where its outer ones would reach the values."""
+    """The inner loops of a nest, or so many, run where its outer ones would reach the values."""
     outer, inner = nest.loops[: len(fixed)], nest.loops[len(fixed) :]
     left = replace(nest, loops=tuple(inner))
     latest = {t: t for t in subdomain.inits}
     body = _Nest(subdomain, left, order[len(fixed) :], dict(fixed), latest)
     types = [r.type for r in results]
     emit = _Nest.emit if emit is None else emit
-    reached = [c for bounds in outer for c in _reached(bounds, subdomain, fixed)]
+    counted = inner if blocks is None else inner[:blocks]
+    reached = [c for bounds in outer for c in _reached(bounds, subdomain, fixed, counted)]
     if not reached:
         return emit(body, results)
     every: ir.Value = all_of(reached)
@@ -147,7 +150,10 @@ def _at(
 
 
 def _reached(
-    bounds: LoopBounds, subdomain: Subdomain, fixed: dict[int, ir.Value]
+    bounds: LoopBounds,
+    subdomain: Subdomain,
+    fixed: dict[int, ir.Value],
+    inner: Sequence[LoopBounds],
 ) -> list[ir.Value]:
     """The condition, if it is one, that a loop reaches the value that its dim has."""
     value, extent = fixed[bounds.dim], subdomain.extents[bounds.dim]
@@ -157,10 +163,28 @@ def _reached(
         return [above, arith.CmpIOp(arith.CmpIPredicate.slt, value, upper).result]
     begin = max(bound.const for bound in bounds.lower)
     end = min(bound.const for bound in bounds.upper)
-    if begin <= 0 and end >= extent:
-        return []
     d = ir.AffineExpr.get_dim(0)
-    return [all_hold([Constraint(d - begin), Constraint(d * -1 + (end - 1))], [value])]
+    sides = ((0, begin, Constraint(d - begin)), (end, extent, Constraint(d * -1 + (end - 1))))
+    tests = [
+        test
+        for first, last, test in sides
+        if first < last and not _is_idle(inner, subdomain.extents, bounds.dim, first, last)
+    ]
+    return [all_hold(tests, [value])] if tests else []
+
+
+def _is_idle(
+    loops: Sequence[LoopBounds], extents: Sequence[int], dim: int, first: int, last: int
+) -> bool:
+    """Whether one of the loops has no turns anyway where a dim has a value in a range."""
+    there = [last - first if d == dim else extent for d, extent in enumerate(extents)]
+    moved = [ir.AffineExpr.get_dim(d) + (first if d == dim else 0) for d in range(len(extents))]
+
+    def never(lower: Any, upper: Any) -> bool:
+        apart = from_plain(lower) - from_plain(upper)
+        return value_range(substitute(moved, apart) if dims_used(apart) else apart, there)[0] >= 0
+
+    return any(never(lower, upper) for one in loops for lower in one.lower for upper in one.upper)
 
 
 @dataclass

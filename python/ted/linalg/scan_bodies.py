@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from ted.forking import cached_property
 from ted.linalg.subdomain import Subdomain, from_compute
-from ted.linalg.timestamps import Timestamp, with_timestamp
+from ted.linalg.timestamps import Timestamp, over_steps, over_times, with_timestamp
 from ted.mlir import ir
 
 
@@ -37,10 +37,19 @@ class StepEquation:
         """The same equation with the operands of a copy of its op."""
         subdomain = from_compute(copy)
         if self.timestamp is not None:
-            subdomain, _ = with_timestamp(subdomain, self.timestamp.axis)
+            subdomain = self.at_same_times(*with_timestamp(subdomain, self.timestamp.axis))[0]
         copies = zip(loads_in(self.op), loads_in(copy), strict=True)
         loads = {new: self.loads[old] for old, new in copies if old in self.loads}
         return replace(self, subdomain=subdomain, loads=loads)
+
+    def at_same_times(
+        self, subdomain: Subdomain, timestamp: Timestamp | None
+    ) -> tuple[Subdomain, Timestamp | None]:
+        """A subdomain of the same points, or of some, in a box of the same times."""
+        mine = self.timestamp
+        if mine is None or timestamp is None or mine.factor != 1 or timestamp.factor != 1:
+            return subdomain, timestamp
+        return over_times(subdomain, timestamp, *mine.span(self.subdomain))
 
 
 class ScanBody:
@@ -75,6 +84,8 @@ class ScanBody:
                 begins, subdomain, timestamp = target not in begun, from_compute(equation), None
                 if not subdomain.is_empty:
                     subdomain, timestamp = with_timestamp(subdomain, self.times[target])
+                if timestamp is not None:
+                    subdomain, timestamp = over_steps(subdomain, timestamp, self.steps)
                 begun.add(target)
                 sources = tuple(self.history.get(v) for v in equation.operands)
                 loads = {

@@ -390,7 +390,8 @@ class NestedScan(Scan):
         if part is None:
             return replace(equation, subdomain=around.subdomain, performed=False)
         subdomain, fixed = self._without_outer_time(self._on_slices(part, around, own), around)
-        subdomain, timestamp = with_timestamp(subdomain, self.times[equation.target])
+        timed = with_timestamp(subdomain, self.times[equation.target])
+        subdomain, timestamp = equation.at_same_times(*timed)
         sources = tuple(s if k in own else None for k, s in enumerate(equation.sources))
         return replace(
             equation, subdomain=subdomain, timestamp=timestamp, sources=sources, loads=loads,

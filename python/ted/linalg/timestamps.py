@@ -7,10 +7,14 @@ time in which every condition on the time alone has one answer
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from ted.linalg.data_reads import checked_dims
 from ted.linalg.subdomain import Constraint, Subdomain
+from ted.mlir import ir
 from ted.mlir.affine_forms import dims_used, single_dim
+from ted.mlir.affine_ranges import value_range
+from ted.mlir.scalars import shape_of
 
 FEW = 32  # times at which a condition that is not linear may change its answer
 
@@ -30,6 +34,10 @@ class Timestamp:
     def values(self, begin: int, end: int) -> tuple[int, int]:
         """The values of the dim with times in [begin, end), as a half-open range."""
         return _up(begin - self.offset, self.factor), _up(end - self.offset, self.factor)
+
+    def span(self, subdomain: Subdomain) -> tuple[int, int]:
+        """The times of a box that is performed in every step, as a half-open range."""
+        return self.offset, self.offset + subdomain.extents[self.dim]
 
     def cuts(self, subdomain: Subdomain) -> set[int]:
         """Times at which the subdomain begins, ends, or a condition on the time alone changes."""
@@ -53,6 +61,77 @@ def with_timestamp(subdomain: Subdomain, axis: int) -> tuple[Subdomain, Timestam
         offset += factor * (subdomain.extents[dim] - 1)
         return subdomain.flipped(dim), Timestamp(axis, dim, -factor, offset)
     return subdomain, Timestamp(axis, dim, factor, offset)
+
+
+# ------------------------------------------------------------------ times without points
+#
+# Before: `h[t + 1, i] += a[r, i]` for r <= t < 7 of eight steps, r < 8: no points in the first one
+# After: `h[t, i] += a[r, i]` for r <= t - 1, t < 8: the loop over r has no turns in the first step
+#
+# So the first step, and the last one, need no code of their own. Where only the box ends the points
+# it stays: a test in each step would be in the way of what is around it.
+
+
+def over_steps(
+    subdomain: Subdomain, timestamp: Timestamp, steps: int
+) -> tuple[Subdomain, Timestamp]:
+    """The subdomain over all steps on a side where its conditions leave it no points anyway."""
+    if timestamp.factor != 1:
+        return subdomain, timestamp
+    begin, end = timestamp.span(subdomain)
+    first = 0 if _has_none(subdomain, timestamp, 0, begin) else begin
+    last = steps if _has_none(subdomain, timestamp, end, steps) else end
+    return over_times(subdomain, timestamp, first, last)
+
+
+def over_times(
+    subdomain: Subdomain, timestamp: Timestamp, first: int, last: int
+) -> tuple[Subdomain, Timestamp]:
+    """The subdomain in a larger box of times, with no more points than before."""
+    begin, end = timestamp.span(subdomain)
+    if first >= begin and last <= end:
+        return subdomain, timestamp
+    known = [
+        side
+        for side, (a, b) in enumerate(((first, begin), (end, last)))
+        if a < b and not _has_none(subdomain, timestamp, a, b)
+    ]
+    wider = _in_times(subdomain, timestamp, first, last)
+    here = ir.AffineExpr.get_dim(timestamp.dim)
+    ends = (here - (begin - first), (end - first - 1) - here)
+    wider = replace(wider, domain=(*wider.domain, *(Constraint(ends[side]) for side in known)))
+    return wider, replace(timestamp, offset=first)
+
+
+def _in_times(subdomain: Subdomain, timestamp: Timestamp, first: int, last: int) -> Subdomain:
+    lower, extents = [0] * subdomain.rank, list(subdomain.extents)
+    lower[timestamp.dim], extents[timestamp.dim] = first - timestamp.offset, last - first
+    return subdomain.cut(tuple(lower), tuple(extents))
+
+
+def _has_none(subdomain: Subdomain, timestamp: Timestamp, begin: int, end: int) -> bool:
+    """Whether a box of times has no points by a condition, and what it reads is inside there."""
+    rest = (e for k, e in enumerate(subdomain.write) if k != timestamp.axis)
+    if begin >= end or subdomain.writes_at_data or timestamp.dim in dims_used(*rest):
+        return False
+    if not _in_times(subdomain, timestamp, begin, end).is_empty:
+        return False
+    loads = (v.operation for v in subdomain.body.operations if v.operation.name == "ted.load")
+    bare = replace(
+        subdomain, domain=(), reads=tuple(r and replace(r, guard=()) for r in subdomain.reads)
+    )
+    there = _in_times(bare, timestamp, begin, end)
+    return not any(map(checked_dims, loads)) and all(
+        _is_inside(e, extent, there)
+        for read in there.reads
+        if read is not None
+        for e, extent in zip(read.subscripts, shape_of(read.tensor), strict=True)
+    )
+
+
+def _is_inside(subscript: ir.AffineExpr, extent: int, subdomain: Subdomain) -> bool:
+    low, high = value_range(subscript, subdomain.extents)
+    return low >= 0 and high < extent
 
 
 def _turning_points(constraint: Constraint, subdomain: Subdomain, dim: int) -> set[int]:

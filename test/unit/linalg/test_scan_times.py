@@ -90,3 +90,14 @@ def test_the_code_is_as_long_for_any_number_of_steps(function) -> None:
 def _linalg(inputs, outputs):
     with dialects.session():
         return stage_text(to_module(system_of(inputs, outputs)), CPU_STAGES, "linalg")
+
+
+def test_a_step_without_points_has_no_code_of_its_own() -> None:
+    a, b = ted.placeholder((6, 6), "float64"), ted.placeholder((6, 3), "float64")
+    (gradient,) = ted.differentiate(ted.sum(ted.solve_triangular(a, b)), [a])
+    f = ted.compile([a, b], gradient)
+    assert f.ir("linalg").count("arith.divf") == 2  # forwards and back, each in one loop
+    matrix, right = RNG.normal(size=(6, 6)) + 4 * np.eye(6), RNG.normal(size=(6, 3))
+    solution = np.linalg.solve(np.tril(matrix), right)
+    adjoint = np.linalg.solve(np.tril(matrix).T, np.ones((6, 3)))
+    np.testing.assert_allclose(f(matrix, right), -np.tril(adjoint @ solution.T), rtol=1e-12)
