@@ -27,6 +27,7 @@ from ted.frontend.indexing import take_along_axis
 from ted.frontend.layout import broadcast_to, expand_dims, squeeze
 from ted.frontend.linear_algebra import floats, solve_triangular, square
 from ted.frontend.locations import fail
+from ted.frontend.precision import rounded_once
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import argmax, prod
 from ted.frontend.reductions import sum as sum_over
@@ -209,6 +210,7 @@ def _orthonormal(a: Tensor) -> Tensor:
 # ------------------------------------------------------------------ what is made of factors
 
 
+@rounded_once
 def solve(a: Any, b: Any) -> Tensor:
     """The x with a @ x = b, by `lu`.
 
@@ -230,6 +232,7 @@ def solve(a: Any, b: Any) -> Tensor:
     return squeeze(x, -1) if vector else x
 
 
+@rounded_once
 def inv(a: Any) -> Tensor:
     """The inverse, by `lu`.
 
@@ -239,6 +242,7 @@ def inv(a: Any) -> Tensor:
     return solve(a, eye(a.shape[-1], dtype=a.dtype))
 
 
+@rounded_once
 def det(a: Any) -> Tensor:
     """The determinant, by `lu`; without a derivative where it is 0.
 
@@ -255,6 +259,7 @@ class LogDeterminant(NamedTuple):
     logabsdet: Tensor
 
 
+@rounded_once
 def slogdet(a: Any) -> LogDeterminant:
     """The sign of the determinant and the logarithm of its magnitude, by `lu`.
 

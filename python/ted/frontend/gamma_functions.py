@@ -18,6 +18,7 @@ from ted.frontend.scalars import Scalar
 from ted.ir.dtypes import FLOAT32
 
 _SHIFT = 8
+_WHOLE = 2.0**53  # from here on all numbers of f64 are integers, and gamma can overflow
 STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 / 156)
 _SLOPE = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
 
@@ -41,17 +42,18 @@ def lgamma(x: Any) -> Any:
     sine = absolute(sin(math.pi * (x - round(x))))
     below = x < 0.5
     right = lgamma_right(where(below, 1 - x, x))
-    return where(below, math.log(math.pi) - log(sine) - right, right)
+    value = where(below, math.log(math.pi) - log(sine) - right, right)
+    return where(x < -_WHOLE, -math.inf * x, value)
 
 
 @_in_f64
 def digamma(x: Any) -> Any:
-    """The derivative of `lgamma`; -infinity at 0, NaN at -1, -2, ..."""
+    """The derivative of `lgamma`; -infinity at 0, infinity at -0.0, NaN at -1, -2, ..."""
     rest = x - round(x)
     pole = rest == 0
     angle = math.pi * where(pole, 0.25, rest)
     inside = math.pi * cos(angle) / sin(angle)  # a tangent has no slopes where it is infinite
-    cotangent = where(pole, where(x < 0, math.nan, math.inf), inside)
+    cotangent = where(pole, where(x < 0, math.nan, 1 / x), inside)
     below = x < 0.5
     right = _digamma_right(where(below, 1 - x, x))
     return where(below, right - cotangent, right)

@@ -28,18 +28,24 @@ def narrowed(result: Tensor, *like: Any) -> Tensor:
     return cast(result, reduce(promote, types))
 
 
-def rounded_once(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function, which computes in f32 what it is given in f16 and bf16."""
+def rounded_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which computes in f32 what it is given in f16 and bf16.
+
+    It gives a tensor or a named tuple of tensors.
+    """
 
     @wraps(function)
-    def once(*args: Any, **named: Any) -> Tensor:
+    def once(*args: Any, **named: Any) -> Any:
         args = tuple(_opened(value, function.__name__) for value in args)
         named = {name: _opened(value, function.__name__) for name, value in named.items()}
         given = [v for v in (*args, *named.values()) if isinstance(v, Tensor)]
         if not any(map(_is_half, given)):
             return function(*args, **named)
         wide = {name: widened(value) for name, value in named.items()}
-        return narrowed(function(*map(widened, args), **wide), *given)
+        found = function(*map(widened, args), **wide)
+        if isinstance(found, Tensor):
+            return narrowed(found, *given)
+        return found._make(narrowed(part, *given) for part in found)
 
     return once
 

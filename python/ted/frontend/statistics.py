@@ -20,7 +20,7 @@ from ted.ir.dtypes import BOOL
 
 @rounded_once
 def var(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -> Tensor:
-    """The mean square distance from the mean over `axis`, divided by n - `correction`.
+    """The sum of square distances from the mean over `axis`, divided by n - `correction`, or 0.
 
     Raises: FrontendError for an axis that x does not have, or a correction that is no number.
     """
@@ -37,7 +37,7 @@ def var(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -
     if not isinstance(points, int):
         fail(f"var: a correction needs extents that are numbers, got {points} points")
     left = points - correction
-    return spread * (points / left if left > 0 else float("nan"))
+    return spread * (points / left if left > 0 else float("inf"))  # that many times 0 is NaN
 
 
 @rounded_once
