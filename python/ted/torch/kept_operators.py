@@ -10,10 +10,10 @@ for each step, and limits and maxima of the binding pass over NaN.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from operator import getitem
 from typing import Any
 
 import torch
@@ -23,10 +23,11 @@ import ted
 from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
 from ted.ir.equations import System
-from ted.transforms.overrides import substituted
+from ted.torch.kept_functions import OF_ANY, OF_FLOATS, aten
+from ted.torch.kept_orders import ORDERS
+from ted.transforms.overrides import substituted, substitution
 
-Operator = Callable[..., tuple[Any, ...]]
-aten = torch.ops.aten
+Operator = Callable[..., Any]  # its result is a tensor or a tuple of them
 _TENSOR = object()  # stands for a tensor among the arguments of an operator
 
 
@@ -45,7 +46,8 @@ class Kept:
         rest = iter(tensors)
         flat = [wrap(next(rest)) if a is _TENSOR else a for a in self.given]
         args, kwargs = _pytree.tree_unflatten(flat, self.spec)
-        results = self.operator(*args, **kwargs)
+        found = self.operator(*args, **kwargs)
+        results = found if isinstance(found, tuple) else (found,)
         return [cast(r, kind).node for r, kind in zip(results, self.gives, strict=True)]
 
 
@@ -92,42 +94,7 @@ _LAYERS: Mapping[Any, Operator] = {
 }
 
 
-def _grid_sampled(x: Any, grid: Any, mode: int, outside: int, corners: bool) -> Any:
-    return ted.nn.grid_sample(
-        x, grid, ("bilinear", "nearest", "bicubic")[mode],
-        ("zeros", "border", "reflection")[outside], corners, "NCHW" if x.ndim == 4 else "NCDHW",
-    )  # fmt: skip
-
-
-def _embedded(table: Any, ids: Any, padding: int = -1, *_: Any) -> Any:
-    return ted.nn.embedding(table, ids, None if padding < 0 else padding)
-
-
-_FUNCTIONS: Mapping[Any, Callable[..., Any]] = {
-    aten.maximum.default: ted.maximum, aten.max.other: ted.maximum,
-    aten.minimum.default: ted.minimum, aten.min.other: ted.minimum,
-    aten.clamp.default: ted.clip, aten.clamp.Tensor: ted.clip,
-    aten.clamp_min.default: ted.maximum, aten.clamp_min.Tensor: ted.maximum,
-    aten.clamp_max.default: ted.minimum, aten.clamp_max.Tensor: ted.minimum,
-    aten.relu6.default: ted.nn.relu6, aten.hardtanh.default: ted.nn.hardtanh,
-    aten.threshold.default: ted.nn.threshold, aten.hardshrink.default: ted.nn.hardshrink,
-    aten.softshrink.default: ted.nn.softshrink, aten.log_sigmoid.default: ted.nn.logsigmoid,
-    aten.gelu.default: ted.nn.gelu, aten.grid_sampler.default: _grid_sampled,
-    aten.embedding.default: _embedded,
-    aten.erfc.default: ted.erfc, aten.lgamma.default: ted.lgamma,
-    aten.digamma.default: ted.digamma, aten.hypot.default: ted.hypot,
-    aten.copysign.Tensor: ted.copysign, aten.nextafter.default: ted.nextafter,
-}  # fmt: skip
-
-
-def _alone(function: Callable[..., Any], *args: Any, **options: Any) -> tuple[Any, ...]:
-    return (function(*args, **options),)
-
-
-OPERATORS: Mapping[Any, Operator] = {
-    **_LAYERS,
-    **{target: functools.partial(_alone, fn) for target, fn in _FUNCTIONS.items()},
-}
+OPERATORS: Mapping[Any, Operator] = {**_LAYERS, **OF_FLOATS, **OF_ANY, **ORDERS}
 
 
 def kept_in(graph: Any) -> set[Any]:
@@ -148,8 +115,8 @@ def taken_out(graph: Any) -> tuple[Any, list[Kept]]:
         tensors = [a for a in flat if isinstance(a, torch.fx.Node)]
         values = _results(node)
         kinds = [str(v.dtype).removeprefix("torch.") for v in values]
-        zeros = functools.partial(_alone, ted.zeros, tuple(values[0].shape), kinds[0])
-        operator = zeros if empty else OPERATORS[node.target]
+        shapes = [tuple(v.shape) for v in values]
+        operator = _zeros(shapes, kinds) if empty else OPERATORS[node.target]
         given = [_TENSOR if isinstance(a, torch.fx.Node) else a for a in flat]
         found.append(Kept(operator, given, spec, len(tensors), kinds))
         output = graph.output_node()
@@ -173,19 +140,26 @@ def _results(node: Any) -> Sequence[Any]:
     return [value] if isinstance(value, torch.Tensor) else value
 
 
+def _zeros(shapes: Sequence[tuple[int, ...]], kinds: Sequence[str]) -> Operator:
+    return lambda: tuple(ted.zeros(*row) for row in zip(shapes, kinds, strict=True))
+
+
 def _is_empty(node: Any) -> bool:
-    """Whether a node computes a tensor without elements, of which the binding can die."""
-    value = node.meta.get("val") if node.op == "call_function" else None
-    shape = value.shape if isinstance(value, torch.Tensor) else ()
-    return any(isinstance(n, int) and n == 0 for n in shape)
+    """Whether a node computes tensors without elements, of which the binding can die."""
+    if node.op != "call_function" or node.target is getitem or "val" not in node.meta:
+        return False
+    values = _results(node)
+    if not isinstance(values, (list, tuple)):
+        return False
+    return bool(values) and all(isinstance(v, torch.Tensor) and 0 in v.shape for v in values)
 
 
 def _is_kept(node: Any) -> bool:
-    """Whether an operator has a form of ted: of floats; no dropout, no projections, and a time."""
-    if _is_empty(node):
+    """Whether an operator has a form of ted; layers: no dropout, no projections, and a time."""
+    if _is_empty(node) or node.target in OF_ANY or node.target in ORDERS:
         return True
-    if node.target in _FUNCTIONS:
-        return node.meta["val"].is_floating_point()
+    if node.target in OF_FLOATS:
+        return _results(node)[0].is_floating_point()
     if node.target not in _LAYERS or len(node.args) != 9:
         return False
     x, _, weights, biased, layers, dropout, train, both, batch_first = node.args
@@ -201,7 +175,8 @@ def put_back(system: System, kept: Sequence[Kept]) -> System:
     results = iter(system.inputs[inputs:])
     known: dict[Any, Any] = {}
     for one in kept:
-        takes = substituted(system.outputs[at : at + one.takes], known)
+        takes, became = substitution(system.outputs[at : at + one.takes], known)
         at += one.takes
+        known.update(became)
         known.update(zip(islice(results, len(one.gives)), one(takes), strict=True))
     return System(system.inputs[:inputs], substituted(system.outputs[:outputs], known), system.name)

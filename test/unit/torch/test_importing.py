@@ -173,6 +173,16 @@ def test_bytes_are_without_sign() -> None:
     assert same.tolist() == x.tolist()
 
 
+@pytest.mark.parametrize("kind", [torch.uint8, torch.int8])
+def test_bytes_are_moved_and_stay_bytes(kind: torch.dtype) -> None:
+    x = torch.tensor([[200, 7, 255], [0, 128, 3]], dtype=torch.uint8).to(kind)
+    model = _Call(lambda x: (x, x.T[1:], x.amax(0), x.sort(1)[0], x.permute(1, 0).float() / 255))
+    imported = ted.torch.from_exported(torch.export.export(model, (x,)))
+    found = ted.function(lambda x: imported({}, x))(x.numpy())
+    for one, other in zip(found, model(x), strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+
+
 def _limited(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return (
         torch.maximum(x.flip(0), x), torch.minimum(x.flip(0), x), x.clamp(-1, 1), x.clamp_min(0),
@@ -212,7 +222,7 @@ def test_results_keep_the_nest_of_the_model() -> None:
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no lowering": (
-        lambda: (_Call(lambda x: x.cummax(0)[0]), {}), TedError, "torch.aten.cummax"
+        lambda: (_Call(lambda x: torch.histc(x, 3)), {}), TedError, "torch.aten.histc"
     ),
     "integers of 8 bits": (
         lambda: (_Call(lambda x: x.to(torch.int8) * 3), {}), FrontendError, r"by \.to\(torch.int32"

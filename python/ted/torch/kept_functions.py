@@ -1,0 +1,218 @@
+"""Operators of torch that are functions of ted: a row each, called with the operator's arguments.
+
+`OF_FLOATS` counts where the result is of floats, `OF_ANY` always.  What orders elements is in
+`kept_orders.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+
+import ted
+
+Function = Callable[..., Any]  # its result is a tensor or a tuple of them
+aten = torch.ops.aten
+
+
+def _grid_sampled(x: Any, grid: Any, mode: int, outside: int, corners: bool) -> Any:
+    return ted.nn.grid_sample(
+        x, grid, ("bilinear", "nearest", "bicubic")[mode],
+        ("zeros", "border", "reflection")[outside], corners, "NCHW" if x.ndim == 4 else "NCDHW",
+    )  # fmt: skip
+
+
+def _embedded(table: Any, ids: Any, padding: int = -1, *_: Any) -> Any:
+    return ted.nn.embedding(table, ids, None if padding < 0 else padding)
+
+
+# ------------------------------------------------------------------ sums of products
+
+
+def _added(product: Function) -> Function:
+    """beta x + alpha product: with a factor of 0 what it is of takes no part, NaN included."""
+
+    def function(x: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
+        scaled = [f * v() for f, v in ((beta, lambda: x), (alpha, lambda: product(a, b))) if f]
+        return sum(scaled[1:], scaled[0]) if scaled else ted.zeros((), x.dtype)
+
+    return function
+
+
+def _summed_products(a: Any, b: Any) -> Any:
+    return ted.sum(a @ b, 0, dtype=a.dtype)
+
+
+_SUMS = {
+    aten.addmm.default: _added(ted.matmul), aten.baddbmm.default: _added(ted.matmul),
+    aten.addmv.default: _added(ted.matmul), aten.addr.default: _added(ted.outer),
+    aten.addbmm.default: _added(_summed_products),
+}  # fmt: skip
+
+
+# ------------------------------------------------------------------ deviations
+
+
+def _deviation(spread: Function, with_mean: bool) -> Function:
+    def function(x: Any, dim: Any = None, *, correction: Any = None, keepdim: bool = False) -> Any:
+        axes = tuple(dim) if dim else None
+        found = spread(x, axes, 1 if correction is None else correction, keepdim)
+        return (found, ted.mean(x, axes, keepdims=keepdim)) if with_mean else found
+
+    return function
+
+
+def _deviations(name: str, spread: Function, with_mean: bool) -> Mapping[Any, Function]:
+    packet, function = getattr(aten, name), _deviation(spread, with_mean)
+
+    def along(x: Any, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Any:
+        return function(x, dim, correction=int(unbiased), keepdim=keepdim)
+
+    def of_all(x: Any, unbiased: bool = True) -> Any:
+        return function(x, correction=int(unbiased))
+
+    return {packet.correction: function, packet.dim: along, packet.default: of_all}
+
+
+# ------------------------------------------------------------------ pools
+
+
+def _largest(pool: Function, rank: int) -> Function:
+    """A pool with positions: of several NaN in a window the last one, as torch has it."""
+
+    def function(x: Any, *rest: Any) -> Any:
+        x, alone = (x[None], True) if x.ndim == rank + 1 else (x, False)
+        spatial = x.shape[2:]
+        values, places = pool(x, *rest, return_indices=True)
+        own = ted.reshape(ted.arange(int(np.prod(spatial))), spatial)
+        last = pool(ted.where(ted.isnan(x), own, -1), *rest)
+        found = values, ted.where(ted.isnan(values), last, places)
+        return tuple(part[0] for part in found) if alone else found
+
+    return function
+
+
+def _windowed(rank: int) -> Function:
+    inner, layout = getattr(ted.nn, f"max_pool{rank}d"), ("NCL", "NCHW", "NCDHW")[rank - 1]
+
+    def pool(
+        x: Any, window: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1,
+        ceil: bool = False, **options: Any,
+    ) -> Any:  # fmt: skip
+        each = [_spread(v, rank) for v in (window, stride or window, padding, dilation)]
+        return inner(x, *each, layout=layout, ceil_mode=ceil, **options)
+
+    return _largest(pool, rank)
+
+
+def _spread(value: Any, rank: int) -> tuple[int, ...]:
+    """A number for each dim of one for all."""
+    parts = tuple(value) if isinstance(value, (list, tuple)) else (value,)
+    return parts * rank if len(parts) == 1 else parts
+
+
+def _in_parts(rank: int) -> Function:
+    inner, layout = getattr(ted.nn, f"adaptive_max_pool{rank}d"), ("NCHW", "NCDHW")[rank - 2]
+
+    def pool(x: Any, size: Any, **options: Any) -> Any:
+        return inner(x, _spread(size, rank), layout=layout, **options)
+
+    return _largest(pool, rank)
+
+
+# ------------------------------------------------------------------ distances
+
+
+def _norms(difference: Any, p: float) -> Any:
+    """Norms along the last dim, without a slope where they are 0."""
+    size = ted.abs(difference)
+    if p == 0:
+        return ted.sum(ted.where(size != 0, 1.0, 0.0).astype(size.dtype) + 0 * size, -1)
+    if p in (1, np.inf):
+        return ted.sum(size, -1) if p == 1 else ted.max(size, -1, initial=0.0)
+    total = ted.sum(size**p, -1)
+    return ted.where(total == 0, 0.0, ted.sqrt(total) if p == 2 else total ** (1 / p))
+
+
+def _distances(a: Any, b: Any, p: float = 2.0, _: Any = None) -> Any:
+    return _norms(a[..., :, None, :] - b[..., None, :, :], p)
+
+
+def _pairs(x: Any, p: float = 2.0) -> Any:
+    first, second = np.triu_indices(x.shape[0], 1)
+    return _norms(x[first] - x[second], p)
+
+
+# ------------------------------------------------------------------ extrema
+#
+# Equal elements share the gradient in torch.
+
+
+def _halved(extremum: Function) -> Function:
+    @ted.vectorize
+    def function(a: Any, b: Any) -> Any:
+        equal = (a == b) & ted.isfinite(a)
+        return extremum(a, b) + ted.where(equal, 0.5 * (b - a), 0.0)
+
+    return function
+
+
+def _shared(extremum: Function) -> Function:
+    def function(x: Any, dim: Any = (), keepdim: bool = False) -> Any:
+        axes = dim if isinstance(dim, int) else tuple(dim) or None
+        return extremum(x, axes, keepdims=keepdim, ties="even")
+
+    return function
+
+
+# ------------------------------------------------------------------ the rows
+
+
+def _rolled(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
+    if not x.ndim:
+        return x
+    return ted.roll(x, tuple(shifts), tuple(dims)) if dims else ted.roll(x, shifts[0])
+
+
+@ted.vectorize
+def _binary_logaddexp(a: Any, b: Any) -> Any:
+    return ted.logaddexp(a * math.log(2), b * math.log(2)) / math.log(2)
+
+
+OF_FLOATS: Mapping[Any, Function] = {
+    aten.maximum.default: _halved(ted.maximum), aten.max.other: _halved(ted.maximum),
+    aten.minimum.default: _halved(ted.minimum), aten.min.other: _halved(ted.minimum),
+    aten.amax.default: _shared(ted.max), aten.max.default: _shared(ted.max),
+    aten.amin.default: _shared(ted.min), aten.min.default: _shared(ted.min),
+    aten.clamp.default: ted.clip, aten.clamp.Tensor: ted.clip,
+    aten.clamp_min.default: ted.maximum, aten.clamp_min.Tensor: ted.maximum,
+    aten.clamp_max.default: ted.minimum, aten.clamp_max.Tensor: ted.minimum,
+    aten.relu6.default: ted.nn.relu6, aten.hardtanh.default: ted.nn.hardtanh,
+    aten.threshold.default: ted.nn.threshold, aten.hardshrink.default: ted.nn.hardshrink,
+    aten.softshrink.default: ted.nn.softshrink, aten.log_sigmoid.default: ted.nn.logsigmoid,
+    aten.gelu.default: ted.nn.gelu, aten.grid_sampler.default: _grid_sampled,
+    aten.embedding.default: _embedded,
+    aten.erfc.default: ted.erfc, aten.lgamma.default: ted.lgamma,
+    aten.digamma.default: ted.digamma, aten.hypot.default: ted.hypot,
+    aten.copysign.Tensor: ted.copysign, aten.nextafter.default: ted.nextafter,
+    aten.logaddexp.default: ted.logaddexp, aten.logaddexp2.default: _binary_logaddexp,
+    aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
+    aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs,
+    **_SUMS,
+    **_deviations("var", ted.var, False), **_deviations("std", ted.std, False),
+    **_deviations("var_mean", ted.var, True), **_deviations("std_mean", ted.std, True),
+    **{getattr(aten, f"max_pool{n}d_with_indices").default: _windowed(n) for n in (1, 2, 3)},
+    **{getattr(aten, f"adaptive_max_pool{n}d").default: _in_parts(n) for n in (2, 3)},
+}  # fmt: skip
+
+OF_ANY: Mapping[Any, Function] = {
+    aten.roll.default: _rolled,
+    aten.fmod.Tensor: ted.fmod, aten.fmod.Scalar: ted.fmod,
+    aten.remainder.Scalar_Tensor: ted.remainder,
+    aten.isfinite.default: ted.isfinite, aten.isinf.default: ted.isinf,
+    aten.isnan.default: ted.isnan, aten.signbit.default: ted.signbit,
+}  # fmt: skip

@@ -1,0 +1,148 @@
+"""Operators of torch that are functions of ted: values at special points, slopes of two orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+from torch.utils._pytree import tree_leaves
+
+import ted
+import ted.torch
+from ted.frontend.trees import flatten
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+
+
+def draw(*shape: int) -> torch.Tensor:
+    return torch.randn(shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
+
+
+class _Call(nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+NAN, INF = float("nan"), float("inf")
+NANS = torch.full((2, 3), NAN)
+ENDS = torch.tensor([[NAN, 1.0, -0.0, INF, 1.0], [2.5, -INF, 2.0, -3.0, NAN]])
+MATRICES, SORTED = draw(2, 2, 4).float(), torch.tensor([[-1.0, 1, 1, 2], [0.0, 1, 2, 3]])
+
+
+def _pools(x: torch.Tensor) -> tuple[Any, ...]:
+    return (
+        functional.max_pool1d(x, 2, return_indices=True),
+        functional.max_pool2d(x[None], (2, 3), 1, (1, 1), return_indices=True),
+        functional.max_pool3d(x[None, None], (1, 2, 2), return_indices=True, ceil_mode=True),
+        functional.adaptive_max_pool2d(x[None], (1, 2), return_indices=True),
+    )
+
+
+def _orders(x: torch.Tensor) -> tuple[Any, ...]:
+    return (
+        x.median(), x.median(1), x.nanmedian(), x.nanmedian(0, keepdim=True), x.kthvalue(2, 1),
+        x.mode(1)[0][1:], x.cummax(1), x.cummin(0), x.amax(0), x.max(),
+        torch.sort(x, dim=1, descending=True, stable=True),
+        torch.argsort(x, dim=1, stable=True), x[0, 0].cummax(0), x[:, :0].cummin(0), x[:0].median(),
+    )  # fmt: skip
+
+
+AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
+    "sums that leave out an argument": (
+        lambda x, a, b: (
+            torch.addmm(x, a[0], b[0], beta=0), torch.baddbmm(x, a, b, beta=0, alpha=2),
+            torch.addbmm(x, a, b, beta=0), torch.addmv(x[:, 0], a[0], b[0, :, 0], beta=0),
+            torch.addr(x, a[0, :, 0], b[0, 0], beta=0), torch.addmm(b[0, :2], x, b[1, 1:], alpha=0),
+        ),
+        (NANS, MATRICES, draw(2, 4, 3).float()),
+    ),
+    "deviations of few": (
+        lambda x: (
+            x.var(0, correction=2), x.std(0, correction=5), torch.var_mean(x[:0], 0),
+            torch.std_mean(x[0, 0]), torch.var(x, unbiased=False), x[0].var(correction=3),
+        ),
+        (MATRICES[0],),
+    ),
+    "pools": (_pools, (torch.stack([ENDS[:, :4], NANS[:, :1].expand(2, 4), 0 * SORTED - INF]),)),
+    "orders": (_orders, (ENDS,)),
+    "places": (
+        lambda a, x: (
+            torch.searchsorted(a, x, right=True), torch.bucketize(x, a[0], out_int32=True),
+            torch.searchsorted(a[1], 1.5, side="right"), torch.bucketize(1.0, a[0]),
+            torch.searchsorted(a, x, sorter=torch.arange(4).expand(2, 4)),
+        ),
+        (SORTED, ENDS),
+    ),
+    "remainders and tests": (
+        lambda x: (
+            torch.fmod(x, INF), torch.fmod(x, -2.0), torch.remainder(7.5, x), x.roll(3),
+            x.isfinite(), x.isnan().roll(-1), x.isinf(),
+            torch.fmod(x.nan_to_num(9).clamp(-9, 9).long(), -4),
+            x.signbit(), torch.logaddexp(x, x), torch.logaddexp2(x.flip(1), x),
+        ),
+        (ENDS,),
+    ),
+    "distances": (
+        lambda x, y: (
+            *(torch.cdist(x, y, p) for p in (0.0, 1.0, 2.0, 3.0)), torch.cdist(x, y[:, :0]),
+            torch.cdist(y, y[0], INF), torch.pdist(y[0]),
+        ),
+        (ENDS[:, None], MATRICES.reshape(2, 2, 4)[..., [0, 1, 2, 3, 0]]),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AT_ENDS)
+def test_functions_agree_with_torch_at_special_values(name: str) -> None:
+    function, args = AT_ENDS[name]
+    f = ted.torch.from_exported(torch.export.export(_Call(function), args))
+    found = tree_leaves(ted.function(lambda *a: f({}, *a))(*[a.numpy() for a in args]))
+    for one, other in zip(found, tree_leaves(function(*args)), strict=True):
+        assert (one.dtype, one.shape) == (other.numpy().dtype, tuple(other.shape))
+        np.testing.assert_allclose(one, other, rtol=2e-6, atol=1e-6)
+
+
+SLOPES: dict[str, Callable[..., Any]] = {
+    "distances and pools": lambda x, y: (
+        (x[:, None] - y).abs().sum(2).sqrt(), functional.max_pool1d(x, 2, return_indices=True)[0],
+    ),
+    "sums and deviations": lambda x, y: (
+        torch.addmm(x[:, :1], x, y.T, beta=2, alpha=0.5), torch.var_mean(x, 1), y.std(),
+        torch.logaddexp2(x, y), torch.logaddexp(x, x.flip(0)), torch.maximum(x, x.flip(0)),
+        torch.minimum(y, y.flip(0)), y.amax(1), y.min(),
+    ),
+    "orders": lambda x, y: (
+        x.median(1)[0], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0], x.sort(1)[0],
+        y.mode(1)[0], torch.fmod(x, 0.3), y.roll(5),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("name", SLOPES)
+def test_functions_agree_with_torch_in_gradients_of_two_orders(name: str) -> None:
+    function, args = SLOPES[name], (draw(3, 4), draw(4, 4)[1:].round())
+    f = ted.torch.from_exported(torch.export.export(_Call(function), args))
+    given = [a.clone().requires_grad_() for a in args]
+    total = sum((v * v.cos()).sum() for v in tree_leaves(function(*given)))
+    first = torch.autograd.grad(total, given, create_graph=True)
+    wanted = torch.autograd.grad(sum((t**3).sum() for t in first), given)
+
+    def loss(*a: Any) -> Any:
+        return sum(ted.sum(v * ted.cos(v)) for _, v in flatten(f({}, *a))[0])
+
+    def curved(*a: Any) -> Any:
+        return sum(ted.sum(t**3) for t in ted.grad(loss, (0, 1))(*a))
+
+    found = ted.function(lambda *a: (*ted.grad(loss, (0, 1))(*a), *ted.grad(curved, (0, 1))(*a)))
+    for one, other in zip(found(*[a.numpy() for a in args]), [*first, *wanted], strict=True):
+        np.testing.assert_allclose(one, other.detach(), rtol=1e-9, atol=1e-10)
