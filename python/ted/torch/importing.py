@@ -9,11 +9,9 @@ no rules here, and derivatives are those of equations.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from operator import getitem
 from typing import Any
 
 import torch
@@ -23,34 +21,20 @@ from torch.export.graph_signature import (
     SymIntArgument,
     TensorArgument,
 )
-from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils import _pytree
 
 from ted.errors import FrontendError, TedError
-from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
 from ted.frontend.trees import flatten
-from ted.ir.dtypes import BY_NAME
-from ted.ir.equations import System, Tensor
-from ted.mlir.torch_programs import decompositions, to_linalg, torch_module
-from ted.raising.modules import Raised, systems
+from ted.ir.equations import System
+from ted.mlir.torch_programs import decompositions
+from ted.raising.modules import Raised
 from ted.torch.arrays import to_array
-from ted.torch.kept_operators import kept_in, put_back, taken_out
-from ted.transforms.overrides import substituted
+from ted.torch.graphs import check_results, graphs, system_of, writes
+from ted.torch.kept_operators import kept_in
 
 _STATE = (InputKind.PARAMETER, InputKind.BUFFER, InputKind.CONSTANT_TENSOR)
 _RESULTS = (OutputKind.USER_OUTPUT, OutputKind.BUFFER_MUTATION)
-_BYTES = (torch.uint8, torch.int8)
-# What moves or chooses bytes and computes no others; overloads count alike.
-_MOVES = {
-    "alias", "amax", "amin", "cat", "chunk", "clone", "constant_pad_nd", "contiguous", "cummax",
-    "cummin", "detach", "diagonal", "expand", "expand_as", "flatten", "flip", "gather", "index",
-    "index_select", "kthvalue", "mT", "masked_fill", "matrix_H", "max", "maximum", "median",
-    "min", "minimum", "mode", "movedim", "nanmedian", "narrow", "numpy_T", "pad", "permute",
-    "repeat", "repeat_interleave", "reshape", "roll", "select", "slice", "sort", "split",
-    "split_with_sizes", "squeeze", "stack", "swapaxes", "swapdims", "t", "tile", "topk",
-    "transpose", "unbind", "unflatten", "unsqueeze", "view", "where",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -158,100 +142,28 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
     operator that has no lowering of its own: that takes torch longer than all the rest.
     """
     _check_sizes(program.graph_signature.input_specs)
-    _check_results(program.graph)
-    if not _writes(program.graph):
+    parts = list(graphs(program.graph_module))
+    for graph in parts:
+        check_results(graph)
+    if not any(map(writes, parts)):
         with suppress(TedError):
             return program, _system(program)
     table = decompositions()
-    kept = kept_in(program.graph)
+    kept = kept_in(parts)
     apart = program.run_decompositions({k: rule for k, rule in table.items() if k not in kept})
     return apart, _system(apart)
 
 
-def _check_results(graph: torch.fx.Graph) -> None:
-    """Some results end the process in the binding's lowering, or let it take all memory.
-
-    Those are scalars in 8 bits, which are moved in 32 and not computed with, and a tensor that is
-    read where a mask holds.
-    """
-    for node in graph.nodes:
-        value = node.meta.get("val")
-        if isinstance(value, torch.Tensor) and free_unbacked_symbols(value.shape):
-            raise FrontendError(
-                f"from_exported: sizes must not depend on data, got {tuple(value.shape)} from "
-                f"{node.target}; keep all elements, as by torch.where"
-            )
-        kinds = [getattr(v, "dtype", None) for v in _pytree.tree_leaves(value)]
-        dtype = next((kind for kind in kinds if kind in _BYTES), None)
-        if node.op == "call_function" and dtype and not _moves(node):
-            raise FrontendError(
-                f"from_exported: integers of 8 bits must be inputs or parts of them, got {dtype} "
-                f"from {node.target}; convert them before, as by .to(torch.int32)"
-            )
-
-
-def _moves(node: torch.fx.Node) -> bool:
-    name = getattr(node.target, "_opname", None)
-    return name in _MOVES or node.target is getitem
-
-
-def _writes(graph: torch.fx.Graph) -> bool:
-    """Whether an operator changes what it is given; batch norm in training does, and says not."""
-    for node in graph.nodes:
-        schema = getattr(node.target, "_schema", None)
-        if schema is None:
-            continue
-        training = zip(schema.arguments, node.args, strict=False)
-        if schema.is_mutable or any(a.name == "training" and v is True for a, v in training):
-            return True
-    return False
-
-
 def _system(program: torch.export.ExportedProgram) -> System:
-    graph, kept = taken_out(_without_bytes(program.graph))
-    module = torch_module(graph)
-    to_linalg(module)
-    (system,) = systems(module).values()
-    system = _with_bytes(put_back(system, kept), program.graph)
+    constants = {
+        spec.arg.name: program.constants[spec.target]
+        for spec in program.graph_signature.input_specs
+        if spec.kind == InputKind.CONSTANT_TENSOR
+    }
+    system = system_of(program.graph_module, constants)
     for tensor, spec in zip(system.inputs, program.graph_signature.input_specs, strict=True):
         tensor.name = spec.target or spec.arg.name
     return system
-
-
-def _without_bytes(graph: torch.fx.Graph) -> torch.fx.Graph:
-    """A copy of a graph with wider integers for bytes, which the binding reads with a sign."""
-    graph = copy.deepcopy(graph)
-    target = torch.ops.aten._assert_tensor_metadata.default
-    for node in graph.find_nodes(op="call_function", target=target):
-        graph.erase_node(node)
-    for node in graph.nodes:
-        node.meta["val"] = _pytree.tree_map(_wide, node.meta.get("val"))
-        node.meta.pop("tensor_meta", None)  # which says the types once more
-    return graph
-
-
-def _wide(value: Any) -> Any:
-    is_byte = isinstance(value, torch.Tensor) and value.dtype in _BYTES
-    return value.to(torch.int32) if is_byte else value
-
-
-def _with_bytes(system: System, graph: torch.fx.Graph) -> System:
-    """The system of a graph without bytes with them, as the graph has them."""
-    places = graph.find_nodes(op="placeholder")
-    inputs = [
-        Tensor(t.name, t.shape, BY_NAME[kind]) if (kind := _byte_kind(place)) else t
-        for t, place in zip(system.inputs, places, strict=True)
-    ]
-    rows = zip(system.inputs, inputs, strict=True)
-    known = {t: cast(wrap(own), t.dtype).node for t, own in rows if own is not t}
-    outputs = zip(substituted(system.outputs, known), graph.output_node().args[0], strict=True)
-    results = [cast(wrap(t), _byte_kind(node) or t.dtype).node for t, node in outputs]
-    return System(tuple(inputs), tuple(results), system.name)
-
-
-def _byte_kind(node: Any) -> str | None:
-    dtype = getattr(node.meta.get("val"), "dtype", None)
-    return str(dtype).removeprefix("torch.") if dtype in _BYTES else None
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

@@ -23,6 +23,7 @@ import ted
 from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
 from ted.ir.equations import System
+from ted.torch.kept_control import CONTROL
 from ted.torch.kept_functions import OF_ANY, OF_FLOATS, aten
 from ted.torch.kept_orders import ORDERS
 from ted.transforms.overrides import substituted, substitution
@@ -94,24 +95,29 @@ _LAYERS: Mapping[Any, Operator] = {
 }
 
 
-OPERATORS: Mapping[Any, Operator] = {**_LAYERS, **OF_FLOATS, **OF_ANY, **ORDERS}
+OPERATORS: Mapping[Any, Operator] = {
+    **_LAYERS, **OF_FLOATS, **OF_ANY, **ORDERS, **CONTROL,
+}  # fmt: skip
 
 
-def kept_in(graph: Any) -> set[Any]:
-    """The operators that ted has for each place of a graph: torch need not take them apart."""
-    apart = {node.target for node in graph.nodes if not _is_kept(node)}
+def kept_in(graphs: Sequence[Any]) -> set[Any]:
+    """The operators that ted has for each place of graphs: torch need not take them apart."""
+    apart = {node.target for graph in graphs for node in graph.nodes if not _is_kept(node)}
     return {*OPERATORS} - apart
 
 
-def taken_out(graph: Any) -> tuple[Any, list[Kept]]:
+def taken_out(graph: Any, inner: Mapping[str, Operator]) -> tuple[Any, list[Kept]]:
     """A graph without the operators, which is changed, and these in their order.
 
-    What they take are further results of the graph, and what they give further arguments.
+    What they take are further results of the graph, and what they give further arguments; `inner`
+    has the graphs among what they take as functions.
     """
     found: list[Kept] = []
     for node in [node for node in graph.nodes if _is_kept(node)]:
         empty = _is_empty(node)
         flat, spec = _pytree.tree_flatten(((), {}) if empty else (node.args, node.kwargs))
+        parts = [a for a in flat if isinstance(a, torch.fx.Node) and a.op == "get_attr"]
+        flat = [inner[a.target] if a in parts else a for a in flat]
         tensors = [a for a in flat if isinstance(a, torch.fx.Node)]
         values = _results(node)
         kinds = [str(v.dtype).removeprefix("torch.") for v in values]
@@ -131,7 +137,9 @@ def taken_out(graph: Any) -> tuple[Any, list[Kept]]:
         for user in list(node.users):
             user.replace_all_uses_with(places[user.args[1]])
             graph.erase_node(user)
-        graph.erase_node(node)
+        for gone in (node, *parts):
+            if not gone.users:
+                graph.erase_node(gone)
     return graph, found
 
 
@@ -156,7 +164,7 @@ def _is_empty(node: Any) -> bool:
 
 def _is_kept(node: Any) -> bool:
     """Whether an operator has a form of ted; layers: no dropout, no projections, and a time."""
-    if _is_empty(node) or node.target in OF_ANY or node.target in ORDERS:
+    if _is_empty(node) or any(node.target in table for table in (OF_ANY, ORDERS, CONTROL)):
         return True
     if node.target in OF_FLOATS:
         return _results(node)[0].is_floating_point()

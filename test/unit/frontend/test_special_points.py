@@ -16,7 +16,9 @@ def test_gamma_functions_are_those_of_scipy_at_poles_and_ends() -> None:
     x = np.array([0.0, -0.0, -1.0, -2.5, INF, -INF, -1e306, np.nan])
     log, slope = run(lambda x: [ted.lgamma(x), ted.digamma(x)], x)
     below = x == -INF  # where scipy has -infinity, C and torch infinity
-    np.testing.assert_allclose(log, np.where(below, INF, special.gammaln(x)), rtol=1e-14, atol=1e-14)
+    np.testing.assert_allclose(
+        log, np.where(below, INF, special.gammaln(x)), rtol=1e-14, atol=1e-14
+    )
     np.testing.assert_allclose(slope, special.digamma(x), rtol=1e-13)
 
 

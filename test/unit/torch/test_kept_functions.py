@@ -34,7 +34,7 @@ class _Call(nn.Module):
 
 NAN, INF = float("nan"), float("inf")
 NANS = torch.full((2, 3), NAN)
-ENDS = torch.tensor([[NAN, 1.0, -0.0, INF, 1.0], [2.5, -INF, 2.0, -3.0, NAN]])
+ENDS = torch.tensor([[NAN, 1.0, -0.0, INF, 0.5], [2.5, -INF, 2.0, -3.0, NAN]])
 MATRICES, SORTED = draw(2, 2, 4).float(), torch.tensor([[-1.0, 1, 1, 2], [0.0, 1, 2, 3]])
 
 
