@@ -60,10 +60,29 @@ def to_linalg(module: ir.Module) -> None:
                 PassManager.parse(pipeline).run(module.operation)
         except ir.MLIRError as error:
             rule = "each operator must have a lowering to linalg"
-            raise TedError(f"torch: {rule}, {_reason(str(error))}") from None
+            raise TedError(f"torch: {rule}, {_reason(str(error), module)}") from None
 
 
-def _reason(text: str) -> str:
-    """The first line of a message of MLIR that says what is wrong."""
+def _reason(text: str, module: ir.Module) -> str:
+    """The first line of a message of MLIR that says what is wrong.
+
+    It can name a constant that an operator takes: then the operators that are left stand behind.
+    """
     lines = [line for line in text.splitlines() if "error:" in line]
-    return lines[0].strip() if lines else text
+    found = lines[0].strip() if lines else text
+    left = ", ".join(_operators(module)) if "'torch.constant." in found else ""
+    return f"{found}; what is left: {left}" if left else found
+
+
+def _operators(module: ir.Module) -> list[str]:
+    names: dict[str, None] = {}
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if op.name == "torch.operator":
+            names[ir.StringAttr(op.attributes["name"]).value] = None
+        elif op.name.startswith("torch.aten."):
+            names[op.name] = None
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return list(names)

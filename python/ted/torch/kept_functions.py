@@ -169,6 +169,36 @@ def _shared(extremum: Function) -> Function:
     return function
 
 
+# ------------------------------------------------------------------ arithmetic
+
+
+@ted.vectorize
+def _binary_logaddexp(a: Any, b: Any) -> Any:
+    return ted.logaddexp(a * math.log(2), b * math.log(2)) / math.log(2)
+
+
+@ted.vectorize
+def _between(a: Any, b: Any, weight: Any) -> Any:
+    """From the nearer end, as torch does: so an infinite end stays one."""
+    way = b - a
+    return ted.where(ted.abs(weight) < 0.5, a + weight * way, b - way * (1 - weight))
+
+
+def _powered(x: Any, exponent: Any) -> Any:
+    """A half is a root in torch, which differs at -infinity."""
+    return ted.sqrt(x) if exponent == 0.5 else ted.power(x, exponent)
+
+
+def _divided(a: Any, b: Any, *, rounding_mode: str | None) -> Any:
+    if rounding_mode == "floor":
+        return ted.floor_divide(a, b)
+    return a / b if rounding_mode is None else ted.trunc(a / b)
+
+
+def _in_degrees(x: Any) -> Any:
+    return x * (180 / math.pi)
+
+
 # ------------------------------------------------------------------ the rows
 
 
@@ -176,11 +206,6 @@ def _rolled(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     if not x.ndim:
         return x
     return ted.roll(x, tuple(shifts), tuple(dims)) if dims else ted.roll(x, shifts[0])
-
-
-@ted.vectorize
-def _binary_logaddexp(a: Any, b: Any) -> Any:
-    return ted.logaddexp(a * math.log(2), b * math.log(2)) / math.log(2)
 
 
 OF_FLOATS: Mapping[Any, Function] = {
@@ -200,7 +225,11 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.digamma.default: ted.digamma, aten.hypot.default: ted.hypot,
     aten.copysign.Tensor: ted.copysign, aten.nextafter.default: ted.nextafter,
     aten.logaddexp.default: ted.logaddexp, aten.logaddexp2.default: _binary_logaddexp,
-    aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
+    aten.lerp.Scalar: _between, aten.lerp.Tensor: _between, aten.rad2deg.default: _in_degrees,
+    aten.floor_divide.default: ted.floor_divide, aten.trunc.default: ted.trunc,
+    aten.div.Tensor_mode: _divided, aten.div.Scalar_mode: _divided, aten.fix.default: ted.trunc,
+    aten.pow.Tensor_Scalar: _powered, aten.cdist.default: _distances,
+    aten._cdist_forward.default: _distances,
     aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs,
     **_SUMS,
     **_deviations("var", ted.var, False), **_deviations("std", ted.std, False),

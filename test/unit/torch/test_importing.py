@@ -224,6 +224,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no lowering": (
         lambda: (_Call(lambda x: torch.histc(x, 3)), {}), TedError, "torch.aten.histc"
     ),
+    "no lowering, by its constants": (
+        lambda: (_Call(lambda x: torch.fft.fft(x).real), {}), TedError, "left: torch.aten.fft_fft"
+    ),
     "integers of 8 bits": (
         lambda: (_Call(lambda x: x.to(torch.int8) * 3), {}), FrontendError, r"by \.to\(torch.int32"
     ),

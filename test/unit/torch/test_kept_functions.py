@@ -91,6 +91,37 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         ),
         (ENDS,),
     ),
+    "arithmetic": (
+        lambda x, y: (
+            torch.lerp(x, y, 0.5), torch.rad2deg(y), x**0.5, torch.floor_divide(x, 2.0),
+            torch.div(x, 2.0, rounding_mode="floor"), torch.div(x, y, rounding_mode="trunc"),
+        ),
+        (ENDS, ENDS[:1].nan_to_num(3.0)),
+    ),
+    "special functions": (
+        lambda x: (
+            torch.special.i0(x), torch.special.i1e(x), torch.erfinv(x / 4), torch.special.ndtri(x),
+            torch.igamma(x.abs(), 0 * x + 2), torch.special.zeta(x.abs() + 1, x.abs()),
+            torch.polygamma(2, x.abs()), torch.special.log_ndtr(x), torch.special.erfcx(x),
+        ),
+        (ENDS.nan_to_num(0.5, 1.0, -1.0),),
+    ),
+    "systems": (
+        lambda a, b: (
+            torch.linalg.solve(a, b), torch.linalg.solve(a, b.mT, left=False), torch.linalg.inv(a),
+            torch.linalg.solve(a, b[:, :, 0]), torch.linalg.slogdet(a), torch.logdet(a[0]),
+            torch.linalg.solve_triangular(a, b.mT, upper=True, left=False),
+            torch.cholesky_solve(b, torch.linalg.cholesky(a @ a.mT)), torch.linalg.lu(a),
+        ),
+        (draw(2, 3, 3), draw(2, 3, 2)),
+    ),
+    "factors": (
+        lambda a: (
+            torch.linalg.eigvalsh(a @ a.mT), torch.linalg.norm(a[0], "nuc"),
+            torch.linalg.matrix_norm(a, 1, keepdim=True), torch.linalg.qr(a)[1].abs(),
+        ),
+        (draw(2, 3, 3),),
+    ),
     "distances": (
         lambda x, y: (
             *(torch.cdist(x, y, p) for p in (0.0, 1.0, 2.0, 3.0)), torch.cdist(x, y[:, :0]),
@@ -101,7 +132,11 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", AT_ENDS)
+SLOW = ("systems", "factors", "special functions", "distances")
+NAMES = [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in AT_ENDS]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_functions_agree_with_torch_at_special_values(name: str) -> None:
     function, args = AT_ENDS[name]
     f = ted.torch.from_exported(torch.export.export(_Call(function), args))

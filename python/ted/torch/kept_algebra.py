@@ -1,0 +1,125 @@
+"""Linear algebra and special functions of torch as those of ted: a row for each operator.
+
+Factors are those of ted, which may have other signs of columns than LAPACK's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+import ted
+
+Function = Callable[..., Any]  # its result is a tensor or a tuple of them
+aten = torch.ops.aten
+
+
+def _solved(a: Any, b: Any, *, left: bool = True) -> Any:
+    """The x with a x = b, or x a = b; b of one dim fewer than a, and its shape, is of vectors."""
+    if b.ndim == 1 or (b.ndim == a.ndim - 1 and tuple(b.shape) == tuple(a.shape[:-1])):
+        return ted.squeeze(_solved(a, b[..., None], left=left), -1)
+    return ted.linalg.solve(a, b) if left else _turned(ted.linalg.solve(_turned(a), _turned(b)))
+
+
+def _turned(a: Any) -> Any:
+    return ted.matrix_transpose(a)
+
+
+def _triangle(
+    a: Any, b: Any, *, upper: bool, left: bool = True, unitriangular: bool = False
+) -> Any:
+    if not left:
+        a, b, upper = _turned(a), _turned(b), not upper
+    batch = ted.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (ted.broadcast_to(m, (*batch, *m.shape[-2:])) for m in (a, b))
+    x = ted.linalg.solve_triangular(a, b, lower=not upper, unit_diagonal=unitriangular)
+    return x if left else _turned(x)
+
+
+def _triangle_before(
+    b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False
+) -> Any:
+    """The older operator, which gives the matrix as well."""
+    turned = _turned(a) if transpose else a
+    return _triangle(turned, b, upper=upper != transpose, unitriangular=unitriangular), a
+
+
+def _by_cholesky(b: Any, factor: Any, upper: bool = False) -> Any:
+    low = _turned(factor) if upper else factor
+    return _triangle(_turned(low), _triangle(low, b, upper=False), upper=True)
+
+
+def _inverse_by_cholesky(factor: Any, upper: bool = False) -> Any:
+    return _by_cholesky(ted.eye(factor.shape[-1], dtype=factor.dtype), factor, upper)
+
+
+def _lu(a: Any, *, pivot: bool = True) -> Any:
+    if not pivot:
+        raise NotImplementedError  # the importer names the operator
+    rows, low, up = ted.linalg.lu(a)
+    own = ted.reshape(ted.arange(a.shape[-1]), (-1, 1))
+    return ted.cast(own == rows[..., None, :], a.dtype), low, up
+
+
+def _matrix_norm(
+    x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    del dtype  # results are of the type that torch says
+    axes = [k % x.ndim for k in dim]
+    found = ted.linalg.matrix_norm(ted.moveaxis(x, axes, (-2, -1)), ord=ord)
+    return ted.expand_dims(found, tuple(axes)) if keepdim else found
+
+
+def _norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, **named: Any) -> Any:
+    axes = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
+    if ord is not None and len(axes) == 2:
+        return _matrix_norm(x, ord, axes, keepdim, **named)
+    return ted.linalg.vector_norm(
+        x, axis=tuple(axes), ord=2 if ord is None else ord, keepdims=keepdim
+    )
+
+
+def _pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> Any:
+    return ted.linalg.pinv(a, rcond if rtol is None else rtol)
+
+
+def _logdet(a: Any) -> Any:
+    sign, size = ted.linalg.slogdet(a)
+    return ted.where(sign < 0, ted.nan, size)
+
+
+_LINEAR: Mapping[Any, Function] = {
+    aten.linalg_solve.default: _solved, aten.linalg_solve_triangular.default: _triangle,
+    aten.triangular_solve.default: _triangle_before, aten.cholesky_solve.default: _by_cholesky,
+    aten.cholesky_inverse.default: _inverse_by_cholesky,
+    aten.linalg_inv.default: ted.linalg.inv, aten.inverse.default: ted.linalg.inv,
+    aten.linalg_det.default: ted.linalg.det, aten.det.default: ted.linalg.det,
+    aten.linalg_slogdet.default: ted.linalg.slogdet, aten.slogdet.default: ted.linalg.slogdet,
+    aten.logdet.default: _logdet,
+    aten.linalg_cholesky.default: ted.linalg.cholesky, aten.cholesky.default: ted.linalg.cholesky,
+    aten.linalg_eigh.default: ted.linalg.eigh, aten.linalg_eigvalsh.default: ted.linalg.eigvalsh,
+    aten.linalg_svd.default: ted.linalg.svd, aten.linalg_svdvals.default: ted.linalg.svdvals,
+    aten.linalg_qr.default: ted.linalg.qr, aten.linalg_lu.default: _lu,
+    aten.linalg_matrix_exp.default: ted.linalg.expm, aten.matrix_exp.default: ted.linalg.expm,
+    aten.linalg_pinv.atol_rtol_float: _pinv, aten.linalg_pinv.atol_rtol_tensor: _pinv,
+    aten.linalg_pinv.default: _pinv, aten.pinverse.default: _pinv,
+    aten.linalg_matrix_power.default: ted.linalg.matrix_power,
+    aten.linalg_matrix_norm.default: _matrix_norm, aten.linalg_matrix_norm.str_ord: _matrix_norm,
+    aten.linalg_norm.default: _norm, aten.linalg_norm.ord_str: _norm,
+    aten.linalg_cond.default: ted.linalg.cond, aten.linalg_cond.p_str: ted.linalg.cond,
+}  # fmt: skip
+
+_NAMES = {
+    "i0": "i0", "special_i0": "i0", "special_i0e": "i0e", "special_i1": "i1", "special_i1e": "i1e",
+    "erfinv": "erfinv", "special_erfinv": "erfinv", "special_erfcx": "erfcx",
+    "special_ndtri": "ndtri", "special_log_ndtr": "log_ndtr", "igamma": "gammainc",
+    "special_gammainc": "gammainc", "igammac": "gammaincc", "special_gammaincc": "gammaincc",
+    "special_zeta": "zeta", "polygamma": "polygamma", "special_polygamma": "polygamma",
+}  # fmt: skip
+
+ALGEBRA: Mapping[Any, Function] = {
+    **_LINEAR,
+    **{getattr(aten, name).default: getattr(ted.special, own) for name, own in _NAMES.items()},
+}
