@@ -85,6 +85,7 @@ def _along(
     """One transform after the other, from the last of the axes on; `last` is done at the end."""
     x = operand(x)
     rank = x.ndim if hasattr(x, "ndim") else fail(f"{what}: takes a tensor, got {x!r}")
+    s = None if s is None else checks.listed(s, f"{what}: s")
     if axes is None and s is not None:
         axes = range(-len(s), 0)
     chosen = checks.axes_of(axes, rank, what)

@@ -95,13 +95,28 @@ def float_type(value: DTypeLike, what: str) -> DType:
     return row if row.is_float else fail(f"{what}: dtype must be one of floats, got {row}")
 
 
+def is_several(value: Any) -> bool:
+    """Whether a value has parts: a list, an array with dims; no text."""
+    named = isinstance(value, (str, type)) or getattr(value, "shape", None) == ()
+    return isinstance(value, Iterable) and not named
+
+
+def listed(values: Any, what: str) -> list[Any]:
+    """The parts of a value.
+
+    Raises: FrontendError for one without parts.
+    """
+    if not is_several(values):
+        fail(f"{what}: must be a list, got {values!r}")
+    return list(values)
+
+
 def shape_of(shape: Any, dtype: DType, what: str) -> tuple[Extent, ...]:
     """A tuple of extents >= 0 of a tensor that a process can address.
 
     Raises: FrontendError for an extent that is negative or no integer, or more than 2**47 bytes.
     """
-    several = isinstance(shape, Iterable) and not isinstance(shape, str)
-    items: tuple[Any, ...] = tuple(shape) if several else (shape,)
+    items: tuple[Any, ...] = tuple(shape) if is_several(shape) else (shape,)
     extents = tuple(extent(n, f"{what}: extent {k}") for k, n in enumerate(items))
     known = [n for n in extents if isinstance(n, int)]
     for k, n in enumerate(extents):
@@ -132,7 +147,7 @@ def axes_of(axis: Any, rank: int, what: str) -> tuple[int, ...]:
     """
     if axis is None:
         return tuple(range(rank))
-    numbers = tuple(axis) if isinstance(axis, Iterable) else (axis,)
+    numbers = tuple(axis) if is_several(axis) else (axis,)
     result = tuple(axis_of(a, rank, what) for a in numbers)
     if len(set(result)) < len(result):
         fail(f"{what}: an axis may appear once, got axis={axis!r}")

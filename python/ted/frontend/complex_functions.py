@@ -52,6 +52,9 @@ def paired(real: Any, imag: Any) -> Any:
     parts = real, imag
     types = {part.dtype for part in parts if isinstance(part, (Tensor, Scalar))}
     if not types and not any(map(is_complex, parts)):
+        for part in parts:
+            if not isinstance(part, (int, float)):
+                fail(f"complex: parts must be numbers or tensors, got {part!r}")
         return builtins.complex(*parts)
     wanted = type_of(FLOAT64 if FLOAT64 in types else None).part
     shapes = [getattr(part, "shape", None) for part in parts if isinstance(part, (Tensor, Scalar))]

@@ -10,6 +10,7 @@ of ted do with pairs is in the table `on_complex`, which `complex_functions`, `c
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -71,7 +72,21 @@ def applied(name: str, /, *args: Any, **options: Any) -> Any:
     function = on_complex.get(name)
     if function is None:
         refuse(name)
-    return function(*args, **options)
+    try:
+        return function(*args, **options)
+    except TypeError:
+        if _takes(function, args, options):
+            raise
+    form = inspect.signature(function)
+    return fail(f"{name}: of complex numbers takes {form}, got {args} and {options}")
+
+
+def _takes(function: Callable[..., Any], args: Any, options: Any) -> bool:
+    try:
+        inspect.signature(function).bind(*args, **options)
+    except TypeError:
+        return False
+    return True
 
 
 def refuse(name: str) -> NoReturn:

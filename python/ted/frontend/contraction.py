@@ -142,6 +142,8 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Tensor:
     """
     a, b = _pair(a, b, "tensordot")
     if isinstance(axes, (tuple, list)):
+        if len(axes) != 2:
+            fail(f"tensordot: axes must be a number or those of a and those of b, got {axes!r}")
         dims = [checks.axes_of(k, x.ndim, "tensordot") for k, x in zip(axes, (a, b), strict=True)]
     else:
         count = checks.integer(axes, "tensordot: axes")

@@ -105,7 +105,11 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
 
 def _count(start: Any, stop: Any, step: Any, floating: bool) -> Extent:
     if floating:
-        numbers = [float(operand(v)) for v in (start, stop, step)]
+        rule = "arange: bounds and step"
+        numbers = [
+            float(checks.number(v, rule, "must be finite numbers", math.isfinite))
+            for v in (start, stop, step)
+        ]
         if not numbers[2]:
             fail("arange: the step must not be 0, got 0.0")
         return max(math.ceil((numbers[1] - numbers[0]) / numbers[2]), 0)
@@ -116,7 +120,7 @@ def _count(start: Any, stop: Any, step: Any, floating: bool) -> Extent:
         if by != 1:
             fail(f"arange: between sizes the step must be 1, got {by}")
         return last - first
-    return len(range(first, last, by))  # type: ignore[arg-type]
+    return max(-((first - last) // by), 0)  # type: ignore[operator]
 
 
 def linspace(
@@ -213,4 +217,9 @@ def from_dlpack(x: Any) -> Tensor:
 
     Raises: FrontendError for what is no array of numbers.
     """
-    return constant_of(x if is_array(x) else np.from_dlpack(x))
+    if is_array(x):
+        return constant_of(x)
+    try:
+        return constant_of(np.from_dlpack(x))
+    except (AttributeError, BufferError, TypeError):
+        return fail(f"from_dlpack: takes an array with __dlpack__, got {x!r}")

@@ -100,7 +100,7 @@ def hstack(xs: Any) -> Tensor:
 
     Raises: FrontendError for shapes that do not fit.
     """
-    tensors = [atleast(1, x) for x in xs]
+    tensors = [atleast(1, x) for x in checks.listed(xs, "hstack: xs")]
     return concatenate(tensors, 0 if tensors and tensors[0].ndim == 1 else 1)
 
 
@@ -109,7 +109,7 @@ def vstack(xs: Any) -> Tensor:
 
     Raises: FrontendError for shapes that do not fit.
     """
-    return concatenate([atleast(2, x) for x in xs], 0)
+    return concatenate([atleast(2, x) for x in checks.listed(xs, "vstack: xs")], 0)
 
 
 def column_stack(xs: Any) -> Tensor:
@@ -117,7 +117,7 @@ def column_stack(xs: Any) -> Tensor:
 
     Raises: FrontendError for shapes that do not fit.
     """
-    tensors = [to_tensor(x, "column_stack") for x in xs]
+    tensors = [to_tensor(x, "column_stack") for x in checks.listed(xs, "column_stack: xs")]
     if all(x.ndim == 1 for x in tensors):
         return stack(tensors, 1)
     return concatenate([x if x.ndim > 1 else reshape(x, (-1, 1)) for x in tensors], 1)

@@ -42,7 +42,17 @@ def _primitive(name: str, *operands: Any) -> Any:
         return Scalar(arithmetic.apply(name, *(operand(value) for value in operands)))
     function = _ON_NUMBERS.get(name) or getattr(np, name)
     with np.errstate(all="ignore"):
-        return np.asarray(function(*operands)).item()
+        return np.asarray(function(*(_plain(name, v) for v in operands))).item()
+
+
+def _plain(name: str, value: Any) -> Any:
+    """A Python number; numpy has no functions of integers beyond 64 bits."""
+    if not isinstance(value, int) or abs(value) < 2**63:
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return fail(f"{name}: a number must fit float64, got one of {value.bit_length()} bits")
 
 
 def vectorize(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -117,6 +127,8 @@ def round(x: Any, decimals: int = 0) -> Any:
     Raises: FrontendError when `decimals` is no integer.
     """
     digits = checks.integer(decimals, "round: decimals")
+    if abs(digits) > 308:
+        fail(f"round: decimals must be in [-308, 308], got {digits}")
     if not digits:
         return _nearest(x)
     scale = 10.0 ** abs(digits)
@@ -258,6 +270,8 @@ def logical_not(a: Any) -> Any:
 @vectorize
 def bitwise_not(a: Any) -> Any:
     """~a, every bit of an integer turned over."""
+    if isinstance(a, float):
+        fail(f"bitwise_not: takes integers or bools, got {a}")
     return not a if isinstance(a, bool) else ~a
 
 

@@ -101,6 +101,7 @@ def histogram(x: Any, bins: int, lower: float, upper: float, weights: Any = None
     """
     x = to_tensor(x, "histogram")
     count = checks.integer(bins, "histogram: bins")
+    lower, upper = (checks.number(v, "histogram: limits") for v in (lower, upper))
     if count < 1 or not -math.inf < lower < upper < math.inf:
         fail(f"histogram: at least 1 bin and lower < upper, got {bins} of [{lower}, {upper}]")
     inside = (x >= lower) & (x <= upper)

@@ -108,7 +108,7 @@ def quantile(
     """
     x = to_tensor(x, "quantile")
     axes = checks.reduced_axes(axis, x.ndim, "quantile")
-    if method not in _METHODS:
+    if not isinstance(method, str) or method not in _METHODS:
         fail(f"quantile: method must be one of {', '.join(_METHODS)}, got {method!r}")
     rest = [k for k in range(x.ndim) if k not in axes]
     count = math.prod(checks.integer(x.shape[k], "quantile: extent") for k in axes)
@@ -141,8 +141,8 @@ def _at_shares(
     shares: list[Any] = [*q] if several else [q]
     pairs = []
     for share in shares:
-        if isinstance(share, Tensor) or not 0 <= float(share) <= 1:
-            fail(f"quantile: q must be a number in [0, 1], or several, got {share!r}")
+        rule = "must be a number in [0, 1], or several"
+        share = checks.number(share, "quantile: q", rule, lambda v: 0 <= v <= 1)
         part, whole = math.modf(float(share) * (count - 1))
         pairs.append((int(whole), weight(part, int(whole))))
     ranks = {rank for rank, above in pairs if above < 1} | {

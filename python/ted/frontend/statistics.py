@@ -70,6 +70,7 @@ def diff(x: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = 
     times = checks.integer(n, "diff: n")
     if times < 0:
         fail(f"diff: n must be at least 0, got {n}")
+    times = min(times, x.shape[along]) if isinstance(x.shape[along], int) else times
     lead = (slice(None),) * along
     for _ in range(times):
         after, before = x[(*lead, slice(1, None))], x[(*lead, slice(None, -1))]

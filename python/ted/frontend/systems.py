@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+from ted.frontend import checks
 from ted.frontend.complex_pairs import Complex, parts_instead
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
@@ -50,7 +51,7 @@ def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main")
 def _listed(tensors: Any, name: str, what: str) -> list[Any]:
     if isinstance(tensors, Tensor):
         return [tensors]
-    if not isinstance(tensors, Iterable) or isinstance(tensors, Complex):
+    if not checks.is_several(tensors) or isinstance(tensors, Complex):
         kind = type(tensors).__name__ + parts_instead(tensors)
         fail(f"{name}: {what} must be a list of tensors, got {kind}")
     return list(tensors)

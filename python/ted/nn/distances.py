@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ted
-from ted.frontend.checks import flag
+from ted.frontend.checks import check_callable, flag
 from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
@@ -109,6 +109,7 @@ def _triplets(
         fail(f"{what}: takes vectors, got shape {anchor.shape}")
     positive = shaped(vectors[1], anchor.shape, f"{what}: positive")
     negative = shaped(vectors[2], anchor.shape, f"{what}: negative")
+    check_callable(distance, f"{what}: distance_function")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if flag(swap, f"{what}: swap"):
         far = ted.minimum(far, distance(positive, negative))

@@ -7,7 +7,7 @@ from typing import Any
 
 import ted
 from ted.domain.sizes import Extent
-from ted.frontend.checks import axes_of, axis_of, flag
+from ted.frontend.checks import axes_of, axis_of, flag, number
 from ted.frontend.locations import fail
 from ted.frontend.precision import narrowed, rounded_once, widened
 from ted.frontend.tensors import Tensor
@@ -164,6 +164,8 @@ def local_response_norm(
     x = floating(x, "local_response_norm: x")
     channel = axis_of(axis, x.ndim, "local_response_norm")
     (size,) = per_dim(size, 1, 1, "local_response_norm: size")
+    alpha, beta, k = (number(v, f"local_response_norm: {name}")
+                      for v, name in ((alpha, "alpha"), (beta, "beta"), (k, "k")))  # fmt: skip
     window = Window(x.shape[channel], size, 1, 1, size // 2, (size - 1) // 2)
     tap = ted.reduce_axis(size, "r")
 

@@ -158,5 +158,6 @@ def cosine_similarity(a: Any, b: Any, axis: int = -1, eps: float = 1e-8) -> Tens
     """
     a, b = floating(a, "cosine_similarity: a"), floating(b, "cosine_similarity: b")
     product = ted.sum(a * b, axis)
+    eps = number(eps, "cosine_similarity: eps")
     squares = [ted.maximum(ted.sum(x * x, axis), eps * eps) for x in (a, b)]
     return product * ted.rsqrt(squares[0] * squares[1])

@@ -12,7 +12,7 @@ from typing import Any
 
 import ted
 from ted.domain.sizes import Extent
-from ted.frontend.checks import flag
+from ted.frontend.checks import flag, listed
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, ranked, shaped
@@ -144,7 +144,12 @@ def stacked(
     Raises: FrontendError for another number of parameters or first states, and as the layers do.
     """
     both = 2 if flag(bidirectional, "stacked: bidirectional") else 1
-    starts = [None] * len(parameters) if initial is None else list(initial)
+    parameters = [
+        listed(part, f"stacked: parameters {k}")
+        for k, part in enumerate(listed(parameters, "stacked: parameters"))
+    ]
+    starts: list[Any] = [None] * len(parameters)
+    starts = starts if initial is None else listed(initial, "stacked: initial")
     if not parameters or len(parameters) % both or len(starts) != len(parameters):
         fail(
             f"stacked: takes {both} tuples of parameters for each layer, and as many first states, "

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import ted
-from ted.frontend.checks import integer
+from ted.frontend.checks import integer, listed, number
 from ted.frontend.locations import fail
 from ted.nn.arguments import above_zero
 
@@ -83,7 +83,11 @@ def piecewise_schedule(rates: Sequence[float], bounds: Sequence[int]) -> Schedul
 
     Raises: FrontendError unless bounds grow and there is one rate more.
     """
-    whole = [_steps(bound, "piecewise_schedule: bounds") for bound in bounds]
+    given, rates = listed(bounds, "piecewise_schedule: bounds"), [
+        number(rate, "piecewise_schedule: rates", "must be numbers")
+        for rate in listed(rates, "piecewise_schedule: rates")
+    ]  # fmt: skip
+    whole = [_steps(bound, "piecewise_schedule: bounds") for bound in given]
     if len(rates) != len(whole) + 1 or any(a >= b for a, b in pairwise(whole)):
         fail(
             "piecewise_schedule: bounds grow, and there is one rate more than bounds, got "

@@ -56,6 +56,8 @@ def matrix_norm(x: Any, keepdims: bool = False, ord: Any = "fro") -> Tensor:
     x = to_tensor(x, "matrix_norm")
     if x.ndim < 2:
         fail(f"matrix_norm: takes at least 2 dims, got shape {x.shape} ({x.name})")
+    if not isinstance(ord, (str, int, float)):
+        fail(f"matrix_norm: ord must be a number or a name, got {ord!r}")
     if ord == "fro":
         return vector_norm(x, (-2, -1), keepdims)
     if ord in _OF_SINGULAR_VALUES:

@@ -221,6 +221,23 @@ CASES = {
         lambda: len(ted.placeholder((ted.size("n"),), name="X")),
         "len: the first extent must be a number, got n of X",
     ),
+    # arguments of a wrong kind
+    "axis_scalar_array": (lambda: ted.sum(A, np.array("s")), "axis: must be an integer, got array"),
+    "shape_scalar_array": (lambda: ted.zeros(np.array("s")), "must be an integer, got array"),
+    "huge_integer": (lambda: ted.exp(10**400), "exp: a number must fit float64, got one of 1329"),
+    "arange_nan": (lambda: ted.arange(np.nan), "arange: bounds and step must be finite numbers"),
+    "round_many": (lambda: ted.round(A, 10**9), "decimals must be in [-308, 308]"),
+    "bits_of_a_float": (lambda: ted.bitwise_not(1.5), "takes integers or bools, got 1.5"),
+    "hstack_none": (lambda: ted.hstack(None), "hstack: xs: must be a list, got None"),
+    "dlpack_none": (lambda: ted.from_dlpack(None), "takes an array with __dlpack__, got None"),
+    "histogram_none": (lambda: ted.histogram(A, 2, None, 1), "limits must be a number, got None"),
+    "quantile_text": (lambda: ted.quantile(A, "q"), "q must be a number in [0, 1], or several"),
+    "quantile_method": (lambda: ted.quantile(A, 0.5, method=[]), "method must be one of linear"),
+    "tensordot_axes": (lambda: ted.tensordot(A, B, []), "or those of a and those of b, got []"),
+    "norm_order": (lambda: ted.linalg.matrix_norm(A, ord=[]), "ord must be a number or a name"),
+    "fft_extents": (lambda: ted.fft.fft2(A, 2), "s: must be a list, got 2"),
+    "complex_where": (lambda: ted.where(A[0] > 0, 1j, fill=2), "where: of complex numbers takes"),
+    "complex_parts": (lambda: ted.complex(None, 1.0), "must be numbers or tensors, got None"),
 }  # fmt: skip
 
 

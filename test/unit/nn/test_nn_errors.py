@@ -185,6 +185,19 @@ CASES = {
     ),
     "padding_idx": (lambda: nn.embedding(M, IDS, 4), "padding_idx must be a row of 4, got 4"),
     "stacked": (lambda: nn.stacked(nn.rnn, X[0], []), "got 0 and 0"),
+    "stacked_list": (lambda: nn.stacked(nn.rnn, X[0], 2), "parameters: must be a list, got 2"),
+    "stacked_starts": (lambda: nn.stacked(nn.rnn, X[0], [M], 2), "initial: must be a list, got 2"),
+    "schedule_bounds": (lambda: nn.piecewise_schedule([1.0], None), "bounds: must be a list, got"),
+    "schedule_rates": (lambda: nn.piecewise_schedule([[]], []), "rates must be numbers, got []"),
+    "cosine_eps": (lambda: nn.cosine_similarity(M, M, eps=[]), "eps must be a number, got []"),
+    "response_alpha": (
+        lambda: nn.local_response_norm(X, 2, alpha=None),
+        "alpha must be a number, got None",
+    ),
+    "distance_function": (
+        lambda: nn.triplet_margin_with_distance_loss(M, M, M, distance_function="q"),
+        "distance_function",
+    ),
 }
 
 
