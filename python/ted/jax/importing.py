@@ -14,6 +14,7 @@ import jax
 from jax.extend import core
 
 from ted.errors import FrontendError
+from ted.jax.replacing import replaced
 from ted.raising.modules import Raised, from_mlir
 
 
@@ -26,7 +27,7 @@ def from_jaxpr(jaxpr: Any) -> Raised:
     if not isinstance(jaxpr, core.ClosedJaxpr):
         kind = type(jaxpr).__name__
         raise FrontendError(f"from_jaxpr: takes what jax.make_jaxpr(f)(*args) gives, got {kind}")
-    function = jax.jit(core.jaxpr_as_fun(jaxpr))
+    function = jax.jit(core.jaxpr_as_fun(replaced(jaxpr)))
     given = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.in_avals]
     module: Any = function.lower(*given).compiler_ir("stablehlo")
     # In the generic form: of CHLO the binding has no dialect.

@@ -15,8 +15,8 @@ from typing import Any
 
 from ted.mlir import ir, scalar_value
 
-ORDER = "ted.order"
-_NUMBERS = (-2, -1, 0, 1, 3)
+ORDER, KEYS = "ted.order", "ted.keys"
+_NUMBERS, _FEW, _MOST = (-2, -1, 0, 1, 3), (-1, 0, 1), 3  # of one key, of several, and how many
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
     "EQ": operator.eq, "NE": operator.ne,
@@ -43,23 +43,31 @@ def mark_orders(module: ir.Module) -> None:
 
     def visit(op: ir.Operation) -> ir.WalkResult:
         if op.name in _SORTS and (found := _order(op)) is not None:
-            op.attributes[ORDER] = ir.StringAttr.get(found, module.context)
+            op.attributes[ORDER] = ir.StringAttr.get(found[0], module.context)
+            with module.context:
+                op.attributes[KEYS] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), found[1])
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
 
 
-def _order(op: ir.Operation) -> str | None:
+def _order(op: ir.Operation) -> tuple[str, int] | None:
+    """The order, and of how many operands: the second decides between equals of the first."""
     block = op.regions[0].blocks[0]
-    others = len(block.arguments) - 2
-    rows = list(product(product(_NUMBERS, repeat=2), product((0, 1), repeat=min(others, 4))))
-    try:
-        found = [bool(_run(block, (*pair, *rest))) for pair, rest in rows]
-    except _UnknownError:
-        return None
-    for name, better in _ORDERS.items():
-        if found in [[test(*pair) for pair, _ in rows] for test in better]:
-            return name
+    operands = len(block.arguments) // 2
+    for keys in range(1, min(operands, _MOST) + 1):
+        numbers, rest = (_NUMBERS if keys == 1 else _FEW), len(block.arguments) - 2 * keys
+        rows = list(
+            product(product(numbers, repeat=2 * keys), product((0, 1), repeat=min(rest, 4)))
+        )
+        try:
+            found = [bool(_run(block, (*pairs, *others))) for pairs, others in rows]
+        except _UnknownError:
+            return None
+        for name, better in _ORDERS.items():
+            for test in better:
+                if found == [test(pairs[::2], pairs[1::2]) for pairs, _ in rows]:
+                    return name, keys
     return None
 
 

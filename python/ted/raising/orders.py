@@ -18,13 +18,13 @@ from ted.ir.equations import Tensor, identity_dims, whole
 from ted.mlir import ir
 from ted.raising.accumulations import accumulation
 from ted.raising.bodies import body_values
-from ted.raising.comparators import ORDER
+from ted.raising.comparators import KEYS, ORDER
 from ted.raising.reading import Reader
 from ted.raising.values import Value, place_of, type_of, unraisable
 
 
 def sort(reader: Reader, op: ir.Operation) -> list[Value]:
-    """All operands in the order of the first one; equal elements stay in theirs.
+    """All operands in the order of the first ones; equal elements stay in theirs.
 
     Raises: VerifyError for a comparison that is no order of the first operands.
     """
@@ -32,8 +32,12 @@ def sort(reader: Reader, op: ir.Operation) -> list[Value]:
     tensors = [wrap(reader.tensor(v)) for v in op.operands]
     if ORDER not in op.attributes:
         raise unraisable(op, "the comparison must be less or greater of the first operands")
-    order = ir.StringAttr(op.attributes[ORDER]).value
-    at = argsort(tensors[0], axis, descending=order == "greater")
+    falls = ir.StringAttr(op.attributes[ORDER]).value == "greater"
+    first, *keys = reversed(tensors[: ir.IntegerAttr(op.attributes[KEYS]).value])
+    at = argsort(first, axis, descending=falls)
+    for key in keys:  # the last one first: equals stay in its order
+        again = argsort(take_along_axis(key, at, axis), axis, descending=falls)
+        at = take_along_axis(at, again, axis)
     return [take_along_axis(t, at, axis).node for t in tensors]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from ted.errors import VerifyError
 from ted.ir import from_scalars, scalar
-from ted.ir.dtypes import BOOL, BY_MLIR
+from ted.ir.dtypes import BOOL, BY_MLIR, BY_NAME, accumulator
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.locations import source_location
@@ -120,7 +120,92 @@ def _truncated(op: ir.Operation, args: Sequence[Expr]) -> Expr:
     return from_scalars.operation(op, args)
 
 
+def _ones_between(a: Expr) -> Expr:
+    """How many bits are 1: sums of neighbours, of pairs, of fours, ..."""
+    bits = a.dtype.bits
+    unsigned = scalar.cast(a, BY_NAME[f"uint{bits}"])
+
+    def part(value: Expr, shift: int, mask: int) -> Expr:
+        moved = scalar.apply("shiftright", value, scalar.const(shift, value.dtype))
+        return scalar.apply("bitand", moved, scalar.const(mask, value.dtype))
+
+    width = 1
+    while width < bits:
+        mask = sum((2**width - 1) << k for k in range(0, bits, 2 * width))
+        unsigned = scalar.add(part(unsigned, 0, mask), part(unsigned, width, mask))
+        width *= 2
+    return scalar.cast(unsigned, a.dtype)
+
+
+def _with_exponent(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    """Bits behind the exponent of a power of two as the float: how random numbers are made.
+
+    Raises: VerifyError for other bits, which equations have no word for.
+    """
+    (a,) = args
+    kind = BY_MLIR[from_scalars.element_of(op)]
+    below = _MANTISSAS.get(kind.name, 0)
+    power = _power_before(a, below) if kind.is_float and below and not a.dtype.is_float else None
+    if power is None:
+        raise VerifyError(
+            "arith.bitcast: bits of numbers have no equations, but those of a random mantissa, "
+            f"got {a.dtype} as {kind}",
+            source_location(op.location),
+        )
+    mantissa = scalar.apply("bitand", a, scalar.const(2**below - 1, a.dtype))
+    wide = accumulator(kind)
+    start, step = (scalar.const(x, wide) for x in (power, power * 2.0**-below))
+    return scalar.cast(scalar.add(start, scalar.mul(scalar.cast(mantissa, wide), step)), kind)
+
+
+_TENSORS = 4  # of a constant, of it at each element, of the shift, and of both bits
+_MANTISSAS = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
+
+
+def _power_before(bits: Expr, below: int) -> float | None:
+    """The power of two whose bits stand above the lowest ones: `(x >> k) | bits of it`."""
+    either = _defined(bits, _TENSORS)
+    if either.op != "bitor":
+        return None
+    sides = [_uncast(side) for side in either.args]
+    known = [side.attr for side in sides if scalar.is_const(side)]
+    moved = [_uncast(s.args[1]) for s in sides if s.op == "shiftright"]
+    if not (len(known) == len(moved) == 1) or known[0] % 2**below:
+        return None
+    width, distance = bits.dtype.bits, moved[0]
+    if not scalar.is_const(distance) or distance.attr < width - below:
+        return None
+    exponent, most = known[0] >> below, 2 ** (width - 1 - below) - 1
+    return 2.0 ** (exponent - most // 2) if 0 < exponent < most else None
+
+
+def _uncast(node: Expr) -> Expr:
+    return _uncast(node.args[0]) if node.op == "cast" and not node.dtype.is_float else node
+
+
+def _defined(node: Expr, tensors: int) -> Expr:
+    """A value by the equations of tensors that one equation makes, so many behind each other."""
+
+    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
+        if node.op != "load" or not tensors:
+            return None
+        tensor = node.attr
+        held = tensor.constant.array if tensor.constant is not None else None
+        if held is not None and held.size == 1:
+            return scalar.const(held.item(), tensor.dtype)
+        if not tensor.equations and tensor.fill is not None:
+            return scalar.const(tensor.fill, tensor.dtype)
+        equation = tensor.equations[0] if len(tensor.equations) == 1 else None
+        if equation is None or equation.combiner != "set" or not equation.covers(tensor.shape):
+            return None
+        return _defined(scalar.substitute([equation.body], args)[0], tensors - 1)
+
+    return scalar.rewrite([node], visit)[0]
+
+
 _ROWS: dict[str, Rule] = {
+    "arith.bitcast": _with_exponent,
+    "math.ctpop": lambda _, a: _ones_between(a[0]),
     "arith.divsi": lambda _, a: truncated_quotient(*a),
     "arith.remsi": lambda _, a: _remainder(*a),
     "arith.ceildivsi": lambda _, a: scalar.neg(scalar.floordiv(scalar.neg(a[0]), a[1])),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir.equations import Tensor
 from ted.mlir import ir
+from ted.raising.algebra import CALLS
 from ted.raising.loops import looped
 from ted.raising.reading import Reader
 from ted.raising.values import Value, type_of, unraisable
@@ -64,6 +66,16 @@ def case(reader: Reader, op: ir.Operation) -> list[Value]:
     return _nodes(chosen(0))
 
 
+def of_no_dims(reader: Reader, op: ir.Operation) -> list[Value]:
+    """A reduction over no dims, which is what it is of; others are loops of linalg before.
+
+    Raises: VerifyError for a reduction over dims.
+    """
+    if len(ir.DenseI64ArrayAttr(op.attributes["dimensions"])):
+        raise unraisable(op, "a reduction must have a body that MLIR makes a loop of")
+    return [reader.value(v) for v in list(op.operands)[: len(op.results)]]
+
+
 # ------------------------------------------------------------------ functions
 
 
@@ -72,20 +84,30 @@ def _named(module: str, name: str) -> Callable[[Reader, ir.Operation], list[Valu
 
     def rule(reader: Reader, op: ir.Operation) -> list[Value]:
         function = getattr(importlib.import_module(module), name)
-        found = function(*_tensors(reader, op.operands))
-        return [cast(found, type_of(op.results[0].type, op.location, op.name)[1]).node]
+        return _cast(op, (function(*_tensors(reader, op.operands)),))
 
     return rule
 
 
-def custom_call(reader: Reader, op: ir.Operation) -> list[Value]:
-    """A function of another library.
+def _cast(op: ir.Operation, found: Sequence[Wrapped]) -> list[Value]:
+    """Tensors of the types of the results."""
+    rows = zip(found, op.results, strict=True)
+    return [cast(t, type_of(v.type, op.location, op.name)[1]).node for t, v in rows]
 
-    Raises: VerifyError, by its name, unless it says where tensors are kept.
+
+def custom_call(reader: Reader, op: ir.Operation) -> list[Value]:
+    """A function of ted, or of another library.
+
+    Raises: VerifyError, by its name, for others but those that say where tensors are kept.
     """
     target = str(op.attributes["call_target_name"]).strip('"')
     if target in ("Sharding", "annotate_device_placement"):
         return [reader.value(v) for v in op.operands]
+    if target.startswith("ted.") and target[4:] in CALLS:
+        held = ir.DictAttr(op.attributes["mhlo.backend_config"])
+        given = json.loads(ir.StringAttr(held["given"]).value)
+        found = CALLS[target[4:]](*_tensors(reader, op.operands), **given)
+        return _cast(op, found if isinstance(found, tuple) else (found,))
     raise unraisable(op, f"functions of other libraries have no equations, got {target}")
 
 
@@ -100,7 +122,9 @@ RULES = {
     "stablehlo.while": while_,
     "stablehlo.if": if_,
     "stablehlo.case": case,
+    "stablehlo.reduce": of_no_dims,
     "stablehlo.custom_call": custom_call,
     **{f"chlo.{name}": _named("ted.frontend.elementwise", name) for name in _ELEMENTWISE},
+    "chlo.next_after": _named("ted.frontend.operators", "nextafter"),
     **{f"chlo.{name}": _named("ted.special", word) for name, word in _SPECIAL.items()},
 }

@@ -66,6 +66,23 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: jax.lax.associative_scan(jnp.multiply, x, reverse=True), (X,),
     ),
     "no elements": (lambda x: (x[:, 4:].sum(1), x[:0].max(initial=-3.0), x[3:] * 2), (X,)),
+    "systems of equations": (
+        lambda x: (
+            jnp.linalg.solve(x[:, :3], x), jnp.linalg.slogdet(x[:, :3])[1],
+            jnp.linalg.cholesky(x @ x.T + jnp.eye(3)),
+            jax.scipy.linalg.solve_triangular(x[:, :3], x, lower=True, trans=1),
+        ),
+        (X,),
+    ),
+    "factors": (
+        lambda x: (
+            jnp.linalg.eigvalsh(x @ x.T), jnp.linalg.svd(x, compute_uv=False),
+            jnp.abs(jnp.linalg.qr(x.T)[1]), *jax.scipy.linalg.lu_factor(x[:, :3]),
+        ),
+        (X,),
+    ),
+    "incomplete gamma": (lambda x: jax.scipy.special.gammainc(2.0, x * x + 0.1), (X,)),
+    "rows by two keys": (lambda x: x[jnp.lexsort((x[:, 0], jnp.round(x[:, 1])))], (X,)),
     "a window at data": (lambda x, k: jax.lax.dynamic_slice(x, (k[0], k[1]), (2, 3)), (X, AT)),
 }  # fmt: skip
 
@@ -99,9 +116,41 @@ def test_imported_functions_agree_with_jax_in_value_and_gradient(name: str) -> N
         np.testing.assert_allclose(one, other, rtol=1e-5, atol=1e-5)
 
 
+def _ordered(key: Any, x: Any) -> tuple[Any, ...]:
+    return (
+        *jax.lax.sort((jnp.round(x[0]), x[1], x[2]), num_keys=2),
+        jnp.lexsort((x[0], jnp.round(x[1]))), jnp.searchsorted(jnp.sort(x[0]), x[1]),
+        jax.lax.population_count(AT - 1), jax.random.uniform(key, (5,), minval=-1),
+    )  # fmt: skip
+
+
+def _drawn(key: Any, x: Any) -> tuple[Any, ...]:
+    a, b, c = jax.random.split(key, 3)
+    return (
+        jax.random.normal(b, (5,)), jax.random.bernoulli(c, 0.3, (9,)),
+        jax.random.categorical(a, x), jax.random.permutation(b, 9),
+        jax.random.randint(c, (4,), -5, 50), jax.random.uniform(a, (4,), jnp.float16),
+        jax.random.bits(jax.random.fold_in(b, 3), (2,)), jnp.unique(AT, size=3),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [_ordered, pytest.param(_drawn, marks=pytest.mark.slow)])
+def test_random_numbers_and_orders_are_those_of_jax(function: Callable[..., Any]) -> None:
+    key = np.asarray(jax.random.PRNGKey(3))
+    imported = ted.jax.from_jaxpr(jax.make_jaxpr(function)(key, X))
+    found = ted.function(lambda *a: imported(*a))(key, X)
+    for one, other in zip(_flat(found), _flat(function(key, X)), strict=True):
+        if one.dtype == np.float32:
+            np.testing.assert_allclose(one, other, rtol=1e-6)
+        else:
+            np.testing.assert_array_equal(one, other, strict=True)
+
+
 def test_what_has_no_equations_is_named() -> None:
-    with pytest.raises(VerifyError, match=r"functions of other libraries .* got lapack_spotrf"):
-        ted.jax.from_jaxpr(jax.make_jaxpr(jnp.linalg.cholesky)(np.eye(3, dtype=np.float32)))
+    with pytest.raises(VerifyError, match=r"functions of other libraries .* got lapack_sgehrd"):
+        ted.jax.from_jaxpr(jax.make_jaxpr(jax.lax.linalg.hessenberg)(np.eye(3, dtype=np.float32)))
+    with pytest.raises(VerifyError, match=r"bits of numbers have no equations, .* got float32 as"):
+        ted.jax.from_jaxpr(jax.make_jaxpr(jnp.signbit)(X))
     with pytest.raises(FrontendError, match=r"takes what jax.make_jaxpr\(f\)\(\*args\) gives"):
         ted.jax.from_jaxpr(jnp.sin)
 

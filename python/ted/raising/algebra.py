@@ -1,0 +1,71 @@
+"""Functions of ted that programs of JAX call by name, with JAX's arguments and results."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import ted
+
+
+def _lower_factor(a: Any, **_: Any) -> Any:
+    return ted.linalg.cholesky(a)
+
+
+def _divided_by_triangle(
+    a: Any, b: Any, left_side: bool, lower: bool, transpose_a: bool, unit_diagonal: bool, **_: Any
+) -> Any:
+    """The x with a x = b, or x a = b, which is that of both turned."""
+    if not left_side:
+        b, transpose_a = ted.matrix_transpose(b), not transpose_a
+    if transpose_a:
+        a, lower = ted.matrix_transpose(a), not lower
+    x = ted.linalg.solve_triangular(a, b, lower=lower, unit_diagonal=unit_diagonal)
+    return x if left_side else ted.matrix_transpose(x)
+
+
+def _packed_lu(a: Any, **_: Any) -> Any:
+    """L and U in one matrix, the row that each step takes, and the rows in their order."""
+    rows, low, up = ted.linalg.lu(a)
+    return low + up - ted.eye(a.shape[-1], dtype=a.dtype), _taken(rows), rows
+
+
+def _taken(rows: Any) -> Any:
+    """Where the row of each step lies after the exchanges of the steps before."""
+    n = rows.shape[-1]
+    own = ted.arange(n)
+
+    def step(order: Any, given: Any) -> Any:
+        k, row = given
+        at = ted.argmax(order == row[..., None], -1, keepdims=True)
+        here = ted.take_along_axis(order, ted.broadcast_to(k, at.shape), -1)
+        swapped = ted.where(own == at, here, order)
+        return ted.where(own == k, row[..., None], swapped), at[..., 0]
+
+    _, found = ted.scan(step, ted.broadcast_to(own, rows.shape), (own, ted.moveaxis(rows, -1, 0)))
+    return ted.moveaxis(found, 0, -1)
+
+
+def _eigen(a: Any, lower: bool, **_: Any) -> Any:
+    values, vectors = ted.linalg.eigh(a, "L" if lower else "U")
+    return vectors, values
+
+
+def _singular(a: Any, full_matrices: bool, compute_uv: bool, **_: Any) -> Any:
+    if not compute_uv:
+        return ted.linalg.svdvals(a)
+    u, s, v = ted.linalg.svd(a, full_matrices)
+    return s, u, v
+
+
+# With the parameters of JAX's primitive by name; results of one tensor, or a tuple of them.
+CALLS: Mapping[str, Callable[..., Any]] = {
+    "gammainc": lambda a, x: ted.special.gammainc(a, x),
+    "gammaincc": lambda a, x: ted.special.gammaincc(a, x),
+    "cholesky": _lower_factor,
+    "triangular_solve": _divided_by_triangle,
+    "lu": _packed_lu,
+    "eigh": _eigen,
+    "svd": _singular,
+    "qr": lambda a, **_: tuple(ted.linalg.qr(a)),
+}
