@@ -13,26 +13,18 @@ from collections.abc import Collection
 from functools import cache, lru_cache
 
 from ted.frontend.numpy_words import INSTEAD, RENAMED
+from ted.frontend.torch_words import TORCH
 
 _HOMES = ("ted", "ted.nn", "ted.linalg", "ted.random", "ted.special", "ted.nn.init")
 
-# Names of torch and JAX whose meaning ted has by another word; numpy's are in `numpy_words`.
+# Names of JAX and others whose meaning ted has by another word; numpy's are in `numpy_words`.
 OTHER = {
-    "array": "ted.asarray", "tensor": "ted.asarray", "as_tensor": "ted.asarray",
-    "cat": "ted.concatenate", "view": "ted.reshape",
-    "mse_loss": "ted.nn.mse", "scaled_dot_product_attention": "ted.nn.attention",
-    "segment_max": 'ted.scatter(shape, segments, values, "max")',
-    "scatter_add": "ted.index_add, or ted.scatter", "scatter_reduce": "ted.scatter",
-    "randn": "ted.random.normal(key, shape)", "rand": "ted.random.uniform(key, shape)",
-    "PRNGKey": "ted.random.key(seed)", "manual_seed": "ted.random.key(seed)",
-    "no_grad": "ted.stop_gradient", "detach": "ted.stop_gradient", "jit": "ted.function",
-    "jacrev": "ted.jacobian", "jacfwd": "ted.jacobian", "tree_map": "ted.tree.map",
-    "logdet": "ted.linalg.slogdet", "select_n": "ted.where", "switch": "ted.cond in ted.cond",
-    "cholesky_solve": "ted.solve_triangular(l, ted.solve_triangular(l, b), transpose=True)",
-    "cho_solve": "ted.solve_triangular(l, ted.solve_triangular(l, b), transpose=True)",
-    "functional": "ted.nn itself, whose functions take the parameters",
-    "optim": "ted.nn.adam and others of ted.nn", "clone": "the tensor itself, which is a value",
-    "BatchNorm2d": "ted.nn.batch_norm, which takes the parameters",
+    **TORCH, "array": "ted.asarray", "PRNGKey": "ted.random.key(seed)", "jit": "ted.function",
+    "segment_max": 'ted.scatter(shape, segments, values, "max")', "jacrev": "ted.jacobian",
+    "jacfwd": "ted.jacobian", "tree_map": "ted.tree.map", "tree_util": "ted.tree",
+    "select_n": "ted.where", "switch": "ted.cond in ted.cond", "lax": "ted itself",
+    "cho_solve": TORCH["cholesky_solve"], "logspace": "10 ** ted.linspace",
+    "trapz": "ted.trapezoid",
 }  # fmt: skip
 
 
@@ -49,6 +41,9 @@ def advice(name: str, own: Collection[str] = ()) -> str:
     if instead:
         return f"; write {instead}"
     homes = _homes()
+    plain = name.removesuffix("_")
+    if plain != name and (plain in homes or plain in OTHER):
+        return f"; nothing is written in place: write {OTHER.get(plain) or homes[plain]}"
     if name in homes:
         return f"; it is {homes[name]}"
     found = _closest(name)
