@@ -17,7 +17,7 @@ from ted.cpu.work import number_bytes
 from ted.machine import DEFAULT, Cpu, named_cpu
 from ted.mlir import interpreter, ir
 from ted.mlir.pass_managers import pass_manager
-from ted.mlir.queries import defining, operations, trip_count
+from ted.mlir.queries import computed_from, operations, trip_count
 
 UNROLLED_TRIPS = 8
 UNROLLED_ROW = 15
@@ -85,14 +85,8 @@ def _is_rest(op: ir.Operation, trips: int, cpu: Cpu) -> bool:
         return False
     number = op.regions[0].blocks[0].arguments[0]
     places = [list(store.operands)[2:] for store in stores]
-    is_sum = bool(op.results) or any(not _depends(indices, number) for indices in places)
+    is_sum = bool(op.results) or any(number not in computed_from(at) for at in places)
     return is_sum or sum(o.operation.name == "scf.for" for o in op.block.operations) > 1
-
-
-def _depends(indices: list[ir.Value], number: ir.Value) -> bool:
-    """Whether indices are computed from the number of a loop."""
-    makers = [op for v in indices if (op := defining(v)) is not None]
-    return number in indices or any(_depends(list(op.operands), number) for op in makers)
 
 
 def innermost_size(op: ir.Operation) -> int | None:

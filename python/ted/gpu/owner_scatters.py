@@ -20,7 +20,7 @@ from ted.machine import BUSY_THREADS
 from ted.mlir import arith, ir, scf
 from ted.mlir.aliasing import root
 from ted.mlir.building import constant
-from ted.mlir.queries import defining, operations
+from ted.mlir.queries import computed_from, defining, operations
 
 MOST_PARTS = 256
 
@@ -102,10 +102,7 @@ def _unguarded(element: Element) -> tuple[ir.Operation, ...]:
 
 def _is_data(value: ir.Value) -> bool:
     """Whether a value comes from memory."""
-    op = defining(value)
-    if op is None:
-        return False
-    return op.name == "memref.load" or any(_is_data(o) for o in op.operands)
+    return any(defining(v, "memref.load") is not None for v in computed_from([value]))
 
 
 def has_memory_of_its_own(nest: Sequence[ir.Operation]) -> bool:

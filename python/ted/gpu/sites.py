@@ -18,7 +18,7 @@ from ted.gpu.loop_nests import Nest, has_steps
 from ted.mlir import ir
 from ted.mlir.aliasing import VIEWS
 from ted.mlir.dependences import Dependences
-from ted.mlir.queries import constant_of, defining, operations, users_in
+from ted.mlir.queries import computed_from, constant_of, defining, operations, users_in
 from ted.mlir.strategies import asked_for, refused
 
 _HOST = ("memref.alloc", "memref.dealloc", "memref.get_global", "gpu.launch")
@@ -128,10 +128,8 @@ def is_of_the_host(op: ir.Operation | None) -> bool:
 
 
 def _is_pure(op: ir.Operation) -> bool:
-    if not op.name.startswith(("arith.", "affine.")):
-        return False
-    owners = [o.owner for o in op.operands]
-    return all(isinstance(o, ir.Block) or _is_pure(o.operation) for o in owners)
+    makers = [op, *(defining(v) for v in computed_from(op.operands))]
+    return all(o is None or o.name.startswith(("arith.", "affine.")) for o in makers)
 
 
 def _group(op: ir.Operation, later: Sequence[ir.Operation]) -> list[ir.Operation]:

@@ -22,7 +22,7 @@ from ted.linalg.contractions import (
 from ted.mlir import ir, linalg, tensor
 from ted.mlir.affine_forms import substitute
 from ted.mlir.generic import Generic, empty_generic
-from ted.mlir.queries import defining
+from ted.mlir.queries import computed_from, defining, factors_of
 from ted.mlir.semiring import MULTIPLICATIONS, add, multiply
 
 
@@ -85,7 +85,7 @@ def two_factors(op: ir.Operation) -> tuple[Factor, Factor] | None:
         return None
     linear = [map_ for map_ in maps if map_ is not None]
     groups: dict[frozenset[int], Factor] = {}
-    for value in _product_leaves(total):
+    for value in factors_of(total, MULTIPLICATIONS):
         inputs = _inputs(value, generic.body)
         if inputs is None:
             return None
@@ -106,27 +106,18 @@ def _merged(factors: list[Factor]) -> tuple[Factor, Factor] | None:
     return (factors[0], factors[1]) if len(factors) == 2 else None
 
 
-def _product_leaves(value: ir.Value) -> list[ir.Value]:
-    owner = defining(value, *MULTIPLICATIONS)
-    if owner is not None:
-        return [leaf for operand in owner.operands for leaf in _product_leaves(operand)]
-    return [value]
-
-
 def _inputs(value: ir.Value, block: ir.Block) -> frozenset[int] | None:
     """Operand numbers that a body value is computed from; None if from the point's own index."""
-    if isinstance(value, ir.BlockArgument):
-        return frozenset([value.arg_number]) if value.owner == block else frozenset()
-    op = defining(value)
-    assert op is not None, "what is no block argument has a producer"
-    if op.block != block:
-        return frozenset()
-    if op.name == "linalg.index" or len(op.regions) or not op.name.startswith(("arith.", "math.")):
-        return None
-    parts = [_inputs(operand, block) for operand in op.operands]
-    if any(part is None for part in parts):
-        return None
-    return frozenset[int]().union(*(part for part in parts if part is not None))
+    found: set[int] = set()
+    for part in computed_from([value], block):
+        op = defining(part)
+        if isinstance(part, ir.BlockArgument):
+            found.update([part.arg_number] if part.owner == block else [])
+        elif op is None or op.block != block:
+            continue
+        elif len(op.regions) or not op.name.startswith(("arith.", "math.")):
+            return None
+    return frozenset(found)
 
 
 def _space(
@@ -179,19 +170,9 @@ def _copy_values(
     block: ir.Block, values: Sequence[ir.Value], known: dict[ir.Value, ir.Value]
 ) -> list[ir.Value]:
     """Clone what the values need of the block, in its order."""
-    needed: set[ir.Value] = set()
-
-    def mark(value: ir.Value) -> None:
-        owner = defining(value)
-        if owner is not None and owner.block == block:
-            needed.update(owner.results)
-            for operand in owner.operands:
-                mark(operand)
-
-    for value in values:
-        mark(value)
+    needed = computed_from(values, block)
     for op in block.operations:
-        if not len(op.operation.results) or op.operation.results[0] not in needed:
+        if not needed.intersection(op.operation.results):
             continue
         clone = op.operation.clone()
         for k, operand in enumerate(op.operation.operands):

@@ -32,13 +32,15 @@ from ted.linalg.subdomain import Constraint, Read, Subdomain, from_compute
 from ted.mlir import ir, tensor
 from ted.mlir.affine_forms import dims_used, linear
 from ted.mlir.affine_ranges import value_range
-from ted.mlir.queries import defining, functions, is_zero
+from ted.mlir.queries import defining, factors_of, functions, is_zero
 from ted.mlir.scalars import constant, element_type, is_float, shape_of
 from ted.mlir.strategies import FORM, asked_for, forget, refused
 
 MASKED = "masked"
 GROWTH = 3  # a box may have this many times the points that are wanted
 _NEUTRAL = {"add": 0.0, "mul": 1.0, "max": -inf, "min": inf}
+# What a product goes through: its sign and roundings change no zero.
+_PRODUCTS = ("arith.mulf", "arith.negf", "arith.extf", "arith.truncf")
 Constraints = Sequence[Constraint]
 
 
@@ -294,7 +296,7 @@ def _owners(subdomain: Subdomain) -> list[int] | None:
     None where one is about neither, or the sum is of another form: what a factor computes, such as
     an exponential, may be infinite where the domain ends, and 0 times that is NaN.
     """
-    factors = _factors(subdomain.body.operations[-1].operands[0])
+    factors = factors_of(subdomain.body.operations[-1].operands[0], _PRODUCTS)
     if subdomain.combiner != "add" or not subdomain.reduction_dims or len(factors) < 2:
         return None
     arguments: list[ir.Value] = list(subdomain.body.arguments)
@@ -312,14 +314,6 @@ def _owners(subdomain: Subdomain) -> list[int] | None:
         else:
             return None
     return found
-
-
-def _factors(value: ir.Value) -> list[ir.Value]:
-    """What a value is the product of, up to its sign and roundings."""
-    op = defining(value, "arith.mulf", "arith.negf", "arith.extf", "arith.truncf")
-    if op is None:
-        return [value]
-    return [f for operand in op.operands for f in _factors(operand)]
 
 
 def _dims_of(read: Read | None) -> set[int]:

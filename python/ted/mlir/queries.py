@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ted.errors import PassFailed
 from ted.mlir import func, ir
@@ -117,6 +117,40 @@ def operands_inside(
 
     op.walk(visit, ir.WalkOrder.PRE_ORDER)
     return found
+
+
+def computed_from(values: Iterable[ir.Value], block: ir.Block | None = None) -> set[ir.Value]:
+    """Values and what they are computed from, by operations of a block if one is given.
+
+    Each is met once: a value that is used twice, by one that is, would be met four times.
+    """
+    found: set[ir.Value] = set()
+    left = list(values)
+    while left:
+        value = left.pop()
+        if value not in found:
+            found.add(value)
+            op = defining(value)
+            if op is not None and (block is None or op.block == block):
+                left.extend(op.operands)
+    return found
+
+
+def factors_of(value: ir.Value, products: Sequence[str], most: int = 64) -> list[ir.Value]:
+    """What a value is the product of, through operations of these names; itself for too many.
+
+    A square of a square ... has twice as many with each.
+    """
+    found: list[ir.Value] = []
+    left = [value]
+    while left and len(found) <= most:
+        last = left.pop()
+        op = defining(last, *products)
+        if op is None:
+            found.append(last)
+        else:
+            left.extend(reversed(list(op.operands)))
+    return [value] if left else found
 
 
 def users_in(op: ir.Operation, block: ir.Block) -> set[ir.Operation]:
