@@ -23,6 +23,18 @@ from ted.random.keys import bits as bits
 from ted.random.keys import fold_in as fold_in
 from ted.random.keys import key as key
 from ted.random.keys import split as split
+from ted.random.transformed import cauchy as cauchy
+from ted.random.transformed import choice as choice
+from ted.random.transformed import geometric as geometric
+from ted.random.transformed import laplace as laplace
+from ted.random.transformed import logistic as logistic
+from ted.random.transformed import lognormal as lognormal
+from ted.random.transformed import maxwell as maxwell
+from ted.random.transformed import multivariate_normal as multivariate_normal
+from ted.random.transformed import pareto as pareto
+from ted.random.transformed import rademacher as rademacher
+from ted.random.transformed import rayleigh as rayleigh
+from ted.random.transformed import weibull_min as weibull_min
 
 __all__ = keywords.public_names(globals())
 

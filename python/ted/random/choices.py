@@ -68,7 +68,7 @@ def categorical(key: Any, logits: Any, axis: int = -1, shape: Any = None) -> Ten
 def permutation(key: Any, x: Any, axis: int = 0) -> Tensor:
     """`x` in random order along `axis`, or for a number n the integers below n.
 
-    The order is that of random numbers, found by comparing each with each: n * n comparisons.
+    The order is that of random numbers, which are sorted.
 
     Raises: FrontendError for what is no key, no number and no tensor with that axis.
     """
@@ -95,21 +95,8 @@ def _order(key: Any, count: int) -> Tensor:
     order = ted.arange(count)
     for _ in range(math.ceil(_ROUNDS_PER_BIT * math.log(max(1, count)))):
         key, used = split(key)
-        order = _sorted(order, bits(used, (count,)))
+        order = ted.take(order, ted.argsort(bits(used, (count,))), mode="unchecked")
     return order
-
-
-def _sorted(values: Tensor, words: Tensor) -> Tensor:
-    """The values in the order of the words, equal ones as they stand."""
-    (count,) = values.shape
-    keys = ted.compute(
-        (count,), lambda i: (ted.cast(words[i], "int64") << 31) + i, name="sort_keys"
-    )
-    r = ted.reduce_axis(count)
-    place = ted.compute(
-        (count,), lambda i: ted.sum(ted.cast(keys[r] < keys[i], "int32"), axis=r), name="place"
-    )
-    return ted.scatter(count, place, values, mode="unchecked")
 
 
 def dropout(key: Any, x: Any, rate: float = 0.5, broadcast_dims: Sequence[int] = ()) -> Tensor:

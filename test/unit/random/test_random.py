@@ -17,6 +17,7 @@ from ted.testing import check_grads, emulated_gpu
 KEY = random.key(42)
 K = ted.placeholder((2,), "uint32", name="key")
 P = np.linspace(0, 1, 12, dtype="f4").reshape(3, 4)
+MEAN, COVARIANCE = P[0, :3], np.eye(3, dtype="f4") + P[1, :3] * P[1, :3, None]
 
 # Row: ted's tensor of a key, JAX's array, and how many units in the last place are between them.
 WORDS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
@@ -42,10 +43,26 @@ WORDS: dict[str, tuple[Callable[[Any, Any], Any], int]] = {
     "permutation": (lambda r, k: r.permutation(k, 60), 0),
     "permutation of rows": (lambda r, k: r.permutation(k, P), 0),
     "permutation of columns": (lambda r, k: r.permutation(k, P, axis=1), 0),
+    "permutation of many": (lambda r, k: r.permutation(k, 300), 0),
+    "cauchy": (lambda r, k: r.cauchy(k, (100,)), 2),
+    "laplace": (lambda r, k: r.laplace(k, (100,)), 2),
+    "logistic": (lambda r, k: r.logistic(k, (100,)), 16),  # differences of logarithms
+    "maxwell": (lambda r, k: r.maxwell(k, (50,)), 4),
+    "rademacher": (lambda r, k: r.rademacher(k, (50,), "float32"), 0),
+    "lognormal": (lambda r, k: r.lognormal(k, 1 + P), 4),
+    "pareto": (lambda r, k: r.pareto(k, 1 + P, (2, 3, 4)), 4),
+    "rayleigh": (lambda r, k: r.rayleigh(k, 0.5, (60,)), 2),
+    "weibull_min": (lambda r, k: r.weibull_min(k, 1.5, 1 + P, (3, 4)), 8),
+    "geometric": (lambda r, k: r.geometric(k, 0.1 + 0.8 * P), 0),
+    "multivariate_normal": (lambda r, k: r.multivariate_normal(k, MEAN, COVARIANCE), 8),
+    "choice": (lambda r, k: r.choice(k, 20, (7, 2)), 0),
+    "choice without": (lambda r, k: r.choice(k, P, (3,), replace=False, axis=1), 0),
+    "choice by weights": (lambda r, k: r.choice(k, 12, (50,), p=P.ravel()), 0),
+    "choice by weights without": (lambda r, k: r.choice(k, 12, (5,), False, P.ravel()), 0),
 }
 
 
-FEW = ("split", "fold_in", "uniform", "normal", "permutation")
+FEW = ("split", "fold_in", "uniform", "normal", "permutation", "maxwell")
 
 
 def _agree(names: tuple[str, ...], found: Any) -> None:
@@ -144,6 +161,19 @@ def test_gradients_go_through_what_is_drawn() -> None:
     assert 0 < mask.sum() < 6
 
 
+def test_parameters_of_distributions_have_slopes() -> None:
+    def loss(scale: Any, shape: Any, mean: Any, cov: Any) -> Any:
+        vectors = random.multivariate_normal(KEY, mean, cov, (2,), "float64")
+        numbers = random.weibull_min(KEY, scale, shape, (5,), "float64")
+        more = random.lognormal(KEY, scale, (3,), "float64") * random.pareto(
+            KEY, shape, (3,), "float64"
+        )
+        return ted.sum(numbers**2) + ted.sum(more) + ted.sum(ted.sin(vectors))
+
+    floats = [np.array(1.5), np.array(2.0), MEAN.astype("f8"), COVARIANCE.astype("f8")]
+    check_grads(loss, floats, order=2)
+
+
 def test_channels_are_left_out_whole() -> None:
     x = np.linspace(1.0, 2.0, 24).reshape(2, 4, 3)
     (out,) = ted.compile([K], [random.dropout(K, ted.asarray(x), 0.5, broadcast_dims=(-1,))])(KEY)
@@ -238,6 +268,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
     "interval": (lambda: random.randint(K, (3,), 4, 4), "maxval <= 2147483648 of int32, got 4, 4"),
     "logits": (lambda: random.categorical(K, X), "logits must be floats, got int32 (x)"),
     "classes": (lambda: random.categorical(K, P, shape=(5,)), "shape must end in (3,) of the"),
+    "weights": (lambda: random.choice(K, 4, (2,), p=P), "random.choice: p must be 4 floats, got"),
+    "too many": (lambda: random.choice(K, 4, (5,), replace=False), "takes at most 4 of 4 slices"),
+    "covariance": (lambda: random.multivariate_normal(K, P[0], P), "mean and cov must have the"),
+    "sigma": (lambda: random.lognormal(K, P, (5,)), "random.lognormal"),
     "order": (lambda: random.permutation(K, -1), "must be a tensor or a number >= 0, got -1"),
 }  # fmt: skip
 
