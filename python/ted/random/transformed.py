@@ -161,7 +161,7 @@ def choice(
     along = checks.axis_of(axis, x.ndim, what)
     count = checks.integer(x.shape[along], f"{what}: extent")
     extents = checks.shape_of(shape, x.dtype, what)
-    drawn = math.prod(extents)
+    drawn = math.prod(checks.integer(n, f"{what}: shape") for n in extents)
     again = checks.flag(replace, f"{what}: replace")
     if drawn and (not count or (drawn > count and not again)):
         fail(f"{what}: takes at most {count} of {count} slices without replace=True, got {drawn}")
