@@ -26,7 +26,9 @@ INSTEAD = {
     "linalg.eigh": "ted.linalg.eigh", "linalg.eigvalsh": "ted.linalg.eigvalsh",
     "linalg.svd": "ted.linalg.svd", "linalg.svdvals": "ted.linalg.svdvals",
     "linalg.pinv": "ted.linalg.pinv", "linalg.matrix_rank": "ted.linalg.matrix_rank",
-    "linalg.cond": "ted.linalg.cond",
+    "linalg.cond": "ted.linalg.cond", "linalg.lstsq": "ted.linalg.lstsq",
+    "linalg.multi_dot": "ted.linalg.multi_dot", "linalg.tensorinv": "ted.linalg.tensorinv",
+    "linalg.tensorsolve": "ted.linalg.tensorsolve",
     **{f"fft.{name}": f"ted.fft.{name}" for name in (
         "fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fft2", "ifft2", "rfft2", "irfft2", "fftn",
         "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")},

@@ -49,7 +49,7 @@ TORCH = {
     "pinverse": "ted.linalg.pinv", "matrix_exp": "ted.linalg.expm", "logdet": "ted.linalg.slogdet",
     "cholesky_inverse": "ted.linalg.inv(l @ l.T)", "triangular_solve": "ted.solve_triangular",
     "cholesky_solve": "ted.solve_triangular(l, ted.solve_triangular(l, b), transpose=True)",
-    "lu_solve": "ted.linalg.solve", "lstsq": "ted.linalg.pinv(a) @ b, or ted.linalg.qr",
+    "lu_solve": "ted.linalg.solve", "lstsq": "ted.linalg.lstsq",
     "renorm": "x * ted.minimum(1, most / norm) with ted.linalg.vector_norm",
     # Reductions and orders.
     "aminmax": "ted.min and ted.max", "kthvalue": "ted.sort(x)[..., k - 1]",

@@ -18,6 +18,7 @@ _PUBLIC = {
     "ted.spectral.exponential": ("expm",),
     "ted.spectral.inverses": ("matrix_rank", "pinv"),
     "ted.spectral.singular": ("svd", "svdvals"),
+    "ted.spectral.systems": ("lstsq", "multi_dot", "tensorinv", "tensorsolve"),
     "ted.spectral.norms": ("cond", "cross", "matrix_norm", "matrix_power", "norm", "vector_norm"),
 }
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
