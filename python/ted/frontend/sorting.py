@@ -149,12 +149,12 @@ def _at_shares(
         min(rank + 1, count - 1) for rank, above in pairs if above
     }
     ranked = _of_ranks(x, axes, count, sorted(ranks))
+    no_number = any(isnan(x), axis=tuple(axes))
     found = []
     for rank, above in pairs:
-        low, high = ranked.get(rank), ranked.get(min(rank + 1, count - 1))
-        found.append(low if not above else high if above == 1 else low + above * (high - low))
-    no_number = any(isnan(x), axis=tuple(axes))
-    found = [where(no_number, math.nan, value) for value in found]
+        low = ranked[rank if above < 1 else min(rank + 1, count - 1)]
+        between = low if above in (0, 1) else low + above * (ranked[rank + 1] - low)
+        found.append(where(no_number, math.nan, between))
     return stack(found) if several else found[0]
 
 

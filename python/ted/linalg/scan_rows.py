@@ -4,7 +4,9 @@ Before: `"ted.scan"(%init)` over `tensor<4096x1024xf32>`, with the time along di
 After: `scf.for` over blocks of rows, with `"ted.scan"` over a slice, `tensor<8x1024xf32>`
 
 A step by itself would touch one element of each row, and so a line of memory, or a page, for each.
-The rows of a block are several chains of operations that do not wait for each other.
+The rows of a block are several chains of operations that do not wait for each other.  Where steps
+of all rows go over more than a first cache holds, and but for their last slices histories are
+forgotten, rows are taken one by one, whatever they have of elements.
 """
 
 from __future__ import annotations
