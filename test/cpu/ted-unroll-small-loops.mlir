@@ -1,5 +1,5 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-unroll-small-loops)' | filecheck %s
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-unroll-small-loops{limit=1 row=0})' | filecheck %s --check-prefix=KEPT
+// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-unroll-small-loops{limit=1 row=0 search=0})' | filecheck %s --check-prefix=KEPT
 
 // A window of two in each pixel becomes straight-line code.
 // CHECK-LABEL: func.func @window
@@ -96,6 +96,34 @@ func.func @long(%a: memref<64x10xf32>, %b: memref<64x12xf64>, %t: memref<64xf64>
       %o = memref.load %t[%i] : memref<64xf64>
       %u = arith.addf %o, %x : f64
       memref.store %u, %t[%i] : memref<64xf64>
+    }
+  }
+  return
+}
+
+// A row of whole registers in which the place of the greatest is searched for.
+// CHECK-LABEL: func.func @place
+// CHECK: scf.for
+// CHECK-NOT: scf.for
+// CHECK: return
+// KEPT-LABEL: func.func @place
+// KEPT-COUNT-2: scf.for
+func.func @place(%a: memref<64x16xf64>, %best: memref<64xf64>, %at: memref<64xi64>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  %c64 = arith.constant 64 : index
+  scf.for %i = %c0 to %c64 step %c1 {
+    scf.for %r = %c0 to %c16 step %c1 {
+      %x = memref.load %a[%i, %r] : memref<64x16xf64>
+      %b = memref.load %best[%i] : memref<64xf64>
+      %k = memref.load %at[%i] : memref<64xi64>
+      %n = arith.index_cast %r : index to i64
+      %is_more = arith.cmpf ogt, %x, %b : f64
+      %value = arith.select %is_more, %x, %b : f64
+      %place = arith.select %is_more, %n, %k : i64
+      memref.store %value, %best[%i] : memref<64xf64>
+      memref.store %place, %at[%i] : memref<64xi64>
     }
   }
   return

@@ -6,7 +6,8 @@ vectorises innermost loops only.
 
 Rows of a few more points that fill no registers, ten classes say, are unrolled where they are
 summed, or gone over several times: ten points are one register and a rest, point by point, but
-eight rows of ten points are ten registers.
+eight rows of ten points are ten registers.  So are rows of a few registers in which the place of
+the greatest is searched for: LLVM vectorises no such loop, but the one over rows.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ted.mlir.queries import computed_from, operations, trip_count
 
 UNROLLED_TRIPS = 8
 UNROLLED_ROW = 15
+UNROLLED_SEARCH = 24
 _MARK = "ted.unroll"
 
 
@@ -29,10 +31,12 @@ class TedUnrollSmallLoops:
     """Unroll loops of a constant trip count up to `limit`, as long as the body stays small.
 
     `row`: and rows of so many points that fill no registers of `cpu`, a row of `ted.machine.CPUS`.
+    `search`: and those of so many in which a place is searched for.
     """
 
     limit: int = UNROLLED_TRIPS
     row: int = UNROLLED_ROW
+    search: int = UNROLLED_SEARCH
     largest_body: int = 512
     rounds: int = 6
     cpu: str = DEFAULT
@@ -52,11 +56,14 @@ class TedUnrollSmallLoops:
 
         def visit(op: ir.Operation) -> ir.WalkResult:
             trips = trip_count(op) if op.name == "scf.for" else None
-            if trips is not None and 2 <= trips <= max(self.limit, self.row) and _is_nested(op):
+            most = max(self.limit, self.row, self.search)
+            if trips is not None and 2 <= trips <= most and _is_nested(op):
                 size = innermost_size(op)
                 fits = size is not None and size * trips <= self.largest_body
                 if fits and (
-                    trips <= self.limit or (trips <= self.row and _is_rest(op, trips, cpu))
+                    trips <= self.limit
+                    or (trips <= self.row and _is_rest(op, trips, cpu))
+                    or (trips <= self.search and _is_search(op))
                 ):
                     op.attributes[f"{_MARK}_{trips}"] = ir.UnitAttr.get()
                     factors.add(trips)
@@ -87,6 +94,16 @@ def _is_rest(op: ir.Operation, trips: int, cpu: Cpu) -> bool:
     places = [list(store.operands)[2:] for store in stores]
     is_sum = bool(op.results) or any(number not in computed_from(at) for at in places)
     return is_sum or sum(o.operation.name == "scf.for" for o in op.block.operations) > 1
+
+
+def _is_search(op: ir.Operation) -> bool:
+    """Whether an innermost loop carries a value and its place, which LLVM does not vectorise."""
+    number = op.regions[0].blocks[0].arguments[0]
+    stores = [list(store.operands) for store in operations(op, "memref.store")]
+    kinds = [value.type for value in op.results]
+    kinds += [value.type for value, _, *at in stores if number not in computed_from(at)]
+    places = [kind for kind in kinds if str(kind) in ("i64", "index")]
+    return len(kinds) == 2 and bool(places) and bool(operations(op, "arith.select"))
 
 
 def innermost_size(op: ir.Operation) -> int | None:
