@@ -79,8 +79,8 @@ def over_steps(
     if timestamp.factor != 1:
         return subdomain, timestamp
     begin, end = timestamp.span(subdomain)
-    first = 0 if _has_none(subdomain, timestamp, 0, begin) else begin
-    last = steps if _has_none(subdomain, timestamp, end, steps) else end
+    first = 0 if _may_be_without(subdomain, timestamp, 0, begin) else begin
+    last = steps if _may_be_without(subdomain, timestamp, end, steps) else end
     return over_times(subdomain, timestamp, first, last)
 
 
@@ -110,11 +110,16 @@ def _in_times(subdomain: Subdomain, timestamp: Timestamp, first: int, last: int)
 
 
 def _has_none(subdomain: Subdomain, timestamp: Timestamp, begin: int, end: int) -> bool:
-    """Whether a box of times has no points by a condition, and what it reads is inside there."""
+    """Whether a box of times has no points by a condition."""
+    return begin < end and _in_times(subdomain, timestamp, begin, end).is_empty
+
+
+def _may_be_without(subdomain: Subdomain, timestamp: Timestamp, begin: int, end: int) -> bool:
+    """Whether a box of times has no points, and what would be read there is inside of tensors."""
     rest = (e for k, e in enumerate(subdomain.write) if k != timestamp.axis)
-    if begin >= end or subdomain.writes_at_data or timestamp.dim in dims_used(*rest):
+    if subdomain.writes_at_data or timestamp.dim in dims_used(*rest):
         return False
-    if not _in_times(subdomain, timestamp, begin, end).is_empty:
+    if not _has_none(subdomain, timestamp, begin, end):
         return False
     loads = (v.operation for v in subdomain.body.operations if v.operation.name == "ted.load")
     bare = replace(
