@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
+from ted.frontend.blocked_factors import blocks_of
+from ted.frontend.blocked_lu import Elimination, eliminated_in_blocks
 from ted.frontend.compute import compute
 from ted.frontend.creation import eye
 from ted.frontend.dims import matrix_transpose
@@ -48,21 +50,30 @@ class _Steps(NamedTuple):
 
 
 def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows p, a unit lower l and an upper u with a[p] = l @ u: partial pivoting, column by column.
+    """Rows p, a unit lower l and an upper u with a[p] = l @ u, by partial pivoting.
 
     Shapes: a (..., n, n), p (..., n) of integers, l and u as a.
     Raises: FrontendError when `a` is not square or not of floats.
     """
     a = floats(square(a, "lu"), "lu")
     found = _eliminated(a)
+    return found.rows, found.lower, found.upper
+
+
+def _eliminated(a: Tensor) -> Elimination:
+    blocks = blocks_of(a.shape[-1])
+    if blocks is not None:
+        return eliminated_in_blocks(a, blocks)
+    steps = _by_columns(a)
 
     def unit(*i: Any) -> Any:
-        return where(i[-2] == i[-1], 1, found.own[i])
+        return where(i[-2] == i[-1], 1, steps.own[i])
 
-    return found.pivot, compute(a.shape, unit, name="lu_lower"), found.upper
+    lower = compute(a.shape, unit, name="lu_lower")
+    return Elimination(steps.pivot, steps.on, lower, steps.upper)
 
 
-def _eliminated(a: Tensor) -> _Steps:
+def _by_columns(a: Tensor) -> _Steps:
     n = a.shape[-1]
     r, s = reduce_axis(n, "r"), reduce_axis(n, "s")
 
@@ -249,7 +260,7 @@ def det(a: Any) -> Tensor:
     Raises: FrontendError when `a` is not square or not of floats.
     """
     found = _eliminated(floats(square(a, "det"), "det"))
-    return prod(found.on, -1) * cast(_parity(found.pivot), found.on.dtype)
+    return prod(found.pivots, -1) * cast(_parity(found.rows), found.pivots.dtype)
 
 
 class LogDeterminant(NamedTuple):
@@ -266,8 +277,9 @@ def slogdet(a: Any) -> LogDeterminant:
     Raises: FrontendError when `a` is not square or not of floats.
     """
     found = _eliminated(floats(square(a, "slogdet"), "slogdet"))
-    signs = prod(sign(found.on), -1) * cast(_parity(found.pivot), found.on.dtype)
-    return LogDeterminant(signs, sum_over(log(absolute(found.on)), -1))
+    pivots = found.pivots
+    signs = prod(sign(pivots), -1) * cast(_parity(found.rows), pivots.dtype)
+    return LogDeterminant(signs, sum_over(log(absolute(pivots)), -1))
 
 
 def _parity(rows: Tensor) -> Tensor:

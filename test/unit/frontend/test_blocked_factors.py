@@ -83,6 +83,28 @@ def test_a_batch_of_systems_in_blocks(small_blocks) -> None:
     np.testing.assert_allclose(compiled(function, a, b), np.linalg.solve(triangle, b), rtol=1e-12)
 
 
+@pytest.mark.parametrize("shape", [(6, 6), (2, 4, 4)], ids=["one", "batch"])
+def test_rows_and_factors_in_blocks(small_blocks, shape) -> None:
+    a = RNG.normal(size=shape)
+    a[..., 1] = 0  # as a pivot is
+    rows, lower, upper = compiled(ted.linalg.lu, a)
+    turned = np.take_along_axis(a, rows[..., None], -2)
+    np.testing.assert_allclose(lower @ upper, turned, atol=1e-14)
+    assert np.abs(lower).max() <= 1
+    np.testing.assert_array_equal(np.triu(lower), np.broadcast_to(np.eye(shape[-1]), shape))
+    np.testing.assert_array_equal(upper, np.triu(upper))
+    np.testing.assert_allclose(run(ted.linalg.lu, a)[1], lower, atol=1e-14)
+
+
+def test_the_gradient_of_a_determinant_in_blocks(small_blocks) -> None:
+    a = ted.placeholder((6, 6), "float64")
+    (gradient,) = ted.differentiate(ted.linalg.slogdet(a)[1], [a])
+    matrix = RNG.normal(size=(6, 6))
+    np.testing.assert_allclose(
+        ted.compile([a], gradient)(matrix), np.linalg.inv(matrix).T, rtol=1e-9, atol=1e-12
+    )
+
+
 def test_a_system_is_solved_in_blocks(small_blocks) -> None:
     a, b = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 3))
     solution = compiled(ted.linalg.solve, a, b)
@@ -90,9 +112,10 @@ def test_a_system_is_solved_in_blocks(small_blocks) -> None:
 
 
 @pytest.mark.slow
-def test_gradients_of_a_system_in_blocks_by_its_matrix_alone(small_blocks) -> None:
-    b = ted.constant(RNG.normal(size=(4, 3)))
-    check_grads(lambda a: ted.linalg.solve(a, b), (RNG.normal(size=(4, 4)),), order=2)
+def test_gradients_of_a_system_in_blocks_by_its_matrix_alone(small_blocks, monkeypatch) -> None:
+    monkeypatch.setattr(blocked_factors, "SIZES", (4,))
+    b = ted.constant(RNG.normal(size=(12, 3)))
+    check_grads(lambda a: ted.linalg.solve(a, b), (RNG.normal(size=(12, 12)),), order=2)
 
 
 def test_steps_multiply_blocks() -> None:

@@ -1,0 +1,152 @@
+"""LU with partial pivoting in blocks of columns: a recurrence over blocks, with two in each step.
+
+Before: column k of what is left is `a[i, k]` less a sum over all columns before, k by k
+After: for a block of columns the sums over whole blocks at once, which are products of matrices;
+then the columns of the block, k by k, with pivots; then the rows of U behind the block, again sums
+over whole blocks first
+
+The rows of the pivots are known when the columns of a block are done, so what lies behind the block
+waits for them. Rows keep their numbers, as in `factorisations.py`.
+Source: Golub and Van Loan, Matrix Computations, section 3.4.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ted.frontend.axes import reduce_axis
+from ted.frontend.blocked_factors import Blocks
+from ted.frontend.compute import compute
+from ted.frontend.elementwise import absolute, cast, stop_gradient, where
+from ted.frontend.recurrences import recurrence
+from ted.frontend.reductions import argmax
+from ted.frontend.reductions import sum as sum_over
+from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import BOOL, INT64
+
+
+class Elimination(NamedTuple):
+    """What an elimination gives: a[rows] = lower @ upper, and the pivots."""
+
+    rows: Tensor  # [k]: the row of the pivot
+    pivots: Tensor  # [k]: what is left there
+    lower: Tensor  # a unit lower triangle
+    upper: Tensor
+
+
+class _Steps(NamedTuple):
+    """The tensors of step k of block b."""
+
+    far: Tensor  # [b, k, row]: column k less what the blocks before take of it
+    rest: Tensor  # [b, k, row]: what is left of it
+    pivot: Tensor  # [b, k]: the row where it is largest
+    free: Tensor  # [b, k, row]: whether a row is no pivot yet
+    on: Tensor  # [b, k]: what is left there
+    lower: Tensor  # [b, k, row]: column k of L
+    corner: Tensor  # [b, k, j]: row k of U in the block itself
+    own: Tensor  # [b, k, block, j]: the row of the pivot in the columns before
+    upper: Tensor  # [b, k, block, j]: row k of U
+
+
+def eliminated_in_blocks(a: Tensor, blocks: Blocks) -> Elimination:
+    """The elimination of a matrix of whole blocks; batch dims come in front."""
+    steps = _recurrence(a, blocks)
+
+    def lower(*i: Any) -> Any:
+        *head, row, column = i
+        found = steps.own[(*head, *blocks.of(row), *blocks.of(column))]
+        return where(row > column, found, where(row == column, 1, 0))
+
+    def upper(*i: Any) -> Any:
+        *head, row, column = i
+        found = steps.upper[(*head, *blocks.of(row), *blocks.of(column))]
+        return where(row <= column, found, 0)
+
+    def joined(x: Tensor, name: str) -> Tensor:
+        return compute(a.shape[:-1], lambda *i: x[(*i[:-1], *blocks.of(i[-1]))], name=name)
+
+    return Elimination(
+        joined(steps.pivot, "lu_rows"),
+        joined(steps.on, "lu_pivots"),
+        compute(a.shape, lower, name="lu_lower"),
+        compute(a.shape, upper, name="lu_upper"),
+    )
+
+
+def _recurrence(a: Tensor, blocks: Blocks) -> _Steps:
+    batch, size, count, n = a.ndim - 2, blocks.size, blocks.count, blocks.rows
+    r, s = reduce_axis(size, "r"), reduce_axis(n, "s")
+    before = reduce_axis(count, "before")
+
+    def far(x: _Steps, *i: Any) -> Any:
+        *head, block, k, row = i
+        terms = x.lower[(*head, before, r, row)] * x.upper[(*head, before, r, block, k)]
+        known = sum_over(terms, axis=(before, r), where=before < block)
+        return a[(*head, row, blocks.row(block, k))] - known
+
+    def rest(x: _Steps, *i: Any) -> Any:
+        *head, block, k, row = i
+        terms = x.lower[(*head, block, r, row)] * x.corner[(*head, block, r, k)]
+        return x.far[i] - sum_over(terms, axis=r, where=r < k)
+
+    def was_free(x: _Steps, head: Any, block: Any, k: Any, row: Any) -> Any:
+        first = where(block > 0, x.free[(*head, block - 1, size - 1, row)], True)
+        return where(k > 0, x.free[(*head, block, k - 1, row)], first)
+
+    def pivot(x: _Steps, *i: Any) -> Any:
+        *head, block, k = i
+        left = absolute(stop_gradient(x.rest[(*i, s)]))
+        return argmax(where(was_free(x, head, block, k, s), left, -1.0), axis=s)
+
+    def free(x: _Steps, *i: Any) -> Any:
+        *head, block, k, row = i
+        return was_free(x, head, block, k, row) & (x.pivot[(*head, block, k)] != row)
+
+    def on(x: _Steps, *i: Any) -> Any:
+        return sum_over(cast(x.pivot[i] == s, a.dtype) * x.rest[(*i, s)], axis=s)
+
+    def lower(x: _Steps, *i: Any) -> Any:
+        on = x.on[i[:-1]]
+        return cast(x.free[i], a.dtype) * (x.rest[i] / where(on != 0, on, 1))
+
+    def corner(x: _Steps, *i: Any) -> Any:
+        *head, block, k, j = i
+        row = x.pivot[(*head, block, k)]
+        terms = x.lower[(*head, block, r, row)] * x.corner[(*head, block, r, j)]
+        total = x.far[(*head, block, j, row)] - sum_over(terms, axis=r, where=r < k)
+        return where(j > k, total, where(j == k, x.on[(*head, block, k)], 0))
+
+    def own(x: _Steps, *i: Any) -> Any:
+        *head, block, k, other, j = i
+        is_before = (other < block) | ((other == block) & (j < k))
+        return where(is_before, x.lower[(*head, other, j, x.pivot[(*head, block, k)])], 0)
+
+    def upper(x: _Steps, *i: Any) -> Any:
+        *head, block, k, other, j = i
+        row = x.own[(*head, block, k, before, r)]
+        far = sum_over(
+            row * x.upper[(*head, before, r, other, j)], axis=(before, r), where=before < block
+        )
+        near = x.own[(*head, block, k, block, r)] * x.upper[(*head, block, r, other, j)]
+        total = a[(*head, x.pivot[(*head, block, k)], blocks.row(other, j))] - far
+        total -= sum_over(near, axis=r, where=r < k)
+        inside = where(other == block, x.corner[(*head, block, k, j)], 0)
+        return where(other > block, total, inside)
+
+    def element(part: Any) -> Any:
+        return lambda *i: part(_Steps(*i[:parts]), *i[parts:])
+
+    step = (*a.shape[:-2], count, size)
+    shapes = _Steps(
+        (*step, n), (*step, n), step, (*step, n), step, (*step, n), (*step, size),
+        (*step, count, size), (*step, count, size),
+    )  # fmt: skip
+    made = [far, rest, pivot, free, on, lower, corner, own, upper]
+    parts, types = len(made), {"pivot": INT64, "free": BOOL}
+    return _Steps(*recurrence(
+        list(shapes),
+        [element(part) for part in made],
+        [types.get(name, a.dtype) for name in _Steps._fields],
+        (batch, batch + 1),
+        name=[f"lu_{name}" for name in _Steps._fields],
+    ))  # fmt: skip
