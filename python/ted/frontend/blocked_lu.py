@@ -12,9 +12,10 @@ Source: Golub and Van Loan, Matrix Computations, section 3.4.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ted.frontend.axes import reduce_axis
+from ted.frontend.axes import Axis, reduce_axis
 from ted.frontend.blocked_factors import Blocks
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import absolute, cast, stop_gradient, where
@@ -73,80 +74,106 @@ def eliminated_in_blocks(a: Tensor, blocks: Blocks) -> Elimination:
     )
 
 
-def _recurrence(a: Tensor, blocks: Blocks) -> _Steps:
-    batch, size, count, n = a.ndim - 2, blocks.size, blocks.count, blocks.rows
-    r, s = reduce_axis(size, "r"), reduce_axis(n, "s")
-    before = reduce_axis(count, "before")
+@dataclass(frozen=True)
+class _Parts:
+    """The equations of a step, of the matrix `a`."""
 
-    def far(x: _Steps, *i: Any) -> Any:
+    a: Tensor
+    blocks: Blocks
+    r: Axis  # over a block
+    s: Axis  # over all rows
+    before: Axis  # over blocks
+
+    def far(self, x: _Steps, *i: Any) -> Any:
+        """Column k less what the blocks before take of it."""
+        r, before = self.r, self.before
         *head, block, k, row = i
         terms = x.lower[(*head, before, r, row)] * x.upper[(*head, before, r, block, k)]
         known = sum_over(terms, axis=(before, r), where=before < block)
-        return a[(*head, row, blocks.row(block, k))] - known
+        return self.a[(*head, row, self.blocks.row(block, k))] - known
 
-    def rest(x: _Steps, *i: Any) -> Any:
+    def rest(self, x: _Steps, *i: Any) -> Any:
+        """What is left of column k."""
+        r = self.r
         *head, block, k, row = i
         terms = x.lower[(*head, block, r, row)] * x.corner[(*head, block, r, k)]
         return x.far[i] - sum_over(terms, axis=r, where=r < k)
 
-    def was_free(x: _Steps, head: Any, block: Any, k: Any, row: Any) -> Any:
-        first = where(block > 0, x.free[(*head, block - 1, size - 1, row)], True)
+    def was_free(self, x: _Steps, head: Any, block: Any, k: Any, row: Any) -> Any:
+        """Whether a row was no pivot before step k."""
+        first = where(block > 0, x.free[(*head, block - 1, self.blocks.size - 1, row)], True)
         return where(k > 0, x.free[(*head, block, k - 1, row)], first)
 
-    def pivot(x: _Steps, *i: Any) -> Any:
+    def pivot(self, x: _Steps, *i: Any) -> Any:
+        """The row where most is left."""
+        s = self.s
         *head, block, k = i
         left = absolute(stop_gradient(x.rest[(*i, s)]))
-        return argmax(where(was_free(x, head, block, k, s), left, -1.0), axis=s)
+        return argmax(where(self.was_free(x, head, block, k, s), left, -1.0), axis=s)
 
-    def free(x: _Steps, *i: Any) -> Any:
+    def free(self, x: _Steps, *i: Any) -> Any:
+        """Whether a row is no pivot yet."""
         *head, block, k, row = i
-        return was_free(x, head, block, k, row) & (x.pivot[(*head, block, k)] != row)
+        return self.was_free(x, head, block, k, row) & (x.pivot[(*head, block, k)] != row)
 
-    def on(x: _Steps, *i: Any) -> Any:
-        return sum_over(cast(x.pivot[i] == s, a.dtype) * x.rest[(*i, s)], axis=s)
+    def on(self, x: _Steps, *i: Any) -> Any:
+        """What is left in the row of the pivot."""
+        s = self.s
+        return sum_over(cast(x.pivot[i] == s, self.a.dtype) * x.rest[(*i, s)], axis=s)
 
-    def lower(x: _Steps, *i: Any) -> Any:
+    def lower(self, x: _Steps, *i: Any) -> Any:
+        """Column k of L."""
         on = x.on[i[:-1]]
-        return cast(x.free[i], a.dtype) * (x.rest[i] / where(on != 0, on, 1))
+        return cast(x.free[i], self.a.dtype) * (x.rest[i] / where(on != 0, on, 1))
 
-    def corner(x: _Steps, *i: Any) -> Any:
+    def corner(self, x: _Steps, *i: Any) -> Any:
+        """Row k of U in the block itself."""
+        r = self.r
         *head, block, k, j = i
         row = x.pivot[(*head, block, k)]
         terms = x.lower[(*head, block, r, row)] * x.corner[(*head, block, r, j)]
         total = x.far[(*head, block, j, row)] - sum_over(terms, axis=r, where=r < k)
         return where(j > k, total, where(j == k, x.on[(*head, block, k)], 0))
 
-    def own(x: _Steps, *i: Any) -> Any:
+    def own(self, x: _Steps, *i: Any) -> Any:
+        """The row of the pivot in the columns before."""
         *head, block, k, other, j = i
         is_before = (other < block) | ((other == block) & (j < k))
         return where(is_before, x.lower[(*head, other, j, x.pivot[(*head, block, k)])], 0)
 
-    def upper(x: _Steps, *i: Any) -> Any:
+    def upper(self, x: _Steps, *i: Any) -> Any:
+        """Row k of U."""
+        r, before = self.r, self.before
         *head, block, k, other, j = i
         row = x.own[(*head, block, k, before, r)]
         far = sum_over(
             row * x.upper[(*head, before, r, other, j)], axis=(before, r), where=before < block
         )
         near = x.own[(*head, block, k, block, r)] * x.upper[(*head, block, r, other, j)]
-        total = a[(*head, x.pivot[(*head, block, k)], blocks.row(other, j))] - far
+        total = self.a[(*head, x.pivot[(*head, block, k)], self.blocks.row(other, j))] - far
         total -= sum_over(near, axis=r, where=r < k)
         inside = where(other == block, x.corner[(*head, block, k, j)], 0)
         return where(other > block, total, inside)
 
-    def element(part: Any) -> Any:
-        return lambda *i: part(_Steps(*i[:parts]), *i[parts:])
 
+def _recurrence(a: Tensor, blocks: Blocks) -> _Steps:
+    size, count, n = blocks.size, blocks.count, blocks.rows
+    parts = _Parts(
+        a, blocks, reduce_axis(size, "r"), reduce_axis(n, "s"), reduce_axis(count, "before")
+    )
+    names = _Steps._fields
     step = (*a.shape[:-2], count, size)
-    shapes = _Steps(
-        (*step, n), (*step, n), step, (*step, n), step, (*step, n), (*step, size),
-        (*step, count, size), (*step, count, size),
-    )  # fmt: skip
-    made = [far, rest, pivot, free, on, lower, corner, own, upper]
-    parts, types = len(made), {"pivot": INT64, "free": BOOL}
+    rows, square = (*step, n), (*step, count, size)
+    types = {"pivot": INT64, "free": BOOL}
+
+    def element(name: str) -> Any:
+        part = getattr(parts, name)
+        return lambda *i: part(_Steps(*i[: len(names)]), *i[len(names) :])
+
     return _Steps(*recurrence(
-        list(shapes),
-        [element(part) for part in made],
-        [types.get(name, a.dtype) for name in _Steps._fields],
-        (batch, batch + 1),
-        name=[f"lu_{name}" for name in _Steps._fields],
+        [rows, rows, step, rows, step, rows, (*step, size), square, square],
+        [element(name) for name in names],
+        [types.get(name, a.dtype) for name in names],
+        (a.ndim - 2, a.ndim - 1),
+        name=[f"lu_{name}" for name in names],
     ))  # fmt: skip
