@@ -208,6 +208,16 @@ def _rolled(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
     return ted.roll(x, tuple(shifts), tuple(dims)) if dims else ted.roll(x, shifts[0])
 
 
+def _root_mean_square_norm(
+    x: Any, shape: Sequence[int], weight: Any = None, eps: Any = None
+) -> Any:
+    if eps is None:
+        eps = ted.finfo(x.dtype).eps
+    axes = tuple(range(-len(shape), 0))
+    normal = ted.nn.rms_norm(x, axis=axes, eps=eps)
+    return normal if weight is None else normal * weight
+
+
 OF_FLOATS: Mapping[Any, Function] = {
     aten.maximum.default: _halved(ted.maximum), aten.max.other: _halved(ted.maximum),
     aten.minimum.default: _halved(ted.minimum), aten.min.other: _halved(ted.minimum),
@@ -220,7 +230,7 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.threshold.default: ted.nn.threshold, aten.hardshrink.default: ted.nn.hardshrink,
     aten.softshrink.default: ted.nn.softshrink, aten.log_sigmoid.default: ted.nn.logsigmoid,
     aten.gelu.default: ted.nn.gelu, aten.grid_sampler.default: _grid_sampled,
-    aten.embedding.default: _embedded,
+    aten.embedding.default: _embedded, aten.rms_norm.default: _root_mean_square_norm,
     aten.erfc.default: ted.erfc, aten.lgamma.default: ted.lgamma,
     aten.digamma.default: ted.digamma, aten.hypot.default: ted.hypot,
     aten.copysign.Tensor: ted.copysign, aten.nextafter.default: ted.nextafter,
@@ -245,3 +255,18 @@ OF_ANY: Mapping[Any, Function] = {
     aten.isfinite.default: ted.isfinite, aten.isinf.default: ted.isinf,
     aten.isnan.default: ted.isnan, aten.signbit.default: ted.signbit,
 }  # fmt: skip
+
+
+# Along a dim of what has none: the importer refuses some, and does not end for others.
+OF_SCALARS: Mapping[Any, Function] = {
+    aten.softmax.int: lambda x, *_, **__: x - x + 1,
+    aten._softmax.default: lambda x, *_: x - x + 1,
+    aten.log_softmax.int: lambda x, *_, **__: x - x,
+    aten._log_softmax.default: lambda x, *_: x - x,
+    **dict.fromkeys((aten.cumsum.default, aten.cumprod.default), lambda x, *_, **__: x),
+    aten.logcumsumexp.default: lambda x, *_: x,
+    **dict.fromkeys((aten.max.dim, aten.min.dim), lambda x, *_, **__: (x, ted.zeros((), "int64"))),
+    **dict.fromkeys(
+        (aten.argmax.default, aten.argmin.default), lambda *_, **__: ted.zeros((), "int64")
+    ),
+}

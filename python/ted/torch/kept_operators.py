@@ -25,7 +25,7 @@ from ted.frontend.tensors import wrap
 from ted.ir.equations import System
 from ted.torch.kept_algebra import ALGEBRA
 from ted.torch.kept_control import CONTROL
-from ted.torch.kept_functions import OF_ANY, OF_FLOATS, aten
+from ted.torch.kept_functions import OF_ANY, OF_FLOATS, OF_SCALARS, aten
 from ted.torch.kept_orders import ORDERS
 from ted.transforms.overrides import substituted, substitution
 
@@ -97,7 +97,7 @@ _LAYERS: Mapping[Any, Operator] = {
 
 
 OPERATORS: Mapping[Any, Operator] = {
-    **_LAYERS, **OF_FLOATS, **ALGEBRA, **OF_ANY, **ORDERS, **CONTROL,
+    **_LAYERS, **OF_SCALARS, **OF_FLOATS, **ALGEBRA, **OF_ANY, **ORDERS, **CONTROL,
 }  # fmt: skip
 
 
@@ -167,6 +167,8 @@ def _is_kept(node: Any) -> bool:
     """Whether an operator has a form of ted; layers: no dropout, no projections, and a time."""
     if _is_empty(node) or any(node.target in table for table in (OF_ANY, ORDERS, CONTROL)):
         return True
+    if node.target in OF_SCALARS:
+        return not node.args[0].meta["val"].ndim
     if node.target in OF_FLOATS or node.target in ALGEBRA:
         return _results(node)[0].is_floating_point()
     if node.target not in _LAYERS or len(node.args) != 9:

@@ -91,6 +91,13 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         ),
         (ENDS,),
     ),
+    "along a dim of a scalar": (
+        lambda x: (
+            x.softmax(0), x.log_softmax(0), x.cumsum(0), x.max(0), x.argmax(), x.sort(), x.mode(),
+            functional.rms_norm(ENDS, (5,)), functional.rms_norm(x * 0 * SORTED, (4,), SORTED[0]),
+        ),
+        (torch.tensor(-2.5),),
+    ),
     "arithmetic": (
         lambda x, y: (
             torch.lerp(x, y, 0.5), torch.rad2deg(y), x**0.5, torch.floor_divide(x, 2.0),
