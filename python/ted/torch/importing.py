@@ -156,9 +156,10 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
 
 def _system(program: torch.export.ExportedProgram) -> System:
     constants = {
-        spec.arg.name: program.constants[spec.target]
+        spec.arg.name: value
         for spec in program.graph_signature.input_specs
         if spec.kind == InputKind.CONSTANT_TENSOR
+        and isinstance(value := program.constants[str(spec.target)], torch.Tensor)
     }
     system = system_of(program.graph_module, constants)
     for tensor, spec in zip(system.inputs, program.graph_signature.input_specs, strict=True):

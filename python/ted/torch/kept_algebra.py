@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 import ted
+from ted.frontend.locations import fail
 
 Function = Callable[..., Any]  # its result is a tensor or a tuple of them
 aten = torch.ops.aten
@@ -57,7 +58,7 @@ def _inverse_by_cholesky(factor: Any, upper: bool = False) -> Any:
 
 def _lu(a: Any, *, pivot: bool = True) -> Any:
     if not pivot:
-        raise NotImplementedError  # the importer names the operator
+        fail("from_exported: linalg.lu must have pivots, got pivot=False")
     rows, low, up = ted.linalg.lu(a)
     own = ted.reshape(ted.arange(a.shape[-1]), (-1, 1))
     return ted.cast(own == rows[..., None, :], a.dtype), low, up

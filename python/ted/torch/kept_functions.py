@@ -133,7 +133,7 @@ def _norms(difference: Any, p: float) -> Any:
     if p == 0:
         return ted.sum(ted.where(size != 0, 1.0, 0.0).astype(size.dtype) + 0 * size, -1)
     if p in (1, np.inf):
-        return ted.sum(size, -1) if p == 1 else ted.max(size, -1, initial=0.0)
+        return ted.sum(size, -1) if p == 1 else ted.max(size, -1, init=0.0)
     total = ted.sum(size**p, -1)
     return ted.where(total == 0, 0.0, ted.sqrt(total) if p == 2 else total ** (1 / p))
 
@@ -186,13 +186,18 @@ def _between(a: Any, b: Any, weight: Any) -> Any:
 
 def _powered(x: Any, exponent: Any) -> Any:
     """A half is a root in torch, which differs at -infinity."""
-    return ted.sqrt(x) if exponent == 0.5 else ted.power(x, exponent)
+    return ted.sqrt(x) if exponent == 0.5 and x.dtype.is_float else ted.power(x, exponent)
 
 
 def _divided(a: Any, b: Any, *, rounding_mode: str | None) -> Any:
+    if rounding_mode is None:
+        return a / b
+    floors = ted.floor_divide(a, b)
     if rounding_mode == "floor":
-        return ted.floor_divide(a, b)
-    return a / b if rounding_mode is None else ted.trunc(a / b)
+        return floors
+    if floors.dtype.is_float:
+        return ted.trunc(a / b)
+    return ted.where((floors < 0) & (floors * b != a), floors + 1, floors)
 
 
 def _in_degrees(x: Any) -> Any:
@@ -236,10 +241,8 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.copysign.Tensor: ted.copysign, aten.nextafter.default: ted.nextafter,
     aten.logaddexp.default: ted.logaddexp, aten.logaddexp2.default: _binary_logaddexp,
     aten.lerp.Scalar: _between, aten.lerp.Tensor: _between, aten.rad2deg.default: _in_degrees,
-    aten.floor_divide.default: ted.floor_divide, aten.trunc.default: ted.trunc,
-    aten.div.Tensor_mode: _divided, aten.div.Scalar_mode: _divided, aten.fix.default: ted.trunc,
-    aten.pow.Tensor_Scalar: _powered, aten.cdist.default: _distances,
-    aten._cdist_forward.default: _distances,
+    aten.trunc.default: ted.trunc, aten.fix.default: ted.trunc,
+    aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
     aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs,
     **_SUMS,
     **_deviations("var", ted.var, False), **_deviations("std", ted.std, False),
@@ -249,7 +252,10 @@ OF_FLOATS: Mapping[Any, Function] = {
 }  # fmt: skip
 
 OF_ANY: Mapping[Any, Function] = {
-    aten.roll.default: _rolled,
+    aten.roll.default: _rolled, aten.floor_divide.default: ted.floor_divide,
+    aten.div.Tensor_mode: _divided, aten.div.Scalar_mode: _divided,
+    aten.pow.Tensor_Scalar: _powered, aten.bitwise_or.Scalar: ted.bitwise_or,
+    aten.bitwise_xor.Scalar: ted.bitwise_xor,
     aten.fmod.Tensor: ted.fmod, aten.fmod.Scalar: ted.fmod,
     aten.remainder.Scalar_Tensor: ted.remainder,
     aten.isfinite.default: ted.isfinite, aten.isinf.default: ted.isinf,
@@ -257,16 +263,19 @@ OF_ANY: Mapping[Any, Function] = {
 }  # fmt: skip
 
 
+def _itself(x: Any, *_: Any, **__: Any) -> Any:
+    return x
+
+
+def _first(*_: Any, **__: Any) -> Any:
+    return ted.zeros((), "int64")
+
+
 # Along a dim of what has none: the importer refuses some, and does not end for others.
 OF_SCALARS: Mapping[Any, Function] = {
-    aten.softmax.int: lambda x, *_, **__: x - x + 1,
-    aten._softmax.default: lambda x, *_: x - x + 1,
-    aten.log_softmax.int: lambda x, *_, **__: x - x,
-    aten._log_softmax.default: lambda x, *_: x - x,
-    **dict.fromkeys((aten.cumsum.default, aten.cumprod.default), lambda x, *_, **__: x),
-    aten.logcumsumexp.default: lambda x, *_: x,
-    **dict.fromkeys((aten.max.dim, aten.min.dim), lambda x, *_, **__: (x, ted.zeros((), "int64"))),
-    **dict.fromkeys(
-        (aten.argmax.default, aten.argmin.default), lambda *_, **__: ted.zeros((), "int64")
-    ),
-}
+    **dict.fromkeys((aten.softmax.int, aten._softmax.default), lambda x, *_, **__: x - x + 1),
+    **dict.fromkeys((aten.log_softmax.int, aten._log_softmax.default), lambda x, *_, **__: x - x),
+    aten.cumsum.default: _itself, aten.cumprod.default: _itself, aten.prod.dim_int: _itself,
+    aten.logcumsumexp.default: _itself, aten.argmax.default: _first, aten.argmin.default: _first,
+    **dict.fromkeys((aten.max.dim, aten.min.dim), lambda x, *_, **__: (x, _first())),
+}  # fmt: skip

@@ -33,8 +33,8 @@ def _at_rank(x: Any, rank: Any, dim: int, keepdim: bool) -> tuple[Any, Any]:
     shape[dim] = 1
     ranks = ted.broadcast_to(rank, tuple(shape))
     places = ted.take_along_axis(ted.argsort(x, dim), ranks, dim)
-    found = ted.take_along_axis(x, places, dim), places
-    return found if keepdim else tuple(ted.squeeze(part, dim) for part in found)
+    values = ted.take_along_axis(x, places, dim)
+    return (values, places) if keepdim else (ted.squeeze(values, dim), ted.squeeze(places, dim))
 
 
 def _unknown(x: Any, dim: int) -> Any:

@@ -91,9 +91,17 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         ),
         (ENDS,),
     ),
+    "large integers": (
+        lambda x: (
+            x // 3, x // -3, torch.div(x, 3, rounding_mode="trunc"), x**2, x | 1, x ^ 5,
+            torch.div(x, -3, rounding_mode="floor"), torch.floor_divide(x, x + 1), x**0.5,
+        ),
+        (torch.tensor([2**62 + 1, -(2**61) - 2, 7, -7, 0]),),
+    ),
     "along a dim of a scalar": (
         lambda x: (
-            x.softmax(0), x.log_softmax(0), x.cumsum(0), x.max(0), x.argmax(), x.sort(), x.mode(),
+            x.softmax(0), x.log_softmax(0), x.cumsum(0), x.prod(0), x.max(0), x.argmax(),
+            x.sort(), x.mode(),
             functional.rms_norm(ENDS, (5,)), functional.rms_norm(x * 0 * SORTED, (4,), SORTED[0]),
         ),
         (torch.tensor(-2.5),),
