@@ -48,7 +48,10 @@ def complex(real: Any, imag: Any = 0.0) -> Any:
 
 
 def paired(real: Any, imag: Any) -> Any:
-    """A pair of one shape and one float type, broadcast; of two Python numbers one of Python."""
+    """A pair of one shape and one float type, broadcast; of two Python numbers one of Python.
+
+    Raises: FrontendError for what is neither a tensor nor a number.
+    """
     parts = real, imag
     types = {part.dtype for part in parts if isinstance(part, (Tensor, Scalar))}
     if not types and not any(map(is_complex, parts)):

@@ -137,19 +137,28 @@ def round(x: Any, decimals: int = 0) -> Any:
 
 @vectorize
 def maximum(a: Any, b: Any) -> Any:
-    """The greater of two values; NaN propagates."""
+    """The greater of two values; NaN propagates.
+
+    Raises: FrontendError for a Python integer beyond float64.
+    """
     return _primitive("maximum", a, b)
 
 
 @vectorize
 def minimum(a: Any, b: Any) -> Any:
-    """The lesser of two values; NaN propagates."""
+    """The lesser of two values; NaN propagates.
+
+    Raises: FrontendError for a Python integer beyond float64.
+    """
     return _primitive("minimum", a, b)
 
 
 @vectorize
 def atan2(y: Any, x: Any) -> Any:
-    """The angle of the point (x, y)."""
+    """The angle of the point (x, y).
+
+    Raises: FrontendError for a Python integer beyond float64.
+    """
     return _primitive("atan2", y, x)
 
 
@@ -166,7 +175,10 @@ def hypot(a: Any, b: Any) -> Any:
 
 @vectorize
 def fmod(a: Any, b: Any) -> Any:
-    """The exact remainder with the sign of a."""
+    """The exact remainder with the sign of a.
+
+    Raises: FrontendError for a Python integer beyond float64.
+    """
     if isinstance(a, Scalar) or isinstance(b, Scalar):
         return Scalar(arithmetic.fmod(operand(a), operand(b)))
     return _primitive("fmod", a, b)
@@ -269,7 +281,10 @@ def logical_not(a: Any) -> Any:
 
 @vectorize
 def bitwise_not(a: Any) -> Any:
-    """~a, every bit of an integer turned over."""
+    """~a, every bit of an integer turned over.
+
+    Raises: FrontendError for a float.
+    """
     if isinstance(a, float):
         fail(f"bitwise_not: takes integers or bools, got {a}")
     return not a if isinstance(a, bool) else ~a
