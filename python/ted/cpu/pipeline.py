@@ -121,6 +121,7 @@ CPU_STAGES: tuple[Stage, ...] = (
             Step("reconcile-unrealized-casts,canonicalize,cse", "after every conversion"),
             Step("ted-store-halves-as-bits", "on LLVM values, whatever moves them"),
             Step("ted-store-bools-as-bytes", "on LLVM loads: a memref of i1 has no bytes"),
+            Step("ted-hide-identities", "last of what folds: canonicalize knows them, too"),
             Step("ted-fork-units", "on LLVM functions, where there are pointers to them"),
             Step("ted-annotate-functions", "on LLVM functions: the allocator appears with them"),
             Step("ted-annotate-latches", "on the LLVM branches: nothing earlier survives"),

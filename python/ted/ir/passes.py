@@ -167,6 +167,9 @@ PASSES: dict[str, Row] = {
     "ted-store-halves-as-bits": Row(
         "ted.math", "move 16-bit floats as integers, which every processor has"
     ),
+    "ted-hide-identities": Row(
+        "ted.cpu", "hide from LLVM what a masked maximum takes elsewhere, so that it vectorises"
+    ),
     "ted-store-bools-as-bytes": Row(
         "ted.cpu", "let bools occupy bytes in memory, so that their loops vectorise"
     ),

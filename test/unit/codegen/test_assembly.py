@@ -136,3 +136,13 @@ def test_a_contraction_and_its_gradients_use_whole_registers(name):
         assembly = ted.compile([*inputs, head], result).ir("asm")
         assert scalar_loops(assembly) == []
         assert max(loop.width for loop in innermost_loops(assembly)) == 8 * host_cpu().vector_bytes
+
+
+@reads_x86
+@pytest.mark.parametrize(("name", "kind"), [("max", "float32"), ("min", "float64")])
+def test_a_maximum_of_some_uses_whole_registers(name, kind):
+    """LLVM takes what is elsewhere for no change of the total, and vectorises no such loop."""
+    x = ted.placeholder((4096,), kind, name="x")
+    assembly = ted.compile([x], getattr(ted, name)(x, where=x < 1)).ir("asm")
+    assert scalar_loops(assembly) == []
+    assert max(loop.width for loop in innermost_loops(assembly)) == 8 * host_cpu().vector_bytes
