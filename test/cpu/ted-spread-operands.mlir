@@ -140,3 +140,38 @@ func.func @rows_apart(%x: memref<20000x9xf32>, %v: memref<20000xf32>, %t: memref
   }
   return
 }
+
+// Of many columns four rows go together, innermost; what is read by row alone does not matter.
+// CHECK-LABEL: func.func @rows_of_many_columns
+// CHECK: %[[X:.*]] = memref.expand_shape %{{.*}} {{\[\[}}0, 1], [2]] output_shape [50, 4, 100] : memref<200x100xf32> into memref<50x4x100xf32>
+// CHECK: %[[V:.*]] = memref.expand_shape %{{.*}} {{\[\[}}0, 1]] output_shape [50, 4] : memref<200xf32> into memref<50x4xf32>
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "reduction"]} ins(%[[X]], %[[V]] : {{.*}}) outs(%arg2 : memref<100xf32>)
+// CHECK: %[[REST:.*]] = memref.subview %arg0[200, 0] [3, 100] [1, 1]
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel"]} ins(%[[REST]], %{{.*}} : {{.*}}) outs(%arg2 : memref<100xf32>)
+func.func @rows_of_many_columns(%x: memref<203x100xf32>, %v: memref<203xf32>, %t: memref<100xf32>) {
+  linalg.generic {indexing_maps = [#rows, affine_map<(r, c) -> (r)>, #columns], iterator_types = ["reduction", "parallel"]} ins(%x, %v : memref<203x100xf32>, memref<203xf32>) outs(%t : memref<100xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.divf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// Few rows of many columns, and rows that are read beside each other.
+// CHECK-LABEL: func.func @rows_of_many_columns_apart
+// CHECK-NOT: memref.expand_shape
+// CHECK: return
+func.func @rows_of_many_columns_apart(%few: memref<31x100xf32>, %more: memref<202x100xf32>, %like: memref<200xf32>, %t: memref<100xf32>) {
+  linalg.generic {indexing_maps = [#rows, #columns], iterator_types = ["reduction", "parallel"]} ins(%few : memref<31x100xf32>) outs(%t : memref<100xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  linalg.generic {indexing_maps = [affine_map<(r, c) -> (r + 2, c)>, affine_map<(r, c) -> (r)>, #columns], iterator_types = ["reduction", "parallel"]} ins(%more, %like : memref<202x100xf32>, memref<200xf32>) outs(%t : memref<100xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %s = arith.addf %o, %a : f32
+    linalg.yield %s : f32
+  }
+  return
+}

@@ -1,11 +1,12 @@
-"""Sums of rows of few columns: some rows go together, as one long row with totals of its own.
+"""Sums of rows: some rows go together, so that loops are long and totals stay in registers.
 
 Before: `%out[c] += %x[r, c]` over 20000 rows of 9 columns
 After:  `%out[c] += %x[r, k, c]` over 2500 rows of 8 x 9, and rows that are left over by themselves
 
-Then k and c become one loop, as `ted-spread-operands` does it: totals of 72 elements, which are
-nine registers, where a row of nine numbers is one and a rest. A total takes fewer terms one after
-another, too.
+Of few columns k and c become one loop, as `ted-spread-operands` does it: totals of 72 elements,
+which are nine registers, where a row of nine numbers is one and a rest. A total takes fewer terms
+one after another, too. Of many columns k becomes the innermost loop, over four rows, and is
+unrolled: a total is read and written once for four terms.
 """
 
 from __future__ import annotations
@@ -28,10 +29,12 @@ MOST_COLUMNS = 32
 LONG_ROW = 256
 # Long rows, at least: their totals are joined once more.
 LEAST_ROWS = 8
+# Rows of many columns that go together.
+JAMMED = 4
 
 
 def rows_together(generic: Generic, cpu: Cpu) -> tuple[int, int] | None:
-    """The loop over rows of a sum, and how many rows go together; None where none should."""
+    """The loop over rows of a sum, and how many go together; None where none should."""
     extents = generic.extents
     if extents is None or generic.is_map or combiners(generic) is None:
         return None
@@ -43,7 +46,20 @@ def rows_together(generic: Generic, cpu: Cpu) -> tuple[int, int] | None:
             together = _together(extents[row], count, LONG_ROW // widest, cpu.lanes(widest))
             if LEAST_ROWS * together <= extents[row] and _are_rows(generic, row, column):
                 return row, together
-    return None
+    last = generic.rank - 1
+    if generic.reductions[last] or extents[last] <= MOST_COLUMNS:
+        return None
+    rows = (k for k in reversed(range(last)) if generic.reductions[k])
+    return next(
+        ((k, JAMMED) for k in rows if extents[k] >= LEAST_ROWS * JAMMED and _is_plain(generic, k)),
+        None,
+    )
+
+
+def _is_plain(generic: Generic, loop: int) -> bool:
+    """Whether a loop is a subscript by itself wherever it is one."""
+    exprs = (e for m in generic.maps for e in m.results if loop in dims_used(e))
+    return all(isinstance(e, ir.AffineDimExpr) for e in exprs)
 
 
 def _together(rows: int, columns: int, numbers: int, lanes: int) -> int:
