@@ -5,6 +5,8 @@
 #group = affine_map<(n, h, g, c) -> (n, g)>
 #channel = affine_map<(n, h, g, c) -> (g * 4 + c)>
 
+// CHECK: #[[COUNT:.*]] = affine_map<(d0, d1) -> (d0 * 72 + d1)>
+
 // A number for each group is copied to all channels of it; then groups and channels are one dim.
 // CHECK-LABEL: func.func @groups
 // CHECK: %[[S:.*]] = memref.alloca() {alignment = 64 : i64} : memref<2x8x4xf32>
@@ -112,6 +114,19 @@ func.func @rows_left_over(%x: memref<1003x12xf32>, %w: memref<12xf32>, %t: memre
   ^bb0(%a: f32, %b: f32, %o: f32):
     %p = arith.mulf %a, %b : f32
     %s = arith.maximumf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
+// A subscript that counts rows and columns counts those of rows of rows.
+// CHECK-LABEL: func.func @rows_by_their_number
+// CHECK: linalg.generic {indexing_maps = [#{{.*}}, #[[COUNT]], #{{.*}}], iterator_types = ["reduction", "parallel"]} ins(%{{.*}}, %arg1 : memref<2500x72xf32>, memref<180000xf32>) outs(%{{.*}} : memref<72xf32>)
+func.func @rows_by_their_number(%x: memref<20000x9xf32>, %y: memref<180000xf32>, %t: memref<9xf32>) {
+  linalg.generic {indexing_maps = [#rows, affine_map<(r, c) -> (r * 9 + c)>, #columns], iterator_types = ["reduction", "parallel"]} ins(%x, %y : memref<20000x9xf32>, memref<180000xf32>) outs(%t : memref<9xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %o, %p : f32
     linalg.yield %s : f32
   }
   return

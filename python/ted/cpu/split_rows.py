@@ -121,13 +121,17 @@ def _part(generic: Generic, row: int, first: int, size: int) -> list[ir.Value]:
 
 def _split(value: ir.Value, amap: ir.AffineMap, row: int, together: int) -> Access:
     """An operand with rows of rows; the loop over those in one is the last one."""
-    rank = amap.n_dims + 1
-    results = list(amap.results)
-    places = [k for k, e in enumerate(results) if row in dims_used(e)]
-    for place in places:
-        results.insert(place + 1, ir.AffineExpr.get_dim(rank - 1))
+    last, results = ir.AffineExpr.get_dim(amap.n_dims), list(amap.results)
+    here = ir.AffineExpr.get_dim(row)
+    if here in results:
+        place = results.index(here)
+        results.insert(place + 1, last)
         value = _expanded(value, place, together)
-    return Access(value, ir.AffineMap.get(rank, 0, results))
+    else:  # a subscript that counts rows and columns, if any
+        dims = [ir.AffineExpr.get_dim(k) for k in range(amap.n_dims + 1)]
+        dims[row] = here * together + last
+        results = [substitute(dims, e) for e in results]
+    return Access(value, ir.AffineMap.get(amap.n_dims + 1, 0, results))
 
 
 def _expanded(value: ir.Value, place: int, together: int) -> ir.Value:

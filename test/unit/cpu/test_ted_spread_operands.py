@@ -62,3 +62,17 @@ def test_means_of_groups_in_a_scan_are_of_the_step() -> None:
     for k, row in enumerate(rows):
         state = step(state, row)
         np.testing.assert_allclose(got[k], state, rtol=1e-10, atol=1e-10)
+
+
+def test_rows_that_a_subscript_counts_with_their_columns_go_together() -> None:
+    rows = 403  # not a multiple of anything
+    x, y = RNG.normal(size=(rows, 9)), RNG.normal(size=rows * 9)
+    r = ted.reduce_axis(rows, "r")
+
+    def program(x: Any, y: Any) -> Any:
+        return ted.compute(9, lambda c: ted.max(ted.abs(x[r, c]) + y[9 * r + c], axis=r))
+
+    text = ted.function(program, target="cpu:avx2").compiled(x, y).ir("loops")
+    assert "memref.expand_shape" in text
+    got = ted.function(program)(x, y)
+    np.testing.assert_array_equal(got, (np.abs(x) + y.reshape(rows, 9)).max(0))
