@@ -262,7 +262,7 @@ class Scan:
     def _is_read_outside(self, value: ir.Value, run: list[ir.Operation]) -> bool:
         """Whether other equations, or later steps, read what an equation of a run gives."""
         owners = {use.owner.operation for use in value.uses} - {*run}
-        is_carried = self.body.history[value] in self.carried
+        is_carried = self.body.history.get(value) in self.carried
         return bool(owners - {self.body.end}) or (is_carried and self.body.end in owners)
 
     def _chosen(self, history: int, begun: set[int], known: Known, time: Time) -> Chosen:

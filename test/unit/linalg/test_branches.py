@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 
 import numpy as np
+import pytest
+import scipy.linalg
 
 import ted
 from unit.frontend.tracing import placeholders
@@ -49,6 +51,14 @@ def test_a_choice_of_few_points_or_of_two_elements_is_made_at_each_point() -> No
     short = ted.where(p, x, w)
     text = ted.compile([p, x, w], [few, short]).ir("linalg")
     assert "scf.if" not in text
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_steps_of_a_branch_may_look_for_a_place(taken: bool) -> None:
+    f = ted.function(lambda p, a: ted.cond(p, lambda a: ted.linalg.lu(a)[2], lambda a: -a, a))
+    a = X[:3, :3]
+    wanted = scipy.linalg.lu(a)[2] if taken else -a
+    np.testing.assert_allclose(f(np.array(taken), a), wanted, rtol=1e-12, atol=1e-14)
 
 
 def test_conditions_of_conditions() -> None:
