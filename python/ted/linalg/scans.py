@@ -260,7 +260,10 @@ class Scan:
             known[value] = known[state] = one.taken(result)
 
     def _is_read_outside(self, value: ir.Value, run: list[ir.Operation]) -> bool:
-        """Whether other equations, or later steps, read what an equation of a run gives."""
+        """Whether other equations, or later steps, read what an equation of a run gives.
+
+        Of two results one may be no state: what nothing reads (the maximum beside its position).
+        """
         owners = {use.owner.operation for use in value.uses} - {*run}
         is_carried = self.body.history.get(value) in self.carried
         return bool(owners - {self.body.end}) or (is_carried and self.body.end in owners)

@@ -232,6 +232,22 @@ def test_branches_and_loops_in_the_steps_of_a_scan() -> None:
 # ------------------------------------------------------------------ counted loops
 
 
+def test_a_branch_in_a_step_takes_the_place_of_a_maximum_alone() -> None:
+    def steps(xs):
+        def step(h, x):
+            grown = ted.cond(
+                ted.sum(h) < 7, lambda h: h + ted.argmax(h * x), lambda h: h * 0.5, h
+            )
+            return grown, None
+
+        return ted.scan(step, ted.ones((3,), "float64"), xs)[0]
+
+    h = np.ones(3)
+    for x in W:
+        h = h + np.argmax(h * x) if h.sum() < 7 else h * 0.5
+    np.testing.assert_array_equal(compiled(steps, W), h)
+
+
 def test_a_counted_loop_reads_at_affine_places() -> None:
     def total(x):
         return ted.fori_loop(0, 3, lambda i, v: v * 0.5 + x[i] ** 2, ted.zeros((), "float64"))
