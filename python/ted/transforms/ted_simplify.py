@@ -28,7 +28,8 @@ from ted.ir.equations import (
 )  # fmt: skip
 from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
-from ted.ir.scalar import add, const, dim, is_const, rewrite
+from ted.ir.scalar import TRUE, add, const, dim, is_const, reads_data, rewrite
+from ted.ir.unknowns import is_inside
 from ted.transforms.copies import compose_copies
 from ted.transforms.demanded_boxes import shrink_to_demand
 from ted.transforms.single_points import drop_unit_reductions, map_single_points
@@ -83,16 +84,25 @@ def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equat
 
 
 def _with_constants(equations: Sequence[Equation]) -> list[Equation]:
-    """Reads of tensors that are one number everywhere become that number."""
+    """Reads of tensors that are one number everywhere become that number.
+
+    Not an index that leaves its tensor: it stays data, which is checked when the program runs.
+    """
     return [_constants_in(e) for e in equations]
 
 
 def _constants_in(equation: Equation) -> Equation:
+    def is_inside_still(args: Sequence[Expr], shape: Sequence[Extent]) -> bool:
+        pairs = zip(args, shape, strict=True)
+        return all(is_inside(a, extent, TRUE, equation.domain) for a, extent in pairs)
+
     def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
-        del args
-        if node.op != "load" or node.attr.equations or node.attr.fill is None:
+        if node.op != "load":
             return None
-        return const(node.attr.fill, node.dtype)
+        if node.attr.fill is not None and not node.attr.equations:
+            return const(node.attr.fill, node.dtype)
+        was_data = reads_data(*node.args) and not reads_data(*args)
+        return node if was_data and not is_inside_still(args, node.attr.shape) else None
 
     body, *write = rewrite([equation.body, *equation.write], visit)
     if body is equation.body:

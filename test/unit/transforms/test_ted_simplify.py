@@ -209,3 +209,10 @@ def test_recurrences_are_equal_only_if_they_run_alike() -> None:
     y, z = clean(one.output, other)
     assert y is not z
     assert values([source], [y, z], [[1, 2, 3, 4]])[1].tolist() == [1, 3, 6, 10]
+
+
+@pytest.mark.parametrize(("number", "is_data"), [(3, False), (4, True), (-1, True)])
+def test_an_index_that_becomes_a_number_outside_stays_data(number: int, is_data: bool) -> None:
+    places = Tensor("places", (4,), INT64, fill=number)
+    (read,) = clean(pointwise("read", load(X, [cast(load(places, [i]), INDEX)])))
+    assert (places in [one.attr for one in loads_of(read)]) == is_data
