@@ -70,7 +70,7 @@ Scalar.dim_names = _Names()
 def reduce_axis(extent: Any, name: str | None = None) -> Axis:
     """A reduction axis over `range(extent)`, or over `[lower, upper)` of a pair or a range.
 
-    Raises: FrontendError for a negative extent or one that is not a Python integer.
+    Raises: FrontendError for a negative extent, a bound of more than 64 bits, or no integer.
     """
     if isinstance(extent, range):
         if extent.step != 1:
@@ -84,5 +84,7 @@ def reduce_axis(extent: Any, name: str | None = None) -> Axis:
     lower, upper = (extent_of(bound, "reduce_axis: bound") for bound in pair)
     if upper < lower:
         fail(f"reduce_axis: the extent must be at least 0, got [{lower}, {upper})")
+    if any(isinstance(bound, int) and abs(bound) >= 2**63 for bound in (lower, upper)):
+        fail(f"reduce_axis: an index has 64 bits, got [{lower}, {upper})")
     checked = name_of(name, "reduce_axis")
     return Axis(checked or "r", lower, upper - lower, True)

@@ -82,7 +82,8 @@ def multigammaln(a: Any, d: int) -> Any:
         fail(f"special.multigammaln: d must be at least 1, got {d}")
 
     def multigammaln(a: Any) -> Any:
-        total = sum((lgamma(a - 0.5 * k) for k in range(dims)), float64(0))
+        k = reduce_axis(dims, "k")
+        total = sum_over(lgamma(a - 0.5 * k), axis=k)
         value = total + dims * (dims - 1) / 4 * math.log(math.pi)
         return where(a > 0.5 * (dims - 1), value, math.nan)
 

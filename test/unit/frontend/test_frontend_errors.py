@@ -137,6 +137,7 @@ CASES = {
     ),
     # reductions
     "axis_extent_negative": (lambda: ted.reduce_axis(-1), "the extent must be at least 0"),
+    "axis_extent_wide": (lambda: ted.reduce_axis(2**63), "an index has 64 bits, got [0, 9223372"),
     "axis_extent_kind": (lambda: ted.reduce_axis("n"), "bound: must be an integer, got 'n'"),
     "axis_triple": (lambda: ted.reduce_axis((1, 2, 3)), "an extent or a pair (lower, upper)"),
     "axis_range_step": (lambda: ted.reduce_axis(range(0, 9, 2)), "must have step 1"),
