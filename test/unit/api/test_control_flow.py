@@ -235,9 +235,7 @@ def test_branches_and_loops_in_the_steps_of_a_scan() -> None:
 def test_a_branch_in_a_step_takes_the_place_of_a_maximum_alone() -> None:
     def steps(xs):
         def step(h, x):
-            grown = ted.cond(
-                ted.sum(h) < 7, lambda h: h + ted.argmax(h * x), lambda h: h * 0.5, h
-            )
+            grown = ted.cond(ted.sum(h) < 7, lambda h: h + ted.argmax(h * x), lambda h: h * 0.5, h)
             return grown, None
 
         return ted.scan(step, ted.ones((3,), "float64"), xs)[0]
