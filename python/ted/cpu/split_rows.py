@@ -128,7 +128,7 @@ def _split(value: ir.Value, amap: ir.AffineMap, row: int, together: int) -> Acce
         results.insert(place + 1, last)
         value = _expanded(value, place, together)
     else:  # a subscript that counts rows and columns, if any
-        dims = [ir.AffineExpr.get_dim(k) for k in range(amap.n_dims + 1)]
+        dims: list[ir.AffineExpr] = [ir.AffineExpr.get_dim(k) for k in range(amap.n_dims + 1)]
         dims[row] = here * together + last
         results = [substitute(dims, e) for e in results]
     return Access(value, ir.AffineMap.get(amap.n_dims + 1, 0, results))

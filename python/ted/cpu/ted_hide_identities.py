@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ted.mlir import ir
+from ted.mlir import ir, llvm
 from ted.mlir.queries import defining, operations
 
 # What has a least or greatest value: whether it keeps the greater one, of numbers with a sign.
@@ -72,12 +72,10 @@ def _hidden(function: ir.Operation, constant: ir.Operation) -> ir.Value:
     word = ir.Type.parse(_WORDS[str(kind)])
     asm = {"asm_string": ir.StringAttr.get(""), "constraints": ir.StringAttr.get("=r,0")}
     with ir.InsertionPoint.at_block_begin(function.regions[0].blocks[0]), constant.location:
-        value = constant.clone().operation.results[0]
-        for name, result, attributes in (
-            ("llvm.bitcast", word, {}), ("llvm.inline_asm", word, asm), ("llvm.bitcast", kind, {}),
-        ):  # fmt: skip
-            if name == "llvm.inline_asm" or value.type != result:
-                value = ir.Operation.create(
-                    name, results=[result], operands=[value], attributes=attributes
-                ).results[0]
-    return value
+        value = _as(word, constant.clone().operation.results[0])
+        passed = ir.Operation.create("llvm.inline_asm", [word], [value], {**asm})
+        return _as(kind, passed.results[0])
+
+
+def _as(kind: ir.Type, value: ir.Value) -> ir.Value:
+    return value if value.type == kind else llvm.BitcastOp(kind, value).result
