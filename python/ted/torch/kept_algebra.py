@@ -67,23 +67,44 @@ def _lu(a: Any, *, pivot: bool = True) -> Any:
 def _matrix_norm(
     x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
-    del dtype  # results are of the type that torch says
     axes = [k % x.ndim for k in dim]
-    found = ted.linalg.matrix_norm(ted.moveaxis(x, axes, (-2, -1)), ord=ord)
+    found = ted.linalg.matrix_norm(ted.moveaxis(_in(x, dtype), axes, (-2, -1)), ord=ord)
     return ted.expand_dims(found, tuple(axes)) if keepdim else found
 
 
-def _norm(x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, **named: Any) -> Any:
+def _norm(
+    x: Any, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+) -> Any:
+    x = _in(x, dtype)
     axes = range(x.ndim) if dim is None else [dim] if isinstance(dim, int) else dim
     if ord is not None and len(axes) == 2:
-        return _matrix_norm(x, ord, axes, keepdim, **named)
+        return _matrix_norm(x, ord, axes, keepdim)
     return ted.linalg.vector_norm(
         x, axis=tuple(axes), ord=2 if ord is None else ord, keepdims=keepdim
     )
 
 
-def _pinv(a: Any, rcond: Any = None, *, rtol: Any = None) -> Any:
+def _in(x: Any, dtype: Any) -> Any:
+    """A tensor in the type of torch that it is computed with."""
+    return x if dtype is None else ted.cast(x, str(dtype).removeprefix("torch."))
+
+
+def _pinv(
+    a: Any, rcond: Any = None, hermitian: bool = False, *, atol: Any = None, rtol: Any = None
+) -> Any:
+    if atol is not None:
+        fail("from_exported: linalg.pinv must have a relative tolerance, got atol; give rtol")
+    if hermitian:  # of which the lower triangle is read
+        a = ted.tril(a) + _turned(ted.tril(a, -1))
     return ted.linalg.pinv(a, rcond if rtol is None else rtol)
+
+
+def _by_any_driver(function: Function) -> Function:
+    def call(*args: Any, driver: Any = None) -> Any:
+        del driver  # of a library that is not called
+        return function(*args)
+
+    return call
 
 
 def _logdet(a: Any) -> Any:
@@ -101,7 +122,8 @@ _LINEAR: Mapping[Any, Function] = {
     aten.logdet.default: _logdet,
     aten.linalg_cholesky.default: ted.linalg.cholesky, aten.cholesky.default: ted.linalg.cholesky,
     aten.linalg_eigh.default: ted.linalg.eigh, aten.linalg_eigvalsh.default: ted.linalg.eigvalsh,
-    aten.linalg_svd.default: ted.linalg.svd, aten.linalg_svdvals.default: ted.linalg.svdvals,
+    aten.linalg_svd.default: _by_any_driver(ted.linalg.svd),
+    aten.linalg_svdvals.default: _by_any_driver(ted.linalg.svdvals),
     aten.linalg_qr.default: ted.linalg.qr, aten.linalg_lu.default: _lu,
     aten.linalg_matrix_exp.default: ted.linalg.expm, aten.matrix_exp.default: ted.linalg.expm,
     aten.linalg_pinv.atol_rtol_float: _pinv, aten.linalg_pinv.atol_rtol_tensor: _pinv,

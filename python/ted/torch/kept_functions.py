@@ -131,7 +131,8 @@ def _norms(difference: Any, p: float) -> Any:
     """Norms along the last dim, without a slope where they are 0."""
     size = ted.abs(difference)
     if p == 0:
-        return ted.sum(ted.where(size != 0, 1.0, 0.0).astype(size.dtype) + 0 * size, -1)
+        counted = ted.where(ted.isnan(size), size, ted.where(size != 0, 1.0, 0.0))
+        return ted.sum(counted.astype(size.dtype), -1)
     if p in (1, np.inf):
         return ted.sum(size, -1) if p == 1 else ted.max(size, -1, init=0.0)
     total = ted.sum(size**p, -1)
@@ -216,8 +217,8 @@ def _rolled(x: Any, shifts: Sequence[int], dims: Sequence[int] = ()) -> Any:
 def _root_mean_square_norm(
     x: Any, shape: Sequence[int], weight: Any = None, eps: Any = None
 ) -> Any:
-    if eps is None:
-        eps = ted.finfo(x.dtype).eps
+    if eps is None:  # of the type that is computed with
+        eps = ted.finfo("float64" if x.dtype == "float64" else "float32").eps
     axes = tuple(range(-len(shape), 0))
     normal = ted.nn.rms_norm(x, axis=axes, eps=eps)
     return normal if weight is None else normal * weight

@@ -41,7 +41,7 @@ class Kept:
     given: Sequence[Any]
     spec: Any
     takes: int
-    gives: Sequence[str]  # the element types of its results
+    gives: Sequence[tuple[tuple[int, ...], str]]  # the shapes and element types of its results
 
     def __call__(self, tensors: Sequence[Any]) -> Sequence[Any]:
         """The results as nodes, for the nodes of what it takes."""
@@ -50,7 +50,13 @@ class Kept:
         args, kwargs = _pytree.tree_unflatten(flat, self.spec)
         found = self.operator(*args, **kwargs)
         results = found if isinstance(found, tuple) else (found,)
-        return [cast(r, kind).node for r, kind in zip(results, self.gives, strict=True)]
+        return [_given(r, *row) for r, row in zip(results, self.gives, strict=True)]
+
+
+def _given(result: Any, shape: tuple[int, ...], kind: str) -> Any:
+    """A result as torch says; a term that was left out may have had its shape."""
+    whole = result if tuple(result.shape) == shape else ted.broadcast_to(result, shape)
+    return cast(whole, kind).node
 
 
 def _recurrent(layer: Callable[..., Any], states: int) -> Operator:
@@ -121,11 +127,10 @@ def taken_out(graph: Any, inner: Mapping[str, Operator]) -> tuple[Any, list[Kept
         flat = [inner[a.target] if a in parts else a for a in flat]
         tensors = [a for a in flat if isinstance(a, torch.fx.Node)]
         values = _results(node)
-        kinds = [str(v.dtype).removeprefix("torch.") for v in values]
-        shapes = [tuple(v.shape) for v in values]
-        operator = _zeros(shapes, kinds) if empty else OPERATORS[node.target]
+        gives = [(tuple(v.shape), str(v.dtype).removeprefix("torch.")) for v in values]
+        operator = _zeros(gives) if empty else OPERATORS[node.target]
         given = [_TENSOR if isinstance(a, torch.fx.Node) else a for a in flat]
-        found.append(Kept(operator, given, spec, len(tensors), kinds))
+        found.append(Kept(operator, given, spec, len(tensors), gives))
         output = graph.output_node()
         output.args = ((*output.args[0], *tensors),)
         body = next(node for node in graph.nodes if node.op != "placeholder")
@@ -149,8 +154,8 @@ def _results(node: Any) -> Sequence[Any]:
     return [value] if isinstance(value, torch.Tensor) else value
 
 
-def _zeros(shapes: Sequence[tuple[int, ...]], kinds: Sequence[str]) -> Operator:
-    return lambda: tuple(ted.zeros(*row) for row in zip(shapes, kinds, strict=True))
+def _zeros(gives: Sequence[tuple[tuple[int, ...], str]]) -> Operator:
+    return lambda: tuple(ted.zeros(*row) for row in gives)
 
 
 def _is_empty(node: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -15,6 +16,7 @@ from torch.utils._pytree import tree_leaves
 import ted
 import ted.torch
 from ted.frontend.trees import flatten
+from ted.torch.kept_operators import OPERATORS
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 
@@ -62,6 +64,8 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             torch.addmm(x, a[0], b[0], beta=0), torch.baddbmm(x, a, b, beta=0, alpha=2),
             torch.addbmm(x, a, b, beta=0), torch.addmv(x[:, 0], a[0], b[0, :, 0], beta=0),
             torch.addr(x, a[0, :, 0], b[0, 0], beta=0), torch.addmm(b[0, :2], x, b[1, 1:], alpha=0),
+            torch.addmm(b[0, 0], a[0], b[0], alpha=0),
+            torch.addmm(x[0], a[0], b[0], beta=0, alpha=0),
         ),
         (NANS, MATRICES, draw(2, 4, 3).float()),
     ),
@@ -103,8 +107,16 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             x.softmax(0), x.log_softmax(0), x.cumsum(0), x.prod(0), x.max(0), x.argmax(),
             x.sort(), x.mode(),
             functional.rms_norm(ENDS, (5,)), functional.rms_norm(x * 0 * SORTED, (4,), SORTED[0]),
+            functional.rms_norm(SORTED.half() / 64, (4,)),
         ),
         (torch.tensor(-2.5),),
+    ),
+    "norms in a wider type": (
+        lambda x: (
+            torch.linalg.norm(x, dtype=torch.float64),
+            torch.linalg.matrix_norm(x, dtype=torch.float64),
+        ),
+        (1e30 * SORTED,),
     ),
     "arithmetic": (
         lambda x, y: (
@@ -134,13 +146,14 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         lambda a: (
             torch.linalg.eigvalsh(a @ a.mT), torch.linalg.norm(a[0], "nuc"),
             torch.linalg.matrix_norm(a, 1, keepdim=True), torch.linalg.qr(a)[1].abs(),
+            torch.linalg.pinv(a, rtol=1e-3), torch.linalg.pinv(a, hermitian=True),
         ),
         (draw(2, 3, 3),),
     ),
     "distances": (
         lambda x, y: (
             *(torch.cdist(x, y, p) for p in (0.0, 1.0, 2.0, 3.0)), torch.cdist(x, y[:, :0]),
-            torch.cdist(y, y[0], INF), torch.pdist(y[0]),
+            torch.cdist(y, y[0], INF), torch.pdist(y[0]), torch.cdist(x[..., 3:4], y[..., :1], 0.0),
         ),
         (ENDS[:, None], MATRICES.reshape(2, 2, 4)[..., [0, 1, 2, 3, 0]]),
     ),
@@ -159,6 +172,15 @@ def test_functions_agree_with_torch_at_special_values(name: str) -> None:
     for one, other in zip(found, tree_leaves(function(*args)), strict=True):
         assert (one.dtype, one.shape) == (other.numpy().dtype, tuple(other.shape))
         np.testing.assert_allclose(one, other, rtol=2e-6, atol=1e-6)
+
+
+def test_rows_take_all_arguments_of_their_operator() -> None:
+    schemas = {o: o._schema for o in OPERATORS if hasattr(o, "_schema")}
+    assert len(schemas) > 100
+    for operator, schema in schemas.items():
+        given = [a for a in schema.arguments if not a.kwarg_only]
+        named = {a.name: a for a in schema.arguments if a.kwarg_only}
+        inspect.signature(OPERATORS[operator]).bind(*given, **named)
 
 
 SLOPES: dict[str, Callable[..., Any]] = {
