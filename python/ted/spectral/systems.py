@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from string import ascii_lowercase
+from string import ascii_letters
 from typing import Any
 
 from ted.frontend import checks
@@ -41,7 +41,7 @@ def multi_dot(arrays: Sequence[Any]) -> Tensor:
     """The product of matrices in the order that takes the fewest operations.
 
     The first and the last one may be vectors.
-    Raises: FrontendError for fewer than two, or shapes that do not fit.
+    Raises: FrontendError for fewer than two, more than 51, or shapes that do not fit.
     """
     factors = [to_tensor(x, "multi_dot") for x in arrays]
     ranks = [x.ndim for x in factors]
@@ -50,7 +50,9 @@ def multi_dot(arrays: Sequence[Any]) -> Tensor:
             "multi_dot: takes at least two matrices, of which the first and the last may be "
             f"vectors, got shapes {[x.shape for x in factors]}"
         )
-    letters = [ascii_lowercase[k : k + 2] for k in range(len(factors))]
+    if len(factors) >= len(ascii_letters):
+        fail(f"multi_dot: takes at most {len(ascii_letters) - 1} matrices, got {len(factors)}")
+    letters = [ascii_letters[k : k + 2] for k in range(len(factors))]
     letters[0], letters[-1] = letters[0][-ranks[0] :], letters[-1][: ranks[-1]]
     ends = letters[0][:-1] + letters[-1][1:]
     return einsum(f"{','.join(letters)}->{ends}", *factors)

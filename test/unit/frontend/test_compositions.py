@@ -46,6 +46,8 @@ CASES: dict[str, Case] = {
     "nanargmax": of("nanargmax", HOLES, axis=0), "nanargmin": of("nanargmin", HOLES),
     "nancumsum": of("nancumsum", HOLES, axis=1), "nancumprod": of("nancumprod", HOLES),
     "isclose": of("isclose", ODD, ODD + 1e-9), "equal NaN": of("isclose", ODD, ODD, equal_nan=True),
+    "isclose of bytes": of("isclose", *np.array([[1, 200, 9], [2, 203, 9]], "u1"), rtol=0, atol=2),
+    "isclose of far ones": of("isclose", np.array([2**31 - 1], "i4"), np.array([1 - 2**31], "i4")),
     "one is infinite": of("isclose", ODD, ODD[::-1].copy()),
     "allclose": of("allclose", X, X + 1e-9),
     "isposinf": of("isposinf", ODD), "isneginf": of("isneginf", ODD), "modf": of("modf", ODD),
@@ -79,6 +81,7 @@ CASES: dict[str, Case] = {
     "half a period": of("unwrap", np.array([0, np.pi, 0, -np.pi, 3 * np.pi])),
     "lexsort": (lambda m, a, b: m.lexsort((a, b)), (K[0], K[1])),
     "unravel_index": of("unravel_index", K, shape=(2, 3)),
+    "unravel_index of bytes": of("unravel_index", np.array([3, 255], "u1"), shape=(2, 300)),
     "ravel_multi_index": (lambda m, a, b: m.ravel_multi_index((a, b), (3, 4)), (K[0], K[1])),
     "block": (lambda m, x, y, v: m.block([[x, y], [y, x]]), (X, Y, V)),
     "block of rows": (lambda m, x, v: m.block([[v], [x]]), (X, V)),
@@ -123,6 +126,12 @@ def test_what_is_left_out_has_no_slope() -> None:
     found = ted.grad(lambda x: ted.sum(ted.nanstd(x, 1) + ted.nanmax(x, 1)))(HOLES)
     assert not np.isnan(found[:2]).any()
     assert found[0, 1] == 0
+
+
+def test_halves_count_more_elements_than_they_hold() -> None:
+    x = np.arange(300.0)
+    found = ted.function(lambda x: ted.nanquantile(ted.cast(x, "bfloat16"), 0.3))(x)
+    assert found == 89.5  # of 89.7
 
 
 REFUSED = {

@@ -56,8 +56,15 @@ def test_products_and_systems_are_those_of_numpy(name: str) -> None:
     np.testing.assert_allclose(found, function(np.linalg, *arrays), rtol=1e-9, atol=1e-12)
 
 
+def test_a_chain_may_be_longer_than_an_alphabet() -> None:
+    m = np.eye(2) + 0.1
+    found = ted.function(lambda m: ted.linalg.multi_dot(27 * [m]))(m)
+    np.testing.assert_allclose(found, np.linalg.matrix_power(m, 27), rtol=1e-13)
+
+
 REFUSED = {
     r"lstsq: takes a \(m, n\) and b": lambda: ted.linalg.lstsq(TALL, B[:3]),
+    "multi_dot: takes at most 51 matrices, got 60": lambda: ted.linalg.multi_dot(60 * [CUBE[0]]),
     "multi_dot: takes at least two matrices": lambda: ted.linalg.multi_dot([TALL]),
     "got shapes .*3, 4.*2, 3, 6": lambda: ted.linalg.multi_dot([CHAIN[1], CUBE, CHAIN[1]]),
     r"then dims of 6 elements, got \(2, 3, 6\)": lambda: ted.linalg.tensorsolve(CUBE, B[:2].T),

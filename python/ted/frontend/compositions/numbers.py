@@ -43,11 +43,18 @@ def isclose(a: Any, b: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: b
 
     @vectorize
     def close(a: Any, b: Any) -> Any:
-        near = absolute(a - b) <= least + relative * absolute(b)
+        x, y = _in_floats(a), _in_floats(b)
+        near = absolute(x - y) <= least + relative * absolute(y)
         found = (a == b) | (near & isfinite(b))
         return found | (isnan(a) & isnan(b)) if alike else found
 
     return close(a, b)
+
+
+def _in_floats(x: Any) -> Any:
+    """Integers in float64, in which differences do not wrap around."""
+    dtype = getattr(x, "dtype", None)
+    return x if dtype is None or dtype.is_float else cast(x, "float64")
 
 
 def allclose(
@@ -95,7 +102,7 @@ def divmod(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def modf(x: Any) -> tuple[Any, Any]:
-    """The fraction of x, with its sign, and the whole part; an infinity has fraction 0."""
+    """The fraction of x, with its sign unless it is 0, and the whole part; of infinity it is 0."""
     whole = trunc(x)
     return where(isinf(x), 0.0, x - whole), whole
 

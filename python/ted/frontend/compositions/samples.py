@@ -127,7 +127,7 @@ def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Tensor, ...]:
 
     Raises: FrontendError for a shape that is none.
     """
-    places = to_tensor(indices, "unravel_index")
+    places = cast(to_tensor(indices, "unravel_index"), "int64")
     extents = [
         checks.integer(n, "unravel_index: extent") for n in _several(shape, "unravel_index: shape")
     ]

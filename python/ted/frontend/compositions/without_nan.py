@@ -161,12 +161,12 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Ten
 
 def _at_share(ranked: Tensor, there: Tensor, share: float) -> Tensor:
     """The element of a share of as many ranks as `there` are, between two of them."""
-    place = cast(there - 1, ranked.dtype) * share
+    place = cast(there - 1, "float64") * share  # which halves could not count
     low = floor(place)
     at = where(there > 0, cast(low, "int64"), 0)
     after = where(at + 1 < there, at + 1, at)
     below, above = (take_along_axis(ranked, k, 0, mode="unchecked") for k in (at, after))
-    part = place - low
+    part = cast(place - low, ranked.dtype)
     return where(part > 0, below + part * (above - below), below)
 
 
