@@ -167,16 +167,25 @@ def _power_before(bits: Expr, below: int) -> float | None:
     either = _defined(bits, _TENSORS)
     if either.op != "bitor":
         return None
-    sides = [_uncast(side) for side in either.args]
-    known = [side.attr for side in sides if scalar.is_const(side)]
-    moved = [_uncast(s.args[1]) for s in sides if s.op == "shiftright"]
-    if not (len(known) == len(moved) == 1) or known[0] % 2**below:
+    known = [side.attr for side in map(_uncast, either.args) if scalar.is_const(side)]
+    moved = [side for side in either.args if not scalar.is_const(_uncast(side))]
+    if not (len(known) == len(moved) == 1) or known[0] % 2**below or _low_bits(moved[0]) > below:
         return None
-    width, distance = bits.dtype.bits, moved[0]
-    if not scalar.is_const(distance) or distance.attr < width - below:
-        return None
-    exponent, most = known[0] >> below, 2 ** (width - 1 - below) - 1
+    exponent, most = known[0] >> below, 2 ** (bits.dtype.bits - 1 - below) - 1
     return 2.0 ** (exponent - most // 2) if 0 < exponent < most else None
+
+
+def _low_bits(node: Expr) -> int:
+    """How many of the lowest bits of an integer may be 1; the others are 0."""
+    if node.op not in ("cast", "shiftright") or node.args[0].dtype.is_float:
+        return node.dtype.bits
+    inner, width = _low_bits(node.args[0]), node.args[0].dtype.bits
+    if inner == width and not node.args[0].dtype.is_unsigned:  # the highest one is repeated
+        return node.dtype.bits
+    if node.op == "cast":
+        return min(inner, node.dtype.bits)
+    distance = _uncast(node.args[1])
+    return max(inner - distance.attr, 0) if scalar.is_const(distance) else inner
 
 
 def _uncast(node: Expr) -> Expr:

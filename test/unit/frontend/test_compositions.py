@@ -128,6 +128,7 @@ def test_what_is_left_out_has_no_slope() -> None:
     assert found[0, 1] == 0
 
 
+@pytest.mark.slow
 def test_halves_count_more_elements_than_they_hold() -> None:
     x = np.arange(300.0)
     found = ted.function(lambda x: ted.nanquantile(ted.cast(x, "bfloat16"), 0.3))(x)

@@ -129,6 +129,7 @@ def _drawn(key: Any, x: Any) -> tuple[Any, ...]:
         jax.random.normal(b, (5,)), jax.random.bernoulli(c, 0.3, (9,)),
         jax.random.categorical(a, x), jax.random.permutation(b, 9),
         jax.random.randint(c, (4,), -5, 50), jax.random.uniform(a, (4,), jnp.float16),
+        jax.random.uniform(b, (4,), jnp.bfloat16).astype(jnp.float32),
         jax.random.bits(jax.random.fold_in(b, 3), (2,)), jnp.unique(AT, size=3),
         *jax.lax.sort((jnp.round(x[0]), x[1], x[2]), num_keys=2),
         jnp.searchsorted(jnp.sort(x[0]), x[1]),
@@ -147,11 +148,19 @@ def test_random_numbers_and_orders_are_those_of_jax(function: Callable[..., Any]
             np.testing.assert_array_equal(one, other, strict=True)
 
 
+def _shifted_with_sign(x: Any) -> Any:
+    """Above the mantissa stands the sign, many times."""
+    bits = jax.lax.shift_right_arithmetic(x, np.int32(9)) | np.int32(0x3F800000)
+    return jax.lax.bitcast_convert_type(bits, jnp.float32)
+
+
 def test_what_has_no_equations_is_named() -> None:
     with pytest.raises(VerifyError, match=r"functions of other libraries .* got lapack_sgehrd"):
         ted.jax.from_jaxpr(jax.make_jaxpr(jax.lax.linalg.hessenberg)(np.eye(3, dtype=np.float32)))
     with pytest.raises(VerifyError, match=r"bits of numbers have no equations, .* got float32 as"):
         ted.jax.from_jaxpr(jax.make_jaxpr(jnp.signbit)(X))
+    with pytest.raises(VerifyError, match=r"bits of numbers have no equations, .* got int32 as"):
+        ted.jax.from_jaxpr(jax.make_jaxpr(_shifted_with_sign)(np.int32([-1, 5])))
     with pytest.raises(FrontendError, match=r"takes what jax.make_jaxpr\(f\)\(\*args\) gives"):
         ted.jax.from_jaxpr(jnp.sin)
 
