@@ -137,7 +137,7 @@ _METHODS: dict[str, Callable[[float, int], float]] = {
 def _at_shares(
     x: Tensor, axes: Sequence[int], q: Any, count: int, weight: Callable[..., float]
 ) -> Tensor:
-    several = isinstance(q, (list, tuple)) or getattr(q, "ndim", 0) == 1
+    several = checks.is_several(q)
     shares: list[Any] = [*q] if several else [q]
     pairs = []
     for share in shares:

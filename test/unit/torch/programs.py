@@ -12,6 +12,18 @@ import ted
 import ted.torch
 
 
+class Call(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        """What the function gives."""
+        return self.function(*args)
+
+
 def layer(x: Any, w: Any) -> Any:
     """A layer, in ted."""
     return ted.tanh(x @ w)

@@ -15,17 +15,9 @@ import ted
 import ted.torch
 from ted.errors import FrontendError, TedError, VerifyError
 from ted.frontend.trees import flatten
+from unit.torch.programs import Call
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
-
-
-class _Call(nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: Any) -> Any:
-        return self.function(*args)
 
 
 class _Classifier(nn.Module):
@@ -63,7 +55,7 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
     ),
     "a recurrent network": (lambda: _First(nn.LSTM(3, 2)), (draw(3, 2, 3),)),
     "messages on a graph": (
-        lambda: _Call(lambda x, to: torch.zeros(4, 2).index_add(0, to, torch.tanh(x[to]))),
+        lambda: Call(lambda x, to: torch.zeros(4, 2).index_add(0, to, torch.tanh(x[to]))),
         (draw(3, 2), AT),
     ),
     "embeddings": (
@@ -71,20 +63,20 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
         (AT,),
     ),
     "attention": (
-        lambda: _Call(lambda q: functional.scaled_dot_product_attention(q, q, q, is_causal=True)),
+        lambda: Call(lambda q: functional.scaled_dot_product_attention(q, q, q, is_causal=True)),
         (draw(1, 1, 3, 2),),
     ),
     "a bilinear resize": (
-        lambda: _Call(lambda x: functional.interpolate(x, scale_factor=2, mode="bilinear")),
+        lambda: Call(lambda x: functional.interpolate(x, scale_factor=2, mode="bilinear")),
         (draw(1, 1, 3, 3),),
     ),
     "sorts and totals": (
-        lambda: _Call(lambda x: (x.sort(1)[0], x.topk(2, 1)[0], x.cumsum(1), x.logcumsumexp(0))),
+        lambda: Call(lambda x: (x.sort(1)[0], x.topk(2, 1)[0], x.cumsum(1), x.logcumsumexp(0))),
         (draw(3, 4),),
     ),
-    "rows put": (lambda: _Call(lambda x: x.index_put((AT[:2],), x[:2] * 2)), (draw(3, 4),)),
+    "rows put": (lambda: Call(lambda x: x.index_put((AT[:2],), x[:2] * 2)), (draw(3, 4),)),
     "a unit by tanh": (lambda: nn.GELU(approximate="tanh"), (draw(3, 4) * 3,)),
-    "rolled and flipped": (lambda: _Call(lambda x: x.roll(1, 1).flip(0).t()), (draw(3, 4),)),
+    "rolled and flipped": (lambda: Call(lambda x: x.roll(1, 1).flip(0).t()), (draw(3, 4),)),
     "activations with bends": (
         lambda: nn.Sequential(
             nn.Softshrink(0.3), nn.ReLU6(), nn.LogSigmoid(), nn.Hardtanh(-0.6, -0.2)
@@ -92,11 +84,11 @@ MODELS: dict[str, tuple[Callable[[], nn.Module], tuple[Any, ...]]] = {
         (draw(3, 4),),
     ),
     "an image at places": (
-        lambda: _Call(lambda x, at: functional.grid_sample(x, at, align_corners=False)),
+        lambda: Call(lambda x, at: functional.grid_sample(x, at, align_corners=False)),
         (draw(1, 2, 3, 3), draw(1, 2, 2, 2)),
     ),
     "means and pads": (
-        lambda: _Call(
+        lambda: Call(
             lambda x: (
                 functional.adaptive_avg_pool3d(x, (3, 2, 2)),
                 functional.pad(x, (-1, 2, 1, -2)),
@@ -163,7 +155,7 @@ def test_training_gives_the_buffers_after_a_step() -> None:
 
 def test_bytes_are_without_sign() -> None:
     x = torch.tensor([200, 7, 255], dtype=torch.uint8)
-    model = _Call(lambda x: (x.float() * 2, x > 100, x / 2, x.sum(), torch.maximum(x, x.float())))
+    model = Call(lambda x: (x.float() * 2, x > 100, x / 2, x.sum(), torch.maximum(x, x.float())))
     imported = ted.torch.from_exported(torch.export.export(model, (x,)))
     double, above, half, total, same = ted.function(lambda x: imported({}, x))(x.numpy())
     assert double.tolist() == [400, 14, 510]
@@ -176,7 +168,7 @@ def test_bytes_are_without_sign() -> None:
 @pytest.mark.parametrize("kind", [torch.uint8, torch.int8])
 def test_bytes_are_moved_and_stay_bytes(kind: torch.dtype) -> None:
     x = torch.tensor([[200, 7, 255], [0, 128, 3]], dtype=torch.uint8).to(kind)
-    model = _Call(lambda x: (x, x.T[1:], x.amax(0), x.sort(1)[0], x.permute(1, 0).float() / 255))
+    model = Call(lambda x: (x, x.T[1:], x.amax(0), x.sort(1)[0], x.permute(1, 0).float() / 255))
     imported = ted.torch.from_exported(torch.export.export(model, (x,)))
     found = ted.function(lambda x: imported({}, x))(x.numpy())
     for one, other in zip(found, model(x), strict=True):
@@ -195,7 +187,7 @@ def _limited(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
 @pytest.mark.parametrize("writes", [False, True])
 def test_nan_passes_through_limits(writes: bool) -> None:
     x = torch.tensor([np.nan, -200.0, 200.0, -1.5, 0.25, 0.5])
-    model = _Call(lambda x: _limited(x.clone().mul_(1) if writes else x))
+    model = Call(lambda x: _limited(x.clone().mul_(1) if writes else x))
     imported = ted.torch.from_exported(torch.export.export(model, (x,)))
     found = ted.function(lambda x: imported({}, x))(x.numpy())
     for one, other in zip(found, _limited(x), strict=True):
@@ -204,7 +196,7 @@ def test_nan_passes_through_limits(writes: bool) -> None:
 
 def test_totals_of_integers_and_of_nothing() -> None:
     x, none = torch.tensor([2**30, 2**30, 5], dtype=torch.int32), torch.zeros(0, 4)
-    model = _Call(lambda x, a: (x.cumsum(0, dtype=torch.int32), a.reshape(2, 0), a.cumsum(0)))
+    model = Call(lambda x, a: (x.cumsum(0, dtype=torch.int32), a.reshape(2, 0), a.cumsum(0)))
     imported = ted.torch.from_exported(torch.export.export(model, (x, none)))
     total, other, running = ted.function(lambda *a: imported({}, *a))(x.numpy(), none.numpy())
     assert total.dtype == np.int32
@@ -213,7 +205,7 @@ def test_totals_of_integers_and_of_nothing() -> None:
 
 
 def test_results_keep_the_nest_of_the_model() -> None:
-    model = _Call(lambda x: {"a": x * 2, "b": (x + 1, x.sum())})
+    model = Call(lambda x: {"a": x * 2, "b": (x + 1, x.sum())})
     imported = ted.torch.from_exported(torch.export.export(model, (draw(2),)))
     found = ted.function(lambda x: imported({}, x))(np.ones(2, np.float32))
     assert found["a"].tolist() == [2, 2]
@@ -222,27 +214,27 @@ def test_results_keep_the_nest_of_the_model() -> None:
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no lowering": (
-        lambda: (_Call(lambda x: torch.histc(x, 3)), {}), TedError, "torch.aten.histc"
+        lambda: (Call(lambda x: torch.histc(x, 3)), {}), TedError, "torch.aten.histc"
     ),
     "no lowering, by its constants": (
-        lambda: (_Call(lambda x: torch.fft.fft(x).real), {}), TedError, "left: torch.aten.fft_fft"
+        lambda: (Call(lambda x: torch.fft.fft(x).real), {}), TedError, "left: torch.aten.fft_fft"
     ),
     "integers of 8 bits": (
-        lambda: (_Call(lambda x: x.to(torch.int8) * 3), {}), FrontendError, r"by \.to\(torch.int32"
+        lambda: (Call(lambda x: x.to(torch.int8) * 3), {}), FrontendError, r"by \.to\(torch.int32"
     ),
     "random": (lambda: (nn.Dropout(0.5), {}), VerifyError, r"export the model after \.eval\(\)"),
     "written": (
-        lambda: (_Call(lambda x: x.add_(1)), {}),
+        lambda: (Call(lambda x: x.add_(1)), {}),
         FrontendError,
         "a model must not write into its arguments, got args_0",
     ),
     "as many as a mask says": (
-        lambda: (_Call(lambda x: x[x > 0]), {}),
+        lambda: (Call(lambda x: x[x > 0]), {}),
         FrontendError,
         r"sizes must not depend on data, got \(u0,\) from aten.index",
     ),
     "no rewriting": (
-        lambda: (_Call(lambda x: torch.as_strided(x, (2, 3), (1, 2), 1)), {}),
+        lambda: (Call(lambda x: torch.as_strided(x, (2, 3), (1, 2), 1)), {}),
         TedError,
         "aten.as_strided",
     ),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from torch._higher_order_ops.map import map as mapped
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
@@ -18,21 +17,13 @@ import ted
 import ted.torch
 from ted.errors import FrontendError
 from ted.ir.equations import topological
+from unit.torch.programs import Call
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 
 
-class _Call(nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: Any) -> Any:
-        return self.function(*args)
-
-
 def imported(function: Callable[..., Any], *args: torch.Tensor) -> Any:
-    return ted.torch.from_exported(torch.export.export(_Call(function), args))
+    return ted.torch.from_exported(torch.export.export(Call(function), args))
 
 
 def _nested(x: torch.Tensor) -> Any:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from torch import nn
 from torch.nn import functional
 from torch.utils._pytree import tree_leaves
 
@@ -17,21 +16,13 @@ import ted
 import ted.torch
 from ted.frontend.trees import flatten
 from ted.torch.kept_operators import OPERATORS
+from unit.torch.programs import Call
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 
 
 def draw(*shape: int) -> torch.Tensor:
     return torch.randn(shape, generator=torch.Generator().manual_seed(7), dtype=torch.float64)
-
-
-class _Call(nn.Module):
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__()
-        self.function = function
-
-    def forward(self, *args: Any) -> Any:
-        return self.function(*args)
 
 
 NAN, INF = float("nan"), float("inf")
@@ -167,7 +158,7 @@ NAMES = [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in AT
 @pytest.mark.parametrize("name", NAMES)
 def test_functions_agree_with_torch_at_special_values(name: str) -> None:
     function, args = AT_ENDS[name]
-    f = ted.torch.from_exported(torch.export.export(_Call(function), args))
+    f = ted.torch.from_exported(torch.export.export(Call(function), args))
     found = tree_leaves(ted.function(lambda *a: f({}, *a))(*[a.numpy() for a in args]))
     for one, other in zip(found, tree_leaves(function(*args)), strict=True):
         assert (one.dtype, one.shape) == (other.numpy().dtype, tuple(other.shape))
@@ -203,7 +194,7 @@ SLOPES: dict[str, Callable[..., Any]] = {
 @pytest.mark.parametrize("name", SLOPES)
 def test_functions_agree_with_torch_in_gradients_of_two_orders(name: str) -> None:
     function, args = SLOPES[name], (draw(3, 4), draw(4, 4)[1:].round())
-    f = ted.torch.from_exported(torch.export.export(_Call(function), args))
+    f = ted.torch.from_exported(torch.export.export(Call(function), args))
     given = [a.clone().requires_grad_() for a in args]
     total = sum((v * v.cos()).sum() for v in tree_leaves(function(*given)))
     first = torch.autograd.grad(total, given, create_graph=True)

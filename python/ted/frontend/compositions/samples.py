@@ -6,7 +6,7 @@ Before: ted.trapezoid(y, x)      After: the sum of (x[1:] - x[:-1]) * (y[1:] + y
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ted.frontend import checks
@@ -110,7 +110,7 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Tensor:
 
     Raises: FrontendError for no keys, or keys of several shapes.
     """
-    found = [to_tensor(key, "lexsort") for key in _several(keys, "lexsort: keys")]
+    found = [to_tensor(key, "lexsort") for key in checks.listed(keys, "lexsort: keys")]
     shapes = {tuple(key.shape) for key in found}
     if len(shapes) != 1:
         fail(f"lexsort: takes keys of one shape, got {sorted(shapes)}")
@@ -129,7 +129,8 @@ def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Tensor, ...]:
     """
     places = cast(to_tensor(indices, "unravel_index"), "int64")
     extents = [
-        checks.integer(n, "unravel_index: extent") for n in _several(shape, "unravel_index: shape")
+        checks.integer(n, "unravel_index: extent")
+        for n in checks.listed(shape, "unravel_index: shape")
     ]
     return tuple(
         places // math.prod(extents[k + 1 :]) % extents[k] if extents[k] else places
@@ -142,11 +143,9 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int]) -> Tensor
 
     Raises: FrontendError for as many subscripts as there are no dims.
     """
-    extents = [
-        checks.integer(n, "ravel_multi_index: extent")
-        for n in _several(dims, "ravel_multi_index: dims")
-    ]
-    places = _several(multi_index, "ravel_multi_index: multi_index")
+    given = checks.listed(dims, "ravel_multi_index: dims")
+    extents = [checks.integer(n, "ravel_multi_index: extent") for n in given]
+    places = checks.listed(multi_index, "ravel_multi_index: multi_index")
     if len(places) != len(extents) or not extents:
         fail(f"ravel_multi_index: takes a subscript for each dim of {tuple(extents)}, "
              f"got {len(places)}")  # fmt: skip
@@ -154,12 +153,6 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int]) -> Tensor
     for index, extent in zip(places[1:], extents[1:], strict=True):
         at = at * extent + to_tensor(index, "ravel_multi_index")
     return at
-
-
-def _several(values: Any, what: str) -> list[Any]:
-    if not isinstance(values, Iterable) or isinstance(values, str):
-        fail(f"{what}: takes several, got {values!r}")
-    return list(values)
 
 
 def block(arrays: Any) -> Tensor:

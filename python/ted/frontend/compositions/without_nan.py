@@ -149,7 +149,7 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Ten
     flat = reshape(transpose(x, [*axes, *rest]), (count, *kept))
     ranked = sort(flat if x.dtype.is_float else cast(flat, "float32"), 0)  # NaN are the last ones
     there = sum(~isnan(ranked), 0, keepdims=True)
-    several = isinstance(q, (list, tuple)) or getattr(q, "ndim", 0) == 1
+    several = checks.is_several(q)
     shares = [
         checks.number(s, "nanquantile: q", "must be a number in [0, 1]", lambda v: 0 <= v <= 1)
         for s in (q if several else [q])
