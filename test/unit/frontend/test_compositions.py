@@ -102,6 +102,23 @@ def test_results_are_those_of_numpy(name: str) -> None:
         np.testing.assert_allclose(mine, other, rtol=1e-13, atol=1e-14)
 
 
+def test_a_share_of_many_halves_is_of_the_right_rank() -> None:
+    x = np.arange(2500, dtype="f2") % 97
+    assert run(lambda x: ted.nanquantile(x, 0.9), x) == np.quantile(x, 0.9)
+
+
+def test_of_no_elements_a_share_is_not_a_number() -> None:
+    found = run(lambda x: ted.nanmedian(x, 1), X[:, :0])
+    np.testing.assert_array_equal(found, np.full(3, np.nan))
+
+
+@pytest.mark.parametrize("dtype", ["u1", "i1", "i8", "f4"])
+def test_lines_between_numbers_of_few_bits_are_steep(dtype: str) -> None:
+    big = 3e38 if dtype == "f4" else 120
+    x, xp, fp = (np.array(v).astype(dtype) for v in ([3, 90, 60], [0, 100, 120], [big, 0, 4]))
+    np.testing.assert_allclose(run(ted.interp, x, xp, fp), np.interp(x, xp, fp), rtol=1e-6)
+
+
 SMOOTH: dict[str, Case] = {
     "nanvar": (lambda m, x: m.nanvar(m.where(SOME, x, m.nan), 1), (V,)),
     "nanmedian": (lambda m, x: m.nanmedian(m.where(SOME, x, m.nan)) ** 2, (V,)),
@@ -147,6 +164,7 @@ REFUSED = {
     "interp: xp and fp must be vectors of one extent": lambda: ted.interp(V, V, W[:2]),
     "unwrap: period must be above 0": lambda: ted.unwrap(V, period=0),
     "lexsort: takes keys of one shape": lambda: ted.lexsort((V, W[:2])),
+    "lexsort: takes keys with a dim": lambda: ted.lexsort(ted.constant(V)),
     "ravel_multi_index: takes a subscript": lambda: ted.ravel_multi_index((V,), (2, 2)),
     "trapezoid: x must be a vector along axis -1": lambda: ted.trapezoid(X, V[:2]),
     "block: takes no empty lists": lambda: ted.block([[], [V]]),

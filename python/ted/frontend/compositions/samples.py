@@ -22,6 +22,7 @@ from ted.frontend.searching import searchsorted
 from ted.frontend.sorting import argsort
 from ted.frontend.statistics import diff
 from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import UINT64
 
 
 @rounded_once
@@ -76,11 +77,18 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
         take(v, k, 0, "unchecked")
         for v, k in ((xp, before), (xp, after), (fp, before), (fp, after))
     )
-    width = x1 - x0
-    inner = f0 + (x - x0) * (f1 - f0) / where(width > 0, width, 1)
+    # Differences of small integers wrap, and the product of two may leave a float's range.
+    along, width = (_wide(v) - _wide(x0) for v in (x, x1))
+    part = along / where(width > 0, width, 1)
+    f0, f1 = (v if v.dtype.is_float else cast(v, part.dtype) for v in (f0, f1))
+    inner = f0 + part * (f1 - f0)
     low = fp[0] if left is None else left
     high = fp[last] if right is None else right
     return where(x < xp[0], low, where(x > xp[last], high, where(x == xp[last], fp[last], inner)))
+
+
+def _wide(x: Tensor) -> Tensor:
+    return x if x.dtype.is_float or x.dtype == UINT64 else cast(x, "int64")
 
 
 @rounded_once
@@ -108,12 +116,14 @@ def unwrap(
 def lexsort(keys: Sequence[Any], axis: int = -1) -> Tensor:
     """The positions in order by several keys, of which the last one counts most.
 
-    Raises: FrontendError for no keys, or keys of several shapes.
+    Raises: FrontendError for no keys, keys of several shapes, or numbers as keys.
     """
     found = [to_tensor(key, "lexsort") for key in checks.listed(keys, "lexsort: keys")]
     shapes = {tuple(key.shape) for key in found}
     if len(shapes) != 1:
         fail(f"lexsort: takes keys of one shape, got {sorted(shapes)}")
+    if not found[0].ndim:
+        fail(f"lexsort: takes keys with a dim, got {len(found)} numbers")
     order = argsort(found[0], axis)
     for key in found[1:]:  # each order keeps that of equals
         order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ted.frontend import checks
+from ted.frontend.creation import full
 from ted.frontend.cumulative import cumprod, cumsum
 from ted.frontend.elementwise import cast, floor, isnan, sqrt, square, to_tensor, where
 from ted.frontend.indexing import take_along_axis
@@ -146,8 +147,11 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Ten
     rest = [k for k in range(x.ndim) if k not in axes]
     count = math.prod(checks.integer(x.shape[k], "nanquantile: extent") for k in axes)
     kept = tuple(x.shape[k] for k in rest)
+    x = x if x.dtype.is_float else cast(x, "float32")
     flat = reshape(transpose(x, [*axes, *rest]), (count, *kept))
-    ranked = sort(flat if x.dtype.is_float else cast(flat, "float32"), 0)  # NaN are the last ones
+    if not count:
+        flat = full((1, *kept), math.nan, x.dtype)
+    ranked = sort(flat, 0)  # NaN are the last ones
     there = sum(~isnan(ranked), 0, keepdims=True)
     several = checks.is_several(q)
     shares = [
@@ -161,7 +165,7 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Ten
 
 def _at_share(ranked: Tensor, there: Tensor, share: float) -> Tensor:
     """The element of a share of as many ranks as `there` are, between two of them."""
-    place = cast(there - 1, "float64") * share  # which halves could not count
+    place = cast(there - 1, "float64") * share  # a rank that a half type or f32 does not hold
     low = floor(place)
     at = where(there > 0, cast(low, "int64"), 0)
     after = where(at + 1 < there, at + 1, at)
