@@ -30,7 +30,7 @@ Element = tuple[Any, ...]
 def is_few(n: int, inner: Any, k: int) -> bool:
     """Whether k of n elements are sooner inserted than all of them sorted by a network."""
     bits = (n - 1).bit_length()
-    return 0 < k * (n + k * lanes_of(inner, k)) <= n * bits * bits // 4
+    return k > 0 and k * (n + k * lanes_of(inner, k)) <= n * bits * bits // 4
 
 
 def lanes_of(inner: Any, k: int) -> int:

@@ -181,6 +181,7 @@ def test_the_greatest_elements_and_their_places() -> None:
     np.testing.assert_array_equal(values, expected)
     np.testing.assert_array_equal(np.take_along_axis(TIES, places, axis=1), values)
     assert run(lambda t: ted.topk(t, 2, largest=False)[0], TIES).shape == (5, 2)
+    assert run(lambda t: ted.topk(t, 0)[1], TIES).shape == (5, 0)
 
 
 @pytest.mark.fast(1)
