@@ -1,4 +1,4 @@
-"""Numbers of distributions that are made of others: each is JAX's of the same key.
+"""Numbers of distributions that are made of others: each is JAX's of the same key and shape.
 
 Before: random.laplace(key, shape)      After: sign(u) * log1p(-|u|) of u uniform in (-1, 1)
 

@@ -57,6 +57,9 @@ CASES: dict[str, Case] = {
     "divmod": of("divmod", X, Y), "logaddexp2": of("logaddexp2", X, Y),
     "average": of("average", X, axis=1),
     "average by weights": (lambda m, x, w: m.average(x, axis=1, weights=w), (X, V)),
+    "average along a number of NumPy": (
+        lambda m, x, w: m.average(x, np.int64(0), w), (X, V[:3]),
+    ),
     "average of all": (lambda m, x, w: m.average(x, weights=w), (X, abs(Y))),
     "cov": of("cov", X), "cov of columns": of("cov", X, rowvar=False),
     "cov of two": of("cov", X, Y),

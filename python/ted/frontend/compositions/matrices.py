@@ -30,7 +30,7 @@ def average(x: Any, axis: Any = None, weights: Any = None, keepdims: bool = Fals
         return mean(x, axis, keepdims=keepdims)
     given = to_tensor(weights, "average: weights")
     shape = given.shape
-    if isinstance(axis, int) and given.ndim == 1 < x.ndim:
+    if axis is not None and not checks.is_several(axis) and given.ndim == 1 < x.ndim:
         along = checks.axis_of(axis, x.ndim, "average")
         shape = tuple(given.shape[0] if k == along else 1 for k in range(x.ndim))
     if len(shape) != x.ndim or any(n not in (1, m) for n, m in zip(shape, x.shape, strict=True)):
