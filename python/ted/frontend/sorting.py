@@ -18,7 +18,7 @@ from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.creation import arange
 from ted.frontend.dims import moveaxis
-from ted.frontend.elementwise import cast, isnan, stop_gradient, to_tensor, where
+from ted.frontend.elementwise import cast, isinf, isnan, stop_gradient, to_tensor, where
 from ted.frontend.indexing import place
 from ted.frontend.joining import stack
 from ted.frontend.layout import broadcast_to, reshape, transpose
@@ -153,9 +153,14 @@ def _at_shares(
     found = []
     for rank, above in pairs:
         low = ranked[rank if above < 1 else min(rank + 1, count - 1)]
-        between = low if above in (0, 1) else low + above * (ranked[rank + 1] - low)
+        between = low if above in (0, 1) else interpolated(low, ranked[rank + 1], above)
         found.append(where(no_number, math.nan, between))
     return stack(found) if several else found[0]
+
+
+def interpolated(low: Tensor, high: Tensor, above: Any) -> Tensor:
+    """What lies between two elements; what is infinite stays so."""
+    return low + above * where(isinf(low), high, high - low)
 
 
 def _of_ranks(

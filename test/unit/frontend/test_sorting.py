@@ -163,6 +163,13 @@ def test_ranks_are_searched_for_among_many(kind: str) -> None:
     assert np.isnan(bad).all()
 
 
+def test_the_middle_of_infinities_is_one() -> None:
+    x = np.array([[np.inf, np.inf], [-np.inf, 0.0], [0.0, np.inf], [-np.inf, np.inf]])
+    for median in (ted.median, ted.nanmedian):
+        found = run(lambda t, median=median: median(t, 1), x)
+        np.testing.assert_array_equal(found, [np.inf, -np.inf, np.inf, np.nan])
+
+
 @pytest.mark.parametrize("n", [7, 81])
 def test_slopes_of_quantiles_are_shared_by_equal_elements(n: int) -> None:
     x = np.arange(n, dtype=float) // 2 * 2.0

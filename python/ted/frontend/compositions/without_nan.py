@@ -21,7 +21,7 @@ from ted.frontend.layout import reshape, transpose
 from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import any as any_of
 from ted.frontend.reductions import argmax, argmin, max, mean, min, prod, sum
-from ted.frontend.sorting import sort
+from ted.frontend.sorting import interpolated, sort
 from ted.frontend.tensors import Tensor
 
 
@@ -171,7 +171,7 @@ def _at_share(ranked: Tensor, there: Tensor, share: float) -> Tensor:
     after = where(at + 1 < there, at + 1, at)
     below, above = (take_along_axis(ranked, k, 0, mode="unchecked") for k in (at, after))
     part = cast(place - low, ranked.dtype)
-    return where(part > 0, below + part * (above - below), below)
+    return where(part > 0, interpolated(below, above, part), below)
 
 
 def _extreme(reduced: Callable[..., Any], x: Any, axis: Any, keepdims: bool, what: str) -> Tensor:
