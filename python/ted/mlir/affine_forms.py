@@ -44,9 +44,9 @@ def operands_of(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, ir.AffineExpr]:
 
 
 def substitute(exprs: Sequence[ir.AffineExpr], expr: ir.AffineExpr) -> ir.AffineExpr:
-    """Replace dim k by exprs[k]; the result is simplified."""
-    rank = len(exprs)
-    composed = expr.compose(ir.AffineMap.get(rank, 0, list(exprs)))
+    """Replace dim k by exprs[k], of any dims; the result is simplified."""
+    composed = expr.compose(ir.AffineMap.get(len(exprs), 0, list(exprs)))
+    rank = max((dim + 1 for dim in dims_used(composed)), default=0)  # others would be dropped
     return down(ir.AffineExpr.simplify_affine_expr(composed, rank, symbols_used(expr)))
 
 

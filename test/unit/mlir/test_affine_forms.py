@@ -10,7 +10,7 @@ import pytest
 from ted.dialects import session
 from ted.domain.linear import Form, term
 from ted.mlir import ir
-from ted.mlir.affine_forms import linear, single_dim
+from ted.mlir.affine_forms import linear, single_dim, substitute
 
 i, j = term(0), term(1)
 
@@ -67,3 +67,9 @@ def test_a_dim_alone_is_told_from_a_number_and_from_two_dims(factors) -> None:
 
 def test_what_is_not_linear_has_no_dim_alone() -> None:
     assert single_dim(expression("i mod 2")) is None
+
+
+def test_dims_are_replaced_by_later_ones() -> None:
+    later = ir.AffineExpr.get_dim(5)
+    found = substitute([later * 9, ir.AffineExpr.get_constant(1)], expression("i + 2 * j"))
+    assert linear(found) == term(5) * 9 + 2
