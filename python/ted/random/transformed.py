@@ -111,15 +111,17 @@ def weibull_min(
 
 
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = "int32") -> Tensor:
-    """How often one tries until the first success, each with probability p.
+    """How often one tries until the first success, each with probability p above 0.
 
+    What is more than `dtype` holds is the most that it holds, as in JAX.
     Raises: FrontendError for what is no key or shape, or a p that does not broadcast to it.
     """
     row = checks.dtype_of(dtype, "random.geometric")
     (p,), extents, _ = _parameters("random.geometric", [p], shape, "float32")
     u = uniform(key, extents)
     tries = ted.floor(ted.log(ted.where(u == 0, 1.0, u)) / ted.log1p(-p)) + 1
-    return ted.cast(ted.stop_gradient(tries), row)
+    most = ted.inf if row.is_float else ted.iinfo(row).max
+    return ted.where(tries < most, ted.cast(ted.stop_gradient(tries), row), most)
 
 
 def multivariate_normal(
@@ -164,7 +166,8 @@ def choice(
     drawn = math.prod(checks.integer(n, f"{what}: shape") for n in extents)
     again = checks.flag(replace, f"{what}: replace")
     if drawn and (not count or (drawn > count and not again)):
-        fail(f"{what}: takes at most {count} of {count} slices without replace=True, got {drawn}")
+        way = " without replace=True" if count else ""
+        fail(f"{what}: takes at most {count} of {count} slices{way}, got {drawn}")
     if not again and p is None:
         places = permutation(key, count)[:drawn]
     elif p is None:

@@ -284,3 +284,9 @@ def test_what_draws_nothing_is_refused(case: str) -> None:
         function()
     assert message in str(caught.value)
     assert "test_random.py:" in str(caught.value)
+
+
+def test_more_tries_than_the_type_holds_are_the_most_that_it_holds() -> None:
+    for dtype in ("int32", "int8"):
+        found = ted.function(lambda k, d=dtype: random.geometric(k, 1e-30, (3,), d))
+        assert (found(random.key(0)) == np.iinfo(dtype).max).all()
