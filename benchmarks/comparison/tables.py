@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from . import figures
-from .figures import BOUNDS, Entry
+from .figures import BOUNDS, FEWEST, Entry
 
 SHOWN = ("torch", "inductor", "jax", "numpy")
 BEGIN = "<!-- peers: written by benchmarks/peers.py -->"
@@ -65,7 +65,10 @@ def missed(found: Sequence[Entry], peaks: Mapping[str, Any], kind: str) -> Itera
     """The entries of a kind that are beyond its bound, with their shares of what is possible."""
     all_of_kind = [e for e in found if e.kind == kind]
     some = figures.misses(found, kind)
-    yield f"{len(some)} of {len(all_of_kind)} {kind} entries above {BOUNDS[kind]}"
+    judged = sum(len(e.ratios) >= FEWEST for e in all_of_kind)
+    few = len(all_of_kind) - judged
+    rest = f"; {few} of fewer than {FEWEST} rounds are not judged" if few else ""
+    yield f"{len(some)} of {judged} {kind} entries above {BOUNDS[kind]}{rest}"
     if not some:
         return
     yield ""

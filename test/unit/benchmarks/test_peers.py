@@ -113,7 +113,8 @@ def test_the_report_names_misses_faults_and_wrong_results() -> None:
     wrong["peers"]["jax"] = {"wrong": "result 0 is off by 1"}
     lost = {**row([1.0], [1.0], label="two"), "error": "compile jax: more than 150 s"}
     text = "\n".join(tables.summary(run_of(row([2.0] * 5, [1.0] * 5), wrong, lost)))
-    assert "1 of 2 table entries above 1.1" in text
+    assert "1 of 1 table entries above 1.1; 1 of fewer than 5 rounds are not judged" in text
+    assert "0 of 0 odd entries above 1.5\n" in text
     assert "| add forward | 2.00 | 1e+03 ms | torch |" in text
     assert "one, 1 threads: jax is WRONG: result 0 is off by 1" in text
     assert "two, 1 threads: compile jax: more than 150 s" in text
