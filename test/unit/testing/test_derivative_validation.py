@@ -27,7 +27,8 @@ _FLOAT = re.compile(r"f\d+>")
 def requesting(text: str, *kinds: str) -> str:
     """A module of one function @main, and declarations of derivatives of it: `vjp`, `jvp`."""
     with make_context(threading=False) as context:
-        function = ir.Module.parse(text, context).body.operations[0]
+        module = ir.Module.parse(text, context)  # its block does not keep it alive
+        function = module.body.operations[0]
         kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
         inputs, results = [str(t) for t in kind.inputs], [str(t) for t in kind.results]
     moving, moved = ([t for t in ts if _FLOAT.search(t)] for ts in (inputs, results))
