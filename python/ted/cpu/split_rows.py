@@ -11,7 +11,8 @@ unrolled: a total is read and written once for four terms.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import chain, product
 from math import gcd
 
 from ted.cpu.unit_slices import slice_of, sliced
@@ -35,25 +36,30 @@ JAMMED = 4
 
 def rows_together(generic: Generic, cpu: Cpu) -> tuple[int, int] | None:
     """The loop over rows of a sum, and how many go together; None where none should."""
+    if generic.extents is None or generic.is_map or combiners(generic) is None:
+        return None
     extents = generic.extents
-    if extents is None or generic.is_map or combiners(generic) is None:
-        return None
+    found = chain(_of_few_columns(generic, extents, cpu), _of_many_columns(generic, extents))
+    return next((pair for pair in found if extents[pair[0]] >= LEAST_ROWS * pair[1]), None)
+
+
+def _of_few_columns(
+    generic: Generic, extents: Sequence[int], cpu: Cpu
+) -> Iterator[tuple[int, int]]:
     widest = max(number_bytes(v.type) for v in generic.outputs)
-    for column, count in enumerate(extents):
-        if generic.reductions[column] or not 1 < count <= MOST_COLUMNS:
-            continue
-        for row in (k for k, summed in enumerate(generic.reductions) if summed):
-            together = _together(extents[row], count, LONG_ROW // widest, cpu.lanes(widest))
-            if LEAST_ROWS * together <= extents[row] and _are_rows(generic, row, column):
-                return row, together
-    last = generic.rank - 1
-    if generic.reductions[last] or extents[last] <= MOST_COLUMNS:
-        return None
-    rows = (k for k in reversed(range(last)) if generic.reductions[k])
-    return next(
-        ((k, JAMMED) for k in rows if extents[k] >= LEAST_ROWS * JAMMED and _is_plain(generic, k)),
-        None,
-    )
+    rows = [k for k, summed in enumerate(generic.reductions) if summed]
+    columns = [k for k, n in enumerate(extents) if k not in rows and 1 < n <= MOST_COLUMNS]
+    for column, row in product(columns, rows):
+        if _are_rows(generic, row, column):
+            numbers, lanes = LONG_ROW // widest, cpu.lanes(widest)
+            yield row, _together(extents[row], extents[column], numbers, lanes)
+
+
+def _of_many_columns(generic: Generic, extents: Sequence[int]) -> Iterator[tuple[int, int]]:
+    *others, last = range(generic.rank)
+    if not generic.reductions[last] and extents[last] > MOST_COLUMNS:
+        rows = (k for k in reversed(others) if generic.reductions[k])
+        yield from ((k, JAMMED) for k in rows if _is_plain(generic, k))
 
 
 def _is_plain(generic: Generic, loop: int) -> bool:

@@ -11,7 +11,9 @@ It does so for the total of a masked sum as well, but there it knows the form.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 
 from ted.mlir import ir, llvm
 from ted.mlir.queries import defining, operations
@@ -39,18 +41,21 @@ class TedHideIdentities:
 
 def _rewrite(function: ir.Operation) -> None:
     hidden: dict[tuple[str, str], ir.Value] = {}
+    for choice, k, constant in list(_identities(function)):
+        key = str(constant.results[0].type), str(constant.attributes["value"])
+        if key not in hidden:
+            hidden[key] = _hidden(function, constant)
+        choice.operands[k] = hidden[key]
+
+
+def _identities(function: ir.Operation) -> Iterator[tuple[ir.Operation, int, ir.Operation]]:
+    """Choices that a maximum or minimum takes, and which operand of them leaves it as it is."""
     for op in operations(function, *_KEEPS):
-        for value in op.operands:
-            choice = defining(value, "llvm.select")
-            for k in (1, 2) if choice is not None else ():
-                assert choice is not None, "it is one"
-                constant = defining(choice.operands[k], "llvm.mlir.constant")
-                if constant is None or not _is_identity(op.name, constant):
-                    continue
-                key = str(constant.results[0].type), str(constant.attributes["value"])
-                if key not in hidden:
-                    hidden[key] = _hidden(function, constant)
-                choice.operands[k] = hidden[key]
+        choices = [c for v in op.operands if (c := defining(v, "llvm.select")) is not None]
+        for choice, k in product(choices, (1, 2)):
+            constant = defining(choice.operands[k], "llvm.mlir.constant")
+            if constant is not None and _is_identity(op.name, constant):
+                yield choice, k, constant
 
 
 def _is_identity(name: str, constant: ir.Operation) -> bool:
