@@ -19,7 +19,7 @@ from ted.frontend.compute import compute
 from ted.frontend.creation import arange
 from ted.frontend.dims import moveaxis
 from ted.frontend.elementwise import cast, isinf, isnan, stop_gradient, to_tensor, where
-from ted.frontend.indexing import place
+from ted.frontend.indexing import place, take_along_axis
 from ted.frontend.joining import stack
 from ted.frontend.layout import broadcast_to, reshape, transpose
 from ted.frontend.locations import fail
@@ -45,6 +45,15 @@ def argsort(x: Any, axis: int = -1, descending: bool = False, stable: bool = Tru
     x, along = _checked(x, axis, "argsort")
     places = _Places(moveaxis(x, along, 0), checks.flag(descending, "argsort: descending"))
     return moveaxis(places.order, 0, along)
+
+
+def order_by(keys: Sequence[Tensor], axis: int, descending: bool = False) -> Tensor:
+    """The positions in order by keys of one shape, of which the last one counts most."""
+    order = argsort(keys[0], axis, descending)
+    for key in keys[1:]:  # each order keeps that of equals
+        again = argsort(take_along_axis(key, order, axis), axis, descending)
+        order = take_along_axis(order, again, axis)
+    return order
 
 
 def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
@@ -137,12 +146,9 @@ _METHODS: dict[str, Callable[[float, int], float]] = {
 def _at_shares(
     x: Tensor, axes: Sequence[int], q: Any, count: int, weight: Callable[..., float]
 ) -> Tensor:
-    several = checks.is_several(q)
-    shares: list[Any] = [*q] if several else [q]
+    shares, several = shares_of(q, "quantile: q")
     pairs = []
     for share in shares:
-        rule = "must be a number in [0, 1], or several"
-        share = checks.number(share, "quantile: q", rule, lambda v: 0 <= v <= 1)
         part, whole = math.modf(float(share) * (count - 1))
         pairs.append((int(whole), weight(part, int(whole))))
     ranks = {rank for rank, above in pairs if above < 1} | {
@@ -156,6 +162,16 @@ def _at_shares(
         between = low if above in (0, 1) else interpolated(low, ranked[rank + 1], above)
         found.append(where(no_number, math.nan, between))
     return stack(found) if several else found[0]
+
+
+def shares_of(q: Any, what: str) -> tuple[list[float], bool]:
+    """The shares of elements that are asked for, and whether they are several.
+
+    Raises: FrontendError for one that is no number in [0, 1].
+    """
+    several, rule = checks.is_several(q), "must be a number in [0, 1], or several"
+    given = q if several else [q]
+    return [checks.number(s, what, rule, lambda v: 0 <= v <= 1) for s in given], several
 
 
 def interpolated(low: Tensor, high: Tensor, above: Any) -> Tensor:

@@ -10,7 +10,7 @@ from ted.frontend.dims import moveaxis
 from ted.frontend.elementwise import cast
 from ted.frontend.indexing import take_along_axis
 from ted.frontend.layout import expand_dims
-from ted.frontend.sorting import argsort, topk
+from ted.frontend.sorting import order_by, topk
 from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir import scalar
@@ -33,11 +33,8 @@ def sort(reader: Reader, op: ir.Operation) -> list[Value]:
     if ORDER not in op.attributes:
         raise unraisable(op, "the comparison must be less or greater of the first operands")
     falls = ir.StringAttr(op.attributes[ORDER]).value == "greater"
-    first, *keys = reversed(tensors[: ir.IntegerAttr(op.attributes[KEYS]).value])
-    at = argsort(first, axis, descending=falls)
-    for key in keys:  # the last one first: equals stay in its order
-        again = argsort(take_along_axis(key, at, axis), axis, descending=falls)
-        at = take_along_axis(at, again, axis)
+    keys = tensors[: ir.IntegerAttr(op.attributes[KEYS]).value]
+    at = order_by(keys[::-1], axis, falls)
     return [take_along_axis(t, at, axis).node for t in tensors]
 
 

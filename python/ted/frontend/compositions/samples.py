@@ -12,14 +12,14 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.cumulative import cumsum
 from ted.frontend.elementwise import absolute, cast, to_tensor, where
-from ted.frontend.indexing import take, take_along_axis
+from ted.frontend.indexing import take
 from ted.frontend.joining import concatenate
 from ted.frontend.layout import flatten, reshape
 from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import sum
 from ted.frontend.searching import searchsorted
-from ted.frontend.sorting import argsort
+from ted.frontend.sorting import order_by
 from ted.frontend.statistics import diff
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import UINT64
@@ -124,10 +124,7 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Tensor:
         fail(f"lexsort: takes keys of one shape, got {sorted(shapes)}")
     if not found[0].ndim:
         fail(f"lexsort: takes keys with a dim, got {len(found)} numbers")
-    order = argsort(found[0], axis)
-    for key in found[1:]:  # each order keeps that of equals
-        order = take_along_axis(order, argsort(take_along_axis(key, order, axis), axis), axis)
-    return order
+    return order_by(found, axis)
 
 
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Tensor, ...]:

@@ -21,7 +21,7 @@ from ted.frontend.layout import reshape, transpose
 from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import any as any_of
 from ted.frontend.reductions import argmax, argmin, max, mean, min, prod, sum
-from ted.frontend.sorting import interpolated, sort
+from ted.frontend.sorting import interpolated, shares_of, sort
 from ted.frontend.tensors import Tensor
 
 
@@ -153,11 +153,7 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Ten
         flat = full((1, *kept), math.nan, x.dtype)
     ranked = sort(flat, 0)  # NaN are the last ones
     there = sum(~isnan(ranked), 0, keepdims=True)
-    several = checks.is_several(q)
-    shares = [
-        checks.number(s, "nanquantile: q", "must be a number in [0, 1]", lambda v: 0 <= v <= 1)
-        for s in (q if several else [q])
-    ]
+    shares, several = shares_of(q, "nanquantile: q")
     shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape)) if keepdims else kept
     found = [reshape(_at_share(ranked, there, share), shape) for share in shares]
     return stack(found) if several else found[0]
