@@ -59,8 +59,19 @@ def matrix_rank(a: Any, tol: float | None = None, rtol: float | None = None) -> 
         fail(f"matrix_rank: tol or rtol may be given, got tol={tol!r} and rtol={rtol!r}")
     s = svdvals(a)
     share = _share(a, rtol if tol is None else tol, "matrix_rank: tolerance")
-    counted = sum(cast(s > (share * s[..., :1] if tol is None else share), INT64), -1)
-    return where(any(isnan(s), -1), -1, counted)
+    return _count(s, share * s[..., :1] if tol is None else share)
+
+
+def rank_by(s: Tensor, a: Tensor, rtol: float | None, what: str) -> Tensor:
+    """The rank of a matrix whose singular values are known.
+
+    Raises: FrontendError for an `rtol` that is no number.
+    """
+    return _count(s, _share(a, rtol, what) * s[..., :1])
+
+
+def _count(s: Tensor, least: Any) -> Tensor:
+    return where(any(isnan(s), -1), -1, sum(cast(s > least, INT64), -1))
 
 
 def _share(a: Tensor, wanted: Any, what: str) -> float:

@@ -12,14 +12,14 @@ from typing import Any
 
 from ted.frontend import checks
 from ted.frontend.contraction import einsum, matmul
-from ted.frontend.elementwise import square, to_tensor
+from ted.frontend.elementwise import cast, square, to_tensor
 from ted.frontend.factorisations import inv, solve
 from ted.frontend.layout import reshape, transpose
 from ted.frontend.locations import fail
 from ted.frontend.reductions import sum
 from ted.frontend.tensors import Tensor
-from ted.spectral.inverses import matrix_rank, pinv
-from ted.spectral.singular import svdvals
+from ted.spectral.inverses import pinv, rank_by
+from ted.spectral.singular import matrices, svdvals
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -34,7 +34,9 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tensor, T
         fail(f"lstsq: takes a (m, n) and b (m) or (m, k), got {a.shape} and {b.shape}")
     x = matmul(pinv(a, rcond), b)
     left = sum(square(matmul(a, x) - b), 0)
-    return x, left, matrix_rank(a, rtol=rcond), svdvals(a)
+    wide, dtype = matrices(a, "lstsq: a")
+    s = svdvals(wide)
+    return x, left, rank_by(s, wide, rcond, "lstsq: rcond"), cast(s, dtype)
 
 
 def multi_dot(arrays: Sequence[Any]) -> Tensor:
