@@ -174,11 +174,6 @@ def _shared(extremum: Function) -> Function:
 
 
 @ted.vectorize
-def _binary_logaddexp(a: Any, b: Any) -> Any:
-    return ted.logaddexp(a * math.log(2), b * math.log(2)) / math.log(2)
-
-
-@ted.vectorize
 def _between(a: Any, b: Any, weight: Any) -> Any:
     """From the nearer end, as torch does: so an infinite end stays one."""
     way = b - a
@@ -240,7 +235,7 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.erfc.default: ted.erfc, aten.lgamma.default: ted.lgamma,
     aten.digamma.default: ted.digamma, aten.hypot.default: ted.hypot,
     aten.copysign.Tensor: ted.copysign, aten.nextafter.default: ted.nextafter,
-    aten.logaddexp.default: ted.logaddexp, aten.logaddexp2.default: _binary_logaddexp,
+    aten.logaddexp.default: ted.logaddexp, aten.logaddexp2.default: ted.logaddexp2,
     aten.lerp.Scalar: _between, aten.lerp.Tensor: _between, aten.rad2deg.default: _in_degrees,
     aten.trunc.default: ted.trunc, aten.fix.default: ted.trunc,
     aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
