@@ -46,8 +46,10 @@ def operands_of(expr: ir.AffineExpr) -> tuple[ir.AffineExpr, ir.AffineExpr]:
 def substitute(exprs: Sequence[ir.AffineExpr], expr: ir.AffineExpr) -> ir.AffineExpr:
     """Replace dim k by exprs[k], of any dims; the result is simplified."""
     composed = expr.compose(ir.AffineMap.get(len(exprs), 0, list(exprs)))
-    rank = max((dim + 1 for dim in dims_used(composed)), default=0)  # others would be dropped
-    return down(ir.AffineExpr.simplify_affine_expr(composed, rank, symbols_used(expr)))
+    counts = {"d": 0, "s": 0}  # dims and symbols beyond them would be dropped
+    for kind, position in re.findall(r"\b([ds])(\d+)", str(composed)):
+        counts[kind] = max(counts[kind], int(position) + 1)
+    return down(ir.AffineExpr.simplify_affine_expr(composed, counts["d"], counts["s"]))
 
 
 def symbols_used(expr: ir.AffineExpr) -> int:
