@@ -83,11 +83,14 @@ def piecewise_schedule(rates: Sequence[float], bounds: Sequence[int]) -> Schedul
 
     Raises: FrontendError unless bounds grow and there is one rate more.
     """
-    given, rates = listed(bounds, "piecewise_schedule: bounds"), [
+    whole = [
+        _steps(bound, "piecewise_schedule: bounds")
+        for bound in listed(bounds, "piecewise_schedule: bounds")
+    ]
+    rates = [
         number(rate, "piecewise_schedule: rates", "must be numbers")
         for rate in listed(rates, "piecewise_schedule: rates")
-    ]  # fmt: skip
-    whole = [_steps(bound, "piecewise_schedule: bounds") for bound in given]
+    ]
     if len(rates) != len(whole) + 1 or any(a >= b for a, b in pairwise(whole)):
         fail(
             "piecewise_schedule: bounds grow, and there is one rate more than bounds, got "

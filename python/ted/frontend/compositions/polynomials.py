@@ -12,7 +12,7 @@ from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
 from ted.frontend.creation import arange, full
 from ted.frontend.elementwise import cast, to_tensor, where
-from ted.frontend.joining import concatenate
+from ted.frontend.joining import concatenate, pad
 from ted.frontend.layout import broadcast_to
 from ted.frontend.locations import fail
 from ted.frontend.reductions import sum
@@ -26,10 +26,10 @@ def polyval(p: Any, x: Any) -> Tensor:
     Shapes: p (n), x S, result S.
     Raises: FrontendError for coefficients that are no vector.
     """
-    p, x = _coefficients(p, "polyval"), to_tensor(x, "polyval: x")
+    (p, n), x = _coefficients(p, "polyval"), to_tensor(x, "polyval: x")
     kind = promote(p.dtype, x.dtype)
-    value = broadcast_to(cast(p[0], kind), x.shape) if p.shape[0] else full(x.shape, 0, kind)
-    for k in range(1, checks.integer(p.shape[0], "polyval: extent")):
+    value = broadcast_to(cast(p[0], kind), x.shape) if n else full(x.shape, 0, kind)
+    for k in range(1, n):
         value = value * x + p[k]
     return value
 
@@ -39,7 +39,7 @@ def polyadd(a: Any, b: Any) -> Tensor:
 
     Raises: FrontendError for coefficients that are no vector.
     """
-    a, b = _alike(_coefficients(a, "polyadd"), _coefficients(b, "polyadd"))
+    a, b = _alike(a, b, "polyadd")
     return a + b
 
 
@@ -48,7 +48,7 @@ def polysub(a: Any, b: Any) -> Tensor:
 
     Raises: FrontendError for coefficients that are no vector.
     """
-    a, b = _alike(_coefficients(a, "polysub"), _coefficients(b, "polysub"))
+    a, b = _alike(a, b, "polysub")
     return a - b
 
 
@@ -58,8 +58,7 @@ def polymul(a: Any, b: Any) -> Tensor:
     Shapes: a (n), b (m), result (n + m - 1).
     Raises: FrontendError for coefficients that are no vector, or none.
     """
-    a, b = _coefficients(a, "polymul"), _coefficients(b, "polymul")
-    n, m = (checks.integer(x.shape[0], "polymul: extent") for x in (a, b))
+    (a, n), (b, m) = _coefficients(a, "polymul"), _coefficients(b, "polymul")
     if not n or not m:
         fail(f"polymul: takes at least one coefficient of each, got {n} and {m}")
     r = reduce_axis(n, "r")
@@ -76,10 +75,10 @@ def polyder(p: Any, m: int = 1) -> Tensor:
 
     Raises: FrontendError for coefficients that are no vector, or a negative m.
     """
-    p = _coefficients(p, "polyder")
+    p, n = _coefficients(p, "polyder")
     for _ in range(_times(m, "polyder")):
-        n = checks.integer(p.shape[0], "polyder: extent")
-        p = p[: max(n - 1, 0)] * cast(n - 1 - arange(max(n - 1, 0)), p.dtype)
+        n = max(n - 1, 0)
+        p = p[:n] * cast(n - arange(n), p.dtype)
     return p
 
 
@@ -88,31 +87,27 @@ def polyint(p: Any, m: int = 1, k: Any = 0) -> Tensor:
 
     Raises: FrontendError for coefficients that are no vector, or a negative m.
     """
-    p = _coefficients(p, "polyint")
+    p, n = _coefficients(p, "polyint")
     p = p if p.dtype.is_float else cast(p, "float64")
     last = checks.number(k, "polyint: k")
-    for _ in range(_times(m, "polyint")):
-        n = checks.integer(p.shape[0], "polyint: extent")
-        p = concatenate([p / cast(n - arange(n), p.dtype), full((1,), last, p.dtype)], 0)
+    for count in range(n, n + _times(m, "polyint")):
+        p = concatenate([p / cast(count - arange(count), p.dtype), full((1,), last, p.dtype)], 0)
     return p
 
 
-def _coefficients(p: Any, what: str) -> Tensor:
+def _coefficients(p: Any, what: str) -> tuple[Tensor, int]:
+    """A vector, and how many it has."""
     p = to_tensor(p, what)
     if p.ndim != 1:
         fail(f"{what}: coefficients must be a vector, got shape {p.shape} ({p.name})")
-    return p
+    return p, checks.integer(p.shape[0], f"{what}: extent")
 
 
-def _alike(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+def _alike(a: Any, b: Any, what: str) -> tuple[Tensor, Tensor]:
     """Both with zeros for higher powers, so that they have as many."""
-    count = max(checks.integer(x.shape[0], "polynomial: extent") for x in (a, b))
-
-    def longer(x: Tensor) -> Tensor:
-        missing = count - checks.integer(x.shape[0], "polynomial: extent")
-        return concatenate([full((missing,), 0, x.dtype), x], 0) if missing else x
-
-    return longer(a), longer(b)
+    (a, n), (b, m) = _coefficients(a, what), _coefficients(b, what)
+    most = max(n, m)
+    return pad(a, ((most - n, 0),)), pad(b, ((most - m, 0),))
 
 
 def _times(m: Any, what: str) -> int:
