@@ -93,3 +93,12 @@ def one_context() -> Iterator[None]:
     """Sessions enter the file's context: a new one takes 8 ms, and 2 MB that MLIR does not free."""
     with mock.patch.object(dialects, "_kept", [dialects.make_context()]):
         yield
+
+
+@pytest.fixture
+def float64_in_jax() -> Iterator[None]:
+    """JAX computes in 64 bits in this test; a setting of the process would change other tests."""
+    import jax
+
+    with jax.enable_x64(True):
+        yield

@@ -18,8 +18,6 @@ from fuzz.cases import Case, Wanted
 from fuzz.programs import FLOATS, Array, Input
 from fuzz.texts import function_text
 
-jax.config.update("jax_enable_x64", True)
-
 
 def total(extents: tuple[int, ...], axis: int, function: Any) -> Any:
     """Sums of a function of indices over the last dims of a box."""
@@ -47,6 +45,11 @@ def replaced(
 
 def computed(case: Case, heads: dict[Wanted, Any]) -> dict[str, dict[int, Any]]:
     """Values and gradients by kind and number."""
+    with jax.enable_x64(True):
+        return _computed(case, heads)
+
+
+def _computed(case: Case, heads: dict[Wanted, Any]) -> dict[str, dict[int, Any]]:
     scope = {"jax": jax, "jnp": jnp, "total": total}
     exec(function_text(case.program, "jax"), scope)
     arrays = [_wide(i.array()) for i in case.program.inputs]

@@ -14,7 +14,7 @@ import ted
 from ted import nn
 
 jax = pytest.importorskip("jax")
-jax.config.update("jax_enable_x64", True)
+pytestmark = pytest.mark.usefixtures("float64_in_jax")
 
 Array = np.ndarray[Any, Any]
 RNG = np.random.default_rng(5)

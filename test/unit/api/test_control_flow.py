@@ -16,7 +16,7 @@ from ted.errors import CompileError, DerivativeError, ExecutionError, FrontendEr
 from ted.testing import check_grads
 from unit.frontend.tracing import compiled, placeholders, run
 
-jax.config.update("jax_enable_x64", True)
+pytestmark = pytest.mark.usefixtures("float64_in_jax")
 RNG = np.random.default_rng(0)
 X, W = RNG.normal(size=3), RNG.normal(size=(3, 3))
 

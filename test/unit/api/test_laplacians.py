@@ -13,7 +13,7 @@ from ted import nn
 from ted.errors import DerivativeError, FrontendError
 
 jax = pytest.importorskip("jax")
-jax.config.update("jax_enable_x64", True)
+pytestmark = pytest.mark.usefixtures("float64_in_jax")
 jnp = jax.numpy
 
 RNG = np.random.default_rng(3)

@@ -15,7 +15,7 @@ from ted.testing import check_grads
 from unit.frontend.tracing import compiled, placeholders, run
 
 RNG = np.random.default_rng(3)
-jax.config.update("jax_enable_x64", True)
+pytestmark = pytest.mark.usefixtures("float64_in_jax")
 
 
 def affine(a, b):

@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,12 +24,7 @@ from ted.errors import FrontendError, TedError  # noqa: E402
 
 X = np.random.default_rng(0).standard_normal((4, 3))
 W = np.random.default_rng(1).standard_normal((3, 2))
-
-
-@pytest.fixture(autouse=True)
-def _float64() -> Iterator[None]:
-    with jax.enable_x64(True):
-        yield
+pytestmark = pytest.mark.usefixtures("float64_in_jax")
 
 
 @ted.jax.op

@@ -50,9 +50,8 @@ GAINS = ("linear", "sigmoid", "tanh", "relu", "leaky_relu", "selu", "conv2d", "c
 def test_numbers_are_those_of_jax() -> None:
     jax = pytest.importorskip("jax")
     found = run(lambda k: [mine(k) for mine, _, _ in JAX.values()], KEY)
-    with jax.enable_x64(False):
-        made = [other(jax.nn.initializers)(KEY, shape, jax.numpy.float32)
-                for _, other, shape in JAX.values()]  # fmt: skip
+    made = [other(jax.nn.initializers)(KEY, shape, jax.numpy.float32)
+            for _, other, shape in JAX.values()]  # fmt: skip
     for name, one, other in zip(JAX, found, map(np.asarray, made), strict=True):
         assert one.shape == other.shape, name
         if name.startswith("orthogonal"):

@@ -67,8 +67,7 @@ FEW = ("split", "fold_in", "uniform", "permutation", "maxwell")
 
 def _agree(names: tuple[str, ...], found: Any) -> None:
     jax = pytest.importorskip("jax")
-    with jax.enable_x64(False):  # whatever other tests said: it changes the types of JAX's numbers
-        made = jax.jit(lambda k: [WORDS[name][0](jax.random, k) for name in names])(KEY)
+    made = jax.jit(lambda k: [WORDS[name][0](jax.random, k) for name in names])(KEY)
     for name, one, other in zip(names, found, map(np.asarray, made), strict=True):
         room = WORDS[name][1]
         assert one.shape == other.shape, name

@@ -20,7 +20,7 @@ from ted.transforms.ted_report_gradient import report_function
 from unit.transforms.test_gradient_promises import OPERATORS, p
 
 jax = pytest.importorskip("jax")
-jax.config.update("jax_enable_x64", True)
+pytestmark = pytest.mark.usefixtures("float64_in_jax")
 jnp = jax.numpy
 
 RNG = np.random.default_rng(3)
