@@ -1,7 +1,7 @@
 """Functions of tensors by tracing: `function`, `grad`, `value_and_grad`, `vjp`.
 
 A `Function` called on arrays traces its Python function once per signature, compiles it and runs;
-called on tensors (inside another function) it is the Python function, so transformations nest.
+called inside another one (or on tensors) it is the Python function, so transformations nest.
 """
 
 from __future__ import annotations
@@ -42,8 +42,10 @@ from ted.frontend.functions import (
     arrays_of,
     call_key,
     has_tensors,
+    is_tracing,
     signature_of,
     trace_signature,
+    with_constants,
 )  # fmt: skip
 from ted.frontend.notes import recording
 from ted.frontend.tensors import Tensor, wrap
@@ -98,10 +100,12 @@ class Function:
         self._latest: Latest = (declined, declined)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run on arrays, or build the expression on tensors.
+        """Run on arrays, or build the expression: on tensors, and while a function is traced.
 
         Raises: FrontendError for what cannot be traced; ExecutionError for what cannot be run.
         """
+        if is_tracing():
+            return self._built(args, kwargs)
         direct, nest = self._latest
         if not kwargs and (values := direct(*args)) is not None:
             return nest(values)
@@ -122,7 +126,7 @@ class Function:
         found = None if key is None else self._find((key, orders))
         if found is None:
             if has_tensors(args, kwargs):
-                return self._fn(*args, **kwargs)
+                return self._built(args, kwargs)
             given = read_as_arrays(self._fn, args, kwargs)
             if given is not None:
                 return self._looked_up(*given)
@@ -141,6 +145,12 @@ class Function:
             traced, compiled = self._specialised(args, kwargs)  # whose errors count dims as users
             values = compiled(*arrays)
         return self._nester(traced)(values)
+
+    def _built(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The expression, in which arrays are constants: it may be of the tensors around it."""
+        given = read_as_arrays(self._fn, args, kwargs) or (args, kwargs)
+        args, kwargs = with_constants(self._fn, *given)
+        return self._fn(*args, **kwargs)
 
     def _nester(self, traced: Trace) -> Callable[[Sequence[Any]], Any]:
         """What makes the nest of results that the caller gets."""

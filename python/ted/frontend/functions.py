@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -186,7 +188,7 @@ def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
     named = unflatten(signature.tree, iter(values))
     positional, keywords = spread_arguments(fn, named)
     notes: list[Note] = []
-    with recording(notes):
+    with recording(notes), while_traced():
         result = fn(*positional, **keywords)
     leaves, tree = flatten(result)
     hidden, note_tree = flatten(notes)
@@ -197,10 +199,37 @@ def trace_signature(fn: Callable[..., Any], signature: Signature) -> Trace:
     )  # fmt: skip
 
 
+_is_tracing: ContextVar[bool] = ContextVar("is_tracing", default=False)
+
+
+@contextmanager
+def while_traced() -> Iterator[None]:
+    """What runs in it is traced."""
+    token = _is_tracing.set(True)
+    try:
+        yield
+    finally:
+        _is_tracing.reset(token)
+
+
+def is_tracing() -> bool:
+    """Whether a function is being traced, of whose tensors others may be made without a word."""
+    return _is_tracing.get()
+
+
 def has_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
-    """Whether a call is made with tensors, that is while something else is being traced."""
+    """Whether a call is made with tensors, that is while something else is being built."""
     leaves, _ = flatten((args, kwargs))
     return any(isinstance(value, Tensor) for _, value in leaves)
+
+
+def with_constants(
+    fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call within a program that is built: arrays are constants of it."""
+    leaves, tree = flatten((args, kwargs))
+    values = (with_constant(v, f"{name_of(fn)}: argument {path}") for path, v in leaves)
+    return unflatten(tree, values)
 
 
 # ------------------------------------------------------------------ arguments and results

@@ -42,7 +42,8 @@ def system_of(inputs: Sequence[Any], outputs: Sequence[Any], name: str = "main")
             at = f" of {tensor.location}" if tensor.location else ""
             fail(
                 f"{name}: the inputs must hold every placeholder that the outputs need, "
-                f"got none for {tensor.name}{at}"
+                f"got none for {tensor.name}{at}; a function of tensors that reads one from "
+                "outside of it takes arrays as ted.constant(array)"
             )
     unique_names(system)
     return system

@@ -26,6 +26,7 @@ from ted.api.flat_functions import (
 )
 from ted.api.functions import Function
 from ted.errors import CompileError
+from ted.frontend.functions import while_traced
 from ted.frontend.notes import recording
 from ted.frontend.tensors import placeholder
 from ted.options import CompileOptions
@@ -83,7 +84,7 @@ class Program:
         found = self._shapes.get(key)
         if found is None:
             given = [placeholder(*shape, n) for shape, n in zip(key, self.names, strict=True)]
-            with recording([]):
+            with recording([]), while_traced():
                 traced = self.fn(*given)
             found = self._shapes[key] = tuple((t.node.static_shape, t.dtype.name) for t in traced)
         return found

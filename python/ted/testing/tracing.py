@@ -12,6 +12,7 @@ from ted.dialects import session
 from ted.frontend import placeholder
 from ted.frontend import tensors as frontend
 from ted.frontend.checks import called
+from ted.frontend.functions import while_traced
 from ted.frontend.systems import tensors_of
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import System, Tensor
@@ -63,7 +64,8 @@ def traced(
         for (path, _), a in zip(leaves, arrays or [leaf for _, leaf in leaves], strict=True)
     ]
     arguments = unflatten(tree, iter(inputs))
-    results, _ = flatten(called(what, "f(*args)", function, *arguments))
+    with while_traced():
+        results, _ = flatten(called(what, "f(*args)", function, *arguments))
     return nodes([result for _, result in results], what), nodes(inputs, what)
 
 

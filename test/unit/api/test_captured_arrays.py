@@ -386,3 +386,64 @@ def test_arguments_that_do_not_fit_are_named_beside_constants() -> None:
         f(X[:4])
     with pytest.raises(ExecutionError, match="out='sum': expected dtype float64"):
         f(X, out=[spread, np.empty((), "f4")])
+
+
+# Transforms of a function that reads a tensor of the function around it, called on arrays alone.
+A, M, DIAG = np.array([0.3, 0.7, 1.1]), np.arange(6.0).reshape(2, 3), np.eye(3)
+AROUND: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "function": (lambda t: ted.function(lambda a: t * a)(A), lambda t: t * A),
+    "places": (lambda t: ted.function(lambda i: t[i])(np.array([2, 0])), lambda t: t[[2, 0]]),
+    "vmap": (lambda t: ted.vmap(lambda a: t * a)(M), lambda t: t * M),
+    "vmap of vmap": (
+        lambda t: ted.vmap(lambda x: ted.vmap(lambda a: ted.sum(t) * a * x)(A))(A),
+        lambda t: t.sum() * np.outer(A, A),
+    ),
+    "grad": (lambda t: ted.grad(lambda a: ted.sum(t * a**2))(A), lambda t: 2 * t * A),
+    "grad of a buffer": (
+        lambda t: ted.grad(lambda a: ted.sum(t * a**2))(memoryview(A)), lambda t: 2 * t * A,
+    ),
+    "vmap of grad": (
+        lambda t: ted.vmap(lambda a: ted.grad(lambda s: ted.sum(ted.sin(s * a)))(t))(M),
+        lambda t: M * np.cos(t * M),
+    ),
+    "vjp": (lambda t: ted.vjp(lambda a: t * a**2, A)[1](np.ones(3))[0], lambda t: 2 * t * A),
+    "jvp": (lambda t: ted.jvp(lambda a: t * a**2, (A,), (A,))[1], lambda t: 2 * t * A**2),
+    "jacobian": (lambda t: ted.jacobian(lambda a: t * a**2)(A), lambda t: DIAG * 2 * t * A),
+    "hessian": (lambda t: ted.hessian(lambda a: ted.sum(t * a**3))(A), lambda t: DIAG * 6 * t * A),
+    "laplacian": (
+        lambda t: ted.laplacian(lambda a: ted.sum(t * a**3))(A), lambda t: np.sum(6 * t * A),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", AROUND)
+def test_transforms_on_arrays_read_tensors_of_the_function_around_them(name: str) -> None:
+    mine, other = AROUND[name]
+    t = np.array([0.1, 0.2, 0.4])
+    found = ted.function(mine)
+    np.testing.assert_allclose(found(t), other(t), **TOLERANCE)
+    np.testing.assert_allclose(found(2 * t), other(2 * t), **TOLERANCE)
+    check_grads(lambda t: ted.sum(ted.sin(mine(t))), [t], order=2)
+
+
+def test_a_function_that_has_run_on_arrays_is_part_of_the_one_around_it() -> None:
+    """Inside nothing runs: what it prints, it prints in every call of that."""
+    twice = ted.function(lambda a: 2 * a)
+    assert isinstance(twice(A), np.ndarray)
+    kinds: list[type] = []
+
+    def around(t: Any) -> Any:
+        kinds.append(type(twice(A)))
+        return t * twice(A)
+
+    np.testing.assert_allclose(ted.function(around)(A), 2 * A**2)
+    assert kinds == [ted.Tensor]
+
+
+def test_placeholders_of_no_function_are_not_seen_by_a_call_on_arrays() -> None:
+    x = ted.placeholder((3,), "float64", name="x")
+    times = ted.vmap(lambda a: x * a)
+    with pytest.raises(FrontendError, match=r"got none for x of .*ted\.constant\(array\)"):
+        times(A)
+    found = ted.compile([x], times(ted.constant(A)))
+    np.testing.assert_allclose(found(A), np.outer(A, A))
