@@ -10,6 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import is_
+from types import MethodType
 from typing import Any
 
 from ted import tree
@@ -110,6 +111,10 @@ class Function:
         if not kwargs and (values := direct(*args)) is not None:
             return nest(values)
         return self._looked_up(args, kwargs)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """A decorated method is bound as any other: the object is its first argument."""
+        return self if instance is None else MethodType(self, instance)
 
     def _looked_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program of equal calls, which is made for the first one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -129,3 +130,29 @@ def test_tensors_are_passed_to_the_function_itself() -> None:
 def test_arguments_by_position() -> None:
     x, y = (ted.placeholder((2,), "float64", name=name) for name in "xy")
     assert [argument([x, y], k, "grad") for k in (0, 1, -1, -2)] == [x, y, y, x]
+
+
+class Scaled:
+    """An object that is part of a program: what it holds is read when that is traced."""
+
+    def __init__(self, by: float) -> None:
+        self.by = np.full(3, by)
+
+    @ted.function
+    def times(self, x: Any, power: int = 1) -> Any:
+        return self.by * x**power
+
+    @functools.partial(ted.grad, argnums=("x",))
+    def slope(self, x: Any) -> Any:
+        return ted.sum(self.times(x, power=3))
+
+
+def test_methods_are_decorated_as_functions_are() -> None:
+    x = np.array([1.0, 2.0, 3.0])
+    for by in (2.0, 5.0):  # each object has programs of its own
+        one = Scaled(by)
+        np.testing.assert_allclose(one.times(x), by * x)
+        np.testing.assert_allclose(one.times(x, power=2), by * x**2)
+        np.testing.assert_allclose(one.slope(x)[0], 3 * by * x**2)
+    assert isinstance(Scaled.times, ted.Function)
+    np.testing.assert_allclose(Scaled.times(Scaled(2.0), x), 2 * x)
