@@ -60,8 +60,8 @@ def cond(
         for name, fn in (("true_fun", true_fun), ("false_fun", false_fun))
     )
     _check_alike(yes, tree, no, other)
-    leaves = (where(pred, a, b) for (_, a), (_, b) in zip(yes, no, strict=True))
-    return unflatten(tree, leaves)
+    pairs = ((a, b) for (_, a), (_, b) in zip(yes, no, strict=True))
+    return unflatten(tree, (a if a.node is b.node else where(pred, a, b) for a, b in pairs))
 
 
 def _choice(pred: Any, true_fun: Any, false_fun: Any, operands: Sequence[Any]) -> Any:

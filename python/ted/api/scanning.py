@@ -29,7 +29,7 @@ from ted.frontend.notes import Loop, Note, here_in_notes, record, taken
 from ted.frontend.recurrences import settle
 from ted.frontend.tensors import Tensor, wrap
 from ted.frontend.trees import Tree, flatten, unflatten
-from ted.ir.equations import Clock, components, is_recurrence
+from ted.ir.equations import Clock, components, is_recurrence, topological
 from ted.ir.equations import Tensor as Node
 from ted.ir.recurrences import UNBOUNDED
 from ted.transforms.batching import Batched
@@ -78,21 +78,38 @@ def _scan(
     after = _next_carry(result[0], carry_tree, starts)
     ys, ys_tree = _tensors(result[1], "y")
     hidden, notes_tree = flatten(_noted(begin, steps, reverse))
-    before = [_history(t, steps, reverse) for _, t in starts]
-    given = {c.node: Batched(b, 0) for c, b in zip(carries, before, strict=True)}
+    # What no step changes has no history: a loop that may be left would have to keep it.
+    moving = [k for k, t in enumerate(after) if t.node is not carries[k].node]
+    before = {k: _history(starts[k][1], steps, reverse) for k in moving}
+    given = {
+        c.node: Batched(before[k], 0) if k in before else Batched(t.node, None)
+        for k, (c, (_, t)) in enumerate(zip(carries, starts, strict=True))
+    }
     given |= {s.node: Batched(t.node, 0) for s, (_, t) in zip(singles, inputs, strict=True)}
     own = (*after, *(t for _, t in (*ys, *hidden)))
     found = batched([t.node for t in own], given, steps)
+    if steps == UNBOUNDED:
+        _check_inner(found)
     states, stacked = found[: len(after)], found[len(after) :]
-    _tie(before, states, [t for _, t in starts], steps, reverse)
+    histories = list(before.values())
+    _tie(histories, [states[k] for k in moving], [starts[k][1] for k in moving], steps, reverse)
     if forgets:
         given = [t.node for _, t in (*starts, *inputs)]
-        forget([s.tensor for s in found], before if steps != 1 else (), given)
+        forget([s.tensor for s in found], histories if steps != 1 else (), given)
     last = [_last(s, t, steps, reverse) for s, (_, t) in zip(states, starts, strict=True)]
     outputs = (leading(y, steps) for y in stacked)
     final, listed = unflatten(carry_tree, iter(last)), unflatten(ys_tree, outputs)
     record(unflatten(notes_tree, outputs))
     return final, listed
+
+
+def _check_inner(found: Sequence[Batched]) -> None:
+    for tensor in topological([b.tensor for b in found]):
+        if tensor.shape.count(UNBOUNDED) > 1:
+            fail(
+                "while_loop: a loop inside of one without max_steps has a number of steps, got "
+                f"{tensor.name} in one without; give max_steps=, or write it as a fori_loop"
+            )
 
 
 def _noted(begin: int, steps: Extent, reverse: bool) -> list[Note]:

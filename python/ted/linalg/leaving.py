@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ted.linalg.folded_predicates import decided_conditions
-from ted.linalg.scan_bodies import ScanBody, StepEquation
+from ted.linalg.scan_bodies import ScanBody, StepEquation, equations_in
 from ted.linalg.scan_steps import DynamicTime
 from ted.linalg.step_choices import during
 from ted.linalg.storage_folding import Window
@@ -43,8 +43,10 @@ def leaving_condition(
 def _is_settled(step: _Step, windows: Mapping[int, Window], carried: list[int]) -> bool:
     if any(k not in windows or windows[k].size > 1 for k in carried):
         return False
-    for equation in step.body.equations.values():
-        step.values[equation.target] = step.value(equation)
+    inner = {op for scan in step.body.nested for op in equations_in(scan)}
+    for op, equation in step.body.equations.items():
+        if op not in inner:
+            step.values[equation.target] = step.value(equation)
     settled = {k: {k} for k in carried} | {step.condition: {_FALSE}}
     return all(step.values.get(k) in settled[k] for k in carried)
 

@@ -76,6 +76,7 @@ class Scan:
 
     def __init__(self, op: ir.Operation, folded: Folded, branches: bool = False) -> None:
         self.body = ScanBody(op)
+        self.leaves = branches
         self.branches = branches and not self.body.nested
         # Recurrences over blocks have others inside: there loops have bounds of the step.
         self.blocks = branches and bool(self.body.nested)
@@ -142,7 +143,7 @@ class Scan:
 
     def _say_whether_it_goes_on(self, finals: Values, time: DynamicTime) -> None:
         found = None
-        if self.branches:
+        if self.leaves:
             found = leaving_condition(self.body, self.windows, self.carried, time)
         if found is not None:
             emit_condition(finals[self.carried.index(found)])

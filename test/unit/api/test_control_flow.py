@@ -132,6 +132,24 @@ def test_a_loop_without_a_bound_reads_its_latest_step_at_data() -> None:
         assert f(np.array(start)).tolist() == end
 
 
+def test_a_loop_without_a_bound_carries_what_no_step_changes() -> None:
+    f = ted.function(
+        lambda x: ted.while_loop(lambda s: s[0] < s[1], lambda s: (s[0] * s[2], *s[1:]), x)
+    )
+    assert f((np.array(3.0), np.array(20.0), np.array(2.0))) == (24.0, 20.0, 2.0)
+
+
+def test_a_loop_without_a_bound_has_scans_and_bounded_loops_in_its_steps() -> None:
+    def step(x):
+        return x + ted.cumprod(x) + ted.while_loop(lambda t: t < 3, lambda t: t + 1, x[0], 9)
+
+    y = np.arange(1, 4.0) / 2
+    found = ted.function(lambda x: ted.while_loop(lambda x: ted.sum(x) < 100, step, x))(y)
+    while y.sum() < 100:
+        y = y + np.cumprod(y) + max(y[0], 3 + y[0] % 1)
+    np.testing.assert_allclose(found, y)
+
+
 def test_a_loop_that_never_ends_is_interrupted() -> None:
     f = ted.function(lambda x: ted.while_loop(lambda c: c > 0, lambda c: c * 0.5 + 1, x))
     assert f(np.array(-1.0)) == -1
@@ -298,6 +316,11 @@ REFUSED = {
     ),
     "fori_loop: upper is an integer scalar, got float64[3]": lambda x: ted.fori_loop(
         0, x, lambda i, v: v, x, 3
+    ),
+    "a loop inside of one without max_steps has a number of steps, got full_before": lambda x: (
+        ted.while_loop(
+            lambda h: h[0] > 0, lambda h: ted.while_loop(lambda g: g[0] > 1, lambda g: g - 1, h), x
+        )
     ),
     "max_steps is for bounds that are data, got 0 and 3": lambda x: ted.fori_loop(
         0, 3, lambda i, v: v, x, 3
