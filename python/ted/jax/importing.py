@@ -27,8 +27,9 @@ def from_jaxpr(jaxpr: Any) -> Raised:
     if not isinstance(jaxpr, core.ClosedJaxpr):
         kind = type(jaxpr).__name__
         raise FrontendError(f"from_jaxpr: takes what jax.make_jaxpr(f)(*args) gives, got {kind}")
-    function = jax.jit(core.jaxpr_as_fun(replaced(jaxpr)))
+    own: dict[str, Any] = {}
+    function = jax.jit(core.jaxpr_as_fun(replaced(jaxpr, own, from_jaxpr)), keep_unused=True)
     given = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in jaxpr.in_avals]
     module: Any = function.lower(*given).compiler_ir("stablehlo")
     # In the generic form: of CHLO the binding has no dialect.
-    return from_mlir(module.operation.get_asm(print_generic_op_form=True), "main")
+    return from_mlir(module.operation.get_asm(print_generic_op_form=True), "main", own)

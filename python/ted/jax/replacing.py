@@ -1,15 +1,19 @@
 """Primitives of JAX that ted has itself -> calls of ted, in a jaxpr and those inside of it.
 
-Before: c:f32[3] = igamma a b          p l u = lu a
-After:  c:f32[3] = ted[name=gammainc]  p l u = ted[name=lu], lowered to custom_call @ted.lu
+Before: c:f32[3] = igamma a b          p l u = lu a          y = custom_vjp_call a
+After:  c:f32[3] = ted[name=gammainc]  p l u = ted[name=lu]  y = ted[name=own0]
+        lowered to custom_call @ted.lu
 
-JAX makes loops of the ones, which have no reverse mode, and calls of libraries of the others.
+JAX makes loops of the ones, which have no reverse mode, calls of libraries of others, and forgets
+the derivatives that a function has of its own, and how equal elements share one.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import jax
@@ -19,13 +23,21 @@ from jax.extend import core
 from jax.interpreters import mlir
 from jax.lax import linalg
 
+from ted.jax.own_derivatives import differentiated, has_own_derivative, of_jax
+
 _NAMES: Mapping[Any, str] = {
     lax.igamma_p: "gammainc", lax.igammac_p: "gammaincc",
     lax.lt_to_p: "lt_to", lax.le_to_p: "le_to",
     linalg.cholesky_p: "cholesky", linalg.triangular_solve_p: "triangular_solve",
     linalg.lu_p: "lu", linalg.eigh_p: "eigh", linalg.svd_p: "svd",
-    linalg.qr_p: "qr",
+    linalg.qr_p: "qr", lax.max_p: "max", lax.min_p: "min", lax.clamp_p: "clamp",
+    lax.reduce_max_p: "reduce_max", lax.reduce_min_p: "reduce_min",
 }  # fmt: skip
+
+# What has a function of two numbers as a parameter, which stays a combiner.
+_COMBINING = ("reduce", "scatter", "select_and")
+# Functions of JAX with a rule that says what their slope is at a bend.
+_RULED = ("relu", "relu6")
 
 _ted = core.Primitive("ted")
 _ted.multiple_results = True
@@ -49,20 +61,67 @@ def _lowered(context: Any, *operands: Any, name: str, results: Any, given: Any) 
 mlir.register_lowering(_ted, _lowered)
 
 
-def replaced(jaxpr: Any) -> Any:
-    """A jaxpr, closed or not, with calls of ted."""
-    if isinstance(jaxpr, core.ClosedJaxpr):
-        return core.ClosedJaxpr(replaced(jaxpr.jaxpr), jaxpr.consts)
-    return jaxpr.replace(eqns=[_equation(eqn) for eqn in jaxpr.eqns])
+Own = dict[str, Callable[..., Any]]
 
 
-def _equation(eqn: Any) -> Any:
-    if eqn.primitive in _NAMES and _fits(eqn):
-        plain = {k: v for k, v in eqn.params.items() if isinstance(v, (bool, int, str))}
-        results = tuple(v.aval for v in eqn.outvars)
-        named = {"name": _NAMES[eqn.primitive], "results": results, "given": tuple(plain.items())}
-        return eqn.replace(primitive=_ted, params=named)
-    return eqn.replace(params={k: _parameter(v) for k, v in eqn.params.items()})
+def replaced(jaxpr: Any, own: Own, function: Callable[[Any], Callable[..., Any]]) -> Any:
+    """A jaxpr, closed or not, with calls of ted.
+
+    `own` gets the functions of those that have derivatives of their own, which `function` makes of
+    closed jaxprs.
+    """
+    return _Replacing(own, function).jaxpr(jaxpr)
+
+
+@dataclass(frozen=True)
+class _Replacing:
+    own: Own
+    function: Callable[[Any], Callable[..., Any]]
+
+    def jaxpr(self, jaxpr: Any) -> Any:
+        if isinstance(jaxpr, core.ClosedJaxpr):
+            return core.ClosedJaxpr(self.jaxpr(jaxpr.jaxpr), jaxpr.consts)
+        return jaxpr.replace(eqns=[self.equation(eqn) for eqn in jaxpr.eqns])
+
+    def equation(self, eqn: Any) -> Any:
+        if eqn.primitive in _NAMES and _fits(eqn):
+            known = {k: _plain(v) for k, v in eqn.params.items()}
+            plain = {k: v for k, v in known.items() if v is not None}
+            return _call(eqn, _NAMES[eqn.primitive], plain)
+        if (known := of_jax(eqn)) in _RULED:
+            return _call(eqn, known, {})
+        if has_own_derivative(eqn):
+            name = f"own{len(self.own)}"
+            self.own[f"ted.{name}"] = differentiated(eqn, self.function)
+            variables = [v for v in eqn.invars if not isinstance(v, core.Literal)]
+            return _call(eqn.replace(invars=[*dict.fromkeys(variables)]), name, {})
+        if eqn.primitive.name.startswith(_COMBINING):
+            return eqn
+        return eqn.replace(params={k: self.parameter(v) for k, v in eqn.params.items()})
+
+    def parameter(self, value: Any) -> Any:
+        if isinstance(value, (core.ClosedJaxpr, core.Jaxpr)):
+            return self.jaxpr(value)
+        if isinstance(value, tuple):
+            parts = map(self.parameter, value)
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return value
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as JSON has it, else None."""
+    if isinstance(value, tuple):
+        parts = [_plain(v) for v in value]
+        return None if None in parts else tuple(parts)
+    if isinstance(value, (bool, str)):
+        return value
+    return int(value) if isinstance(value, Integral) else None
+
+
+def _call(eqn: Any, name: str, given: Mapping[str, Any]) -> Any:
+    results = tuple(v.aval for v in eqn.outvars)
+    params = {"name": name, "results": results, "given": tuple(given.items())}
+    return eqn.replace(primitive=_ted, params=params)
 
 
 def _fits(eqn: Any) -> bool:
@@ -72,12 +131,3 @@ def _fits(eqn: Any) -> bool:
     is_square = not is_basis or shape[-2] <= shape[-1]
     some = given.get("pivoting", False) or given.get("subset_by_index") is not None
     return all(v.aval.dtype.kind == "f" for v in eqn.invars) and is_square and not some
-
-
-def _parameter(value: Any) -> Any:
-    if isinstance(value, (core.ClosedJaxpr, core.Jaxpr)):
-        return replaced(value)
-    if isinstance(value, tuple):
-        parts = map(_parameter, value)
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return value

@@ -58,6 +58,28 @@ def _singular(a: Any, full_matrices: bool, compute_uv: bool, **_: Any) -> Any:
     return s, u, v
 
 
+def halved(extremum: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An extremum whose gradient equal numbers share, as in JAX and torch."""
+
+    @ted.vectorize
+    def function(a: Any, b: Any) -> Any:
+        equal = (a == b) & ted.isfinite(a)
+        return extremum(a, b) + ted.where(equal, 0.5 * (b - a), 0.0)
+
+    return function
+
+
+def _clamped(low: Any, x: Any, high: Any) -> Any:
+    """A bound has the gradient of what is beyond it, and nothing that of what is equal to it."""
+    inside = (low < x) & (x < high)
+    beyond = ted.where(x < low, low, ted.where(x > high, high, ted.stop_gradient(x)))
+    return ted.where(inside, x, beyond)
+
+
+def _shared(extremum: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, axes, **_: extremum(x, tuple(axes), ties="even")
+
+
 # With the parameters of JAX's primitive by name; results of one tensor, or a tuple of them.
 CALLS: Mapping[str, Callable[..., Any]] = {
     "gammainc": lambda a, x: ted.special.gammainc(a, x),
@@ -68,4 +90,11 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "eigh": _eigen,
     "svd": _singular,
     "qr": lambda a, **_: tuple(ted.linalg.qr(a)),
+    "max": halved(ted.maximum),
+    "min": halved(ted.minimum),
+    "clamp": _clamped,
+    "relu": lambda x: ted.nn.relu(x),
+    "relu6": lambda x: ted.nn.relu6(x),
+    "reduce_max": _shared(ted.max),
+    "reduce_min": _shared(ted.min),
 }

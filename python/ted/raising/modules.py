@@ -8,8 +8,9 @@ StableHLO goes through the binding's own pass to linalg; what that leaves has ru
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from ted import dialects
@@ -28,6 +29,8 @@ from ted.raising.empty_tensors import drop_empty
 from ted.raising.reading import Reader, Rule
 from ted.raising.shapes import on_elements
 from ted.transforms.overrides import substituted
+
+Calls = Mapping[str, Callable[..., Any]]
 
 # The ops that can be raised, and what raises each.
 RULES: dict[str, Rule] = {
@@ -75,7 +78,7 @@ def systems(module: ir.Module) -> dict[str, System]:
         return {name: _system(reader, name) for name in map(symbol_name, functions(module))}
 
 
-def _lowered(module: ir.Module) -> Reader:
+def _lowered(module: ir.Module, calls: Calls = MappingProxyType({})) -> Reader:
     """A reader of the functions of a module, which has no op of StableHLO and named one of linalg.
 
     Raises: VerifyError where a pass of MLIR fails.
@@ -87,7 +90,7 @@ def _lowered(module: ir.Module) -> Reader:
     _run(GENERALIZE, module)
     tops = (op.operation for op in module.body.operations)
     found = {symbol_name(op): op for op in tops if op.name == "func.func"}
-    return Reader(found, RULES, on_elements)
+    return Reader(found, RULES, on_elements, calls)
 
 
 def _system(reader: Reader, name: str) -> System:
@@ -172,11 +175,12 @@ class Raised:
         return substituted(self.system.outputs, mapping)
 
 
-def from_mlir(source: Any, name: str | None = None) -> Raised:
+def from_mlir(source: Any, name: str | None = None, calls: Calls = MappingProxyType({})) -> Raised:
     """The function of a module of MLIR in linalg, StableHLO, tensor, scf, arith and math, or ted.
 
     `source` is the text, the bytecode or a module of ted's binding; `name` is the function, the
-    only one or `main` if it is not said.
+    only one or `main` if it is not said. `calls` has functions of ted by the targets of
+    `stablehlo.custom_call`, which take its tensors and give its results.
     Raises: FrontendError for what is no module or has no such function; VerifyError for an op, a
     type or a size that has no equations.
     """
@@ -191,4 +195,4 @@ def from_mlir(source: Any, name: str | None = None) -> Raised:
             raise FrontendError(
                 f"from_mlir: the module must have a function '{wanted}', got {found}"
             )
-        return Raised(_system(_lowered(module), wanted))
+        return Raised(_system(_lowered(module, calls), wanted))

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from ted.errors import TedError, VerifyError, located
 from ted.ir.dtypes import INT64
@@ -27,7 +28,8 @@ Rule = Callable[["Reader", ir.Operation], Sequence[Value]]
 class Reader:
     """What each value of a program is, while its functions are read.
 
-    `rules` has a rule for each op, `elementwise` is that for the others.
+    `rules` has a rule for each op, `elementwise` is that for the others; `calls` has the functions
+    that a program calls by name.
     """
 
     def __init__(
@@ -35,10 +37,12 @@ class Reader:
         functions: Mapping[str, ir.Operation],
         rules: Mapping[str, Rule],
         elementwise: Rule,
+        calls: Mapping[str, Callable[..., Any]],
     ) -> None:
         self.functions = functions
         self.rules = rules
         self.elementwise = elementwise
+        self.calls = calls
         self.known: dict[ir.Value, Value] = {}
         self.open: list[str] = []
 

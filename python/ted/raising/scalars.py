@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 
 from ted.errors import VerifyError
 from ted.ir import from_scalars, scalar
-from ted.ir.dtypes import BOOL, BY_MLIR, BY_NAME, accumulator
+from ted.ir.dtypes import BOOL, BY_MLIR, BY_NAME
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.locations import source_location
+from ted.raising.float_bits import bits_as, with_sign_of
 
 Rule = Callable[[ir.Operation, Sequence[Expr]], Expr]
 
@@ -73,25 +74,13 @@ def _number_first(name: str) -> Rule:
     return rule
 
 
-def _with_sign_of(a: Expr, b: Expr) -> Expr:
-    """|a| with the sign of b, that of a zero included."""
-    one = scalar.const(1, b.dtype)
-    inverse = scalar.apply("div", one, b)  # -inf for -0.0
-    is_below = scalar.lor(
-        scalar.compare("lt", b, _zero(b)),
-        scalar.land(scalar.compare("eq", b, _zero(b)), scalar.compare("lt", inverse, _zero(b))),
-    )
-    size = scalar.absolute(a)
-    return scalar.select(is_below, scalar.neg(size), size)
-
-
 def _rounded_away(a: Expr) -> Expr:
     """To the nearest integer, halves away from zero."""
     whole = scalar.apply("trunc", a)
     rest = scalar.absolute(scalar.sub(a, whole))
     is_less = scalar.compare("lt", rest, scalar.const(0.5, a.dtype))
     return scalar.select(
-        is_less, whole, scalar.add(whole, _with_sign_of(scalar.const(1, a.dtype), a))
+        is_less, whole, scalar.add(whole, with_sign_of(scalar.const(1, a.dtype), a))
     )
 
 
@@ -120,14 +109,17 @@ def _truncated(op: ir.Operation, args: Sequence[Expr]) -> Expr:
     return from_scalars.operation(op, args)
 
 
+def _moved(value: Expr, distance: int) -> Expr:
+    return scalar.apply("shiftright", value, scalar.const(distance, value.dtype))
+
+
 def _ones_between(a: Expr) -> Expr:
     """How many bits are 1: sums of neighbours, of pairs, of fours, ..."""
     bits = a.dtype.bits
     unsigned = scalar.cast(a, BY_NAME[f"uint{bits}"])
 
     def part(value: Expr, shift: int, mask: int) -> Expr:
-        moved = scalar.apply("shiftright", value, scalar.const(shift, value.dtype))
-        return scalar.apply("bitand", moved, scalar.const(mask, value.dtype))
+        return scalar.apply("bitand", _moved(value, shift), scalar.const(mask, value.dtype))
 
     width = 1
     while width < bits:
@@ -137,91 +129,37 @@ def _ones_between(a: Expr) -> Expr:
     return scalar.cast(unsigned, a.dtype)
 
 
-def _with_exponent(op: ir.Operation, args: Sequence[Expr]) -> Expr:
-    """Bits behind the exponent of a power of two as the float: how random numbers are made.
-
-    Raises: VerifyError for other bits, which equations have no word for.
-    """
-    (a,) = args
-    kind = BY_MLIR[from_scalars.element_of(op)]
-    below = _MANTISSAS.get(kind.name, 0)
-    power = _power_before(a, below) if kind.is_float and below and not a.dtype.is_float else None
-    if power is None:
-        raise VerifyError(
-            "arith.bitcast: bits of numbers have no equations, but those of a random mantissa, "
-            f"got {a.dtype} as {kind}",
-            source_location(op.location),
-        )
-    mantissa = scalar.apply("bitand", a, scalar.const(2**below - 1, a.dtype))
-    wide = accumulator(kind)
-    start, step = (scalar.const(x, wide) for x in (power, power * 2.0**-below))
-    return scalar.cast(scalar.add(start, scalar.mul(scalar.cast(mantissa, wide), step)), kind)
+def _zeros_above(a: Expr) -> Expr:
+    """How many bits stand above the highest 1, which is copied to all below it."""
+    bits = a.dtype.bits
+    filled = scalar.cast(a, BY_NAME[f"uint{bits}"])
+    for k in range(bits.bit_length() - 1):
+        filled = scalar.apply("bitor", filled, _moved(filled, 2**k))
+    return scalar.sub(scalar.const(bits, a.dtype), scalar.cast(_ones_between(filled), a.dtype))
 
 
-_TENSORS = 4  # of a constant, of it at each element, of the shift, and of both bits
-_MANTISSAS = {"float64": 52, "float32": 23, "float16": 10, "bfloat16": 7}
+def _zeros_below(a: Expr) -> Expr:
+    """How many bits stand below the lowest 1, which a negation keeps: those are 1 below it."""
+    lowest = scalar.apply("bitand", a, scalar.neg(a))
+    return _ones_between(scalar.sub(lowest, scalar.const(1, a.dtype)))
 
 
-def _power_before(bits: Expr, below: int) -> float | None:
-    """The power of two whose bits stand above the lowest ones: `(x >> k) | bits of it`."""
-    either = _defined(bits, _TENSORS)
-    if either.op != "bitor":
-        return None
-    known = [side.attr for side in map(_uncast, either.args) if scalar.is_const(side)]
-    moved = [side for side in either.args if not scalar.is_const(_uncast(side))]
-    if not (len(known) == len(moved) == 1) or known[0] % 2**below or _low_bits(moved[0]) > below:
-        return None
-    exponent, most = known[0] >> below, 2 ** (bits.dtype.bits - 1 - below) - 1
-    return 2.0 ** (exponent - most // 2) if 0 < exponent < most else None
-
-
-def _low_bits(node: Expr) -> int:
-    """How many of the lowest bits of an integer may be 1; the others are 0."""
-    if node.op not in ("cast", "shiftright") or node.args[0].dtype.is_float:
-        return node.dtype.bits
-    inner, width = _low_bits(node.args[0]), node.args[0].dtype.bits
-    if inner == width and not node.args[0].dtype.is_unsigned:  # the highest one is repeated
-        return node.dtype.bits
-    if node.op == "cast":
-        return min(inner, node.dtype.bits)
-    distance = _uncast(node.args[1])
-    return max(inner - distance.attr, 0) if scalar.is_const(distance) else inner
-
-
-def _uncast(node: Expr) -> Expr:
-    return _uncast(node.args[0]) if node.op == "cast" and not node.dtype.is_float else node
-
-
-def _defined(node: Expr, tensors: int) -> Expr:
-    """A value by the equations of tensors that one equation makes, so many behind each other."""
-
-    def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
-        if node.op != "load" or not tensors:
-            return None
-        tensor = node.attr
-        held = tensor.constant.array if tensor.constant is not None else None
-        if held is not None and held.size == 1:
-            return scalar.const(held.item(), tensor.dtype)
-        if not tensor.equations and tensor.fill is not None:
-            return scalar.const(tensor.fill, tensor.dtype)
-        equation = tensor.equations[0] if len(tensor.equations) == 1 else None
-        if equation is None or equation.combiner != "set" or not equation.covers(tensor.shape):
-            return None
-        return _defined(scalar.substitute([equation.body], args)[0], tensors - 1)
-
-    return scalar.rewrite([node], visit)[0]
+def _of_same_bits(op: ir.Operation, args: Sequence[Expr]) -> Expr:
+    return bits_as(args[0], BY_MLIR[from_scalars.element_of(op)])
 
 
 _ROWS: dict[str, Rule] = {
-    "arith.bitcast": _with_exponent,
+    "arith.bitcast": _of_same_bits,
     "math.ctpop": lambda _, a: _ones_between(a[0]),
+    "math.ctlz": lambda _, a: _zeros_above(a[0]),
+    "math.cttz": lambda _, a: _zeros_below(a[0]),
     "arith.divsi": lambda _, a: truncated_quotient(*a),
     "arith.remsi": lambda _, a: _remainder(*a),
     "arith.ceildivsi": lambda _, a: scalar.neg(scalar.floordiv(scalar.neg(a[0]), a[1])),
     "arith.maxnumf": _number_first("maximum"),
     "arith.minnumf": _number_first("minimum"),
     "arith.trunci": _truncated,
-    "math.copysign": lambda _, a: _with_sign_of(*a),
+    "math.copysign": lambda _, a: with_sign_of(*a),
     "math.round": lambda _, a: _rounded_away(a[0]),
     "math.isnan": lambda _, a: _is_nan(a[0]),
     "math.isinf": lambda _, a: _is_infinite(a[0]),

@@ -103,6 +103,9 @@ def custom_call(reader: Reader, op: ir.Operation) -> list[Value]:
     target = str(op.attributes["call_target_name"]).strip('"')
     if target in ("Sharding", "annotate_device_placement"):
         return [reader.value(v) for v in op.operands]
+    if target in reader.calls:
+        found = reader.calls[target](*_tensors(reader, op.operands))
+        return _cast(op, found if isinstance(found, tuple) else (found,))
     if target.startswith("ted.") and target[4:] in CALLS:
         held = ir.DictAttr(op.attributes["mhlo.backend_config"])
         given = json.loads(ir.StringAttr(held["given"]).value)

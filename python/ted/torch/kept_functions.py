@@ -14,6 +14,7 @@ import numpy as np
 import torch
 
 import ted
+from ted.raising.algebra import halved
 
 Function = Callable[..., Any]  # its result is a tensor or a tuple of them
 aten = torch.ops.aten
@@ -153,15 +154,6 @@ def _pairs(x: Any, p: float = 2.0) -> Any:
 # Equal elements share the gradient in torch.
 
 
-def _halved(extremum: Function) -> Function:
-    @ted.vectorize
-    def function(a: Any, b: Any) -> Any:
-        equal = (a == b) & ted.isfinite(a)
-        return extremum(a, b) + ted.where(equal, 0.5 * (b - a), 0.0)
-
-    return function
-
-
 def _shared(extremum: Function) -> Function:
     def function(x: Any, dim: Any = (), keepdim: bool = False) -> Any:
         axes = dim if isinstance(dim, int) else tuple(dim) or None
@@ -220,8 +212,8 @@ def _root_mean_square_norm(
 
 
 OF_FLOATS: Mapping[Any, Function] = {
-    aten.maximum.default: _halved(ted.maximum), aten.max.other: _halved(ted.maximum),
-    aten.minimum.default: _halved(ted.minimum), aten.min.other: _halved(ted.minimum),
+    aten.maximum.default: halved(ted.maximum), aten.max.other: halved(ted.maximum),
+    aten.minimum.default: halved(ted.minimum), aten.min.other: halved(ted.minimum),
     aten.amax.default: _shared(ted.max), aten.max.default: _shared(ted.max),
     aten.amin.default: _shared(ted.min), aten.min.default: _shared(ted.min),
     aten.clamp.default: ted.clip, aten.clamp.Tensor: ted.clip,
