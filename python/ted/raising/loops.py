@@ -36,7 +36,7 @@ def looped(
 ) -> States:
     """The states after the last step of `while going(states): states = body(states)`.
 
-    A loop that does not count up to a number has no reverse mode.
+    A loop that does not count to a number has no reverse mode.
     """
     if not starts:
         return []
@@ -62,21 +62,33 @@ class _Count:
 
 
 def _count(starts: States, states: States, going: Tensor, after: States) -> _Count | None:
-    """How often a loop runs whose condition is `state < number` of a state that counts."""
+    """How often a loop runs whose condition compares a state that counts with a number."""
     condition = plain(going.node)
-    if condition.op not in ("lt", "le") or not scalar.is_const(condition.args[1]):
+    if condition.op not in ("lt", "le", "ne"):
         return None
-    counter, kinds = _uncast(condition.args[0])
+    down = scalar.is_const(condition.args[0])  # of `number < state`
+    number, tested = condition.args if down else condition.args[::-1]
+    if not scalar.is_const(number):
+        return None
+    counter, kinds = _uncast(tested)
     own = [k for k, s in enumerate(states) if not s.ndim and scalar.load(s.node, ()) is counter]
     if not own:
         return None
     (k,) = own
     first, next_one = plain(starts[k].node), plain(after[k].node)
     step = _added(next_one, scalar.load(states[k].node, ()))
-    if not scalar.is_const(first) or step is None or step <= 0:
+    if not scalar.is_const(first) or not step:
         return None
-    end = condition.args[1].attr + (condition.op == "le")
-    found = _Count(k, max(0, -(-(end - first.attr) // step)), first.attr, step)
+    way = 1 if step > 0 else -1
+    if condition.op == "ne":
+        if (number.attr - first.attr) % step:
+            return None
+    elif down != (step < 0):
+        return None
+    end = number.attr + (condition.op == "le") * way
+    if condition.op == "ne" and (end - first.attr) * way < 0:
+        return None  # it ends where its type does
+    found = _Count(k, max(0, -(-(end - first.attr) * way // (step * way))), first.attr, step)
     return found if all(_holds(kind, found) for kind in kinds) else None
 
 
@@ -92,14 +104,17 @@ def _uncast(value: Expr) -> tuple[Expr, list[DType]]:
 def _holds(kind: DType, count: _Count) -> bool:
     """Whether a type has all numbers of a count, so that none is another one there."""
     least, greatest = (INT64 if kind.is_index else kind).range
-    return least <= count.first and count.first + count.steps * count.step <= greatest
+    ends = count.first, count.first + count.steps * count.step
+    return least <= min(ends) and max(ends) <= greatest
 
 
 def _added(value: Expr, state: Expr) -> int | None:
     """c where a value is `state + c`."""
-    if value.op != "add" or value.args[0] is not state or not scalar.is_const(value.args[1]):
+    if value.op not in ("add", "sub") or value.args[0] is not state:
         return None
-    return int(value.args[1].attr)
+    if not scalar.is_const(value.args[1]):
+        return None
+    return int(value.args[1].attr) * (1 if value.op == "add" else -1)
 
 
 def plain(tensor: Node) -> Expr:
@@ -200,10 +215,9 @@ def _written_row(
     if test.dtype != BOOL or not is_affine(test, points):
         return None
     taken = where_possible(test, points)
-    step = scalar.floordiv(
-        scalar.sub(scalar.cast(counter, time.dtype), scalar.index(count.first)),
-        scalar.index(count.step),
-    )
+    now, first = scalar.cast(counter, time.dtype), scalar.index(count.first)
+    way = scalar.sub(now, first) if count.step > 0 else scalar.sub(first, now)
+    step = scalar.floordiv(way, scalar.index(abs(count.step)))
     last = scalar.index(count.steps - 1)
     for reverse, row in ((False, time), (True, scalar.sub(last, time))):
         wanted = where_possible(scalar.compare("eq", scalar.dim(0), row), points)

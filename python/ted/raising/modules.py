@@ -37,6 +37,7 @@ RULES: dict[str, Rule] = {
     "builtin.unrealized_conversion_cast": shapes.reinterpreted,
     "arith.constant": shapes.constant,
     "linalg.generic": generics.generic,
+    "linalg.softmax": shapes.softmax,
     "tensor.empty": shapes.empty,
     "tensor.splat": shapes.splat,
     "tensor.from_elements": shapes.from_elements,

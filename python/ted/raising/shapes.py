@@ -15,6 +15,7 @@ from ted.ir.equations import Tensor, identity_dims
 from ted.ir.expressions import Expr
 from ted.mlir import ir, scalar_value
 from ted.mlir.dense_elements import numbers_of
+from ted.nn.activations import softmax as normalised
 from ted.raising import scalars
 from ted.raising.bodies import body_values
 from ted.raising.reading import Reader
@@ -296,6 +297,12 @@ def dim(reader: Reader, op: ir.Operation) -> list[Value]:
 def rank(_: Reader, op: ir.Operation) -> list[Value]:
     """The number of dims."""
     return [scalar.const(ir.RankedTensorType(op.operands[0].type).rank, INDEX)]
+
+
+def softmax(reader: Reader, op: ir.Operation) -> list[Value]:
+    """Exponentials along a dim over their sum: of the named ops the one that is no loop."""
+    dim = ir.IntegerAttr(op.attributes["dimension"]).value
+    return [normalised(wrap(reader.tensor(op.operands[0])), dim).node]
 
 
 def on_elements(reader: Reader, op: ir.Operation) -> list[Value]:

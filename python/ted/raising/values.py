@@ -64,6 +64,7 @@ def name_of(op: ir.Operation) -> str:
 def made(op: ir.Operation, position: int, start: Tensor | None, *equations: Equation) -> Tensor:
     """The result of an op at a position: `equations` on top of `start`, or of zeros."""
     shape, dtype = type_of(op.results[position].type, op.location, op.name)
+    dtype = INT64 if dtype.is_index else dtype
     fill, first = _begun(start)
     given = [_exact(e, dtype) for e in equations]
     if len(given) == 1 and given[0].combiner == "set" and given[0].covers(shape):

@@ -80,6 +80,32 @@ func.func @main() -> tensor<2xi64> {
     assert found.tolist() == [3, 1]
 
 
+def test_rows_are_read_at_indices_and_shares_of_them_are_a_softmax() -> None:
+    text = """
+func.func @main(%x: tensor<3x4xf64>, %at: tensor<5xindex>) -> (tensor<3x5xf64>, tensor<5xindex>) {
+  %e = tensor.empty() : tensor<3x5xf64>
+  %f = tensor.empty() : tensor<5xindex>
+  %0 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%at : tensor<5xindex>) outs(%e : tensor<3x5xf64>) {
+  ^bb0(%k: index, %o: f64):
+    %i = linalg.index 0 : index
+    %v = tensor.extract %x[%i, %k] : tensor<3x4xf64>
+    linalg.yield %v : f64
+  } -> tensor<3x5xf64>
+  %1 = linalg.softmax dimension(1) ins(%0 : tensor<3x5xf64>) outs(%e : tensor<3x5xf64>)
+      -> tensor<3x5xf64>
+  %2 = linalg.map {arith.addi} ins(%at, %at : tensor<5xindex>, tensor<5xindex>)
+      outs(%f : tensor<5xindex>)
+  return %1, %2 : tensor<3x5xf64>, tensor<5xindex>
+}"""
+    x, at = np.arange(12.0).reshape(3, 4), np.array([3, 0, 1, 1, 2])
+    shares, twice = interpreted(from_mlir(text), [x, at])
+    wanted = np.exp(x[:, at])
+    np.testing.assert_allclose(shares, wanted / wanted.sum(1, keepdims=True))
+    np.testing.assert_array_equal(twice, 2 * at)
+
+
 # first, step, end, the predicate, the type; the steps, None where they are not counted
 COUNTERS = [
     ("1", "2", "7", "slt", "i64", 3),
@@ -88,6 +114,13 @@ COUNTERS = [
     ("9", "2", "7", "slt", "i64", 0),
     ("-3", "2", "7", "ult", "i64", None),  # without a sign it is above
     ("20", "90", "120", "slt", "i8", None),  # 200 is -56 in 8 bits
+    ("7", "-2", "1", "sgt", "i64", 3),
+    ("7", "-2", "1", "sge", "i64", 4),
+    ("4", "-1", "0", "ne", "i64", 4),
+    ("1", "2", "7", "ne", "i64", 3),
+    ("5", "-2", "0", "ne", "i64", None),  # ends where 64 bits do
+    ("7", "2", "1", "ne", "i64", None),
+    ("-20", "-90", "-120", "sgt", "i8", None),
 ]
 
 
