@@ -64,6 +64,14 @@ def _lu(a: Any, *, pivot: bool = True) -> Any:
     return ted.cast(own == rows[..., None, :], a.dtype), low, up
 
 
+def _factor_and_failure(a: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
+    """The factor, and a number that is not 0 where there is none; with `check_errors` as well."""
+    del check_errors
+    low = ted.linalg.cholesky(a)
+    failed = ted.cast(ted.any(ted.isnan(low), (-2, -1)), "int64")
+    return (_turned(low) if upper else low), failed
+
+
 def _matrix_norm(
     x: Any, ord: Any = "fro", dim: Any = (-2, -1), keepdim: bool = False, *, dtype: Any = None
 ) -> Any:
@@ -121,6 +129,7 @@ _LINEAR: Mapping[Any, Function] = {
     aten.linalg_slogdet.default: ted.linalg.slogdet, aten.slogdet.default: ted.linalg.slogdet,
     aten.logdet.default: _logdet,
     aten.linalg_cholesky.default: ted.linalg.cholesky, aten.cholesky.default: ted.linalg.cholesky,
+    aten.linalg_cholesky_ex.default: _factor_and_failure,
     aten.linalg_eigh.default: ted.linalg.eigh, aten.linalg_eigvalsh.default: ted.linalg.eigvalsh,
     aten.linalg_svd.default: _by_any_driver(ted.linalg.svd),
     aten.linalg_svdvals.default: _by_any_driver(ted.linalg.svdvals),

@@ -162,6 +162,36 @@ def _shared(extremum: Function) -> Function:
     return function
 
 
+# ------------------------------------------------------------------ shares and losses
+
+
+def _shares(function: Function) -> Function:
+    """A softmax in the type that torch is told; the binding has none for another type."""
+
+    def call(x: Any, dim: int, dtype: Any = None) -> Any:
+        wide = ted.cast(x, str(dtype).removeprefix("torch.")) if dtype in _FLOATS else x
+        return function(wide, dim) if x.ndim else ted.exp(wide - wide) - (function is _logs)
+
+    return call
+
+
+_FLOATS = (torch.float64, torch.float32, torch.float16, torch.bfloat16)
+_logs = ted.nn.log_softmax
+
+_REDUCTIONS = ("none", "mean", "sum")
+
+
+def _hinge_of_classes(
+    x: Any, labels: Any, p: Any = 1, margin: Any = 1, weight: Any = None, reduction: int = 1
+) -> Any:
+    return ted.nn.multi_margin_loss(x, labels, p, margin, weight, _REDUCTIONS[reduction])
+
+
+def _hinge_of_labels(x: Any, labels: Any, reduction: int = 1) -> Any:
+    """Torch takes it apart into one loss for the whole batch, where each row has its labels."""
+    return ted.nn.multilabel_margin_loss(x, labels, _REDUCTIONS[reduction])
+
+
 # ------------------------------------------------------------------ arithmetic
 
 
@@ -232,6 +262,10 @@ OF_FLOATS: Mapping[Any, Function] = {
     aten.trunc.default: ted.trunc, aten.fix.default: ted.trunc,
     aten.cdist.default: _distances, aten._cdist_forward.default: _distances,
     aten.pdist.default: _pairs, aten._pdist_forward.default: _pairs,
+    **dict.fromkeys((aten.softmax.int, aten._softmax.default), _shares(ted.nn.softmax)),
+    **dict.fromkeys((aten.log_softmax.int, aten._log_softmax.default), _shares(_logs)),
+    aten.multi_margin_loss.default: _hinge_of_classes,
+    aten.multilabel_margin_loss.default: _hinge_of_labels,
     **_SUMS,
     **_deviations("var", ted.var, False), **_deviations("std", ted.std, False),
     **_deviations("var_mean", ted.var, True), **_deviations("std_mean", ted.std, True),
@@ -261,8 +295,6 @@ def _first(*_: Any, **__: Any) -> Any:
 
 # Along a dim of what has none: the importer refuses some, and does not end for others.
 OF_SCALARS: Mapping[Any, Function] = {
-    **dict.fromkeys((aten.softmax.int, aten._softmax.default), lambda x, *_, **__: x - x + 1),
-    **dict.fromkeys((aten.log_softmax.int, aten._log_softmax.default), lambda x, *_, **__: x - x),
     aten.cumsum.default: _itself, aten.cumprod.default: _itself, aten.prod.dim_int: _itself,
     aten.logcumsumexp.default: _itself, aten.argmax.default: _first, aten.argmin.default: _first,
     **dict.fromkeys((aten.max.dim, aten.min.dim), lambda x, *_, **__: (x, _first())),

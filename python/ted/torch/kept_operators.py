@@ -26,6 +26,7 @@ from ted.ir.equations import System
 from ted.torch.kept_algebra import ALGEBRA
 from ted.torch.kept_control import CONTROL
 from ted.torch.kept_functions import OF_ANY, OF_FLOATS, OF_SCALARS, aten
+from ted.torch.kept_indices import INDICES, is_indexed
 from ted.torch.kept_orders import ORDERS
 from ted.transforms.overrides import substituted, substitution
 
@@ -104,6 +105,7 @@ _LAYERS: Mapping[Any, Operator] = {
 
 OPERATORS: Mapping[Any, Operator] = {
     **_LAYERS, **OF_SCALARS, **OF_FLOATS, **ALGEBRA, **OF_ANY, **ORDERS, **CONTROL,
+    **INDICES,
 }  # fmt: skip
 
 
@@ -171,6 +173,8 @@ def _is_empty(node: Any) -> bool:
 def _is_kept(node: Any) -> bool:
     """Whether an operator has a form of ted; layers: no dropout, no projections, and a time."""
     if _is_empty(node) or any(node.target in table for table in (OF_ANY, ORDERS, CONTROL)):
+        return True
+    if is_indexed(node.target, node.args):
         return True
     if node.target in OF_SCALARS:
         return not node.args[0].meta["val"].ndim

@@ -102,6 +102,27 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         ),
         (torch.tensor(-2.5),),
     ),
+    "writes at indices": (
+        lambda x, at: (
+            x.scatter_reduce(1, at, x, "mean"), x.put(at[0] - 4, x[0, :3], accumulate=True),
+            x.scatter_reduce(0, at[:, :2] % 2, x, "mean", include_self=False),
+            x.index_reduce(-1, at[0], x[:, :3], "prod"), torch.histc(x, 3, -2, 2),
+            (8 * x).long().scatter_reduce(1, at, (9 * x).long(), "mean"),
+            functional.embedding_bag(at[0], x.T, at[1, :2] - 1, mode="mean", padding_idx=3),
+            functional.embedding_bag(at, x.T, mode="max"),
+            functional.embedding_bag(at, x.T, mode="sum", per_sample_weights=x[:, :3]),
+        ),
+        (SORTED + 0.25, torch.tensor([[0, 3, 3], [1, 3, 0]])),
+    ),
+    "shares and hinges": (
+        lambda x, at: (
+            functional.softmax(x, 1, dtype=torch.float64), at.softmax(0, dtype=torch.float32),
+            functional.cross_entropy(x, at[:, 0], x[0].abs(), label_smoothing=0.1),
+            functional.multi_margin_loss(x[:, :4], at[:, 0], 2, weight=x[0, :4]),
+            functional.multilabel_margin_loss(x[:, :4], at, reduction="none"),
+        ),
+        (ENDS.nan_to_num(0.5, 1.0, -1.0), torch.tensor([[3, 0, -1, 1], [0, -1, 1, 2]])),
+    ),
     "norms in a wider type": (
         lambda x: (
             torch.linalg.norm(x, dtype=torch.float64),
@@ -182,6 +203,11 @@ SLOPES: dict[str, Callable[..., Any]] = {
         torch.addmm(x[:, :1], x, y.T, beta=2, alpha=0.5), torch.var_mean(x, 1), y.std(),
         torch.logaddexp2(x, y), torch.logaddexp(x, x.flip(0)), torch.maximum(x, x.flip(0)),
         torch.minimum(y, y.flip(0)), y.amax(1), y.min(),
+    ),
+    "writes and shares": lambda x, y: (
+        x.scatter_reduce(0, y.abs().long() % 3, y, "mean"), x.softmax(0, dtype=torch.float64),
+        x.index_reduce(1, y[0].abs().long() % 4, y, "prod", include_self=False),
+        torch.log_softmax(y, 1),
     ),
     "orders": lambda x, y: (
         x.median(1)[0], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0], x.sort(1)[0],

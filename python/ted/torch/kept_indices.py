@@ -1,0 +1,89 @@
+"""Operators of torch that read and write at indices, as functions of ted: a row each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+
+import ted
+from ted.frontend.locations import fail
+
+Function = Callable[..., Any]  # its result is a tensor or a tuple of them
+aten = torch.ops.aten
+
+
+def _bags(
+    table: Any, ids: Any, offsets: Any, _scaled: bool = False, mode: int = 0, _sparse: bool = False,
+    weights: Any = None, include_last: bool = False, padding: Any = None,
+) -> Any:  # fmt: skip
+    """The rows of bags; what torch gives beside them for its backward,
+    which nothing reads."""
+    how, left_out = ("sum", "mean", "max")[mode], None if padding == -1 else padding
+    found = ted.nn.embedding_bag(
+        table, ids, how, weights, left_out, offsets=offsets, include_last_offset=include_last
+    )
+    unread = ted.zeros((), "int64")
+    return found, unread, unread, unread
+
+
+def _scattered(
+    x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    """Means and products of what is written to each element, the element itself among it or not."""
+    if reduce not in ("mean", "prod"):
+        fail(f"from_exported: index_reduce must be a mean or a product, got {reduce}")
+    source = source[tuple(slice(n) for n in index.shape)]
+    own = [
+        ted.reshape(ted.arange(n), (-1, *(1,) * (x.ndim - k - 1)))
+        for k, n in enumerate(index.shape)
+    ]
+    own[dim] = index
+    at = tuple(ted.broadcast_to(i, index.shape) for i in own)
+    counts = ted.zeros(x.shape, "int64").at[at].add(ted.ones(index.shape, "int64"))
+    start = x
+    if not include_self:
+        neutral = ted.zeros_like(x) if reduce == "mean" else ted.ones_like(x)
+        start = ted.where(counts > 0, neutral, x)
+    if reduce == "prod":
+        return start.at[at].mul(source)
+    counts = ted.maximum(counts + int(include_self), 1)
+    total = start.at[at].add(source)
+    return total / counts if x.dtype.is_float else ted.floor_divide(total, counts)
+
+
+def _rows_reduced(
+    x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
+) -> Any:
+    dim = dim % x.ndim
+    whole = ted.broadcast_to(
+        ted.reshape(index, (-1, *(1,) * (x.ndim - dim - 1))), tuple(source.shape)
+    )
+    return _scattered(x, dim, whole, source, reduce, include_self=include_self)
+
+
+def _put(x: Any, index: Any, values: Any, accumulate: bool = False) -> Any:
+    flat, at = ted.reshape(x, (-1,)), ted.reshape(index, (-1,))
+    place = flat.at[ted.where(at < 0, at + flat.shape[0], at)]
+    values = ted.reshape(values, (-1,))
+    return ted.reshape(place.add(values) if accumulate else place.set(values), x.shape)
+
+
+def _counted(x: Any, bins: int = 100, low: float = 0, high: float = 0) -> Any:
+    if low == high:
+        fail(f"from_exported: histc must have limits that are numbers, got {low} and {high}")
+    return ted.histogram(ted.reshape(x, (-1,)), bins, float(low), float(high))
+
+
+INDICES: Mapping[Any, Function] = {
+    aten.embedding_bag.padding_idx: _bags, aten._embedding_bag.default: _bags,
+    aten._embedding_bag_forward_only.default: _bags,
+    aten.scatter_reduce.two: _scattered, aten.index_reduce.default: _rows_reduced,
+    aten.put.default: _put, aten.histc.default: _counted,
+}  # fmt: skip
+
+
+def is_indexed(target: Any, args: Sequence[Any]) -> bool:
+    """Whether an operator is one of these; sums and extrema of `scatter_reduce` have a lowering."""
+    return target in INDICES and (target is not aten.scatter_reduce.two or args[4] == "mean")
