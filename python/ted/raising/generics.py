@@ -25,7 +25,7 @@ from ted.mlir import indexing_maps, ir
 from ted.raising.accumulations import NOTHING, Best, accumulation, best
 from ted.raising.bodies import body_values
 from ted.raising.reading import Reader
-from ted.raising.values import Value, as_typed, element, made, mapped, over_box, type_of
+from ted.raising.values import Value, element, made, mapped, over_box, type_of
 
 
 def generic(reader: Reader, op: ir.Operation) -> Sequence[Value]:
@@ -90,7 +90,10 @@ class _Generic:
         given = [self.reader.value(v) for v in list(self.op.operands)[:inputs]]
         (block,) = self.op.regions[0].blocks
         values = (element(v, self.at(k)) for k, v in enumerate((*given, *totals)))
-        arguments = [as_typed(v, a.type) for v, a in zip(values, block.arguments, strict=True)]
+        arguments = [
+            scalar.cast(v, INDEX) if isinstance(a.type, ir.IndexType) else v
+            for v, a in zip(values, block.arguments, strict=True)
+        ]
         return body_values(self.reader, block, arguments, self.dims)
 
     # ---- maps ------------------------------------------------------------------------------------

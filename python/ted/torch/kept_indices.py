@@ -18,8 +18,7 @@ def _bags(
     table: Any, ids: Any, offsets: Any, _scaled: bool = False, mode: int = 0, _sparse: bool = False,
     weights: Any = None, include_last: bool = False, padding: Any = None,
 ) -> Any:  # fmt: skip
-    """The rows of bags; what torch gives beside them for its backward,
-    which nothing reads."""
+    """The rows of bags; nothing reads what torch gives beside them for its backward."""
     how, left_out = ("sum", "mean", "max")[mode], None if padding == -1 else padding
     found = ted.nn.embedding_bag(
         table, ids, how, weights, left_out, offsets=offsets, include_last_offset=include_last
