@@ -33,9 +33,9 @@ func.func @vectors(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-func.func @bits(%x: tensor<4xi32>) -> tensor<4xi32> {
-  // expected-error @below {{math.ctlz}}
-  %0 = math.ctlz %x : tensor<4xi32>
+func.func @powers(%x: tensor<4xi32>) -> tensor<4xi32> {
+  // expected-error @below {{math.ipowi}}
+  %0 = math.ipowi %x, %x : tensor<4xi32>
   return %0 : tensor<4xi32>
 }
 
