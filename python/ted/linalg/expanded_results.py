@@ -2,17 +2,21 @@
 
 Before: `C[i, 32 * j + k] = ...` with k < 32 into `tensor<8x128>`.
 After: `C'[i, j, k] = ...` into `tensor.expand_shape` of it, `tensor<8x4x32>`, then collapsed.
-With `C[i, 32 * j + k + 64]` it is `C'[i, j + 2, k]`: gradients of parts of a dim write like this.
+With `C[i, 32 * j + k + 7]` it is the same in a slice that begins at 7: gradients of parts of a dim
+write like this.
 
-Flattening, pixel shuffles and the gradients of pools write like this. Both reshapes are views, and
-the subdomain becomes an operation on a box instead of a loop nest that computes addresses.
+Flattening, pixel shuffles and the gradients of pools write like this. Reshapes and slices are
+views, and the subdomain becomes an operation on a box instead of a loop nest that computes
+addresses.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import prod
 
+from ted.linalg.slices import extract_slice, insert_slice
 from ted.linalg.subdomain import Subdomain
 from ted.mlir import ir, tensor
 from ted.mlir.affine_forms import linear, single_dim
@@ -22,53 +26,68 @@ Values = list[ir.Value]
 Digit = tuple[ir.AffineExpr, int]  # a subscript and the extent of its dim
 
 
+@dataclass(frozen=True)
+class _Place:
+    """The part of a dim of a result that is written, and its digits, most significant first."""
+
+    start: int
+    digits: tuple[Digit, ...]
+
+    @property
+    def size(self) -> int:
+        """The positions in it."""
+        return prod(extent for _, extent in self.digits)
+
+
 def expanded(subdomain: Subdomain) -> tuple[Subdomain, Callable[[Values], Values]]:
     """The subdomain on expanded results, and what gives its results their shape back."""
     shape = shape_of(subdomain.inits[0])
     if subdomain.writes_at_data:
         return subdomain, lambda results: results
-    digits = [_digits(e, n, subdomain) for e, n in zip(subdomain.write, shape, strict=True)]
-    found = [d for d in digits if d is not None]
-    if len(found) < len(digits) or all(len(d) == 1 for d in found):
+    places = [_place(e, n, subdomain) for e, n in zip(subdomain.write, shape, strict=True)]
+    found = [p for p in places if p is not None]
+    if len(found) < len(places) or all(len(p.digits) == 1 for p in found):
         return subdomain, lambda results: results
-    groups = _groups(found)
+    digits = [p.digits for p in found]
+    groups, sizes = _groups(digits), [n for group in digits for _, n in group]
+    part = [p.start for p in found], [p.size for p in found], [1] * len(found)
+    parts = [extract_slice(init, *part) for init in subdomain.inits]
     inner = replace(
         subdomain,
-        write=tuple(e for group in found for e, _ in group),
-        inits=tuple(_expand(i, groups, [n for g in found for _, n in g]) for i in subdomain.inits),
+        write=tuple(e for group in digits for e, _ in group),
+        inits=tuple(_expand(p, groups, sizes) for p in parts),
     )
+
+    def whole(result: ir.Value, part_of: ir.Value, init: ir.Value) -> ir.Value:
+        flat = tensor.CollapseShapeOp(part_of.type, result, groups).result
+        return insert_slice(flat, init, *part)
+
     return inner, lambda results: [
-        tensor.CollapseShapeOp(i.type, r, groups).result
-        for r, i in zip(results, subdomain.inits, strict=True)
+        whole(*row) for row in zip(results, parts, subdomain.inits, strict=True)
     ]
 
 
-def _digits(expr: ir.AffineExpr, extent: int, subdomain: Subdomain) -> list[Digit] | None:
-    """The digits of a write position, most significant first.
+def _place(expr: ir.AffineExpr, extent: int, subdomain: Subdomain) -> _Place | None:
+    """Where a write position is.
 
-    A position along one dim is a digit by itself; any other must be a sum over dims whose strides
-    and extents fit together, and the leading one counts parts of the result dim from some part on.
+    One along one dim is a digit by itself; any other must be a sum over dims whose strides and
+    extents fit together.
     """
     if single_dim(expr) is not None:
-        return [(expr, extent)]
+        return _Place(0, ((expr, extent),))
     form = linear(expr)
     if form is None or not form.dims:
         return None
-    first, *inner = sorted(form.dims, key=lambda d: (-form[d], d))
+    dims = sorted(form.dims, key=lambda d: (-form[d], d))
     size = 1
-    for dim in reversed(inner):
+    for dim in reversed(dims):
         if form[dim] != size:
             return None
         size *= subdomain.extents[dim]
-    if not size:
+    if not size or not 0 <= form.constant <= extent - size:
         return None  # an empty box has no digits
-    start, rest = divmod(form.constant, size)
-    if form[first] != size or rest or extent % size or start < 0:
-        return None
-    if start + subdomain.extents[first] > extent // size:
-        return None
-    leading = (ir.AffineExpr.get_dim(first) + start, extent // size)
-    return [leading, *((ir.AffineExpr.get_dim(d), subdomain.extents[d]) for d in inner)]
+    digits = tuple((ir.AffineExpr.get_dim(d), subdomain.extents[d]) for d in dims)
+    return _Place(form.constant, digits)
 
 
 def _expand(value: ir.Value, groups: ir.ArrayAttr, shape: Sequence[int]) -> ir.Value:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from math import prod
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -45,6 +46,19 @@ def element(subscripts: Sequence[ir.AffineExpr], shape: Sequence[int], point: Se
     return number
 
 
+def in_whole(value: ir.Value, number: int) -> int:
+    """The number of an element of a reshaped slice in the tensor that it is a part of."""
+    reshaped = defining(value, "tensor.expand_shape")
+    if reshaped is not None:
+        return in_whole(reshaped.operands[0], number)
+    op = defining(value, "tensor.extract_slice")
+    if op is None or len(shape_of(op.operands[0])) > len(shape_of(value)):
+        return number  # dims of one that are dropped
+    place = np.unravel_index(number, shape_of(value))
+    moved = [p + offset for p, offset in zip(place, op.attributes["static_offsets"], strict=True)]
+    return int(np.ravel_multi_index(moved, shape_of(op.operands[0])))
+
+
 def updates(*subdomains: Subdomain) -> Updates:
     """For every point the element that it writes, those that it reads, and its coordinates."""
     found: Updates = Counter()
@@ -57,7 +71,8 @@ def updates(*subdomains: Subdomain) -> Updates:
                     else None
                     for r in part.reads
                 ]
-                written = element(part.write, shape_of(part.inits[0]), point)
+                number = element(part.write, shape_of(part.inits[0]), point)
+                written = in_whole(part.inits[0], number)
                 where = tuple(at(e, point) for e in part.coordinates)
                 found[(written, *reads, where, at(part.place, point))] += 1
     return found
