@@ -34,6 +34,12 @@ class Blocks:
 
     count: int
     size: int
+    more: int = 0  # rows that fill the first block
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The extents of a dim of rows that is split."""
+        return self.count, self.size
 
     @property
     def rows(self) -> int:
@@ -50,15 +56,37 @@ class Blocks:
 
 
 def blocks_of(rows: Any) -> Blocks | None:
-    """The blocks of so many rows; None for few rows, a symbolic size, or one of no whole blocks."""
+    """The blocks that hold so many rows and the fewest more; None for few or symbolic ones."""
     if not isinstance(rows, int) or rows < LEAST:
         return None
-    return next((Blocks(rows // size, size) for size in SIZES if rows % size == 0), None)
+    found = [Blocks(-(-rows // size), size, -rows % size) for size in SIZES]
+    return min(found, key=lambda blocks: blocks.more)
+
+
+def bordered(a: Tensor, more: int, behind: bool = False) -> Tensor:
+    """The matrix with an identity of so many rows before it, which no factor mixes with it.
+
+    What comes first is read by all that follows: there is no part that nobody uses, which the
+    derivative would have to tell from the rest.
+    """
+    if not more:
+        return a
+    *batch, rows, columns = a.shape
+    first = 0 if behind else more
+
+    def element(*i: Any) -> Any:
+        *head, row, column = i
+        row, column = row - first, column - first
+        inside = (row >= 0) & (row < rows) & (column >= 0) & (column < columns)
+        return where(inside, a[(*head, row, column)], row + columns == column + rows)
+
+    return compute((*batch, rows + more, columns + more), element, name="bordered")
 
 
 def cholesky_in_blocks(a: Tensor, blocks: Blocks) -> Tensor:
-    """The lower factor of whole blocks: the upper one row by row, as rows lie in memory, turned."""
+    """The lower factor: the upper one row by row, as rows lie in memory, turned."""
     batch, size, count = a.ndim - 2, blocks.size, blocks.count
+    whole, more = bordered(a, blocks.more), blocks.more
     r, before = reduce_axis(size, "r"), reduce_axis(count, "before")
 
     def corner(_c: Tensor, _l: Tensor, _d: Tensor, upper: Tensor, *i: Any) -> Any:
@@ -70,7 +98,7 @@ def cholesky_in_blocks(a: Tensor, blocks: Blocks) -> Tensor:
         *head, block, row, other, place = i
         far = upper[(*head, before, r, block, row)] * upper[(*head, before, r, other, place)]
         near = upper[(*head, block, r, block, row)] * upper[(*head, block, r, other, place)]
-        total = a[(*head, blocks.row(other, place), blocks.row(block, row))]
+        total = whole[(*head, blocks.row(other, place), blocks.row(block, row))]
         total -= sum_over(near, axis=r, where=r < row)
         # Both halves of a symmetric product are used, so that it is one over a box.
         here = 0.5 * (square[(*head, block, row, place)] + square[(*head, block, place, row)])
@@ -98,32 +126,37 @@ def cholesky_in_blocks(a: Tensor, blocks: Blocks) -> Tensor:
 
     def lower(*i: Any) -> Any:
         *head, row, column = i
-        return upper[(*head, *blocks.of(column), *blocks.of(row))]
+        return upper[(*head, *blocks.of(column + more), *blocks.of(row + more))]
 
-    shape = (*a.shape[:-2], blocks.rows, blocks.rows)
-    return compute(shape, lower, name="cholesky")
+    return compute(a.shape, lower, name="cholesky")
 
 
-def solve_in_blocks(a: Any, b: Tensor, blocks: Blocks, dtype: Any, unit: bool, up: bool) -> Tensor:
-    """The x with a @ x = b; `a` is a function of indices, `up` begins with the last row."""
-    batch, size = b.ndim - 2, blocks.size
+def solve_in_blocks(
+    a: Tensor, b: Tensor, blocks: Blocks, dtype: Any, turned: bool, unit: bool, up: bool
+) -> Tensor:
+    """The x with a @ x = b, or a.T @ x = b if `turned`; `up` begins with the last row."""
+    batch, size, rows = b.ndim - 2, blocks.size, b.shape[-2]
+    whole, first = bordered(a, blocks.more, behind=up), 0 if up else blocks.more
     r, other = reduce_axis(size, "r"), reduce_axis(blocks.count, "other")
+
+    def on(head: Any, row: Any, column: Any) -> Any:
+        return whole[(*head, column, row) if turned else (*head, row, column)]
 
     def element(x: Tensor, *i: Any) -> Any:
         *head, block, row, column = i
         at = blocks.row(block, row)
-        far = a(head, at, blocks.row(other, r)) * x[(*head, other, r, column)]
-        near = a(head, at, blocks.row(block, r)) * x[(*head, block, r, column)]
-        total = b[(*head, at, column)]
+        far = on(head, at, blocks.row(other, r)) * x[(*head, other, r, column)]
+        near = on(head, at, blocks.row(block, r)) * x[(*head, block, r, column)]
+        total = where((at >= first) & (at < first + rows), b[(*head, at - first, column)], 0)
         total -= sum_over(far, axis=(other, r), where=(other > block) if up else (other < block))
         total -= sum_over(near, axis=r, where=(r > row) if up else (r < row))
-        return total if unit else total / a(head, at, at)
+        return total if unit else total / on(head, at, at)
 
     shape = (*b.shape[:-2], blocks.count, size, b.shape[-1])
     x = recurrence(shape, element, dtype, (batch, batch + 1), up, name="solve_triangular")
 
     def joined(*i: Any) -> Any:
         *head, row, column = i
-        return x[(*head, *blocks.of(row), column)]
+        return x[(*head, *blocks.of(row + first), column)]
 
-    return compute((*b.shape[:-2], blocks.rows, b.shape[-1]), joined, name="solve_triangular")
+    return compute(b.shape, joined, name="solve_triangular")

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ted.frontend.axes import Axis, reduce_axis
-from ted.frontend.blocked_factors import Blocks
+from ted.frontend.blocked_factors import Blocks, bordered
 from ted.frontend.compute import compute
 from ted.frontend.elementwise import absolute, cast, stop_gradient, where
 from ted.frontend.recurrences import recurrence
@@ -30,7 +30,7 @@ class Elimination(NamedTuple):
     """What an elimination gives: a[rows] = lower @ upper, and the pivots."""
 
     rows: Tensor  # [k]: the row of the pivot
-    pivots: Tensor  # [k]: what is left there
+    pivots: Tensor  # what is left there, and ones
     lower: Tensor  # a unit lower triangle
     upper: Tensor
 
@@ -50,25 +50,27 @@ class _Steps(NamedTuple):
 
 
 def eliminated_in_blocks(a: Tensor, blocks: Blocks) -> Elimination:
-    """The elimination of a matrix of whole blocks; batch dims come in front."""
-    steps = _recurrence(a, blocks)
+    """The elimination of a matrix; batch dims come in front."""
+    more = blocks.more
+    steps = _recurrence(bordered(a, more), blocks)
 
     def lower(*i: Any) -> Any:
         *head, row, column = i
-        found = steps.own[(*head, *blocks.of(row), *blocks.of(column))]
+        found = steps.own[(*head, *blocks.of(row + more), *blocks.of(column + more))]
         return where(row > column, found, where(row == column, 1, 0))
 
     def upper(*i: Any) -> Any:
         *head, row, column = i
-        found = steps.upper[(*head, *blocks.of(row), *blocks.of(column))]
+        found = steps.upper[(*head, *blocks.of(row + more), *blocks.of(column + more))]
         return where(row <= column, found, 0)
 
-    def joined(x: Tensor, name: str) -> Tensor:
-        return compute(a.shape[:-1], lambda *i: x[(*i[:-1], *blocks.of(i[-1]))], name=name)
+    def joined(x: Tensor, first: int, name: str) -> Tensor:
+        shape = (*a.shape[:-2], blocks.rows - first)
+        return compute(shape, lambda *i: x[(*i[:-1], *blocks.of(i[-1] + first))], name=name)
 
     return Elimination(
-        joined(steps.pivot, "lu_rows"),
-        joined(steps.on, "lu_pivots"),
+        joined(steps.pivot, more, "lu_rows") - more,
+        joined(steps.on, 0, "lu_pivots"),
         compute(a.shape, lower, name="lu_lower"),
         compute(a.shape, upper, name="lu_upper"),
     )

@@ -20,7 +20,6 @@ from ted.frontend.elementwise import (
     cast,
     log,
     sign,
-    sqrt,
     stop_gradient,
     to_tensor,
     where,
@@ -29,6 +28,7 @@ from ted.frontend.indexing import take_along_axis
 from ted.frontend.layout import broadcast_to, expand_dims, squeeze
 from ted.frontend.linear_algebra import floats, solve_triangular, square
 from ted.frontend.locations import fail
+from ted.frontend.orthonormal_rows import orthonormal
 from ted.frontend.precision import rounded_once
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import argmax, prod
@@ -152,10 +152,10 @@ class QR(NamedTuple):
 def qr(a: Any, mode: str = "reduced") -> QR:
     """q with orthonormal columns and an upper r with a = q @ r and a positive diagonal.
 
-    By Gram and Schmidt, each column twice, which is as orthogonal as reflections are.
+    By Gram and Schmidt, each column twice, which is as orthogonal as reflections are: of many
+    columns a block of them at once.
     Shapes: a (..., m, n), q (..., m, k), r (..., k, n) with k = min(m, n).
     Raises: FrontendError for what is no matrix of floats, or another mode.
-    Source: Giraud, Langou and Rozloznik, The Loss of Orthogonality in Gram-Schmidt, section 4.
     """
     a = floats(to_tensor(a, "qr: a"), "qr")
     if a.ndim < 2:
@@ -163,7 +163,7 @@ def qr(a: Any, mode: str = "reduced") -> QR:
     if mode != "reduced":
         fail(f"qr: mode must be 'reduced', got {mode!r}")
     m, n = (checks.integer(extent, "qr: extent") for extent in a.shape[-2:])
-    q = matrix_transpose(_orthonormal(matrix_transpose(a[..., : min(m, n)])))
+    q = matrix_transpose(orthonormal(matrix_transpose(a[..., : min(m, n)])))
     batch, r = a.ndim - 2, reduce_axis(m, "r")
 
     def element(*i: Any) -> Any:
@@ -172,50 +172,6 @@ def qr(a: Any, mode: str = "reduced") -> QR:
         return where(column >= k, total, 0)
 
     return QR(q, compute((*a.shape[:-2], min(m, n), n), element, name="qr_upper"))
-
-
-def _orthonormal(a: Tensor) -> Tensor:
-    """The rows of an orthonormal basis, of rows that are as long as those that are given.
-
-    Columns are rows here, as rows lie in memory.
-    """
-    batch, (n, m) = a.ndim - 2, a.shape[-2:]
-    r, c = reduce_axis(m, "r"), reduce_axis(n, "c")
-    square_shape = (*a.shape[:-2], n, n)
-
-    def share(source: int) -> Any:
-        def element(*arguments: Any) -> Any:
-            h, (*head, k, other) = arguments[:6], arguments[6:]
-            vector = a if source < 0 else h[source]
-            terms = h[5][(*head, other, r)] * vector[(*head, k, r)]
-            return where(other < k, sum_over(terms, axis=r, where=other < k), 0)
-
-        return element
-
-    def without(source: int, shares: int) -> Any:
-        def element(*arguments: Any) -> Any:
-            h, (*head, k, row) = arguments[:6], arguments[6:]
-            vector = a if source < 0 else h[source]
-            terms = h[5][(*head, c, row)] * h[shares][(*head, k, c)]
-            return vector[(*head, k, row)] - sum_over(terms, axis=c, where=c < k)
-
-        return element
-
-    def length(*arguments: Any) -> Any:
-        h, (*head, k) = arguments[:6], arguments[6:]
-        return sqrt(sum_over(h[3][(*head, k, r)] ** 2, axis=r))
-
-    def normal(*arguments: Any) -> Any:
-        h, (*head, k, row) = arguments[:6], arguments[6:]
-        return h[3][(*head, k, row)] / h[4][(*head, k)]
-
-    return recurrence(
-        [square_shape, a.shape, square_shape, a.shape, (*a.shape[:-2], n), a.shape],
-        [share(-1), without(-1, 0), share(1), without(1, 2), length, normal],
-        a.dtype,
-        batch,
-        name=["qr_share", "qr_rest", "qr_again", "qr_column", "qr_length", "qr"],
-    )[5]
 
 
 # ------------------------------------------------------------------ what is made of factors

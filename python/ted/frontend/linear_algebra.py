@@ -42,13 +42,13 @@ def solve_triangular(
     forwards = lower != transpose
     dtype = promote(a.dtype, b.dtype)
 
-    def at(head: Sequence[Any], row: Any, column: Any) -> Any:
-        return a[(*head, column, row) if transpose else (*head, row, column)]
-
     blocks = None if vector or b.shape[-1] == 1 else blocks_of(n)
     if blocks is not None:
-        return solve_in_blocks(at, b, blocks, dtype, unit_diagonal, not forwards)
+        return solve_in_blocks(a, b, blocks, dtype, transpose, unit_diagonal, not forwards)
     r = reduce_axis(n, "r")
+
+    def at(head: Sequence[Any], row: Any, column: Any) -> Any:
+        return a[(*head, column, row) if transpose else (*head, row, column)]
 
     def element(x: Tensor, *i: Any) -> Any:
         head, row, tail = i[: len(batch)], i[len(batch)], i[len(batch) + 1 :]

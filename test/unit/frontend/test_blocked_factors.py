@@ -25,7 +25,7 @@ def positive(*shape: int) -> np.ndarray:
     return a @ np.swapaxes(a, -1, -2) + 3 * np.eye(shape[-1])
 
 
-@pytest.mark.parametrize("shape", [(6, 6), (2, 6, 6)], ids=["one", "batch"])
+@pytest.mark.parametrize("shape", [(6, 6), (2, 6, 6), (5, 5)], ids=["one", "batch", "rest"])
 def test_a_factor_in_blocks(small_blocks, shape) -> None:
     a = positive(*shape)
     wanted = np.linalg.cholesky(a)
@@ -33,8 +33,9 @@ def test_a_factor_in_blocks(small_blocks, shape) -> None:
     np.testing.assert_allclose(compiled(ted.cholesky, a), wanted, rtol=1e-12, atol=1e-14)
 
 
-def test_gradients_of_a_factor_in_blocks(small_blocks) -> None:
-    check_grads(ted.cholesky, (positive(6, 6),), order=2)
+@pytest.mark.parametrize("n", [6, pytest.param(5, marks=pytest.mark.slow)])
+def test_gradients_of_a_factor_in_blocks(small_blocks, n) -> None:
+    check_grads(ted.cholesky, (positive(n, n),), order=2)
 
 
 def test_only_the_lower_triangle_is_read(small_blocks) -> None:
@@ -56,9 +57,10 @@ def test_rows_behind_a_pivot_that_is_negative_are_nan(small_blocks) -> None:
 FLAGS = [(lower, transpose) for lower in (False, True) for transpose in (False, True)]
 
 
+@pytest.mark.parametrize("n", [6, 5])
 @pytest.mark.parametrize(("lower", "transpose"), FLAGS)
-def test_a_triangular_system_in_blocks(small_blocks, lower, transpose) -> None:
-    a, b = RNG.normal(size=(6, 6)) + 4 * np.eye(6), RNG.normal(size=(6, 3))
+def test_a_triangular_system_in_blocks(small_blocks, lower, transpose, n) -> None:
+    a, b = RNG.normal(size=(n, n)) + 4 * np.eye(n), RNG.normal(size=(n, 3))
     triangle = np.tril(a) if lower else np.triu(a)
     wanted = np.linalg.solve(triangle.T if transpose else triangle, b)
 
@@ -68,8 +70,9 @@ def test_a_triangular_system_in_blocks(small_blocks, lower, transpose) -> None:
     np.testing.assert_allclose(run(function, a, b), wanted, rtol=1e-11)
 
 
-def test_gradients_of_a_triangular_system_in_blocks(small_blocks) -> None:
-    a, b = RNG.normal(size=(6, 6)) + 4 * np.eye(6), RNG.normal(size=(6, 2))
+@pytest.mark.parametrize("n", [6, pytest.param(5, marks=pytest.mark.slow)])
+def test_gradients_of_a_triangular_system_in_blocks(small_blocks, n) -> None:
+    a, b = RNG.normal(size=(n, n)) + 4 * np.eye(n), RNG.normal(size=(n, 2))
     check_grads(ted.solve_triangular, (a, b), order=2)
 
 
@@ -83,7 +86,7 @@ def test_a_batch_of_systems_in_blocks(small_blocks) -> None:
     np.testing.assert_allclose(compiled(function, a, b), np.linalg.solve(triangle, b), rtol=1e-12)
 
 
-@pytest.mark.parametrize("shape", [(6, 6), (2, 4, 4)], ids=["one", "batch"])
+@pytest.mark.parametrize("shape", [(6, 6), (2, 4, 4), (5, 5)], ids=["one", "batch", "rest"])
 def test_rows_and_factors_in_blocks(small_blocks, shape) -> None:
     a = RNG.normal(size=shape)
     a[..., 1] = 0  # as a pivot is
@@ -96,12 +99,22 @@ def test_rows_and_factors_in_blocks(small_blocks, shape) -> None:
     np.testing.assert_allclose(run(ted.linalg.lu, a)[1], lower, atol=1e-14)
 
 
-def test_the_gradient_of_a_determinant_in_blocks(small_blocks) -> None:
-    a = ted.placeholder((6, 6), "float64")
-    (gradient,) = ted.differentiate(ted.linalg.slogdet(a)[1], [a])
-    matrix = RNG.normal(size=(6, 6))
+def test_numbers_that_are_none_take_no_row_that_is_not_there(small_blocks) -> None:
+    a = np.full((5, 5), np.nan)
+    rows, *_ = run(ted.linalg.lu, a)
+    assert rows.min() >= 0
+    assert rows.max() < 5
+
+
+@pytest.mark.parametrize("n", [6, 5])
+def test_the_gradient_of_a_determinant_in_blocks(small_blocks, n) -> None:
+    a = ted.placeholder((n, n), "float64")
+    value = ted.linalg.slogdet(a)[1]
+    gradients = ted.differentiate(value, [a])
+    assert "is_used" not in str(gradients)  # masks would be in the way of products
+    matrix = RNG.normal(size=(n, n))
     np.testing.assert_allclose(
-        ted.compile([a], gradient)(matrix), np.linalg.inv(matrix).T, rtol=1e-9, atol=1e-12
+        ted.compile([a], gradients[0])(matrix), np.linalg.inv(matrix).T, rtol=1e-9, atol=1e-12
     )
 
 
@@ -109,6 +122,24 @@ def test_a_system_is_solved_in_blocks(small_blocks) -> None:
     a, b = RNG.normal(size=(4, 4)), RNG.normal(size=(4, 3))
     solution = compiled(ted.linalg.solve, a, b)
     np.testing.assert_allclose(solution, np.linalg.solve(a, b), rtol=1e-10)
+
+
+@pytest.mark.parametrize("shape", [(6, 6), (2, 5, 5), (7, 5)], ids=["one", "batch", "rest"])
+def test_orthonormal_columns_in_blocks(small_blocks, shape) -> None:
+    a = RNG.normal(size=shape)
+    a[..., 1] = a[..., 0] + 1e-12 * a[..., 1]
+    q, r = compiled(ted.linalg.qr, a)
+    np.testing.assert_allclose(q @ r, a, atol=1e-14)
+    unit = np.broadcast_to(np.eye(shape[-1]), r.shape)
+    np.testing.assert_allclose(np.swapaxes(q, -1, -2) @ q, unit, atol=1e-14)
+    np.testing.assert_array_equal(r, np.triu(r))
+    assert (np.diagonal(r, axis1=-2, axis2=-1) > 0).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(6, 6), (7, 5), (5, 7)], ids=["whole", "rest", "wide"])
+def test_gradients_of_orthonormal_columns_in_blocks(small_blocks, shape) -> None:
+    check_grads(ted.linalg.qr, (RNG.normal(size=shape),), order=2)
 
 
 @pytest.mark.slow
@@ -144,12 +175,12 @@ def test_steps_of_the_gradient_multiply_blocks() -> None:
     np.testing.assert_allclose(0.5 * (found + found.T), wanted, rtol=1e-9, atol=1e-12)
 
 
-def test_few_rows_symbolic_ones_and_a_rest_are_no_blocks() -> None:
+def test_few_rows_and_symbolic_ones_are_no_blocks() -> None:
     n = ted.size("n")
     assert blocked_factors.blocks_of(127) is None
     assert blocked_factors.blocks_of(n) is None
     assert blocked_factors.blocks_of(300) == blocked_factors.Blocks(15, 20)
-    assert blocked_factors.blocks_of(130) is None  # of no whole blocks
+    assert blocked_factors.blocks_of(131) == blocked_factors.Blocks(11, 12, 1)
 
 
 def test_times_of_a_recurrence_rise() -> None:
