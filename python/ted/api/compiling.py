@@ -179,7 +179,7 @@ def module(program: Any, *arguments: Any) -> ir.Module:
     the inputs are the placeholders they need, in order of first use. Large constants are the last
     inputs.
     """
-    if hasattr(program, "trace"):
+    if hasattr(program, "trace") and not hasattr(program, "shape"):
         system = program.trace(*arguments).system()
     else:
         outputs = tensors_of(program, "module")

@@ -119,8 +119,8 @@ def length_of(n: Any, what: str) -> int:
 
 
 def _check_norm(norm: Any, what: str) -> None:
-    if norm not in (*_NORMS,):
-        fail(f"{what}: norm is one of 'backward', 'ortho', 'forward', got {norm!r}")
+    if norm is not None:
+        checks.one_of(norm, ("backward", "ortho", "forward"), f"{what}: norm")
 
 
 def _swapped(norm: Any, what: str) -> Any:

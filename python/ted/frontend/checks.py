@@ -67,6 +67,17 @@ def flag(value: Any, what: str) -> bool:
     return fail(f"{what}: must be True or False, got {value!r}")
 
 
+def one_of(value: Any, choices: Sequence[str], what: str) -> str:
+    """One of the names in `choices`.
+
+    Raises: FrontendError for another value.
+    """
+    if not isinstance(value, str) or value not in choices:
+        *others, last = map(repr, choices)
+        fail(f"{what}: must be {', '.join(others)} or {last}, got {value!r}")
+    return value
+
+
 def extent(value: Any, what: str) -> Extent:
     """An integer, or a symbolic size made with `ted.size`."""
     return value if isinstance(value, Size) else integer(value, what)

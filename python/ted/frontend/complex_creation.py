@@ -70,6 +70,7 @@ def full(shape: Any, value: Any, dtype: Any = None, name: Any = None) -> Any:
 
 
 def _full_like(x: Any, value: Any, dtype: Any = None) -> Any:
+    x = _as_complex(x) if isinstance(x, builtins.complex) else x
     dtype = x.dtype if dtype is None else dtype
     is_real = complex_type(dtype) is None and not is_complex(value)
     return (creation.full if is_real else full)(x.shape, value, dtype)

@@ -166,8 +166,7 @@ def meshgrid(*xs: Any, indexing: str = "xy") -> list[Tensor]:
     Raises: FrontendError for what is no vector, or another `indexing`.
     """
     vectors = [to_tensor(x, f"meshgrid: operand {k}") for k, x in enumerate(xs)]
-    if indexing not in ("xy", "ij"):
-        fail(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
+    checks.one_of(indexing, ("xy", "ij"), "meshgrid: indexing")
     for x in vectors:
         if x.ndim != 1:
             fail(f"meshgrid: takes vectors, got shape {x.shape} ({x.name})")

@@ -161,8 +161,7 @@ class _Options:
 
     def checked(self, what: str) -> _Options:
         """The options with a DType and tensors for arrays, refused where they mean nothing."""
-        if self.ties not in TIES:
-            fail(f"{what}: ties must be {' or '.join(map(repr, TIES))}, got {self.ties!r}")
+        checks.one_of(self.ties, TIES, f"{what}: ties")
         return replace(
             self,
             where=with_constant(self.where, f"{what}: where"),

@@ -9,6 +9,7 @@ from typing import Any
 import ted
 from ted.domain.sizes import Extent
 from ted.frontend.checks import integer, number
+from ted.frontend.checks import one_of as one_of
 from ted.frontend.elementwise import to_tensor
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
@@ -118,14 +119,3 @@ def per_dim(value: Any, rank: int, least: int, what: str) -> tuple[int, ...]:
     if any(n < least for n in numbers):
         fail(f"{what}: must be at least {least}, got {value!r}")
     return numbers
-
-
-def one_of(value: Any, choices: Sequence[str], what: str) -> str:
-    """One of the names in `choices`.
-
-    Raises: FrontendError for another value.
-    """
-    if not isinstance(value, str) or value not in choices:
-        *others, last = map(repr, choices)
-        fail(f"{what}: must be {', '.join(others)} or {last}, got {value!r}")
-    return value

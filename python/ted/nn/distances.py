@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ted
-from ted.frontend.checks import check_callable, flag
+from ted.frontend.checks import called, flag
 from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
@@ -84,7 +84,7 @@ def triplet_margin_with_distance_loss(
     Raises: FrontendError as `triplet_margin_loss`.
     """
     what = "triplet_margin_with_distance_loss"
-    distance = distance_function or _norm(2, 1e-6)
+    distance = _norm(2, 1e-6) if distance_function is None else distance_function
     return _triplets(what, (anchor, positive, negative), distance, margin, swap, reduction)
 
 
@@ -109,8 +109,8 @@ def _triplets(
         fail(f"{what}: takes vectors, got shape {anchor.shape}")
     positive = shaped(vectors[1], anchor.shape, f"{what}: positive")
     negative = shaped(vectors[2], anchor.shape, f"{what}: negative")
-    check_callable(distance, f"{what}: distance_function")
-    near, far = distance(anchor, positive), distance(anchor, negative)
+    rule = f"{what}: distance_function"
+    near, far = (called(rule, "distance(x, y)", distance, anchor, x) for x in (positive, negative))
     if flag(swap, f"{what}: swap"):
         far = ted.minimum(far, distance(positive, negative))
     return reduced(ted.maximum(near - far + margin, 0), reduction, what)

@@ -19,7 +19,7 @@ import numpy as np
 
 import ted
 from ted import tree
-from ted.frontend.checks import dtype_of, number
+from ted.frontend.checks import dtype_of, flag, number
 from ted.frontend.locations import fail
 from ted.frontend.tensors import Tensor
 from ted.frontend.trees import flatten
@@ -122,7 +122,7 @@ def sgd(
     Raises: FrontendError for numbers out of range, or nesterov without momentum.
     """
     _checked("sgd", momentum=momentum, weight_decay=weight_decay)
-    if nesterov and not momentum:
+    if flag(nesterov, "sgd: nesterov") and not momentum:
         fail("sgd: nesterov needs a momentum, got momentum=0")
 
     def plain(rate: Any, _: Any, p: Any, g: Any) -> tuple[Any, ...]:

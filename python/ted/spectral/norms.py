@@ -93,7 +93,7 @@ def cond(x: Any, p: Any = None) -> Tensor:
     need not be square.  It is infinite without an inverse.
     Raises: FrontendError as `matrix_norm`, or when `x` must be square and is not.
     """
-    if p in (None, 2, -2):
+    if p is None or (isinstance(p, (int, float)) and abs(p) == 2):
         values = svdvals(x)
         most, least = max(values, -1), min(values, -1)
         return least / most if p == -2 else where(least == 0, math.inf, most / least)

@@ -67,5 +67,5 @@ def test_the_ops_say_it() -> None:
 
 
 def test_another_word_is_refused() -> None:
-    with pytest.raises(FrontendError, match="ties must be 'first' or 'even', got 'last'"):
+    with pytest.raises(FrontendError, match="ties: must be 'first' or 'even', got 'last'"):
         ted.max(ted.placeholder((3,)), ties="last")

@@ -154,7 +154,8 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Ten
     ranked = sort(flat, 0)  # NaN are the last ones
     there = sum(~isnan(ranked), 0, keepdims=True)
     shares, several = shares_of(q, "nanquantile: q")
-    shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape)) if keepdims else kept
+    keeps = checks.flag(keepdims, "nanquantile: keepdims")
+    shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape)) if keeps else kept
     found = [reshape(_at_share(ranked, there, share), shape) for share in shares]
     return stack(found) if several else found[0]
 
