@@ -38,6 +38,8 @@ ROUND = np.concatenate([RNG.uniform(-1, 1, N), SIGN * (1 - 10 ** RNG.uniform(-15
 ABOVE = 1 + 10 ** RNG.uniform(-6, 1.8, N)
 WIDE = np.exp(RNG.uniform(-12, 9, N))
 BOTH = (np.concatenate([A, PAIRS[0]]), np.concatenate([X, PAIRS[1]]))
+LEFT = -(RNG.integers(0, 20, 50) + RNG.uniform(0.02, 0.98, 50))
+COUNTS = [x.ravel() for x in np.meshgrid(np.arange(0, 90.0, 7), np.arange(-2, 50.0, 3))]
 # At these, the derivatives: a and x, probabilities, reals.
 DA = np.array([0.3, 2.5, 7.9, 30.0, 200.0, 5.0])
 DX = np.array([0.6, 2.0, 9.0, 25.0, 230.0, 0.01])
@@ -103,6 +105,13 @@ ROWS: dict[str, Row] = {
     "polygamma": Row((WIDE,), lambda x: mp.polygamma(3, x), (DQ,),
                      mine=lambda x: special.polygamma(3, x),
                      scipy=lambda x: scipy.special.polygamma(3, x)),
+    "polygamma left": Row((LEFT,), lambda x: mp.polygamma(2, x), (LEFT[:6],), 2e-13,
+                          mine=lambda x: special.polygamma(2, x),
+                          scipy=lambda x: np.array([float(mp.polygamma(2, v)) for v in x])),
+    "gamma": Row((np.concatenate([A[A < 171], LEFT, [0.0, -0.0, -1, np.inf, np.nan, 200]]),),
+                 mp.gamma, (np.concatenate([DX[:4], LEFT[:2]]),), 2e-13),
+    "factorial": Row((np.concatenate([np.arange(171.0), [-1, np.inf, np.nan]]),), far=3e-14),
+    "comb": Row((COUNTS[0], COUNTS[1]), mp.binomial, (DA + 2, DX[::-1] / 99), 2e-13),
     "multigammaln": Row((A + 1,), far=2e-14, mine=lambda x: special.multigammaln(x, 3),
                         scipy=lambda x: np.array([scipy.special.multigammaln(v, 3) for v in x])),
 }  # fmt: skip
@@ -153,6 +162,9 @@ KIN = (
     "erfcx",
     "i0",
     "i1e",
+    "polygamma left",
+    "comb",
+    "factorial",
     "j1",
     "xlog1py",
     "entr",

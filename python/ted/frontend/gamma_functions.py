@@ -59,7 +59,7 @@ def digamma(x: Any) -> Any:
     return where(below, right - cotangent, right)
 
 
-def _shifted(x: Any) -> tuple[Any, list[Any], Any, Any]:
+def shifted(x: Any) -> tuple[Any, list[Any], Any, Any]:
     """Whether x < 8; then the factors x, x + 1, ..., and y = x + 8; else ones, and y = x; 1 / y."""
     small = x < _SHIFT
     low = where(small, x, 1.0)
@@ -74,14 +74,14 @@ def series(z: Any, coefficients: Sequence[float]) -> Any:
 
 def lgamma_right(x: Any) -> Any:
     """log gamma(x) of a scalar x > 0 of f64."""
-    small, factors, y, inverse = _shifted(x)
+    small, factors, y, inverse = shifted(x)
     tail = series(inverse * inverse, STIRLING) * inverse + (math.log(2 * math.pi) - 1) / 2
     high = (y - 0.5) * (log(y) - 1) + tail
     return where(small, high - log(functools.reduce(lambda a, b: a * b, factors)), high)
 
 
 def _digamma_right(x: Any) -> Any:
-    small, factors, y, inverse = _shifted(x)
+    small, factors, y, inverse = shifted(x)
     z = inverse * inverse
     high = log(y) - 0.5 * inverse - z * series(z, _SLOPE)
     return where(small, high - functools.reduce(lambda a, b: a + b, [1 / f for f in factors]), high)

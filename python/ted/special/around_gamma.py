@@ -18,6 +18,8 @@ import numpy as np
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.elementwise import (
+    absolute,
+    cos,
     exp,
     expm1,
     log,
@@ -25,6 +27,8 @@ from ted.frontend.elementwise import (
     maximum,
     minimum,
     power,
+    round,
+    sin,
     sqrt,
     stop_gradient,
     where,
@@ -43,7 +47,7 @@ _TERMS = 20  # of power series at arguments below 1
 # ------------------------------------------------------------------ beta
 
 
-def _betaln(a: Any, b: Any) -> Any:
+def log_beta(a: Any, b: Any) -> Any:
     """log |beta|; of a large argument not by differences of large numbers."""
     small, large = minimum(a, b), maximum(a, b)
     far = (small > 0) & (large > 8) & (large < math.inf)
@@ -63,13 +67,13 @@ def _stirling(x: Any) -> Any:
 @elementwise
 def betaln(a: Any, b: Any) -> Any:
     """log |gamma(a) gamma(b) / gamma(a + b)|."""
-    return _betaln(a, b)
+    return log_beta(a, b)
 
 
 @elementwise
 def beta(a: Any, b: Any) -> Any:
     """gamma(a) gamma(b) / gamma(a + b) for positive a and b, the magnitude for others."""
-    return exp(_betaln(a, b))
+    return exp(log_beta(a, b))
 
 
 def multigammaln(a: Any, d: int) -> Any:
@@ -218,7 +222,7 @@ def zeta(x: Any, q: Any = 1.0) -> Any:
 
 
 def polygamma(n: int, x: Any) -> Any:
-    """The n-th derivative of digamma at x > 0, for n >= 1 infinite at 0 and NaN to the left of it.
+    """The n-th derivative of digamma, for n >= 1 infinite at 0, -1, -2, ...
 
     Raises: FrontendError when n is no integer from 0 to 100.
     """
@@ -230,9 +234,22 @@ def polygamma(n: int, x: Any) -> Any:
     size = (-1.0) ** (order + 1) * float(math.factorial(order))
 
     def polygamma(x: Any) -> Any:
-        inside = (x > 0) & (x < math.inf)
-        value = size * _hurwitz(order + 1, where(inside, x, 1.0))
-        ends = where(x == 0, math.copysign(math.inf, size), where(x > 0, 0.0, math.nan))
+        whole, left = round(x), x < 0
+        pole = (x == whole) & (x <= 0) & (x > -math.inf)
+        inside = (absolute(x) < math.inf) & ~pole
+        right = size * _hurwitz(order + 1, where(inside, where(left, 1 - x, x), 1.0))
+        angle = math.pi * where(inside & left, x - whole, 0.25)
+        turned = (-1) ** order * right - _cotangent(order, cos(angle) / sin(angle))
+        value = where(left, turned, right)
+        ends = where(pole, math.copysign(math.inf, size), where(x > 0, 0.0, math.nan))
         return where(inside, value, ends)
 
     return elementwise(polygamma)(x)
+
+
+def _cotangent(order: int, c: Any) -> Any:
+    """pi times the derivative of cot(pi x) of an order, of c = cot(pi x)."""
+    p = np.polynomial.Polynomial([0.0, 1.0])
+    for _ in range(order):
+        p = np.polynomial.Polynomial([-1.0, 0.0, -1.0]) * p.deriv()
+    return math.pi ** (order + 1) * series(c, p.coef.tolist())
