@@ -18,6 +18,8 @@ from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import (
     absolute,
     cast,
+    isfinite,
+    isnan,
     log,
     sign,
     stop_gradient,
@@ -31,6 +33,7 @@ from ted.frontend.locations import fail
 from ted.frontend.orthonormal_rows import orthonormal
 from ted.frontend.precision import rounded_once
 from ted.frontend.recurrences import recurrence
+from ted.frontend.reductions import all as all_of
 from ted.frontend.reductions import argmax, prod
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor
@@ -216,7 +219,9 @@ def det(a: Any) -> Tensor:
     Raises: FrontendError when `a` is not square or not of floats.
     """
     found = _eliminated(floats(square(a, "det"), "det"))
-    return prod(found.pivots, -1) * cast(_parity(found.rows), found.pivots.dtype)
+    product = prod(found.pivots, -1)
+    lost = isnan(product) & all_of(isfinite(found.pivots), -1)  # 0 times what has overflowed
+    return where(lost, 0.0, product) * cast(_parity(found.rows), product.dtype)
 
 
 class LogDeterminant(NamedTuple):

@@ -8,7 +8,7 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.creation import full
 from ted.frontend.cumulative import cumprod, cumsum
-from ted.frontend.elementwise import cast, sqrt, square, to_tensor
+from ted.frontend.elementwise import cast, sqrt, square, to_tensor, where
 from ted.frontend.joining import concatenate
 from ted.frontend.layout import flatten
 from ted.frontend.locations import fail
@@ -42,11 +42,12 @@ def var(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -
 
 @rounded_once
 def std(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -> Tensor:
-    """The root of `var`.
+    """The root of `var`; its slope is 0 where it is 0, as in torch.
 
     Raises: FrontendError as `var`.
     """
-    return sqrt(var(x, axis, correction, keepdims))
+    square_of_it = var(x, axis, correction, keepdims)
+    return where(square_of_it > 0, sqrt(square_of_it), 0 * square_of_it)
 
 
 def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:

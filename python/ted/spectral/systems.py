@@ -26,14 +26,14 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tensor, T
     """The least x of those that make |a x - b| least; its square, the rank, and singular values.
 
     Singular values up to rcond * the greatest count as 0; max(m, n) roundings unless said.
-    Shapes: a (m, n), b (m) or (m, k), x (n) or (n, k), squares () or (k).
+    Shapes: a (m, n), b (m) or (m, k), x (n) or (n, k), squares (1) or (k).
     Raises: FrontendError for what is no matrix of floats, or a b of another number of rows.
     """
     a, b = to_tensor(a, "lstsq: a"), to_tensor(b, "lstsq: b")
     if a.ndim != 2 or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         fail(f"lstsq: takes a (m, n) and b (m) or (m, k), got {a.shape} and {b.shape}")
     x = matmul(pinv(a, rcond), b)
-    left = sum(square(matmul(a, x) - b), 0)
+    left = reshape(sum(square(matmul(a, x) - b), 0), (-1,))
     wide, dtype = matrices(a, "lstsq: a")
     s = svdvals(wide)
     return x, left, rank_by(s, wide, rcond, "lstsq: rcond"), cast(s, dtype)
@@ -45,7 +45,7 @@ def multi_dot(arrays: Sequence[Any]) -> Tensor:
     The first and the last one may be vectors.
     Raises: FrontendError for fewer than two, more than 51, or shapes that do not fit.
     """
-    factors = [to_tensor(x, "multi_dot") for x in arrays]
+    factors = [to_tensor(x, "multi_dot") for x in checks.listed(arrays, "multi_dot")]
     ranks = [x.ndim for x in factors]
     if len(factors) < 2 or any(n != 2 for n in ranks[1:-1]) or not {*ranks} <= {1, 2}:
         fail(

@@ -81,6 +81,12 @@ def test_matrices_without_an_inverse_have_factors_and_determinant_zero(n: int) -
     np.testing.assert_allclose(low @ up, taken, atol=1e-15)
 
 
+def test_a_determinant_of_zero_times_what_overflows_is_zero() -> None:
+    a = np.diag(np.array([1e30, 1e30, 0.0], "f4"))
+    assert run(ted.linalg.det, a) == 0
+    assert np.isnan(run(ted.linalg.det, a * np.float32(np.nan)))
+
+
 def test_examples_of_a_batch_are_solved_alike() -> None:
     found = ted.vmap(ted.linalg.solve)(A, B)
     np.testing.assert_allclose(found, np.linalg.solve(A, B), rtol=1e-13, atol=1e-14)
