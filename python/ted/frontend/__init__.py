@@ -44,8 +44,11 @@ from ted.frontend.compositions.numbers import isposinf as isposinf
 from ted.frontend.compositions.numbers import logaddexp2 as logaddexp2
 from ted.frontend.compositions.numbers import modf as modf
 from ted.frontend.compositions.numbers import sinc as sinc
+from ted.frontend.compositions.polynomials import poly as poly
 from ted.frontend.compositions.polynomials import polyadd as polyadd
 from ted.frontend.compositions.polynomials import polyder as polyder
+from ted.frontend.compositions.polynomials import polydiv as polydiv
+from ted.frontend.compositions.polynomials import polyfit as polyfit
 from ted.frontend.compositions.polynomials import polyint as polyint
 from ted.frontend.compositions.polynomials import polymul as polymul
 from ted.frontend.compositions.polynomials import polysub as polysub
@@ -55,9 +58,11 @@ from ted.frontend.compositions.samples import ediff1d as ediff1d
 from ted.frontend.compositions.samples import interp as interp
 from ted.frontend.compositions.samples import lexsort as lexsort
 from ted.frontend.compositions.samples import ravel_multi_index as ravel_multi_index
+from ted.frontend.compositions.samples import resize as resize
 from ted.frontend.compositions.samples import trapezoid as trapezoid
 from ted.frontend.compositions.samples import unravel_index as unravel_index
 from ted.frontend.compositions.samples import unwrap as unwrap
+from ted.frontend.compositions.slopes import gradient as gradient
 from ted.frontend.compositions.without_nan import nanargmax as nanargmax
 from ted.frontend.compositions.without_nan import nanargmin as nanargmin
 from ted.frontend.compositions.without_nan import nancumprod as nancumprod

@@ -86,7 +86,9 @@ def diagonal(x: Any, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Tenso
     k = checks.integer(offset, "diagonal: offset")
     checks.axes_of((axis1, axis2), x.ndim, "diagonal")
     x = moveaxis(x, (axis1, axis2), (-2, -1))
-    rows, columns = (checks.integer(n, "diagonal: extent") for n in x.shape[-2:])
+    rows, columns = x.shape[-2:]
+    if rows != columns:
+        rows, columns = (checks.integer(n, "diagonal: extent") for n in (rows, columns))
     length = max(min(rows, columns - k) if k >= 0 else min(rows + k, columns), 0)
     below, right = max(-k, 0), max(k, 0)
     return compute(

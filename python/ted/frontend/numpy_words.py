@@ -18,6 +18,7 @@ INSTEAD = {
     "percentile": "ted.quantile", "unique": "ted.unique(x, size)", "argpartition": "ted.argsort",
     "partition": "ted.sort", "bincount": "ted.bincount(x, length)",
     "histogram": "ted.histogram(x, bins, lower, upper)",
+    "polydiv": "ted.polydiv, which trims nothing",
     "trace": "ted.trace, of the last two dims",
     "diagonal": "ted.diagonal, of the last two dims", "dstack": "ted.concatenate",
     "copy": "the tensor itself, which is a value", "linspace": "ted.linspace, of Python numbers",

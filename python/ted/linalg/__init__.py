@@ -10,6 +10,7 @@ import importlib
 from typing import Any
 
 _PUBLIC = {
+    "ted.frontend.compositions.structured": ("block_diag", "toeplitz"),
     "ted.frontend.contraction": ("matmul", "outer", "tensordot", "vecdot"),
     "ted.frontend.dims": ("diagonal", "matrix_transpose", "trace"),
     "ted.frontend.factorisations": ("det", "inv", "lu", "qr", "slogdet", "solve"),

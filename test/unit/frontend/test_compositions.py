@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 import ted
 from ted.errors import FrontendError
@@ -80,6 +81,7 @@ CASES: dict[str, Case] = {
     "interp at points": of("interp", RISING, RISING, V),
     "interp with ends": of("interp", X, RISING, V, left=-7.0, right=9.0),
     "interp of one point": of("interp", X, V[:1], W[:1]),
+    "interp with a period": of("interp", 9 * X, W[::-1] * 7, V, period=1.3),
     "unwrap": of("unwrap", TURNS), "unwrap by 3": of("unwrap", TURNS, axis=0, period=3.0),
     "half a period": of("unwrap", np.array([0, np.pi, 0, -np.pi, 3 * np.pi])),
     "lexsort": (lambda m, a, b: m.lexsort((a, b)), (K[0], K[1])),
@@ -87,6 +89,18 @@ CASES: dict[str, Case] = {
     "unravel_index of bytes": of("unravel_index", np.array([3, 255], "u1"), shape=(2, 300)),
     "ravel_multi_index": (lambda m, a, b: m.ravel_multi_index((a, b), (3, 4)), (K[0], K[1])),
     "block": (lambda m, x, y, v: m.block([[x, y], [y, x]]), (X, Y, V)),
+    "block with numbers": (lambda m, v: m.block([v, 2, 0.5]), (V,)),
+    "resize": of("resize", X, new_shape=(5, 3)), "resize to less": of("resize", X, new_shape=2),
+    "poly": of("poly", V),
+    "polydiv of few": of("polydiv", W[:2], V),
+    "polyfit": of("polyfit", RISING, V, deg=2),
+    "polyfit of columns": (lambda m, x, y, w: m.polyfit(x, y, 1, w=w), (RISING, X.T.copy(), W)),
+    "gradient": of("gradient", X), "gradient of integers": of("gradient", K, axis=1),
+    "gradient by 0.3": (lambda m, x: m.gradient(x, 0.3, axis=0, edge_order=2), (X,)),
+    "gradient at points": (
+        lambda m, x, p: m.gradient(x, 2.0, p, edge_order=2), (X, RISING),
+    ),
+    "gradient along one of two": (lambda m, x, p: m.gradient(x, p, axis=(1,)), (X, RISING)),
     "block of rows": (lambda m, x, v: m.block([[v], [x]]), (X, V)),
 }  # fmt: skip
 
@@ -98,11 +112,37 @@ def test_results_are_those_of_numpy(name: str) -> None:
         warnings.simplefilter("ignore")
         expected = function(np, *arrays)
     found = run(lambda *given: function(ted, *given), *arrays)
-    several = isinstance(expected, tuple)
+    several = isinstance(expected, (tuple, list))
     pairs = zip(found if several else [found], expected if several else [expected], strict=True)
     for mine, other in pairs:
         assert (mine.dtype, mine.shape) == (np.asarray(other).dtype, np.shape(other))
         np.testing.assert_allclose(mine, other, rtol=1e-13, atol=1e-14)
+
+
+def test_a_quotient_of_polynomials_and_what_is_left_are_those_of_numpy() -> None:
+    quotient, rest = run(ted.polydiv, V, W[:2])
+    expected, (last,) = np.polydiv(V, W[:2])
+    np.testing.assert_allclose(quotient, expected, rtol=1e-13)
+    np.testing.assert_allclose(rest, [0, 0, 0, last], rtol=1e-12)
+
+
+@pytest.mark.parametrize("x", [np.array(2.0), np.ones((3, 4))])
+def test_a_deviation_of_nothing_has_no_slope(x: np.ndarray) -> None:
+    np.testing.assert_array_equal(ted.grad(lambda x: ted.sum(ted.std(x, -1)))(x), 0 * x)
+
+
+def test_correlations_and_diagonals_of_any_size_are_those_of_numpy() -> None:
+    n, m = ted.size("n"), ted.size("m", min=2)
+    x = ted.placeholder((n, m), "float64")
+    f = ted.compile([x], [ted.corrcoef(x), ted.diag(x[:, 0], 1)])
+    for mine, other in zip(f(X), (np.corrcoef(X), np.diag(X[:, 0], 1)), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-13)
+
+
+def test_matrices_of_blocks_and_of_equal_diagonals_are_those_of_scipy() -> None:
+    for name, arrays in {"block_diag": (X, V, K), "toeplitz": (V, W[:3])}.items():
+        found = run(getattr(ted.linalg, name), *arrays)
+        np.testing.assert_array_equal(found, getattr(scipy.linalg, name)(*arrays))
 
 
 def test_a_share_of_many_halves_is_of_the_right_rank() -> None:
@@ -128,7 +168,11 @@ SMOOTH: dict[str, Case] = {
     "nanmax": (lambda m, x: m.nanmax(x, 0) ** 3, (X,)),
     "sinc": of("sinc", np.array([0.0, 1e-3, 0.3, -1.2])), "corrcoef": of("corrcoef", X),
     "kron": of("kron", X, Y[:2]), "diag": of("diag", V, k=-1), "polyval": of("polyval", V, X),
-    "polymul": of("polymul", V, W), "trapezoid": of("trapezoid", X, RISING),
+    "polymul": of("polymul", V, W), "poly": of("poly", V),
+    "polyfit": of("polyfit", RISING, V, deg=2),
+    "polydiv": (lambda m, a, b: m.concatenate(m.polydiv(a, b)), (V, W[:3])),
+    "gradient": of("gradient", V, RISING), "period": of("interp", V, W[::-1], W, period=1.3),
+    "std": (lambda m, x: m.std(x, 1), (X,)), "trapezoid": of("trapezoid", X, RISING),
     "interp": (lambda m, x, f: m.interp(x, RISING, f) ** 2, (RISING[:3] + 0.03, V)),
     "unwrap": (lambda m, p: m.unwrap(p) ** 2, (TURNS,)),
     "fmax": (lambda m, x, y: m.fmax(x, y) ** 2, (X, Y)),
@@ -164,6 +208,18 @@ REFUSED = {
     "polyval: coefficients must be a vector": lambda: ted.polyval(X, V),
     "polymul: takes at least one coefficient": lambda: ted.polymul(V[:0], V),
     "polyder: m must be at least 0, got -1": lambda: ted.polyder(V, -1),
+    "polydiv: takes at least one coefficient": lambda: ted.polydiv(V, V[:0]),
+    "polyfit: takes x": lambda: ted.polyfit(V, W, 4),
+    "polyfit: w must be like x": lambda: ted.polyfit(V, W, 1, w=X),
+    "gradient: takes one spacing, or one for each of 2": lambda: ted.gradient(X, 1, 2, 3),
+    "gradient: takes at least 3 points, got 2": lambda: ted.gradient(V[:2], edge_order=2),
+    "gradient: points must be a vector of 4": lambda: ted.gradient(V, W[:2]),
+    "gradient: spacing must not be 0": lambda: ted.gradient(V, 0),
+    "gradient: edge_order must be 1 or 2": lambda: ted.gradient(V, edge_order=3),
+    "block_diag: takes matrices": lambda: ted.linalg.block_diag(),
+    "toeplitz: takes at least one element": lambda: ted.linalg.toeplitz(V[:0]),
+    "meshgrid: indexing: must be": lambda: ted.meshgrid(V, indexing=X),
+    "nanquantile: keepdims: must be": lambda: ted.nanmedian(V, keepdims=X),
     "interp: xp and fp must be vectors of one extent": lambda: ted.interp(V, V, W[:2]),
     "unwrap: period must be above 0": lambda: ted.unwrap(V, period=0),
     "lexsort: takes keys of one shape": lambda: ted.lexsort((V, W[:2])),

@@ -5,11 +5,14 @@ Before: ted.trapezoid(y, x)      After: the sum of (x[1:] - x[:-1]) * (y[1:] + y
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
 
 from ted.frontend import checks
+from ted.frontend.compute import compute
+from ted.frontend.creation import full
 from ted.frontend.cumulative import cumsum
 from ted.frontend.elementwise import absolute, cast, to_tensor, where
 from ted.frontend.indexing import take
@@ -19,10 +22,10 @@ from ted.frontend.locations import fail
 from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import sum
 from ted.frontend.searching import searchsorted
-from ted.frontend.sorting import order_by
+from ted.frontend.sorting import argsort, order_by
 from ted.frontend.statistics import diff
 from ted.frontend.tensors import Tensor
-from ted.ir.dtypes import UINT64
+from ted.ir.dtypes import UINT64, promote
 
 
 @rounded_once
@@ -59,16 +62,22 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Tensor:
     return concatenate(parts, 0) if len(parts) > 1 else parts[0]
 
 
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Tensor:
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: float | None = None
+) -> Tensor:
     """The function that is fp at rising points xp, and a line between two, at each element of x.
 
-    Outside it is `left` and `right`, the first and the last of fp unless said.
+    Outside it is `left` and `right`, the first and the last of fp unless said. With a period it
+    goes on and on, and points are in any order.
     Shapes: x S, xp (n), fp (n), result S.
     Raises: FrontendError for what is no vector, vectors that differ, or no points.
     """
     x, xp, fp = (to_tensor(v, f"interp: {n}") for v, n in ((x, "x"), (xp, "xp"), (fp, "fp")))
     if xp.ndim != 1 or fp.shape != xp.shape or not xp.shape[0]:
         fail(f"interp: xp and fp must be vectors of one extent above 0, got {xp.shape}, {fp.shape}")
+    if period is not None:
+        around = checks.number(period, "interp: period", "must not be 0", lambda v: v != 0)
+        x, xp, fp, left, right = *_unrolled(x, xp, fp, abs(around)), None, None
     last = checks.integer(xp.shape[0], "interp: extent") - 1
     places = searchsorted(xp, x, side="right")
     before = where(places < 1, 0, where(places > last, max(last - 1, 0), places - 1))
@@ -85,6 +94,15 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Ten
     low = fp[0] if left is None else left
     high = fp[last] if right is None else right
     return where(x < xp[0], low, where(x > xp[last], high, where(x == xp[last], fp[last], inner)))
+
+
+def _unrolled(x: Tensor, xp: Tensor, fp: Tensor, period: float) -> tuple[Tensor, Tensor, Tensor]:
+    """x in the first period, and the points there in order, with one more at each end."""
+    x, xp = x % period, xp % period
+    order = argsort(xp)
+    xp, fp = (take(v, order, 0, "unchecked") for v in (xp, fp))
+    ends = xp[-1:] - period, xp, xp[:1] + period
+    return x, concatenate(ends, 0), concatenate([fp[-1:], fp, fp[:1]], 0)
 
 
 def _wide(x: Tensor) -> Tensor:
@@ -127,6 +145,19 @@ def lexsort(keys: Sequence[Any], axis: int = -1) -> Tensor:
     return order_by(found, axis)
 
 
+def resize(x: Any, new_shape: Any) -> Tensor:
+    """The elements of x in row-major order, again and again, in another shape.
+
+    Raises: FrontendError for a shape that is none.
+    """
+    x = flatten(to_tensor(x, "resize"))
+    shape = checks.shape_of(new_shape, x.dtype, "resize")
+    count = checks.integer(x.shape[0], "resize: extent")
+    if not count:
+        return full(shape, 0, x.dtype)
+    return reshape(compute((math.prod(shape),), lambda i: x[i % count], name="resize"), shape)
+
+
 def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Tensor, ...]:
     """Where row-major positions are in an array of a shape, a tensor for each dim.
 
@@ -165,15 +196,23 @@ def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int]) -> Tensor
 def block(arrays: Any) -> Tensor:
     """A tensor of blocks: the innermost lists are joined along the last dim, others before it.
 
-    Raises: FrontendError for an empty list, or blocks that do not fit.
+    Numbers are blocks of the type of the others.
+    Raises: FrontendError for an empty list, blocks that do not fit, or numbers alone.
     """
+
+    def tensors(part: Any) -> list[Tensor]:
+        if isinstance(part, list):
+            return [x for p in part for x in tensors(p)]
+        return [] if isinstance(part, (int, float)) else [to_tensor(part, "block")]
+
+    types = [x.dtype for x in tensors(arrays)]
 
     def depth(part: Any) -> int:
         return 1 + max(map(depth, part)) if isinstance(part, list) and part else 0
 
     def rank(part: Any) -> int:
         if not isinstance(part, list):
-            return to_tensor(part, "block").ndim
+            return 0 if isinstance(part, (int, float)) else to_tensor(part, "block").ndim
         if not part:
             fail("block: takes no empty lists, got []")
         return max(map(rank, part))
@@ -183,7 +222,8 @@ def block(arrays: Any) -> Tensor:
     def joined(part: Any, level: int) -> Tensor:
         if isinstance(part, list):
             return concatenate([joined(p, level + 1) for p in part], dims - depth(arrays) + level)
-        x = to_tensor(part, "block")
+        number = isinstance(part, (int, float)) and types
+        x = full((), part, functools.reduce(promote, types)) if number else to_tensor(part, "block")
         return reshape(x, (*(1,) * (dims - x.ndim), *x.shape))
 
     return joined(arrays, 0)
