@@ -118,6 +118,22 @@ class Unevaluated:
         del types  # arrays of other libraries beside tensors are constants
         return numpy_calls["function"](function, args, options)
 
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: tuple[Any, ...] = (), options: Any = None
+    ) -> Any:
+        """Operators of torch's tensors beside an expression are those of the expression."""
+        del types, args, options
+        name = function.__name__
+        rule = (
+            "functions of torch compute values, and a tensor of ted has none while the expression"
+        )
+        is_method = function.__qualname__.startswith("Tensor")
+        return (
+            NotImplemented if is_method
+            else fail(f"torch.{name}: {rule} is being written{advice_of(name)}")
+        )  # fmt: skip
+
     def __format__(self, spec: str) -> str:
         return (
             refuse("format", self, "print what a compiled function returns") if spec else str(self)

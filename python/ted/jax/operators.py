@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 from typing import Any, overload
 
 import jax
@@ -62,6 +63,10 @@ class Operator:
             made = NestedOperator(self, tuple(bound), tree, is_array, constants)
             found = self._nested.setdefault(key, made)
         return found([leaf for leaf, a in zip(leaves, is_array, strict=True) if a])
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """A decorated method is bound as any other: the object is its first argument."""
+        return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<ted.jax.op {self.name}>"

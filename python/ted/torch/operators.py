@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from types import MethodType
 from typing import Any, overload
 
 import torch
@@ -93,6 +94,10 @@ class Operator:
             return nest(results)
         nest, results = self._flat(args, kwargs)
         return nest(results)
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """A decorated method is bound as any other: the object is its first argument."""
+        return self if instance is None else MethodType(self, instance)
 
     def out(self, *args: Any, out: Any, **kwargs: Any) -> Any:
         """Write the results into `out`, a nest of tensors like the results, and return that.

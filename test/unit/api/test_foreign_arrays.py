@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import ctypes
+import operator
 import sys
 from typing import Any
 
@@ -250,3 +251,22 @@ def test_like_stays_with_a_function_and_is_no_part_of_programs() -> None:
     assert isinstance(ted.function(lambda x: f(x) * 2)(A), np.ndarray)
     with pytest.raises(FrontendError, match="like is a library that has from_dlpack"):
         ted.function(lambda x: x, like="torch")
+
+
+@pytest.mark.parametrize(
+    ("function", "way"),
+    [
+        (torch.sin, "torch.sin: .*; it is ted.sin"), (torch.mm, "torch.mm: .*; write ted.matmul"),
+        (torch.nn.functional.relu, "torch.relu: .*; it is ted.relu"),
+    ],
+)  # fmt: skip
+def test_functions_of_torch_name_those_of_ted(function: Any, way: str) -> None:
+    with pytest.raises(FrontendError, match=way):
+        function(x, x) if function is torch.mm else function(x)
+
+
+@pytest.mark.parametrize("name", ["mul", "sub", "truediv", "pow", "matmul", "lt", "eq"])
+def test_operators_of_torch_beside_tensors_are_those_of_ted(name: str) -> None:
+    word, a = getattr(operator, name), np.array([1.0, 2.0, 3.0])
+    found = ted.function(lambda y: word(torch.tensor(a), y))(a + 1)
+    np.testing.assert_allclose(found, word(a, a + 1))

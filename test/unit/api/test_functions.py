@@ -132,7 +132,7 @@ def test_arguments_by_position() -> None:
     assert [argument([x, y], k, "grad") for k in (0, 1, -1, -2)] == [x, y, y, x]
 
 
-class Scaled:
+class _Scaled:
     """An object that is part of a program: what it holds is read when that is traced."""
 
     def __init__(self, by: float) -> None:
@@ -150,9 +150,9 @@ class Scaled:
 def test_methods_are_decorated_as_functions_are() -> None:
     x = np.array([1.0, 2.0, 3.0])
     for by in (2.0, 5.0):  # each object has programs of its own
-        one = Scaled(by)
+        one = _Scaled(by)
         np.testing.assert_allclose(one.times(x), by * x)
         np.testing.assert_allclose(one.times(x, power=2), by * x**2)
         np.testing.assert_allclose(one.slope(x)[0], 3 * by * x**2)
-    assert isinstance(Scaled.times, ted.Function)
-    np.testing.assert_allclose(Scaled.times(Scaled(2.0), x), 2 * x)
+    assert isinstance(_Scaled.times, ted.Function)
+    np.testing.assert_allclose(_Scaled.times(_Scaled(2.0), x), 2 * x)

@@ -253,3 +253,13 @@ def test_threads_compile_one_operator_at_once() -> None:
     for thread in threads:
         thread.join()
     np.testing.assert_array_equal(found, np.full((4, 5), 4.0))
+
+
+class _Scaled:
+    @ted.jax.op
+    def times(self, x: Any) -> Any:
+        return 3 * ted.sum(x**2)
+
+
+def test_methods_are_decorated_as_functions_are() -> None:
+    np.testing.assert_allclose(jax.grad(_Scaled().times)(X[0]), 6 * X[0])

@@ -434,3 +434,17 @@ def test_a_wrong_call_is_refused(call: Any, kind: Any, message: str) -> None:
 def test_an_integer_has_no_gradient() -> None:
     rounded = ted.torch.op(lambda x: ted.cast(x, "int32"))(torch.ones(2, requires_grad=True))
     assert not rounded.requires_grad
+
+
+class _Scaled:
+    @ted.torch.op
+    def times(self, x: Any) -> Any:
+        return 3 * ted.sum(x**2)
+
+
+def test_methods_are_decorated_as_functions_are() -> None:
+    x, one = torch.ones(3, requires_grad=True), _Scaled()
+    one.times(x).backward()
+    assert x.grad is not None
+    assert x.grad.tolist() == [6.0] * 3
+    assert one.times.function(one, np.ones(3)) == 9
