@@ -1,4 +1,4 @@
-"""Factors of matrices with pivots, as recurrences, and what is solved and counted by them.
+"""Factors of matrices with pivots, as recurrences, and determinants by them.
 
 They are equations like any other: no derivative is written for them, and batch dims come in front.
 """
@@ -13,7 +13,6 @@ from ted.frontend.axes import reduce_axis
 from ted.frontend.blocked_factors import blocks_of
 from ted.frontend.blocked_lu import Elimination, eliminated_in_blocks
 from ted.frontend.compute import compute
-from ted.frontend.creation import eye
 from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import (
     absolute,
@@ -27,8 +26,8 @@ from ted.frontend.elementwise import (
     where,
 )
 from ted.frontend.indexing import take_along_axis
-from ted.frontend.layout import broadcast_to, expand_dims, squeeze
-from ted.frontend.linear_algebra import floats, solve_triangular, square
+from ted.frontend.layout import expand_dims
+from ted.frontend.linear_algebra import floats, square
 from ted.frontend.locations import fail
 from ted.frontend.orthonormal_rows import orthonormal
 from ted.frontend.precision import rounded_once
@@ -178,38 +177,6 @@ def qr(a: Any, mode: str = "reduced") -> QR:
 
 
 # ------------------------------------------------------------------ what is made of factors
-
-
-@rounded_once
-def solve(a: Any, b: Any) -> Tensor:
-    """The x with a @ x = b, by `lu`.
-
-    Shapes: a (..., n, n); b (n), or (..., n, m); batch dims broadcast.
-    Raises: FrontendError for shapes that do not fit, or what is not of floats.
-    """
-    a, b = floats(square(a, "solve"), "solve"), floats(to_tensor(b, "solve: b"), "solve")
-    if not b.ndim:
-        fail(f"solve: b must fit {a.shape} ({a.name}), got a scalar ({b.name})")
-    vector = b.ndim == 1
-    b = expand_dims(b, -1) if vector else b
-    if b.shape[-2] != a.shape[-1]:
-        fail(f"solve: b must fit {a.shape} ({a.name}), got shape {b.shape} ({b.name})")
-    batch = checks.broadcast([a.shape[:-2], b.shape[:-2]], "solve")
-    a, b = (broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
-    rows, low, up = lu(a)
-    turned = rows_of(b, rows)
-    x = solve_triangular(up, solve_triangular(low, turned, unit_diagonal=True), lower=False)
-    return squeeze(x, -1) if vector else x
-
-
-@rounded_once
-def inv(a: Any) -> Tensor:
-    """The inverse, by `lu`.
-
-    Raises: FrontendError when `a` is not square or not of floats.
-    """
-    a = floats(square(a, "inv"), "inv")
-    return solve(a, eye(a.shape[-1], dtype=a.dtype))
 
 
 @rounded_once

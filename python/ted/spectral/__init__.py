@@ -1,1 +1,1 @@
-"""Eigenvalues and singular values by rotations, and what is made of them, for `ted.linalg`."""
+"""Eigenvalues and singular values by rotations, solutions by factors, and what is made of them."""

@@ -10,13 +10,13 @@ from ted.frontend import checks
 from ted.frontend.contraction import matmul
 from ted.frontend.creation import arange, eye
 from ted.frontend.elementwise import absolute, cast, left_shift, stop_gradient, where
-from ted.frontend.factorisations import solve
 from ted.frontend.layout import expand_dims
 from ted.frontend.linear_algebra import square
 from ted.frontend.reductions import any, max, sum
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import INT64
 from ted.spectral.ranges import widened
+from ted.spectral.solutions import solve
 
 # Of the quotient of degree 13, and the norm up to which it errs by less than a rounding of float64.
 _COEFFICIENTS = (

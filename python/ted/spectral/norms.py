@@ -11,7 +11,6 @@ from ted.frontend.contraction import matmul
 from ted.frontend.creation import eye
 from ted.frontend.dims import moveaxis
 from ted.frontend.elementwise import absolute, cast, isnan, sqrt, to_tensor, where
-from ted.frontend.factorisations import inv
 from ted.frontend.joining import stack
 from ted.frontend.layout import broadcast_to, expand_dims, reshape
 from ted.frontend.linear_algebra import square
@@ -20,6 +19,7 @@ from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import any, max, min, sum
 from ted.frontend.tensors import Tensor
 from ted.spectral.singular import svdvals
+from ted.spectral.solutions import inv
 
 _OF_SINGULAR_VALUES: dict[Any, Callable[..., Tensor]] = {2: max, -2: min, "nuc": sum}
 

@@ -13,13 +13,13 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.contraction import einsum, matmul
 from ted.frontend.elementwise import cast, square, to_tensor
-from ted.frontend.factorisations import inv, solve
 from ted.frontend.layout import reshape, transpose
 from ted.frontend.locations import fail
 from ted.frontend.reductions import sum
 from ted.frontend.tensors import Tensor
 from ted.spectral.inverses import pinv, rank_by
 from ted.spectral.singular import matrices, svdvals
+from ted.spectral.solutions import inv, solve
 
 
 def lstsq(a: Any, b: Any, rcond: float | None = None) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -13,6 +13,7 @@ import torch
 
 import ted
 from ted.errors import FrontendError
+from ted.testing import check_grads
 from unit.frontend.tracing import run
 
 RANDOM = np.random.default_rng(3)
@@ -109,6 +110,23 @@ def test_gradients_of_a_solution_and_a_determinant_are_those_of_torch() -> None:
     (gg,) = torch.autograd.grad((g**2).sum(), m)
     np.testing.assert_allclose(first, g.detach().numpy(), rtol=1e-11)
     np.testing.assert_allclose(second, gg.numpy(), rtol=1e-10)
+
+
+@pytest.mark.parametrize(("a", "b"), [(A[0], B[0, :, 0]), (A, B[0])])
+def test_a_solution_has_the_derivatives_of_its_equation_in_every_mode(a: Any, b: Any) -> None:
+    check_grads(ted.linalg.solve, [a, b], order=2, modes=("rev", "fwd"))
+
+
+def test_a_gradient_of_a_solution_factors_its_matrix_once() -> None:
+    """The transposed system has the same factors: there is one search for pivots, at any order."""
+
+    def times(fn: Any) -> int:
+        return fn.compiled(A[0], B[0]).ir("ted").count('combiner = "argmax"')
+
+    once = ted.function(ted.linalg.solve)
+    first = ted.grad(lambda a, b: ted.sum(ted.linalg.solve(a, b) ** 2))
+    second = ted.grad(lambda a, b: ted.sum(first(a, b) ** 2))
+    assert times(once) == times(first) == times(second) == 1
 
 
 @pytest.mark.slow
