@@ -21,6 +21,7 @@ from ted.transforms.guarded_producers import (
     mask_guarded_producers,
     narrow_recurrences,
 )
+from ted.transforms.overrides import carry
 from ted.transforms.preparation import Overrides, Stage, no_overrides, prepare
 from ted.transforms.single_points import map_single_points
 from ted.transforms.summands import Summands, Sweep
@@ -178,7 +179,9 @@ def _transposed(
     if not pairs:
         return None
     products, moving = zip(*pairs, strict=True)
-    (tangent,) = differentiate(products, [head], moving, overrides).gradients
+    found = differentiate(products, [head], moving, overrides)
+    carry(found.moved)  # what the adjoints are made of may have derivatives of the user's
+    (tangent,) = found.gradients
     if head in topological([tangent]):
         raise DerivativeError(
             f"override of {tensor}: adjoints must be linear in the head for forward mode, got "

@@ -9,6 +9,7 @@ import pytest
 
 import ted
 from ted.errors import DerivativeError
+from ted.testing import check_grads
 
 X, Y = np.array([1.0, 2.0]), np.array([3.0, 5.0])
 
@@ -64,3 +65,27 @@ def test_what_a_derivative_reads_of_the_results_has_that_derivative() -> None:
     grown.defvjp(lambda inputs, outputs, heads: heads[0] * outputs[0])
     once = ted.grad(lambda x: ted.sum(grown(x)))
     np.testing.assert_allclose(ted.grad(lambda x: ted.sum(once(x)))(X), np.exp(X), rtol=1e-15)
+
+
+@ted.custom_vjp
+def _quotient(a: Any, b: Any, inverse: Any) -> Any:
+    """It depends on `a` by its derivative alone."""
+    del a
+    return b * inverse
+
+
+@_quotient.defvjp
+def _quotient_adjoint(inputs: Any, outputs: Any, heads: Any) -> Any:
+    (a, _, inverse), (x,), (head,) = inputs, outputs, heads
+    of_b = _quotient(a, head, inverse)
+    return -x * of_b, of_b, None
+
+
+def test_derivatives_that_adjoints_have_follow_them_into_forward_mode() -> None:
+    """What a tangent is made of was a copy without them: slopes of `jvp` were of `b` alone."""
+
+    def quotient(a: Any, b: Any) -> Any:
+        return _quotient(a, b, ted.stop_gradient(1 / a))
+
+    a, b = np.array([0.5, 2.0, 3.0]), np.array([1.0, -2.0, 4.0])
+    check_grads(quotient, [a, b], order=3, modes=("rev", "fwd"))
