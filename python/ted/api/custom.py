@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 from ted.api.functions import Function
@@ -47,6 +48,10 @@ class CustomVjp:
         check_callable(bwd, "defvjp")
         self._bwd = bwd
         return bwd
+
+    def __get__(self, instance: object, owner: type | None = None) -> Any:
+        """A decorated method is bound as any other: the object is its first argument."""
+        return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on tensors, or on arrays compiled for them.

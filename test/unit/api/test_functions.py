@@ -146,6 +146,13 @@ class _Scaled:
     def slope(self, x: Any) -> Any:
         return ted.sum(self.times(x, power=3))
 
+    @ted.custom_vjp
+    def ruled(self, x: Any) -> Any:
+        return self.by * x
+
+
+_Scaled.ruled.defvjp(lambda inputs, outputs, heads: (None, 7 * heads[0]))
+
 
 def test_methods_are_decorated_as_functions_are() -> None:
     x = np.array([1.0, 2.0, 3.0])
@@ -154,5 +161,7 @@ def test_methods_are_decorated_as_functions_are() -> None:
         np.testing.assert_allclose(one.times(x), by * x)
         np.testing.assert_allclose(one.times(x, power=2), by * x**2)
         np.testing.assert_allclose(one.slope(x)[0], 3 * by * x**2)
+        np.testing.assert_allclose(one.ruled(x), by * x)
+        np.testing.assert_allclose(ted.grad(lambda x, of=one: ted.sum(of.ruled(x)))(x), 7 + 0 * x)
     assert isinstance(_Scaled.times, ted.Function)
     np.testing.assert_allclose(_Scaled.times(_Scaled(2.0), x), 2 * x)
