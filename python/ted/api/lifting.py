@@ -11,9 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from ted.api.derived import lowered
 from ted.frontend.notes import here_in_notes, record, taken
-from ted.frontend.tensors import Tensor, with_constant, wrap
+from ted.frontend.tensors import Tensor, constant, with_constant, wrap
 from ted.frontend.trees import flatten, unflatten
 from ted.ir.equations import Tensor as Node
 
@@ -44,13 +46,24 @@ class Lifted:
 
 
 def lift(arguments: Any) -> Lifted:
-    """The arguments with a placeholder for each tensor; an array is one."""
+    """The arguments with a placeholder for each tensor; an array is one.
+
+    So is a float of NumPy of rank 0, as in a call on arrays: elsewhere it is a weak number.
+    """
     leaves, tree = flatten(arguments)
-    given = [with_constant(value, path) for path, value in leaves]
+    given = [
+        constant(value) if _is_float_of_numpy(value) else with_constant(value, path)
+        for path, value in leaves
+    ]
     fresh = [placeholder_like(v) if isinstance(v, Tensor) else v for v in given]
     pairs = zip(fresh, given, strict=True)
     mapping = {a.node: b.node for a, b in pairs if isinstance(b, Tensor)}
     return Lifted(unflatten(tree, iter(fresh)), mapping, here_in_notes())
+
+
+def _is_float_of_numpy(value: Any) -> bool:
+    is_numpy = isinstance(value, (np.ndarray, np.generic))
+    return is_numpy and value.ndim == 0 and value.dtype.kind == "f"
 
 
 def placeholder_like(tensor: Tensor) -> Tensor:

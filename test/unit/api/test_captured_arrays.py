@@ -390,6 +390,7 @@ def test_arguments_that_do_not_fit_are_named_beside_constants() -> None:
 
 # Transforms of a function that reads a tensor of the function around it, called on arrays alone.
 A, M, DIAG = np.array([0.3, 0.7, 1.1]), np.arange(6.0).reshape(2, 3), np.eye(3)
+S = np.float64(0.6)
 AROUND: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "function": (lambda t: ted.function(lambda a: t * a)(A), lambda t: t * A),
     "places": (lambda t: ted.function(lambda i: t[i])(np.array([2, 0])), lambda t: t[[2, 0]]),
@@ -410,6 +411,18 @@ AROUND: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
     "jvp": (lambda t: ted.jvp(lambda a: t * a**2, (A,), (A,))[1], lambda t: 2 * t * A**2),
     "jacobian": (lambda t: ted.jacobian(lambda a: t * a**2)(A), lambda t: DIAG * 2 * t * A),
     "hessian": (lambda t: ted.hessian(lambda a: ted.sum(t * a**3))(A), lambda t: DIAG * 6 * t * A),
+    "grad of a number": (
+        lambda t: ted.grad(lambda a: ted.sum(t * a**2))(S), lambda t: 2 * t.sum() * S,
+    ),
+    "jvp of a number": (
+        lambda t: ted.jvp(lambda a: t * a**2, (S,), (S,))[1], lambda t: 2 * t * S**2,
+    ),
+    "vjp of a number": (
+        lambda t: ted.vjp(lambda a: t * a**2, S)[1](np.ones(3))[0], lambda t: 2 * t.sum() * S,
+    ),
+    "hessian of a number": (
+        lambda t: ted.hessian(lambda a: ted.sum(t * a**3))(np.array(S)), lambda t: 6 * t.sum() * S,
+    ),
     "laplacian": (
         lambda t: ted.laplacian(lambda a: ted.sum(t * a**3))(A), lambda t: np.sum(6 * t * A),
     ),
