@@ -126,9 +126,10 @@ def test_a_quotient_of_polynomials_and_what_is_left_are_those_of_numpy() -> None
     np.testing.assert_allclose(rest, [0, 0, 0, last], rtol=1e-12)
 
 
+@pytest.mark.parametrize("std", [ted.std, ted.nanstd])
 @pytest.mark.parametrize("x", [np.array(2.0), np.ones((3, 4))])
-def test_a_deviation_of_nothing_has_no_slope(x: np.ndarray) -> None:
-    np.testing.assert_array_equal(ted.grad(lambda x: ted.sum(ted.std(x, -1)))(x), 0 * x)
+def test_a_deviation_of_nothing_has_no_slope(x: np.ndarray, std: Any) -> None:
+    np.testing.assert_array_equal(ted.grad(lambda x: ted.sum(std(x, -1)))(x), 0 * x)
 
 
 def test_correlations_and_diagonals_of_any_size_are_those_of_numpy() -> None:

@@ -69,11 +69,12 @@ def nanvar(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False
 
 @rounded_once
 def nanstd(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -> Tensor:
-    """The root of `nanvar`.
+    """The root of `nanvar`; its slope is 0 where it is 0, as that of `std`.
 
     Raises: FrontendError as `var`.
     """
-    return sqrt(nanvar(x, axis, correction, keepdims))
+    square_of_it = nanvar(x, axis, correction, keepdims)
+    return where(square_of_it > 0, sqrt(square_of_it), 0 * square_of_it)
 
 
 def nanmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
