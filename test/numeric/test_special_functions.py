@@ -109,7 +109,7 @@ ROWS: dict[str, Row] = {
                           mine=lambda x: special.polygamma(2, x),
                           scipy=lambda x: np.array([float(mp.polygamma(2, v)) for v in x])),
     "gamma": Row((np.concatenate([A[A < 171], LEFT, [0.0, -0.0, -1, np.inf, np.nan, 200]]),),
-                 mp.gamma, (np.concatenate([DX[:4], LEFT[:2]]),), 2e-13),
+                 mp.gamma, (np.concatenate([DX[:4], LEFT[:2], [150.5, 165]]),), 2e-13),
     "factorial": Row((np.concatenate([np.arange(171.0), [-1, np.inf, np.nan]]),), far=3e-14),
     "comb": Row((COUNTS[0], COUNTS[1]), mp.binomial, (DA + 2, DX[::-1] / 99), 2e-13),
     "multigammaln": Row((A + 1,), far=2e-14, mine=lambda x: special.multigammaln(x, 3),

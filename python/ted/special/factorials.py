@@ -1,7 +1,7 @@
 """The gamma function itself, and the numbers that it counts: factorials and binomials.
 
-Source: Handbook of Mathematical Functions, 6.1.17, 6.1.37 (Stirling), powers in two halves, so that
-nothing overflows that the result does not.
+Source: Handbook of Mathematical Functions, 6.1.17, 6.1.37 (Stirling), in two equal factors, so that
+nothing overflows that the result does not, nor in the slope.
 """
 
 from __future__ import annotations
@@ -16,15 +16,18 @@ from ted.special.arguments import elementwise
 from ted.special.around_gamma import log_beta
 
 _LAST = 172.0  # from here on gamma overflows
+_SHIFT = _LAST / 2  # keeps the exponential in Stirling's formula above 1
 
 
 def _gamma_right(x: Any) -> Any:
     """gamma(x) of a scalar x > 0 of f64."""
     over = x >= _LAST
     small, factors, y, inverse = shifted(where(over, 8.0, x))
-    half = power(y, 0.5 * y - 0.25)
     tail = series(inverse * inverse, STIRLING) * inverse
-    value = math.sqrt(2 * math.pi) * half * exp(tail - y) * half
+    large = y > 128  # a quotient of gamma and the exponential, as in the slope, overflows
+    scaled = power(y, 0.5 * y - 0.25) * where(large, math.exp(-_SHIFT), 1.0)
+    half = scaled * exp(0.5 * (tail - y) + where(large, _SHIFT, 0.0))
+    value = math.sqrt(2 * math.pi) * half * half
     below = functools.reduce(lambda a, b: a * b, factors)
     return where(over, math.inf, where(small, value / where(small, below, 1.0), value))
 
@@ -35,7 +38,9 @@ def _gamma(x: Any) -> Any:
     whole = round(x)
     pole = x == whole
     sine = sin(math.pi * where(pole, 0.5, x - whole)) * where(whole % 2 == 0, 1.0, -1.0)
-    value = where(left, math.pi / (sine * right), right)
+    fits = right < math.inf
+    reflected = where(fits, math.pi / sine / where(fits, right, 1.0), 0.0 * sine)
+    value = where(left, reflected, right)
     ends = where(x == 0, 1 / x, math.nan)
     return where(left & pole, ends, value)
 
