@@ -71,6 +71,7 @@ def halved(extremum: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _clamped(low: Any, x: Any, high: Any) -> Any:
     """A bound has the gradient of what is beyond it, and nothing that of what is equal to it."""
+    low = ted.where(high < low, high, low)
     inside = (low < x) & (x < high)
     beyond = ted.where(x < low, low, ted.where(x > high, high, ted.stop_gradient(x)))
     return ted.where(inside, x, beyond)

@@ -167,6 +167,7 @@ _rounded.defvjp(lambda x, k: (_rounded(x, k), (x, k)), lambda kept, g: (g * kept
             lambda x: jax.nn.relu(x) + jnp.maximum(x, 1) * jnp.clip(x, 0, 6) + jnp.max(x),
             [0.0, 1.0, 6.0, 6.0],
         ),
+        "bounds in a wrong order": (lambda x: jax.lax.clamp(3.0, x, 1.0), [0.0, 2.0, 4.0]),
         "a rule at a zero": (lambda x: jax.scipy.special.xlogy(x, 3.0), [0.0, 1.0]),
     }.values(),
 )
