@@ -72,7 +72,7 @@ def _count(starts: States, states: States, going: Tensor, after: States) -> _Cou
         return None
     counter, kinds = _uncast(tested)
     own = [k for k, s in enumerate(states) if not s.ndim and scalar.load(s.node, ()) is counter]
-    if not own:
+    if not own or counter.dtype.is_float:  # sums of floats are rounded
         return None
     (k,) = own
     first, next_one = plain(starts[k].node), plain(after[k].node)

@@ -139,6 +139,16 @@ def test_a_loop_is_counted_where_its_type_has_all_numbers(row: tuple[Any, ...]) 
     assert count == int(row[0]) + steps * int(row[1])
 
 
+def test_a_loop_that_counts_in_floats_is_not_counted_before_it_runs() -> None:
+    text = COUNTER.replace("cmpi", "cmpf").replace("addi", "addf")
+    row = ("0.0", "1.5", "5.0", "olt", "f64")
+    for word, value in zip(("FIRST", "STEP", "END", "PREDICATE", "KIND"), row, strict=True):
+        text = text.replace(word, value)
+    found, count = ted.function(from_mlir(text))(np.ones(2))
+    np.testing.assert_array_equal(found, np.full(2, 2.0**4))
+    assert count == 6.0
+
+
 def test_a_stack_that_its_rows_read_is_a_state() -> None:
     x = np.arange(12.0).reshape(4, 3)
     wanted = x.copy()
