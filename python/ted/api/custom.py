@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from types import MethodType
 from typing import Any
 
+from ted.api.decorators import Decorator
 from ted.api.functions import Function
 from ted.api.user_derivatives import adjoint_nodes
 from ted.autodiff.vjp import Override
@@ -22,7 +22,7 @@ from ted.ir.equations import Tensor as Node
 from ted.transforms.overrides import mark
 
 
-class CustomVjp:
+class CustomVjp(Decorator):
     """A function whose results are differentiated by the function given to `defvjp`.
 
     Raises: FrontendError when `fn` is no function.
@@ -48,10 +48,6 @@ class CustomVjp:
         check_callable(bwd, "defvjp")
         self._bwd = bwd
         return bwd
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """A decorated method is bound as any other: the object is its first argument."""
-        return self if instance is None else MethodType(self, instance)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The result on tensors, or on arrays compiled for them.

@@ -10,12 +10,12 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from operator import is_
-from types import MethodType
 from typing import Any
 
 from ted import tree
 from ted.api.compiling import Compilation, compile_program, compile_sizes, taken_over
 from ted.api.cpu_functions import CompiledFunction
+from ted.api.decorators import Decorator
 from ted.api.differentiating import differentiate
 from ted.api.foreign_arrays import read_as_arrays
 from ted.api.lifting import Lifted, lift
@@ -62,7 +62,7 @@ Compiled = tuple[Trace, "Compilation | SymbolicFunction[Compilation]"]
 Latest = tuple[Callable[..., Any], Callable[[Any], Any]]
 
 
-class Function:
+class Function(Decorator):
     """A Python function of tensors that compiles itself for the arrays it is called on.
 
     The arguments at the positions `batch` may have any number of rows: they are traced once; the
@@ -111,10 +111,6 @@ class Function:
         if not kwargs and (values := direct(*args)) is not None:
             return nest(values)
         return self._looked_up(args, kwargs)
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """A decorated method is bound as any other: the object is its first argument."""
-        return self if instance is None else MethodType(self, instance)
 
     def _looked_up(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Run the program of equal calls, which is made for the first one."""

@@ -125,14 +125,12 @@ class Unevaluated:
         """Operators of torch's tensors beside an expression are those of the expression."""
         del types, args, options
         name = function.__name__
-        rule = (
-            "functions of torch compute values, and a tensor of ted has none while the expression"
+        if function.__qualname__.startswith("Tensor"):
+            return NotImplemented
+        return fail(
+            f"torch.{name}: functions of torch compute values, and a tensor of ted has none while "
+            f"the expression is being written{advice_of(name)}"
         )
-        is_method = function.__qualname__.startswith("Tensor")
-        return (
-            NotImplemented if is_method
-            else fail(f"torch.{name}: {rule} is being written{advice_of(name)}")
-        )  # fmt: skip
 
     def __format__(self, spec: str) -> str:
         return (

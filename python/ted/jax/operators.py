@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping, Sequence
-from types import MethodType
 from typing import Any, overload
 
 import jax
 import numpy as np
 
+from ted.api.decorators import Decorator
 from ted.api.flat_functions import operator_name
 from ted.api.functions import Function, function
 from ted.errors import FrontendError
@@ -28,7 +28,7 @@ from ted.jax.programs import Program
 from ted.machine import Cpu
 
 
-class Operator:
+class Operator(Decorator):
     """A function of ted on arrays of JAX: call it, transform it.
 
     `function` is what it was made of, `name` what its calls are called.
@@ -63,10 +63,6 @@ class Operator:
             made = NestedOperator(self, tuple(bound), tree, is_array, constants)
             found = self._nested.setdefault(key, made)
         return found([leaf for leaf, a in zip(leaves, is_array, strict=True) if a])
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """A decorated method is bound as any other: the object is its first argument."""
-        return self if instance is None else MethodType(self, instance)
 
     def __repr__(self) -> str:
         return f"<ted.jax.op {self.name}>"

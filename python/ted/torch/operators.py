@@ -10,11 +10,11 @@ from __future__ import annotations
 import functools
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from types import MethodType
 from typing import Any, overload
 
 import torch
 
+from ted.api.decorators import Decorator
 from ted.api.flat_functions import operator_name
 from ted.api.functions import Function, function
 from ted.errors import FrontendError, TedError
@@ -38,7 +38,7 @@ _SYMBOLIC = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 _ARRAY = ArraySpec((), FLOAT32)  # an argument that is a tensor, whatever its shape and type
 
 
-class Operator:
+class Operator(Decorator):
     """A function of ted on tensors of torch: call it, differentiate it, compile it.
 
     `function` is what it was made of, `name` what it is called in `torch.ops.ted`.
@@ -94,10 +94,6 @@ class Operator:
             return nest(results)
         nest, results = self._flat(args, kwargs)
         return nest(results)
-
-    def __get__(self, instance: object, owner: type | None = None) -> Any:
-        """A decorated method is bound as any other: the object is its first argument."""
-        return self if instance is None else MethodType(self, instance)
 
     def out(self, *args: Any, out: Any, **kwargs: Any) -> Any:
         """Write the results into `out`, a nest of tensors like the results, and return that.
