@@ -46,8 +46,12 @@ def std(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False) -
 
     Raises: FrontendError as `var`.
     """
-    square_of_it = var(x, axis, correction, keepdims)
-    return where(square_of_it > 0, sqrt(square_of_it), 0 * square_of_it)
+    return deviation(var(x, axis, correction, keepdims))
+
+
+def deviation(variance: Tensor) -> Tensor:
+    """The root of a variance; its slope is 0 where it is 0."""
+    return where(variance > 0, sqrt(variance), 0 * variance)
 
 
 def count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Tensor:

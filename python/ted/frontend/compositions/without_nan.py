@@ -14,7 +14,7 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.creation import full
 from ted.frontend.cumulative import cumprod, cumsum
-from ted.frontend.elementwise import cast, floor, isnan, sqrt, square, to_tensor, where
+from ted.frontend.elementwise import cast, floor, isnan, square, to_tensor, where
 from ted.frontend.indexing import take_along_axis
 from ted.frontend.joining import stack
 from ted.frontend.layout import reshape, transpose
@@ -22,6 +22,7 @@ from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import any as any_of
 from ted.frontend.reductions import argmax, argmin, max, mean, min, prod, sum
 from ted.frontend.sorting import interpolated, shares_of, sort
+from ted.frontend.statistics import deviation
 from ted.frontend.tensors import Tensor
 
 
@@ -73,8 +74,7 @@ def nanstd(x: Any, axis: Any = None, correction: Any = 0, keepdims: bool = False
 
     Raises: FrontendError as `var`.
     """
-    square_of_it = nanvar(x, axis, correction, keepdims)
-    return where(square_of_it > 0, sqrt(square_of_it), 0 * square_of_it)
+    return deviation(nanvar(x, axis, correction, keepdims))
 
 
 def nanmax(x: Any, axis: Any = None, *, keepdims: bool = False) -> Tensor:
