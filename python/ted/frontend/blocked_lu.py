@@ -26,15 +26,6 @@ from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT64
 
 
-class Elimination(NamedTuple):
-    """What an elimination gives: a[rows] = lower @ upper, and the pivots."""
-
-    rows: Tensor  # [k]: the row of the pivot
-    pivots: Tensor  # what is left there, and ones
-    lower: Tensor  # a unit lower triangle
-    upper: Tensor
-
-
 class _Steps(NamedTuple):
     """The tensors of step k of block b."""
 
@@ -49,8 +40,8 @@ class _Steps(NamedTuple):
     upper: Tensor  # [b, k, block, j]: row k of U
 
 
-def eliminated_in_blocks(a: Tensor, blocks: Blocks) -> Elimination:
-    """The elimination of a matrix; batch dims come in front."""
+def eliminated_in_blocks(a: Tensor, blocks: Blocks) -> tuple[Tensor, Tensor, Tensor]:
+    """The rows, the unit lower and the upper triangle of `lu`; batch dims come in front."""
     more = blocks.more
     steps = _recurrence(bordered(a, more), blocks)
 
@@ -64,13 +55,11 @@ def eliminated_in_blocks(a: Tensor, blocks: Blocks) -> Elimination:
         found = steps.upper[(*head, *blocks.of(row + more), *blocks.of(column + more))]
         return where(row <= column, found, 0)
 
-    def joined(x: Tensor, first: int, name: str) -> Tensor:
-        shape = (*a.shape[:-2], blocks.rows - first)
-        return compute(shape, lambda *i: x[(*i[:-1], *blocks.of(i[-1] + first))], name=name)
-
-    return Elimination(
-        joined(steps.pivot, more, "lu_rows") - more,
-        joined(steps.on, 0, "lu_pivots"),
+    shape = (*a.shape[:-2], a.shape[-1])
+    rows = compute(shape, lambda *i: steps.pivot[(*i[:-1], *blocks.of(i[-1] + more))] - more,
+                   name="lu_rows")  # fmt: skip
+    return (
+        rows,
         compute(a.shape, lower, name="lu_lower"),
         compute(a.shape, upper, name="lu_upper"),
     )

@@ -1,4 +1,4 @@
-"""Factors of matrices with pivots, as recurrences, and determinants by them.
+"""Factors of matrices with pivots, as recurrences.
 
 They are equations like any other: no derivative is written for them, and batch dims come in front.
 """
@@ -11,29 +11,17 @@ from typing import Any, NamedTuple
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.blocked_factors import blocks_of
-from ted.frontend.blocked_lu import Elimination, eliminated_in_blocks
+from ted.frontend.blocked_lu import eliminated_in_blocks
 from ted.frontend.compute import compute
 from ted.frontend.dims import matrix_transpose
-from ted.frontend.elementwise import (
-    absolute,
-    cast,
-    isfinite,
-    isnan,
-    log,
-    sign,
-    stop_gradient,
-    to_tensor,
-    where,
-)
+from ted.frontend.elementwise import absolute, cast, stop_gradient, to_tensor, where
 from ted.frontend.indexing import take_along_axis
 from ted.frontend.layout import expand_dims
 from ted.frontend.linear_algebra import floats, square
 from ted.frontend.locations import fail
 from ted.frontend.orthonormal_rows import orthonormal
-from ted.frontend.precision import rounded_once
 from ted.frontend.recurrences import recurrence
-from ted.frontend.reductions import all as all_of
-from ted.frontend.reductions import argmax, prod
+from ted.frontend.reductions import argmax
 from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT64
@@ -58,11 +46,6 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     Raises: FrontendError when `a` is not square or not of floats.
     """
     a = floats(square(a, "lu"), "lu")
-    found = _eliminated(a)
-    return found.rows, found.lower, found.upper
-
-
-def _eliminated(a: Tensor) -> Elimination:
     blocks = blocks_of(a.shape[-1])
     if blocks is not None:
         return eliminated_in_blocks(a, blocks)
@@ -71,8 +54,7 @@ def _eliminated(a: Tensor) -> Elimination:
     def unit(*i: Any) -> Any:
         return where(i[-2] == i[-1], 1, steps.own[i])
 
-    lower = compute(a.shape, unit, name="lu_lower")
-    return Elimination(steps.pivot, steps.on, lower, steps.upper)
+    return steps.pivot, compute(a.shape, unit, name="lu_lower"), steps.upper
 
 
 def _by_columns(a: Tensor) -> _Steps:
@@ -174,49 +156,3 @@ def qr(a: Any, mode: str = "reduced") -> QR:
         return where(column >= k, total, 0)
 
     return QR(q, compute((*a.shape[:-2], min(m, n), n), element, name="qr_upper"))
-
-
-# ------------------------------------------------------------------ what is made of factors
-
-
-@rounded_once
-def det(a: Any) -> Tensor:
-    """The determinant, by `lu`; without a derivative where it is 0.
-
-    Raises: FrontendError when `a` is not square or not of floats.
-    """
-    found = _eliminated(floats(square(a, "det"), "det"))
-    product = prod(found.pivots, -1)
-    lost = isnan(product) & all_of(isfinite(found.pivots), -1)  # 0 times what has overflowed
-    return where(lost, 0.0, product) * cast(_parity(found.rows), product.dtype)
-
-
-class LogDeterminant(NamedTuple):
-    """What `slogdet` gives."""
-
-    sign: Tensor
-    logabsdet: Tensor
-
-
-@rounded_once
-def slogdet(a: Any) -> LogDeterminant:
-    """The sign of the determinant and the logarithm of its magnitude, by `lu`.
-
-    Raises: FrontendError when `a` is not square or not of floats.
-    """
-    found = _eliminated(floats(square(a, "slogdet"), "slogdet"))
-    pivots = found.pivots
-    signs = prod(sign(pivots), -1) * cast(_parity(found.rows), pivots.dtype)
-    return LogDeterminant(signs, sum_over(log(absolute(pivots)), -1))
-
-
-def _parity(rows: Tensor) -> Tensor:
-    """1 for an even permutation, -1 for an odd one: pairs in the wrong order are counted."""
-    n = rows.shape[-1]
-    r, s = reduce_axis(n, "r"), reduce_axis(n, "s")
-
-    def element(*head: Any) -> Any:
-        wrong = rows[(*head, r)] > rows[(*head, s)]
-        return 1 - 2 * (sum_over(cast(wrong, INT64), axis=(r, s), where=r < s) % 2)
-
-    return compute(rows.shape[:-1], element, name="parity")

@@ -43,7 +43,7 @@ def solve(a: Any, b: Any) -> Tensor:
         fail(f"solve: b must fit {a.shape} ({a.name}), got shape {b.shape} ({b.name})")
     batch = checks.broadcast([a.shape[:-2], b.shape[:-2]], "solve")
     a, b = (broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
-    x = _solution(a, b, *lu(stop_gradient(a)), False)
+    x = solution(a, b, *lu(stop_gradient(a)), False)
     return squeeze(x, -1) if vector else x
 
 
@@ -58,7 +58,7 @@ def inv(a: Any) -> Tensor:
 
 
 @custom_vjp
-def _solution(
+def solution(
     a: Tensor, b: Tensor, rows: Tensor, low: Tensor, up: Tensor, transpose: bool
 ) -> Tensor:
     """The solution for a, or for its transpose, with a[rows] = low @ up."""
@@ -71,10 +71,10 @@ def _solution(
     return rows_of(found, _places(rows))
 
 
-@_solution.defvjp
-def _solution_adjoint(inputs: Any, outputs: Any, heads: Any) -> tuple[Any, ...]:
+@solution.defvjp
+def _adjoint(inputs: Any, outputs: Any, heads: Any) -> tuple[Any, ...]:
     (a, _, *factors, transpose), (x,), (head,) = inputs, outputs, heads
-    of_b = _solution(a, head, *factors, not transpose)
+    of_b = solution(a, head, *factors, not transpose)
     left, right = (x, of_b) if transpose else (of_b, x)
     return -matmul(left, matrix_transpose(right)), of_b, None, None, None, None
 

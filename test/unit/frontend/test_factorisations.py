@@ -117,14 +117,39 @@ def test_a_solution_has_the_derivatives_of_its_equation_in_every_mode(a: Any, b:
     check_grads(ted.linalg.solve, [a, b], order=2, modes=("rev", "fwd"))
 
 
-def test_a_gradient_of_a_solution_factors_its_matrix_once() -> None:
+@pytest.mark.parametrize("function", [ted.linalg.det, lambda a: ted.linalg.slogdet(a)[1]])
+def test_determinants_have_their_derivatives_in_every_mode(function: Any) -> None:
+    check_grads(function, [A], order=2, modes=("rev", "fwd"))
+
+
+@pytest.mark.parametrize("rank", [3, 2, 1, 0])
+def test_the_gradient_of_a_determinant_is_made_of_minors_of_any_rank(rank: int) -> None:
+    small = np.random.default_rng(rank).integers(-3, 4, (2, 3, rank)).astype(float)
+    a = small[0] @ small[1].T + 0.0
+    lines = np.arange(3)
+    minors = [
+        [(-1) ** (i + j) * np.linalg.det(a[lines != i][:, lines != j]) for j in lines]
+        for i in lines
+    ]
+    np.testing.assert_allclose(ted.grad(ted.linalg.det)(a), minors, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        ted.linalg.solve,
+        lambda a, b: ted.linalg.det(a) * ted.sum(b),
+        lambda a, b: ted.linalg.slogdet(a)[1] * b,
+    ],
+)
+def test_a_gradient_of_a_solution_factors_its_matrix_once(function: Any) -> None:
     """The transposed system has the same factors: there is one search for pivots, at any order."""
 
     def times(fn: Any) -> int:
         return fn.compiled(A[0], B[0]).ir("ted").count('combiner = "argmax"')
 
-    once = ted.function(ted.linalg.solve)
-    first = ted.grad(lambda a, b: ted.sum(ted.linalg.solve(a, b) ** 2))
+    once = ted.function(function)
+    first = ted.grad(lambda a, b: ted.sum(function(a, b) ** 2))
     second = ted.grad(lambda a, b: ted.sum(first(a, b) ** 2))
     assert times(once) == times(first) == times(second) == 1
 
