@@ -43,6 +43,8 @@ def executable_cpus() -> tuple[Cpu, ...]:
     rows = tuple(row for row in CPUS.values() if not is_foreign(row))
     if _architecture() != "x86_64":
         return rows
+    vendor = _of_processor("vendor_id")
+    rows = tuple(sorted(rows, key=lambda row: not row.vendor or row.vendor != vendor))
     features = _features()
     if "amx-tile" in features and not may_use_matrices():
         features -= {"amx-tile"}
@@ -84,9 +86,14 @@ def host_gpu() -> str:
 
 def _x86_flags() -> frozenset[str]:
     """Feature names from the kernel; the oldest row's where it does not say."""
+    return frozenset(_of_processor("flags").split()) | set(CPUS["sse2"].features)
+
+
+def _of_processor(field: str) -> str:
+    """What the kernel says of the first processor; nothing where it does not say."""
     try:
-        text = Path("/proc/cpuinfo").read_text()
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
-        text = ""
-    lines = (line for line in text.splitlines() if line.startswith("flags"))
-    return frozenset(next(lines, "").split()) | set(CPUS["sse2"].features)
+        lines = []
+    said = (line.partition(":")[2].strip() for line in lines if line.startswith(field))
+    return next(said, "")

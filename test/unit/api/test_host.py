@@ -18,23 +18,29 @@ SSE2 = {"sse2"}
 HASWELL = SSE2 | {"avx", "avx2", "fma", "f16c", "bmi1"}
 KNIGHTS_LANDING = HASWELL | {"avx512f", "avx512cd"}  # without what shorter vectors need
 SKYLAKE = HASWELL | {"avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"}
-ZEN5 = SKYLAKE | {"avx512_bf16"}
-SAPPHIRE_RAPIDS = ZEN5 | {"amx_tile", "amx_bf16", "amx_int8"}
+COOPER_LAKE = SKYLAKE | {"avx512_bf16"}
+SAPPHIRE_RAPIDS = COOPER_LAKE | {"amx_tile", "amx_bf16", "amx_int8"}
 
 
 @pytest.fixture(autouse=True)
-def asked_anew() -> Iterator[None]:
+def fresh() -> Iterator[None]:
     """The rows are asked for again, now and by the tests that follow."""
-    for question in (host_cpu, executable_cpus):
-        question.cache_clear()
+    asked_again()
     yield
+    asked_again()
+
+
+def asked_again() -> None:
     for question in (host_cpu, executable_cpus):
         question.cache_clear()
 
 
-def on(monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "") -> None:
+def on(
+    monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "", vendor: str = "GenuineIntel"
+) -> None:
+    said = {"flags": " ".join(sorted(flags)), "vendor_id": vendor}
     monkeypatch.setattr(platform, "machine", lambda: "x86_64")
-    monkeypatch.setattr(host, "_x86_flags", lambda: frozenset(flags))
+    monkeypatch.setattr(host, "_of_processor", said.__getitem__)
     monkeypatch.setattr(host, "may_use_matrices", lambda: True)
     monkeypatch.setenv(host.CHOICE, chosen)
 
@@ -46,10 +52,10 @@ def on(monkeypatch: pytest.MonkeyPatch, flags: set[str], chosen: str = "") -> No
         (HASWELL, ["avx2", "sse2"]),
         (KNIGHTS_LANDING, ["avx2", "sse2"]),
         (SKYLAKE, ["avx512", "avx2", "sse2"]),
-        (ZEN5, ["avx512", "avx512_bf16", "avx2", "sse2"]),
+        (COOPER_LAKE, ["avx512", "avx512_bf16", "avx2", "sse2"]),
         (SAPPHIRE_RAPIDS, ["avx512_amx", "avx512", "avx512_bf16", "avx2", "sse2"]),
     ],
-    ids=["sse2", "haswell", "knights landing", "skylake", "zen5", "sapphire rapids"],
+    ids=["sse2", "haswell", "knights landing", "skylake", "cooper lake", "sapphire rapids"],
 )
 def test_a_cpu_executes_its_row_and_those_below(monkeypatch, flags, rows) -> None:
     on(monkeypatch, flags)
@@ -64,21 +70,28 @@ def test_registers_for_matrices_are_for_processes_that_the_kernel_gives_them(mon
 
 
 def test_no_kernel_is_asked_for_what_the_cpu_lacks(monkeypatch) -> None:
-    on(monkeypatch, ZEN5)
+    on(monkeypatch, COOPER_LAKE)
     monkeypatch.setattr(host, "may_use_matrices", lambda: pytest.fail("asked"))
     assert host_cpu().name == "avx512"
 
 
-def test_the_row_of_bf16_is_for_who_asks_for_it(monkeypatch) -> None:
-    on(monkeypatch, ZEN5)
+def test_the_row_of_bf16_is_amds_and_for_who_asks_for_it(monkeypatch) -> None:
+    on(monkeypatch, COOPER_LAKE)
     assert host_cpu() == CPUS["avx512"].native()
-    host_cpu.cache_clear()
-    on(monkeypatch, ZEN5, "avx512_bf16")
+    asked_again()
+    on(monkeypatch, COOPER_LAKE, vendor="AuthenticAMD")
+    assert [row.name for row in executable_cpus()] == ["avx512_bf16", "avx512", "avx2", "sse2"]
+    assert host_cpu() == CPUS["avx512_bf16"].native()
+    asked_again()
+    on(monkeypatch, SKYLAKE, vendor="AuthenticAMD")
+    assert host_cpu() == CPUS["avx512"].native()
+    asked_again()
+    on(monkeypatch, COOPER_LAKE, "avx512_bf16")
     assert host_cpu() is CPUS["avx512_bf16"]
 
 
 def test_the_hosts_own_row_takes_all_instructions_of_the_host(monkeypatch) -> None:
-    on(monkeypatch, ZEN5)
+    on(monkeypatch, COOPER_LAKE)
     row = CPUS["avx512"]
     assert host_cpu() == row.native() != row
     assert host_cpu().is_native
@@ -87,7 +100,7 @@ def test_the_hosts_own_row_takes_all_instructions_of_the_host(monkeypatch) -> No
 
 @pytest.mark.parametrize("name", ["avx512_bf16", "avx512", "avx2", "sse2"])
 def test_a_row_of_the_environment_takes_the_instructions_of_the_row(monkeypatch, name) -> None:
-    on(monkeypatch, ZEN5, name)
+    on(monkeypatch, COOPER_LAKE, name)
     assert host_cpu() is CPUS[name]
 
 
