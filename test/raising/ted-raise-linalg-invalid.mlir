@@ -14,9 +14,9 @@ func.func @memory(%x: memref<4xf32>) {
 
 // -----
 
-// expected-error @below {{func.func: values must be tensors or scalars of f64, f32, f16, bf16, i64, i32, i16, i8, ui64, ui32, ui16, ui8, i1, index, got tensor<4xcomplex<f32>>}}
-func.func @complex(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-  return %x : tensor<4xcomplex<f32>>
+// expected-error @below {{func.func: values must be tensors or scalars of f64, f32, f16, bf16, i64, i32, i16, i8, ui64, ui32, ui16, ui8, i1, index, got tensor<4xf8E5M2>}}
+func.func @small_floats(%x: tensor<4xf8E5M2>) -> tensor<4xf8E5M2> {
+  return %x : tensor<4xf8E5M2>
 }
 
 // -----

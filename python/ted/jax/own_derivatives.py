@@ -51,15 +51,16 @@ def differentiated(eqn: Any, imported: Imported) -> Callable[..., Any]:
     told = eqn.params["call_jaxpr"].jaxpr.debug_info.with_unknown_names()
     once = core.ClosedJaxpr(core.Jaxpr((), inputs, eqn.outvars, [eqn], debug_info=told), ())
     given = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in inputs]
-    moving = [k for k, x in enumerate(given) if _is_float(x)]
-    heads = [v.aval for v in eqn.outvars if _is_float(v.aval)]
+    moving = [k for k, x in enumerate(given) if _is_inexact(x)]
+    heads = [v.aval for v in eqn.outvars if _is_inexact(v.aval)]
 
     def pulled(arguments: Sequence[Any], heads: Sequence[Any]) -> Any:
         def function(*floats: Any) -> Any:
             whole = dict(enumerate(arguments)) | dict(zip(moving, floats, strict=True))
-            return [y for y in core.jaxpr_as_fun(once)(*whole.values()) if _is_float(y)]
+            return [y for y in core.jaxpr_as_fun(once)(*whole.values()) if _is_inexact(y)]
 
-        return jax.vjp(function, *(arguments[k] for k in moving))[1](list(heads))
+        pull = jax.vjp(function, *(arguments[k] for k in moving))[1]
+        return [*map(jax.numpy.conj, pull([*map(jax.numpy.conj, heads)]))]
 
     @functools.cache
     def gradient() -> Callable[..., Any]:
@@ -71,7 +72,7 @@ def differentiated(eqn: Any, imported: Imported) -> Callable[..., Any]:
         return imported(jax.make_jaxpr(_without_rules(eqn, body, inputs))(*given))
 
     def backward(arguments: Any, _: Any, cotangents: Any) -> Any:
-        floats = [c for c in cotangents if c.dtype.is_float]
+        floats = [c for c in cotangents if c.dtype.kind in ("float", "complex")]
         found = gradient()(*arguments, *floats) if moving else ()
         parts = iter(found if isinstance(found, tuple) else (found,))
         return tuple(next(parts) if k in moving else None for k in range(len(given)))
@@ -92,5 +93,5 @@ def _without_rules(eqn: Any, body: Any, inputs: Sequence[Any]) -> Callable[..., 
     return function
 
 
-def _is_float(x: Any) -> bool:
-    return jax.numpy.issubdtype(x.dtype, jax.numpy.floating)
+def _is_inexact(x: Any) -> bool:
+    return jax.numpy.issubdtype(x.dtype, jax.numpy.inexact)

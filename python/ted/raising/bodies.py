@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from ted.ir import scalar
 from ted.ir.expressions import Expr
 from ted.mlir import ir
-from ted.raising import scalars
+from ted.raising import complexes, scalars
+from ted.raising.complexes import part_of
 from ted.raising.reading import Reader
-from ted.raising.values import extent_of, unraisable
+from ted.raising.values import element, extent_of, unraisable
 
-Scope = dict[ir.Value, Expr]
+Scope = dict[ir.Value, Any]  # expressions, and pairs of them
 
 
 def body_values(
-    reader: Reader, block: ir.Block, arguments: Sequence[Expr], dims: Sequence[Expr]
-) -> list[Expr]:
+    reader: Reader, block: ir.Block, arguments: Sequence[Any], dims: Sequence[Expr]
+) -> list[Any]:
     """What a block yields for its arguments; `dims` are what `linalg.index` gives.
 
     Raises: VerifyError for an op that equations have no word for.
     """
-    return _Body(reader, dims, dict(zip(block.arguments, arguments, strict=True))).run(block)
+    found = _Body(reader, dims, dict(zip(block.arguments, arguments, strict=True))).run(block)
+    return [part_of(value, reader.part) for value in found]
 
 
 class _Body:
@@ -30,7 +34,7 @@ class _Body:
         self.dims = dims
         self.known = known
 
-    def run(self, block: ir.Block) -> list[Expr]:
+    def run(self, block: ir.Block) -> list[Any]:
         *operations, last = [op.operation for op in block.operations]
         for op in operations:
             rule = _ROWS.get(op.name)
@@ -38,34 +42,44 @@ class _Body:
             self.known.update(zip(op.results, found, strict=True))
         return [self.value(v) for v in last.operands]
 
-    def value(self, value: ir.Value) -> Expr:
-        return self.known[value] if value in self.known else self.reader.scalar(value)
+    def value(self, value: ir.Value) -> Any:
+        return self.known[value] if value in self.known else self.reader.value(value)
 
-    def scalar(self, op: ir.Operation) -> list[Expr]:
-        if op.name.split(".")[0] not in ("arith", "math") or len(op.results) != 1:
-            raise unraisable(op, f"ops of bodies are those of arith and math, {', '.join(_ROWS)}")
-        return [scalars.operation(op, [self.value(v) for v in op.operands])]
+    def scalar(self, op: ir.Operation) -> list[Any]:
+        dialect = op.name.split(".")[0]
+        if dialect not in ("arith", "math", "complex") or len(op.results) != 1:
+            known = f"arith, math and complex, {', '.join(_ROWS)}"
+            raise unraisable(op, f"ops of bodies are those of {known}")
+        of_dialect = complexes if dialect == "complex" else scalars
+        return [of_dialect.operation(op, [self.value(v) for v in op.operands])]
+
+    def select(self, op: ir.Operation) -> list[Any]:
+        condition, *sides = (self.value(v) for v in op.operands)
+        if not complexes.is_complex(op.results[0].type):
+            return [scalars.operation(op, [condition, *sides])]
+        return [complexes.each(functools.partial(scalar.select, condition), *sides)]
 
     def index(self, op: ir.Operation) -> list[Expr]:
         return [self.dims[ir.IntegerAttr(op.attributes["dim"]).value]]
 
-    def extract(self, op: ir.Operation) -> list[Expr]:
+    def extract(self, op: ir.Operation) -> list[Any]:
         source, *at = op.operands
         if source in self.known:
             return [self.known[source]]
-        return [scalar.load(self.reader.tensor(source), [self.value(i) for i in at])]
+        return [element(self.reader.value(source), [self.value(i) for i in at])]
 
-    def of_one_element(self, op: ir.Operation) -> list[Expr]:
+    def of_one_element(self, op: ir.Operation) -> list[Any]:
         """A scalar as a tensor of rank 0, as reductions of StableHLO have them."""
         if ir.RankedTensorType(op.results[0].type).rank:
             raise unraisable(op, f"tensors in bodies must have rank 0, got {op.results[0].type}")
         return [self.value(op.operands[0])]
 
-    def choice(self, op: ir.Operation) -> list[Expr]:
+    def choice(self, op: ir.Operation) -> list[Any]:
         """Both branches are values; an access of the one not taken is not made."""
         condition = self.value(op.operands[0])
         yes, no = (self.run(*region.blocks) for region in op.regions)
-        return [scalar.select(condition, a, b) for a, b in zip(yes, no, strict=True)]
+        chosen = functools.partial(scalar.select, condition)
+        return [complexes.each(chosen, a, b) for a, b in zip(yes, no, strict=True)]
 
     def assertion(self, op: ir.Operation) -> list[Expr]:
         """Says nothing about values."""
@@ -76,7 +90,8 @@ class _Body:
         return [extent_of(op, self.value(op.operands[1]))]
 
 
-_ROWS: dict[str, Callable[[_Body, ir.Operation], list[Expr]]] = {
+_ROWS: dict[str, Callable[[_Body, ir.Operation], list[Any]]] = {
+    "arith.select": _Body.select,
     "linalg.index": _Body.index,
     "tensor.extract": _Body.extract,
     "tensor.from_elements": _Body.of_one_element,

@@ -12,6 +12,7 @@ from ted.ir import scalar
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.attributes import symbol
+from ted.raising.complexes import closed_as, opened
 from ted.raising.loops import States, looped
 from ted.raising.reading import Reader
 from ted.raising.values import Value, as_tensor, as_typed, place_of, unraisable
@@ -24,13 +25,17 @@ def call(reader: Reader, op: ir.Operation) -> Sequence[Value]:
 
 def _wrapped(op: ir.Operation, values: Sequence[Value]) -> States:
     """Values as tensors of the frontend; an index is an integer of 64 bits."""
-    return [wrap(as_tensor(v, place_of(op))) for v in values]
+    return [wrap(as_tensor(v, place_of(op))) for v in opened(values)]
 
 
 def _unwrapped(tensors: Sequence[Wrapped], like: Sequence[ir.Value]) -> list[Value]:
     """Tensors of the frontend as values of the types of others: scalars are elements again."""
-    rows = zip(tensors, like, strict=True)
-    return [as_typed(tensor.node, value.type) for tensor, value in rows]
+    rows = zip(closed_as((t.node for t in tensors), like), like, strict=True)
+    return [as_typed(found, value.type) for found, value in rows]
+
+
+def _nodes(states: States, block: ir.Block) -> list[Value]:
+    return closed_as([s.node for s in states], block.arguments)
 
 
 def for_loop(reader: Reader, op: ir.Operation) -> Sequence[Value]:
@@ -53,7 +58,7 @@ def for_loop(reader: Reader, op: ir.Operation) -> Sequence[Value]:
 
     def body(states: States) -> States:
         number = counter(states)
-        after = reader.block(block, [s.node for s in states])
+        after = reader.block(block, _nodes(states, block))
         return _wrapped(op, [scalar.add(number, scalar.cast(step, number.dtype)), *after])
 
     starts = [first, *(reader.value(v) for v in list(op.operands)[3:])]
@@ -81,7 +86,7 @@ def while_(reader: Reader, op: ir.Operation) -> Sequence[Value]:
     before, after = (region.blocks[0] for region in op.regions)
 
     def tested(states: States) -> list[Value]:
-        return reader.block(before, [s.node for s in states])
+        return reader.block(before, _nodes(states, before))
 
     def going(states: States) -> Wrapped:
         return _wrapped(op, tested(states)[:1])[0]

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ted.api.scanning import scan
+from ted.frontend.complex_pairs import Complex
 from ted.frontend.creation import arange
 from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
@@ -24,6 +25,7 @@ from ted.ir.scalar import dims_used
 from ted.mlir import indexing_maps, ir
 from ted.raising.accumulations import NOTHING, Best, accumulation, best
 from ted.raising.bodies import body_values
+from ted.raising.complexes import closed, opened
 from ted.raising.reading import Reader
 from ted.raising.values import Value, element, made, mapped, over_box, type_of
 
@@ -46,7 +48,8 @@ class _Generic:
     parallel: int
     dims: tuple[Expr, ...]  # of each loop, in the order of the op
     maps: tuple[ir.AffineMap, ...]
-    starts: tuple[Tensor, ...]
+    starts: tuple[Tensor, ...]  # of each result, or of both of its parts
+    pairs: tuple[bool, ...]  # which results are pairs
 
     @staticmethod
     def of(reader: Reader, op: ir.Operation) -> _Generic:
@@ -57,9 +60,15 @@ class _Generic:
         own = [k for k, kind in enumerate(kinds) if "parallel" in kind]
         order = own + [k for k in range(len(kinds)) if k not in own]
         dims = tuple(scalar.dim(order.index(k)) for k in range(len(kinds)))
-        starts = tuple(reader.tensor(v) for v in list(op.operands)[-len(op.results) :])
+        given = [reader.value(v) for v in list(op.operands)[-len(op.results) :]]
+        pairs = tuple(isinstance(v, Complex) for v in given)
         extents = tuple(sizes[k] for k in order)
-        return _Generic(reader, op, extents, len(own), dims, maps, starts)
+        return _Generic(reader, op, extents, len(own), dims, maps, tuple(opened(given)), pairs)
+
+    @property
+    def slots(self) -> list[int]:
+        """The result that each start belongs to."""
+        return [k for k, is_pair in enumerate(self.pairs) for _ in range(1 + is_pair)]
 
     @property
     def summed(self) -> tuple[int, ...]:
@@ -71,11 +80,19 @@ class _Generic:
         return mapped(self.maps[operand], self.dims)
 
     def write(self, result: int) -> list[Expr]:
-        """The subscripts of a result."""
-        return self.at(len(self.op.operands) - len(self.starts) + result)
+        """The subscripts of a result, or of a part of one."""
+        return self.at(len(self.op.operands) - len(self.pairs) + self.slots[result])
+
+    def made(self, result: int, start: Tensor | None, equation: Equation) -> Tensor:
+        """A result, or a part of one: an equation on top of a start."""
+        return made(self.op, self.slots[result], start, equation)
 
     def results(self) -> Sequence[Value]:
         """What the op gives."""
+        return closed(self.parts(), self.pairs)
+
+    def parts(self) -> Sequence[Value]:
+        """Both parts of each result that is a pair, and the others."""
         holes = [Tensor(f"total{k}", t.shape, t.dtype) for k, t in enumerate(self.starts)]
         bodies = self.bodies(holes)
         totals = [scalar.load(h, self.write(k)) for k, h in enumerate(holes)]
@@ -86,15 +103,16 @@ class _Generic:
 
     def bodies(self, totals: Sequence[Tensor]) -> list[Expr]:
         """What the body yields, reading `totals` for what is there."""
-        inputs = len(self.op.operands) - len(self.starts)
+        inputs = len(self.op.operands) - len(self.pairs)
         given = [self.reader.value(v) for v in list(self.op.operands)[:inputs]]
+        there = closed(totals, self.pairs)
         (block,) = self.op.regions[0].blocks
-        values = (element(v, self.at(k)) for k, v in enumerate((*given, *totals)))
+        values = (element(v, self.at(k)) for k, v in enumerate((*given, *there)))
         arguments = [
             scalar.cast(v, INDEX) if isinstance(a.type, ir.IndexType) else v
             for v, a in zip(values, block.arguments, strict=True)
         ]
-        return body_values(self.reader, block, arguments, self.dims)
+        return opened(body_values(self.reader, block, arguments, self.dims))
 
     # ---- maps ------------------------------------------------------------------------------------
 
@@ -113,7 +131,7 @@ class _Generic:
         extents = [n if k in own else min(n, 1) for k, n in enumerate(self.extents)]
         (value,) = scalar.substitute([value], at)
         equation = over_box(self.op, extents, value, write)
-        return made(self.op, result, self.starts[result], equation)
+        return self.made(result, self.starts[result], equation)
 
     # ---- reductions ------------------------------------------------------------------------------
 
@@ -133,7 +151,7 @@ class _Generic:
                 found.append(self.starts[k])
             else:
                 equation = self.reduction(k, part.value, part.combiner)
-                found.append(made(self.op, k, self.starts[k], equation))
+                found.append(self.made(k, self.starts[k], equation))
         return found
 
     def reduction(self, result: int, value: Expr, combiner: str) -> Equation:
@@ -193,7 +211,7 @@ class _Generic:
                 value, *write = scalar.substitute([body, *self.write(k)], dims)
                 (value,) = scalar.replace_tensors([value], known)
                 equation = over_box(self.op, self.extents[: self.parallel], value, write)
-                after.append(wrap(made(self.op, k, carry[k].node, equation)))
+                after.append(wrap(self.made(k, carry[k].node, equation)))
             return after, None
 
         last, _ = scan(step, [wrap(t) for t in self.starts], arange(prod(self.summed)))
@@ -233,7 +251,7 @@ def _extents(
     """The extent of each loop: that of a dim of an operand which it subscribes alone."""
     found: dict[int, int] = {}
     for operand, access in zip(op.operands, maps, strict=True):
-        value = reader.value(operand)
+        (value, *_) = opened([reader.value(operand)])
         shape = value.static_shape if isinstance(value, Tensor) else ()
         for expression, extent in zip(access.results, shape, strict=bool(shape)):
             plain = expression.maybe_downcast()

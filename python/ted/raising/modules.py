@@ -8,7 +8,7 @@ StableHLO goes through the binding's own pass to linalg; what that leaves has ru
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from ted import dialects
 from ted.errors import FrontendError, VerifyError
 from ted.frontend.captures import captured
+from ted.frontend.complex_creation import pair
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import System
 from ted.ir.from_ops import from_function, functions
@@ -25,6 +26,7 @@ from ted.mlir.pass_managers import pass_manager
 from ted.mlir.queries import symbol_name
 from ted.raising import control, generics, orders, scatters, shapes, stablehlo
 from ted.raising.comparators import mark_orders
+from ted.raising.complexes import closed, is_complex, opened
 from ted.raising.empty_tensors import drop_empty
 from ted.raising.reading import Reader, Rule
 from ted.raising.shapes import on_elements
@@ -64,6 +66,11 @@ RULES: dict[str, Rule] = {
     **stablehlo.RULES,
 }
 
+# The ops whose rules take complex values as they are.
+OF_PAIRS = {
+    "linalg.generic", "func.call", "scf.for", "scf.if", "scf.while", *stablehlo.RULES,
+}  # fmt: skip
+
 LEGALIZE = "builtin.module(stablehlo-legalize-to-linalg)"
 GENERALIZE = "builtin.module(canonicalize,cse,linalg-generalize-named-ops)"
 
@@ -91,12 +98,16 @@ def _lowered(module: ir.Module, calls: Calls = MappingProxyType({})) -> Reader:
     _run(GENERALIZE, module)
     tops = (op.operation for op in module.body.operations)
     found = {symbol_name(op): op for op in tops if op.name == "func.func"}
-    return Reader(found, RULES, on_elements, calls)
+    return Reader(found, RULES, on_elements, calls, OF_PAIRS)
 
 
 def _system(reader: Reader, name: str) -> System:
     function = reader.functions[name]
     return from_function(function) if has_equations(function) else reader.system(name)
+
+
+def _pairs(types: Iterable[ir.Type]) -> tuple[bool, ...]:
+    return tuple(map(is_complex, types))
 
 
 def _run(pipeline: str, module: ir.Module) -> None:
@@ -138,9 +149,12 @@ class Raised:
     """A function of tensors that was read from MLIR.
 
     Call it on tensors, where functions of ted are traced: it gives one tensor, or a tuple.
+    `takes` and `gives` say which arguments and results are complex; none unless said.
     """
 
     system: System
+    takes: tuple[bool, ...] = ()
+    gives: tuple[bool, ...] = ()
 
     @property
     def __name__(self) -> str:
@@ -151,8 +165,16 @@ class Raised:
 
         Raises: FrontendError for another number of tensors, or one of another shape or type.
         """
-        found = tuple(map(wrap, self.results(arguments)))
+        found = tuple(map(wrap, self.results(self._opened(arguments))))
+        found = tuple(closed(found, self.gives)) if any(self.gives) else found
         return found[0] if len(found) == 1 else found
+
+    def _opened(self, arguments: Sequence[Any]) -> list[Any]:
+        """The parts of complex arguments, and the others."""
+        if not any(self.takes) or len(arguments) != len(self.takes):
+            return list(arguments)
+        rows = zip(arguments, self.takes, strict=True)
+        return opened(pair(a) if is_pair else a for a, is_pair in rows)
 
     def results(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """The nodes of the results.
@@ -196,4 +218,7 @@ def from_mlir(source: Any, name: str | None = None, calls: Calls = MappingProxyT
             raise FrontendError(
                 f"from_mlir: the module must have a function '{wanted}', got {found}"
             )
-        return Raised(_system(_lowered(module, calls), wanted))
+        reader = _lowered(module, calls)
+        held = reader.functions[wanted].attributes["function_type"]
+        kind = ir.FunctionType(ir.TypeAttr(held).value)
+        return Raised(_system(reader, wanted), _pairs(kind.inputs), _pairs(kind.results))

@@ -3,23 +3,25 @@
 Before: %0 = linalg.generic {...} ins(%A, %B) outs(%C) { mulf; addf; yield }
 After:  C[i, j] += A[i, r] * B[r, j]
 
-Values are tensors and scalar expressions (`raising/values.py`); a rule for each op, in tables by
-name, says what its results are. Nothing here knows what a program computes: convolutions, pools
+Values are tensors and scalar expressions (`raising/values.py`), or pairs of them; a
+rule for each op, in tables by name, says what its results are. Nothing here knows what a program computes: convolutions, pools
 and attention are what their loops say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from ted.errors import TedError, VerifyError, located
+from ted.frontend.complex_pairs import Complex
 from ted.ir.dtypes import INT64
 from ted.ir.equations import System, Tensor
 from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.locations import source_location, user_name
+from ted.raising.complexes import is_complex, opened, part_of
 from ted.raising.values import Value, as_tensor, as_typed, type_of, unraisable
 
 Rule = Callable[["Reader", ir.Operation], Sequence[Value]]
@@ -29,7 +31,8 @@ class Reader:
     """What each value of a program is, while its functions are read.
 
     `rules` has a rule for each op, `elementwise` is that for the others; `calls` has the functions
-    that a program calls by name.
+    that a program calls by name. `of_pairs` are the ops whose rules take complex values; all others
+    read one part of them, and are read twice.
     """
 
     def __init__(
@@ -38,11 +41,14 @@ class Reader:
         rules: Mapping[str, Rule],
         elementwise: Rule,
         calls: Mapping[str, Callable[..., Any]],
+        of_pairs: Collection[str],
     ) -> None:
         self.functions = functions
         self.rules = rules
         self.elementwise = elementwise
         self.calls = calls
+        self.of_pairs = of_pairs
+        self.part: str | None = None  # the part of complex values that is read now
         self.known: dict[ir.Value, Value] = {}
         self.open: list[str] = []
 
@@ -53,9 +59,9 @@ class Reader:
         """
         block = self._body(name)
         inputs = [self._input(k, argument) for k, argument in enumerate(block.arguments)]
-        outputs = self.call(name, inputs)
+        outputs = opened(self.call(name, inputs))
         tensors = [as_tensor(v, source_location(self.functions[name].location)) for v in outputs]
-        return System(tuple(inputs), tuple(tensors), name)
+        return System(tuple(opened(inputs)), tuple(tensors), name)
 
     def call(self, name: str, arguments: Sequence[Value]) -> list[Value]:
         """What a function gives for arguments.
@@ -81,11 +87,15 @@ class Reader:
             raise VerifyError(f"{name}: a function must have one block, got {len(blocks)}", place)
         return blocks[0]
 
-    def _input(self, position: int, argument: ir.Value) -> Tensor:
+    def _input(self, position: int, argument: ir.Value) -> Value:
         shape, dtype = type_of(argument.type, argument.location, "func.func")
         dtype = INT64 if dtype.is_index else dtype
         name = user_name(argument.location) or f"arg{position}"
-        return Tensor(name, shape, dtype, None, (), source_location(argument.location))
+        place = source_location(argument.location)
+        if is_complex(argument.type):
+            parts = (f"{name}.{part}" for part in ("real", "imag"))
+            return Complex(*(Tensor(n, shape, dtype, None, (), place) for n in parts))
+        return Tensor(name, shape, dtype, None, (), place)
 
     # ---- values ----------------------------------------------------------------------------------
 
@@ -105,22 +115,35 @@ class Reader:
         """
         rule = self.rules.get(op.name, self.elementwise)
         with located(source_location(op.location)), _at(op):
-            found = rule(self, op)
+            found = self._by_parts(rule, op) if self._is_of_parts(op) else rule(self, op)
         self.known.update(zip(op.results, found, strict=True))
+
+    def _is_of_parts(self, op: ir.Operation) -> bool:
+        if self.part or op.name in self.of_pairs or op.name.partition(".")[0] == "complex":
+            return False
+        return any(is_complex(v.type) for v in (*op.operands, *op.results))
+
+    def _by_parts(self, rule: Rule, op: ir.Operation) -> list[Value]:
+        found: list[Sequence[Value]] = []
+        for self.part in ("real", "imag"):
+            found.append(rule(self, op))
+        self.part = None
+        rows = zip(op.results, *found, strict=True)
+        return [Complex(x, y) if is_complex(v.type) else x for v, x, y in rows]
 
     def value(self, value: ir.Value) -> Value:
         """What a value is."""
-        return self.known[value]
+        return part_of(self.known[value], self.part)
 
     def tensor(self, value: ir.Value) -> Tensor:
         """The tensor that a value is."""
-        found = self.known[value]
+        found = self.value(value)
         assert isinstance(found, Tensor), f"{value.type} is a tensor"
         return found
 
     def scalar(self, value: ir.Value) -> Expr:
         """The scalar that a value is."""
-        found = self.known[value]
+        found = self.value(value)
         assert isinstance(found, Expr), f"{value.type} is a scalar"
         return found
 

@@ -16,7 +16,7 @@ from ted.ir.expressions import Expr
 from ted.mlir import ir, scalar_value
 from ted.mlir.dense_elements import numbers_of
 from ted.nn.activations import softmax as normalised
-from ted.raising import scalars
+from ted.raising import complexes, scalars
 from ted.raising.bodies import body_values
 from ted.raising.reading import Reader
 from ted.raising.values import (
@@ -57,10 +57,13 @@ def constant(reader: Reader, op: ir.Operation) -> list[Value]:
 
     Raises: VerifyError for elements that are elsewhere.
     """
-    del reader
     if not isinstance(op.results[0].type, ir.RankedTensorType):
         return [scalars.operation(op, [])]
     shape, dtype = type_of(op.results[0].type, op.location, op.name)
+    if reader.part:
+        numbers = getattr(complexes.constant_of(op), reader.part)
+        held = frozen(numbers, dtype)
+        return [Tensor(name_of(op), shape, dtype, None, (), place_of(op), values=held)]
     value = op.attributes["value"]
     if isinstance(value, ir.DenseElementsAttr) and value.is_splat:
         number = scalar_value(value.get_splat_value())
@@ -306,11 +309,13 @@ def softmax(reader: Reader, op: ir.Operation) -> list[Value]:
 
 
 def on_elements(reader: Reader, op: ir.Operation) -> list[Value]:
-    """An op of arith or math: on scalars, or on tensors element by element.
+    """An op of arith, math or complex: on scalars, or on tensors element by element.
 
     Raises: VerifyError for any other op.
     """
     dialect = op.name.partition(".")[0]
+    if dialect == "complex":
+        return [complexes.operation(op, [reader.value(v) for v in op.operands])]
     if dialect not in ("arith", "math") or len(op.results) != 1:
         if op.name in _REFUSED:
             raise unraisable(op, _REFUSED[op.name])

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ted.api.control_flow import cond
+from ted.frontend.complex_pairs import applied, is_complex
 from ted.frontend.elementwise import cast
 from ted.frontend.tensors import Tensor as Wrapped
 from ted.frontend.tensors import wrap
 from ted.ir.equations import Tensor
 from ted.mlir import ir
 from ted.raising.algebra import CALLS
+from ted.raising.complexes import closed_as, each, opened
 from ted.raising.loops import looped
 from ted.raising.reading import Reader
 from ted.raising.values import Value, type_of, unraisable
 
 
-def _tensors(reader: Reader, values: Sequence[ir.Value]) -> list[Wrapped]:
-    return [wrap(reader.tensor(v)) for v in values]
+def _tensors(reader: Reader, values: Sequence[ir.Value]) -> list[Any]:
+    """Values as tensors of the frontend, and pairs of them."""
+    return [each(wrap, reader.value(v)) for v in values]
 
 
-def _nodes(tensors: Sequence[Wrapped]) -> list[Value]:
-    return [t.node for t in tensors]
+def _parts(values: Sequence[Value]) -> list[Wrapped]:
+    return [wrap(t) for t in opened(values)]
+
+
+def _given(tensors: Sequence[Wrapped], like: Sequence[ir.Value]) -> list[Value]:
+    """Tensors of the frontend as what stands for values."""
+    return closed_as([t.node for t in tensors], like)
 
 
 def while_(reader: Reader, op: ir.Operation) -> list[Value]:
@@ -32,25 +41,26 @@ def while_(reader: Reader, op: ir.Operation) -> list[Value]:
     test, step = (region.blocks[0] for region in op.regions)
 
     def going(states: Sequence[Wrapped]) -> Wrapped:
-        (found,) = reader.block(test, _nodes(states))
+        (found,) = reader.block(test, _given(states, test.arguments))
         assert isinstance(found, Tensor), "StableHLO has no scalars"
         return wrap(found)
 
     def body(states: Sequence[Wrapped]) -> list[Wrapped]:
-        return [wrap(t) for t in reader.block(step, _nodes(states)) if isinstance(t, Tensor)]
+        return _parts(reader.block(step, _given(states, step.arguments)))
 
-    return _nodes(looped(_tensors(reader, op.operands), going, body))
+    starts = _parts([reader.value(v) for v in op.operands])
+    return _given(looped(starts, going, body), op.results)
 
 
 def _branch(reader: Reader, region: Any) -> Callable[[], list[Wrapped]]:
-    return lambda: [wrap(t) for t in reader.block(region.blocks[0], []) if isinstance(t, Tensor)]
+    return lambda: _parts(reader.block(region.blocks[0], []))
 
 
 def if_(reader: Reader, op: ir.Operation) -> list[Value]:
     """One of two branches."""
     (condition,) = _tensors(reader, op.operands)
     yes, no = (_branch(reader, region) for region in op.regions)
-    return _nodes(cond(condition, yes, no))
+    return _given(cond(condition, yes, no), op.results)
 
 
 def case(reader: Reader, op: ir.Operation) -> list[Value]:
@@ -63,7 +73,7 @@ def case(reader: Reader, op: ir.Operation) -> list[Value]:
             return branches[position]()
         return cond(number == position, branches[position], lambda: chosen(position + 1))
 
-    return _nodes(chosen(0))
+    return _given(chosen(0), op.results)
 
 
 def of_no_dims(reader: Reader, op: ir.Operation) -> list[Value]:
@@ -84,15 +94,30 @@ def _named(module: str, name: str) -> Callable[[Reader, ir.Operation], list[Valu
 
     def rule(reader: Reader, op: ir.Operation) -> list[Value]:
         function = getattr(importlib.import_module(module), name)
-        return _cast(op, (function(*_tensors(reader, op.operands)),))
+        given = _tensors(reader, op.operands)
+        found = applied(name, *given) if is_complex(given) else function(*given)
+        return _cast(op, (found,))
 
     return rule
 
 
-def _cast(op: ir.Operation, found: Sequence[Wrapped]) -> list[Value]:
+def _cast(op: ir.Operation, found: Sequence[Any]) -> list[Value]:
     """Tensors of the types of the results."""
+
+    def node(tensor: Wrapped, result: ir.Value) -> Tensor:
+        return cast(tensor, type_of(result.type, op.location, op.name)[1]).node
+
     rows = zip(found, op.results, strict=True)
-    return [cast(t, type_of(v.type, op.location, op.name)[1]).node for t, v in rows]
+    return [each(functools.partial(node, result=v), t) for t, v in rows]
+
+
+def transformed(reader: Reader, op: ir.Operation) -> list[Value]:
+    """A Fourier transform along the last dims."""
+    (tensor,) = _tensors(reader, op.operands)
+    sizes = list(ir.DenseI64ArrayAttr(op.attributes["fft_length"]))
+    name = str(op.attributes["fft_type"]).rpartition(" ")[2].rstrip(">").lower()
+    function = getattr(importlib.import_module("ted.fft"), f"{name}n")
+    return _cast(op, (function(tensor, sizes, range(-len(sizes), 0)),))
 
 
 def custom_call(reader: Reader, op: ir.Operation) -> list[Value]:
@@ -127,6 +152,7 @@ RULES = {
     "stablehlo.case": case,
     "stablehlo.reduce": of_no_dims,
     "stablehlo.custom_call": custom_call,
+    "stablehlo.fft": transformed,
     **{f"chlo.{name}": _named("ted.frontend.elementwise", name) for name in _ELEMENTWISE},
     "chlo.next_after": _named("ted.frontend.operators", "nextafter"),
     **{f"chlo.{name}": _named("ted.special", word) for name, word in _SPECIAL.items()},

@@ -1,5 +1,6 @@
 """What a value of the program that is raised is: a tensor of equations, or a scalar expression.
 
+A complex one is a pair of these.
 A scalar outside of bodies is an expression without dims: a constant, or an element of a tensor.
 """
 
@@ -7,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from ted.domain import parameters
 from ted.errors import SourceLocation, VerifyError
+from ted.frontend.complex_pairs import Complex
 from ted.ir import scalar
 from ted.ir.affine_attributes import mlir_to_expr
 from ted.ir.dtypes import BY_MLIR, INDEX, INT64, DType
@@ -19,7 +22,7 @@ from ted.ir.expressions import Expr
 from ted.mlir import ir
 from ted.mlir.locations import source_location, user_name
 
-Value = Tensor | Expr
+Value = Tensor | Expr | Complex
 
 
 def unraisable(op: ir.Operation, rule: str) -> VerifyError:
@@ -29,6 +32,8 @@ def unraisable(op: ir.Operation, rule: str) -> VerifyError:
 
 def type_of(kind: ir.Type, place: ir.Location, what: str) -> tuple[tuple[int, ...], DType]:
     """The shape and the type of a tensor of static sizes, or of a scalar as one of rank 0.
+
+    Of complex numbers it is the type of their parts.
 
     Raises: VerifyError for any other type.
     """
@@ -42,6 +47,8 @@ def type_of(kind: ir.Type, place: ir.Location, what: str) -> tuple[tuple[int, ..
                 source_location(place),
             )
         shape, element = tuple(kind.shape), kind.element_type
+    if isinstance(element, ir.ComplexType):
+        element = element.element_type
     if str(element) not in BY_MLIR:
         known = ", ".join(name for name in BY_MLIR)
         raise VerifyError(
@@ -111,8 +118,10 @@ def mapped(access: ir.AffineMap, dims: Sequence[Expr]) -> list[Expr]:
     return scalar.substitute(found, dims)
 
 
-def element(value: Value, at: Sequence[Expr]) -> Expr:
+def element(value: Value, at: Sequence[Expr]) -> Any:
     """An element of a tensor, or the scalar that stands for all of them."""
+    if isinstance(value, Complex):
+        return Complex(element(value.real, at), element(value.imag, at))
     return scalar.load(value, at) if isinstance(value, Tensor) else value
 
 
