@@ -165,11 +165,11 @@ class Raised:
 
         Raises: FrontendError for another number of tensors, or one of another shape or type.
         """
-        found = tuple(map(wrap, self.results(self._opened(arguments))))
+        found = tuple(map(wrap, self.results(self.opened(arguments))))
         found = tuple(closed(found, self.gives)) if any(self.gives) else found
         return found[0] if len(found) == 1 else found
 
-    def _opened(self, arguments: Sequence[Any]) -> list[Any]:
+    def opened(self, arguments: Sequence[Any]) -> list[Any]:
         """The parts of complex arguments, and the others."""
         if not any(self.takes) or len(arguments) != len(self.takes):
             return list(arguments)

@@ -4,8 +4,8 @@ Before: %0 = linalg.generic {...} ins(%A, %B) outs(%C) { mulf; addf; yield }
 After:  C[i, j] += A[i, r] * B[r, j]
 
 Values are tensors and scalar expressions (`raising/values.py`), or pairs of them; a
-rule for each op, in tables by name, says what its results are. Nothing here knows what a program computes: convolutions, pools
-and attention are what their loops say.
+rule for each op, in tables by name, says what its results are. Nothing here knows what a program
+computes: convolutions, pools and attention are what their loops say.
 """
 
 from __future__ import annotations

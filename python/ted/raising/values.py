@@ -125,7 +125,7 @@ def element(value: Value, at: Sequence[Expr]) -> Any:
     return scalar.load(value, at) if isinstance(value, Tensor) else value
 
 
-def as_tensor(value: Value, place: SourceLocation | None, name: str = "t") -> Tensor:
+def as_tensor(value: Tensor | Expr, place: SourceLocation | None, name: str = "t") -> Tensor:
     """A scalar as a tensor of rank 0."""
     if isinstance(value, Tensor):
         return value

@@ -24,6 +24,7 @@ from ted.ir.equations import System, Tensor
 from ted.mlir.torch_programs import to_linalg, torch_module
 from ted.raising.modules import Raised, systems
 from ted.torch.arrays import to_array
+from ted.torch.complex_graphs import with_parts
 from ted.torch.kept_operators import put_back, taken_out
 from ted.transforms.overrides import substituted
 
@@ -104,7 +105,8 @@ def system_of(
     has no equations.
     """
     inner = {name: _function(part) for name, part in module.named_children()}
-    graph, kept = taken_out(_without_bytes(module.graph), inner)
+    whole = with_parts(copy.deepcopy(module.graph))
+    graph, kept = taken_out(_without_bytes(whole), inner)
     lowered = torch_module(graph)
     to_linalg(lowered)
     (system,) = systems(lowered).values()
@@ -115,7 +117,7 @@ def system_of(
         if place.name in constants
     }
     system = System(system.inputs, substituted(system.outputs, known), system.name)
-    return _with_bytes(put_back(system, kept), module.graph)
+    return _with_bytes(put_back(system, kept), whole)
 
 
 def _function(module: Any) -> Callable[..., tuple[Any, ...]]:

@@ -24,12 +24,15 @@ from torch.export.graph_signature import (
 from torch.utils import _pytree
 
 from ted.errors import FrontendError, TedError
+from ted.frontend.complex_pairs import Complex
 from ted.frontend.tensors import wrap
 from ted.frontend.trees import flatten
 from ted.ir.equations import System
 from ted.mlir.torch_programs import decompositions
+from ted.raising.complexes import closed, each
 from ted.raising.modules import Raised
 from ted.torch.arrays import to_array
+from ted.torch.complex_graphs import is_complex
 from ted.torch.graphs import check_results, graphs, system_of, writes
 from ted.torch.kept_operators import kept_in
 
@@ -70,16 +73,20 @@ class Imported:
         given = iter(self._arguments(args, kwargs))
         found = []
         for kind, name in self._inputs:
+            if kind in _STATE and f"{name}.real" in state:
+                found.append(Complex(state[f"{name}.real"], state[f"{name}.imag"]))
+                continue
             if kind in _STATE and name not in state:
                 raise FrontendError(f"{self._raised.__name__}: params must have {name}")
             found.append(state[name] if kind in _STATE else next(given))
-        results = self._raised.results(found)
+        flat = self._raised.results(self._raised.opened(found))
+        results = closed(flat, self._raised.gives)
         own, changed = [], dict(kept)
         for (kind, name), node in zip(self._outputs, results, strict=True):
             if kind == OutputKind.USER_OUTPUT:
-                own.append(wrap(node))
+                own.append(each(wrap, node))
             else:
-                changed[name] = wrap(node)
+                changed[name] = each(wrap, node)
         return _pytree.tree_unflatten(own, self._out_spec), _nested(changed)
 
     def _arguments(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> list[Any]:
@@ -121,7 +128,8 @@ def from_exported(program: torch.export.ExportedProgram) -> Imported:
     return Imported(
         _nested({n: a for n, a in arrays.items() if n in params}),
         _nested({n: a for n, a in arrays.items() if n not in params}),
-        Raised(system), inputs, outputs, lowered.call_spec.in_spec, lowered.call_spec.out_spec,
+        _raised(system, lowered.graph), inputs, outputs, lowered.call_spec.in_spec,
+        lowered.call_spec.out_spec,
     )  # fmt: skip
 
 
@@ -162,9 +170,23 @@ def _system(program: torch.export.ExportedProgram) -> System:
         and isinstance(value := program.constants[str(spec.target)], torch.Tensor)
     }
     system = system_of(program.graph_module, constants)
-    for tensor, spec in zip(system.inputs, program.graph_signature.input_specs, strict=True):
-        tensor.name = spec.target or spec.arg.name
+    places = program.graph.find_nodes(op="placeholder")
+    names = (spec.target or spec.arg.name for spec in program.graph_signature.input_specs)
+    parts = [
+        f"{name}{part}"
+        for name, place in zip(names, places, strict=True)
+        for part in ((".real", ".imag") if is_complex(place) else ("",))
+    ]
+    for tensor, name in zip(system.inputs, parts, strict=True):
+        tensor.name = name
     return system
+
+
+def _raised(system: System, graph: torch.fx.Graph) -> Raised:
+    """The function of a program, which knows where it takes and gives complex tensors."""
+    places = graph.find_nodes(op="placeholder")
+    results = _pytree.tree_leaves(graph.output_node().args)
+    return Raised(system, tuple(map(is_complex, places)), tuple(map(is_complex, results)))
 
 
 def _nested(flat: Mapping[str, Any]) -> dict[str, Any]:

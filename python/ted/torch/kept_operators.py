@@ -23,6 +23,7 @@ import ted
 from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
 from ted.ir.equations import System
+from ted.torch.complex_graphs import Paired
 from ted.torch.kept_algebra import ALGEBRA
 from ted.torch.kept_control import CONTROL
 from ted.torch.kept_functions import OF_ANY, OF_FLOATS, OF_SCALARS, aten
@@ -130,7 +131,8 @@ def taken_out(graph: Any, inner: Mapping[str, Operator]) -> tuple[Any, list[Kept
         tensors = [a for a in flat if isinstance(a, torch.fx.Node)]
         values = _results(node)
         gives = [(tuple(v.shape), str(v.dtype).removeprefix("torch.")) for v in values]
-        operator = _zeros(gives) if empty else OPERATORS[node.target]
+        own: Any = node.target if isinstance(node.target, Paired) else OPERATORS.get(node.target)
+        operator = _zeros(gives) if empty else own
         given = [_TENSOR if isinstance(a, torch.fx.Node) else a for a in flat]
         found.append(Kept(operator, given, spec, len(tensors), gives))
         output = graph.output_node()
@@ -172,7 +174,11 @@ def _is_empty(node: Any) -> bool:
 
 def _is_kept(node: Any) -> bool:
     """Whether an operator has a form of ted; layers: no dropout, no projections, and a time."""
-    if _is_empty(node) or any(node.target in table for table in (OF_ANY, ORDERS, CONTROL)):
+    if (
+        isinstance(node.target, Paired)
+        or _is_empty(node)
+        or any(node.target in table for table in (OF_ANY, ORDERS, CONTROL))
+    ):
         return True
     if is_indexed(node.target, node.args):
         return True

@@ -216,8 +216,8 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "no lowering": (
         lambda: (Call(lambda x: torch.frexp(x)[0]), {}), TedError, "torch.aten.frexp"
     ),
-    "no lowering, by its constants": (
-        lambda: (Call(lambda x: torch.fft.fft(x).real), {}), TedError, "left: torch.aten.fft_fft"
+    "no lowering, of what draws": (
+        lambda: (Call(lambda x: x.abs().multinomial(2)), {}), TedError, "torch.aten.multinomial"
     ),
     "integers of 8 bits": (
         lambda: (Call(lambda x: x.to(torch.int8) * 3), {}), FrontendError, r"by \.to\(torch.int32"

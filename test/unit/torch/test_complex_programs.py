@@ -1,0 +1,120 @@
+"""Exported programs with complex numbers: values, and gradients as torch has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import ted
+import ted.torch
+from ted.errors import FrontendError
+
+pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
+
+_GENERATOR = torch.Generator().manual_seed(3)
+X = torch.randn(2, 4, generator=_GENERATOR, dtype=torch.float64)
+Z = torch.randn(2, 4, generator=_GENERATOR, dtype=torch.complex128)
+
+
+class Rotary(torch.nn.Module):
+    """Neighbours are turned by angles that a buffer holds, then scaled by a complex parameter."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        angles = torch.arange(4, dtype=torch.float64).reshape(2, 2)
+        self.register_buffer("turns", torch.polar(torch.ones_like(angles), angles))
+        self.scale = torch.nn.Parameter(Z[0, :2].clone())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The turned rows."""
+        z = torch.view_as_complex(x.reshape(2, 2, 2)) * self.get_buffer("turns") * self.scale
+        return torch.view_as_real(z).flatten(-2)
+
+
+class Program(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: torch.Tensor) -> Any:
+        """What the function gives."""
+        return self.function(*args)
+
+
+def _spectral(x: torch.Tensor) -> Any:
+    spectrum = torch.fft.rfft(x) * (1 + 2j)
+    return torch.fft.irfft(spectrum, n=4), (spectrum @ spectrum.mH).real, spectrum.abs()
+
+
+def _moved(z: torch.Tensor) -> Any:
+    rows = torch.cat([z, z.flip(0) * 1j]).transpose(0, 1).unbind(0)[1]
+    return torch.where(rows.real > 0, rows, rows / (z[0] + 3)) + z.sum(0).exp()
+
+
+PROGRAMS: dict[str, tuple[torch.nn.Module, torch.Tensor]] = {
+    "rotary embeddings": (Rotary(), X),
+    "spectra": (Program(_spectral), X),
+    "moves and choices": (Program(_moved), Z),
+    "transforms of pairs": (Program(lambda z: torch.fft.ifft2(torch.fft.fftn(z).conj() * z)), Z),
+}
+
+
+def _parts(results: Any) -> list[Any]:
+    found = results if isinstance(results, (tuple, list)) else (results,)
+    return [p for z in found for p in ((z.real, z.imag) if _is_complex(z) else (z,))]
+
+
+def _is_complex(z: Any) -> bool:
+    return "complex" in str(z.dtype)
+
+
+def _size(results: Any) -> Any:
+    """A number of all results in which no two parts count alike."""
+    return sum((r * (0.5 + k) + r * r / 4).sum() for k, r in enumerate(_parts(results)))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_and_derivatives_of_orders_1_and_2_are_those_of_torch(name: str) -> None:
+    model, given = PROGRAMS[name]
+    read = ted.torch.from_exported(torch.export.export(model, (given,)))
+    array = given.numpy()
+
+    def value(p: Any, x: Any) -> Any:
+        return sum(ted.sum(r * (0.5 + k) + r * r / 4) for k, r in enumerate(_parts(read(p, x))))
+
+    def slope(p: Any, x: Any) -> Any:
+        return sum(ted.sum(r * r) for r in _parts(ted.grad(value, 1)(p, x)))
+
+    x = given.clone().requires_grad_()
+    wanted = model(x)
+    for ours, theirs in zip(_parts(ted.function(lambda x: read(read.params, x))(array)),
+                            _parts(wanted), strict=True):  # fmt: skip
+        np.testing.assert_allclose(ours, theirs.detach(), rtol=1e-12, atol=1e-12)
+    leaves = [x, *model.parameters()]
+    first, *of_parameters = torch.autograd.grad(_size(wanted), leaves, create_graph=True)
+    (second,) = torch.autograd.grad(sum((r * r).sum() for r in _parts(first)), [x])
+    found, own = ted.function(ted.grad(value, (0, 1)))(read.params, array)
+    np.testing.assert_allclose(own, first.detach().resolve_conj(), rtol=1e-10, atol=1e-10)
+    for parameter in of_parameters:
+        np.testing.assert_allclose(found["scale"], parameter.detach().resolve_conj(), rtol=1e-10)
+    twice = ted.function(ted.grad(slope, 1))(read.params, array)
+    np.testing.assert_allclose(twice, second.resolve_conj(), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        (lambda z: torch.linalg.solve(z[:, :2], z), "linalg_solve_ex.*of complex numbers"),
+        (lambda z: torch.nn.functional.pad(z, (1, 1), value=2.0), "pad.*of complex numbers"),
+        (lambda z: torch.cat([z, z.real]), "aten.cat.default of complex numbers"),
+    ],
+)
+def test_what_pairs_cannot_do_is_named(function: Callable[..., Any], said: str) -> None:
+    with pytest.raises(FrontendError, match=said):
+        ted.torch.from_exported(torch.export.export(Program(function), (Z,)))
