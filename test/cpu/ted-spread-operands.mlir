@@ -173,6 +173,21 @@ func.func @rows_of_many_columns(%x: memref<203x100xf32>, %v: memref<203xf32>, %t
   return
 }
 
+// A diagonal is a matrix of which both subscripts are split.
+// CHECK-LABEL: func.func @rows_and_a_diagonal
+// CHECK: memref.expand_shape %{{.*}} {{\[\[}}0], [1, 2]] output_shape [200, 50, 4]
+// CHECK: memref.expand_shape %{{.*}} {{\[\[}}0, 1], [2], [3]] output_shape [50, 4, 50, 4]
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction", "parallel", "reduction"]} {{.*}} outs(%arg2 : memref<100xf32>)
+func.func @rows_and_a_diagonal(%x: memref<200x100xf32>, %d: memref<200x200xf32>, %t: memref<100xf32>) {
+  linalg.generic {indexing_maps = [#rows, affine_map<(r, c) -> (r, r)>, #columns], iterator_types = ["reduction", "parallel"]} ins(%x, %d : memref<200x100xf32>, memref<200x200xf32>) outs(%t : memref<100xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %p = arith.divf %a, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  }
+  return
+}
+
 // Few rows of many columns, and rows that are read beside each other.
 // CHECK-LABEL: func.func @rows_of_many_columns_apart
 // CHECK-NOT: memref.expand_shape

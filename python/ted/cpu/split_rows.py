@@ -127,16 +127,13 @@ def _part(generic: Generic, row: int, first: int, size: int) -> list[ir.Value]:
 
 def _split(value: ir.Value, amap: ir.AffineMap, row: int, together: int) -> Access:
     """An operand with rows of rows; the loop over those in one is the last one."""
-    last, results = ir.AffineExpr.get_dim(amap.n_dims), list(amap.results)
-    here = ir.AffineExpr.get_dim(row)
-    if here in results:
-        place = results.index(here)
+    last, here = ir.AffineExpr.get_dim(amap.n_dims), ir.AffineExpr.get_dim(row)
+    dims: list[ir.AffineExpr] = [ir.AffineExpr.get_dim(k) for k in range(amap.n_dims + 1)]
+    dims[row] = here * together + last  # in a subscript that counts rows and columns, if any
+    results = [e if e == here else substitute(dims, e) for e in amap.results]
+    for place in reversed([k for k, e in enumerate(results) if e == here]):  # a diagonal has two
         results.insert(place + 1, last)
         value = _expanded(value, place, together)
-    else:  # a subscript that counts rows and columns, if any
-        dims: list[ir.AffineExpr] = [ir.AffineExpr.get_dim(k) for k in range(amap.n_dims + 1)]
-        dims[row] = here * together + last
-        results = [substitute(dims, e) for e in results]
     return Access(value, ir.AffineMap.get(amap.n_dims + 1, 0, results))
 
 
