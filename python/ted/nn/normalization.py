@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import ted
 from ted.domain.sizes import Extent
-from ted.frontend.checks import axes_of, axis_of, flag, number
+from ted.frontend.checks import axes_of, axis_of, flag, is_several, number
 from ted.frontend.locations import fail
 from ted.frontend.precision import narrowed, rounded_once, widened
 from ted.frontend.tensors import Tensor
@@ -39,32 +41,71 @@ def _spread(parameter: Tensor, rank: int, axes: tuple[int, ...]) -> Tensor:
     return parameter.reshape(tuple(extents.get(k, 1) for k in range(rank)))
 
 
+def _after_extents(*words: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorates norms that take extents of last dims before their parameters `words`, as torch."""
+
+    def decorate(norm: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(norm)
+        def call(x: Any, *args: Any, **options: Any) -> Any:
+            is_extents = bool(args) and is_several(args[0]) and all(type(n) is int for n in args[0])
+            if not is_extents or len(args) > len(words) + 1:
+                return norm(x, *args, **options)
+            named = dict(zip(words, args[1:], strict=False))
+            return norm(x, normalized_shape=args[0], **named, **options)
+
+        return call
+
+    return decorate
+
+
+def _normalized(x: Tensor, axis: Any, extents: Any, what: str) -> tuple[int, ...]:
+    """The dims over which a norm goes: `axis`, or the last ones, which have these extents."""
+    if extents is None:
+        return tuple(sorted(axes_of(axis, x.ndim, what)))
+    shape = tuple(extents) if is_several(extents) else (extents,)
+    first = x.ndim - len(shape)
+    if not shape or first < 0 or x.shape[first:] != shape:
+        fail(f"{what}: normalized_shape has the last extents of x, got {shape} and {x.shape}")
+    return tuple(range(first, x.ndim))
+
+
+@_after_extents("weight", "bias", "eps")
 @rounded_once
 def layer_norm(
-    x: Any, weight: Any = None, bias: Any = None, axis: Any = -1, eps: float = 1e-5
-) -> Tensor:
+    x: Any, weight: Any = None, bias: Any = None, axis: Any = -1, eps: float = 1e-5,
+    normalized_shape: Any = None,
+) -> Tensor:  # fmt: skip
     """Standardised over `axis` (one dim or several), then scaled and shifted.
 
+    As in torch, `normalized_shape`, also right behind x, names the last dims by their extents.
     Shapes: weight and bias have the extents of `axis`.
-    Raises: FrontendError for an axis that x does not have, parameters of another shape, or an x of
-    no float type.
+    Raises: FrontendError for an axis or extents that x does not have, parameters of another shape,
+    or an x of no float type.
     Source: Ba, Kiros and Hinton, Layer Normalization, section 3.
     """
     x = floating(x, "layer_norm: x")
-    axes = tuple(sorted(axes_of(axis, x.ndim, "layer_norm")))
+    axes = _normalized(x, axis, normalized_shape, "layer_norm")
     return _affine(_standardized(x, axes, eps)[0], weight, bias, axes, "layer_norm")
 
 
+@_after_extents("weight", "eps")
 @rounded_once
-def rms_norm(x: Any, weight: Any = None, axis: Any = -1, eps: float = 1e-6) -> Tensor:
-    """x / sqrt(mean(x * x) + eps) over `axis`, then scaled.
+def rms_norm(
+    x: Any, weight: Any = None, axis: Any = -1, eps: float | None = None,
+    normalized_shape: Any = None,
+) -> Tensor:  # fmt: skip
+    """x / sqrt(mean(x * x) + eps) over `axis`, then scaled; eps is 1e-6.
 
-    Raises: FrontendError for an axis that x does not have, parameters of another shape, or an x of
-    no float type.
+    As in torch, `normalized_shape`, also right behind x, names the last dims by their extents, and
+    eps is a rounding of the type then.
+    Raises: FrontendError for an axis or extents that x does not have, parameters of another shape,
+    or an x of no float type.
     Source: Zhang and Sennrich, Root Mean Square Layer Normalization, section 4.
     """
     x = floating(x, "rms_norm: x")
-    axes = tuple(sorted(axes_of(axis, x.ndim, "rms_norm")))
+    axes = _normalized(x, axis, normalized_shape, "rms_norm")
+    if eps is None:
+        eps = 1e-6 if normalized_shape is None else ted.finfo(x.dtype).eps
     scale = ted.rsqrt(ted.mean(ted.square(x), axes, keepdims=True) + eps)
     return _affine(x * scale, weight, None, axes, "rms_norm")
 

@@ -35,6 +35,11 @@ MAPS: dict[str, Pair] = {
     "threshold": (lambda x: nn.threshold(x, 0.1, 2.0), lambda x: F.threshold(x, 0.1, 2.0)),
     "prelu": (lambda x: nn.prelu(x, 0.3), lambda x: F.leaky_relu(x, 0.3)),
     "celu of 2": (lambda x: nn.celu(x, alpha=2.0), lambda x: F.celu(x, 2.0)),
+    "layer_norm": (lambda x: nn.layer_norm(x.reshape((2, 3, 2)), [3, 2], T[:, :2], T[:, 2:], 1e-3),
+                   lambda x: F.layer_norm(x.reshape(2, 3, 2), [3, 2], torch.tensor(T[:, :2]),
+                                          torch.tensor(T[:, 2:]), 1e-3)),
+    "rms_norm": (lambda x: nn.rms_norm(x, (4,), weight=T[0]),
+                 lambda x: F.rms_norm(x, (4,), torch.tensor(T[0]))),
     "squareplus": (nn.squareplus, lambda x: (x + torch.sqrt(x * x + 4)) / 2),
     "softmin": (lambda x: nn.softmin(x, dim=0), lambda x: F.softmin(x, dim=0)),
     "bilinear": (lambda x: nn.bilinear(x, T[:, :2], WEIGHT, T[0, :2]),
@@ -163,5 +168,9 @@ def test_what_has_no_meaning_is_refused() -> None:
         nn.glu(x)
     with pytest.raises(ted.errors.FrontendError, match="celu: alpha must not be 0"):
         nn.celu(x, 0.0)
+    with pytest.raises(
+        ted.errors.FrontendError, match=r"norm: normalized_shape has .*, got \(2,\)"
+    ):
+        nn.layer_norm(x, (2,), x[:, 0])
     with pytest.raises(ted.errors.FrontendError, match="nll_loss: labels must be integers"):
         nn.nll_loss(x, x[:, 0])
