@@ -193,7 +193,7 @@ def squeeze(x: Any, axis: Any = None) -> Tensor:
     """
     x = to_tensor(x, "squeeze")
     ones = [k for k in range(x.ndim) if x.shape[k] == 1]
-    gone = ones if axis is None else checks.axes_of(axis, x.ndim, "squeeze")
+    gone = ones if axis is None else checks.reduced_axes(axis, x.ndim, "squeeze")
     for k in gone:
         if x.shape[k] != 1:
             fail(f"squeeze: dim {k} must have extent 1, got shape {x.shape}")
@@ -225,7 +225,7 @@ def flip(x: Any, axis: Any = None) -> Tensor:
     Raises: FrontendError for a dim that x does not have, or one named twice.
     """
     x = to_tensor(x, "flip")
-    axes = checks.axes_of(axis, x.ndim, "flip")
+    axes = checks.reduced_axes(axis, x.ndim, "flip")
 
     def point(*index: Any) -> list[Any]:
         return [x.shape[k] - 1 - i if k in axes else i for k, i in enumerate(index)]

@@ -9,6 +9,7 @@ order has no slope; values are placed at their ranks, and gradients are read the
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -32,14 +33,32 @@ from ted.frontend.sorting_ranks import is_sooner_searched, searched, with_slopes
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT32, INT64
 
+
+def _of_scalars_too(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A scalar is one element along 0 or -1."""
+
+    @functools.wraps(function)
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        x = to_tensor(x, function.__name__)
+        if x.ndim:
+            return function(x, *args, **options)
+        found = function(reshape(x, (1,)), *args, **options)
+        several = found if isinstance(found, tuple) else (found,)
+        scalars = tuple(reshape(t, ()) for t in several)
+        return scalars if isinstance(found, tuple) else scalars[0]
+
+    return call
+
+
 _COUNTED = 64  # so few are ranked by one sum over all pairs, which is one equation
 
 
+@_of_scalars_too
 def argsort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The positions along `axis` of the elements in rising order; NaN counts as greatest.
 
     Equal elements stay in their order, `stable` or not.
-    Raises: FrontendError for a scalar, an axis that x does not have, or one of a symbolic extent.
+    Raises: FrontendError for an axis that x does not have, or one of a symbolic extent.
     """
     del stable  # it always is
     x, along = _checked(x, axis, "argsort")
@@ -56,10 +75,11 @@ def order_by(keys: Sequence[Tensor], axis: int, descending: bool = False) -> Ten
     return order
 
 
+@_of_scalars_too
 def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The elements along `axis` in rising order; NaN counts as greatest.
 
-    Raises: FrontendError for a scalar, an axis that x does not have, or one of a symbolic extent.
+    Raises: FrontendError for an axis that x does not have, or one of a symbolic extent.
     """
     del stable  # equal elements cannot be told apart but by their slopes, which keep their order
     x, along = _checked(x, axis, "sort")
@@ -68,6 +88,7 @@ def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) 
     return moveaxis(_alone(rows, falls) if alone else _Places(rows, falls).values, 0, along)
 
 
+@_of_scalars_too
 def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, Tensor]:
     """The k greatest elements along `axis`, the greatest first, and their positions.
 
@@ -203,8 +224,6 @@ def _of_ranks(
 
 def _checked(x: Any, axis: Any, what: str) -> tuple[Tensor, int]:
     x = to_tensor(x, what)
-    if not x.ndim:
-        fail(f"{what}: takes at least 1 dim, got a scalar ({x.name})")
     along = checks.axis_of(axis, x.ndim, what)
     checks.integer(x.shape[along], f"{what}: extent")
     return x, along

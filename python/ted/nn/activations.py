@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import ted
-from ted.frontend.checks import axes_of
+from ted.frontend.checks import reduced_axes
 from ted.frontend.precision import rounded_once
 from ted.frontend.tensors import Tensor
 from ted.nn.arguments import floating, one_of
@@ -78,5 +78,5 @@ def log_softmax(x: Any, axis: Any = -1) -> Tensor:
 
 def _shifted(x: Any, axis: Any, what: str) -> Tensor:
     x = floating(x, f"{what}: x")
-    axes = axes_of(axis, x.ndim, what)
+    axes = reduced_axes(axis, x.ndim, what)
     return x - ted.stop_gradient(ted.max(x, axes, keepdims=True))

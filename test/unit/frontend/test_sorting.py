@@ -219,6 +219,18 @@ def test_gradients_of_the_greatest_go_where_these_are() -> None:
     np.testing.assert_allclose(twice(x), np.where(best, 6 * x, 0), rtol=1e-14)
 
 
+def test_a_scalar_is_one_element_along_its_only_axis_as_in_torch() -> None:
+    def along(t: Any) -> list[Any]:
+        softmax = [f(t * t, 0) for f in (ted.nn.softmax, ted.nn.log_softmax)]
+        moved = [ted.sort(t, 0), ted.sort(t), ted.flip(t, 0), ted.squeeze(t, -1)]
+        return [*moved, ted.argsort(t, -1), *ted.topk(t, 1), *softmax]
+
+    found = run(along, np.array(3.0))
+    assert found == [3.0, 3.0, 3.0, 3.0, 0, 3.0, 0, 1.0, 0.0]
+    slope = ted.grad(lambda t: ted.sum(t * ted.stack(along(t)[:4])))
+    assert run(lambda t: [slope(t), ted.grad(slope)(t)], np.array(3.0)) == [24.0, 8.0]
+
+
 def test_places_in_a_sorted_vector() -> None:
     sorted_vector = np.array([-1.0, 0.0, 0.0, 2.0, 2.0, np.nan, np.nan])
     wanted = np.array([[-2.0, -1.0, 0.0], [1.0, 2.0, np.nan], [np.inf, 2.5, -0.5]])
@@ -249,7 +261,7 @@ def test_distinct_elements_and_membership() -> None:
 
 X = ted.placeholder((3, 4), "float64", name="x")
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
-    "a scalar": (lambda: ted.sort(ted.sum(X)), "sort: takes at least 1 dim, got a scalar"),
+    "a scalar": (lambda: ted.sort(ted.sum(X), 1), "sort: axis must be in [-1, 1), got 1"),
     "an axis": (lambda: ted.argsort(X, axis=2), "argsort: axis must be in [-2, 2), got 2"),
     "too many": (lambda: ted.topk(X, 5), "topk: k must be in [0, 4], got 5"),
     "a size": (lambda: ted.sort(ted.placeholder((ted.size("n"),))), "sort: extent: must be a pl"),
