@@ -230,7 +230,10 @@ def called(what: str, form: str, fn: Callable[..., Any], *args: Any) -> Any:
     try:
         inspect.signature(fn).bind(*args)
     except TypeError as error:
-        fail(f"{what}: the function is called as {form}, got one that does not fit: {error}")
+        fail(
+            f"{what}: the function is called as {form}, got one that does not fit: {error}; "
+            f"it takes {inspect.signature(fn)}"
+        )
     except ValueError:
         pass  # a built-in function that does not say its parameters
     return fn(*args)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import reprlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -251,10 +252,18 @@ def bound_arguments(
     try:
         bound = inspect.signature(fn).bind(*args, **kwargs)
     except TypeError as error:
-        fail(f"{name_of(fn)}: {error}")
+        given = ", ".join([*map(_shown, args), *(f"{k}={_shown(v)}" for k, v in kwargs.items())])
+        fail(f"{name_of(fn)}: {error}; it takes {inspect.signature(fn)}, got ({given})")
     except ValueError:
         return {f"x{k}": value for k, value in enumerate(args)}
     return dict(bound.arguments)
+
+
+def _shown(value: Any) -> str:
+    """An argument in a message: of an array what a signature has of it."""
+    if hasattr(value, "shape") and hasattr(value, "dtype"):
+        return f"{value.dtype}{list(value.shape)}"
+    return reprlib.repr(value)
 
 
 def spread_arguments(

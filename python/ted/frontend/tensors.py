@@ -117,7 +117,7 @@ class Tensor(Unevaluated):
 
     def __len__(self) -> int:
         if not self.shape:
-            fail(f"len: tensor {self.name} has rank 0")
+            fail(f"len: tensor {self.name} has rank 0, and no value while the program is written")
         if not isinstance(self.shape[0], int):
             fail(f"len: the first extent must be a number, got {self.shape[0]} of {self.name}")
         return self.shape[0]

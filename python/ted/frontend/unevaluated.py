@@ -14,6 +14,7 @@ from ted.frontend.locations import fail, here
 from ted.frontend.missing_names import advice as advice_of
 
 ELEMENT = "an array is read by ted.constant(array)[i], with one index for each of its dims"
+OUTSIDE = "call what makes it outside of the traced function, where it gives numbers"
 # What numpy's functions lead to: functions of modules that need tensors; `methods.py` gives them.
 numpy_calls: dict[str, Callable[..., Any]] = {}
 _NO_TRUTH = (
@@ -78,10 +79,13 @@ class Unevaluated:
         raise FrontendError(_NO_TRUTH.format(what=f"bool: {self!r}"), here())
 
     def __int__(self) -> int:
-        refuse("int", self, 'write ted.cast(x, "int64")')
+        refuse("int", self, f'write ted.cast(x, "int64"), or {OUTSIDE}')
 
     def __float__(self) -> float:
-        refuse("float", self, 'write ted.sin for math.sin, ted.cast(x, "float64") for float(x)')
+        refuse(
+            "float", self,
+            f'write ted.sin for math.sin, ted.cast(x, "float64") for float(x), or {OUTSIDE}',
+        )  # fmt: skip
 
     def __complex__(self) -> complex:
         refuse("complex", self, "compute real and imaginary parts by themselves")
@@ -106,7 +110,7 @@ class Unevaluated:
         refuse(
             "array", self, "an array beside a tensor is a tensor, and ted.constant(array)[i] reads "
             "one at an index; its numbers are what ted.function(f)(*arrays) returns, if f makes "
-            "it",
+            f"it: {OUTSIDE}",
         )  # fmt: skip
 
     def __array_ufunc__(self, function: Any, method: str, *inputs: Any, **options: Any) -> Any:

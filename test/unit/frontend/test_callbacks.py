@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any
 
 import pytest
@@ -71,7 +72,8 @@ def test_parameters_that_do_not_fit_are_said_with_the_form_of_the_call(
     with pytest.raises(FrontendError) as caught:
         called("custom", "bwd(inputs, heads)", fn, 1, 2)
     assert caught.value.message == (
-        f"custom: the function is called as bwd(inputs, heads), got one that does not fit: {reason}"
+        "custom: the function is called as bwd(inputs, heads), got one that does not fit: "
+        f"{reason}; it takes {inspect.signature(fn)}"
     )
 
 

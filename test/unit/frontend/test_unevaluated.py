@@ -14,7 +14,7 @@ import pytest
 
 import ted
 from ted.errors import FrontendError
-from ted.frontend.unevaluated import wrong_operand
+from ted.frontend.unevaluated import OUTSIDE, wrong_operand
 from unit.frontend.tracing import run
 
 X = ted.placeholder((3,), "float64", name="x")
@@ -34,8 +34,9 @@ def asked_of_a_tensor(question: Callable[[Any], Any]) -> Any:
 ASKED = {"Tensor(x: float64[3])": asked_of_a_tensor, "Scalar(x[i]: float64)": asked_of_an_element}
 
 NO_VALUE: dict[str, tuple[Callable[[Any], Any], str]] = {
-    "int": (int, 'write ted.cast(x, "int64")'),
-    "float": (float, 'write ted.sin for math.sin, ted.cast(x, "float64") for float(x)'),
+    "int": (int, f'write ted.cast(x, "int64"), or {OUTSIDE}'),
+    "float": (float, 'write ted.sin for math.sin, ted.cast(x, "float64") for float(x), or '
+              + OUTSIDE),
     "complex": (complex, "compute real and imaginary parts by themselves"),
     "round": (round, "write ted.round(x)"),
     "floor": (math.floor, "write ted.floor(x)"),
@@ -43,7 +44,7 @@ NO_VALUE: dict[str, tuple[Callable[[Any], Any], str]] = {
     "trunc": (math.trunc, "write ted.trunc(x)"),
     "array": (np.asarray, "an array beside a tensor is a tensor, and ted.constant(array)[i] reads "
               "one at an index; its numbers are what ted.function(f)(*arrays) returns, if f makes "
-              "it"),
+              f"it: {OUTSIDE}"),
     "format": (lambda x: f"{x:.2f}", "print what a compiled function returns"),
 }  # fmt: skip
 
