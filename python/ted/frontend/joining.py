@@ -156,9 +156,13 @@ def _widths(width: Any, rank: int) -> list[tuple[int, int]]:
     elif len(width) == 2 and not any(isinstance(w, (tuple, list)) for w in width):
         pairs = [tuple(width)] * rank
     else:
-        pairs = [tuple(w) if isinstance(w, (tuple, list)) else (w, w) for w in width]
+        pairs = [tuple(w) if isinstance(w, (tuple, list)) else () for w in width]
     if len(pairs) != rank or any(len(p) != 2 for p in pairs):
-        fail(f"pad: width must be a number, a pair, or a pair for each of {rank} dims, got {width}")
+        fail(
+            f"pad: width must be a number, a pair, or a pair for each of {rank} dims, got {width}; "
+            "flat numbers, which torch reads from the last dim on, are ((0, 0), ..., (before, "
+            "after))"
+        )
     low_high = [[checks.integer(w, "pad: width") for w in p] for p in pairs]
     result = [(low, high) for low, high in low_high]
     if any(w < 0 for p in result for w in p):

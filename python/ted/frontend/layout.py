@@ -32,7 +32,8 @@ def transpose(x: Any, axes: Any = None) -> Tensor:
     order = tuple(reversed(range(x.ndim))) if axes is None else axes
     order = checks.axes_of(order, x.ndim, "transpose")
     if len(order) != x.ndim:
-        fail(f"transpose: axes must name each of {x.ndim} dims once, got {axes!r}")
+        swap = f"; ted.swapaxes(x, {order[0]}, {order[1]}) swaps two" if len(order) == 2 else ""
+        fail(f"transpose: axes must name each of {x.ndim} dims once, got {axes!r}{swap}")
     place = [order.index(k) for k in range(x.ndim)]
     shape = [x.shape[k] for k in order]
     return _gather(x, shape, lambda *i: [i[k] for k in place], "transpose")

@@ -154,7 +154,8 @@ def windows(
         if extent != 0 and window.reach > extent + before + after:
             fail(
                 f"{what}: the window must fit into the padded input, got a window over "
-                f"{window.reach} positions and {extent} + {before} + {after} in spatial dim {k}"
+                f"{window.reach} positions and {extent} + {before} + {after} in spatial dim {k}; "
+                "layout= says which dims are spatial"
             )
         result.append(window)
     return result

@@ -184,6 +184,10 @@ CASES = {
     "concatenate_nothing": (lambda: ted.concatenate([]), "a non-empty list of tensors"),
     "concatenate_tensor": (lambda: ted.concatenate(A), "a non-empty list of tensors"),
     "stack_shapes": (lambda: ted.stack([A, B]), "shapes must be equal"),
+    "pad_flat": (lambda: ted.pad(ted.stack([A, A]), (1, 1, 1)), "flat numbers, which torch reads"),
+    "two of three axes": (
+        lambda: ted.stack([A, A]).transpose(1, 2), "got (1, 2); ted.swapaxes(x, 1, 2) swaps two"
+    ),
     "pad_mode": (lambda: ted.pad(A, 1, "mirror"), "mode must be constant, edge, reflect, wrap"),
     "pad_negative": (lambda: ted.pad(A, -1), "at least 0, got -1; cut with a slice"),
     "pad_reflect_wide": (lambda: ted.pad(A, 4, "reflect"), "reflect takes widths below the extent"),
