@@ -37,7 +37,7 @@ NEAR: dict[str, tuple[str, ...]] = {
     "segment_ids": ("segments",), "minlength": ("length",), "start_indices": ("starts",),
     "slice_sizes": ("sizes",), "std": ("stddev",), "low": ("minval",), "high": ("maxval",),
     "rcond": ("rtol",), "kernel_size": ("window",), "_random_samples": ("samples",),
-    "per_sample_weights": ("weights",),
+    "per_sample_weights": ("weights",), "attn_mask": ("mask",),
 }  # fmt: skip
 
 # Keywords of the standard that change nothing: a tensor is a value, a function has one target.

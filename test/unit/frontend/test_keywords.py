@@ -35,6 +35,8 @@ ALIKE: dict[str, tuple[Callable[[], Any], Callable[[], Any]]] = {
     "device": (lambda: ted.zeros((2,), device=None), lambda: ted.zeros((2,))),
     "input": (lambda: ted.exp(input=X), lambda: ted.exp(X)),
     "a method": (lambda: X.mean(dim=1), lambda: X.mean(axis=1)),
+    "attn_mask": (lambda: ted.nn.attention(X, X, X, attn_mask=X @ X.T),
+                  lambda: ted.nn.attention(X, X, X, mask=X @ X.T)),
     "dim0": (lambda: X.swapaxes(dim0=0, dim1=1), lambda: ted.swapaxes(X, 0, 1)),
 }  # fmt: skip
 
