@@ -1,9 +1,9 @@
 """The compiler for its users: compile, differentiate, and functions of tensors.
 
 `compiling` is the way of a program to machine code on one page, `differentiating` that to its
-gradients; `functions` are the same two by tracing Python functions.  `modes` and `vectorising` are
-the other transformations of functions, `scanning` makes loops of them; `custom` and
-`user_derivatives` put derivatives of the user's in their place.
+gradients; `functions` and `gradients` are the same two by tracing Python functions.  `modes` and
+`vectorising` are the other transformations of functions, `scanning` makes loops of them; `custom`
+and `user_derivatives` put derivatives of the user's in their place.
 """
 
 from ted.api.checkpointing import checkpoint as checkpoint
@@ -20,9 +20,9 @@ from ted.api.exporting import Exported as Exported
 from ted.api.exporting import export as export
 from ted.api.functions import Function as Function
 from ted.api.functions import function as function
-from ted.api.functions import grad as grad
-from ted.api.functions import value_and_grad as value_and_grad
-from ted.api.functions import vjp as vjp
+from ted.api.gradients import grad as grad
+from ted.api.gradients import value_and_grad as value_and_grad
+from ted.api.gradients import vjp as vjp
 from ted.api.laplacians import laplacian as laplacian
 from ted.api.modes import hessian as hessian
 from ted.api.modes import hvp as hvp

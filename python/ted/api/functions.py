@@ -1,4 +1,4 @@
-"""Functions of tensors by tracing: `function`, `grad`, `value_and_grad`, `vjp`.
+"""Functions of tensors by tracing: `function`.
 
 A `Function` called on arrays traces its Python function once per signature, compiles it and runs;
 called inside another one (or on tensors) it is the Python function, so transformations nest.
@@ -16,16 +16,13 @@ from ted import tree
 from ted.api.compiling import Compilation, compile_program, compile_sizes, taken_over
 from ted.api.cpu_functions import CompiledFunction
 from ted.api.decorators import Decorator
-from ted.api.differentiating import differentiate
 from ted.api.foreign_arrays import read_as_arrays
-from ted.api.lifting import Lifted, lift
 from ted.api.memory_timelines import MemoryTimeline
 from ted.api.options import options_for
 from ted.api.profiles import Profile
 from ted.api.programs import traced_program
 from ted.api.symbolic import SymbolicFunction
-from ted.api.wanted_arguments import Argnums, check_floats, result_and_aux, wanted_arguments
-from ted.errors import CompileError, DerivativeError, ExecutionError
+from ted.errors import CompileError, ExecutionError
 from ted.frontend.array_orders import (
     Order,
     all_in_order,
@@ -35,7 +32,6 @@ from ted.frontend.array_orders import (
 )
 from ted.frontend.batches import arrays_at, positions_for, positions_of_batch, with_batch
 from ted.frontend.checks import check_callable
-from ted.frontend.complex_pairs import Complex
 from ted.frontend.functions import (
     ArraySpec,
     Signature,
@@ -48,9 +44,7 @@ from ted.frontend.functions import (
     trace_signature,
     with_constants,
 )  # fmt: skip
-from ted.frontend.notes import recording
-from ted.frontend.tensors import Tensor, wrap
-from ted.frontend.trees import NestsDiffer, flatten, spread, unflatten
+from ted.frontend.tensors import wrap
 from ted.machine import Cpu
 from ted.options import CompileOptions
 from ted.runtime.calls import declined
@@ -282,7 +276,7 @@ def function(
     """
     check_callable(fn, "function")
     options = options_for(fn, target, deterministic, memory_limit, debug_nans)
-    rows = _batch_of(fn, batch)
+    rows = batch_of(fn, batch)
     mine = fn.donate if isinstance(fn, Function) else ()
     taken = mine if donate is None else donate
     theirs = fn.like if isinstance(fn, Function) and like is None else like
@@ -293,191 +287,8 @@ def function(
     return made
 
 
-def _batch_of(fn: Any, batch: int | Sequence[int] | None) -> tuple[int, ...]:
+def batch_of(fn: Any, batch: int | Sequence[int] | None) -> tuple[int, ...]:
     """The positions that are asked for, else those of a function of the same arguments."""
     if batch is None:
         return fn.batch if isinstance(fn, Function) else ()
     return positions_of_batch(batch)
-
-
-def value_and_grad(
-    fn: Callable[..., Any],
-    argnums: Argnums = 0,
-    target: str | None = None,
-    *,
-    has_aux: bool = False,
-    deterministic: bool | None = None,
-    batch: int | Sequence[int] | None = None,
-    memory_limit: int | None = None,
-    debug_nans: bool | None = None,
-) -> Function:
-    """The function that returns (fn's scalar result, its gradients).
-
-    `argnums` is a position or a name of an argument, or a tuple of them. With `has_aux`, fn
-    returns a pair of the scalar and of what else is wanted, and so does this one as its first.
-    Shapes: one gradient for one argument, a tuple for several; each has the nest and the shapes
-    of its argument, and is zeros where the result does not depend on it. `batch`, `memory_limit`
-    and `debug_nans` are those of `function`.
-    Raises: DerivativeError when the result is no scalar tensor, or an argument has no gradient;
-    FrontendError when `fn` is no function.
-    """
-    derive = _gradient_of(fn, argnums, has_aux)
-
-    @functools.wraps(fn)
-    def with_gradient(*args: Any, **kwargs: Any) -> Any:
-        lifted, value, aux, found = derive(*args, **kwargs)
-        return lifted.lowered(((value, aux) if has_aux else value, found))
-
-    options = options_for(fn, target, deterministic, memory_limit, debug_nans)
-    return Function(with_gradient, options, _batch_of(fn, batch))
-
-
-def grad(
-    fn: Callable[..., Any],
-    argnums: Argnums = 0,
-    target: str | None = None,
-    *,
-    has_aux: bool = False,
-    deterministic: bool | None = None,
-    batch: int | Sequence[int] | None = None,
-    memory_limit: int | None = None,
-    debug_nans: bool | None = None,
-) -> Function:
-    """The function that returns the gradients of fn's scalar result; see `value_and_grad`.
-
-    With `has_aux` it returns a pair of them and of what fn returns beside its scalar.
-    Raises: DerivativeError and FrontendError as `value_and_grad`.
-    """
-    derive = _gradient_of(fn, argnums, has_aux)
-
-    @functools.wraps(fn)
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        lifted, _, aux, found = derive(*args, **kwargs)
-        return lifted.lowered((found, aux) if has_aux else found)
-
-    options = options_for(fn, target, deterministic, memory_limit, debug_nans)
-    return Function(gradient, options, _batch_of(fn, batch))
-
-
-def _gradient_of(
-    fn: Callable[..., Any], argnums: Argnums, has_aux: bool
-) -> Callable[..., tuple[Lifted, Any, Any, Any]]:
-    """The function that returns lifted arguments, fn's scalar, its second result, gradients."""
-    check_callable(fn, "grad")
-    wanted = wanted_arguments(fn, argnums, "grad")
-
-    def derive(*args: Any, **kwargs: Any) -> tuple[Lifted, Any, Any, Any]:
-        lifted = lift((args, kwargs))
-        positional, keywords = lifted.arguments
-        chosen = wanted.of(positional, keywords)
-        result = fn(*positional, **keywords)
-        value, aux = result_and_aux(result, "grad") if has_aux else (result, None)
-        _check_scalar(value)
-        return lifted, value, aux, wanted.nested(_gradients(value, None, chosen))
-
-    return derive
-
-
-def vjp(
-    fn: Callable[..., Any],
-    *primals: Any,
-    has_aux: bool = False,
-    target: str | None = None,
-    deterministic: bool | None = None,
-) -> tuple[Any, ...]:
-    """fn's result and the function from cotangents to a tuple of gradients, one per primal.
-
-    With `has_aux`, fn returns a pair of its result and of what else is wanted, which is the third
-    here.
-    Shapes: the cotangent has the nest and the shapes of the result, gradients those of the primals.
-    Raises: DerivativeError from the pullback for cotangents of another nest, shape or type than the
-    results, or for a primal that is no array of floats.
-    """
-    result = function(fn, target, deterministic=deterministic)(*primals)
-    aux = ()
-    if has_aux:
-        result, *aux = result_and_aux(result, "vjp")
-
-    def pullback_of(*all_args: Any) -> Any:
-        lifted = lift(all_args)
-        *args, cotangent = lifted.arguments
-        for k, value in enumerate(args):
-            check_floats(value, k, "vjp")
-        with recording([]):  # said when the result was computed
-            value = fn(*args)
-        outputs, heads = _with_cotangents(value[0] if has_aux else value, cotangent)
-        found = _gradients(outputs, heads, args)
-        return lifted.lowered(tuple(found))
-
-    pullback = Function(pullback_of, options_for(fn, target, deterministic))
-
-    def pulled_back(*cotangents: Any) -> Any:
-        if len(cotangents) != 1:
-            raise DerivativeError(
-                f"vjp: the pullback takes one argument, of the nest of the result, got "
-                f"{len(cotangents)}; cotangents of several results go in one tuple"
-            )
-        return pullback(*primals, *cotangents)
-
-    pulled_back.__dict__["options"] = pullback.options  # for what is made of it
-    return result, pulled_back, *aux
-
-
-def _with_cotangents(result: Any, cotangent: Any) -> tuple[list[Any], list[Any]]:
-    """The results and the cotangent of each."""
-    (outputs, tree), (given, other) = flatten(result), flatten(cotangent)
-    try:
-        heads = spread(cotangent, result, ())
-    except NestsDiffer:
-        heads = []
-    if len(heads) != len(outputs) or len(given) != len(outputs):
-        raise DerivativeError(
-            f"vjp: one cotangent per result, got {len(given)} for {len(outputs)}, nested as "
-            f"{other} for {tree}"
-        )
-    for (path, output), head in zip(outputs, heads, strict=True):
-        _check_cotangent(output, head, path)
-    return [output for _, output in outputs], heads
-
-
-def _check_cotangent(result: Any, cotangent: Any, path: str) -> None:
-    if not isinstance(result, Tensor):
-        return
-    if not isinstance(cotangent, Tensor) or (cotangent.shape, cotangent.dtype) != (
-        result.shape, result.dtype,
-    ):  # fmt: skip
-        is_array = isinstance(cotangent, Tensor)
-        got = f"{cotangent.dtype}{list(cotangent.shape)}" if is_array else repr(cotangent)
-        raise DerivativeError(
-            f"vjp: a cotangent{' at ' + path if path else ''} is an array of the shape and type "
-            f"of its result, {result.dtype}{list(result.shape)}, got {got}; "
-            "ted.vmap is for more of them"
-        )
-
-
-def _check_scalar(value: Any) -> None:
-    """The result of a function that `grad` differentiates is one number."""
-    if isinstance(value, Complex):
-        raise DerivativeError(
-            f"grad: the function must return a real scalar, got {value.dtype}{list(value.shape)}; "
-            "take ted.real, ted.imag or ted.abs of it, or use ted.vjp for a cotangent"
-        )
-    if not isinstance(value, Tensor):
-        raise DerivativeError(
-            f"grad: the function must return one tensor, got {type(value).__name__}; "
-            "return the scalar alone, or use ted.vjp for several results"
-        )
-    if value.shape != ():
-        raise DerivativeError(
-            f"grad: the function must return a scalar, got {value!r}; sum it, or use ted.vjp for "
-            "a cotangent of this shape, ted.jacobian for every derivative",
-            value.node.location,
-        )
-
-
-def _gradients(output: Any, head: Any, arguments: Sequence[Any]) -> list[Any]:
-    """Gradients of `output` in the nests of the arguments."""
-    flat = [flatten(a) for a in arguments]
-    leaves = [leaf for found, _ in flat for _, leaf in found]
-    gradients = iter(differentiate(output, leaves, head))
-    return [unflatten(tree, gradients) for _, tree in flat]

@@ -12,7 +12,8 @@ from typing import Any
 
 from ted.api.derived import derived
 from ted.api.differentiating import differentiate
-from ted.api.functions import Function, grad
+from ted.api.functions import Function
+from ted.api.gradients import grad
 from ted.api.lifting import lift
 from ted.api.options import options_for
 from ted.api.overrides import batched
