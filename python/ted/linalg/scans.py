@@ -2,49 +2,26 @@
 
 Before: `"ted.scan"(%init) ({ ... %h1 = "ted.compute"(%h0, ...) ... })`
 After: an `scf.for` over each stretch of time in which every guard on the time alone is decided; the
-histories, or the slices of them that are wanted (`windows.py`), are carried, and an equation of one
-step is a subdomain without its time dim (`steps.py`), so that contractions, rows and maps of a step
-take the same roads as outside of a recurrence.
+histories, or the slices of them that are wanted (`storage_folding.py`), are carried, and an
+equation of one step is a subdomain without its time dim (`scan_steps.py`), so that contractions,
+rows and maps of a step take the same roads as outside of a recurrence.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from itertools import pairwise
 
 from ted.errors import CompileError
 from ted.ir.recurrences import UNBOUNDED
-from ted.linalg.generics import started
 from ted.linalg.leaving import emit_condition, leaving_condition
 from ted.linalg.nested_folding import fold_nested
-from ted.linalg.outer_reads import are_own_loads, of_slice, own_reads
 from ted.linalg.rolling_buffers import in_place, next_slice, no_slices, slices_shape
 from ted.linalg.scan_bodies import ScanBody, StepEquation, equations_in
-from ted.linalg.scan_steps import (
-    DynamicTime,
-    Fixed,
-    StaticTime,
-    Time,
-    at_time,
-    emit_at,
-    emit_step,
-    only_at,
-    put_at,
-    reads_sliced,
-    slice_at,
-    without,
-    without_dim,
-)
+from ted.linalg.scan_histories import Histories, SlicesInStep
+from ted.linalg.scan_steps import DynamicTime, StaticTime, Time, emit_at, emit_step
 from ted.linalg.step_choices import Chosen, Decided, StepChoices
-from ted.linalg.storage_folding import (
-    Window,
-    find_windows,
-    on_windows,
-    read_from_window,
-)
-from ted.linalg.subdomain import Subdomain
-from ted.linalg.timestamps import with_timestamp
+from ted.linalg.storage_folding import Window, find_windows, on_windows, read_from_window
 from ted.linalg.uniform_choices import Key, adds_nothing, decide
 from ted.mlir import arith, ir, scf
 from ted.mlir.locations import source_location, user_name
@@ -63,39 +40,39 @@ def emit_steps(op: ir.Operation, branches: bool = False) -> Values:
     whose steps take steps.
     Raises: CompileError for a loop without a bound that cannot be left.
     """
-    scan = Scan(op, fold_nested(op), branches)
-    states = scan.run(scan.starts())
-    for k, window in scan.windows.items():
+    body, folded = ScanBody(op), fold_nested(op)
+    histories = Histories(body, find_windows(body))
+    # Recurrences over blocks have others inside: there loops have bounds of the step.
+    blocks = branches and bool(body.nested)
+    scan = Scan(histories, folded, {}, blocks, leaves=branches, branches=branches and not blocks)
+    final = scan.run()
+    for k, window in histories.windows.items():
         read_from_window(list(op.results[k].uses), window)
-    final = dict(zip(scan.carried, states, strict=True))
-    return [final.get(k, init) for k, init in enumerate(scan.body.inits)]
+    return [final.get(k, init) for k, init in enumerate(histories.inits)]
 
 
 class Scan:
-    """A scan that is emitted; `folded` has the windows of each scan inside of a step."""
+    """A scan that is emitted, `known` being what values from outside of it are.
 
-    def __init__(self, op: ir.Operation, folded: Folded, branches: bool = False) -> None:
-        self.body = ScanBody(op)
-        self.leaves = branches
-        self.branches = branches and not self.body.nested
-        # Recurrences over blocks have others inside: there loops have bounds of the step.
-        self.blocks = branches and bool(self.body.nested)
-        self.folded = folded
-        self.times = self.body.times  # dims of the tensors that steps work on
-        self.inits = self.body.inits
-        self.windows = self._windows()
-        local = {k for k, window in self.windows.items() if not window.is_carried}
-        self.carried = [k for k in range(len(self.inits)) if k not in local]
+    `folded` has the windows of each scan inside of a step; with `blocks` loops have bounds of the
+    step. It may end early where it `leaves`; with `branches` conditions are tested once.
+    """
 
-    def _windows(self) -> dict[int, Window]:
-        return find_windows(self.body)
+    def __init__(
+        self, histories: Histories, folded: Folded, known: Known, blocks: bool, *,
+        leaves: bool = False, branches: bool = False,
+    ) -> None:  # fmt: skip
+        self.histories, self.folded, self.known = histories, folded, known
+        self.leaves, self.branches, self.blocks = leaves, branches, blocks
+        self.body, self.times, self.inits = histories.body, histories.times, histories.inits
+        self.windows, self.carried = histories.windows, histories.carried
 
-    def run(self, states: Values) -> Values:
-        """All steps, from the states that are carried to the last ones."""
-        stretches = self.stretches()
+    def run(self) -> dict[int, ir.Value]:
+        """All steps; the last states of the histories that are carried from step to step."""
+        states, stretches = self.starts(), self.stretches()
         for begin, end in reversed(stretches) if self.body.reverse else stretches:
             states = self.emit(begin, end, states)
-        return states
+        return dict(zip(self.carried, states, strict=True))
 
     def starts(self) -> Values:
         """What the histories that are carried from step to step start from."""
@@ -159,7 +136,7 @@ class Scan:
 
     def _step(self, states: Values, time: Time) -> Values:
         """One step: every equation in order, on the latest states."""
-        known = self.outside()
+        known = dict(self.known)
         known.update(zip((self.body.state(k) for k in self.carried), states, strict=True))
         for op in self.body.inner:
             if op not in self.body.equations and op.name != "ted.scan":
@@ -177,28 +154,12 @@ class Scan:
             for k, final, state in zip(self.carried, finals, states, strict=True)
         ]
 
-    def outside(self) -> dict[ir.Value, ir.Value]:
-        """What values from outside of the scan are."""
-        return {}
-
-    def dropped(self, history: int) -> tuple[int, ...]:
-        """The dims of a history that the tensors that steps work on do not have."""
-        del history
-        return ()
-
-    def root(self, history: int) -> ir.Value:
-        """What a history starts from before the first step of all."""
-        return self.inits[history]
-
-    def on(self, equation: StepEquation, copy: ir.Operation) -> StepEquation:
-        """An equation with the operands of a copy of its op."""
-        return equation.on(copy)
-
     def _nested(self, op: ir.Operation, time: Time, known: Known) -> None:
         """A scan inside of a step, on the slices of its histories that belong to the step."""
         for k in sorted(self.body.written(op)):
             self._begin(k, time, known)
-        results = NestedScan(op, self, time, known).emit_in_step()
+        slices = SlicesInStep(ScanBody(op), self.histories, time, known, self.folded.get(op, {}))
+        results = slices.put_back(Scan(slices, self.folded, known, self.blocks).run())
         known.update(zip(op.results, results, strict=True))
         known.update(self._latest(op, results))
 
@@ -229,7 +190,7 @@ class Scan:
         use_known(copy, known)
         with op.location:
             answers = choices.answers(op, copy.regions[0].blocks[0], decided)
-            results = self._equation(self.on(equation, copy), choices.time, answers)
+            results = self._equation(self.histories.on(equation, copy), choices.time, answers)
         known.update(zip(op.results, results, strict=True))
         known.update(self._latest(op, results))
         copy.erase()
@@ -275,8 +236,7 @@ class Scan:
         if window is not None and window.size == 1:
             return Chosen.in_memory(no_slices(window, init))
         if history not in begun:
-            now = time.time if isinstance(time, StaticTime) else time.now
-            place = (self.times[history], now if window is None else window.newest)
+            place = self.histories.place(history, time)
             return Chosen.slice_of(known[self.body.state(history)], place)
         shape = shape_of(init) if window is None else slices_shape(window, init)
         return Chosen(ir.RankedTensorType.get(shape, element_type(init)))
@@ -313,156 +273,3 @@ class Scan:
         used = [bool(list(r.uses)) for r in equation.op.results]
         folded = equation.target in self.windows
         return emit_step(subdomain, timestamp, time, used, folded, equation.fixed, self.blocks)
-
-
-class NestedScan(Scan):
-    """A scan in a step of another one, at a time of that one: of slices of its histories."""
-
-    def __init__(
-        self, op: ir.Operation, outer: Scan, time: Time, known: dict[ir.Value, ir.Value]
-    ) -> None:
-        self.outer, self.time, self.known = outer, time, known
-        self.around = [outer.body.history[v] for v in op.operands]
-        self.states = [known[v] for v in op.operands]
-        super().__init__(op, outer.folded)
-        self.blocks = outer.blocks
-        self.times = [self.kept_axis(k, at) for k, at in enumerate(self.body.times)]
-        self.inits = [self._slice(k) for k in range(len(self.states))]
-
-    def _windows(self) -> dict[int, Window]:
-        found = self.folded.get(self.body.op, {})
-        return {k: replace(w, axis=self.kept_axis(k, w.axis)) for k, w in found.items()}
-
-    def dropped(self, history: int) -> tuple[int, ...]:
-        """The dims of a history that slices of it do not have."""
-        around = self.around[history]
-        return (*self.outer.dropped(around), self.outer.body.times[around])
-
-    def kept_axis(self, history: int, axis: int) -> int:
-        """A dim of a history as one of its slices."""
-        return axis - sum(d < axis for d in self.dropped(history))
-
-    def outside(self) -> dict[ir.Value, ir.Value]:
-        """What values from outside of the scan are."""
-        return dict(self.known)
-
-    def _slice(self, history: int) -> ir.Value:
-        axis, at = self._place(history)
-        state = self.states[history]
-        if history not in self.windows:
-            return slice_at(state, axis, at)
-        return started(without(tuple(shape_of(state)), axis), self.root(history))
-
-    def root(self, history: int) -> ir.Value:
-        """What a history starts from before the first step of all."""
-        return self.outer.root(self.around[history])
-
-    def _place(self, history: int) -> tuple[int, ir.Value | int]:
-        """The dim that the outer time is, and where along it the step's slice lies."""
-        around = self.around[history]
-        if around in self.outer.windows:
-            return self.outer.times[around], self.outer.windows[around].newest
-        now = self.time.time if isinstance(self.time, StaticTime) else self.time.now
-        return self.outer.times[around], now
-
-    def emit_in_step(self) -> Values:
-        """All steps; the states of the outer scan, with the slices of this one put back."""
-        final = dict(zip(self.carried, self.run(self.starts()), strict=True))
-        return [
-            put_at(final[k], state, *self._place(k)) if k in final else state
-            for k, state in enumerate(self.states)
-        ]
-
-    # ------------------------------------------------------------------ equations in the outer step
-
-    def on(self, equation: StepEquation, copy: ir.Operation) -> StepEquation:
-        """An equation with the operands of a copy of its op, at the outer time only.
-
-        Raises: ScheduleError for one at several outer times, of which one may be the same.
-        """
-        outer = self.outer
-        around = outer.on(outer.body.equations[equation.op], copy)
-        if around.subdomain.is_empty or not around.performed:
-            return replace(equation, subdomain=around.subdomain, performed=False)
-        of_step = (around, self.around, outer.times, outer.body.reverse)
-        own, at_data = own_reads(*of_step), are_own_loads(*of_step)
-        folded = around.subdomain
-        if around.timestamp is not None:
-            folded = on_windows(around, outer.times, outer.body.reverse, outer.windows)
-        loads = self._of_slices(around, at_data)
-        part = self._at_outer_time(folded, around)
-        if part is None:
-            return replace(equation, subdomain=around.subdomain, performed=False)
-        subdomain, fixed = self._without_outer_time(self._on_slices(part, around, own), around)
-        timed = with_timestamp(subdomain, self.times[equation.target])
-        subdomain, timestamp = equation.at_same_times(*timed)
-        sources = tuple(s if k in own else None for k, s in enumerate(equation.sources))
-        return replace(
-            equation, subdomain=subdomain, timestamp=timestamp, sources=sources, loads=loads,
-            fixed=fixed,
-        )  # fmt: skip
-
-    def _of_slices(
-        self, around: StepEquation, at_data: Mapping[ir.Operation, bool]
-    ) -> dict[ir.Operation, int]:
-        """The reads at data of this scan's histories, of slices now; others of the states before.
-
-        Before anything is decided at a time, as it may leave reads out.
-        """
-        found: dict[ir.Operation, int] = {}
-        for load, is_own in at_data.items():
-            history = self.around.index(around.loads[load])
-            if is_own:
-                found[of_slice(load, self.outer.times[around.loads[load]])] = history
-            else:
-                load.operands[0] = self.states[history]
-        return found
-
-    def _at_outer_time(self, subdomain: Subdomain, around: StepEquation) -> Subdomain | None:
-        """The points that the step of the outer scan performs."""
-        if around.timestamp is None:
-            part = only_at(subdomain, self.outer.times[around.target], self.time)
-            return None if part.is_empty else part
-        part = at_time(subdomain, around.timestamp, self.time)
-        return None if part is None else part[0]
-
-    def _on_slices(self, part: Subdomain, around: StepEquation, own: set[int]) -> Subdomain:
-        """The part with the slices of this scan's histories, and the states before for the rest."""
-        reads = list(part.reads)
-        for k, (read, source) in enumerate(zip(part.reads, around.sources, strict=False)):
-            if read is None or source not in self.around:
-                continue
-            if k in own:
-                at = self.outer.times[source]
-                reads[k] = replace(read, subscripts=without(read.subscripts, at))
-            else:
-                reads[k] = replace(read, tensor=self.states[self.around.index(source)])
-        write = without(part.write, self.outer.times[around.target])
-        inits = self._inits_on_slices(part, around)
-        return replace(part, reads=tuple(reads), write=write, inits=inits)
-
-    def _inits_on_slices(self, part: Subdomain, around: StepEquation) -> tuple[ir.Value, ...]:
-        """Inits like slices of histories, also of a result that is no history (of `argmax`)."""
-        axis, at = self._place(self.around.index(around.target))
-        given = list(around.op.operands)[-len(part.inits) :]
-        return tuple(
-            init if value in self.body.history else slice_at(init, axis, at)
-            for init, value in zip(part.inits, given, strict=True)
-        )
-
-    def _without_outer_time(
-        self, subdomain: Subdomain, around: StepEquation
-    ) -> tuple[Subdomain, Fixed]:
-        """The part without the dim that is the outer time, or with its value."""
-        timestamp, fixed = around.timestamp, around.fixed
-        if timestamp is None or not timestamp.factor:
-            return subdomain, fixed
-        at = timestamp.dim
-        if isinstance(self.time, StaticTime):
-            bare = without_dim(subdomain, at)
-        else:
-            sliced = reads_sliced(subdomain, at, self.time.count)
-            if sliced is None:
-                return subdomain, (*fixed, (at, self.time.count))
-            bare = without_dim(sliced, at)
-        return bare, tuple((d - (d > at), value) for d, value in fixed)
