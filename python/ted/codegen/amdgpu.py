@@ -11,9 +11,8 @@ from __future__ import annotations
 import base64
 import re
 
-from ted.codegen.children import TIMEOUT, ChildFailed
 from ted.codegen.llvm.literals import rewrite_literals
-from ted.codegen.llvm.request import Request, compile_cached, refusal
+from ted.codegen.llvm.request import Request, compile_cached
 from ted.codegen.nvptx.translate import gpu_modules, mlir_gpu_module_to_llvm_text
 from ted.errors import CompileError, PassFailed
 from ted.ir import pass_driver
@@ -76,36 +75,30 @@ def _to_private_memory(op: ir.Operation) -> None:
     op.erase()
 
 
-def compile_to_amdgpu_object(
-    llvm_text: str, chip: str = "gfx90a", *, timeout: float = TIMEOUT
-) -> bytes:
+def compile_to_amdgpu_object(llvm_text: str, chip: str = "gfx90a") -> bytes:
     """Compile LLVM text whose kernels have the convention `amdgpu_kernel` to an ELF object.
 
     Raises: CompileError for an unknown chip, and for text that LLVM does not compile.
     """
-    return base64.b64decode(_compile(llvm_text, chip, timeout)["object"])
+    return base64.b64decode(_compile(llvm_text, chip)["object"])
 
 
-def amdgpu_assembly(llvm_text: str, chip: str = "gfx90a", *, timeout: float = TIMEOUT) -> str:
+def amdgpu_assembly(llvm_text: str, chip: str = "gfx90a") -> str:
     """The instructions of the object that `compile_to_amdgpu_object` gives, as text.
 
     Raises: CompileError as that function does.
     """
-    return _compile(llvm_text, chip, timeout)["assembly"]
+    return _compile(llvm_text, chip)["assembly"]
 
 
-def _compile(llvm_text: str, chip: str, timeout: float) -> dict[str, str]:
+def _compile(llvm_text: str, chip: str) -> dict[str, str]:
     _check(chip)
     kernels = tuple(_KERNEL.findall(llvm_text))
     if not kernels:
         raise CompileError("rocm: a module must define a kernel, got no function 'amdgpu_kernel'")
     text = rewrite_literals(llvm_text)
     request = Request((text,), TRIPLE, chip, keep=kernels, output="object")
-    try:
-        return compile_cached(request, timeout)
-    except ChildFailed as error:
-        what = f"rocm: kernel {', '.join(map(repr, kernels))} for {chip}"
-        raise refusal(what, request, error) from None
+    return compile_cached(request, f"rocm: kernel {', '.join(map(repr, kernels))} for {chip}")
 
 
 def _check(chip: str) -> None:

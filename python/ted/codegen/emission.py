@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from ted.codegen.children import ChildFailed
 from ted.codegen.llvm.literals import rewrite_literals
-from ted.codegen.llvm.request import Request, compile_cached, refusal
+from ted.codegen.llvm.request import Request, compile_cached
 from ted.machine import Cpu
 from ted.mlir import ir, llvm
+
+_WHAT = "machine code"
 
 
 def llvm_text(module: ir.Module) -> str:
@@ -31,7 +32,8 @@ def assembly(texts: Sequence[str], cpu: Cpu) -> str:
 
     Raises: CompileError when LLVM does not compile them.
     """
-    return _compiled(Request(tuple(texts), *_machine(cpu), keep=None, anywhere=True))["assembly"]
+    request = Request(tuple(texts), *_machine(cpu), keep=None, anywhere=True)
+    return compile_cached(request, _WHAT)["assembly"]
 
 
 @dataclass(frozen=True)
@@ -53,16 +55,9 @@ def shared_object(text: str, called: Sequence[Called], cpu: Cpu, keep: str) -> b
     request = Request(
         (text,), *machine, keep=(keep,), output="object", anywhere=True, linked=linked
     )
-    return base64.b64decode(_compiled(request)["object"])
+    return base64.b64decode(compile_cached(request, _WHAT)["object"])
 
 
 def _machine(cpu: Cpu) -> tuple[str, str, str]:
     features = ",".join(f"+{feature}" for feature in cpu.features)
     return f"{cpu.architecture}-unknown-linux-gnu", cpu.base, features
-
-
-def _compiled(request: Request) -> dict[str, str]:
-    try:
-        return compile_cached(request)
-    except ChildFailed as error:
-        raise refusal("machine code", request, error) from None

@@ -35,21 +35,24 @@ class Request:
     linked: tuple[tuple[str, str, tuple[str, ...]], ...] = ()
 
 
-def compile_cached(request: Request, timeout: float = TIMEOUT) -> dict[str, str]:
-    """The assembly of a request, and its object file in base 64 when it asks for one.
+def compile_cached(request: Request, what: str, timeout: float = TIMEOUT) -> dict[str, str]:
+    """The assembly of a request for `what`, and its object file in base 64 when it asks for one.
 
-    Raises: ChildFailed when LLVM does not compile it.
+    Raises: CompileError when LLVM does not compile it.
     """
     name = _key(request)
     stored = disk_cache.load(name)
     if stored is not None:
         return json.loads(stored)
-    reply = child(request.options).request(asdict(request), timeout)
+    try:
+        reply = child(request.options).request(asdict(request), timeout)
+    except ChildFailed as error:
+        raise _refusal(what, request, error) from None
     disk_cache.store(name, json.dumps(reply).encode())
     return reply
 
 
-def refusal(what: str, request: Request, error: ChildFailed) -> CompileError:
+def _refusal(what: str, request: Request, error: ChildFailed) -> CompileError:
     """The error of a module that LLVM did not compile, which is kept in a file to look at."""
     text = "\n".join(request.texts)
     name = hashlib.sha256(text.encode()).hexdigest()[:12]

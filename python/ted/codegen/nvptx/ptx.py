@@ -10,10 +10,10 @@ from __future__ import annotations
 
 import re
 
-from ted.codegen.children import TIMEOUT, ChildFailed
+from ted.codegen.children import TIMEOUT
 from ted.codegen.llvm.child import child
 from ted.codegen.llvm.literals import rewrite_literals
-from ted.codegen.llvm.request import Request, compile_cached, refusal
+from ted.codegen.llvm.request import Request, compile_cached
 from ted.codegen.nvptx import toolkit
 from ted.codegen.nvptx.shared_memory import static_shared_bytes
 from ted.errors import CompileError
@@ -62,10 +62,7 @@ def compile_to_ptx(
         library=libdevice or str(toolkit.libdevice()) if _LIBRARY_CALL.search(llvm_text) else None,
         options=FAST if fast_math else EXACT,
     )
-    try:
-        ptx = compile_cached(request, timeout)["assembly"]
-    except ChildFailed as error:
-        raise refusal(what, request, error) from None
+    ptx = compile_cached(request, what, timeout)["assembly"]
     _check_defined(what, ptx)
     _check_shared(chip, ptx)
     return ptx
