@@ -114,24 +114,27 @@ def _inside(equation: StepEquation, body: ScanBody) -> Iterator[tuple[int, int, 
 def _outside(uses: Iterable[Any], axis: int, body: ScanBody) -> Iterator[int]:
     """How many of the last slices each use after the last step wants."""
     for use in uses:
-        op, position = use.owner.operation, use.operand_number
-        if op.name == "ted.load":
-            at = constant_of(op.operands[2 + axis])
-            yield body.steps if at is None else at + 1 if body.reverse else body.steps - at
-            continue
-        if op.name == "tensor.extract_slice":
-            at = list(ir.DenseI64ArrayAttr(op.attributes["static_offsets"]))[axis]
-            size = list(ir.DenseI64ArrayAttr(op.attributes["static_sizes"]))[axis]
-            yield at + size if body.reverse else body.steps - at
-            continue
-        if op.name != "ted.compute" or position >= len(ir.ArrayAttr(op.attributes["reads"])):
-            yield body.steps
-            continue
-        subdomain = from_compute(op)
-        read = None if subdomain.is_empty else subdomain.reads[position]
-        if read is not None:
-            low, high = value_range(read.subscripts[axis], subdomain.extents)
+        times = _times_read(use.owner.operation, use.operand_number, axis, body.steps)
+        if times is not None:
+            low, high = times
             yield high + 1 if body.reverse else body.steps - low
+
+
+def _times_read(op: ir.Operation, position: int, axis: int, steps: int) -> tuple[int, int] | None:
+    """The first and the last time that an operand is read at; None for one that is not read."""
+    if op.name == "ted.load":
+        at = constant_of(op.operands[2 + axis])
+        return (0, steps - 1) if at is None else (at, at)
+    if op.name == "tensor.extract_slice":
+        names = ("static_offsets", "static_sizes", "static_strides")
+        at, size, stride = (ir.DenseI64ArrayAttr(op.attributes[name])[axis] for name in names)
+        known = min(at, size, stride) >= 0  # what is no number is below 0
+        return (at, at + (size - 1) * stride) if known else (0, steps - 1)
+    if op.name != "ted.compute" or position >= len(ir.ArrayAttr(op.attributes["reads"])):
+        return 0, steps - 1
+    subdomain = from_compute(op)
+    read = None if subdomain.is_empty else subdomain.reads[position]
+    return None if read is None else value_range(read.subscripts[axis], subdomain.extents)
 
 
 def history_reads(equation: StepEquation) -> Iterator[tuple[Read, int]]:

@@ -11,8 +11,9 @@ import ted
 from ted import dialects, nn
 from ted.cpu.pipeline import CPU_STAGES
 from ted.frontend.systems import system_of
-from ted.ir.pipelines import stage_text
+from ted.ir.pipelines import run_text, stage_text
 from ted.ir.to_ops import to_module
+from ted.mlir import ir
 from ted.testing import check_grads
 from ted.testing.tracing import interpreted
 
@@ -237,6 +238,43 @@ def test_scans_of_few_steps_give_what_the_interpreter_gives(function, steps) -> 
     found = ted.compile([x, w], outputs)(*arrays)
     for one, other in zip(found, interpreted([x, w], outputs)(*arrays), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+
+
+SLICED = """
+func.func @main(%x: tensor<6x2xf64>, %at: index) -> tensor<?x2xf64> {{
+  %h = "ted.scan"(%x) ({{
+  ^bb0(%outer: tensor<6x2xf64>):
+    %step = "ted.compute"(%outer, %outer) ({{
+    ^bb0(%a: f64):
+      "ted.yield"(%a) : (f64) -> ()
+    }}) {{
+      extents = array<i64: 5, 2>, iterators = ["parallel", "parallel"],
+      domain = affine_set<(d0, d1) : (0 == 0)>, guards = [affine_set<(d0, d1) : (0 == 0)>],
+      reads = [affine_map<(d0, d1) -> (d0 + 1, d1)>],
+      write = affine_map<(d0, d1) -> (d0, d1)>, combiner = "add"
+    }} : (tensor<6x2xf64>, tensor<6x2xf64>) -> tensor<6x2xf64>
+    "ted.yield"(%step) : (tensor<6x2xf64>) -> ()
+  }}) {{steps = 6 : i64, times = array<i64: 0>, reverse = true}} : (tensor<6x2xf64>)
+    -> tensor<6x2xf64>
+  %s = tensor.extract_slice %h[{part}, 1] : tensor<6x2xf64> to tensor<{size}x2xf64>
+  %r = tensor.cast %s : tensor<{size}x2xf64> to tensor<?x2xf64>
+  func.return %r : tensor<?x2xf64>
+}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "size", "kept"),
+    [
+        ("%at, 0] [1, 2] [1", 1, 6), ("1, 0] [2, 2] [1", 2, 3), ("0, 0] [2, 2] [3", 2, 4),
+        ("0, 0] [%at, 2] [1", "?", 6),
+    ],
+)  # fmt: skip
+def test_a_slice_wants_all_times_that_it_may_be_at(part, size, kept) -> None:
+    with dialects.session():
+        module = ir.Module.parse(SLICED.format(part=part, size=size))
+        text = str(run_text(module, "builtin.module(convert-ted-to-linalg)"))
+    assert re.search(rf"iter_args\(.*\) -> \(tensor<{kept}x2xf64>\)", text)
 
 
 def test_a_wave_keeps_three_slices_and_a_scan_one() -> None:
