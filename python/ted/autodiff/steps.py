@@ -35,7 +35,7 @@ def in_steps(operand: Tensor, summand: Equation, reader: Tensor, equation: Equat
     count, rank = len(levels), summand.rank
     places = [operand.time_dims[k] for k in levels]
     later = [dim(d + count) for d in range(rank)]
-    body, *exprs = substitute([summand.body, *summand.write, *equation.write], later)
+    body, *exprs = substitute([*summand.expressions, *equation.write], later)
     write, now = exprs[: len(summand.write)], exprs[len(summand.write) :]
     taken = TRUE
     for d, at in enumerate(places):

@@ -64,7 +64,7 @@ class Accesses:
 
 def plan_accesses(equation: Equation) -> Accesses:
     """Plan every read of the body and of the write's subscripts."""
-    roots = [equation.body, *equation.write]
+    roots = equation.expressions
     paths = path_conditions(*roots)
     planned = {node: _plan(node, paths[node], equation.domain) for node in loads(*roots)}
     predicates = {n: p.predicate for n, p in planned.items() if isinstance(p, DataRead)}

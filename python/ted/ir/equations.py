@@ -23,7 +23,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from ted.domain import parameters, sets
-from ted.domain.sizes import Extent, Symbol, numbers
+from ted.domain.sizes import Extent, Symbol, estimate, numbers
 from ted.errors import SourceLocation
 from ted.forking import cached_property
 from ted.ir.constants import Constant
@@ -177,9 +177,19 @@ class Equation:
         return len(self.extents)
 
     @property
+    def expressions(self) -> tuple[Expr, ...]:
+        """The body, and the subscripts of the write."""
+        return (self.body, *self.write)
+
+    @property
     def reduction_dims(self) -> range:
         """Positions of the dims that the write may not use."""
         return range(self.parallel, self.rank)
+
+    @property
+    def box_size(self) -> int:
+        """How many points its box has, an estimate where sizes are symbolic."""
+        return estimate(math.prod(self.extents))
 
     @cached_property
     def is_box(self) -> bool:
@@ -190,7 +200,7 @@ class Equation:
     @cached_property  # every order of a graph asks, and walking a body takes long
     def reads(self) -> tuple[Expr, ...]:
         """The distinct reads of body and write subscripts, in order of first use."""
-        return tuple(loads(self.body, *self.write))
+        return tuple(loads(*self.expressions))
 
     @cached_property
     def sources(self) -> tuple[Tensor, ...]:
@@ -429,7 +439,7 @@ def replace_operands(equation: Equation, mapping: dict[Tensor, Tensor]) -> Equat
     """The equation reading `mapping[t]` in place of `t`; itself when nothing changes."""
     if all(mapping.get(t, t) is t for t in equation.sources):
         return equation
-    return with_expressions(equation, replace_tensors([equation.body, *equation.write], mapping))
+    return with_expressions(equation, replace_tensors(equation.expressions, mapping))
 
 
 def with_expressions(equation: Equation, expressions: Sequence[Expr]) -> Equation:
@@ -445,7 +455,7 @@ def reorder_dims(equation: Equation, order: Sequence[int]) -> Equation:
     position = {old: new for new, old in enumerate(order)}
     rank = equation.rank
     moved = [dim(position[d]) for d in range(rank)]
-    body, *write = substitute([equation.body, *equation.write], moved)
+    body, *write = substitute(equation.expressions, moved)
     affs = [sets.dim_aff(rank, position[d]) for d in range(rank)]
     names = equation.dim_names
     return replace(

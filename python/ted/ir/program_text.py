@@ -52,7 +52,7 @@ def program_text(roots: Sequence[Tensor], marks: Marks) -> ProgramText:
     tensors = [n for n in nodes if isinstance(n, Tensor)]
     own = [t for t in tensors if origin_of(t) is None]
     written = [e for t in own for e in t.equations]
-    values = postorder(*(v for e in written for v in (e.body, *e.write)))
+    values = postorder(*(v for e in written for v in e.expressions))
     held = dict.fromkeys(t.constant for t in own if t.constant is not None)
     numbers = _Numbers(
         {n: k for k, n in enumerate(nodes)},
@@ -116,6 +116,6 @@ class _Numbers:
         )
 
     def equation(self, e: Equation) -> str:
-        values = [self.values[v] for v in (e.body, *e.write)]
+        values = [self.values[v] for v in e.expressions]
         own = (e.extents, e.parallel, e.combiner, e.ties, e.recomputed, e.scatter_reason, e.wishes)
         return f"{own} {e.domain} {values}"

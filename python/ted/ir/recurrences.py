@@ -279,7 +279,7 @@ def may_meet(tensor: Tensor, equation: Equation, read: Expr, points: Any, level:
 
 def history_reads(equation: Equation, group: Sequence[Tensor]) -> Iterator[tuple[Expr, Any]]:
     """The reads of tensors of the group, each with a set that holds every point that makes it."""
-    paths = path_conditions(equation.body, *equation.write)
+    paths = path_conditions(*equation.expressions)
     for read in reads(equation):
         if read.attr in group:
             yield read, where_possible(paths[read], equation.domain)
@@ -304,7 +304,7 @@ def times(
         )
     if is_affine(seen, equation.domain):
         return seen, written, points
-    path = path_conditions(equation.body, *equation.write)[read]
+    path = path_conditions(*equation.expressions)[read]
     rank = equation.rank
     within = sets.preimage(points, rank + 1, [sets.dim_aff(rank + 1, d) for d in range(rank)])
     points = value_where(seen, path, equation.domain).intersect(within)

@@ -63,7 +63,7 @@ def checked_values(symbols: Sequence[Symbol], given: Mapping[str, Any]) -> dict[
 
 
 def _of_equation(equation: Equation) -> Sequence[Symbol]:
-    leaves = [e.attr for e in postorder(equation.body, *equation.write) if e.op == "size"]
+    leaves = [e.attr for e in postorder(*equation.expressions) if e.op == "size"]
     return [*sizes.symbols_of(equation.extents), *leaves]
 
 
@@ -115,7 +115,7 @@ def _equation(
             return index(values[node.attr.name])
         return load(new[node.attr], args) if node.op == "load" else None
 
-    body, *write = rewrite([equation.body, *equation.write], visit)
+    body, *write = rewrite(equation.expressions, visit)
     domain = parameters.at(equation.domain, values)
     extents = _extents(equation.extents, values, equation)
     domain = domain.intersect(sets.box(extents)).coalesce()

@@ -77,7 +77,7 @@ def _total(tensor: Tensor, equation: Equation, along: int, clock: Clock) -> Tens
     order = [along, *(d for d in range(equation.rank) if d != along)]
     place = {d: k for k, d in enumerate(order)}
     moved = [dim(place[d]) for d in range(equation.rank)]
-    body, *write = substitute([equation.body, *equation.write], moved)
+    body, *write = substitute(equation.expressions, moved)
     back = [sets.dim_aff(equation.rank, place[d]) for d in range(equation.rank)]
     steps = equation.extents[along]
     own = replace(

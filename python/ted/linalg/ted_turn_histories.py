@@ -81,7 +81,7 @@ def _reading(equation: Equation, orders: Mapping[Tensor, Order]) -> Equation:
         order = orders.get(node.attr) if node.op == "load" else None
         return None if order is None else load(node.attr, [args[d] for d in order])
 
-    return with_expressions(equation, rewrite([equation.body, *equation.write], visit))
+    return with_expressions(equation, rewrite(equation.expressions, visit))
 
 
 def _writing(equation: Equation, order: Order) -> Equation:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from ted.domain import parameters, sets
 from ted.domain.sizes import Extent
-from ted.ir.equations import Clock, Equation, Tensor, components, operands
+from ted.ir.equations import Clock, Equation, Tensor, components, operands, with_expressions
 from ted.ir.exact_indices import exact_indices
 from ted.ir.expressions import Expr
 from ted.ir.scalar import dim, load, rewrite
@@ -81,9 +81,10 @@ def _equation(
             args = (*args[: new.axis], dim(0), *args[new.axis :])
         return load(new.tensor, args)
 
-    body, *write = rewrite([equation.body, *equation.write], visit)
+    expressions = rewrite(equation.expressions, visit)
     if extent is None:
-        return replace(equation, body=body, write=tuple(write))
+        return with_expressions(equation, expressions)
+    body, *write = expressions
     extents = (extent, *equation.extents)
     inner = [sets.dim_aff(len(extents), k + 1) for k in range(equation.rank)]
     points = sets.preimage(equation.domain, len(extents), inner)
@@ -94,5 +95,4 @@ def _equation(
 
 
 def _with_exact_indices(equation: Equation) -> Equation:
-    body, *write = exact_indices([equation.body, *equation.write], equation.extents)
-    return replace(equation, body=body, write=tuple(write))
+    return with_expressions(equation, exact_indices(equation.expressions, equation.extents))

@@ -112,7 +112,7 @@ def reading_through(tensor: Tensor, sources: dict[Tensor, Expr]) -> Tensor:
 
     changed: list[Equation] = []
     for equation in tensor.equations:
-        body, *write = rewrite([equation.body, *equation.write], visit)
+        body, *write = rewrite(equation.expressions, visit)
         if body is not equation.body or tuple(write) != equation.write:
             (body,) = canonical_indices([body], equation.domain)
             equation = replace(equation, body=body, write=tuple(write))

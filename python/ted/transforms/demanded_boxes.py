@@ -125,7 +125,7 @@ def _reading(equation: Equation, kept: dict[Tensor, tuple[range, ...]]) -> Equat
         moved = map(_place, args, sides)
         return load(node.attr, [canonical_index(m, equation.domain) for m in moved])
 
-    return with_expressions(equation, rewrite([equation.body, *equation.write], visit))
+    return with_expressions(equation, rewrite(equation.expressions, visit))
 
 
 def _place(subscript: Expr, side: range) -> Expr:
@@ -141,7 +141,7 @@ def _within(equation: Equation, points: Any, box: Box) -> Equation:
     affs = [sets.linear(rank, _unit(rank, d, s.step), s.start) for d, s in enumerate(sides)]
     domain = sets.preimage(points, rank, affs).coalesce()
     moved = [add(mul(dim(d), index(s.step)), index(s.start)) for d, s in enumerate(sides)]
-    body, *write = canonical_indices(substitute([equation.body, *equation.write], moved), domain)
+    body, *write = canonical_indices(substitute(equation.expressions, moved), domain)
     return replace(
         equation, extents=tuple(map(len, sides)), domain=domain, body=body,
         write=tuple(canonical_index(w, domain) for w in map(_place, write, box.sides)),

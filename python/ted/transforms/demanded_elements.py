@@ -42,7 +42,7 @@ def note_reads(
 
     None stands for all elements, and for such as are not known.
     """
-    conditions = path_conditions(equation.body, *equation.write)
+    conditions = path_conditions(*equation.expressions)
     everywhere = points is equation.domain and equation.is_box and 0 not in equation.extents
     for one in reads(equation):
         if one.attr.is_input or (among is not None and one.attr not in among):

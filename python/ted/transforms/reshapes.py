@@ -86,7 +86,7 @@ def _reindexed(
         values[old] = dim(new)
     for old, value in zip(dims, sources, strict=True):
         values[old] = value
-    body, *write = substitute([equation.body, *equation.write], values)
+    body, *write = substitute(equation.expressions, values)
     for place, target in zip(places, own, strict=True):
         write[place] = target
     extents = (*(equation.extents[d] for d in others), *targets)

@@ -12,8 +12,7 @@ histories.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from ted.domain.sizes import estimate
@@ -103,9 +102,11 @@ def _stored(
         for tensor in group:
             if tensor not in needed:
                 continue
-            leaves = None if recurrent else _recomputed_from(tensor, free, recompute)
-            if leaves is None and not recurrent and recompute:
-                leaves = _triangle_from(tensor, free)
+            leaves = None
+            if not recurrent and tensor not in free:
+                leaves = _recomputed_from(tensor, free, recompute)
+                if leaves is None and recompute:
+                    leaves = _triangle_from(tensor, free)
             made = (tensor,) if leaves is None else leaves
             stored.update(dict.fromkeys(made))
             free.update(made)
@@ -114,47 +115,48 @@ def _stored(
 
 def _recomputed_from(tensor: Tensor, free: set[Tensor], recompute: float) -> list[Tensor] | None:
     """The stored tensors from which this one is cheaply made; None if it is to be stored."""
-    if tensor in free or tensor.is_input:
-        return None
-    cost, leaves = 0, []
-    waiting, seen = [tensor], {tensor}
-    while waiting:
-        one = waiting.pop()
-        if one in free and one is not tensor:
-            leaves.append(one)
-            continue
-        if one.is_input or not _is_map(one):
-            return None
-        cost += sum(estimate(math.prod(e.extents)) * weight(e.body) for e in one.equations)
-        fresh = [o for o in operands(one) if o not in seen]
-        seen.update(fresh)
-        waiting += fresh
-    return leaves if cost <= recompute * estimate(tensor.size) else None
+    made, leaves = _made_from(tensor, free.__contains__, _is_map) or ((), None)
+    return leaves if _work(made) <= recompute * estimate(tensor.size) else None
 
 
 def _triangle_from(tensor: Tensor, free: set[Tensor]) -> list[Tensor] | None:
     """What a triangle is made of again: what is there anyway, and what is much smaller than it."""
-    if tensor in free:
-        return None
-    cost, leaves, products = 0, [], 0
+    size = estimate(tensor.size)
+
+    def is_leaf(one: Tensor) -> bool:
+        return one in free or SMALL * estimate(one.size) <= size
+
+    def is_repeated(one: Tensor) -> bool:
+        return one.time is None and not any(e.is_scatter for e in one.equations)
+
+    made, leaves = _made_from(tensor, is_leaf, is_repeated) or ((), None)
+    equations = (e for one in made for e in one.equations)
+    products = any(not e.is_box and is_contraction(e) and e.box_size >= FEW for e in equations)
+    return leaves if products and _work(made) <= TRIANGLE * size else None
+
+
+def _made_from(
+    tensor: Tensor, is_leaf: Callable[[Tensor], bool], is_repeated: Callable[[Tensor], bool]
+) -> tuple[list[Tensor], list[Tensor]] | None:
+    """The tensors that are repeated for one, first itself, and the leaves below them."""
+    made, leaves = list[Tensor](), list[Tensor]()
     waiting, seen = [tensor], {tensor}
     while waiting:
         one = waiting.pop()
-        is_small = SMALL * estimate(one.size) <= estimate(tensor.size)
-        if one is not tensor and (one in free or is_small):
+        if is_leaf(one):
             leaves.append(one)
             continue
-        if one.is_input or one.time is not None or any(e.is_scatter for e in one.equations):
+        if one.is_input or not is_repeated(one):
             return None
-        cost += sum(estimate(math.prod(e.extents)) * weight(e.body) for e in one.equations)
-        products += sum(
-            not e.is_box and is_contraction(e) and estimate(math.prod(e.extents)) >= FEW
-            for e in one.equations
-        )
+        made.append(one)
         fresh = [o for o in operands(one) if o not in seen]
         seen.update(fresh)
         waiting += fresh
-    return leaves if products and cost <= TRIANGLE * estimate(tensor.size) else None
+    return made, leaves
+
+
+def _work(tensors: Sequence[Tensor]) -> float:
+    return sum(e.box_size * weight(e.body) for one in tensors for e in one.equations)
 
 
 def _is_map(tensor: Tensor) -> bool:

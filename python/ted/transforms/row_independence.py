@@ -129,7 +129,7 @@ def _of_uses(tensor: Tensor, equation: Equation, size: Symbol) -> str | None:
     for k, root in enumerate(equation.write):
         if _is_loop(root, loop) and k != _written_row(equation, loop):
             return "is written at the number of the row"
-    for node in postorder(equation.body, *equation.write):
+    for node in postorder(*equation.expressions):
         rows = row_dim(node.attr, size) if node.op == "load" else None
         if rows is not None and not _is_loop(node.args[rows], loop):
             return f"reads {node.attr} at row {_text(node.args[rows], equation)}"
@@ -157,7 +157,7 @@ def _is_loop(e: Expr, loop: int | None) -> bool:
 def _of_sizes(tensor: Tensor, equation: Equation, size: Symbol) -> str | None:
     """The size itself is only a number in values, which is then data."""
     del tensor
-    roots = (equation.body, *equation.write)
+    roots = equation.expressions
     numbers = set(numbers_of(roots, size))
     stack, seen = list(roots), set(roots)
     while stack:

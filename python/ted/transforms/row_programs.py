@@ -31,6 +31,7 @@ from ted.ir.equations import (
     operands,
     rewrite_system,
     whole,
+    with_expressions,
 )
 from ted.ir.expressions import Expr, Number
 from ted.ir.graphs import circles
@@ -148,12 +149,13 @@ class _Totals:
         return row_loop(equation, self._size) is not None
 
     def _with_numbers(self, equation: Equation) -> Equation:
-        found = numbers_of([equation.body, *equation.write], self._size)
+        found = numbers_of(equation.expressions, self._size)
         if not found:
             return equation
         known = {node: load(self._number(node), ()) for node in found}
-        body, *write = (replace_nodes(e, dict(known)) for e in (equation.body, *equation.write))
-        return replace(equation, body=body, write=tuple(write))
+        return with_expressions(
+            equation, [replace_nodes(e, dict(known)) for e in equation.expressions]
+        )
 
     def _number(self, node: Expr) -> Tensor:
         key = (node.args[0], node.dtype)
@@ -278,7 +280,7 @@ class _Copies:
         def visit(node: Expr, args: tuple[Expr, ...]) -> Expr | None:
             return load(self._new[node.attr], args) if node.op == "load" else None
 
-        body, *write = rewrite([equation.body, *equation.write], visit)
+        body, *write = rewrite(equation.expressions, visit)
         extents = self._extents(equation.extents, row_loop(equation, self._size))
         domain = every_row(equation, self._size).intersect(parameters.box(extents))
         return replace(equation, extents=extents, domain=domain, body=body, write=tuple(write))

@@ -85,7 +85,7 @@ def _without_unit_dims(equation: Equation) -> Equation:
     affs = [sets.constant_aff(len(kept), 0)] * equation.rank
     for new, old in enumerate(kept):
         places[old], affs[old] = dim(new), sets.dim_aff(len(kept), new)
-    body, *write = substitute([equation.body, *equation.write], places)
+    body, *write = substitute(equation.expressions, places)
     return replace(
         equation, extents=tuple(equation.extents[d] for d in kept), body=body, write=tuple(write),
         domain=sets.preimage(equation.domain, len(kept), affs), dim_names=(),

@@ -12,7 +12,6 @@ that are pure re-indexing are folded into them, as affine reads.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
@@ -148,7 +147,7 @@ def _is_cheaper(tensor: Tensor, cost: Cost, uses: list[tuple[Equation, Expr]]) -
     if any(is_contraction(e) or _in_subscript(e, r) for e, r in uses):
         cheap = cost.work == 0 or _widens(body)
         return cheap and len(loads(body)) == 1 and _stays_affine(tensor)
-    points, elements = sum(_box_size(e) for e, _ in uses), estimate(tensor.size)
+    points, elements = sum(e.box_size for e, _ in uses), estimate(tensor.size)
     if cost.work == 0 and len(loads(body)) <= 1:
         return True
     most = _cheap_uses(cost)
@@ -193,10 +192,6 @@ def _widens(body: Expr) -> bool:
         return False
     narrow, wide = body.args[0].dtype, body.dtype
     return narrow.is_float and wide.is_float and narrow.bits == 16 < wide.bits
-
-
-def _box_size(equation: Equation) -> int:
-    return estimate(math.prod(equation.extents))
 
 
 def _in_subscript(equation: Equation, read: Expr) -> bool:

@@ -12,11 +12,9 @@ algorithms for memory-efficient backpropagation, NeurIPS 2019.)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from ted.domain.sizes import estimate
 from ted.ir.equations import (
     Equation,
     System,
@@ -125,7 +123,7 @@ def _copy(tensor: Tensor, live: LiveMemory, recurrent: Collection[Tensor]) -> _C
 
 def _work(tensor: Tensor) -> float:
     """Operations and elements, as many as points that are visited."""
-    return sum(estimate(math.prod(e.extents)) * (1 + weight(e.body)) for e in tensor.equations)
+    return sum(e.box_size * (1 + weight(e.body)) for e in tensor.equations)
 
 
 def _computed_again(live: LiveMemory, chosen: Collection[Tensor]) -> System:

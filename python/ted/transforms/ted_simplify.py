@@ -25,6 +25,7 @@ from ted.ir.equations import (
     is_contraction,
     recurrent_tensors,
     rewrite_system,
+    with_expressions,
 )  # fmt: skip
 from ted.ir.expressions import Expr, postorder
 from ted.ir.rewriting import SystemPass
@@ -54,7 +55,9 @@ def simplify(
     def visit(tensor: Tensor, equations: tuple[Equation, ...]) -> tuple[Equation, ...] | Tensor:
         if tensor.is_input:
             return equations
-        clean = equations if tensor in keep else tidy_equations(tensor, _with_constants(equations))
+        clean = equations
+        if tensor not in keep:
+            clean = tidy_equations(tensor, [*map(_with_constants, equations)])
         fill = tensor.fill if clean or tensor.fill is not None else 0  # no element: any value does
         if tensor not in fixed and tensor not in keep and _is_uniform(tensor, clean):
             fill, clean = clean[0].body.attr, ()
@@ -83,15 +86,12 @@ def tidy_equations(tensor: Tensor, equations: Sequence[Equation]) -> tuple[Equat
     return started_with_stores(tensor, _merged(live))
 
 
-def _with_constants(equations: Sequence[Equation]) -> list[Equation]:
+def _with_constants(equation: Equation) -> Equation:
     """Reads of tensors that are one number everywhere become that number.
 
     Not an index that leaves its tensor: it stays data, which is checked when the program runs.
     """
-    return [_constants_in(e) for e in equations]
 
-
-def _constants_in(equation: Equation) -> Equation:
     def is_inside_still(args: Sequence[Expr], shape: Sequence[Extent]) -> bool:
         pairs = zip(args, shape, strict=True)
         return all(is_inside(a, extent, TRUE, equation.domain) for a, extent in pairs)
@@ -104,10 +104,7 @@ def _constants_in(equation: Equation) -> Equation:
         was_data = reads_data(*node.args) and not reads_data(*args)
         return node if was_data and not is_inside_still(args, node.attr.shape) else None
 
-    body, *write = rewrite([equation.body, *equation.write], visit)
-    if body is equation.body:
-        return equation
-    return replace(equation, body=body, write=tuple(write))
+    return with_expressions(equation, rewrite(equation.expressions, visit))
 
 
 def _is_dead(equation: Equation) -> bool:
@@ -116,16 +113,9 @@ def _is_dead(equation: Equation) -> bool:
 
 
 def _decided(equation: Equation) -> Equation:
-    if not any(n.op == "select" for n in _nodes(equation)):
+    if not any(n.op == "select" for n in postorder(*equation.expressions)):
         return equation
-    body, *write = decide_selects([equation.body, *equation.write], equation.domain)
-    if body is equation.body:
-        return equation
-    return replace(equation, body=body, write=tuple(write))
-
-
-def _nodes(equation: Equation) -> Sequence[Expr]:
-    return postorder(equation.body, *equation.write)
+    return with_expressions(equation, decide_selects(equation.expressions, equation.domain))
 
 
 # ------------------------------------------------------------------ pieces of one tensor

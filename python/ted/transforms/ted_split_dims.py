@@ -59,7 +59,7 @@ def _find(equation: Equation, times: Sequence[int]) -> _Split | None:
     """The first `f // m` or `f % m` where f is v + m * (anything) and dim v is longer than m."""
     whole = dims_used(*(equation.write[time] for time in times))
     numbered = equation.combiner in ("argmax", "argmin")  # reduction dims number the result
-    for node in postorder(equation.body, *equation.write):
+    for node in postorder(*equation.expressions):
         if node.op not in ("floordiv", "mod") or not node.dtype.is_index:
             continue
         if not is_const(node.args[1]) or node.args[1].attr < 2:
@@ -100,7 +100,7 @@ def _apply(equation: Equation, split: _Split) -> Equation:
     inside = sets.preimage(equation.domain, rank, [conversion.to_isl(a, rank) for a in affs])
     domain = inside.intersect(parameters.box(extents)).coalesce()
     dims = [aff_to_expr(whole) if k == at else dim(k + (k > at)) for k in range(equation.rank)]
-    body, *write = canonical_indices(substitute([equation.body, *equation.write], dims), domain)
+    body, *write = canonical_indices(substitute(equation.expressions, dims), domain)
     names = _split_names(equation.dim_names, at)
     return replace(
         equation, extents=extents, parallel=equation.parallel + (at < equation.parallel),
