@@ -108,7 +108,10 @@ def memory_timeline(
     callees = {symbol_name(one): one.operation for one in functions(module)}
     program = program_of(module)
     body = [view.operation for view in program.entry_block.operations]
-    steps = tuple(_step(op, callees) for op in body if op.name in _STEPS)
+    steps = tuple(
+        Step(*_named_at(op.location), _most_held([op], callees))
+        for op in body if op.name in _STEPS
+    )  # fmt: skip
     last = max(0, len(steps) - 1)
     places = dict(map(_origin, program.arguments))
     arrays = [(INPUT, one) for one in inputs] + [(RESULT, one) for one in outputs]
@@ -138,10 +141,6 @@ def _temporaries(body: Sequence[ir.Operation], last: int) -> list[Buffer]:
 
 def _temporary(value: ir.Value, first: int, last: int) -> Buffer:
     return Buffer(*_origin(value), TEMPORARY, bytes_of(value.type), first, last)
-
-
-def _step(op: ir.Operation, callees: Mapping[str, ir.Operation]) -> Step:
-    return Step(*_named_at(op.location), _most_held([op], callees))
 
 
 def _most_held(body: Sequence[ir.Operation], callees: Mapping[str, ir.Operation]) -> int:

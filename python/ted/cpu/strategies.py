@@ -116,10 +116,6 @@ def _emit_register_tiles(site: Site, plan: Plan) -> None:
     multiply_in_tiles(site.op, contraction, plan, offsets)
 
 
-def _blocked_sums(site: Site) -> Any:
-    return plan_blocks(site.op, site.cpu)
-
-
 def _check_chains(_: Site, plan: BlockedSums) -> str | None:
     return None if plan.most > 1 else "a total takes two terms or more"
 
@@ -140,7 +136,8 @@ def _fixed(*_: Any) -> str:
 LOOPS = "loops"
 TABLE = (
     Strategy("register_tiles", _register_tiles, _emit_register_tiles, check=_check_tiles),
-    Strategy("blocked_sums", _blocked_sums, _emit_blocked_sums, check=_check_chains),
+    Strategy("blocked_sums", lambda s: plan_blocks(s.op, s.cpu), _emit_blocked_sums,
+             check=_check_chains),
     Strategy("transposed_tiles", _transposed_tiles, lambda s, p: read_in_tiles(s.op, p),
              check=_fixed),
     Strategy(LOOPS, lambda _: Plain(), lambda *_: None),

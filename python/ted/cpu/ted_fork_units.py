@@ -64,18 +64,15 @@ def _fork(function: ir.Operation, module: ir.Module) -> None:
       llvm.func @{call.callee}({", ".join(call.types)})
       {_one_unit(call, name)}
       {_all_units(call, name, count, parameters)}""")
+    forked = ir.SymbolTable(made.operation)[name]
     for attribute in function.attributes:
         if attribute != UNITS:
-            _named(made, name).attributes[attribute] = function.attributes[attribute]
+            forked.attributes[attribute] = function.attributes[attribute]
     known = {symbol_name(op.operation) for op in module.body.operations} - {name}
     for op in [o.operation for o in made.body.operations]:
         if symbol_name(op) not in known:
             op.clone(ir.InsertionPoint(function))
     function.erase()
-
-
-def _named(module: ir.Module, name: str) -> ir.Operation:
-    return next(o.operation for o in module.body.operations if symbol_name(o.operation) == name)
 
 
 def _call_of(function: ir.Operation) -> _Call:

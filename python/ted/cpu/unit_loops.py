@@ -114,7 +114,7 @@ def emit_iterations(site: Site, plan: Iterations) -> None:
 
     def body(unit: ir.Value) -> None:
         first, last = bounds_of_part(unit, plan.size, total)
-        known = {old.results[0]: _again(old) for old in private}
+        known = {old.results[0]: copied_with(old, {}).results[0] for old in private}
         made = scf.ForOp(constant(first), constant(last), constant(1))
         with ir.InsertionPoint(made.body):
             _iteration(outer, inner, made.induction_variable, known)
@@ -164,10 +164,6 @@ def _forget(old: ir.Operation) -> None:
     for use in list(old.results[0].uses):
         use.owner.operation.erase()
     old.erase()
-
-
-def _again(old: ir.Operation) -> ir.Value:
-    return copied_with(old, {}).results[0]
 
 
 def _iteration(

@@ -76,7 +76,8 @@ def clone_classes(chart: Chart, whole: Normalised) -> list[Normalised]:
     count = math.prod(periods)
     if max(periods, default=1) > MAX_MODULUS or not 1 < count <= MAX_CLASSES:
         return [whole]
-    classes = [n for residues in _residues(periods) for n in _class(chart, periods, residues)]
+    residues = itertools.product(*map(range, periods))
+    classes = [n for some in residues for n in _class(chart, periods, some)]
     divisions = max((_divisions(n) for n in classes), default=0)
     if divisions < _divisions(whole) or sum(map(_trips, classes)) < _trips(whole):
         return classes
@@ -102,10 +103,6 @@ def _clone_periods(whole: Normalised) -> list[int]:
         if upper - lower + 1 >= PERIODS_TO_CLONE * accesses[k]:
             periods[k] = math.lcm(periods[k], accesses[k])
     return periods
-
-
-def _residues(periods: Sequence[int]) -> Iterator[tuple[int, ...]]:
-    return itertools.product(*(range(period) for period in periods))
 
 
 def _class(chart: Chart, periods: Sequence[int], residues: Sequence[int]) -> Iterator[Normalised]:

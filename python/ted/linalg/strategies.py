@@ -30,6 +30,7 @@ from ted.linalg.subdomain import Subdomain
 from ted.linalg.unit_dims import squeezed, without_unit_iterations
 from ted.linalg.wide_accumulators import in_wide_totals
 from ted.mlir import ir
+from ted.mlir.scalars import shape_of
 from ted.mlir.strategies import FORM, Choice, Declined, Plain, Strategy, choose, refused
 
 Values = list[ir.Value]
@@ -80,7 +81,7 @@ def lower_equation(subdomain: Subdomain, paddings: Paddings) -> tuple[Values, Ch
     """
     op = subdomain.body.owner.operation
     subdomain = subdomain.tight()
-    if subdomain.is_empty or 0 in _shape(subdomain.inits[0]):
+    if subdomain.is_empty or 0 in shape_of(subdomain.inits[0]):
         refuse_form(op, "an equation without points has no form")
         return list(subdomain.inits), None
     if subdomain.ahead:
@@ -169,10 +170,6 @@ def _emit(subdomain: Subdomain, where: object, results: Values) -> Values:
             return emit_arg_reduction(subdomain, target, results)
         return emit_generic(subdomain, target, results)
     return emit_loops(subdomain, where, results)
-
-
-def _shape(value: ir.Value) -> tuple[int, ...]:
-    return tuple(ir.ShapedType(value.type).shape)
 
 
 def _check_most(_: Site, plan: Parts) -> str | None:

@@ -82,7 +82,7 @@ def _convert(function: func.FuncOp) -> None:
     kind = ir.FunctionType.get(kinds, [value.type for value in returned])
     function.operation.attributes["function_type"] = ir.TypeAttr.get(kind)
     function.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(
-        [ir.Attribute.parse(_ARGUMENT if _is_memref(k) else "{}") for k in kinds]
+        [ir.Attribute.parse(_ARGUMENT if isinstance(k, ir.MemRefType) else "{}") for k in kinds]
     )
     if "res_attrs" in function.operation.attributes:
         del function.operation.attributes["res_attrs"]
@@ -138,10 +138,6 @@ def _hold_at_start(
         old.replace_all_uses_with(held)
     for _ in taken:
         block.erase_argument(0)
-
-
-def _is_memref(kind: ir.Type) -> bool:
-    return isinstance(kind, ir.MemRefType)
 
 
 def _arguments_to_memrefs(block: ir.Block, taken: Collection[int]) -> None:

@@ -138,7 +138,8 @@ def _within(equation: Equation, points: Any, box: Box) -> Equation:
     rank, sides = equation.rank, [range(extent) for extent in equation.extents]
     found = bounded(sets.dim_steps, points) or sides
     sides[: equation.parallel] = found[: equation.parallel]
-    affs = [sets.linear(rank, _unit(rank, d, s.step), s.start) for d, s in enumerate(sides)]
+    units = [[s.step * (k == d) for k in range(rank)] for d, s in enumerate(sides)]
+    affs = [sets.linear(rank, unit, s.start) for unit, s in zip(units, sides, strict=True)]
     domain = sets.preimage(points, rank, affs).coalesce()
     moved = [add(mul(dim(d), index(s.step)), index(s.start)) for d, s in enumerate(sides)]
     body, *write = canonical_indices(substitute(equation.expressions, moved), domain)
@@ -146,7 +147,3 @@ def _within(equation: Equation, points: Any, box: Box) -> Equation:
         equation, extents=tuple(map(len, sides)), domain=domain, body=body,
         write=tuple(canonical_index(w, domain) for w in map(_place, write, box.sides)),
     )  # fmt: skip
-
-
-def _unit(rank: int, d: int, step: int) -> Sequence[int]:
-    return [step * (k == d) for k in range(rank)]

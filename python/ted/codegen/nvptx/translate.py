@@ -137,7 +137,10 @@ def _fix_tensor_maps(function: ir.Operation) -> None:
     types = [argument.type for argument in function.regions[0].blocks[0].arguments]
     arguments: list[dict[str, ir.Attribute]] = [{} for _ in types]
     if "arg_attrs" in attributes:
-        arguments = [dict(_items(a)) for a in ir.ArrayAttr(attributes["arg_attrs"])]
+        arguments = [
+            {named.name: named.attr for named in ir.DictAttr(a)}
+            for a in ir.ArrayAttr(attributes["arg_attrs"])
+        ]
     by_value = ir.TypeAttr.get(ir.Type.parse("!llvm.array<128 x i8>"))
     i64 = ir.IntegerType.get_signless(64)
     for k in ir.DenseI64ArrayAttr(attributes[TENSOR_MAPS]):
@@ -152,7 +155,3 @@ def _fix_tensor_maps(function: ir.Operation) -> None:
             "nvvm.grid_constant": ir.UnitAttr.get(),
         }
     attributes["arg_attrs"] = ir.ArrayAttr.get([ir.DictAttr.get(a) for a in arguments])
-
-
-def _items(attribute: ir.Attribute) -> list[tuple[str, ir.Attribute]]:
-    return [(named.name, named.attr) for named in ir.DictAttr(attribute)]
