@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import ted
+from support.same_values import check_machine_code
 from ted import nn
-from ted.testing.tracing import interpreted
 from unit.recurrence_programs import by_data
 
 RNG = np.random.default_rng(9)
@@ -70,11 +70,7 @@ def test_values_and_gradients_are_those_of_the_interpreter(case) -> None:
     arrays.append(RNG.normal(size=result.shape))
     gradients = ted.differentiate(result, inputs, head)
     assert gradients.report().ratio <= heaviest
-    outputs = [result, *gradients]
-    found = ted.compile([*inputs, head], outputs)(*arrays)
-    wanted = interpreted([*inputs, head], outputs)(*arrays)
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    check_machine_code([*inputs, head], [result, *gradients], arrays)
 
 
 def test_every_derivative_of_a_running_sum() -> None:

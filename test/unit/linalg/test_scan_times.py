@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import ted
+from support.same_values import check_machine_code
 from ted import dialects, nn
 from ted.cpu.pipeline import CPU_STAGES
 from ted.frontend.systems import system_of
 from ted.ir.pipelines import stage_text
 from ted.ir.to_ops import to_module
-from ted.testing.tracing import interpreted
 
 RNG = np.random.default_rng(3)
 
@@ -74,10 +74,7 @@ def program(function, steps):
 def test_values_and_gradients_are_those_of_the_interpreter(function, steps) -> None:
     inputs, outputs = program(function, steps)
     arrays = [RNG.normal(size=i.shape) / 4 + 1 for i in inputs]
-    found = ted.compile(inputs, outputs)(*arrays)
-    wanted = interpreted(inputs, outputs)(*arrays)
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    check_machine_code(inputs, outputs, arrays)
 
 
 @pytest.mark.fast(2)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ted
+from support.same_values import check_machine_code
 from ted import dialects, nn
 from ted.cpu.pipeline import CPU_STAGES
 from ted.frontend.systems import system_of
@@ -15,7 +16,6 @@ from ted.ir.pipelines import run_text, stage_text
 from ted.ir.to_ops import to_module
 from ted.mlir import ir
 from ted.testing import check_grads
-from ted.testing.tracing import interpreted
 
 RNG = np.random.default_rng(4)
 STEPS = 37  # an extent that nothing else has
@@ -176,10 +176,7 @@ def program(function, gradient: bool):
 def test_values_and_gradients_are_those_of_the_interpreter(function, gradient) -> None:
     inputs, outputs = program(function, gradient)
     arrays = [RNG.normal(size=i.shape) / 4 + 1 for i in inputs]
-    found = ted.compile(inputs, outputs)(*arrays)
-    wanted = interpreted(inputs, outputs)(*arrays)
-    for one, other in zip(found, wanted, strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    check_machine_code(inputs, outputs, arrays)
 
 
 @pytest.mark.fast(1)
@@ -235,9 +232,7 @@ def test_scans_of_few_steps_give_what_the_interpreter_gives(function, steps) -> 
     result = function(x, w)
     outputs = [result, *ted.differentiate(ted.sum(result**2), [x, w])]
     arrays = [RNG.normal(size=(steps, 3)), RNG.normal(size=(3, 3))]
-    found = ted.compile([x, w], outputs)(*arrays)
-    for one, other in zip(found, interpreted([x, w], outputs)(*arrays), strict=True):
-        np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-12)
+    check_machine_code([x, w], outputs, arrays)
 
 
 SLICED = """
