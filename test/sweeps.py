@@ -22,6 +22,12 @@ def swept(names: str | tuple[str, ...], cases: Iterable[Any], fast: Iterable[Any
     return pytest.mark.parametrize(names, given)
 
 
+def blocks(size: int, count: int) -> Any:
+    """Random cases: the numbers from 0 on as `seeds`, so many in each of so many tests."""
+    ranges = [range(k * size, (k + 1) * size) for k in range(count)]
+    return pytest.mark.parametrize("seeds", ranges, ids=lambda r: f"from_{r.start}")
+
+
 def _case(names: str | tuple[str, ...], case: Any, marks: tuple[Any, ...]) -> Any:
     return pytest.param(*([case] if isinstance(names, str) else case), marks=marks)
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import random
 
-import numpy as np
 import pytest
 
+from support.same_values import check_same_values
+from sweeps import blocks
 from ted.domain import parameters, sets
 from ted.domain.bounds import out_of_bounds_witness
 from ted.ir.affine import piecewise
@@ -17,11 +18,8 @@ from ted.ir.dtypes import FLOAT64, INT32, DType
 from ted.ir.equations import Equation, System, Tensor
 from ted.ir.expressions import Expr
 from ted.ir.scalar import add, apply, compare, const, dim, index, load, mul, neg, select, sub
-from ted.testing.tracing import interpreted
 from ted.transforms.ted_join_pieces import join_pieces
 from ted.transforms.ted_simplify import started_with_stores
-
-BLOCK, FAST_BLOCKS, SLOW_BLOCKS = 40, 2, 20
 
 
 class Drawn:
@@ -109,28 +107,13 @@ def check(seed: int) -> bool:
     """Whether pieces were joined; raises where a value differs."""
     system = Drawn(seed).system()
     joined, _ = join_pieces(system)
-    numbers = np.random.default_rng(seed)
-    arrays = [numbers.integers(-3, 4, t.static_shape).astype(t.dtype.name) for t in system.inputs]
-    (want,) = interpreted(system.inputs, system.outputs)(*arrays)
-    (got,) = interpreted(system.inputs, joined.outputs)(*arrays)
-    np.testing.assert_array_equal(got, want, err_msg=f"seed {seed}")
+    check_same_values(system, joined, seed=seed)
     ((old,), (new,)) = system.outputs, joined.outputs
     assert len(new.equations) <= len(old.equations)
     return len(new.equations) < len(old.equations)
 
 
-def blocks(first: int, last: int) -> list[range]:
-    return [range(b * BLOCK, (b + 1) * BLOCK) for b in range(first, last)]
-
-
 @pytest.mark.fast(1)
-@pytest.mark.parametrize("seeds", blocks(0, FAST_BLOCKS), ids=lambda r: f"from_{r.start}")
+@blocks(40, 20)
 def test_joined_pieces_have_the_values_of_random_pieces(seeds: range) -> None:
-    assert sum(check(seed) for seed in seeds) > BLOCK // 5, "too few of them are joined"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", blocks(FAST_BLOCKS, SLOW_BLOCKS), ids=lambda r: f"from_{r.start}")
-def test_joined_pieces_have_the_values_of_many_random_pieces(seeds: range) -> None:
-    for seed in seeds:
-        check(seed)
+    assert sum(check(seed) for seed in seeds) > len(seeds) // 10, "too few of them are joined"

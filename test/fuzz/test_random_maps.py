@@ -11,6 +11,7 @@ import pytest
 
 from support.random_maps import points
 from support.random_programs import Contraction, random_contraction
+from sweeps import blocks
 from ted.domain.budget import BudgetExhausted
 from ted.domain.fibres import solve_fibres
 from ted.ir.affine import piecewise
@@ -18,9 +19,6 @@ from ted.ir.equations import Equation, Tensor, topological
 from ted.testing import Counts
 from ted.testing.tracing import interpreted
 from ted.transforms.gradient import differentiate
-
-BLOCK = 20
-FAST_BLOCKS, SLOW_BLOCKS = 10, 60
 
 
 def gradient(contraction: Contraction) -> tuple[Tensor, tuple[Tensor, ...]]:
@@ -45,20 +43,9 @@ def check(seed: int) -> None:
         np.testing.assert_array_equal(g, want, err_msg=f"seed {seed}: d{tensor.name}")
 
 
-def blocks(first: int, last: int) -> list[range]:
-    return [range(b * BLOCK, (b + 1) * BLOCK) for b in range(first, last)]
-
-
 @pytest.mark.fast(1)
-@pytest.mark.parametrize("seeds", blocks(0, FAST_BLOCKS), ids=lambda r: f"from_{r.start}")
+@blocks(20, 60)
 def test_gradients_equal_enumeration(seeds):
-    for seed in seeds:
-        check(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", blocks(FAST_BLOCKS, SLOW_BLOCKS), ids=lambda r: f"from_{r.start}")
-def test_many_more_gradients_equal_enumeration(seeds):
     for seed in seeds:
         check(seed)
 

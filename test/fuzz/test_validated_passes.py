@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from support.random_programs import random_program
+from sweeps import blocks
 from ted.autodiff.combiners import expand_combiners
 from ted.autodiff.vjp import vjp
 from ted.dialects import make_context
@@ -16,8 +17,6 @@ from ted.ir.pass_driver import run_pipeline
 from ted.ir.to_ops import to_module
 from ted.testing.validation import Validator
 
-BLOCK = 2
-FAST_BLOCKS, SLOW_BLOCKS = 1, 35
 # Each pass meets what the others leave, in two orders.
 ROADS = (
     "ted-scatter-to-gather,ted-simplify,ted-factor-sums,ted-join-pieces,ted-fuse-pointwise,"
@@ -47,18 +46,8 @@ def check(seed: int) -> None:
         assert not [r for r in validator.summary() if "not validated" in r], f"seed {seed}"
 
 
-def blocks(first: int, last: int) -> list[range]:
-    return [range(b * BLOCK, (b + 1) * BLOCK) for b in range(first, last)]
-
-
-@pytest.mark.parametrize("seeds", blocks(0, FAST_BLOCKS), ids=lambda r: f"from_{r.start}")
+@pytest.mark.fast(1)
+@blocks(2, 35)
 def test_every_pass_keeps_the_values_of_random_programs(seeds: range) -> None:
-    for seed in seeds:
-        check(seed)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", blocks(FAST_BLOCKS, SLOW_BLOCKS), ids=lambda r: f"from_{r.start}")
-def test_every_pass_keeps_the_values_of_many_random_programs(seeds: range) -> None:
     for seed in seeds:
         check(seed)

@@ -12,13 +12,15 @@ from ted.ir.equations import System
 from ted.testing.tracing import interpreted
 
 
-def check_same_values(before: System, after: System, tolerance: float = 0.0) -> None:
+def check_same_values(before: System, after: System, tolerance: float = 0.0, seed: int = 0) -> None:
     """Two systems compute the same of small integers, by the reference interpreter."""
-    random = np.random.default_rng(0)
+    random = np.random.default_rng(seed)
     arrays = [random.integers(-4, 5, t.static_shape).astype(t.dtype.name) for t in before.inputs]
     runs = (interpreted(before.inputs, system.outputs)(*arrays) for system in (before, after))
     for want, got in zip(*runs, strict=True):
-        np.testing.assert_allclose(got, want, rtol=tolerance, atol=tolerance)
+        np.testing.assert_allclose(
+            got, want, rtol=tolerance, atol=tolerance, err_msg=f"seed {seed}"
+        )
 
 
 def check_machine_code(

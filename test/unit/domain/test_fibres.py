@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import islpy as isl
 import pytest
 
+from sweeps import blocks
 from ted.domain import sets
 from ted.domain.budget import BudgetExhausted
 from ted.domain.counting import count, count_points
@@ -48,7 +49,7 @@ def check_against_enumeration(problem: Problem, pieces: Sequence[Fibre]) -> None
 
 
 @pytest.mark.fast(1)
-@pytest.mark.parametrize("seeds", [range(n, n + 20) for n in range(0, 400, 20)], ids=str)
+@blocks(20, 120)
 def test_random_maps_are_inverted_exactly(seeds: range) -> None:
     for seed in seeds:
         problem = random_problem(seed)
@@ -61,14 +62,6 @@ def test_random_maps_are_inverted_exactly_without_residue_classes(seeds: range) 
         problem = random_problem(seed)
         pieces = solve_fibres(problem.domain, problem.functions, 1, split=False)
         check_against_enumeration(problem, pieces)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seeds", [range(n, n + 250) for n in range(2000, 4000, 250)], ids=str)
-def test_many_random_maps_are_inverted_exactly(seeds: range) -> None:
-    for seed in seeds:
-        problem = random_problem(seed)
-        check_against_enumeration(problem, solve_fibres(problem.domain, problem.functions))
 
 
 WINDOW = (

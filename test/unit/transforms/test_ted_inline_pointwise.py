@@ -8,6 +8,7 @@ from ted.ir.dtypes import FLOAT64
 from ted.ir.equations import System, Tensor, operands
 from ted.ir.expressions import Expr
 from ted.ir.scalar import apply, compare, const, dim, index, load, mul, select
+from ted.transforms.guarded_producers import inline_guarded_producers
 from ted.transforms.ted_inline_pointwise import has_unbounded_slope, inline_pointwise
 from unit.autodiff.systems import defined
 from unit.transforms.recurrences import cumsum, equation, given
@@ -75,3 +76,22 @@ def test_slopes_are_looked_for_through_maps_and_sums() -> None:
     assert found == [False, True, True, True, False, False]
     assert not has_unbounded_slope(ROOT, 0)
     assert not has_unbounded_slope(cumsum(4).output)
+
+
+def test_a_producer_of_several_readers_is_masked_instead() -> None:
+    y = guarded(ROOT)
+    (alone,) = inline_guarded_producers(System((X, W), (y,)))[0].outputs
+    assert ROOT not in operands(alone)
+    both = System((X, W), (y, guarded(ROOT, "z")))
+    assert all(ROOT in operands(t) for t in inline_guarded_producers(both)[0].outputs)
+
+
+def test_a_producer_that_always_has_a_slope_is_not_copied() -> None:
+    """Its derivative is what it is through the other reader, whatever the condition says."""
+    y, z = guarded(ROOT), pointwise("z", apply("sin", at(ROOT)))
+    system = inline_guarded_producers(System((X, W), (y, z)))[0]
+    assert all(ROOT in operands(t) for t in system.outputs)
+    # What reads a part of it leaves the other elements to the condition, but is a reader, too.
+    half = defined("z", (2,), equation((2,), load(ROOT, [i])))
+    system = inline_guarded_producers(System((X, W), (y, half)))[0]
+    assert all(ROOT in operands(t) for t in system.outputs)
