@@ -40,7 +40,7 @@ def emit_steps(op: ir.Operation, branches: bool = False) -> Values:
     whose steps take steps.
     Raises: CompileError for a loop without a bound that cannot be left.
     """
-    body, folded = ScanBody(op), fold_nested(op)
+    folded, body = fold_nested(op), ScanBody(op)  # which sees the reads that folding has moved
     histories = Histories(body, find_windows(body))
     # Recurrences over blocks have others inside: there loops have bounds of the step.
     blocks = branches and bool(body.nested)
