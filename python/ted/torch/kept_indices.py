@@ -75,14 +75,31 @@ def _counted(x: Any, bins: int = 100, low: float = 0, high: float = 0) -> Any:
     return ted.histogram(ted.reshape(x, (-1,)), bins, float(low), float(high))
 
 
+def _strided(x: Any, size: Sequence[int], strides: Sequence[int], start: Any = None) -> Any:
+    """Elements at distances in the memory of a tensor whose dims lie one in the other."""
+    flat, first = ted.reshape(x, (-1,)), int(start or 0)
+    last = first + sum((n - 1) * step for n, step in zip(size, strides, strict=True))
+    if 0 not in size and last >= flat.shape[0]:
+        fail(f"from_exported: as_strided must stay in its tensor's {flat.shape[0]} elements, got "
+             f"size={[*size]}, stride={[*strides]} and offset {first}")  # fmt: skip
+
+    def element(*i: Any) -> Any:
+        return flat[sum((at * step for at, step in zip(i, strides, strict=True)), first)]
+
+    return ted.compute(tuple(size), element, name="strided")
+
+
 INDICES: Mapping[Any, Function] = {
     aten.embedding_bag.padding_idx: _bags, aten._embedding_bag.default: _bags,
     aten._embedding_bag_forward_only.default: _bags,
     aten.scatter_reduce.two: _scattered, aten.index_reduce.default: _rows_reduced,
-    aten.put.default: _put, aten.histc.default: _counted,
+    aten.put.default: _put, aten.histc.default: _counted, aten.as_strided.default: _strided,
 }  # fmt: skip
 
 
 def is_indexed(target: Any, args: Sequence[Any]) -> bool:
     """Whether an operator is one of these; sums and extrema of `scatter_reduce` have a lowering."""
+    if target is aten.as_strided.default:  # its offset counts from the memory of all views
+        value = args[0].meta["val"]
+        return value.is_contiguous() and (len(args) < 4 or value.storage_offset() == 0)
     return target in INDICES and (target is not aten.scatter_reduce.two or args[4] == "mean")

@@ -102,8 +102,9 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
         ),
         (torch.tensor(-2.5),),
     ),
-    "writes at indices": (
+    "reads and writes at indices": (
         lambda x, at: (
+            x.as_strided((2, 3), (3, 2)), (x * 2).as_strided((3, 2), (0, 3), 1),
             x.scatter_reduce(1, at, x, "mean"), x.put(at[0] - 4, x[0, :3], accumulate=True),
             x.scatter_reduce(0, at[:, :2] % 2, x, "mean", include_self=False),
             x.index_reduce(-1, at[0], x[:, :3], "prod"), torch.histc(x, 3, -2, 2),
