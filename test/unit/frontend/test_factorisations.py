@@ -122,11 +122,14 @@ def test_determinants_have_their_derivatives_in_every_mode(function: Any) -> Non
     check_grads(function, [A], order=2, modes=("rev", "fwd"))
 
 
-@pytest.mark.parametrize("rank", [3, 2, 1, 0])
-def test_the_gradient_of_a_determinant_is_made_of_minors_of_any_rank(rank: int) -> None:
+def _of_rank(rank: int) -> Any:
     small = np.random.default_rng(rank).integers(-3, 4, (2, 3, rank)).astype(float)
-    a = small[0] @ small[1].T + 0.0
-    lines = np.arange(3)
+    return small[0] @ small[1].T + 0.0
+
+
+@pytest.mark.parametrize("a", [*map(_of_rank, range(4)), np.eye(3, k=1), np.eye(8, k=1)])
+def test_the_gradient_of_a_determinant_is_made_of_minors_of_any_rank(a: Any) -> None:
+    lines = np.arange(len(a))
     minors = [
         [(-1) ** (i + j) * np.linalg.det(a[lines != i][:, lines != j]) for j in lines]
         for i in lines
