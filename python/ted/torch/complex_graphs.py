@@ -45,7 +45,7 @@ def _converted(x: Any, *_: Any, **__: Any) -> Any:
 
 
 def _transform(name: str) -> Callable[..., Any]:
-    function, last = getattr(ted.fft, name), name.endswith(("fft", "hfft"))
+    function, last = getattr(ted.fft, name), name.endswith("fft")
     default = -1 if last else (-2, -1) if name.endswith("2") else None
 
     def call(x: Any, size: Any = None, dim: Any = default, norm: Any = None) -> Any:
@@ -67,7 +67,7 @@ _RENAMED = {
     "abs": "absolute", "absolute": "absolute", "mul": "multiply", "multiply": "multiply",
     "div": "divide", "divide": "divide", "pow": "power", "eq": "equal", "ne": "not_equal",
     "sgn": "sign", "_conj": "conj", "conj_physical": "conj", "mm": "matmul", "bmm": "matmul",
-    "mv": "matmul", "dot": "matmul", "outer": "multiply",
+    "mv": "matmul", "dot": "matmul",
 }  # fmt: skip
 _TRANSFORMS = [f"fft_{i}{r}fft{n}" for i in ("", "i") for r in ("", "r") for n in ("", "2", "n")]
 
@@ -202,7 +202,8 @@ def _is_linear(node: Any, leaves: Sequence[Any]) -> bool:
     if node.target._opname in ("cat", "stack"):
         return not rest
     fills = node.target._opname in ("pad", "constant_pad_nd")
-    is_filled = fills and any(isinstance(a, float) and a for a in leaves)
+    behind = (*node.args[2:], *node.kwargs.values())  # what to pad with, behind the widths
+    is_filled = fills and any(isinstance(a, (int, float)) and a for a in behind)
     return not is_filled and not any(a in _REAL or isinstance(a, complex) for a in leaves)
 
 

@@ -112,6 +112,7 @@ def test_values_and_derivatives_of_orders_1_and_2_are_those_of_torch(name: str) 
     [
         (lambda z: torch.linalg.solve(z[:, :2], z), "linalg_solve_ex.*of complex numbers"),
         (lambda z: torch.nn.functional.pad(z, (1, 1), value=2.0), "pad.*of complex numbers"),
+        (lambda z: torch.constant_pad_nd(z, (1, 1), 2), "pad_nd.* of complex numbers"),
         (lambda z: torch.cat([z, z.real]), "aten.cat.default of complex numbers"),
     ],
 )
