@@ -105,7 +105,7 @@ def system_of(
     has no equations.
     """
     inner = {name: _function(part) for name, part in module.named_children()}
-    whole = with_parts(copy.deepcopy(module.graph))
+    whole = with_parts(_without_checks(module.graph))
     graph, kept = taken_out(_without_bytes(whole), inner)
     lowered = torch_module(graph)
     to_linalg(lowered)
@@ -131,12 +131,18 @@ def _function(module: Any) -> Callable[..., tuple[Any, ...]]:
     return function
 
 
-def _without_bytes(graph: torch.fx.Graph) -> torch.fx.Graph:
-    """A copy of a graph with wider integers for bytes, which the binding reads with a sign."""
+def _without_checks(graph: torch.fx.Graph) -> torch.fx.Graph:
+    """A copy of a graph without what says nothing about values."""
     graph = copy.deepcopy(graph)
     target = torch.ops.aten._assert_tensor_metadata.default
     for node in graph.find_nodes(op="call_function", target=target):
         graph.erase_node(node)
+    return graph
+
+
+def _without_bytes(graph: torch.fx.Graph) -> torch.fx.Graph:
+    """A copy of a graph with wider integers for bytes, which the binding reads with a sign."""
+    graph = copy.deepcopy(graph)
     output = graph.output_node()
     output.args = (_outputs(graph),)
     for node in graph.nodes:

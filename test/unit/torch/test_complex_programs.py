@@ -54,7 +54,7 @@ def _spectral(x: torch.Tensor) -> Any:
 
 def _moved(z: torch.Tensor) -> Any:
     rows = torch.cat([z, z.flip(0) * 1j]).transpose(0, 1).unbind(0)[1]
-    return torch.where(rows.real > 0, rows, rows / (z[0] + 3)) + z.sum(0).exp()
+    return torch.where(rows.real > 0, rows, rows / (z[0] + 3)) + z.sum(0).exp().to(z.dtype)
 
 
 PROGRAMS: dict[str, tuple[torch.nn.Module, torch.Tensor]] = {
