@@ -36,8 +36,12 @@ def _is_empty(value: ir.Value) -> bool:
 
 
 def _constant(op: ir.Operation, result: ir.Value) -> ir.Value:
-    value = ir.Attribute.parse(f"dense<> : {result.type}", op.context)
-    return _made(op, "stablehlo.constant", [], result, {"value": value})
+    # As text: the binding cannot hold an attribute of complex numbers.
+    kind = result.type
+    text = f'"stablehlo.constant"() <{{value = dense<> : {kind}}}> : () -> {kind} {op.location}'
+    made = ir.Operation.parse(text, context=op.context)
+    ir.InsertionPoint(op).insert(made)
+    return made.operation.results[0]
 
 
 def _spread(op: ir.Operation, start: ir.Value, result: ir.Value) -> ir.Value:

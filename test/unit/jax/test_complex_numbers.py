@@ -48,6 +48,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "a loop and a branch": (_scanned, (Z,)),
     "moves": (lambda z: jnp.where(z[::-1].real > 0, jnp.pad(z, 1)[1:-1, :-2], 3j), (Z,)),
     "updates by data": (lambda z: jnp.asarray(z).at[AT].set(z * 1j).at[AT * 0].add(z), (Z,)),
+    "nothing in front": (lambda z: jnp.concatenate([z[:, :0] + 1, z[:, 1:]], 1) * 1j, (Z,)),
     "a gradient of its own": (lambda z: _own(z) * z, (Z,)),
 }
 
