@@ -20,14 +20,16 @@ from torch.utils import _pytree
 import ted
 from ted.errors import FrontendError
 from ted.frontend.complex_pairs import Complex, applied
+from ted.raising.complexes import each
 
 _BY_PARTS = {
     "alias", "cat", "chunk", "clone", "contiguous", "constant_pad_nd", "cumsum", "detach",
-    "diagonal", "diff", "expand", "expand_as", "flatten", "flip", "gather", "index",
-    "index_select", "mT", "mean", "movedim", "narrow", "neg", "numpy_T", "pad", "permute",
-    "repeat", "reshape", "roll", "select", "slice", "split", "split_with_sizes", "squeeze",
-    "stack", "sum", "swapaxes", "t", "tile", "transpose", "tril", "triu", "unbind", "unflatten",
-    "unsqueeze", "view", "zeros_like",
+    "diag_embed", "diagonal", "diff", "expand", "expand_as", "flatten", "flip", "gather", "index",
+    "index_add", "index_put", "index_select", "lift_fresh_copy", "mT", "mean", "movedim", "narrow",
+    "neg", "numpy_T", "pad", "permute", "repeat", "reshape", "roll", "scatter", "scatter_add",
+    "select", "select_scatter", "slice", "slice_scatter", "split", "split_with_sizes", "squeeze",
+    "stack", "sum", "swapaxes", "t", "tile", "trace", "transpose", "tril", "triu", "unbind",
+    "unflatten", "unfold", "unsqueeze", "view", "zeros_like",
 }  # fmt: skip
 _REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
@@ -58,6 +60,49 @@ def _turned(z: Any) -> Any:
     return applied("conj", z).mT
 
 
+def _joined(name: str) -> Callable[..., Any]:
+    return lambda tensors, dim=0: applied(name, [*map(_converted, tensors)], axis=dim)
+
+
+def _filled(value: Any) -> Any:
+    """A number, which has the shape and the type that torch says."""
+    return Complex(*(ted.full((), part, "float64") for part in (value.real, value.imag)))
+
+
+def _sigmoid(z: Any) -> Any:
+    return applied("reciprocal", applied("add", applied("exp", applied("negative", z)), 1))
+
+
+def _vector_norm(z: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, **_: Any) -> Any:
+    axis = tuple(dim) if isinstance(dim, (list, tuple)) else dim
+    return ted.linalg.vector_norm(applied("absolute", z), axis=axis, keepdims=keepdim, ord=ord)
+
+
+def _short_time(
+    x: Any, n: int, hop: Any = None, width: Any = None, window: Any = None, normalized: Any = False,
+    onesided: Any = None, return_complex: Any = None, *_: Any, **__: Any,
+) -> Any:  # fmt: skip
+    """Spectra of windows, in columns; a window that is shorter stands in the middle."""
+    step, is_pair = hop or n // 4, isinstance(x, Complex)
+    shape = (*x.shape[:-1], (x.shape[-1] - n) // step + 1, n)
+    width = width or n
+    window = ted.ones(width, x.real.dtype) if window is None else window
+    if width < n:
+        window = ted.pad(window, [((n - width) // 2, n - width - (n - width) // 2)])
+
+    def rows(x: Any) -> Any:
+        return window * ted.compute(shape, lambda *i: x[(*i[:-2], step * i[-2] + i[-1])])
+
+    half = not is_pair if onesided is None else onesided
+    found = (ted.fft.rfft if half else ted.fft.fft)(each(rows, x)).mT
+    found = found * n**-0.5 if normalized else found
+    return found if return_complex else ted.stack([found.real, found.imag], -1)
+
+
+_ZEROS = (
+    "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "new_zeros",
+    "zeros", "zeros_like",
+)  # fmt: skip
 _ELEMENTWISE = (
     "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
     "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "square", "reciprocal", "angle",
@@ -69,7 +114,11 @@ _RENAMED = {
     "sgn": "sign", "_conj": "conj", "conj_physical": "conj", "mm": "matmul", "bmm": "matmul",
     "mv": "matmul", "dot": "matmul",
 }  # fmt: skip
-_TRANSFORMS = [f"fft_{i}{r}fft{n}" for i in ("", "i") for r in ("", "r") for n in ("", "2", "n")]
+_TRANSFORMS = [
+    "fft_hfft",
+    "fft_ihfft",
+    *(f"fft_{i}{r}fft{n}" for i in ("", "i") for r in ("", "r") for n in ("", "2", "n")),
+]
 
 
 def _named(name: str) -> Callable[..., Any]:
@@ -83,11 +132,24 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     **{name: _transform(name.removeprefix("fft_")) for name in _TRANSFORMS},
     "fft_fftshift": lambda z, dim=None: ted.fft.fftshift(z, dim),
     "fft_ifftshift": lambda z, dim=None: ted.fft.ifftshift(z, dim),
+    "fft_fftfreq": lambda n, d=1.0, **_: ted.fft.fftfreq(n, d, "float64"),
+    "fft_rfftfreq": lambda n, d=1.0, **_: ted.fft.rfftfreq(n, d, "float64"),
+    "stft": _short_time,
+    **{name: lambda *_, **__: _filled(0) for name in _ZEROS},
+    **{name: lambda *_, **__: _filled(1) for name in ("ones", "ones_like", "new_ones")},
+    **{name: lambda _, value, **__: _filled(value) for name in ("full", "full_like")},
+    "new_full": lambda _, __, value, **___: _filled(value),
+    "scalar_tensor": lambda value, **_: _filled(value),
+    "eye": lambda n, m=None, **_: _converted(ted.eye(n, m, dtype="float64")),
+    "cat": _joined("concatenate"), "stack": _joined("stack"),
     "add": _scaled("add"), "sub": _scaled("subtract"),
     "outer": lambda a, b: applied("multiply", a[:, None], b),
     "rsqrt": lambda z: applied("reciprocal", applied("sqrt", z)),
     "vdot": lambda a, b: applied("matmul", applied("conj", a), b),
     "mH": _turned, "matrix_H": _turned, "adjoint": _turned,
+    "copy": lambda _, source, *__: _converted(source), "convert_element_type": _converted,
+    "prod": lambda z, dim=None, keepdim=False, **_: applied("prod", z, dim, keepdims=keepdim),
+    "sigmoid": _sigmoid, "linalg_vector_norm": _vector_norm,
     "resolve_conj": _converted, "to": _converted, "_to_copy": _converted,
     "linear": lambda x, w, b=0.0: applied("add", applied("matmul", x, w.mT), b),
     "complex": Complex,
@@ -139,6 +201,12 @@ def is_complex(node: Any) -> bool:
     )
 
 
+def _is_fourier(node: Any) -> bool:
+    """Whether a node is of torch.fft, which gives and takes real tensors, too."""
+    name = str(getattr(node.target, "_opname", None))
+    return name in FUNCTIONS and name.startswith("fft_")
+
+
 def with_parts(graph: torch.fx.Graph) -> torch.fx.Graph:
     """The graph with pairs of real tensors for complex ones, in place.
 
@@ -148,7 +216,10 @@ def with_parts(graph: torch.fx.Graph) -> torch.fx.Graph:
     gone = []
     for node in [*graph.nodes]:
         leaves = _pytree.tree_leaves((node.args, node.kwargs))
-        if not is_complex(node) and not any(map(is_complex, leaves)):
+        if not is_complex(node) and not any(map(is_complex, leaves)) and not _is_fourier(node):
+            continue
+        if node.target is torch.ops.aten._assert_tensor_metadata.default:
+            graph.erase_node(node)
             continue
         if node.op == "output":
             flat = _pytree.tree_leaves(node.args)
@@ -172,7 +243,7 @@ def _replace(graph: torch.fx.Graph, node: Any, leaves: Sequence[Any], parts: Par
         parts[node] = _typed(node, *(_copy(graph, node, parts, k) for k in (0, 1)))
         return
     function = FUNCTIONS.get(str(name))
-    to_bool = name in ("to", "_to_copy") and node.meta["val"].dtype is torch.bool
+    to_bool = function is _converted and node.meta["val"].dtype is torch.bool
     if function is None or to_bool:
         raise FrontendError(
             f"from_exported: {node.target} of complex numbers has no equations, got it in "
@@ -199,12 +270,19 @@ def _is_linear(node: Any, leaves: Sequence[Any]) -> bool:
     rest = [a for a in leaves if isinstance(a, torch.fx.Node) and not is_complex(a)]
     if any(a.meta["val"].is_floating_point() for a in rest) or not is_complex(node):
         return False
-    if node.target._opname in ("cat", "stack"):
+    name = node.target._opname
+    if name in ("cat", "stack"):
         return not rest
-    fills = node.target._opname in ("pad", "constant_pad_nd")
-    behind = (*node.args[2:], *node.kwargs.values())  # what to pad with, behind the widths
-    is_filled = fills and any(isinstance(a, (int, float)) and a for a in behind)
+    if name == "scatter" and node.target._overloadname != "src":
+        return False
+    is_filled = name in ("pad", "constant_pad_nd") and _fill(node)
     return not is_filled and not any(a in _REAL or isinstance(a, complex) for a in leaves)
+
+
+def _fill(node: Any) -> Any:
+    """What a pad puts around its tensor."""
+    at = 3 if node.target._opname == "pad" else 2
+    return node.kwargs.get("value", node.args[at] if len(node.args) > at else 0)
 
 
 def _copy(graph: torch.fx.Graph, node: Any, parts: Parts, which: int) -> Any:

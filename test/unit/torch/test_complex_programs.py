@@ -18,6 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWa
 _GENERATOR = torch.Generator().manual_seed(3)
 X = torch.randn(2, 4, generator=_GENERATOR, dtype=torch.float64)
 Z = torch.randn(2, 4, generator=_GENERATOR, dtype=torch.complex128)
+AT = torch.tensor([[0], [1]])
 
 
 class Rotary(torch.nn.Module):
@@ -57,9 +58,36 @@ def _moved(z: torch.Tensor) -> Any:
     return torch.where(rows.real > 0, rows, rows / (z[0] + 3)) + z.sum(0).exp().to(z.dtype)
 
 
+class Spectral(torch.nn.Module):
+    """The layer of a Fourier neural operator: low frequencies are written into zeros."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = torch.nn.Parameter(Z[:, :2].clone())
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """A filtered signal."""
+        spectrum = torch.fft.rfft(x)
+        low = torch.zeros(2, 3, dtype=spectrum.dtype, device=x.device)
+        low[:, :2] = torch.einsum("bx,ox->ox", spectrum[:, :2], self.scale)
+        return torch.fft.irfft(low, n=x.shape[-1]) + torch.fft.irfft(spectrum.abs())[:, :4]
+
+
+def _windows(x: torch.Tensor) -> Any:
+    """Spectra at times, with a window shorter than they are, and what is a number everywhere."""
+    window = torch.hann_window(3, dtype=x.dtype)
+    z = torch.stft(
+        x.reshape(8), 4, 2, 3, window, center=False, normalized=True, return_complex=True
+    )
+    turns = torch.exp(1j * torch.fft.fftfreq(3, dtype=x.dtype)) + torch.full((3,), 2j)
+    return torch.cat([z * turns, z.abs()]), z.norm(), torch.sigmoid(z).prod(0)
+
+
 PROGRAMS: dict[str, tuple[torch.nn.Module, torch.Tensor]] = {
     "rotary embeddings": (Rotary(), X),
     "spectra": (Program(_spectral), X),
+    "a spectral layer": (Spectral(), X),
+    "windows": (Program(_windows), X),
     "moves and choices": (Program(_moved), Z),
     "transforms of pairs": (Program(lambda z: torch.fft.ifft2(torch.fft.fftn(z).conj() * z)), Z),
 }
@@ -79,7 +107,9 @@ def _size(results: Any) -> Any:
     return sum((r * (0.5 + k) + r * r / 4).sum() for k, r in enumerate(_parts(results)))
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=pytest.mark.slow if n == "windows" else ()) for n in PROGRAMS]
+)
 def test_values_and_derivatives_of_orders_1_and_2_are_those_of_torch(name: str) -> None:
     model, given = PROGRAMS[name]
     read = ted.torch.from_exported(torch.export.export(model, (given,)))
@@ -113,7 +143,7 @@ def test_values_and_derivatives_of_orders_1_and_2_are_those_of_torch(name: str) 
         (lambda z: torch.linalg.solve(z[:, :2], z), "linalg_solve_ex.*of complex numbers"),
         (lambda z: torch.nn.functional.pad(z, (1, 1), value=2.0), "pad.*of complex numbers"),
         (lambda z: torch.constant_pad_nd(z, (1, 1), 2), "pad_nd.* of complex numbers"),
-        (lambda z: torch.cat([z, z.real]), "aten.cat.default of complex numbers"),
+        (lambda z: z.scatter(1, AT, 2.0), "scatter.value of complex numbers"),
     ],
 )
 def test_what_pairs_cannot_do_is_named(function: Callable[..., Any], said: str) -> None:
