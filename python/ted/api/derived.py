@@ -20,8 +20,7 @@ from ted.ir.derivations import Deferred, Derivation, defer, origin_of, trace_bac
 from ted.ir.dtypes import BY_NAME
 from ted.ir.equations import Tensor
 from ted.ir.program_text import Marks, NotSaid, ProgramText, name_of, program_text
-from ted.transforms.overrides import override_of, substituted, substitution
-from ted.transforms.preparation import Overrides
+from ted.transforms.overrides import Overrides, override_of, substituted, substitution
 
 Given = Sequence[Sequence[Tensor]]
 

@@ -29,7 +29,7 @@ from ted.options import CompileOptions
 from ted.transforms.batching import Batched
 from ted.transforms.gradient import push_forward
 from ted.transforms.one_hot_heads import with_one_hot
-from ted.transforms.overrides import carry, override_of
+from ted.transforms.overrides import carry, named_below, override_of
 
 
 def jvp(
@@ -220,11 +220,11 @@ def _jacobians(output: Tensor, inputs: Sequence[Tensor]) -> list[Tensor]:
         wider = Node(head.name, (extent, *head.shape), head.dtype)
         rows = batched(found, {head: Batched(wider, 0)}, extent)
         found, head = [b.tensor for b in rows], wider
-    rows, became = with_one_hot(System((), tuple(found)), head)
+    rows, became = with_one_hot(System((), (*found, *named_below(found))), head)
     carry(became)
     return [
         wrap(row) if row.shape == (*output.shape, *x.shape) else _no_rows(output, x)
-        for row, x in zip(rows.outputs, inputs, strict=True)
+        for row, x in zip(rows.outputs[: len(found)], inputs, strict=True)
     ]
 
 

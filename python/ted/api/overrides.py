@@ -12,12 +12,12 @@ from ted.frontend.reductions import sum as sum_over
 from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Tensor as Node
 from ted.transforms.batching import Batched, batch
-from ted.transforms.overrides import mark, moved, override_of
+from ted.transforms.overrides import mark, moved, named_below, override_of
 
 
 def batched(nodes: Sequence[Node], given: Mapping[Node, Batched], extent: Extent) -> list[Batched]:
     """What nodes become when `given` is done `extent` times at once, with their overrides."""
-    found = batch(nodes, given, extent)
+    found = batch((*nodes, *named_below(nodes)), given, extent)
     for old, new in found.items():
         override = override_of(old)
         if override is None or old in given:

@@ -12,8 +12,7 @@ from ted.frontend.tensors import Tensor, wrap
 from ted.ir.equations import Tensor as Node
 from ted.ir.equations import operands, topological
 from ted.transforms.gradient import differentiate
-from ted.transforms.overrides import carry, override_of
-from ted.transforms.preparation import Overrides
+from ted.transforms.overrides import Overrides, carry, override_of
 
 AdjointProduct: TypeAlias = Callable[[Tensor, Tensor, Tensor], Tensor]
 OverrideTable: TypeAlias = (

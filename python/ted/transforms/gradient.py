@@ -21,8 +21,8 @@ from ted.transforms.guarded_producers import (
     mask_guarded_producers,
     narrow_recurrences,
 )
-from ted.transforms.overrides import carry
-from ted.transforms.preparation import Overrides, Stage, no_overrides, prepare
+from ted.transforms.overrides import Overrides, carry
+from ted.transforms.preparation import Stage, no_overrides, prepare
 from ted.transforms.single_points import map_single_points
 from ted.transforms.summands import Summands, Sweep
 from ted.transforms.ted_factor_sums import factor_sums

@@ -25,8 +25,8 @@ from ted.transforms.gradient import (
     zeros_like,
 )
 from ted.transforms.one_hot_heads import with_one_hot
-from ted.transforms.overrides import carry, substituted
-from ted.transforms.preparation import Overrides, Prepared, no_overrides, prepare
+from ted.transforms.overrides import Overrides, carry, substituted
+from ted.transforms.preparation import Prepared, no_overrides, prepare
 
 Batch = Callable[[Sequence[Tensor], Mapping[Tensor, Batched], Extent], Sequence[Batched]]
 

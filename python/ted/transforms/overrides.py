@@ -8,11 +8,12 @@ calls of functions with such an attribute.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ted.autodiff.vjp import Override
-from ted.ir.equations import System, Tensor, rewrite_system
+from ted.ir.equations import System, Tensor, rewrite_system, topological
 
+Overrides = Callable[[Tensor], "Override | None"]
 _KEY = "override"  # kept by the node itself: they may refer to each other and still be freed
 
 
@@ -37,12 +38,35 @@ def substituted(nodes: Sequence[Tensor], mapping: Mapping[Tensor, Tensor]) -> tu
 def substitution(
     nodes: Sequence[Tensor], mapping: Mapping[Tensor, Tensor]
 ) -> tuple[tuple[Tensor, ...], dict[Tensor, Tensor]]:
-    """The same, and what every tensor below the nodes became."""
+    """The same, and what every tensor below the nodes became.
+
+    What an override names is below its tensor, too: the value of that need not read it.
+    """
+    named = named_below(nodes)
     system, became = rewrite_system(
-        System((), tuple(nodes)), lambda t, equations: mapping.get(t, equations)
+        System((), (*nodes, *named)), lambda t, equations: mapping.get(t, equations)
     )
     carry({old: new for old, new in became.items() if old not in mapping}, mapping)
-    return system.outputs, became
+    return system.outputs[: len(nodes)], became
+
+
+def named_below(nodes: Sequence[Tensor]) -> list[Tensor]:
+    """What the overrides of the tensors below the nodes depend on."""
+    return [d for o in overrides_below(nodes).values() for d in o.dependencies]
+
+
+def overrides_below(
+    nodes: Sequence[Tensor], overrides: Overrides = override_of
+) -> dict[Tensor, Override]:
+    """The overrides of the tensors that the nodes or other overrides depend on."""
+    found: dict[Tensor, Override] = {}
+    roots = list(nodes)
+    while roots:
+        known = {t: overrides(t) for t in topological(roots) if t not in found}
+        fresh = {t: o for t, o in known.items() if o is not None}
+        found.update(fresh)
+        roots = [d for o in fresh.values() for d in o.dependencies]
+    return found
 
 
 def carry(became: Mapping[Tensor, Tensor], borders: Mapping[Tensor, Tensor] | None = None) -> None:

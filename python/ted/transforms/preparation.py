@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from ted.autodiff.vjp import Override
 from ted.errors import DerivativeError
 from ted.ir.equations import System, Tensor, rewrite_system, topological
-from ted.transforms.overrides import substituted
+from ted.transforms.overrides import Overrides, overrides_below, substituted
 
 Stage = Callable[[System], "tuple[System, dict[Tensor, Tensor]]"]
 Stages = Callable[[Collection[Tensor]], Sequence[Stage]]  # of tensors cut off from their equations
-Overrides = Callable[[Tensor], "Override | None"]
 
 
 def no_overrides(tensor: Tensor) -> Override | None:
@@ -47,7 +46,7 @@ def prepare(system: System, stages: Stages, overrides: Overrides) -> Prepared:
 
     Raises: DerivativeError when an output depends on an input in a way that an override leaves out.
     """
-    own = _overridden(system, overrides)
+    own = overrides_below(system.outputs, overrides)
     _check_covered(system.inputs, own)
     roots = (*system.outputs, *(d for o in own.values() for d in o.dependencies))
     prepared, cut = _cut(replace(system, outputs=roots), own)
@@ -69,18 +68,6 @@ def prepare(system: System, stages: Stages, overrides: Overrides) -> Prepared:
         became,
         passed,
     )
-
-
-def _overridden(system: System, overrides: Overrides) -> dict[Tensor, Override]:
-    """The overrides of the tensors that the outputs or other overrides depend on."""
-    found: dict[Tensor, Override] = {}
-    roots = list(system.outputs)
-    while roots:
-        known = {t: overrides(t) for t in topological(roots) if t not in found}
-        fresh = {t: o for t, o in known.items() if o is not None}
-        found.update(fresh)
-        roots = [d for o in fresh.values() for d in o.dependencies]
-    return found
 
 
 def _check_covered(inputs: Sequence[Tensor], overrides: Mapping[Tensor, Override]) -> None:

@@ -153,3 +153,39 @@ def test_a_derivative_may_be_a_recurrence_itself() -> None:
     for _ in ARGS[1]:
         slope = np.cumsum(slope)
     np.testing.assert_allclose(ted.function(ted.grad(last))(*ARGS[:2]), slope, rtol=1e-14)
+
+
+@ted.custom_vjp
+def _cube(a: Any, b: Any) -> Any:
+    return b**3  # b stands for a, of which the value reads nothing
+
+
+@_cube.defvjp
+def _cube_adjoint(inputs: Any, outputs: Any, heads: Any) -> Any:
+    a, b = inputs
+    return heads[0] * 3 * _square(a * 1.5, b * 1.5) / 2.25, None
+
+
+@ted.custom_vjp
+def _square(a: Any, b: Any) -> Any:
+    return b**2
+
+
+@_square.defvjp
+def _square_adjoint(inputs: Any, outputs: Any, heads: Any) -> Any:
+    return heads[0] * 2 * inputs[0], None
+
+
+def _of_itself(a: Any) -> Any:
+    return _cube(a, ted.stop_gradient(a))
+
+
+def _in_steps(a: Any) -> Any:
+    return ted.scan(lambda c, x: (c + _of_itself(x), c), ted.zeros((), dtype="float64"), a)[0]
+
+
+@pytest.mark.parametrize("function", [_of_itself, lambda a: ted.vmap(_of_itself)(a), _in_steps])
+def test_what_an_adjoint_reads_and_a_value_does_not_has_a_derivative(function: Any) -> None:
+    x = np.array([2.0, 3.0])
+    first = ted.grad(lambda a: ted.sum(function(a)))
+    np.testing.assert_allclose(ted.grad(lambda a: ted.sum(first(a)))(x), 6 * x)
