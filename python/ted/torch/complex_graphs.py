@@ -29,7 +29,7 @@ _BY_PARTS = {
     "neg", "numpy_T", "pad", "permute", "repeat", "reshape", "roll", "scatter", "scatter_add",
     "select", "select_scatter", "slice", "slice_scatter", "split", "split_with_sizes", "squeeze",
     "stack", "sum", "swapaxes", "t", "tile", "trace", "transpose", "tril", "triu", "unbind",
-    "unflatten", "unfold", "unsqueeze", "view", "zeros_like",
+    "unflatten", "unfold", "unsqueeze", "view",
 }  # fmt: skip
 _REAL = {torch.complex64: torch.float32, torch.complex128: torch.float64}
 
@@ -217,9 +217,6 @@ def with_parts(graph: torch.fx.Graph) -> torch.fx.Graph:
     for node in [*graph.nodes]:
         leaves = _pytree.tree_leaves((node.args, node.kwargs))
         if not is_complex(node) and not any(map(is_complex, leaves)) and not _is_fourier(node):
-            continue
-        if node.target is torch.ops.aten._assert_tensor_metadata.default:
-            graph.erase_node(node)
             continue
         if node.op == "output":
             flat = _pytree.tree_leaves(node.args)
