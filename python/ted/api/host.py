@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import platform
 from functools import cache
+from itertools import takewhile
 from pathlib import Path
 
 from ted.errors import ScheduleError
@@ -91,9 +92,14 @@ def _x86_flags() -> frozenset[str]:
 
 def _of_processor(field: str) -> str:
     """What the kernel says of the first processor; nothing where it does not say."""
+    return _first_processor().get(field, "")
+
+
+@cache
+def _first_processor() -> dict[str, str]:
     try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        with Path("/proc/cpuinfo").open() as file:  # of many processors it is long
+            rows = [line.partition(":") for line in takewhile(str.strip, file)]
     except OSError:
-        lines = []
-    said = (line.partition(":")[2].strip() for line in lines if line.startswith(field))
-    return next(said, "")
+        rows = []
+    return {name.strip(): value.strip() for name, _, value in rows}
