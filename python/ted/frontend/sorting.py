@@ -33,6 +33,8 @@ from ted.frontend.sorting_ranks import is_sooner_searched, searched, with_slopes
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT32, INT64
 
+_COUNTED = 64  # so few are ranked by one sum over all pairs, which is one equation
+
 
 def _of_scalars_too(function: Callable[..., Any]) -> Callable[..., Any]:
     """A scalar is one element along 0 or -1."""
@@ -48,9 +50,6 @@ def _of_scalars_too(function: Callable[..., Any]) -> Callable[..., Any]:
         return scalars if isinstance(found, tuple) else scalars[0]
 
     return call
-
-
-_COUNTED = 64  # so few are ranked by one sum over all pairs, which is one equation
 
 
 @_of_scalars_too
