@@ -2,7 +2,6 @@
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{cpu=sse2})' | filecheck %s --check-prefix=SSE2
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions)' | filecheck %s --check-prefix=DEFAULT
 // RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{cpu=avx512 native=true})' | filecheck %s --check-prefix=NATIVE
-// RUN: ted-opt %s --pass-pipeline='builtin.module(ted-annotate-functions{cpu=avx512_bf16 native=true})' | filecheck %s --check-prefix=AMD
 
 // CHECK: llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> (!llvm.ptr {llvm.align = 64 : i64, llvm.noalias, llvm.noundef})
 llvm.func @_mlir_memref_to_llvm_aligned_alloc(i64, i64) -> !llvm.ptr
@@ -15,8 +14,6 @@ llvm.func @other(i64) -> !llvm.ptr
 // SSE2: llvm.func @main() attributes {no_inline, prefer_vector_width = "128", target_cpu = "x86-64", target_features = #llvm.target_features<["+sse2"]>, tune_cpu = "x86-64"}
 // DEFAULT: llvm.func @main() attributes {no_inline, prefer_vector_width = "256", target_cpu = "x86-64", target_features = #llvm.target_features<["+avx2", "+fma", "+f16c"]>, tune_cpu = "haswell"}
 // NATIVE: llvm.func @main() attributes {no_inline, prefer_vector_width = "512"} {
-// What LLVM does not know of the host is said for native code, too.
-// AMD: "+avx512bf16", "+prefer-no-gather"]>, tune_cpu = "znver4"}
 llvm.func @main() {
   llvm.return
 }

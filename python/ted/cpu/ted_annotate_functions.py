@@ -50,13 +50,13 @@ def _annotate(function: ir.Operation, cpu: Cpu) -> None:
 
 
 def _of_cpu(cpu: Cpu) -> dict[str, ir.Attribute]:
-    """What a function says of the CPU; native code leaves to the host's what LLVM knows of it."""
+    """What a function says of the CPU; native code leaves that to the host's."""
     width: dict[str, ir.Attribute] = {
         "prefer_vector_width": ir.StringAttr.get(str(8 * cpu.vector_bytes))
     }
-    if cpu.is_native and not cpu.habits:
+    if cpu.is_native:
         return width
-    features = ", ".join(f'"+{feature}"' for feature in (*cpu.features, *cpu.habits))
+    features = ", ".join(f'"+{feature}"' for feature in cpu.features)
     return width | {
         "target_cpu": ir.StringAttr.get(cpu.base),
         "tune_cpu": ir.StringAttr.get(cpu.tuning),

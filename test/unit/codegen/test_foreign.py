@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 import re
 
 import numpy as np
@@ -27,14 +26,6 @@ FUSED = {
 }
 ROWS = [pytest.param(row, id=row.name) for row in CPUS.values()]
 FOREIGN = [pytest.param(row, id=row.name) for row in filter(is_foreign, CPUS.values())]
-
-
-@pytest.mark.skipif(platform.machine() != "x86_64", reason="rows of x86")
-@pytest.mark.parametrize(("row", "gathers"), [("avx512", True), ("avx512_bf16", False)])
-def test_a_row_that_is_slow_at_gathers_loads_one_by_one(row: str, gathers: bool) -> None:
-    x, places = ted.placeholder((64, 96)), ted.placeholder((64,), "int64")
-    text = ted.compile([x, places], ted.take(x, places, 1), target=f"cpu:{row}").ir("asm")
-    assert ("vgather" in text) == gathers
 
 
 def product(row: Cpu) -> ted.Function:
