@@ -1,8 +1,8 @@
-"""ted-translate: programs of ted as assembly, LLVM IR, PTX, object files and libraries for C.
+"""ted-translate: programs of ted as assembly, LLVM IR, PTX, libraries for C, files for ted.load.
 
 `ted-translate model.mlir --to asm` prints what a function of ted ops becomes. `ted-translate
 kernels.py --to static -o build` writes a library of the compiled functions that a program in Python
-defines.
+defines, `--to saved` a file of each as `f.save` does, for a CPU or a GPU.
 """
 
 from __future__ import annotations
@@ -18,7 +18,10 @@ from ted.errors import TedError
 from ted.tools.command_line import Parser, guarded, show, write
 from ted.tools.inputs import parse, read
 
-FILES = {"objects": "object files", "static": "a static library", "shared": "a shared library"}
+FILES = {
+    "objects": "object files", "static": "a static library", "shared": "a shared library",
+    "saved": "files for ted.load",
+}  # fmt: skip
 
 
 def _parser() -> Parser:
@@ -33,7 +36,7 @@ def _parser() -> Parser:
     )
     parser.add_argument("--name", help="of the library and its header")
     parser.add_argument("--runtime", choices=("static", "shared"), default="static")
-    parser.add_argument("-o", dest="output", help="file for a text, folder for a library")
+    parser.add_argument("-o", dest="output", help="file for a text, folder for files")
     parser.add_argument("--cmake-dir", action="store_true", help="print the folder for ted_DIR")
     return parser
 
@@ -57,11 +60,25 @@ def _main(argv: Sequence[str] | None) -> int:
         _write_text("\n".join(map(TEXTS[flags.to], functions.values())), flags.output)
         return 0
     if flags.output is None:
-        raise TedError(f"-o: {FILES[flags.to]} needs a folder, got none")
+        raise TedError(f"-o: --to={flags.to}, {FILES[flags.to]}, needs a folder, got none")
+    if flags.to == "saved":
+        _save(functions, Path(flags.output))
+        return 0
     from ted.api.exporting import export
 
     export(functions, flags.output, flags.name, library=flags.to, runtime=flags.runtime)
     return 0
+
+
+def _save(functions: Mapping[str, Any], folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TedError(
+            f"-o: a folder that can be written, got {folder}: {error.strerror}"
+        ) from None
+    for name, function in functions.items():
+        function.save(folder / f"{name}.ted")
 
 
 def _write_text(text: str, output: str | None) -> None:

@@ -1,4 +1,4 @@
-"""Check and time the bundles that `prepare.py` saved, on a machine with a GPU.
+"""Check and time the files that `prepare.py` saved, on a machine with a GPU.
 
     python FOLDER/measure.py [--only softmax] [--repeat 20]
 
@@ -25,9 +25,8 @@ CALLS = 20
 
 
 def find_loader(folder: Path) -> Any:
-    """The loader of the first bundle: all have the same."""
-    bundle = next(folder.glob("*/ted_bundle")).parent
-    sys.path.insert(0, str(bundle))
+    """The loader of the first file: all have the same."""
+    sys.path.insert(0, str(next(folder.glob("*.ted"))))
     import ted_bundle.runtime.cuda.loading as loading  # pyright: ignore[reportMissingImports]
 
     return loading
@@ -194,8 +193,8 @@ def measure(folder: Path, loading: Any, names: list[str], repeat: int, copy_byte
     print(f"copy {copied:.0f} GB/s, read and written")
     results = []
     for case in cases:
-        bundle = loading.load(folder / case["name"])
-        differs = loading.load(folder / f"{case['name']}-small").check()
+        bundle = loading.load(folder / f"{case['name']}.ted")
+        differs = loading.load(folder / f"{case['name']}-small.ted").check()
         times = bundle.time(repeat)
         found = {
             "us": times.replayed, "launched_us": times.launched, "copy_gb_per_s": copied,

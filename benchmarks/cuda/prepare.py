@@ -1,8 +1,8 @@
-"""Compile the cases for a GPU that need not be here, and save them as bundles.
+"""Compile the cases for a GPU that need not be here, and save them as files.
 
     python benchmarks/cuda/prepare.py FOLDER [--chip sm_90a] [--only softmax,matmul_f32]
 
-FOLDER then has a bundle per case, one at a small size with results of the CPU, and `measure.py`:
+FOLDER then has a file per case, one at a small size with results of the CPU, and `measure.py`:
 copy it to a machine with a GPU, where `python FOLDER/measure.py` needs Python, numpy, the driver.
 """
 
@@ -30,7 +30,7 @@ def numbers(tensor: ted.Tensor, random: np.random.Generator) -> np.ndarray:
     return random.standard_normal(tensor.shape).astype(dtype)
 
 
-def save(case: Case, sizes: Sequence[int], folder: Path, target: str, sample: bool) -> str:
+def save(case: Case, sizes: Sequence[int], path: Path, target: str, sample: bool) -> str:
     """Compile a case at a size and save it; a line about it."""
     began = time.perf_counter()
     inputs, outputs = case.program(sizes)
@@ -38,9 +38,9 @@ def save(case: Case, sizes: Sequence[int], folder: Path, target: str, sample: bo
     seconds = time.perf_counter() - began
     random = np.random.default_rng(0)
     samples = [[numbers(tensor, random) for tensor in inputs]] if sample else []
-    function.save(folder, *samples)
+    function.save(path, *samples)
     kernels = len(function.manifest.kernels)
-    return f"{folder.name:24} {kernels:3} kernels, {seconds:5.2f} s to compile{resources(function)}"
+    return f"{path.stem:24} {kernels:3} kernels, {seconds:5.2f} s to compile{resources(function)}"
 
 
 def resources(function: Any) -> str:
@@ -69,8 +69,8 @@ def prepare(folder: Path, target: str, names: Sequence[str]) -> list[str]:
         if names and case.name not in names:
             continue
         try:
-            print(save(case, case.small, folder / f"{case.name}-small", target, sample=True))
-            print(save(case, case.large, folder / case.name, target, sample=False))
+            print(save(case, case.small, folder / f"{case.name}-small.ted", target, sample=True))
+            print(save(case, case.large, folder / f"{case.name}.ted", target, sample=False))
         except TedError as error:
             failed.append(case.name)
             print(f"{case.name}: {error}")

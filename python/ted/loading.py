@@ -1,6 +1,7 @@
 """`ted.load`: files of arrays and of compiled functions, told by their first bytes.
 
-A compiled function needs no compiler, so that neither MLIR nor LLVM is loaded for one.
+A compiled function needs no compiler, so that neither MLIR nor LLVM is loaded for one, and the
+driver only for one of a GPU.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 from typing import Any
 
 from ted.errors import ExecutionError
-from ted.runtime.saved import MAGIC, loads
+from ted.runtime import archives
 
 __all__ = ["load"]
 
@@ -28,21 +29,22 @@ def load(path: str | os.PathLike[str], like: Any = None) -> Any:
     """
     if not isinstance(path, str | os.PathLike):
         raise ExecutionError(f"load: a path is text or a pathlib.Path, got {path!r}")
-    if os.path.exists(os.path.join(path, "manifest.json")):
-        raise ExecutionError(
-            f"load: {path} is the folder of a function for a GPU; read it with ted.cuda.load"
-        )
-    try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except OSError as error:
-        raise ExecutionError(
-            f"load: a file that can be read, got {path}: {error.strerror}"
-        ) from None
-    if not data.startswith(MAGIC):
+    data = archives.read(path)
+    if not data.startswith(archives.MAGIC):
         from ted.files import nest_of  # loads the compiler
 
         return nest_of(data, path, like)
     if like is not None:
         raise ExecutionError(f"load: `like` is for arrays, got a compiled function in {path}")
-    return loads(data, f"load: {path}")
+    return _function_of(data, f"load: {path}")
+
+
+def _function_of(data: bytes, what: str) -> Any:
+    said, _ = archives.unpack(data, what)
+    if said["target"].startswith("cuda:"):
+        from ted.runtime.cuda.loading import loads as of_a_gpu
+
+        return of_a_gpu(data, what)
+    from ted.runtime.saved import loads
+
+    return loads(data, what)

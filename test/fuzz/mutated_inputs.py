@@ -10,12 +10,14 @@ or an entry of the cache that gives what was not stored. The files of a fault ar
 
 from __future__ import annotations
 
+import io
 import os
 import random
 import re
 import shlex
 import shutil
 import tempfile
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -134,20 +136,25 @@ def check(rng: random.Random, folder: Path) -> Call:
 
 
 def bundle(rng: random.Random, folder: Path) -> Call:
-    """A bundle with a damaged, missing or strange file, listed and run on a device in Python."""
-    from fuzz.bundle_of_kinds import saved
+    """A bundle with a damaged, missing or strange part, listed and run on a device in Python."""
+    from fuzz.bundle_of_kinds import packed
 
-    place = saved(rng, folder)
-    victim = rng.choice(
-        ["manifest.json", "manifest.json", "manifest.json", "samples.npz", "kernels.ptx"]
-    )
-    path = place / victim
-    if rng.random() < 0.1:
-        path.unlink()
-    elif victim == "manifest.json" and rng.random() < 0.7:
-        path.write_text(damaged_text(rng, path.read_text(), tokens(path.read_text())))
-    else:
-        path.write_bytes(damaged_bytes(rng, path.read_bytes()))
+    victim = rng.choice(["program.json"] * 3 + ["samples.npz", "kernels.ptx", ""])
+    with zipfile.ZipFile(io.BytesIO(packed(rng))) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    if victim and rng.random() < 0.1:
+        del parts[victim]
+    elif victim == "program.json" and rng.random() < 0.7:
+        text = parts[victim].decode()
+        parts[victim] = damaged_text(rng, text, tokens(text)).encode()
+    elif victim:
+        parts[victim] = damaged_bytes(rng, parts[victim])
+    place = folder / "bundle.ted"
+    with zipfile.ZipFile(place, "w") as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    if not victim:
+        place.write_bytes(damaged_bytes(rng, place.read_bytes()))
 
     def call() -> int:
         from ted.runtime.cuda.loading import main

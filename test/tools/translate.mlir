@@ -6,6 +6,9 @@
 // RUN: ted-translate %s --to=ptx --target=cuda:sm_80 | filecheck %s --check-prefix=PTX
 // RUN: ted-translate %s --to=objects --name=both -o %t.made
 // RUN: filecheck %s --check-prefix=HEADER --input-file=%t.made/both.h
+// RUN: ted-translate %s --to=saved --target=cuda:sm_80 --entry=doubled -o %t.made
+// RUN: %python %t.made/doubled.ted --list | filecheck %s --check-prefix=SAVED
+// RUN: not ted-translate %s --to=saved -o %s 2>&1 | filecheck %s --check-prefix=FILE
 // RUN: not ted-translate %s --to=static 2>&1 | filecheck %s --check-prefix=FOLDER
 // RUN: not ted-translate %s --to=ptx 2>&1 | filecheck %s --check-prefix=GPU
 // RUN: not ted-translate %s --target=cuda:sm_80 2>&1 | filecheck %s --check-prefix=CPU
@@ -29,7 +32,9 @@
 // HEADER: doubled_arg0_count = 8
 // HEADER: int doubled(const struct doubled_arguments *arguments, struct ted_report *report);
 // HEADER: int squared(
-// FOLDER: ted-translate: error: -o: a static library needs a folder, got none
+// SAVED: doubled for sm_80: 1 kernels
+// FILE: ted-translate: error: -o: a folder that can be written, got {{.*}}translate.mlir: File exists
+// FOLDER: ted-translate: error: -o: --to=static, a static library, needs a folder, got none
 // GPU: ted-translate: error: --to=ptx: functions for GPUs, got one for cpu
 // CPU: ted-translate: error: --to=asm: functions for CPUs, got one for cuda:sm_80; use --to=ptx
 // ENTRY: ted-translate: error: module: must have a function 'other', got ['doubled', 'squared']

@@ -43,9 +43,10 @@ from ted.machine import Cpu
 from ted.mlir import ir
 from ted.mlir.queries import functions
 from ted.options import CompileOptions
+from ted.runtime.archives import write
 from ted.runtime.calls import ArrayFunction, BoundFunction, bind, declined
 from ted.runtime.library import address_of, library_path
-from ted.runtime.saved import loads, write
+from ted.runtime.saved import loads
 from ted.runtime.xla import Entry
 from ted.transforms.live_memory import LiveMemory
 

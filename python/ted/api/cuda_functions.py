@@ -5,10 +5,10 @@ Before: ted.compile([x], [y], target="cuda:sm_90a")      After: a `CudaFunction`
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from ted.api.programs import Program, known_program
 from ted.api.rounding_scales import rounding_scales
 from ted.api.staged_functions import StagedFunction
 from ted.codegen.manifest import Manifest, with_constants
-from ted.codegen.manifest_json import loads
+from ted.codegen.manifest_json import loads as manifest_of
 from ted.codegen.manifest_rules import MOST_ELEMENTS
 from ted.codegen.nvptx import toolkit
 from ted.codegen.nvptx.ptxas import Resources, assemble
@@ -41,11 +41,13 @@ from ted.linalg.ted_choose_forms import explained_forms
 from ted.machine import Gpu, named_cpu
 from ted.mlir import ir
 from ted.options import CompileOptions
+from ted.runtime.archives import write
 from ted.runtime.cuda.arguments import is_torch
 from ted.runtime.cuda.arrays import DeviceArray
-from ted.runtime.cuda.bundles import save_bundle
+from ted.runtime.cuda.bundles import pack_bundle
 from ted.runtime.cuda.contexts import Context, context_of
 from ted.runtime.cuda.graphs import GraphCall
+from ted.runtime.cuda.loading import loads
 from ted.runtime.cuda.programs import Program as DeviceProgram
 
 # Of the largest number, for results of factors that were rounded to 10 bits.
@@ -79,7 +81,7 @@ class CudaFunction(StagedFunction):
             return replace(asked, unnamed=asked.source)  # the manifest names arrays, kernels, lines
 
         with Watch(program.name, self.compile_times) as watch:
-            made = loads(program.call(request, files, watch).code["manifest"])
+            made = manifest_of(program.call(request, files, watch).code["manifest"])
             data = [array.tobytes() for array in program.constants]
             self.manifest: Manifest = with_constants(made, data)
         check_shared_memory(self.manifest)
@@ -147,18 +149,26 @@ class CudaFunction(StagedFunction):
         return "\n\n".join(filter(None, [forms, groups, explained(kernels, self.options)]))
 
     def save(
-        self, path: str | Path, *samples: Sequence[Any], tolerance: float | None = None
-    ) -> Path:
-        """Write a folder that runs where there is only Python, numpy and the driver.
+        self,
+        path: str | os.PathLike[str],
+        *samples: Sequence[Any],
+        tolerance: float | None = None,
+    ) -> None:
+        """Write a file from which `ted.load` makes the function, without a compiler.
 
-        Each sample is a sequence of host arrays, one per input. Their results are computed here, by
-        the same program on the CPU, and `python path/run.py` compares with them. An error is judged
-        by the largest number of a result, or by what that is a sum of where this is larger.
+        `python path` runs it where there is only Python, numpy and the driver. Each sample is a
+        sequence of host arrays, one per input. Their results are computed here, by the same program
+        on the CPU, and compared with there. An error is judged by the largest number of a result,
+        or by what that is a sum of where this is larger. Pickles hold the same, without samples.
+        Raises: ExecutionError for a sample that does not fit, a path that cannot be written.
         """
         checked = [(sample, *self._expected(sample)) for sample in samples]
         if tolerance is None and self.options.tf32:
             tolerance = _TF32_TOLERANCE
-        return save_bundle(self.manifest, path, checked, tolerance)
+        write(path, pack_bundle(self.manifest, checked, tolerance, self._single))
+
+    def __reduce__(self) -> Any:
+        return loads, (pack_bundle(self.manifest, single=self._single),)
 
     def _expected(self, sample: Sequence[Any]) -> tuple[Sequence[np.ndarray], np.ndarray]:
         results = self._on_cpu(*sample)

@@ -1,35 +1,30 @@
-"""Compiled functions in files: what is written, and a function that needs no compiler.
+"""Functions for CPUs in files: what is written, and a function that needs no compiler.
 
 Before: the bytes of an archive      After: a `SavedFunction`: f(x)
 
-The archive is a zip file with `program.json`, `code.so`, a shared library that calls the runtime,
-and `constants.npz`, the arrays that the program brings along.
+The parts of the archive are `code.so`, a shared library that calls the runtime, and
+`constants.npz`, the arrays that the program brings along.
 """
 
 from __future__ import annotations
 
 import ctypes
-import io
-import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ted.errors import ExecutionError
+from ted.runtime import archives
 from ted.runtime.buffers import ArgSpec
 from ted.runtime.calls import ArrayFunction, BoundFunction, bind
 from ted.runtime.library import library
 
-MAGIC = b"PK\x03\x04"
 SYMBOL = "ted_saved"  # the function in `code.so`
-_FORMAT = 1
-_PARTS = ("program.json", "code.so", "constants.npz")
+_CODE, _CONSTANTS = "code.so", "constants.npz"
 
 
 @dataclass(frozen=True)
@@ -62,18 +57,8 @@ class SavedFunction(ArrayFunction):
 
     def __init__(self, data: bytes, what: str) -> None:
         self._data = data
-        try:
-            about, code, constants = _read(data, what)
-            bound = _linked(about, code, constants, what)
-        except (
-            AttributeError,
-            EOFError,
-            KeyError,
-            TypeError,
-            ValueError,
-            zipfile.BadZipFile,
-        ) as error:
-            raise _unreadable(what, error) from None
+        about, code, constants = _read(data, what)
+        bound = _linked(about, code, constants, what)
         self.name, self.target = about.name, about.target
         self._single = about.single
         self.bound = bound
@@ -90,7 +75,7 @@ class SavedFunction(ArrayFunction):
 
         Raises: ExecutionError for a path that cannot be written.
         """
-        write(path, self._data)
+        archives.write(path, self._data)
 
     def __repr__(self) -> str:
         given = ", ".join(map(str, self.inputs))
@@ -102,27 +87,12 @@ class SavedFunction(ArrayFunction):
 
 def pack(about: About, code: bytes, constants: Sequence[np.ndarray[Any, Any]]) -> bytes:
     """The contents of a file."""
-    arrays, whole = io.BytesIO(), io.BytesIO()
-    np.savez(arrays, *[np.ascontiguousarray(a).view(np.uint8).reshape(-1) for a in constants])
-    said = {"format": _FORMAT, **asdict(about), "donated": [*about.donated.items()]}
-    with zipfile.ZipFile(whole, "w") as archive:
-        parts = (json.dumps(said).encode(), code, arrays.getvalue())
-        for name, data in zip(_PARTS, parts, strict=True):
-            archive.writestr(zipfile.ZipInfo(name), data)  # without the time
-    return whole.getvalue()
-
-
-def write(path: str | os.PathLike[str], data: bytes) -> None:
-    """Write a file.
-
-    Raises: ExecutionError for a path that cannot be written.
-    """
-    try:
-        Path(path).write_bytes(data)
-    except OSError as error:
-        raise ExecutionError(
-            f"save: a file that can be written, got {path}: {error.strerror}"
-        ) from None
+    arrays = {
+        f"constant_{k}": np.ascontiguousarray(a).view(np.uint8).reshape(-1)
+        for k, a in enumerate(constants)
+    }
+    said = {**asdict(about), "donated": [*about.donated.items()]}
+    return archives.pack(said, {_CODE: code, _CONSTANTS: archives.pack_arrays(arrays)})
 
 
 def loads(data: bytes, what: str = "load") -> SavedFunction:
@@ -133,31 +103,30 @@ def loads(data: bytes, what: str = "load") -> SavedFunction:
     return SavedFunction(data, what)
 
 
-def _unreadable(what: str, why: object) -> ExecutionError:
-    return ExecutionError(f"{what}: a file of a compiled function as f.save writes it, got {why}")
-
-
 def _read(data: bytes, what: str) -> tuple[About, bytes, list[np.ndarray[Any, Any]]]:
-    with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        told, code, arrays = (archive.read(name) for name in _PARTS)
-    said = json.loads(told)
-    if said.pop("format") != _FORMAT:
-        raise ExecutionError(f"{what}: a file of format {_FORMAT}, got another; save it again")
+    said, (code, arrays) = archives.unpack(data, what, _CODE, _CONSTANTS)
+    bits = archives.unpack_arrays(arrays, what).values()
+    try:
+        about = _about(said)
+        specs = about.inputs[len(about.inputs) - len(bits) :]
+        constants = [
+            b.view(spec.numpy_dtype).reshape(spec.shape)
+            for b, spec in zip(bits, specs, strict=True)
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise archives.damaged(what, error) from None
+    return about, code, constants
+
+
+def _about(said: Mapping[str, Any]) -> About:
     sides = {
         side: tuple(ArgSpec(s["name"], s["dtype"], tuple(s["shape"])) for s in said[side])
         for side in ("inputs", "outputs")
     }
-    about = About(**{
+    return About(**{
         **said, **sides, "accesses": tuple(map(tuple, said["accesses"])),
         "donated": dict(said["donated"]), "features": tuple(said["features"]),
     })  # fmt: skip
-    with np.load(io.BytesIO(arrays)) as found:
-        bits = [found[name] for name in found.files]
-    specs = about.inputs[len(about.inputs) - len(bits) :]
-    constants = [
-        b.view(spec.numpy_dtype).reshape(spec.shape) for b, spec in zip(bits, specs, strict=True)
-    ]
-    return about, code, constants
 
 
 def _linked(

@@ -19,7 +19,6 @@ from ted.ir.constants import LITERAL_BYTES
 from ted.ir.equations import System
 from ted.ir.printing import format_system
 from ted.runtime.calls import WithConstants
-from ted.runtime.cuda.loading import load
 from ted.testing import check_grads
 
 GENERATOR = np.random.default_rng(3)
@@ -266,8 +265,8 @@ def test_an_emulated_gpu_computes_the_same(n: int, tmp_path: Path) -> None:
     with ted.testing.emulated_gpu():
         given = ted.cuda.asarray(x)
         np.testing.assert_allclose(f(given).numpy(), expected, rtol=1e-4, atol=1e-4)
-        folder = f.compiled(given).save(tmp_path / "bundle", [x])
-        assert load(folder).check() == []
+        f.compiled(given).save(tmp_path / "bundle", [x])
+        assert ted.load(tmp_path / "bundle").check() == []
 
 
 @pytest.mark.parametrize("n", SIZES)

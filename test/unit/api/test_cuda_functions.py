@@ -15,7 +15,6 @@ from ted.codegen.nvptx import toolkit
 from ted.errors import CompileError, ExecutionError
 from ted.machine import GPUS
 from ted.options import CompileOptions
-from ted.runtime.cuda.loading import load
 from unit.runtime.python_machine import device, without_driver
 
 X = ted.placeholder((4, 32), name="x")
@@ -42,9 +41,10 @@ def test_what_kernels_take_is_the_assemblers_to_say(doubled, monkeypatch) -> Non
 
 def test_a_sample_is_saved_with_its_results_and_what_they_are_sums_of(doubled, tmp_path) -> None:
     array = np.linspace(1, 2, 128, dtype=np.float32).reshape(4, 32)
-    with np.load(doubled.save(tmp_path / "doubled", [array]) / "samples.npz") as saved:
-        np.testing.assert_array_equal(saved["0_output_0"], 2 * array)
-        np.testing.assert_allclose(saved["0_summands"], [4.0], rtol=0.5)
+    doubled.save(tmp_path / "doubled.ted", [array])
+    ((_, (result,), summands),) = ted.load(tmp_path / "doubled.ted").samples
+    np.testing.assert_array_equal(result, 2 * array)
+    np.testing.assert_allclose(summands, [4.0], rtol=0.5)
 
 
 def test_the_assembler_says_what_kernels_take(doubled) -> None:
@@ -246,8 +246,10 @@ def test_a_bundle_allows_the_rounding_that_its_target_asked_for(tmp_path: Path) 
     f = ted.compile([a, b], a @ b, target="cuda:sm_80,tf32")
     sample = np.random.default_rng(2).normal(size=(2, 64, 64)).astype("f4")
     with ted.testing.emulated_gpu("sm_80"):
-        assert load(f.save(tmp_path / "of the target", sample)).check() == []
-        (wrong,) = load(f.save(tmp_path / "given", sample, tolerance=1e-6)).check()
+        f.save(tmp_path / "of the target", sample)
+        f.save(tmp_path / "given", sample, tolerance=1e-6)
+        assert ted.load(tmp_path / "of the target").check() == []
+        (wrong,) = ted.load(tmp_path / "given").check()
     assert wrong.startswith("sample 0, result 'matmul'")
 
 

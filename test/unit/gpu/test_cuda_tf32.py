@@ -120,7 +120,7 @@ def test_functions_stages_and_samples_know_it(tmp_path: Path) -> None:
     assert "tf32Enabled" in function.ir("gpu")
     function.save(tmp_path / "step", given)
     with ted.testing.emulated_gpu():
-        assert ted.cuda.load(tmp_path / "step").check() == []
+        assert ted.load(tmp_path / "step").check() == []
 
 
 def test_a_chip_without_such_tensor_cores_refuses(monkeypatch: pytest.MonkeyPatch) -> None:

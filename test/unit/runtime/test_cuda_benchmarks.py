@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,9 +80,14 @@ def test_cases_are_prepared_checked_and_timed(scripts, tmp_path: Path, capsys) -
 def test_a_case_that_is_wrong_is_counted(scripts, tmp_path: Path, capsys) -> None:
     prepare, measure = scripts
     prepare.prepare(tmp_path, "cuda:sm_80", ["softmax"])
-    other = tmp_path / "softmax-small" / "kernels.ptx"
-    text = other.read_text()
-    other.write_text(re.sub(r"\badd((?:\.rn)?\.f32)", r"sub\1", text))
+    path = tmp_path / "softmax-small.ted"
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name).decode() for name in ("program.json", "kernels.ptx")}
+        samples = archive.read("samples.npz")
+    parts["kernels.ptx"] = re.sub(r"\badd((?:\.rn)?\.f32)", r"sub\1", parts["kernels.ptx"])
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in {**parts, "samples.npz": samples}.items():
+            archive.writestr(name, data)
     with ted.testing.emulated_gpu("sm_80"):
         assert measure.measure(tmp_path, loading, ["softmax"], 1, 4096) == 1
     assert "softmax: WRONG: sample 0" in capsys.readouterr().out

@@ -1,17 +1,19 @@
-"""Bundles: a program as a folder that runs where there is only Python, numpy and the driver.
+"""Programs for GPUs in files, which run where there is only Python, numpy and the driver.
 
-Before: Manifest      After: folder/ run.py manifest.json kernels.ptx samples.npz ted_bundle/
+Before: Manifest      After: the bytes of an archive: kernels.ptx, samples.npz, a program in Python
 
-`ted_bundle` holds the modules of this package and what they import, with their imports changed to
-its name, so that a bundle neither needs an installed ted nor meets one.
+`python FILE` runs `__main__.py` of an archive. `ted_bundle` in it holds the modules of this package
+and what they import, with their imports changed to its name, so that it neither needs an installed
+ted nor meets one.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +22,8 @@ import numpy as np
 from ted.codegen.manifest import Manifest
 from ted.codegen.manifest_json import dumps
 from ted.errors import ExecutionError
+from ted.runtime import archives
+from ted.runtime.cuda.loading import KERNELS, SAMPLES
 
 PACKAGE = "ted_bundle"
 # What goes along: these files, and every module of this package.
@@ -32,64 +36,54 @@ _FILES = (
     "codegen/manifest_json.py",
     "codegen/manifest_rules.py",
     "runtime/__init__.py",
+    "runtime/archives.py",
     "runtime/dlpack.py",
     "runtime/targets.py",
 )
 _IMPORT = re.compile(r"^(\s*(?:from|import) )ted(?=[. ])", re.MULTILINE)
-_RUN = f'''"""Check and time this program; python run.py --help says how."""
+_RUN = f'''"""Check and time this program; python FILE --help says how."""
 
+import os
 import sys
-from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE))
+from {PACKAGE}.runtime.cuda.loading import main
 
-from {PACKAGE}.runtime.cuda.loading import load, main  # noqa: E402
-
-if __name__ == "__main__":
-    sys.exit(main(HERE, sys.argv[1:]))
+sys.exit(main(os.path.dirname(__file__), sys.argv[1:]))
 '''
 
 # Inputs, results, and how large the summands of each result are, if that is known.
 Sample = tuple[Sequence[Any], Sequence[Any]] | tuple[Sequence[Any], Sequence[Any], np.ndarray]
 
 
-def save_bundle(
+def pack_bundle(
     manifest: Manifest,
-    path: str | Path,
     samples: Sequence[Sample] = (),
     tolerance: float | None = None,
-) -> Path:
-    """Write a bundle with (inputs, expected results) to compare with; the folder.
+    single: bool = False,
+) -> bytes:
+    """The contents of a file, with (inputs, expected results) to compare with.
 
     Results are compared within `tolerance`, else one of their types, times the largest expected
-    number or the size of the summands, which a sample may have as its third.
-    Raises: ExecutionError when a sample does not fit, or the folder holds something else.
+    number or the size of the summands, which a sample may have as its third. `single`: whether a
+    call gives one array, not a tuple.
+    Raises: ExecutionError when a sample does not fit.
     """
     arrays: dict[str, np.ndarray] = {}
     for k, sample in enumerate(samples):
         arrays.update(_named(manifest, k, sample))
-    try:
-        return _write(Path(path), manifest, arrays, tolerance)
-    except OSError as error:
-        raise ExecutionError(
-            f"{manifest.name}: save: a folder that can be written, got {path}: {error.strerror}"
-        ) from None
-
-
-def _write(
-    folder: Path, manifest: Manifest, arrays: Mapping[str, np.ndarray], tolerance: float | None
-) -> Path:
-    if folder.exists() and any(folder.iterdir()) and not (folder / "manifest.json").exists():
-        raise ExecutionError(f"{manifest.name}: save: {folder} exists and is no bundle")
-    (folder / PACKAGE).mkdir(parents=True, exist_ok=True)
-    about = {"tolerance": tolerance, "manifest": json.loads(dumps(replace(manifest, ptx="")))}
-    (folder / "manifest.json").write_text(json.dumps(about))
-    (folder / "kernels.ptx").write_text(manifest.ptx)
-    (folder / "run.py").write_text(_RUN)
-    np.savez(folder / "samples.npz", **arrays)  # pyright: ignore[reportArgumentType]
-    _write_package(folder / PACKAGE)
-    return folder
+    said = {
+        "target": f"cuda:{manifest.target}", "single": single, "tolerance": tolerance,
+        "manifest": json.loads(dumps(replace(manifest, ptx=""))),
+    }  # fmt: skip
+    return archives.pack(
+        said,
+        {
+            KERNELS: manifest.ptx.encode(),
+            SAMPLES: archives.pack_arrays(arrays),
+            "__main__.py": _RUN.encode(),
+            **_package(),
+        },
+    )
 
 
 def _named(manifest: Manifest, position: int, sample: Sample) -> dict[str, np.ndarray]:
@@ -123,12 +117,13 @@ def _stored(array: np.ndarray, element_type: str) -> np.ndarray:
     return array.view(np.uint16)
 
 
-def _write_package(target: Path) -> None:
+@cache
+def _package() -> dict[str, bytes]:
     here = Path(__file__).resolve().parent
     root = here.parents[1]
     sources = [root / name for name in _FILES] + sorted(here.glob("*.py"))
+    parts = {f"{PACKAGE}/__init__.py": b'"""The part of ted that runs a saved program."""\n'}
     for source in sources:
-        place = target / source.relative_to(root)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(_IMPORT.sub(rf"\1{PACKAGE}", source.read_text()))
-    (target / "__init__.py").write_text('"""The part of ted that runs a saved program."""\n')
+        text = _IMPORT.sub(rf"\1{PACKAGE}", source.read_text())
+        parts[f"{PACKAGE}/{source.relative_to(root).as_posix()}"] = text.encode()
+    return parts

@@ -1,24 +1,25 @@
-"""A bundle on the machine where it runs: load it, compare with the stored results, time it.
+"""A saved program on the machine where it runs: call it, compare with stored results, time it.
 
-Before: folder      After: `bundle.program(x, y)`, or a line that says whether it is right, how fast
+Before: the bytes of an archive      After: `bundle(x, y)`, or a line that says whether it is right
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any
 
 import numpy as np
 
 from ted.codegen.manifest import ArraySpec, Manifest, walk
-from ted.codegen.manifest_json import loads
+from ted.codegen.manifest_json import loads as manifest_of
 from ted.errors import ExecutionError, TedError
 from ted.forking import cached_property
+from ted.runtime import archives
 from ted.runtime.cuda.arguments import device_array
 from ted.runtime.cuda.arrays import DeviceArray
 from ted.runtime.cuda.contexts import context_of
@@ -30,6 +31,8 @@ from ted.runtime.cuda.streams import Event
 # are larger: the sums of host and device differ in order.
 TOLERANCES = {"float64": 1e-9, "float32": 1e-4, "float16": 1e-2, "bfloat16": 4e-2}
 _CALLS_PER_TIMING = 20
+KERNELS, SAMPLES = "kernels.ptx", "samples.npz"  # parts of the archive
+_SAID = {"target", "single", "tolerance", "manifest"}
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,35 @@ class Times:
 
 @dataclass(frozen=True)
 class Bundle:
-    """A saved program: `program(*arrays)` runs it, `check()` compares, `time()` measures."""
+    """A program from a file: call it with arrays, `check()` compares, `time()` measures.
+
+    It computes what the function computed that was saved, on one device, and has no IR.
+    """
 
     manifest: Manifest
     samples: tuple[tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], np.ndarray], ...]
     tolerance: float | None
+    single: bool
+    data: bytes = field(repr=False)
     device: int = 0
+
+    def __call__(self, *arrays: Any, out: Any = None, stream: Any = None) -> Any:
+        """Run on one array per input; returns before the device is done.
+
+        Raises: ExecutionError as calls of the function that was saved.
+        """
+        results = self.program(*arrays, out=out, stream=stream)
+        return results[0] if self.single else results
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the same file again.
+
+        Raises: ExecutionError for a path that cannot be written.
+        """
+        archives.write(path, self.data)
+
+    def __reduce__(self) -> Any:
+        return loads, (self.data,)
 
     @cached_property
     def program(self) -> Program:
@@ -139,39 +165,41 @@ class Bundle:
         return f"error {error:.3g}, allowed {allowed:.3g} of {by}"
 
 
-def load(path: str | Path, device: int = 0) -> Bundle:
-    """Read a bundle.
+def load(path: str | os.PathLike[str], device: int = 0) -> Bundle:
+    """Read a file.
 
-    Raises: CompileError for a manifest of another version, ExecutionError when it is no bundle.
+    Raises: CompileError for a manifest of another version, ExecutionError for what is no file of a
+    function for a GPU.
     """
-    folder = Path(path)
-    try:
-        about = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
-        ptx = (folder / "kernels.ptx").read_text(encoding="utf-8")
-    except (OSError, ValueError, RecursionError) as error:
-        raise ExecutionError(
-            f"cuda: a bundle is a folder with manifest.json, kernels.ptx, samples.npz, got {error}"
-        ) from None
-    if not isinstance(about, dict) or set(about) != {"manifest", "tolerance"}:
-        raise ExecutionError(
-            f"cuda: the manifest.json of a bundle has a manifest and a tolerance, got {about!r:.99}"
-        )
-    tolerance = about["tolerance"]
+    return loads(archives.read(path), f"load: {path}", device)
+
+
+def loads(data: bytes, what: str = "load", device: int = 0) -> Bundle:
+    """The function of the contents of a file.
+
+    Raises: CompileError and ExecutionError as `load` does.
+    """
+    said, (ptx, samples) = archives.unpack(data, what, KERNELS, SAMPLES)
+    if set(said) != _SAID:
+        raise archives.damaged(what, f"{said!r:.99}, not {sorted(_SAID)}")
+    tolerance = said["tolerance"]
     if tolerance is not None and not (type(tolerance) in (int, float) and tolerance >= 0):
-        raise ExecutionError(f"cuda: the tolerance of a bundle is a number, got {tolerance!r:.99}")
-    manifest = replace(loads(json.dumps(about["manifest"])), ptx=ptx)
-    return Bundle(manifest, _samples(folder / "samples.npz", manifest), tolerance, device)
+        raise archives.damaged(what, f"the tolerance {tolerance!r:.99}")
+    manifest = manifest_of(json.dumps(said["manifest"]))
+    try:
+        manifest = replace(manifest, ptx=ptx.decode())
+    except UnicodeDecodeError as error:
+        raise archives.damaged(what, error) from None
+    kept = _samples(archives.unpack_arrays(samples, what), manifest)
+    return Bundle(manifest, kept, tolerance, bool(said["single"]), data, device)
 
 
 _Arrays = tuple[np.ndarray, ...]
 
 
-def _samples(path: Path, manifest: Manifest) -> tuple[tuple[_Arrays, _Arrays, np.ndarray], ...]:
-    try:
-        with open(path, "rb") as file, np.load(file) as stored:
-            arrays = dict(stored)
-    except Exception as error:  # numpy and zipfile raise anything for what is no archive
-        raise ExecutionError(f"cuda: the samples of a bundle are an .npz, got {error}") from None
+def _samples(
+    arrays: dict[str, np.ndarray], manifest: Manifest
+) -> tuple[tuple[_Arrays, _Arrays, np.ndarray], ...]:
     parts = len(manifest.inputs) + len(manifest.outputs) + 1
     sizes = ArraySpec("summands", (len(manifest.outputs),), "float64")
     return tuple(
@@ -219,8 +247,8 @@ def describe(manifest: Manifest) -> str:
     )
 
 
-def main(folder: str | Path, arguments: Sequence[str]) -> int:
-    """The command line of a bundle; 0 when all results are right."""
+def main(path: str | os.PathLike[str], arguments: Sequence[str]) -> int:
+    """The command line of a file; 0 when all results are right."""
     parser = argparse.ArgumentParser(description="check and time a saved program")
     parser.add_argument("--list", action="store_true", help="say what is in it; needs no GPU")
     parser.add_argument("--repeat", type=int, default=10, help="timings, whose median is printed")
@@ -228,7 +256,7 @@ def main(folder: str | Path, arguments: Sequence[str]) -> int:
     parser.add_argument("--json", action="store_true", help="print one line of JSON")
     chosen = parser.parse_args(arguments)
     try:
-        bundle = load(folder, chosen.device)
+        bundle = load(path, chosen.device)
         if chosen.list:
             print(describe(bundle.manifest))
             return 0
