@@ -19,7 +19,7 @@ from ted.ir.affine import where_possible
 from ted.ir.dtypes import BOOL
 from ted.ir.equations import Clock, Equation, Tensor, identity_dims, whole
 from ted.ir.expressions import Expr
-from ted.ir.scalar import add, const, dim, dims_used, is_const, load, select, substitute
+from ted.ir.scalar import add, const, dim, dims_used, is_const, load, reads_data, select, substitute
 
 Use = tuple[Equation, Expr, Expr]  # an equation, a read in its body, and the condition of the read
 
@@ -105,7 +105,7 @@ def over_dims(equations: Iterable[Equation], dims: Sequence[int]) -> list[Equati
 def started(equations: Sequence[Equation]) -> tuple[Equation, ...]:
     """The equations of a mask, the first of which need not ask what was there before."""
     first, rest = equations[:1], equations[1:]
-    if first and first[0].parallel == first[0].rank:
+    if first and first[0].parallel == first[0].rank and not any(map(reads_data, first[0].write)):
         first = [replace(first[0], combiner="set")]  # which a copy of another mask is seen to be
     return *first, *rest
 

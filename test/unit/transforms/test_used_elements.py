@@ -258,3 +258,14 @@ def test_what_is_written_at_data_is_somewhere_in_the_rows_that_are_named() -> No
     assert usage_of([s], y, data=[[1, 0, 0, 1]]) == [((0,), [True, False, False, True])]
     z = defined("z", (N - 1, N), equation((N - 1, N), load(s, [i, j])))
     assert usage([s], System((), (y, z)).consumers()) == {s: None}
+
+
+def test_the_one_element_that_data_name_is_used_where_data_ask_for_it() -> None:
+    """The mask is written at data, and so it is a maximum from the first write on."""
+    n = Tensor("n", (1,), INT64)
+    s = defined("s", (N,), equation((N,), load(a, [i])))
+    read = load(s, [cast(load(n, [index(0)]), INDEX)])
+    y = defined("y", (), equation((), where(b, read, index(1))))
+    for wanted in (True, False):
+        found = usage_of([s], y, inputs=[b, n], data=[[0, int(wanted), 0, 0], [2]])
+        assert found == [((0,), [False, False, wanted, False])]
