@@ -27,6 +27,7 @@ from ted.frontend.locations import fail
 from ted.frontend.reductions import any, sum
 from ted.frontend.scattering import scatter
 from ted.frontend.sorting_first import first_rows, is_few
+from ted.frontend.sorting_groups import best_of, elements_of, group_size, in_groups
 from ted.frontend.sorting_keys import comparable, halves_of, is_wide, keys_of, values_and_places
 from ted.frontend.sorting_network import sorted_rows
 from ted.frontend.sorting_ranks import is_sooner_searched, searched, with_slopes
@@ -98,19 +99,34 @@ def topk(x: Any, k: int, axis: int = -1, largest: bool = True) -> tuple[Tensor, 
     if not 0 <= count <= x.shape[along]:
         fail(f"topk: k must be in [0, {x.shape[along]}], got {count}")
     falls, inner = checks.flag(largest, "topk: largest"), math.prod(x.shape[along + 1 :])
-    if 0 in x.shape or not is_few(x.shape[along], inner, count):
-        places = _Places(moveaxis(x, along, 0), falls)
-        values, order = (part[:count] for part in (places.values, places.order))
-        return moveaxis(values, 0, along), moveaxis(order, 0, along)
     rows = reshape(x, (math.prod(x.shape[:along]), x.shape[along], inner))
-    keys = keys_of(rows, falls)
-    order = keys.positions(first_rows(keys.parts, keys.last, count))
+    order = _first_places(stop_gradient(rows), count, falls)
 
     def value(a: Any, j: Any, b: Any) -> Any:
         return rows[a, place(order[a, j, b], 0, "unchecked")[0], b]
 
     shape = (*x.shape[:along], count, *x.shape[along + 1 :])
     return reshape(compute(order.shape, value, name="values"), shape), reshape(order, shape)
+
+
+def _first_places(rows: Tensor, count: int, falls: bool) -> Tensor:
+    """The positions of the first elements along dim 1 of (outer, n, inner), in their order."""
+    n, inner = checks.integer(rows.shape[1], "topk: extent"), rows.shape[2]
+    size = group_size(n, count)
+    if size > 1:
+        groups = in_groups(rows if rows.dtype != BOOL else cast(rows, INT32), size, falls)
+        chosen = sort(_first_places(best_of(groups, falls), count, falls), 1)
+        near = _first_places(elements_of(groups, chosen), count, falls)
+
+        def position(a: Any, j: Any, b: Any) -> Any:
+            group, within = near[a, j, b] // size, near[a, j, b] % size
+            return chosen[a, place(group, 0, "unchecked")[0], b] * size + within
+
+        return compute(near.shape, position, name="place")
+    if 0 in rows.shape or not is_few(n, inner, count):
+        return argsort(rows, 1, falls)[:, :count]
+    keys = keys_of(rows, falls)
+    return keys.positions(first_rows(keys.parts, keys.last, count))
 
 
 # ------------------------------------------------------------------ quantiles

@@ -13,6 +13,7 @@ import torch
 import ted
 from ted.errors import FrontendError
 from ted.frontend import sorting
+from ted.frontend.sorting_groups import group_size
 from unit.frontend.tracing import compiled, run
 
 RANDOM = np.random.default_rng(5)
@@ -208,6 +209,31 @@ def test_few_of_many_are_those_of_a_stable_order(kind: str, largest: bool) -> No
     ):  # fmt: skip
         np.testing.assert_array_equal(places, start)
         np.testing.assert_array_equal(values, np.take_along_axis(here, start, here.ndim // 2))
+
+
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("kind", ["float32", "int64", "bool", "float64"])
+def test_equal_elements_and_nan_of_groups_keep_their_order(kind: str) -> None:
+    x = np.zeros((4, 203))
+    x[0, [10, 100, 101]] = 1, 2, 1  # what comes second is before the group of the first
+    x[1:3] = 2 - x[0]
+    if kind.startswith("float"):
+        x[2, [10, 102]] = 0, np.nan
+        x[3] = np.nan
+        x[3, 100] = np.inf
+    x = x.astype(kind)
+    found = compiled(lambda t: [ted.topk(t, 2, 1, falls)[1] for falls in (True, False)], x)
+    for falls, places in zip((True, False), found, strict=True):
+        order = torch.argsort(torch.tensor(x), dim=1, descending=falls, stable=True)
+        np.testing.assert_array_equal(places, order[:, :2])
+
+
+def test_groups_leave_a_fourth_of_the_elements_or_are_none() -> None:
+    for n, k in [(1 << 20, 50), (32000, 50), (1000, 5), (203, 2), (100, 20), (5, 5), (9, 0)]:
+        size = group_size(n, k)
+        assert size == 1 or 4 * (-(-n // size) + k * size) <= n + 4
+    assert group_size(1 << 20, 50) == 128
+    assert group_size(100, 20) == 1
 
 
 def test_gradients_of_the_greatest_go_where_these_are() -> None:
