@@ -14,6 +14,7 @@ import math
 from dataclasses import replace
 
 from ted.domain import bounds, parameters, sets
+from ted.domain.budget import bounded
 from ted.domain.sizes import Extent, Size, is_symbolic, surely_at_most
 from ted.ir.affine import NotAffine, piecewise
 from ted.ir.equations import (
@@ -193,4 +194,4 @@ def _minus(equation: Equation, setter: Equation) -> Equation:
     except NotAffine:
         return equation
     left = bounds.not_overwritten(equation.domain, write, setter.domain, later)
-    return equation if equation.domain.is_subset(left) else replace(equation, domain=left)
+    return equation if bounded(equation.domain.is_subset, left) else replace(equation, domain=left)

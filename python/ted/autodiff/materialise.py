@@ -16,6 +16,7 @@ from typing import Any
 
 from ted.autodiff.masking import shareable
 from ted.domain import sets
+from ted.domain.budget import bounded
 from ted.domain.sizes import surely_at_most
 from ted.ir.affine import where_possible
 from ted.ir.affine_attributes import expr_to_aff
@@ -139,7 +140,7 @@ def _by_domain(roots: Sequence[Expr], domains: Sequence[Any]) -> list[_Group]:
         same = next((g for points, g in groups if points.plain_is_equal(domain)), None)
         if same is not None:
             same.append(root)
-        elif not domain.is_empty():
+        elif not bounded(domain.is_empty):
             groups.append((domain, [root]))
     return groups
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from ted.domain import bounds, parameters, sets
 from ted.domain.boxes import Sides, joined, settled, whole_box
-from ted.domain.budget import BudgetExhausted, bounded, required
+from ted.domain.budget import BudgetExhausted, bounded, required, total_budget
 from ted.domain.sizes import is_symbolic
 from ted.ir.affine import NotAffine, condition_bounds, piecewise
 from ted.ir.equations import Equation, Tensor, is_recurrence, operands
@@ -63,7 +63,8 @@ class Supports:
         if not all(_starts_from_zeros(t) and t.time is not None for t in group):
             return dict.fromkeys(group)
         try:
-            boxes = settled({}, partial(self._with_next_steps, group), _whole)
+            with total_budget():
+                boxes = settled({}, partial(self._with_next_steps, group), _whole)
         except (NotAffine, BudgetExhausted):
             return dict.fromkeys(group)
         return {t: _points(t, boxes.get(t)) for t in group}
@@ -101,32 +102,41 @@ class Supports:
         def part(tensor: Tensor) -> Any | None:
             return self.of_tensor(tensor) if tensor is exact else self._flat_part(tensor)
 
-        found = _of_value(root, domain, part)
-        return domain if found is None else found.coalesce()
+        try:
+            with total_budget():
+                found = _of_value(root, domain, part)
+                return domain if found is None else found.coalesce()
+        except BudgetExhausted:
+            return domain
 
     def _flat_part(self, tensor: Tensor) -> Any | None:
         if tensor not in self._flat:
             part = self.of_tensor(tensor)
             hull = None if part is None else bounded(sets.flat_hull, part)
-            whole = hull is None or parameters.box(tensor.shape).is_subset(hull)
-            self._flat[tensor] = None if whole else hull
+            box = parameters.box(tensor.shape)
+            self._flat[tensor] = None if hull is None or bounded(box.is_subset, hull) else hull
         return self._flat[tensor]
 
     def _written(self, tensor: Tensor) -> Any | None:
         if not _starts_from_zeros(tensor):
             return None
         try:
-            found = [_image(e, tensor, self.of_tensor) for e in tensor.equations]
+            with total_budget():
+                found = [_image(e, tensor, self.of_tensor) for e in tensor.equations]
+                return _united(tensor, found)
         except (NotAffine, BudgetExhausted):
             return None
-        parts = [part for part in found if part is not None]
-        if len(parts) < len(found):
-            return None
-        union = functools.reduce(lambda a, b: a.union(b), parts, sets.empty(len(tensor.shape)))
-        written = bounded(union.coalesce)
-        if written is None or written.n_basic_set() > 1:
-            return None
-        return None if parameters.box(tensor.shape).is_subset(written) else written
+
+
+def _united(tensor: Tensor, found: Sequence[Any | None]) -> Any | None:
+    parts = [part for part in found if part is not None]
+    if len(parts) < len(found):
+        return None
+    union = functools.reduce(lambda a, b: a.union(b), parts, sets.empty(len(tensor.shape)))
+    written = bounded(union.coalesce)
+    if written is None or written.n_basic_set() > 1:
+        return None
+    return None if parameters.box(tensor.shape).is_subset(written) else written
 
 
 def _starts_from_zeros(tensor: Tensor) -> bool:
@@ -135,7 +145,10 @@ def _starts_from_zeros(tensor: Tensor) -> bool:
 
 
 def _image(equation: Equation, tensor: Tensor, part: Part) -> Any | None:
-    """The elements that an equation gives what is not zero; None for all.
+    """The elements that an equation gives what is not zero, and some more; None for all.
+
+    A quotient that only some points of the domain know (`exists e`) is left out: readers intersect
+    supports, which would double it with each tensor, and isl tells no copies of it.
 
     Raises: NotAffine, BudgetExhausted.
     """
@@ -144,7 +157,8 @@ def _image(equation: Equation, tensor: Tensor, part: Part) -> Any | None:
         if _writes_all(equation, tensor):
             return None
         points = equation.domain
-    return bounds.image(points, [piecewise(w, equation.domain) for w in equation.write])
+    written = bounds.image(points, [piecewise(w, equation.domain) for w in equation.write])
+    return written.remove_unknown_divs()
 
 
 def _until_the_end(tensor: Tensor, sides: Sides) -> Sides:

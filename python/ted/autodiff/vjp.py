@@ -21,6 +21,7 @@ from ted.autodiff.materialise import materialise_shared
 from ted.autodiff.steps import in_steps, settle_recurrences, written_at_data
 from ted.autodiff.support import Supports
 from ted.autodiff.sweep_order import sweep_order
+from ted.domain.budget import bounded
 from ted.errors import DerivativeError
 from ted.ir.affine import decide_selects
 from ted.ir.dtypes import DType, accumulator
@@ -156,7 +157,7 @@ def _leave_zeros_out(
     for readers in parts.values():
         for equation in (e for t in steps for e in readers.get(t, ())):
             points = supports.of_value(equation.body, equation.domain)
-            if not equation.domain.is_subset(points):
+            if not bounded(equation.domain.is_subset, points):
                 new[equation] = replace(equation, domain=points)
     for operand, readers in parts.items() if new else ():
         summands[operand] = [new.get(e, e) for e in summands[operand]]
@@ -241,7 +242,7 @@ def _equation_vjp(
     additions = len(pairs) - len(stored)
     pairs = materialise_shared(equation, pairs, domains, factors, additions)
     for (read, g), write, where in zip(pairs, writes, domains, strict=True):
-        if not where.is_empty() and 0 not in read.attr.shape:
+        if not bounded(where.is_empty) and 0 not in read.attr.shape:
             yield read.attr, _scatter(equation, tuple(write), g, where)
 
 

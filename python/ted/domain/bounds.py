@@ -79,7 +79,7 @@ def index_range(domain: isl.Set, value: isl.PwAff) -> tuple[int, int] | None:
     Raises: BudgetExhausted.
     """
     values = image(domain, [value])
-    return None if values.is_empty() else required(sets.dim_range, values, 0)
+    return None if required(values.is_empty) else required(sets.dim_range, values, 0)
 
 
 def image(domain: isl.Set, index: Sequence[isl.PwAff]) -> isl.Set:

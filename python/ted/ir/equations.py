@@ -23,6 +23,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from ted.domain import parameters, sets
+from ted.domain.budget import bounded
 from ted.domain.sizes import Extent, Symbol, estimate, numbers
 from ted.errors import SourceLocation
 from ted.forking import cached_property
@@ -195,7 +196,7 @@ class Equation:
     def is_box(self) -> bool:
         """Whether the domain is the whole box."""
         box = parameters.box(self.extents)
-        return box is self.domain or box.is_subset(self.domain)
+        return box is self.domain or bounded(box.is_subset, self.domain) is True
 
     @cached_property  # every order of a graph asks, and walking a body takes long
     def reads(self) -> tuple[Expr, ...]:

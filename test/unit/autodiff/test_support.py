@@ -9,10 +9,11 @@ import pytest
 
 from ted.autodiff.support import Supports
 from ted.domain import sets
+from ted.domain.budget import total_budget
 from ted.domain.size_factors import Symbol
 from ted.domain.sizes import symbolic
 from ted.ir.dtypes import FLOAT64, INDEX, INT64
-from ted.ir.equations import Tensor, whole
+from ted.ir.equations import Equation, Tensor, whole
 from ted.ir.expressions import Expr
 from ted.ir.operations import OPERATIONS
 from ted.ir.scalar import add, apply, cast, compare, const, dim, div, index, load, mul, select, sub
@@ -121,6 +122,31 @@ def test_a_read_at_data_can_meet_anything() -> None:
     padded = defined("p", (4,), equation((4,), above(1, A)))
     place = cast(load(Tensor("at", (4,), INT64), [dim(0)]), INDEX)
     assert points(load(padded, [place])) == [0, 1, 2, 3]
+
+
+def squares(count: int) -> list[Tensor]:
+    """Squares of squares of what is 3 at the places `2i + 3j`, which only some `i` tells."""
+    known = defined("t", (15,), Equation(
+        (4, 3), 2, sets.box((4, 3)), (add(mul(index(2), dim(0)), mul(index(3), dim(1))),),
+        "add", const(3.0, FLOAT64)), fill=0)  # fmt: skip
+    found = [known]
+    for _ in range(count):
+        read = load(found[-1], [dim(0)])
+        found.append(defined("s", (15,), equation((15,), mul(read, read))))
+    return found
+
+
+def test_a_support_does_not_grow_with_the_tensors_that_it_passes() -> None:
+    supports = Supports()
+    texts = {str(supports.of_tensor(t)) for t in squares(3)}
+    assert texts == {"{ [i0] : 0 <= i0 <= 12 }"}
+
+
+def test_a_support_that_costs_too_much_is_everything() -> None:
+    with total_budget(20):
+        assert Supports().of_value(add(above(2, A), above(1, B)), DOMAIN) is DOMAIN
+        assert elements(squares(1)[1]) is None
+        assert elements(steps(4)) is None
 
 
 def steps(start: int, reverse: bool = False) -> Tensor:
