@@ -9,7 +9,7 @@ of `ted.Complex`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import getitem
 from typing import Any
@@ -21,6 +21,7 @@ import ted
 from ted.errors import FrontendError
 from ted.frontend.complex_pairs import Complex, applied
 from ted.raising.complexes import each
+from ted.torch.kept_functions import OF_FLOATS
 
 _BY_PARTS = {
     "alias", "cat", "chunk", "clone", "contiguous", "constant_pad_nd", "cumsum", "detach",
@@ -47,11 +48,38 @@ def _converted(x: Any, *_: Any, **__: Any) -> Any:
 
 
 def _transform(name: str) -> Callable[..., Any]:
-    function, last = getattr(ted.fft, name), name.endswith("fft")
-    default = -1 if last else (-2, -1) if name.endswith("2") else None
+    function = getattr(ted.fft, name)
 
-    def call(x: Any, size: Any = None, dim: Any = default, norm: Any = None) -> Any:
+    def call(x: Any, size: Any = None, dim: Any = _LAST[name[-1]], norm: Any = None) -> Any:
         return function(x, size, dim, norm)
+
+    return call
+
+
+def _hermitian(name: str) -> Callable[..., Any]:
+    """Of a real spectrum: the other way round of what is of a real signal, and conjugate."""
+    inner, is_inverse = _transform(name), name.startswith("r")
+
+    def call(x: Any, size: Any = None, dim: Any = _LAST[name[-1]], norm: Any = None) -> Any:
+        given = x if is_inverse else applied("conj", x)
+        found = inner(given, size, dim, _SWAPPED.get(norm, norm))
+        return applied("conj", found) if is_inverse else found
+
+    return call
+
+
+_LAST = {"t": -1, "2": (-2, -1), "n": None}
+_SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
+
+
+def _by_block(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A series of powers of a + bi is that of the real matrix [[a, -b], [b, a]]."""
+
+    def call(z: Any, *rest: Any) -> Any:
+        n, (a, b) = z.shape[-1], (z.real, z.imag)
+        rows = [ted.concatenate(row, -1) for row in ([a, -b], [b, a])]
+        left = function(ted.concatenate(rows, -2), *rest)[..., :n]
+        return Complex(left[..., :n, :], left[..., n:, :])
 
     return call
 
@@ -85,10 +113,7 @@ def _short_time(
     """Spectra of windows, in columns; a window that is shorter stands in the middle."""
     step, is_pair = hop or n // 4, isinstance(x, Complex)
     shape = (*x.shape[:-1], (x.shape[-1] - n) // step + 1, n)
-    width = width or n
-    window = ted.ones(width, x.real.dtype) if window is None else window
-    if width < n:
-        window = ted.pad(window, [((n - width) // 2, n - width - (n - width) // 2)])
+    window = _window(x, n, width or n, window)
 
     def rows(x: Any) -> Any:
         return window * ted.compute(shape, lambda *i: x[(*i[:-2], step * i[-2] + i[-1])])
@@ -99,6 +124,41 @@ def _short_time(
     return found if return_complex else ted.stack([found.real, found.imag], -1)
 
 
+def _window(x: Any, n: int, width: int, window: Any) -> Any:
+    window = ted.ones(width, x.real.dtype) if window is None else window
+    before = (n - width) // 2
+    return window if width == n else ted.pad(window, [(before, n - width - before)])
+
+
+def _signal(
+    z: Any, n: int, hop: Any = None, width: Any = None, window: Any = None, center: bool = True,
+    normalized: bool = False, onesided: Any = None, length: Any = None, *_: Any, **__: Any,
+) -> Any:  # fmt: skip
+    """The signal of spectra of windows, which meet in sums, over the sum of squares of windows."""
+    step, (*batch, bins, count) = hop or n // 4, z.shape
+    window = _window(z, n, width or n, window)
+    half = bins != n if onesided is None else onesided
+    frames = (ted.fft.irfft if half else ted.fft.ifft)(z.mT, n)
+    size = n + step * (count - 1)
+    start = n // 2 if center else 0
+    end = start + length if length is not None else size - start
+    kept = slice(start, min(end, size))
+
+    def summed(parts: Any) -> Any:
+        rows = ted.reshape(parts, (-1, count, n))
+        found = ted.nn.fold(rows, (1, size), (1, n), (1, step))[:, 0, kept, 0]
+        return ted.reshape(found, (*parts.shape[:-2], -1))
+
+    squares = summed(ted.broadcast_to(ted.square(window), (count, n)))
+    scale = n**0.5 if normalized else 1.0
+
+    def signal(part: Any) -> Any:
+        found = summed(part * (window * scale)) / squares
+        return ted.pad(found, [(0, 0)] * len(batch) + [(0, max(end - size, 0))])
+
+    return each(signal, frames)
+
+
 _ZEROS = (
     "empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "new_zeros",
     "zeros", "zeros_like",
@@ -107,6 +167,7 @@ _ELEMENTWISE = (
     "exp", "expm1", "log", "log1p", "log2", "log10", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
     "tanh", "asin", "acos", "atan", "asinh", "acosh", "atanh", "square", "reciprocal", "angle",
     "isnan", "isinf", "isfinite", "real", "imag", "conj", "where", "matmul", "cumprod",
+    "nan_to_num",
 )  # fmt: skip
 _RENAMED = {
     "abs": "absolute", "absolute": "absolute", "mul": "multiply", "multiply": "multiply",
@@ -114,11 +175,10 @@ _RENAMED = {
     "sgn": "sign", "_conj": "conj", "conj_physical": "conj", "mm": "matmul", "bmm": "matmul",
     "mv": "matmul", "dot": "matmul",
 }  # fmt: skip
-_TRANSFORMS = [
-    "fft_hfft",
-    "fft_ihfft",
-    *(f"fft_{i}{r}fft{n}" for i in ("", "i") for r in ("", "r") for n in ("", "2", "n")),
-]
+_TRANSFORMS = [f"{i}{r}fft{n}" for i in ("", "i") for r in ("", "r") for n in ("", "2", "n")]
+_HERMITIAN = {
+    f"fft_{i}hfft{n}": f"{r}rfft{n}" for i, r in (("", "i"), ("i", "")) for n in ("", "2", "n")
+}
 
 
 def _named(name: str) -> Callable[..., Any]:
@@ -126,15 +186,18 @@ def _named(name: str) -> Callable[..., Any]:
 
 
 # By the name of an operator, of any overload.
-FUNCTIONS: Mapping[str, Callable[..., Any]] = {
+FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: _named(name) for name in _ELEMENTWISE},
     **{name: _named(word) for name, word in _RENAMED.items()},
-    **{name: _transform(name.removeprefix("fft_")) for name in _TRANSFORMS},
+    **{f"fft_{name}": _transform(name) for name in _TRANSFORMS},
+    **{name: _hermitian(of) for name, of in _HERMITIAN.items()},
     "fft_fftshift": lambda z, dim=None: ted.fft.fftshift(z, dim),
     "fft_ifftshift": lambda z, dim=None: ted.fft.ifftshift(z, dim),
     "fft_fftfreq": lambda n, d=1.0, **_: ted.fft.fftfreq(n, d, "float64"),
     "fft_rfftfreq": lambda n, d=1.0, **_: ted.fft.rfftfreq(n, d, "float64"),
-    "stft": _short_time,
+    "stft": _short_time, "istft": _signal,
+    "linalg_matrix_exp": _by_block(ted.linalg.expm), "matrix_exp": _by_block(ted.linalg.expm),
+    "linalg_matrix_power": _by_block(ted.linalg.matrix_power),
     **{name: lambda *_, **__: _filled(0) for name in _ZEROS},
     **{name: lambda *_, **__: _filled(1) for name in ("ones", "ones_like", "new_ones")},
     **{name: lambda _, value, **__: _filled(value) for name in ("full", "full_like")},
@@ -159,6 +222,9 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "einsum": lambda formula, operands, **_: applied("einsum", formula, *operands),
     "masked_fill": lambda z, mask, value: applied("where", mask, value, z),
 }  # fmt: skip
+
+
+_SPREADS = {target: f for target, f in OF_FLOATS.items() if target._opname in ("var", "std")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -239,7 +305,7 @@ def _replace(graph: torch.fx.Graph, node: Any, leaves: Sequence[Any], parts: Par
     if node.target is getitem or (name in _BY_PARTS and _is_linear(node, leaves)):
         parts[node] = _typed(node, *(_copy(graph, node, parts, k) for k in (0, 1)))
         return
-    function = FUNCTIONS.get(str(name))
+    function = _SPREADS.get(node.target) or FUNCTIONS.get(str(name))
     to_bool = function is _converted and node.meta["val"].dtype is torch.bool
     if function is None or to_bool:
         raise FrontendError(

@@ -25,7 +25,7 @@ from ted.mlir.torch_programs import to_linalg, torch_module
 from ted.raising.modules import Raised, systems
 from ted.torch.arrays import to_array
 from ted.torch.complex_graphs import with_parts
-from ted.torch.kept_operators import put_back, taken_out
+from ted.torch.kept_operators import is_kept, put_back, taken_out
 from ted.transforms.overrides import substituted
 
 _BYTES = (torch.uint8, torch.int8)
@@ -54,6 +54,12 @@ def check_results(graph: torch.fx.Graph) -> None:
             raise FrontendError(
                 f"from_exported: sizes must not depend on data, got {tuple(value.shape)} from "
                 f"{node.target}; keep all elements, as by torch.where"
+            )
+        if node.target is torch.ops.aten.as_strided.default and not is_kept(node):
+            raise FrontendError(
+                "from_exported: as_strided must be of a tensor whose rows lie one after the other "
+                f"from the start of its memory, got strides {node.args[0].meta['val'].stride()} in "
+                f"'{node.args[0]}'; give it x.contiguous(), or write it with slices"
             )
         leaves = _pytree.tree_leaves(value)
         if isinstance(node.target, torch._ops.HigherOrderOperator) and not all(

@@ -10,7 +10,6 @@ no rules here, and derivatives are those of equations.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -153,12 +152,20 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
     parts = list(graphs(program.graph_module))
     for graph in parts:
         check_results(graph)
+    failed = None
     if not any(map(writes, parts)):
-        with suppress(TedError):
+        try:
             return program, _system(program)
+        except TedError as error:
+            failed = error
     table = decompositions()
     kept = kept_in(parts)
-    apart = program.run_decompositions({k: rule for k, rule in table.items() if k not in kept})
+    try:
+        apart = program.run_decompositions({k: rule for k, rule in table.items() if k not in kept})
+    except RuntimeError as error:  # an operator that torch itself takes apart for other types only
+        raise failed or FrontendError(
+            f"from_exported: torch must take it apart, {error}"
+        ) from error
     return apart, _system(apart)
 
 

@@ -112,7 +112,7 @@ OPERATORS: Mapping[Any, Operator] = {
 
 def kept_in(graphs: Sequence[Any]) -> set[Any]:
     """The operators that ted has for each place of graphs: torch need not take them apart."""
-    apart = {node.target for graph in graphs for node in graph.nodes if not _is_kept(node)}
+    apart = {node.target for graph in graphs for node in graph.nodes if not is_kept(node)}
     return {*OPERATORS} - apart
 
 
@@ -123,7 +123,7 @@ def taken_out(graph: Any, inner: Mapping[str, Operator]) -> tuple[Any, list[Kept
     has the graphs among what they take as functions.
     """
     found: list[Kept] = []
-    for node in [node for node in graph.nodes if _is_kept(node)]:
+    for node in [node for node in graph.nodes if is_kept(node)]:
         empty = _is_empty(node)
         flat, spec = _pytree.tree_flatten(((), {}) if empty else (node.args, node.kwargs))
         parts = [a for a in flat if isinstance(a, torch.fx.Node) and a.op == "get_attr"]
@@ -172,7 +172,7 @@ def _is_empty(node: Any) -> bool:
     return bool(values) and all(isinstance(v, torch.Tensor) and 0 in v.shape for v in values)
 
 
-def _is_kept(node: Any) -> bool:
+def is_kept(node: Any) -> bool:
     """Whether an operator has a form of ted; layers: no dropout, no projections, and a time."""
     if (
         isinstance(node.target, Paired)

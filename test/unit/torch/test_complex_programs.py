@@ -12,12 +12,14 @@ import torch
 import ted
 import ted.torch
 from ted.errors import FrontendError
+from ted.torch import complex_graphs
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::UserWarning")
 
 _GENERATOR = torch.Generator().manual_seed(3)
 X = torch.randn(2, 4, generator=_GENERATOR, dtype=torch.float64)
 Z = torch.randn(2, 4, generator=_GENERATOR, dtype=torch.complex128)
+WINDOW = torch.tensor([0.5, 1.0], dtype=torch.float64)
 AT = torch.tensor([[0], [1]])
 
 
@@ -83,11 +85,19 @@ def _windows(x: torch.Tensor) -> Any:
     return torch.cat([z * turns, z.abs()]), z.norm(), torch.sigmoid(z).prod(0)
 
 
+def _restored(z: torch.Tensor) -> Any:
+    """A signal of spectra, by a window that is too short for the last of its length."""
+    rest = torch.fft.hfft2(z)[:, :2].sum(), torch.fft.ihfftn(z.real, norm="ortho"), z.std(1)
+    return torch.istft(z, 2, 1, window=WINDOW, length=5, normalized=True), *rest
+
+
 PROGRAMS: dict[str, tuple[torch.nn.Module, torch.Tensor]] = {
     "rotary embeddings": (Rotary(), X),
     "spectra": (Program(_spectral), X),
     "a spectral layer": (Spectral(), X),
     "windows": (Program(_windows), X),
+    "signals of windows": (Program(_restored), Z),
+    "powers of matrices": (Program(lambda z: torch.matrix_exp(z[:, :2])), Z),
     "moves and choices": (Program(_moved), Z),
     "transforms of pairs": (Program(lambda z: torch.fft.ifft2(torch.fft.fftn(z).conj() * z)), Z),
 }
@@ -107,8 +117,11 @@ def _size(results: Any) -> Any:
     return sum((r * (0.5 + k) + r * r / 4).sum() for k, r in enumerate(_parts(results)))
 
 
+_SLOW = ("windows", "signals of windows", "powers of matrices")
+
+
 @pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.slow if n == "windows" else ()) for n in PROGRAMS]
+    "name", [pytest.param(n, marks=pytest.mark.slow if n in _SLOW else ()) for n in PROGRAMS]
 )
 def test_values_and_derivatives_of_orders_1_and_2_are_those_of_torch(name: str) -> None:
     model, given = PROGRAMS[name]
@@ -135,6 +148,25 @@ def test_values_and_derivatives_of_orders_1_and_2_are_those_of_torch(name: str) 
         np.testing.assert_allclose(found["scale"], parameter.detach().resolve_conj(), rtol=1e-10)
     twice = ted.function(ted.grad(slope, 1))(read.params, array)
     np.testing.assert_allclose(twice, second.resolve_conj(), rtol=1e-9, atol=1e-9)
+
+
+def _holed(z: torch.Tensor) -> torch.Tensor:
+    return torch.complex(z.real.log(), 1 / (z.imag - z.imag))  # NaN and infinities
+
+
+def test_an_operator_of_complex_numbers_alone_has_the_values_of_torch() -> None:
+    model = Program(lambda z: (torch.nan_to_num(_holed(z), 1.0, 2.0), *_restored(z)))
+    read = ted.torch.from_exported(torch.export.export(model, (Z,)))
+    found = ted.function(lambda z: read(read.params, z))(Z.numpy())
+    for ours, theirs in zip(found, model(Z), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+def test_what_torch_cannot_take_apart_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(complex_graphs.FUNCTIONS, "nan_to_num")
+    program = torch.export.export(Program(torch.nan_to_num), (Z,))
+    with pytest.raises(FrontendError, match=r"nan_to_num.default of complex numbers"):
+        ted.torch.from_exported(program)
 
 
 @pytest.mark.parametrize(
