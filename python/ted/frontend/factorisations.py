@@ -16,13 +16,15 @@ from ted.frontend.compute import compute
 from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import absolute, cast, stop_gradient, to_tensor, where
 from ted.frontend.indexing import take_along_axis
+from ted.frontend.joining import concatenate
 from ted.frontend.layout import expand_dims
-from ted.frontend.linear_algebra import floats, square
+from ted.frontend.linear_algebra import floats
 from ted.frontend.locations import fail
 from ted.frontend.orthonormal_rows import orthonormal
 from ted.frontend.recurrences import recurrence
 from ted.frontend.reductions import argmax
 from ted.frontend.reductions import sum as sum_over
+from ted.frontend.sorting import argsort
 from ted.frontend.tensors import Tensor
 from ted.ir.dtypes import BOOL, INT64
 
@@ -42,24 +44,43 @@ class _Steps(NamedTuple):
 def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Rows p, a unit lower l and an upper u with a[p] = l @ u, by partial pivoting.
 
-    Shapes: a (..., n, n), p (..., n) of integers, l and u as a.
-    Raises: FrontendError when `a` is not square or not of floats.
+    Shapes: a (..., m, n), p (..., m) of integers, l (..., m, k), u (..., k, n); k = min(m, n).
+    Rows that are no pivots stay in their order.
+    Raises: FrontendError for what is no matrix of floats.
     """
-    a = floats(square(a, "lu"), "lu")
-    blocks = blocks_of(a.shape[-1])
+    a = floats(_matrix(a, "lu"), "lu")
+    m, n = a.shape[-2:]
+    blocks = blocks_of(n) if m == n else None
     if blocks is not None:
         return eliminated_in_blocks(a, blocks)
-    steps = _by_columns(a)
+    count = n if m == n else min(checks.integer(extent, "lu: extent") for extent in (m, n))
+    steps = _by_columns(a, count)
 
     def unit(*i: Any) -> Any:
         return where(i[-2] == i[-1], 1, steps.own[i])
 
-    return steps.pivot, compute(a.shape, unit, name="lu_lower"), steps.upper
+    low = compute((*a.shape[:-2], count, count), unit, name="lu_lower")
+    if m == count:
+        return steps.pivot, low, steps.upper
+    others = argsort(where(steps.free[..., -1, :], 0, 1), stable=True)[..., : m - count]
+
+    def behind(*i: Any) -> Any:
+        *head, row, column = i
+        return steps.lower[(*head, column, others[(*head, row)])]
+
+    rest = compute((*a.shape[:-2], m - count, count), behind, name="lu_behind")
+    return concatenate([steps.pivot, others], -1), concatenate([low, rest], -2), steps.upper
 
 
-def _by_columns(a: Tensor) -> _Steps:
-    n = a.shape[-1]
-    r, s = reduce_axis(n, "r"), reduce_axis(n, "s")
+def _matrix(a: Any, what: str) -> Tensor:
+    a = to_tensor(a, f"{what}: a")
+    if a.ndim < 2:
+        fail(f"{what}: takes at least 2 dims, got shape {a.shape} ({a.name})")
+    return a
+
+
+def _by_columns(a: Tensor, count: Any) -> _Steps:
+    r, s = reduce_axis(count, "r"), reduce_axis(a.shape[-2], "s")
 
     # Rows keep their numbers until the end, and columns of L are rows here, so that a step adds
     # rows that lie in memory to rows: row i is taken in step k where pivot[k] = i, and its
@@ -102,18 +123,19 @@ def _by_columns(a: Tensor) -> _Steps:
         total = a[(*head, row, column)] - sum_over(terms, axis=r, where=r < k)
         return where(column > k, total, where(column == k, x.on[(*head, k)], 0))
 
-    return _in_steps(a, [rest, pivot, free, on, lower, own, upper])
+    return _in_steps(a, count, [rest, pivot, free, on, lower, own, upper])
 
 
-def _in_steps(a: Tensor, parts: Sequence[Callable[..., Any]]) -> _Steps:
+def _in_steps(a: Tensor, steps: Any, parts: Sequence[Callable[..., Any]]) -> _Steps:
     names, count = _Steps._fields, len(parts)
     types = {"pivot": INT64, "free": BOOL}
+    width = {"pivot": (), "on": (), "own": (steps,), "upper": a.shape[-1:]}
 
     def element(part: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *i: part(_Steps(*i[:count]), *i[count:])
 
     return _Steps(*recurrence(
-        [a.shape[:-1] if name in ("pivot", "on") else a.shape for name in names],
+        [(*a.shape[:-2], steps, *width.get(name, a.shape[-2:-1])) for name in names],
         [element(part) for part in parts],
         [types.get(name, a.dtype) for name in names],
         a.ndim - 2,
@@ -133,19 +155,14 @@ class QR(NamedTuple):
     R: Tensor
 
 
-def qr(a: Any, mode: str = "reduced") -> QR:
-    """q with orthonormal columns and an upper r with a = q @ r and a positive diagonal.
+def orthonormal_columns(a: Any) -> QR:
+    """The reduced form of `ted.linalg.qr`.
 
     By Gram and Schmidt, each column twice, which is as orthogonal as reflections are: of many
     columns a block of them at once.
-    Shapes: a (..., m, n), q (..., m, k), r (..., k, n) with k = min(m, n).
-    Raises: FrontendError for what is no matrix of floats, or another mode.
+    Raises: FrontendError for what is no matrix of floats.
     """
-    a = floats(to_tensor(a, "qr: a"), "qr")
-    if a.ndim < 2:
-        fail(f"qr: takes at least 2 dims, got shape {a.shape} ({a.name})")
-    if mode != "reduced":
-        fail(f"qr: mode must be 'reduced', got {mode!r}")
+    a = floats(_matrix(a, "qr"), "qr")
     m, n = (checks.integer(extent, "qr: extent") for extent in a.shape[-2:])
     q = matrix_transpose(orthonormal(matrix_transpose(a[..., : min(m, n)])))
     batch, r = a.ndim - 2, reduce_axis(m, "r")

@@ -30,7 +30,8 @@ _NAMES: Mapping[Any, str] = {
     lax.lt_to_p: "lt_to", lax.le_to_p: "le_to",
     linalg.cholesky_p: "cholesky", linalg.triangular_solve_p: "triangular_solve",
     linalg.lu_p: "lu", linalg.eigh_p: "eigh", linalg.svd_p: "svd",
-    linalg.qr_p: "qr", lax.max_p: "max", lax.min_p: "min", lax.clamp_p: "clamp",
+    linalg.qr_p: "qr", linalg.householder_product_p: "householder_product",
+    lax.max_p: "max", lax.min_p: "min", lax.clamp_p: "clamp",
     lax.reduce_max_p: "reduce_max", lax.reduce_min_p: "reduce_min",
 }  # fmt: skip
 
@@ -125,9 +126,7 @@ def _call(eqn: Any, name: str, given: Mapping[str, Any]) -> Any:
 
 
 def _fits(eqn: Any) -> bool:
-    """Whether ted has it: of real numbers, all values of a part, without a basis beyond rows."""
-    given, shape = eqn.params, eqn.invars[0].aval.shape
-    is_basis = given.get("full_matrices", False) and eqn.primitive == linalg.qr_p
-    is_square = not is_basis or shape[-2] <= shape[-1]
+    """Whether ted has it: of real numbers, all values of a part."""
+    given = eqn.params
     some = given.get("pivoting", False) or given.get("subset_by_index") is not None
-    return all(v.aval.dtype.kind == "f" for v in eqn.invars) and is_square and not some
+    return all(v.aval.dtype.kind == "f" for v in eqn.invars) and not some

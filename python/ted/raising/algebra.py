@@ -24,16 +24,26 @@ def _divided_by_triangle(
     return x if left_side else ted.matrix_transpose(x)
 
 
-def _packed_lu(a: Any, **_: Any) -> Any:
+def packed_lu(a: Any, **_: Any) -> Any:
     """L and U in one matrix, the row that each step takes, and the rows in their order."""
     rows, low, up = ted.linalg.lu(a)
-    return low + up - ted.eye(a.shape[-1], dtype=a.dtype), _taken(rows), rows
+    (m, n), steps = a.shape[-2:], up.shape[-2]
+    places, order = _taken(rows, steps)
+    if m > steps:  # the others are where exchanges have brought them
+        left = order[..., steps:, None] == rows[..., None, steps:]
+        behind = ted.cast(left, a.dtype) @ low[..., steps:, :]
+        low = ted.concatenate([low[..., :steps, :], behind], -2)
+    packed = ted.pad(low, _sides(a, n - steps, -1)) + ted.pad(up, _sides(a, m - steps, -2))
+    return packed - ted.eye(m, n, dtype=a.dtype), places, order
 
 
-def _taken(rows: Any) -> Any:
-    """Where the row of each step lies after the exchanges of the steps before."""
-    n = rows.shape[-1]
-    own = ted.arange(n)
+def _sides(a: Any, more: int, axis: int) -> list[tuple[int, int]]:
+    return [(0, more if k == a.ndim + axis else 0) for k in range(a.ndim)]
+
+
+def _taken(rows: Any, steps: int) -> tuple[Any, Any]:
+    """Where the row of each step lies after the exchanges before, and the rows after all."""
+    own, first = ted.arange(rows.shape[-1]), ted.moveaxis(rows[..., :steps], -1, 0)
 
     def step(order: Any, given: Any) -> Any:
         k, row = given
@@ -42,8 +52,9 @@ def _taken(rows: Any) -> Any:
         swapped = ted.where(own == at, here, order)
         return ted.where(own == k, row[..., None], swapped), at[..., 0]
 
-    _, found = ted.scan(step, ted.broadcast_to(own, rows.shape), (own, ted.moveaxis(rows, -1, 0)))
-    return ted.moveaxis(found, 0, -1)
+    start = ted.broadcast_to(own, rows.shape)
+    order, found = ted.scan(step, start, (own[:steps], first))
+    return ted.moveaxis(found, 0, -1), order
 
 
 def _eigen(a: Any, lower: bool, **_: Any) -> Any:
@@ -87,10 +98,13 @@ CALLS: Mapping[str, Callable[..., Any]] = {
     "gammaincc": lambda a, x: ted.special.gammaincc(a, x),
     "cholesky": _lower_factor,
     "triangular_solve": _divided_by_triangle,
-    "lu": _packed_lu,
+    "lu": packed_lu,
     "eigh": _eigen,
     "svd": _singular,
-    "qr": lambda a, **_: tuple(ted.linalg.qr(a)),
+    "qr": lambda a, full_matrices=False, **_: tuple(
+        ted.linalg.qr(a, "complete" if full_matrices else "reduced")
+    ),
+    "householder_product": lambda a, taus: ted.linalg.householder_product(a, taus),
     "max": halved(ted.maximum),
     "min": halved(ted.minimum),
     "clamp": _clamped,

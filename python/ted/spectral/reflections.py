@@ -1,19 +1,68 @@
-"""Orthonormal bases by reflections: also where columns are zero or depend on each other."""
+"""Orthonormal bases: `qr`, and by reflections, also where columns depend on each other."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ted.api.control_flow import fori_loop
 from ted.frontend import checks
 from ted.frontend.compute import compute
-from ted.frontend.creation import eye
+from ted.frontend.creation import eye, full
 from ted.frontend.dims import matrix_transpose
-from ted.frontend.elementwise import absolute, sqrt, where
+from ted.frontend.elementwise import absolute, sqrt, to_tensor, where
+from ted.frontend.factorisations import QR, orthonormal_columns
+from ted.frontend.indexing import take
 from ted.frontend.joining import concatenate
-from ted.frontend.layout import broadcast_to
+from ted.frontend.layout import broadcast_to, tril
+from ted.frontend.linear_algebra import floats
+from ted.frontend.locations import fail
 from ted.frontend.reductions import max, sum
 from ted.frontend.tensors import Tensor
+
+
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """q with orthonormal columns and an upper r with a = q @ r and a positive diagonal.
+
+    Of more rows than columns mode "complete" has columns that fill a basis; mode "r" is r alone.
+    Shapes: a (..., m, n), q (..., m, k), r (..., k, n) with k = min(m, n), or m if complete.
+    Raises: FrontendError for what is no matrix of floats, or another mode.
+    """
+    if mode not in ("reduced", "complete", "r"):
+        fail(f"qr: mode must be 'reduced', 'complete' or 'r', got {mode!r}")
+    q, r = found = orthonormal_columns(a)
+    m, n = q.shape[-2], r.shape[-1]
+    if mode != "complete" or m <= n:
+        return r if mode == "r" else found
+    # Reflections turn q, which they leave as it is but for signs, into the first columns.
+    rest = reflected(q)[0][..., n:]
+    below = full((*r.shape[:-2], m - n, n), 0, r.dtype)
+    return QR(concatenate([q, rest], -1), concatenate([r, below], -2))
+
+
+def householder_product(a: Any, tau: Any) -> Tensor:
+    """The first columns of the product of reflections I - tau[k] v v^T, as LAPACK's `orgqr`.
+
+    v is 0 above row k, 1 there and column k of `a` below.
+    Shapes: a (..., m, n) with n <= m, tau (..., k) with k <= n, the result as a.
+    Raises: FrontendError for other shapes, or what is not of floats.
+    """
+    a, tau = (floats(to_tensor(x, "householder_product"), "householder_product") for x in (a, tau))
+    fits = a.ndim >= 2 and a.shape[-2] >= a.shape[-1] >= (tau.shape or (math.inf,))[-1]
+    if not fits or tau.shape[:-1] != a.shape[:-2]:
+        fail("householder_product: at least as many rows as columns, and these as tau, got "
+             f"{a.shape} ({a.name}) and {tau.shape} ({tau.name})")  # fmt: skip
+    count, (m, n) = tau.shape[-1], a.shape[-2:]
+    columns = tril(a, -1) + eye(m, n, dtype=a.dtype)
+    product = broadcast_to(eye(m, n, dtype=a.dtype), a.shape)
+
+    def step(k: Any, product: Tensor) -> Tensor:
+        at = count - 1 - k
+        v = take(columns, at, -1)[..., None]
+        shares = sum(v * product, -2, keepdims=True)
+        return product - take(tau, at, -1)[..., None, None] * v * shares
+
+    return fori_loop(0, count, step, product)
 
 
 def reflected(x: Tensor) -> tuple[Tensor, Tensor]:

@@ -12,6 +12,7 @@ import torch
 
 import ted
 from ted.frontend.locations import fail
+from ted.raising.algebra import packed_lu
 
 Function = Callable[..., Any]  # its result is a tensor or a tuple of them
 aten = torch.ops.aten
@@ -59,9 +60,24 @@ def _inverse_by_cholesky(factor: Any, upper: bool = False) -> Any:
 def _lu(a: Any, *, pivot: bool = True) -> Any:
     if not pivot:
         fail("from_exported: linalg.lu must have pivots, got pivot=False")
-    rows, low, up = ted.linalg.lu(a)
-    own = ted.reshape(ted.arange(a.shape[-1]), (-1, 1))
-    return ted.cast(own == rows[..., None, :], a.dtype), low, up
+    packed, _, rows = packed_lu(a)
+    own, k = ted.reshape(ted.arange(a.shape[-2]), (-1, 1)), min(a.shape[-2:])
+    low = ted.tril(packed[..., :k], -1) + ted.eye(a.shape[-2], k, dtype=a.dtype)
+    return ted.cast(own == rows[..., None, :], a.dtype), low, ted.triu(packed[..., :k, :])
+
+
+def _lu_factor(a: Any, *, pivot: bool = True, check_errors: bool = False) -> Any:
+    """Both factors in one matrix, the rows of exchanges from 1 on, and that none has failed."""
+    del check_errors
+    if not pivot:
+        fail("from_exported: linalg.lu_factor must have pivots, got pivot=False")
+    packed, places, _ = packed_lu(a)
+    return packed, places + 1, ted.zeros(a.shape[:-2], "int32")
+
+
+def _qr(a: Any, mode: str = "reduced") -> Any:
+    found = ted.linalg.qr(a, mode)
+    return (ted.zeros((0,), a.dtype), found) if mode == "r" else found
 
 
 def _factor_and_failure(a: Any, *, upper: bool = False, check_errors: bool = False) -> Any:
@@ -133,7 +149,10 @@ _LINEAR: Mapping[Any, Function] = {
     aten.linalg_eigh.default: ted.linalg.eigh, aten.linalg_eigvalsh.default: ted.linalg.eigvalsh,
     aten.linalg_svd.default: _by_any_driver(ted.linalg.svd),
     aten.linalg_svdvals.default: _by_any_driver(ted.linalg.svdvals),
-    aten.linalg_qr.default: ted.linalg.qr, aten.linalg_lu.default: _lu,
+    aten.linalg_qr.default: _qr, aten.linalg_lu.default: _lu,
+    aten.linalg_lu_factor.default: lambda a, **options: _lu_factor(a, **options)[:2],
+    aten.linalg_lu_factor_ex.default: _lu_factor,
+    aten.linalg_householder_product.default: ted.linalg.householder_product,
     aten.linalg_matrix_exp.default: ted.linalg.expm, aten.matrix_exp.default: ted.linalg.expm,
     aten.linalg_pinv.atol_rtol_float: _pinv, aten.linalg_pinv.atol_rtol_tensor: _pinv,
     aten.linalg_pinv.default: _pinv, aten.pinverse.default: _pinv,

@@ -40,6 +40,57 @@ def test_factors_make_the_matrix_again() -> None:
                                    atol=1e-14)  # fmt: skip
 
 
+@pytest.mark.parametrize("shape", [(2, 5, 3), (3, 5), (4, 1)])
+def test_factors_of_rectangles_make_them_again(shape: tuple[int, ...]) -> None:
+    a = RANDOM.standard_normal(shape)
+    rows, low, up = run(lambda a: [*ted.linalg.lu(a)], a)
+    np.testing.assert_allclose(low @ up, np.take_along_axis(a, rows[..., None], -2), atol=1e-15)
+    np.testing.assert_array_equal(np.sort(rows), np.arange(shape[-2]) + 0 * rows)
+    for left, right in ((low, up.mT), (np.tril(low), np.tril(up.mT))):
+        np.testing.assert_array_equal(left, low)
+        np.testing.assert_array_equal(right, up.mT)
+    assert np.abs(low).max() == 1, "the pivot is the greatest"
+
+
+@pytest.mark.parametrize("shape", [(3, 2), pytest.param((2, 2, 3), marks=pytest.mark.slow)])
+def test_gradients_of_factors_of_rectangles_are_those_of_differences(
+    shape: tuple[int, ...],
+) -> None:
+    check_grads(lambda a: ted.linalg.lu(a)[1:], (RANDOM.standard_normal(shape),), order=2)
+
+
+def test_a_complete_basis_has_the_columns_of_the_reduced_one_in_front() -> None:
+    tall = RANDOM.standard_normal((2, 4, 2))
+
+    def function(a: Any) -> list[Any]:
+        return [*ted.linalg.qr(a, "complete"), *ted.linalg.qr(a), ted.linalg.qr(a, mode="r")]
+
+    whole, upper, q, r, alone = run(function, tall)
+    np.testing.assert_array_equal(whole[..., :2], q)
+    np.testing.assert_allclose(whole.mT @ whole, np.eye(4) + 0 * whole, atol=1e-15)
+    np.testing.assert_array_equal(upper, np.concatenate([r, 0 * r], -2))
+    np.testing.assert_array_equal(alone, r)
+    wide = run(lambda a: [*ted.linalg.qr(a, "complete")], tall.mT)
+    assert [part.shape for part in wide] == [(2, 2, 2), (2, 2, 4)]
+
+
+def test_products_of_reflections_are_those_of_lapack() -> None:
+    a = RANDOM.standard_normal((5, 3))
+    packed, tau = np.linalg.qr(a, "raw")
+    found = run(ted.linalg.householder_product, packed.T, tau)
+    np.testing.assert_allclose(found, np.linalg.qr(a)[0], atol=1e-15)
+    shorter = torch.linalg.householder_product(*map(torch.tensor, (packed.T, tau[:2])))
+    np.testing.assert_allclose(
+        run(ted.linalg.householder_product, packed.T, tau[:2]), shorter, atol=1e-15
+    )
+
+
+@pytest.mark.slow
+def test_gradients_of_products_of_reflections_are_those_of_differences() -> None:
+    args = RANDOM.standard_normal((3, 2)), RANDOM.standard_normal(2)
+    check_grads(ted.linalg.householder_product, args, order=2)
+
+
 def test_solutions_and_determinants_are_those_of_numpy() -> None:
     def function(a: Any, b: Any) -> list[Any]:
         found = [ted.linalg.solve(a, b), ted.linalg.inv(a), ted.linalg.det(a)]
@@ -175,10 +226,15 @@ def test_gradients_of_orthonormal_columns_are_those_of_torch() -> None:
 
 
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
-    "not square": (lambda: ted.linalg.lu(X), "lu: a must be square in its last two dims, got"),
+    "not square": (lambda: ted.linalg.det(X), "det: a must be square in its last two dims, got"),
+    "no matrix": (lambda: ted.linalg.lu(X[0]), "lu: takes at least 2 dims, got shape (3,)"),
+    "columns": (
+        lambda: ted.linalg.householder_product(X, X[0]),
+        "householder_product: at least as many rows as columns, and these as tau, got (2, 3)",
+    ),
     "integers": (lambda: ted.linalg.det(np.eye(2, dtype=int)), "det: takes floats, got int64"),
     "b": (lambda: ted.linalg.solve(A, X), "solve: b must fit (2, 3, 3)"),
-    "a mode": (lambda: ted.linalg.qr(X, mode="complete"), "qr: mode must be 'reduced', got"),
+    "a mode": (lambda: ted.linalg.qr(X, mode="raw"), "qr: mode must be 'reduced', 'complete' or"),
     "a kind": (lambda: ted.linalg.matrix_norm(X, ord=3), "matrix_norm: ord must be 'fro', 'nuc'"),
     "a pair": (lambda: ted.linalg.cross(X[:, :2], X[:, :2]), "cross: extents along axis -1 must"),
 }  # fmt: skip

@@ -79,6 +79,7 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
         lambda x: (
             jnp.linalg.eigvalsh(x @ x.T), jnp.linalg.svd(x, compute_uv=False),
             jnp.abs(jnp.linalg.qr(x.T)[1]), *jax.scipy.linalg.lu_factor(x[:, :3]),
+            *jax.scipy.linalg.lu(x[:, :2]),
         ),
         (X,),
     ),

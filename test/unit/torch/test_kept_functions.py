@@ -152,6 +152,8 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             torch.linalg.solve(a, b[:, :, 0]), torch.linalg.slogdet(a), torch.logdet(a[0]),
             torch.linalg.solve_triangular(a, b.mT, upper=True, left=False),
             torch.cholesky_solve(b, torch.linalg.cholesky(a @ a.mT)), torch.linalg.lu(a),
+            torch.linalg.lu_factor(b), torch.linalg.lu(b.mT), torch.linalg.qr(a, mode="r")[1].abs(),
+            torch.linalg.householder_product(b, b[:, 0]),
         ),
         (draw(2, 3, 3), draw(2, 3, 2)),
     ),

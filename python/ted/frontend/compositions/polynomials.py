@@ -14,7 +14,7 @@ from ted.frontend.contraction import matmul
 from ted.frontend.creation import arange, full
 from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import cast, sqrt, to_tensor, where
-from ted.frontend.factorisations import qr
+from ted.frontend.factorisations import orthonormal_columns
 from ted.frontend.joining import concatenate, pad, stack
 from ted.frontend.layout import broadcast_to
 from ted.frontend.linear_algebra import solve_triangular
@@ -147,7 +147,7 @@ def polyfit(x: Any, y: Any, deg: int, w: Any = None) -> Tensor:
         powers.append(powers[-1] * x)
     a = stack(powers[::-1], 1)
     size = sqrt(sum(a * a, 0))
-    q, r = qr(a / size)
+    q, r = orthonormal_columns(a / size)
     goal = y * (weights if y.ndim == 1 else weights[:, None])
     found = solve_triangular(r, matmul(matrix_transpose(q), goal), lower=False)
     return found / (size if y.ndim == 1 else size[:, None])
