@@ -163,9 +163,8 @@ def _lowered(program: torch.export.ExportedProgram) -> tuple[torch.export.Export
     try:
         apart = program.run_decompositions({k: rule for k, rule in table.items() if k not in kept})
     except RuntimeError as error:  # an operator that torch itself takes apart for other types only
-        raise failed or FrontendError(
-            f"from_exported: torch must take it apart, {error}"
-        ) from error
+        text = str(failed or f"from_exported: torch must take it apart, {error}")
+        raise FrontendError(text) from error
     return apart, _system(apart)
 
 
