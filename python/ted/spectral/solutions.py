@@ -29,7 +29,7 @@ from ted.frontend.tensors import Tensor
 
 @rounded_once
 def solve(a: Any, b: Any) -> Tensor:
-    """The x with a @ x = b, by `lu`.
+    """The x with a @ x = b, by `lu`; of a matrix without an inverse infinities and NaN, no error.
 
     Shapes: a (..., n, n); b (n), or (..., n, m); batch dims broadcast.
     Raises: FrontendError for shapes that do not fit, or what is not of floats.
@@ -49,7 +49,7 @@ def solve(a: Any, b: Any) -> Tensor:
 
 @rounded_once
 def inv(a: Any) -> Tensor:
-    """The inverse, by `lu`.
+    """The inverse, by `lu`; of a matrix that has none infinities and NaN, no error.
 
     Raises: FrontendError when `a` is not square or not of floats.
     """

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import ted
-from ted.errors import FrontendError
+from ted.errors import ExecutionError, FrontendError
 from ted.testing import check_grads
 from unit.frontend.tracing import run
 
@@ -251,3 +251,29 @@ def test_names_of_linear_algebra_are_those_of_the_package() -> None:
     assert all(callable(getattr(ted.linalg, name)) for name in ted.linalg.__all__)
     with pytest.raises(AttributeError, match=r"'ted.linalg' has no attribute 'nonsense'"):
         _ = ted.linalg.nonsense
+
+
+def test_a_matrix_without_an_inverse_gives_what_is_not_finite_for_itself_alone() -> None:
+    both = np.array([np.ones((2, 2)), np.eye(2)])
+    for function in (ted.linalg.inv, lambda a: ted.linalg.solve(a, np.eye(2))):
+        found = run(function, both)
+        assert not np.isfinite(found[0]).any()
+        np.testing.assert_array_equal(found[1], np.eye(2))
+    lower = run(ted.linalg.cholesky, np.array([-np.eye(2), np.eye(2)]))
+    assert np.isnan(lower[0][0, 0])
+    np.testing.assert_array_equal(lower[1], np.eye(2))
+
+
+def test_a_guarded_matrix_without_an_inverse_has_finite_slopes() -> None:
+    def guarded(a: Any) -> Any:
+        is_regular = ted.linalg.det(a)[:, None, None] != 0
+        return ted.sum(ted.linalg.inv(ted.where(is_regular, a, ted.eye(2, dtype="float64"))))
+
+    both = np.array([np.ones((2, 2)), 2 * np.eye(2)])
+    expected = [np.zeros((2, 2)), np.full((2, 2), -0.25)]
+    np.testing.assert_array_equal(ted.grad(guarded)(both), expected)
+
+
+def test_numbers_that_are_tested_name_the_line_of_a_matrix_without_an_inverse() -> None:
+    with pytest.raises(ExecutionError, match=r"got -?inf in solve_triangular.* \(test_factoris"):
+        ted.function(lambda a: ted.linalg.inv(a), debug_nans=True)(np.ones((2, 2)))
