@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
+from numbers import Integral
 from typing import Any
 
 import ted
@@ -62,6 +63,8 @@ def _normalized(x: Tensor, axis: Any, extents: Any, what: str) -> tuple[int, ...
     """The dims over which a norm goes: `axis`, or the last ones, which have these extents."""
     if extents is None:
         return tuple(sorted(axes_of(axis, x.ndim, what)))
+    if axis != -1:
+        fail(f"{what}: axis or normalized_shape may be given, got axis={axis!r} and {extents!r}")
     shape = tuple(extents) if is_several(extents) else (extents,)
     first = x.ndim - len(shape)
     if not shape or first < 0 or x.shape[first:] != shape:
@@ -79,8 +82,8 @@ def layer_norm(
 
     As in torch, `normalized_shape`, also right behind x, names the last dims by their extents.
     Shapes: weight and bias have the extents of `axis`.
-    Raises: FrontendError for an axis or extents that x does not have, parameters of another shape,
-    or an x of no float type.
+    Raises: FrontendError for an axis or extents that x does not have, or both, parameters of
+    another shape, or an x of no float type.
     Source: Ba, Kiros and Hinton, Layer Normalization, section 3.
     """
     x = floating(x, "layer_norm: x")
@@ -98,8 +101,8 @@ def rms_norm(
 
     As in torch, `normalized_shape`, also right behind x, names the last dims by their extents, and
     eps is a rounding of the type then.
-    Raises: FrontendError for an axis or extents that x does not have, parameters of another shape,
-    or an x of no float type.
+    Raises: FrontendError for an axis or extents that x does not have, or both, parameters of
+    another shape, or an x of no float type.
     Source: Zhang and Sennrich, Root Mean Square Layer Normalization, section 4.
     """
     x = floating(x, "rms_norm: x")
@@ -110,22 +113,55 @@ def rms_norm(
     return _affine(x * scale, weight, None, axes, "rms_norm")
 
 
+_OF_BATCHES = ("running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
+
+
+def _of_torch(norm: Callable[..., Any]) -> Callable[..., Any]:
+    """A batch norm that takes torch's arguments, too, in torch's order, where no others are meant.
+
+    These are statistics by their names, or before the parameters: ted has a number as fourth.
+    """
+
+    @functools.wraps(norm)
+    def call(x: Any, *args: Any, **options: Any) -> Any:
+        is_behind = len(args) > 2 and not isinstance(args[2], Integral)
+        is_before = len(args) == 2 and not {"weight", "bias"}.isdisjoint(options)
+        if is_behind or is_before or not set(_OF_BATCHES[:2]).isdisjoint(options):
+            options = {"axis": 1, **dict(zip(_OF_BATCHES, args, strict=False)), **options}
+            args, running = (), tuple(options.pop(name, None) for name in _OF_BATCHES[:2])
+            given = None if all(part is None for part in running) else running
+            if given is not None and options.get("training"):
+                fail(
+                    "batch_norm: running statistics are moved in results: write axis=1 and "
+                    "running=(mean, variance), which gives (y, mean, variance), got running_mean "
+                    "and running_var with training=True"
+                )
+            options = {"training": False, "running": given, **options}
+        return norm(x, *args, **options)
+
+    return call
+
+
+@_of_torch
 def batch_norm(
     x: Any, weight: Any = None, bias: Any = None, axis: int = -1, eps: float = 1e-5,
     statistics: bool = False, running: Any = None, training: bool = True, momentum: float = 0.1,
+    running_mean: Any = None, running_var: Any = None,
 ) -> Any:  # fmt: skip
     """Standardised for each channel over the batch, or by `running`; channels lie along `axis`.
 
     With `statistics` also the mean and the biased variance.  `running` is a pair (mean, variance)
     of earlier batches: with `training` the result is (y, mean, variance) with both moved by
     `momentum` towards those of this batch (the unbiased variance, and constant to differentiation),
-    without it x is standardised by them.
+    without it x is standardised by them.  As in torch, `running_mean` and `running_var`, by name or
+    before the weight, are such a pair, channels lie along dim 1 then, and nothing is in training.
 
     Shapes: weight, bias, means and variances (channels).
     Raises: FrontendError for an axis that x does not have, parameters of another shape, an x of
     no float type, or no `running` where it is needed.
     Source: Ioffe and Szegedy, Batch Normalization, algorithm 1.
     """
+    del running_mean, running_var  # they have become `running`
     x = floating(x, "batch_norm: x")
     channel = axis_of(axis, x.ndim, "batch_norm")
     statistics = flag(statistics, "batch_norm: statistics")
@@ -221,15 +257,21 @@ def local_response_norm(
 
 @rounded_once
 def group_norm(
-    x: Any, groups: int, weight: Any = None, bias: Any = None, axis: int = -1, eps: float = 1e-5
-) -> Tensor:
+    x: Any, groups: Any = None, weight: Any = None, bias: Any = None, axis: Any = -1,
+    eps: float = 1e-5, num_groups: Any = None,
+) -> Tensor:  # fmt: skip
     """Standardised for each sample over groups of neighbouring channels; channels along `axis`.
 
+    As in torch, `num_groups` are groups of channels along dim 1, as they are before a fifth `eps`.
     Shapes: weight and bias (channels).
     Raises: FrontendError unless `groups` divides the channels.
     Source: Wu and He, Group Normalization, section 3.
     """
     x = floating(x, "group_norm: x")
+    if isinstance(axis, float):
+        axis, eps = 1, axis
+    if num_groups is not None:
+        groups, axis = num_groups, 1 if axis == -1 else axis
     channel = axis_of(axis, x.ndim, "group_norm")
     (count,) = per_dim(groups, 1, 1, "group_norm: groups")
     channels = x.shape[channel]

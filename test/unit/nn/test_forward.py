@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -321,6 +322,23 @@ def test_a_label_outside_the_classes_is_an_error_of_the_program(wrong):
         step(logits, np.array([wrong, 0, 1]))
     gradient = ted.grad(lambda logits, y: nn.cross_entropy(logits, y, ignore_index=wrong))
     assert np.all(gradient(logits, np.array([wrong, 0, 1]))[0] == 0)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f, x, m, v, w, b: f.batch_norm(x, m, v, w, b),
+        lambda f, x, m, v, w, b: f.batch_norm(x, m, v, w, b, False, 0.1, 1e-3),
+        lambda f, x, m, v, w, b: f.batch_norm(x, m, v, weight=w, bias=b),
+        lambda f, x, m, v, w, b: f.batch_norm(x, running_mean=m, running_var=v, eps=1e-3),
+        lambda f, x, m, v, w, b: f.batch_norm(x, None, None, w, b, True),
+        lambda f, x, m, v, w, b: f.group_norm(x, num_groups=2, weight=w, bias=b),
+        lambda f, x, m, v, w, b: f.group_norm(x, 2, w, b, 1e-3),
+    ],
+)
+def test_norms_take_the_arguments_of_torch(call):
+    x, m, v, w, b = numbers((2, 4, 3), (4,), (4,), (4,), (4,))
+    assert_same(functools.partial(call, nn), functools.partial(call, F), x, m, v * v + 1, w, b)
 
 
 def test_batch_norm_moves_running_statistics():

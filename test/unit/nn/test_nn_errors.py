@@ -113,6 +113,14 @@ CASES = {
         lambda: nn.batch_norm(M, training=False),
         "without training it takes running=(mean, variance)",
     ),
+    "batch_norm_in_place": (
+        lambda: nn.batch_norm(M, V, V, V, V, True),
+        "write axis=1 and running=(mean, variance), which gives (y, mean, variance)",
+    ),
+    "layer_norm_both": (
+        lambda: nn.layer_norm(M, (5,), axis=0),
+        "layer_norm: axis or normalized_shape may be given, got axis=0 and (5,)",
+    ),
     "batch_norm_running": (
         lambda: nn.batch_norm(M, running=(V, IDS)),
         "running variance: must have shape (5,), got (4,)",
