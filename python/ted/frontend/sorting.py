@@ -146,7 +146,8 @@ def quantile(
     """What a share `q` of the elements over `axis` is below; NaN if one is NaN.
 
     Between two elements `method` interpolates ("linear"), or takes "lower", "higher", "nearest" or
-    "midpoint".  Elements that are equal have equal slopes.
+    "midpoint".  Elements that are equal have equal slopes.  Integers of 32 bits and more give
+    float64, other ones float32.
     Shapes: those of q, a number or numbers, then of the other dims.
     Raises: FrontendError for an axis that x does not have, no elements, a q outside [0, 1], or
     another method.
@@ -159,8 +160,7 @@ def quantile(
     count = math.prod(checks.integer(x.shape[k], "quantile: extent") for k in axes)
     if not count:
         fail(f"quantile: takes at least one element, got shape {x.shape}")
-    if not x.dtype.is_float:
-        x = cast(x, "float32")
+    x = floats_that_hold(x)
     found = _at_shares(x, sorted(axes), q, count, _METHODS[method])
     if not checks.flag(keepdims, "quantile: keepdims"):
         return found
@@ -198,6 +198,13 @@ def _at_shares(
         between = low if above in (0, 1) else interpolated(low, ranked[rank + 1], above)
         found.append(where(no_number, math.nan, between))
     return stack(found) if several else found[0]
+
+
+def floats_that_hold(x: Tensor) -> Tensor:
+    """Integers as floats of a type that holds them, at least float32; floats as they are."""
+    if x.dtype.is_float:
+        return x
+    return cast(x, "float32" if x.dtype.bits < 32 else "float64")
 
 
 def shares_of(q: Any, what: str) -> tuple[list[float], bool]:

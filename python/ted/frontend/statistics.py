@@ -69,6 +69,10 @@ def diff(x: Any, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = 
     Raises: FrontendError for a scalar, an axis that x does not have, or a negative n.
     """
     x = to_tensor(x, "diff")
+    if not x.ndim:
+        fail(
+            f"diff: x must have a dim along which elements are neighbours, got a scalar ({x.name})"
+        )
     along = checks.axis_of(axis, x.ndim, "diff")
     parts = [to_tensor(part, "diff") for part in (prepend, x, append) if part is not None]
     x = concatenate(parts, along) if len(parts) > 1 else x

@@ -14,7 +14,7 @@ from ted.frontend.locations import fail, here
 from ted.frontend.missing_names import advice as advice_of
 
 ELEMENT = "an array is read by ted.constant(array)[i], with one index for each of its dims"
-OUTSIDE = "call what makes it outside of the traced function, where it gives numbers"
+OUTSIDE = "make numbers of it outside of what is traced, by ted.function(f)(*arrays)"
 # What numpy's functions lead to: functions of modules that need tensors; `methods.py` gives them.
 numpy_calls: dict[str, Callable[..., Any]] = {}
 _NO_TRUTH = (

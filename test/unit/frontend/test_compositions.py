@@ -220,6 +220,8 @@ REFUSED = {
     "block_diag: takes matrices": lambda: ted.linalg.block_diag(),
     "toeplitz: takes at least one element": lambda: ted.linalg.toeplitz(V[:0]),
     "meshgrid: indexing: must be": lambda: ted.meshgrid(V, indexing=X),
+    r"diff: x must have a dim .*, got a scalar \(scalar\)":
+        lambda: ted.diff(ted.placeholder((), name="scalar")),
     "nanquantile: keepdims: must be": lambda: ted.nanmedian(V, keepdims=X),
     "interp: xp and fp must be vectors of one extent": lambda: ted.interp(V, V, W[:2]),
     "unwrap: period must be above 0": lambda: ted.unwrap(V, period=0),

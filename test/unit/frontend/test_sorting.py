@@ -147,6 +147,16 @@ def test_quantiles_are_those_of_numpy() -> None:
     assert np.isnan(run(ted.median, SPECIAL))
 
 
+def test_quantiles_of_integers_that_float32_does_not_hold_are_those_of_numpy() -> None:
+    x = 2**31 - 1 - np.arange(9)
+    for kind in ("int32", "int64", "uint32"):
+        given = x.astype(kind)
+        for name in ("quantile", "nanquantile"):
+            found = run(lambda t, name=name: getattr(ted, name)(t, [0.3, 0.5]), given)
+            np.testing.assert_array_equal(found, np.quantile(given, [0.3, 0.5]), strict=True)
+    assert run(ted.median, x.astype("int16")).dtype == np.float32
+
+
 @pytest.mark.fast(1)
 @pytest.mark.parametrize("kind", ["float32", "float64", "float16"])
 def test_ranks_are_searched_for_among_many(kind: str) -> None:

@@ -21,7 +21,7 @@ from ted.frontend.layout import reshape, transpose
 from ted.frontend.precision import rounded_once
 from ted.frontend.reductions import any as any_of
 from ted.frontend.reductions import argmax, argmin, max, mean, min, prod, sum
-from ted.frontend.sorting import interpolated, shares_of, sort
+from ted.frontend.sorting import floats_that_hold, interpolated, shares_of, sort
 from ted.frontend.statistics import deviation
 from ted.frontend.tensors import Tensor
 
@@ -148,7 +148,7 @@ def nanquantile(x: Any, q: Any, axis: Any = None, keepdims: bool = False) -> Ten
     rest = [k for k in range(x.ndim) if k not in axes]
     count = math.prod(checks.integer(x.shape[k], "nanquantile: extent") for k in axes)
     kept = tuple(x.shape[k] for k in rest)
-    x = x if x.dtype.is_float else cast(x, "float32")
+    x = floats_that_hold(x)
     flat = reshape(transpose(x, [*axes, *rest]), (count, *kept))
     if not count:
         flat = full((1, *kept), math.nan, x.dtype)
