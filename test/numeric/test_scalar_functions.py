@@ -120,6 +120,28 @@ def test_remainders_of_large_quotients_are_exact() -> None:
     np.testing.assert_array_equal(compiled(ted.floor_divide, a, b), a // b)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+def test_zeros_of_quotients_and_remainders_have_the_signs_of_numpy(dtype: str) -> None:
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        a, b = (x.astype(dtype) for x in GRID)
+        names = ["floor_divide", "remainder", "fmod"]
+        pairs = lambda xp, a, b: [getattr(xp, name)(a, b) for name in names]  # noqa: E731
+        found = compiled(lambda a, b: ted.stack(pairs(ted, a, b)), a, b)
+        wanted = np.array(pairs(np, a, b))
+        for by in (0.5, -0.5):
+            mine = compiled(lambda a, by=by: ted.stack(pairs(ted, a, by)), a)
+            found, wanted = [*found, *mine], [*wanted, *pairs(np, a, np.asarray(by, dtype))]
+    np.testing.assert_array_equal(found, wanted)
+    is_number = ~np.isnan(wanted)
+    np.testing.assert_array_equal(np.signbit(found)[is_number], np.signbit(wanted)[is_number])
+
+
+def test_a_remainder_of_zero_has_slopes() -> None:
+    slopes = ted.grad(lambda a, b: ted.sum(a % b), argnums=(0, 1))
+    found = slopes(np.array([6.0, -6.0, 0.0]), np.array([2.0, 2.0, -2.0]))
+    np.testing.assert_array_equal(found, [[1, 1, 1], [-3, 3, 0]])
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64"])
 def test_the_least_integer_is_divided_by_negative_constants_as_in_numpy(dtype: str) -> None:
     least, most = int(np.iinfo(dtype).min), int(np.iinfo(dtype).max)

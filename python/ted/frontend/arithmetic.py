@@ -176,22 +176,30 @@ def _by_data(name: str, a: Expr, b: Expr) -> Expr:
     return scalar.select(is_zero, zero, exact)
 
 
-def _off_by_one(rest: Expr, b: Expr) -> Expr:
-    """Whether a remainder with the sign of the dividend is to get that of the divisor `b`."""
+def _turned(x: Expr, b: Expr) -> Expr:
+    """A float with the other sign where `b` is negative."""
     zero = scalar.const(0, b.dtype)
-    if is_const(b):
-        return scalar.compare("lt", *((rest, zero) if b.attr > 0 else (zero, rest)))
-    negative = [scalar.compare("lt", value, zero) for value in (rest, b)]
-    return scalar.land(scalar.compare("ne", rest, zero), scalar.compare("ne", *negative))
+    return scalar.select(scalar.compare("lt", b, zero), scalar.neg(x), x)
+
+
+def _if_below(rest: Expr, then: Expr) -> Expr:
+    """What is added to a rest of the divisor's magnitude: `then` where it is negative, or 0.
+
+    The sum with 0 is no -0.
+    """
+    zero = scalar.const(0, rest.dtype)
+    return scalar.select(scalar.compare("lt", rest, zero), then, zero)
 
 
 def _float_quotient(a: Expr, b: Expr) -> Expr:
     """floor(a / b) of the exact quotient, which a / b may round up to the next integer."""
-    rest, one = scalar.apply("fmod", a, b), scalar.const(1, a.dtype)
-    whole = scalar.div(scalar.sub(a, rest), b)
-    whole = scalar.select(_off_by_one(rest, b), scalar.sub(whole, one), whole)
-    is_zero = scalar.compare("eq", b, scalar.const(0, b.dtype))
-    return scalar.apply("round", scalar.select(is_zero, scalar.div(a, b), whole))
+    rest, zero = scalar.apply("fmod", a, b), scalar.const(0, a.dtype)
+    turned = _turned(rest, b)
+    less = _if_below(turned, scalar.const(-1, a.dtype))
+    whole = scalar.add(scalar.div(scalar.sub(a, rest), b), less)
+    whole = scalar.select(scalar.compare("eq", a, zero), turned, whole)
+    by_zero = scalar.compare("eq", b, zero)
+    return scalar.apply("round", scalar.select(by_zero, scalar.div(a, b), whole))
 
 
 def floor_divide(a: Operand, b: Operand) -> Expr:
@@ -212,8 +220,8 @@ def remainder(a: Operand, b: Operand) -> Expr:
     """
     a, b = unify((a, b), "%")
     if a.dtype.is_float:
-        rest = scalar.apply("fmod", a, b)
-        return scalar.select(_off_by_one(rest, b), scalar.add(rest, b), rest)
+        rest = _turned(scalar.apply("fmod", a, b), b)
+        return _turned(scalar.add(rest, _if_below(rest, _turned(b, b))), b)
     return _by_constant("mod", *number("mod", a, b))
 
 
