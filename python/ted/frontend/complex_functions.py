@@ -245,9 +245,16 @@ def _grown(size: Any, wave: Any) -> Any:
     return where((wave == 0) & logical_not(abs(size) < math.inf), 1.0, size) * wave
 
 
+def _whatever(condition: Any, wave: Any) -> Any:
+    """A wave that may be 1 under a condition where it is NaN: of a size of 0, or infinite."""
+    return where(condition & (wave != wave), 1.0, wave)
+
+
 def _exp(z: Any) -> Any:
-    size = elementwise.exp(z.real)
-    return Complex(size * elementwise.cos(z.imag), _grown(size, elementwise.sin(z.imag)))
+    x, size = z.real, elementwise.exp(z.real)
+    cosine, sine = elementwise.cos(z.imag), elementwise.sin(z.imag)
+    real = size * _whatever(abs(x) == math.inf, cosine)
+    return Complex(real, _grown(size, _whatever(x == -math.inf, sine)))
 
 
 def _expm1(z: Any) -> Any:
@@ -280,23 +287,29 @@ def _sqrt(z: Any) -> Any:
     x, y, side = z.real, z.imag, _side(z.imag)
     right = x >= 0
     root = elementwise.sqrt(where(right, x, -x) / 2 + hypot(x, y) / 2)
-    other = where(root > 0, y / (2 * where(root > 0, root, 1.0)), y)
+    steep = abs(y) == math.inf  # both parts are infinite then
+    root = where(steep, abs(y), root)
+    divides = (root != 0) & logical_not(steep)
+    other = where(divides, y / (2 * where(divides, root, 1.0)), y)
     return Complex(where(right, root, other * side), where(right, other, root * side))
 
 
 def _sinh(z: Any) -> Any:
     x, y, of = z.real, z.imag, elementwise
-    return Complex(of.sinh(x) * of.cos(y), _grown(of.cosh(x), of.sin(y)))
+    cosine = _whatever((x == 0) | (abs(x) == math.inf), of.cos(y))
+    return Complex(of.sinh(x) * cosine, _grown(of.cosh(x), of.sin(y)))
 
 
 def _cosh(z: Any) -> Any:
     x, y, of = z.real, z.imag, elementwise
-    return Complex(of.cosh(x) * of.cos(y), _grown(of.sinh(x), of.sin(y)))
+    cosine, sine = _whatever(abs(x) == math.inf, of.cos(y)), _whatever(x == 0, of.sin(y))
+    return Complex(of.cosh(x) * cosine, _grown(of.sinh(x), sine))
 
 
 def _tanh(z: Any) -> Any:
     x, y, side = z.real, z.imag, _side(z.real)
     far = side * x
+    y = where((far == math.inf) & logical_not(abs(y) < math.inf), 0.0, y)
     decay, sine, cosine = elementwise.exp(-2 * far), elementwise.sin(y), elementwise.cos(y)
     below = square(expm1(-2 * far)) + 4 * decay * square(cosine)
     return Complex(-side * expm1(-4 * far) / below, 4 * decay * sine * cosine / below)
@@ -305,7 +318,9 @@ def _tanh(z: Any) -> Any:
 def _asin(z: Any) -> Any:
     a, b = _sqrt(_subtract(1.0, z)), _sqrt(_add(1.0, z))
     slope = _multiply(Complex(a.real, -a.imag), b).imag
-    return Complex(atan2(z.real, _multiply(a, b).real), elementwise.asinh(slope))
+    flat = (abs(z.real) == math.inf) & (abs(z.imag) < math.inf)  # 0 times what is infinite
+    below = where(flat, 0.0, _multiply(a, b).real)
+    return Complex(atan2(z.real, below), elementwise.asinh(slope))
 
 
 def _acos(z: Any) -> Any:
@@ -323,8 +338,9 @@ def _acosh(z: Any) -> Any:
 def _atanh(z: Any) -> Any:
     side = _side(z.real)
     x, y = side * z.real, side * z.imag
-    size = log1p(4 * x / (square(1 - x) + square(y))) / 4
-    turn = atan2(2 * y, (1 - x) * (1 + x) - square(y)) / 2
+    below = square(1 - x) + square(y)
+    size = log1p(4 * where(below == math.inf, 0.0, x) / below) / 4
+    turn = atan2(2 * where(abs(y) == math.inf, _side(y), y), (1 - x) * (1 + x) - square(y)) / 2
     return Complex(side * size, side * turn)
 
 

@@ -328,7 +328,28 @@ def test_quotients_of_infinite_numbers_are_those_of_numpy() -> None:
 
 
 def test_exponents_may_be_infinite_or_nan() -> None:
-    ends = (np.inf, -np.inf, np.nan)
-    assert np.isnan(interpreted(lambda z: [z**end for end in ends], Z)).all()
+    least, most, none = interpreted(lambda z: [z**end for end in (-np.inf, np.inf, np.nan)], Z)
+    inside = np.abs(Z) < 1
+    for found, vanishes in ((least, ~inside), (most, inside)):
+        np.testing.assert_array_equal(found[vanishes], 0)
+        assert np.isnan(found[~vanishes]).all()
+    assert np.isnan(none).all()
     with pytest.raises(FrontendError, match="float64"):
         interpreted(lambda z: z ** (10**400), Z)
+
+
+def test_functions_of_infinite_numbers_are_those_of_numpy() -> None:
+    ends = (0.0, -0.0, 1.0, -2.0, np.inf, -np.inf, np.nan)
+    z = np.array([complex(x, y) for x in ends for y in ends])
+    one = np.isinf(z.real) != np.isinf(z.imag)
+    others = ("sinh", "cosh", "asin", "acos", "acosh", "asinh", "atan", "atanh")
+    cases = {"exp": z, "sqrt": z, "tanh": z[np.isinf(z.real)]}
+    cases |= dict.fromkeys(others, z[one & ~np.isnan(z)])
+    found = interpreted(lambda *w: [getattr(ted, n)(v) for n, v in zip(cases, w, strict=True)],
+                        *cases.values())  # fmt: skip
+    with np.errstate(all="ignore"):
+        for (name, w), mine in zip(cases.items(), found, strict=True):
+            wanted = getattr(np, name)(w)
+            for part in ("real", "imag"):
+                other = getattr(wanted, part)
+                np.testing.assert_allclose(getattr(mine, part), other, rtol=4e-15, err_msg=name)
