@@ -23,6 +23,13 @@ from ted.random.keys import bits as bits
 from ted.random.keys import fold_in as fold_in
 from ted.random.keys import key as key
 from ted.random.keys import split as split
+from ted.random.rejection import beta as beta
+from ted.random.rejection import chisquare as chisquare
+from ted.random.rejection import dirichlet as dirichlet
+from ted.random.rejection import gamma as gamma
+from ted.random.rejection import loggamma as loggamma
+from ted.random.rejection import poisson as poisson
+from ted.random.rejection import t as t
 from ted.random.transformed import cauchy as cauchy
 from ted.random.transformed import choice as choice
 from ted.random.transformed import geometric as geometric

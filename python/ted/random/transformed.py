@@ -76,7 +76,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = "float
 
     Raises: FrontendError for what is no key or shape, or a sigma that does not broadcast to it.
     """
-    (sigma,), extents, row = _parameters("random.lognormal", [sigma], shape, dtype)
+    (sigma,), extents, row = parameters("random.lognormal", [sigma], shape, dtype)
     return ted.exp(normal(key, extents, row) * sigma)
 
 
@@ -85,7 +85,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = "float32") -> Tenso
 
     Raises: FrontendError for what is no key or shape, or a b that does not broadcast to it.
     """
-    (b,), extents, row = _parameters("random.pareto", [b], shape, dtype)
+    (b,), extents, row = parameters("random.pareto", [b], shape, dtype)
     return ted.exp(exponential(key, extents, row) / b)
 
 
@@ -94,7 +94,7 @@ def rayleigh(key: Any, scale: Any = 1.0, shape: Any = None, dtype: Any = "float3
 
     Raises: FrontendError for what is no key or shape, or a scale that does not broadcast to it.
     """
-    (scale,), extents, row = _parameters("random.rayleigh", [scale], shape, dtype)
+    (scale,), extents, row = parameters("random.rayleigh", [scale], shape, dtype)
     return scale * ted.sqrt(-2 * ted.log(uniform(key, extents, row)))
 
 
@@ -106,7 +106,7 @@ def weibull_min(
     Raises: FrontendError for what is no key or shape, or parameters that do not broadcast to it.
     """
     given = [scale, concentration]
-    (scale, power), extents, row = _parameters("random.weibull_min", given, shape, dtype)
+    (scale, power), extents, row = parameters("random.weibull_min", given, shape, dtype)
     return ted.power(exponential(key, extents, row), 1.0 / power) * scale
 
 
@@ -117,7 +117,7 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = "int32") -> Tens
     Raises: FrontendError for what is no key or shape, or a p that does not broadcast to it.
     """
     row = checks.dtype_of(dtype, "random.geometric")
-    (p,), extents, _ = _parameters("random.geometric", [p], shape, "float32")
+    (p,), extents, _ = parameters("random.geometric", [p], shape, "float32")
     u = uniform(key, extents)
     tries = ted.floor(ted.log(ted.where(u == 0, 1.0, u)) / ted.log1p(-p)) + 1
     most = ted.inf if row.is_float else ted.iinfo(row).max
@@ -187,10 +187,13 @@ def _by_weights(key: Any, p: Tensor, count: int, drawn: int, again: bool) -> Ten
     return ted.searchsorted(upto, below)
 
 
-def _parameters(
+def parameters(
     what: str, given: list[Any], shape: Any, dtype: Any
 ) -> tuple[list[Any], tuple[Any, ...], DType]:
-    """Parameters in a type of floats, and the shape, theirs unless it is said."""
+    """Parameters in a type of floats, and the shape, theirs unless it is said.
+
+    Raises: FrontendError for what are no numbers, no type, or no shape that they broadcast to.
+    """
     row = checks.float_type(dtype, what)
     values = [with_constant(value, what) for value in given]
     tensors = [
