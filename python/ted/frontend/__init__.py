@@ -85,7 +85,6 @@ from ted.frontend.contraction import outer as outer
 from ted.frontend.contraction import tensordot as tensordot
 from ted.frontend.contraction import vecdot as vecdot
 from ted.frontend.creation import arange as arange
-from ted.frontend.creation import asarray as asarray
 from ted.frontend.creation import empty as empty
 from ted.frontend.creation import empty_like as empty_like
 from ted.frontend.creation import eye as eye
@@ -183,6 +182,7 @@ from ted.frontend.gamma_functions import lgamma as lgamma
 from ted.frontend.indexing import dynamic_slice as dynamic_slice
 from ted.frontend.indexing import take as take
 from ted.frontend.indexing import take_along_axis as take_along_axis
+from ted.frontend.joining import asarray as asarray
 from ted.frontend.joining import concatenate as concatenate
 from ted.frontend.joining import pad as pad
 from ted.frontend.joining import stack as stack

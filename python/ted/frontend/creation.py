@@ -197,20 +197,6 @@ def one_hot(labels: Any, depth: int, dtype: Any = "float32") -> Tensor:
     )
 
 
-def asarray(x: Any, dtype: Any = None, copy: Any = None) -> Tensor:
-    """A tensor as it is, an array as a constant, a Python number as a tensor of rank 0.
-
-    Raises: FrontendError for what is none of them, or a value that `dtype` does not hold.
-    """
-    del copy  # a tensor is a value
-    if isinstance(x, Tensor):
-        return x if dtype is None else x.astype(dtype)
-    number = None if is_array(x) else operand(x)
-    if number is not None and not isinstance(number, Expr):
-        return full((), number, dtype)
-    return to_tensor(x, "asarray") if dtype is None else constant_of(x, dtype)
-
-
 def from_dlpack(x: Any) -> Tensor:
     """An array of another library on the host as a constant.
 

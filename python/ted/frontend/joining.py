@@ -10,12 +10,16 @@ from ted.domain import parameters
 from ted.domain.sizes import Extent
 from ted.frontend import checks
 from ted.frontend.arithmetic import constant
+from ted.frontend.captures import is_array
 from ted.frontend.compute import compute
-from ted.frontend.creation import zeros
+from ted.frontend.creation import full, zeros
 from ted.frontend.elementwise import maximum, minimum, to_tensor
 from ted.frontend.layout import flatten
 from ted.frontend.locations import fail, here
+from ted.frontend.scalars import operand
 from ted.frontend.tensors import Tensor, wrap
+from ted.frontend.tensors import constant as constant_of
+from ted.frontend.trees import flatten as flatten_tree
 from ted.ir import equations
 from ted.ir.dtypes import DType, promote
 from ted.ir.expressions import Expr
@@ -84,6 +88,25 @@ def stack(xs: Sequence[Tensor], axis: int = 0) -> Tensor:
     ]
     shape = (*first.shape[:along], len(tensors), *first.shape[along:])
     return _joined("stack", shape, dtype, pieces)
+
+
+def asarray(x: Any, dtype: Any = None, copy: Any = None) -> Tensor:
+    """A tensor as it is, an array as a constant, a Python number as a tensor of rank 0.
+
+    What a list has are stacked where there are tensors among it: numbers get the type of those.
+    Raises: FrontendError for what is none of them, or a value that `dtype` does not hold.
+    """
+    del copy  # a tensor is a value
+    if isinstance(x, Tensor):
+        return x if dtype is None else x.astype(dtype)
+    if isinstance(x, (list, tuple)):
+        types = [leaf.dtype for _, leaf in flatten_tree(x)[0] if isinstance(leaf, Tensor)]
+        if types:
+            return stack([asarray(part, dtype or reduce(promote, types)) for part in x])
+    number = None if is_array(x) else operand(x)
+    if number is not None and not isinstance(number, Expr):
+        return full((), number, dtype)
+    return to_tensor(x, "asarray") if dtype is None else constant_of(x, dtype)
 
 
 def interleaved(name: str, first: Tensor, even: Tensor | None, odd: Tensor, axis: int) -> Tensor:

@@ -7,10 +7,9 @@ from typing import Any
 from ted.frontend import checks
 from ted.frontend.axes import reduce_axis
 from ted.frontend.compute import compute
-from ted.frontend.creation import asarray
 from ted.frontend.cumulative import cumsum
 from ted.frontend.elementwise import cast, isnan, stop_gradient, to_tensor, where
-from ted.frontend.joining import concatenate
+from ted.frontend.joining import asarray, concatenate
 from ted.frontend.layout import flatten, reshape
 from ted.frontend.locations import fail
 from ted.frontend.reductions import any

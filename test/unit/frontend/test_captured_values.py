@@ -27,6 +27,9 @@ SAME: dict[str, Callable[[Any], Any]] = {
     "on the right": lambda x: x * C + x / C - x**C,
     "on the left": lambda x: C - C * x + C / (x * x + 1) + C**x,
     "comparisons": lambda x: (x < C) | (x * 2 >= C) & (x != C),
+    "lists of tensors": lambda x: (ted if isinstance(x, ted.Tensor) else np).asarray(
+        [[x[0, 0], 2], (1.5, x[1, 2])]
+    ),
     "lists": lambda x: [1.0, 2.0, 3.0] * x + x * (3, 2, 1) + x * [[1], [2]],
     "matrix products": lambda x: (x @ C) @ [1.0, 2.0] + C @ x.T @ np.ones(2),
     "in place": lambda x: x.__iadd__(C) if isinstance(x, np.ndarray) else x + C,

@@ -112,6 +112,19 @@ def test_ranks_inverses_and_condition_numbers_are_those_of_numpy() -> None:
 
 
 @pytest.mark.slow
+def test_every_matrix_may_have_a_tolerance_of_its_own() -> None:
+    batch, least = RANDOM.standard_normal((2, 2, 2)), np.array([0.9, 1e-3])
+
+    def function(a: Any, t: Any) -> list[Any]:
+        la = ted.linalg if isinstance(a, ted.Tensor) else np.linalg
+        return [la.pinv(a, rtol=t), la.matrix_rank(a, rtol=t), la.matrix_rank(a, tol=t)]
+
+    found = compiled(function, batch, least)
+    for mine, other in zip(found, function(batch, least), strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-13)
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 1), (2, 2), (33, 8), (8, 33), (20, 20)])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 def test_factors_in_every_shape_and_type(shape: tuple[int, int], dtype: str) -> None:
@@ -153,7 +166,8 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a vector": (lambda: ted.linalg.svd(X[0]), "svd: takes at least 2 dims, got shape (3,)"),
     "integers": (lambda: ted.linalg.svdvals(np.eye(2, dtype=int)), "svdvals: takes floats, got"),
     "a flag": (lambda: ted.linalg.svd(X, full_matrices=1), "svd: full_matrices: must be True or"),
-    "a tolerance": (lambda: ted.linalg.pinv(X, rtol=X), "pinv: rtol: must be a number, got"),
+    "a tolerance": (lambda: ted.linalg.pinv(X, rtol="x"), "pinv: rtol: must be a number, got"),
+    "tolerances": (lambda: ted.linalg.pinv(X, rtol=X), "pinv: rtol"),
     "two": (lambda: ted.linalg.matrix_rank(X, 1, 1), "matrix_rank: tol or rtol may be given, got"),
     "not square": (lambda: ted.linalg.cond(X, 1), "cond: a must be square in its last two dims"),
     "sizes": (lambda: ted.linalg.svd(ted.placeholder((ted.size("n"), 2))), "svd: extent: must be"),
