@@ -27,6 +27,7 @@ from ted.special.around_gamma import (
 from ted.special.bessel import i0, i0e, i1, i1e, j0, j1
 from ted.special.entropy import entr, logit, rel_entr, xlog1py, xlogy
 from ted.special.factorials import comb, factorial, gamma
+from ted.special.incomplete_beta import betainc
 from ted.special.normal import erfcinv, erfcx, erfinv, log_ndtr, ndtr, ndtri
 
 bessel_j0, bessel_j1 = j0, j1
@@ -34,11 +35,11 @@ igamma, igammac = gammainc, gammaincc
 psi = digamma
 
 __all__ = [
-    "bessel_j0", "bessel_j1", "beta", "betaln", "comb", "digamma", "entr", "erf", "erfc", "erfcinv",
-    "erfcx", "erfinv", "exp1", "expit", "factorial", "gamma", "gammainc", "gammaincc", "gammaln",
-    "i0", "i0e", "i1", "i1e", "igamma", "igammac", "j0", "j1", "log_ndtr", "log_softmax", "logit",
-    "logsumexp", "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "rel_entr", "softmax",
-    "xlog1py", "xlogy", "zeta",
+    "bessel_j0", "bessel_j1", "beta", "betainc", "betaln", "comb", "digamma", "entr", "erf", "erfc",
+    "erfcinv", "erfcx", "erfinv", "exp1", "expit", "factorial", "gamma", "gammainc", "gammaincc",
+    "gammaln", "i0", "i0e", "i1", "i1e", "igamma", "igammac", "j0", "j1", "log_ndtr", "log_softmax",
+    "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "rel_entr",
+    "softmax", "xlog1py", "xlogy", "zeta",
 ]  # fmt: skip
 
 for _name in __all__:  # other libraries' keywords are accepted, as in `ted`
