@@ -22,8 +22,8 @@ from ted.errors import CompileError
 from ted.ir.pass_driver import plan
 from ted.ir.pipeline_text import parse_pipeline
 from ted.ir.pipelines import run_text
-from ted.mlir import ExecutionEngine, ir, keep_loop_order
-from ted.mlir.queries import symbol_name
+from ted.mlir import ExecutionEngine, ir, leave_out_unsound_passes
+from ted.mlir.queries import operations, symbol_name
 
 LEVEL = 2
 _HANDLES = "/proc/self/fd"  # where a file that has no name is found
@@ -74,7 +74,9 @@ def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> bytes:
     """
     if not libraries:
         _define_allocator(module)
-    keep_loop_order()
+    leave_out_unsound_passes(
+        loads_bytes=any(map(_is_byte, operations(module.operation, "llvm.load")))
+    )
     engine = ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(libraries))
     for name in _elsewhere(module):  # the engine wants to know before it lets go of the object
         engine.raw_register_runtime(name, _Anywhere())
@@ -89,6 +91,10 @@ def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> bytes:
             "library is older than its Python code"
         )
     return code
+
+
+def _is_byte(load: ir.Operation) -> bool:
+    return load.results[0].type == ir.IntegerType.get_signless(8, load.context)
 
 
 @contextlib.contextmanager

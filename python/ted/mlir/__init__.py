@@ -169,16 +169,31 @@ def opt_tool() -> str | None:
     return None
 
 
-@functools.cache
-def keep_loop_order() -> None:
-    """Tell LLVM, for this process, to leave the order of loops alone.
+def leave_out_unsound_passes(loads_bytes: bool) -> None:
+    """Tell LLVM, for this process from now on, to leave out passes from which wrong code comes.
 
-    Its exchange of loops, on by default in the binding's LLVM 24, lets what the outer loop computes
+    The exchange of loops, on by default in the binding's LLVM 24, lets what the outer loop computes
     for the inner one keep its first value: `A[i, min(j, 1)]` became `A[i, 0]`. Schedules of ted
     choose the order.
 
+    `loads_bytes`: of eight bytes that are compared with 0, and of the eight from the second on, the
+    vectoriser of straight lines makes one vector of conditions, and shifts it for the others. With
+    AVX-512 the last of these is then true whatever its byte is.
+
     Raises: TedError if the binding's library does not take options.
     """
+    import ctypes
+
+    texts = (
+        b"ted", b"-enable-loopinterchange=false",
+        b"-vectorize-slp=" + (b"false" if loads_bytes else b"true"),
+    )  # fmt: skip
+    array = (ctypes.c_char_p * len(texts))(*texts)
+    _options_of_llvm()(len(texts), array, b"")  # of an option that came before the last one counts
+
+
+@functools.cache
+def _options_of_llvm() -> Any:
     import ctypes
 
     package = importlib.import_module(f"{BINDING}._mlir_libs")
@@ -186,9 +201,7 @@ def keep_loop_order() -> None:
     for file in files:
         library = ctypes.CDLL(str(file))
         if hasattr(library, "LLVMParseCommandLineOptions"):
-            texts = (b"ted", b"-enable-loopinterchange=false")
-            library.LLVMParseCommandLineOptions(2, (ctypes.c_char_p * 2)(*texts), b"")
-            return
+            return library.LLVMParseCommandLineOptions
     found = ", ".join(file.name for file in files) or "no such file"
     raise TedError(f"mlir: lib*CAPI.so must have LLVMParseCommandLineOptions, got {found}")
 

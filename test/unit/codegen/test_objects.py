@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import errno
 import os
+import platform
 import tempfile
 
 import pytest
 
 from ted import dialects
 from ted.codegen import objects
+from ted.codegen.assembly import disassemble
 from ted.codegen.objects import answer, object_of
 from ted.errors import CompileError, PassFailed
 from ted.mlir import ir
@@ -38,6 +40,36 @@ def test_what_another_object_defines_is_left_to_the_linker() -> None:
     code = made(CALLS)
     assert code.startswith((b"\x7fELF", b"\xcf\xfa\xed\xfe"))
     assert b"kernel" in code
+
+
+def selected(begin: int, result: str) -> str:
+    """`result[k] = x[k] if m[begin + k] else 0` for eight k, one by one."""
+    return "".join(
+        f"""
+        %p{result}{k} = llvm.getelementptr %m[{begin + k}] : (!llvm.ptr) -> !llvm.ptr, i8
+        %m{result}{k} = llvm.load %p{result}{k} : !llvm.ptr -> i8
+        %c{result}{k} = llvm.icmp "ne" %m{result}{k}, %none : i8
+        %q{result}{k} = llvm.getelementptr %x[{k}] : (!llvm.ptr) -> !llvm.ptr, f64
+        %x{result}{k} = llvm.load %q{result}{k} : !llvm.ptr -> f64
+        %y{result}{k} = llvm.select %c{result}{k}, %x{result}{k}, %zero : i1, f64
+        %r{result}{k} = llvm.getelementptr %{result}[{k}] : (!llvm.ptr) -> !llvm.ptr, f64
+        llvm.store %y{result}{k}, %r{result}{k} : f64, !llvm.ptr"""
+        for k in range(8)
+    )
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="no x86 here")
+def test_conditions_of_neighbours_are_not_shifted_into_each_other() -> None:
+    """With AVX-512 the last one was true whatever its byte was: LLVM shifted in what is no zero."""
+    text = f"""
+    llvm.func @f(%a: !llvm.ptr {{llvm.noalias}}, %b: !llvm.ptr {{llvm.noalias}}, %x: !llvm.ptr,
+                 %m: !llvm.ptr) attributes {{target_cpu = "skylake-avx512"}} {{
+        %zero = llvm.mlir.constant(0.0 : f64) : f64
+        %none = llvm.mlir.constant(0 : i8) : i8
+        {selected(0, "a")}{selected(1, "b")}
+        llvm.return
+    }}"""
+    assert "kshiftr" not in disassemble(made(text))
 
 
 def test_a_symbol_that_nothing_defines_is_refused() -> None:
