@@ -1,8 +1,9 @@
-"""Fills and empty tensors with several users -> one for each user.
+"""Fills, empty tensors and first pieces with several users -> one for each user.
 
 Two running results that start from one value would have to be copied apart by bufferization;
 upstream CSE merges equal ones again, so each carries a number of its own, which keeps them
-different.
+different. Bufferization also writes the next piece of one tensor before it copies the first piece
+for another one: right, but no proof of `memory_origins` sees that it is.
 """
 
 from __future__ import annotations
@@ -22,11 +23,29 @@ def _starts(module: ir.Module, name: str) -> list[ir.Operation]:
 
 
 def unshare_starts(module: ir.Module) -> None:
-    """Give each use of a fill or an empty tensor its own operation, where the shared one is."""
+    """Give each use of a fill or an empty tensor its own operation, where the shared one is.
+
+    So has each tensor whose further pieces start from the same first one, but for sums: to copy
+    those is less than to compute them again.
+    """
+    for op in reversed(operations(module.operation, "ted.compute")):  # what follows starts from it
+        if all(str(kind) == '"parallel"' for kind in op.attributes["iterators"]):
+            pieces = [use for use in op.results[0].uses if _is_next_piece(use)]
+            _one_for_each(op, pieces, at_users=False)
     # Fills first: their copies are new users of empty tensors.
     for name in _STARTS:
         for op in _starts(module, name):
             _one_for_each(op, list(op.results[0].uses), at_users=False)
+
+
+def _is_next_piece(use: ir.OpOperand) -> bool:
+    """Whether a user sets other elements of the tensor, and reads none of it as where it starts."""
+    user = use.owner.operation
+    return (
+        user.name == "ted.compute"
+        and use.operand_number == len(user.operands) - 1
+        and ir.StringAttr(user.attributes["combiner"]).value == "set"
+    )
 
 
 def split_starts(module: ir.Module) -> None:
