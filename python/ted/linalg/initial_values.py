@@ -29,7 +29,7 @@ def unshare_starts(module: ir.Module) -> None:
     those is less than to compute them again.
     """
     for op in reversed(operations(module.operation, "ted.compute")):  # what follows starts from it
-        if all(str(kind) == '"parallel"' for kind in op.attributes["iterators"]):
+        if all(str(kind) == '"parallel"' for kind in ir.ArrayAttr(op.attributes["iterators"])):
             pieces = [use for use in op.results[0].uses if _is_next_piece(use)]
             _one_for_each(op, pieces, at_users=False)
     # Fills first: their copies are new users of empty tensors.
