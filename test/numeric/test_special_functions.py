@@ -42,6 +42,7 @@ LEFT = -(RNG.integers(0, 20, 50) + RNG.uniform(0.02, 0.98, 50))
 COUNTS = [x.ravel() for x in np.meshgrid(np.arange(0, 90.0, 7), np.arange(-2, 50.0, 3))]
 SHAPES = 10 ** RNG.uniform(-2, 3, (2, N))
 SHARES = np.concatenate([RNG.beta(*SHAPES[:, 2:]), [0.0, 1.0]])
+LARGE = 10 ** RNG.uniform(3, 5, (2, N))
 # At these, the derivatives: a and x, probabilities, reals.
 DA = np.array([0.3, 2.5, 7.9, 30.0, 200.0, 5.0])
 DX = np.array([0.6, 2.0, 9.0, 25.0, 230.0, 0.01])
@@ -81,6 +82,8 @@ ROWS: dict[str, Row] = {
     "gammaincc": Row(BOTH, far=2e-11, absolute=2e-16),
     "betainc": Row((*SHAPES, SHARES), lambda a, b, x: mp.betainc(a, b, 0, x, True),
                    (DA[:4], DQ[:4], DP[1:5]), 5e-12),
+    "betainc of large": Row((*LARGE, RNG.beta(*LARGE)), far=2e-9, mine=special.betainc,
+                            scipy=scipy.special.betainc),
     # scipy's are differences of large numbers.
     "betaln": Row((A, X), lambda a, b: mp.log(mp.beta(a, b)), (DA, DX), 2e-14, 2e-15,
                   scipy=lambda a, b: _log_beta(a, b)),
@@ -159,6 +162,7 @@ def compare(name: str, found: Array, row: Row) -> None:
 
 KIN = (
     "betainc",
+    "betainc of large",
     "gammaincc",
     "beta",
     "erfinv",
