@@ -92,8 +92,9 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = "float32") -> Tensor:
 
 
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = "int32") -> Tensor:
-    """Counts of events of which `lam` are expected.
+    """Counts of events of which `lam` are expected; -1 where lam is negative or NaN, as in JAX.
 
+    What is more than `dtype` holds is the most that it holds.
     Raises: FrontendError for what is no key or shape, no type of integers, or a lam that does not
     broadcast to the shape.
     """
@@ -105,7 +106,9 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = "int32") -> Tens
     few = ~(lam >= 10)
     counted = _counted(key, ted.where(few, lam, 0.0)) - 1
     tried = _tried(key, ted.where(few, 1e5, lam))
-    return ted.cast(ted.where(lam == 0, 0.0, ted.where(few, counted, tried)), kind)
+    found, most = ted.where(few, counted, tried), ted.iinfo(kind).max
+    found = ted.where((lam == 0) | (lam == ted.inf), lam, found)
+    return ted.where(found < most, ted.cast(found, kind), most)
 
 
 def _counted(key: Tensor, lam: Tensor) -> Tensor:

@@ -55,6 +55,16 @@ def test_slopes_in_a_shape_keep_the_share_of_all_below() -> None:
     np.testing.assert_allclose(second, (up - 2 * z + down) / e**2, rtol=1e-3)
 
 
+@pytest.mark.fast(1)
+@pytest.mark.parametrize("kind", ["int8", "int32", "int64"])
+def test_counts_that_their_type_does_not_hold_are_the_most_that_it_holds(kind: str) -> None:
+    lam, most = np.array([0, 1e9, 1e30, np.inf, -1, np.nan]), np.iinfo(kind).max
+    found = ted.function(lambda lam: random.poisson(KEY, lam, dtype=kind))(lam)
+    assert found[[0, 4, 5]].tolist() == [0, -1, -1]
+    assert found[2:4].tolist() == [most, most]
+    assert found[1] == most if kind == "int8" else abs(found[1] - 1e9) < 3e5
+
+
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "shape": (lambda: random.gamma(KEY, A, (3,)), "random.gamma"),
     "scalar": (lambda: random.dirichlet(KEY, A[0]), "random.dirichlet: alpha"),
