@@ -13,6 +13,7 @@ from ted.frontend.axes import reduce_axis
 from ted.frontend.blocked_factors import blocks_of
 from ted.frontend.blocked_lu import eliminated_in_blocks
 from ted.frontend.compute import compute
+from ted.frontend.creation import full
 from ted.frontend.dims import matrix_transpose
 from ted.frontend.elementwise import absolute, cast, stop_gradient, to_tensor, where
 from ted.frontend.indexing import take_along_axis
@@ -62,7 +63,8 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     low = compute((*a.shape[:-2], count, count), unit, name="lu_lower")
     if m == count:
         return steps.pivot, low, steps.upper
-    others = argsort(where(steps.free[..., -1, :], 0, 1), stable=True)[..., : m - count]
+    free = steps.free[..., -1, :] if count else full((*a.shape[:-2], m), True, BOOL)
+    others = argsort(where(free, 0, 1), stable=True)[..., : m - count]
 
     def behind(*i: Any) -> Any:
         *head, row, column = i

@@ -10,7 +10,7 @@ from ted.frontend import checks
 from ted.frontend.compute import compute
 from ted.frontend.creation import eye, full
 from ted.frontend.dims import matrix_transpose
-from ted.frontend.elementwise import absolute, sqrt, to_tensor, where
+from ted.frontend.elementwise import absolute, cast, sqrt, to_tensor, where
 from ted.frontend.factorisations import QR, orthonormal_columns
 from ted.frontend.indexing import take
 from ted.frontend.joining import concatenate
@@ -19,6 +19,7 @@ from ted.frontend.linear_algebra import floats
 from ted.frontend.locations import fail
 from ted.frontend.reductions import max, sum
 from ted.frontend.tensors import Tensor
+from ted.ir.dtypes import promote
 
 
 def qr(a: Any, mode: str = "reduced") -> Any:
@@ -52,9 +53,10 @@ def householder_product(a: Any, tau: Any) -> Tensor:
     if not fits or tau.shape[:-1] != a.shape[:-2]:
         fail("householder_product: at least as many rows as columns, and these as tau, got "
              f"{a.shape} ({a.name}) and {tau.shape} ({tau.name})")  # fmt: skip
-    count, (m, n) = tau.shape[-1], a.shape[-2:]
-    columns = tril(a, -1) + eye(m, n, dtype=a.dtype)
-    product = broadcast_to(eye(m, n, dtype=a.dtype), a.shape)
+    dtype = promote(a.dtype, tau.dtype)
+    a, tau, count, (m, n) = cast(a, dtype), cast(tau, dtype), tau.shape[-1], a.shape[-2:]
+    columns = tril(a, -1) + eye(m, n, dtype=dtype)
+    product = broadcast_to(eye(m, n, dtype=dtype), a.shape)
 
     def step(k: Any, product: Tensor) -> Tensor:
         at = count - 1 - k

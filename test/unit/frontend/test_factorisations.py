@@ -59,6 +59,12 @@ def test_gradients_of_factors_of_rectangles_are_those_of_differences(
     check_grads(lambda a: ted.linalg.lu(a)[1:], (RANDOM.standard_normal(shape),), order=2)
 
 
+def test_a_matrix_without_columns_keeps_its_rows_in_order() -> None:
+    rows, low, up = run(lambda a: [*ted.linalg.lu(a)], np.ones((2, 3, 0)))
+    np.testing.assert_array_equal(rows, [[0, 1, 2]] * 2)
+    assert (low.shape, up.shape) == ((2, 3, 0), (2, 0, 0))
+
+
 def test_a_complete_basis_has_the_columns_of_the_reduced_one_in_front() -> None:
     tall = RANDOM.standard_normal((2, 4, 2))
 
@@ -79,6 +85,8 @@ def test_products_of_reflections_are_those_of_lapack() -> None:
     packed, tau = np.linalg.qr(a, "raw")
     found = run(ted.linalg.householder_product, packed.T, tau)
     np.testing.assert_allclose(found, np.linalg.qr(a)[0], atol=1e-15)
+    mixed = run(ted.linalg.householder_product, packed.T.astype("f4"), tau)
+    np.testing.assert_allclose(mixed, found, atol=1e-6, strict=True)
     shorter = torch.linalg.householder_product(*map(torch.tensor, (packed.T, tau[:2])))
     np.testing.assert_allclose(
         run(ted.linalg.householder_product, packed.T, tau[:2]), shorter, atol=1e-15
