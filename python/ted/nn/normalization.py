@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 from collections.abc import Callable
 from numbers import Integral
@@ -113,7 +114,26 @@ def rms_norm(
     return _affine(x * scale, weight, None, axes, "rms_norm")
 
 
-_OF_BATCHES = ("running_mean", "running_var", "weight", "bias", "training", "momentum", "eps")
+def _as_of_torch(
+    running_mean: Any = None, running_var: Any = None, weight: Any = None, bias: Any = None,
+    training: bool = False, momentum: float = 0.1, eps: float = 1e-5, *, axis: int = 1,
+    **options: Any,
+) -> dict[str, Any]:  # fmt: skip
+    """The arguments of ted for those of torch, in torch's order."""
+    running = None if running_mean is None and running_var is None else (running_mean, running_var)
+    if running is not None and training:
+        fail(
+            "batch_norm: running statistics are moved in results: write axis=1 and "
+            "running=(mean, variance), which gives (y, mean, variance), got running_mean "
+            "and running_var with training=True"
+        )
+    return {
+        "running": running, "weight": weight, "bias": bias, "training": training,
+        "momentum": momentum, "eps": eps, "axis": axis, **options,
+    }  # fmt: skip
+
+
+_OF_BATCHES = inspect.signature(_as_of_torch)
 
 
 def _of_torch(norm: Callable[..., Any]) -> Callable[..., Any]:
@@ -126,17 +146,13 @@ def _of_torch(norm: Callable[..., Any]) -> Callable[..., Any]:
     def call(x: Any, *args: Any, **options: Any) -> Any:
         is_behind = len(args) > 2 and not isinstance(args[2], Integral)
         is_before = len(args) == 2 and not {"weight", "bias"}.isdisjoint(options)
-        if is_behind or is_before or not set(_OF_BATCHES[:2]).isdisjoint(options):
-            options = {"axis": 1, **dict(zip(_OF_BATCHES, args, strict=False)), **options}
-            args, running = (), tuple(options.pop(name, None) for name in _OF_BATCHES[:2])
-            given = None if all(part is None for part in running) else running
-            if given is not None and options.get("training"):
-                fail(
-                    "batch_norm: running statistics are moved in results: write axis=1 and "
-                    "running=(mean, variance), which gives (y, mean, variance), got running_mean "
-                    "and running_var with training=True"
-                )
-            options = {"training": False, "running": given, **options}
+        if is_behind or is_before or not {"running_mean", "running_var"}.isdisjoint(options):
+            try:
+                given = _OF_BATCHES.bind(*args, **options)
+            except TypeError as error:
+                names = ", ".join([*_OF_BATCHES.parameters][:-1])
+                fail(f"batch_norm: torch's arguments are {names}, got {error}")
+            return norm(x, **_as_of_torch(*given.args, **given.kwargs))
         return norm(x, *args, **options)
 
     return call

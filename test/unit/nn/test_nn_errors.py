@@ -117,6 +117,14 @@ CASES = {
         lambda: nn.batch_norm(M, V, V, V, V, True),
         "write axis=1 and running=(mean, variance), which gives (y, mean, variance)",
     ),
+    "batch_norm_too_many": (
+        lambda: nn.batch_norm(M, V, V, V, V, False, 0.1, 1e-5, 1),
+        "batch_norm: torch's arguments are running_mean, running_var, weight, bias, training",
+    ),
+    "batch_norm_twice": (
+        lambda: nn.batch_norm(M, V, V, V, V, weight=V),
+        "got multiple values for argument 'weight'",
+    ),
     "layer_norm_both": (
         lambda: nn.layer_norm(M, (5,), axis=0),
         "layer_norm: axis or normalized_shape may be given, got axis=0 and (5,)",
