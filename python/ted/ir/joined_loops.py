@@ -24,9 +24,10 @@ def join_loops(groups: Sequence[Group]) -> list[Group]:
     found = list(groups)
     position = 0
     while position < len(found):
+        before = found
         if is_recurrence(found[position]) and _conditions(found[position]):
             found = _joined(found, position)
-        position += 1
+        position += found is before  # after a joined loop another group stands here
     return found
 
 

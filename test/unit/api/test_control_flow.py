@@ -132,6 +132,15 @@ def test_a_loop_without_a_bound_reads_its_latest_step_at_data() -> None:
         assert f(np.array(start)).tolist() == end
 
 
+def test_loops_without_bounds_stand_beside_each_other() -> None:
+    def doubled(x: ted.Tensor, bound: float) -> ted.Tensor:
+        step = lambda val: (val[0] + 1, val[1] * 2)  # noqa: E731
+        return ted.while_loop(lambda val: ted.sum(val[0]) < bound, step, (x, x))[1]
+
+    found = ted.function(lambda x: [doubled(x, 3.0), doubled(x, 5.0)])(np.ones(1))
+    assert [y.item() for y in found] == [4, 16]
+
+
 def test_a_loop_without_a_bound_carries_what_no_step_changes() -> None:
     f = ted.function(
         lambda x: ted.while_loop(lambda s: s[0] < s[1], lambda s: (s[0] * s[2], *s[1:]), x)
