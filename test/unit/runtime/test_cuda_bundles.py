@@ -171,6 +171,11 @@ def test_bfloat16_goes_by_its_bits() -> None:
         assert bundle.inputs()[0].numpy().tolist() == x.tolist()
 
 
+def test_a_pickled_bundle_stays_on_its_device() -> None:
+    bundle = loads(pack_bundle(program()), device=1)
+    assert pickle.loads(pickle.dumps(bundle)).device == 1
+
+
 def test_a_bundle_without_samples_is_timed_on_numbers_of_its_own() -> None:
     with device():
         bundle = loads(pack_bundle(program()))

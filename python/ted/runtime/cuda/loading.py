@@ -73,7 +73,7 @@ class Bundle:
         archives.write(path, self.data)
 
     def __reduce__(self) -> Any:
-        return loads, (self.data,)
+        return loads, (self.data, "load", self.device)
 
     @cached_property
     def program(self) -> Program:
