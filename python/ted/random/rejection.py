@@ -27,7 +27,8 @@ from ted.random.keys import checked, split
 from ted.random.transformed import parameters
 
 # Tries of a normal number above -1 / c, and of one that is accepted: one fails with probability
-# 0.008 and 0.05 at most.
+# 0.008 and 0.05 at most. Of poisson's, 64 counts below 10 expected ones and as many refusals are
+# rarer than 1e-19.
 _TRIES, _PAIRS = 16, 64
 
 
@@ -103,6 +104,7 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = "int32") -> Tens
         fail(f"random.poisson: dtype must be one of integers, got {kind}")
     (lam,), extents, _ = parameters("random.poisson", [lam], shape, FLOAT32)
     key, lam = to_tensor(checked(key, "random.poisson"), "key"), ted.broadcast_to(lam, extents)
+    lam = ted.stop_gradient(lam)  # counts have no slope
     few = ~(lam >= 10)
     counted = _counted(key, ted.where(few, lam, 0.0)) - 1
     tried = _tried(key, ted.where(few, 1e5, lam))
@@ -121,7 +123,7 @@ def _counted(key: Tensor, lam: Tensor) -> Tensor:
         return count, key, logarithm + ted.log(uniform(used, lam.shape))
 
     start = ted.zeros_like(lam)
-    return ted.while_loop(lambda s: ted.any(s[2] > -lam), step, (start, key, start))[0]
+    return ted.while_loop(lambda s: ted.any(s[2] > -lam), step, (start, key, start), _PAIRS)[0]
 
 
 def _tried(key: Tensor, lam: Tensor) -> Tensor:
@@ -143,7 +145,7 @@ def _tried(key: Tensor, lam: Tensor) -> Tensor:
         return ted.where(accepted, k, found), open & ~accepted, key
 
     start = ted.full(lam.shape, -1.0, FLOAT32), ted.full(lam.shape, True, "bool"), key
-    return ted.while_loop(lambda s: ted.any(s[1]), step, start)[0]
+    return ted.while_loop(lambda s: ted.any(s[1]), step, start, _PAIRS)[0]
 
 
 def _keys(key: Any, count: int, what: str) -> list[Any]:

@@ -65,6 +65,12 @@ def test_counts_that_their_type_does_not_hold_are_the_most_that_it_holds(kind: s
     assert found[1] == most if kind == "int8" else abs(found[1] - 1e9) < 3e5
 
 
+def test_counts_have_no_slope() -> None:
+    slope = ted.grad(lambda lam: ted.sum(lam * ted.cast(random.poisson(KEY, lam), "float64")))
+    lam = np.array([2.0, 20.0])
+    np.testing.assert_array_equal(slope(lam), ted.function(lambda x: random.poisson(KEY, x))(lam))
+
+
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "shape": (lambda: random.gamma(KEY, A, (3,)), "random.gamma"),
     "scalar": (lambda: random.dirichlet(KEY, A[0]), "random.dirichlet: alpha"),
