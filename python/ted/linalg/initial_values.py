@@ -39,13 +39,9 @@ def unshare_starts(module: ir.Module) -> None:
 
 
 def _is_next_piece(use: ir.OpOperand) -> bool:
-    """Whether a user sets other elements of the tensor, and reads none of it as where it starts."""
+    """Whether a user goes on from the tensor: sets other elements, or adds to what there is."""
     user = use.owner.operation
-    return (
-        user.name == "ted.compute"
-        and use.operand_number == len(user.operands) - 1
-        and ir.StringAttr(user.attributes["combiner"]).value == "set"
-    )
+    return user.name == "ted.compute" and use.operand_number == len(user.operands) - 1
 
 
 def split_starts(module: ir.Module) -> None:
