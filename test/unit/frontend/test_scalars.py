@@ -73,7 +73,7 @@ def test_result_types(function, types, expected):
         (lambda a: a**2.5, "pow(a, 2.5)"),
         (lambda a: 2 - a, "2 - a"),
         (lambda a: 2 / a, "2/a"),
-        (lambda a: a % 3, "where(fmod(a, 3) < 0, fmod(a, 3) + 3, fmod(a, 3))"),
+        (lambda a: a % 3, "fmod(a, 3) + where(fmod(a, 3) < 0, 3, 0)"),
         (lambda a: ted.relu(a), "maximum(0, a)"),
         (
             lambda a: ted.sigmoid(a),
