@@ -26,6 +26,7 @@ from ted.mlir import ExecutionEngine, ir, leave_out_unsound_passes
 from ted.mlir.queries import operations, symbol_name
 
 LEVEL = 2
+_VECTOR = 8  # bytes, of which a vector of conditions is shifted
 _HANDLES = "/proc/self/fd"  # where a file that has no name is found
 
 
@@ -75,7 +76,7 @@ def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> bytes:
     if not libraries:
         _define_allocator(module)
     leave_out_unsound_passes(
-        loads_bytes=any(map(_is_byte, operations(module.operation, "llvm.load")))
+        loads_bytes=any(map(_loads_bytes, operations(module.operation, "llvm.func")))
     )
     engine = ExecutionEngine(module, opt_level=LEVEL, shared_libs=list(libraries))
     for name in _elsewhere(module):  # the engine wants to know before it lets go of the object
@@ -93,8 +94,13 @@ def object_of(module: ir.Module, libraries: tuple[str, ...] = ()) -> bytes:
     return code
 
 
-def _is_byte(load: ir.Operation) -> bool:
-    return load.results[0].type == ir.IntegerType.get_signless(8, load.context)
+def _loads_bytes(function: ir.Operation) -> bool:
+    """Whether a function asks so often for bytes that it may ask for a vector and its neighbour."""
+    byte = ir.IntegerType.get_signless(8, function.context)
+    found = [op.results[0] for op in operations(function, "llvm.load")]
+    users = [use.owner for value in found if value.type == byte for use in value.uses]
+    times = sum(len(list(u.results[0].uses)) if u.name == "llvm.icmp" else 1 for u in users)
+    return times >= 2 * _VECTOR
 
 
 @contextlib.contextmanager
