@@ -99,8 +99,8 @@ def _loads_bytes(function: ir.Operation) -> bool:
     byte = ir.IntegerType.get_signless(8, function.context)
     found = [op.results[0] for op in operations(function, "llvm.load")]
     users = [use.owner for value in found if value.type == byte for use in value.uses]
-    times = sum(len(list(u.results[0].uses)) if u.name == "llvm.icmp" else 1 for u in users)
-    return times >= 2 * _VECTOR
+    asked = [max([1, *(len(list(one.uses)) for one in user.results)]) for user in users]
+    return sum(asked) >= 2 * _VECTOR
 
 
 @contextlib.contextmanager
