@@ -29,7 +29,9 @@ def packed_lu(a: Any, **_: Any) -> Any:
     rows, low, up = ted.linalg.lu(a)
     (m, n), steps = a.shape[-2:], up.shape[-2]
     places, order = _taken(rows, steps)
-    if m > steps:  # the others are where exchanges have brought them
+    if m <= steps:
+        order = rows  # known without the exchanges
+    else:  # the others are where exchanges have brought them
         left = order[..., steps:, None] == rows[..., None, steps:]
         behind = ted.cast(left, a.dtype) @ low[..., steps:, :]
         low = ted.concatenate([low[..., :steps, :], behind], -2)
