@@ -25,8 +25,8 @@ def _starts(module: ir.Module, name: str) -> list[ir.Operation]:
 def unshare_starts(module: ir.Module) -> None:
     """Give each use of a fill or an empty tensor its own operation, where the shared one is.
 
-    So has each tensor whose further pieces start from the same first one, but for sums: to copy
-    those is less than to compute them again.
+    So has each tensor that goes on from the same first piece as another one, unless that piece
+    reduces: to copy it is less than to compute it again.
     """
     for op in reversed(operations(module.operation, "ted.compute")):  # what follows starts from it
         if all(str(kind) == '"parallel"' for kind in ir.ArrayAttr(op.attributes["iterators"])):
