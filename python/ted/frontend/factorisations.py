@@ -51,7 +51,7 @@ def lu(a: Any) -> tuple[Tensor, Tensor, Tensor]:
     """
     a = floats(_matrix(a, "lu"), "lu")
     m, n = a.shape[-2:]
-    blocks = blocks_of(n) if m == n else None
+    blocks = blocks_of(n, of_factor=True) if m == n else None
     if blocks is not None:
         return eliminated_in_blocks(a, blocks)
     count = n if m == n else min(checks.integer(extent, "lu: extent") for extent in (m, n))

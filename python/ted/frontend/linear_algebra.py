@@ -71,7 +71,7 @@ def cholesky(a: Any, upper: bool = False) -> Tensor:
     if checks.flag(upper, "cholesky: upper"):
         return matrix_transpose(cholesky(matrix_transpose(a)))
     batch, n = a.ndim - 2, a.shape[-1]
-    blocks = blocks_of(n)
+    blocks = blocks_of(n, of_factor=True)
     if blocks is not None:
         return cholesky_in_blocks(a, blocks)
     r = reduce_axis(n, "r")

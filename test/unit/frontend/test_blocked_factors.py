@@ -18,6 +18,7 @@ RNG = np.random.default_rng(8)
 def small_blocks(monkeypatch) -> None:
     monkeypatch.setattr(blocked_factors, "LEAST", 4)
     monkeypatch.setattr(blocked_factors, "SIZES", (2,))
+    monkeypatch.setattr(blocked_factors, "OF_FACTORS", (2,))
 
 
 def positive(*shape: int) -> np.ndarray:
@@ -181,6 +182,12 @@ def test_few_rows_and_symbolic_ones_are_no_blocks() -> None:
     assert blocked_factors.blocks_of(n) is None
     assert blocked_factors.blocks_of(300) == blocked_factors.Blocks(15, 20)
     assert blocked_factors.blocks_of(131) == blocked_factors.Blocks(11, 12, 1)
+
+
+@pytest.mark.parametrize("factor", [ted.cholesky, lambda a: ted.linalg.lu(a)[2]])
+def test_rows_of_blocks_of_factors_fill_registers(factor) -> None:
+    system = ted.function(factor).trace(np.zeros((300, 300), "f4")).system()
+    assert (19, 16, 19, 16) in {tensor.shape for tensor in system.tensors()}
 
 
 def test_times_of_a_recurrence_rise() -> None:
