@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from typing import Any
 
 __version__ = "0.1.0"
+__array_api_version__ = "2024.12"
 
 # Their `__all__`; the first ones are found without loading MLIR.
 _EXPORTING = (
@@ -35,6 +36,11 @@ def __getattr__(name: str) -> Any:
             value = globals()[name] = getattr(module, name)
             return value
     raise importlib.import_module("ted.frontend.missing_names").missing("ted", name, __dir__())
+
+
+def __array_namespace_info__() -> Any:
+    """The inspection functions of the array API standard: `dtypes()`, `devices()` and others."""
+    return importlib.import_module("ted.frontend.namespace_info").NamespaceInfo()
 
 
 def __dir__() -> list[str]:

@@ -276,8 +276,18 @@ TYPES: dict[str, list[Case]] = {
         lambda xp, v: str(xp.result_type(v.i, xp.int8)).rpartition(".")[2],
         lambda xp, v: str(xp.result_type(v.f, xp.complex64)).rpartition(".")[2]],
     **{n: [lambda xp, v, n=n: getattr(xp, n)] for n in ("e", "inf", "newaxis", "pi")},
+    "__array_namespace_info__": [lambda xp, v, f=f: f(xp.__array_namespace_info__()) for f in (
+        lambda info: sorted(info.capabilities()), lambda info: sorted(info.dtypes()),
+        lambda info: sorted(map(short, info.dtypes(kind=("integral", "complex floating")))),
+        lambda info: sorted(info.default_dtypes(device=info.default_device())),
+        lambda info: info.default_device() in info.devices())],
     "nan": [lambda xp, v: repr(xp.nan)],
 }  # fmt: skip
+
+
+def short(name: Any) -> str:
+    """The name of a type without its module."""
+    return str(name).rpartition(".")[2]
 
 
 def limits(found: Any, names: str) -> list[float]:
@@ -296,7 +306,6 @@ DATA = "its shape depends on values"
 NOT: dict[str, str] = {
     **dict.fromkeys(("nonzero", "unique_all", "unique_counts", "unique_inverse", "unique_values"),
                     DATA),
-    **{"__array_namespace_info__": "not yet"},
 }  # fmt: skip
 
 

@@ -101,7 +101,7 @@ REASONS = (
      r"|^pswap|^pbroad|^precv|^all_(gather|to)|^axis_|sharding|barrier|platform|composite|^custom_"
      r"|after_all|token|dce_sink|^stage$|frompyfunc|einsum_path"),
     ("of bits, files or types that ted does not have", r"bitcast|frombuffer|^save|^load|fromfile"
-     r"|fromstring|fromiter|frexp|ldexp|spacing|clz|population|bitwise_count|scaled_|rng_"
+     r"|fromstring|fromiter|ldexp|spacing|clz|population|bitwise_count|scaled_|rng_"
      r"|grouped_mm|reduce_precision"),
     ("an iteration that is not there yet", r"eig|svd|matrix_rank|pinv|^roots$"),
 )  # fmt: skip

@@ -59,7 +59,7 @@ OF_OTHER_THINGS = re.compile(
     r"|^c(double|float|half)$|^chalf$|xpu|ipu|mtia|smm|sspaddmm|hash|module_load|as_subclass|dense_dim"
     r"|dim_order|element_size|slice_inverse|symeig|orgqr|ormqr|geqrf|^values$|^new$|resize_as|^index$"
 )
-NOT_YET = {"eig", "frexp", "gcd", "lcm", "istft"}
+NOT_YET = {"eig", "istft"}
 OF_A_RUN = {"item", "numpy", "tolist"}  # of which an expression says that it has no values
 
 

@@ -23,6 +23,8 @@ from ted.frontend.complex_functions import angle as angle
 from ted.frontend.complex_functions import complex as complex
 from ted.frontend.complex_functions import imag as imag
 from ted.frontend.complex_pairs import Complex as Complex
+from ted.frontend.compositions.divisors import gcd as gcd
+from ted.frontend.compositions.divisors import lcm as lcm
 from ted.frontend.compositions.matrices import average as average
 from ted.frontend.compositions.matrices import corrcoef as corrcoef
 from ted.frontend.compositions.matrices import cov as cov
@@ -38,6 +40,7 @@ from ted.frontend.compositions.numbers import divmod as divmod
 from ted.frontend.compositions.numbers import float_power as float_power
 from ted.frontend.compositions.numbers import fmax as fmax
 from ted.frontend.compositions.numbers import fmin as fmin
+from ted.frontend.compositions.numbers import frexp as frexp
 from ted.frontend.compositions.numbers import isclose as isclose
 from ted.frontend.compositions.numbers import isneginf as isneginf
 from ted.frontend.compositions.numbers import isposinf as isposinf
@@ -190,7 +193,6 @@ from ted.frontend.layout import broadcast_to as broadcast_to
 from ted.frontend.layout import expand_dims as expand_dims
 from ted.frontend.layout import flatten as flatten
 from ted.frontend.layout import flip as flip
-from ted.frontend.layout import repeat as repeat
 from ted.frontend.layout import reshape as reshape
 from ted.frontend.layout import roll as roll
 from ted.frontend.layout import split as split
@@ -234,9 +236,12 @@ from ted.frontend.reductions import mean as mean
 from ted.frontend.reductions import min as min
 from ted.frontend.reductions import prod as prod
 from ted.frontend.reductions import sum as sum
+from ted.frontend.repetition import repeat as repeat
 from ted.frontend.scalars import Scalar as Scalar
 from ted.frontend.scattering import bincount as bincount
 from ted.frontend.scattering import histogram as histogram
+from ted.frontend.scattering import histogram2d as histogram2d
+from ted.frontend.scattering import histogramdd as histogramdd
 from ted.frontend.scattering import index_add as index_add
 from ted.frontend.scattering import scatter as scatter
 from ted.frontend.scattering import segment_sum as segment_sum

@@ -23,6 +23,7 @@ from ted.frontend import (
     joining,
     layout,
     reductions,
+    repetition,
     scattering,
     statistics,
 )
@@ -177,7 +178,7 @@ def _conjugate(x: Any) -> Any:
 
 _LINEAR: tuple[Function, ...] = (
     layout.reshape, layout.flatten, layout.squeeze, layout.expand_dims, layout.broadcast_to,
-    layout.transpose, layout.swapaxes, layout.flip, layout.roll, layout.repeat, layout.tile,
+    layout.transpose, layout.swapaxes, layout.flip, layout.roll, repetition.repeat, layout.tile,
     layout.split, layout.tril, layout.triu, dims.moveaxis, dims.unstack, dims.diagonal, dims.trace,
     dims.matrix_transpose, dims.hstack, dims.vstack, dims.column_stack, joining.concatenate,
     joining.stack, joining.pad, reductions.sum, reductions.mean, cumulative.cumsum,

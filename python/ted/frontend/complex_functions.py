@@ -326,13 +326,21 @@ def _asin(z: Any) -> Any:
 def _acos(z: Any) -> Any:
     a, b = _sqrt(_subtract(1.0, z)), _sqrt(_add(1.0, z))
     slope = _multiply(Complex(b.real, -b.imag), a).imag
-    return Complex(2 * atan2(a.real, b.real), elementwise.asinh(slope))
+    turn = _unless_infinite(z, 2 * atan2(a.real, b.real), abs(z.imag))
+    return Complex(turn, elementwise.asinh(slope))
 
 
 def _acosh(z: Any) -> Any:
     a, b = _sqrt(_subtract(z, 1.0)), _sqrt(_add(z, 1.0))
     slope = _multiply(Complex(a.real, -a.imag), b).real
-    return Complex(elementwise.asinh(slope), 2 * atan2(a.imag, b.real))
+    turn = _unless_infinite(z, 2 * atan2(a.imag, b.real), z.imag)
+    return Complex(elementwise.asinh(slope), turn)
+
+
+def _unless_infinite(z: Any, angle: Any, height: Any) -> Any:
+    """An angle that is that of (height, z.real) where both parts are infinite: of no roots then."""
+    both = (abs(z.real) == math.inf) & (abs(z.imag) == math.inf)
+    return where(both, atan2(where(both, height, 0.0), where(both, z.real, 1.0)), angle)
 
 
 def _atanh(z: Any) -> Any:

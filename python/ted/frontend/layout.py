@@ -8,7 +8,6 @@ from typing import Any
 
 from ted.domain.sizes import Extent, divided, is_symbolic
 from ted.frontend import checks
-from ted.frontend.captures import is_array
 from ted.frontend.compute import compute
 from ted.frontend.creation import zeros
 from ted.frontend.elementwise import to_tensor, where
@@ -292,38 +291,6 @@ def tile(x: Any, repeats: Any) -> Tensor:
     if 0 in shape:
         return zeros(shape, x.dtype)
     return _gather(x, shape, lambda *i: [p % n for p, n in zip(i, x.shape, strict=True)], "tile")
-
-
-def repeat(x: Any, count: Any, axis: int | None = None) -> Tensor:
-    """Every element repeated `count` times along `axis`, or element k `count[k]` times.
-
-    Without an axis x is taken in row-major order.
-    Raises: FrontendError for a dim that x does not have, or a count that is negative or no integer.
-    """
-    x = to_tensor(x, "repeat")
-    if axis is None:
-        x, axis = flatten(x), 0
-    along = checks.axis_of(axis, x.ndim, "repeat")
-    if isinstance(count, (tuple, list)) or is_array(count):
-        return _repeated_each(x, [*count], along)
-    times = checks.shape_of((count,), x.dtype, "repeat: count")[0]
-    shape = [n * times if k == along else n for k, n in enumerate(x.shape)]
-    if 0 in shape:
-        return zeros(shape, x.dtype)
-    return _gather(
-        x, shape, lambda *i: [p // times if k == along else p for k, p in enumerate(i)], "repeat"
-    )
-
-
-def _repeated_each(x: Tensor, counts: list[Any], along: int) -> Tensor:
-    """Element k along a dim so often as known counts say, as one table of positions."""
-    numbers = [checks.integer(c, "repeat: count") for c in counts]
-    extent = checks.integer(x.shape[along], "repeat: extent")
-    if len(numbers) not in (1, extent) or min(numbers, default=0) < 0:
-        fail(f"repeat: one count >= 0 for each of {extent} elements, got {counts!r}")
-    each = numbers * extent if len(numbers) == 1 else numbers
-    at = [k for k, count in enumerate(each) for _ in range(count)]
-    return x[(*(slice(None),) * along, at)]
 
 
 def tril(x: Any, k: int = 0) -> Tensor:

@@ -18,6 +18,8 @@ INSTEAD = {
     "percentile": "ted.quantile", "unique": "ted.unique(x, size)", "argpartition": "ted.argsort",
     "partition": "ted.sort", "bincount": "ted.bincount(x, length)",
     "histogram": "ted.histogram(x, bins, lower, upper)",
+    "histogram2d": "ted.histogram2d(x, y, bins, lower, upper)",
+    "histogramdd": "ted.histogramdd(sample, bins, lower, upper)",
     "polydiv": "ted.polydiv, which trims nothing",
     "trace": "ted.trace, of the last two dims",
     "diagonal": "ted.diagonal, of the last two dims", "dstack": "ted.concatenate",

@@ -99,15 +99,67 @@ def histogram(x: Any, bins: int, lower: float, upper: float, weights: Any = None
     Shapes: x S, weights S (then their sums are taken), result (bins).
     Raises: FrontendError for less than 1 bin, or limits that are not finite and increasing.
     """
-    x = to_tensor(x, "histogram")
-    count = checks.integer(bins, "histogram: bins")
-    lower, upper = (checks.number(v, "histogram: limits") for v in (lower, upper))
+    return histogramdd([x], bins, lower, upper, weights)
+
+
+def histogram2d(x: Any, y: Any, bins: Any, lower: Any, upper: Any, weights: Any = None) -> Tensor:
+    """How many points (x, y) fall into each of bins[0] by bins[1] parts of a rectangle.
+
+    Bins and limits are a number for both, or a pair; parts are those of `histogram`.
+    Shapes: x and y S, weights S (then their sums are taken), result bins.
+    Raises: FrontendError for less than 1 bin, limits that are not finite and increasing, or x and
+    y of different shapes.
+    """
+    return histogramdd([x, y], bins, lower, upper, weights)
+
+
+def histogramdd(sample: Any, bins: Any, lower: Any, upper: Any, weights: Any = None) -> Tensor:
+    """How many points fall into each part of a box; others are left out.
+
+    Bins and limits are a number for all coordinates, or one for each; parts are those of
+    `histogram`.
+    Shapes: sample (n, d), or a list of d tensors S; weights S or (n) (then their sums are taken),
+    result bins.
+    Raises: FrontendError for less than 1 bin, limits that are not finite and increasing, or
+    coordinates of different shapes.
+    """
+    several = isinstance(sample, (tuple, list))
+    what = "histogram" if several and len(sample) == 1 else "histogramdd"
+    points = [to_tensor(x, what) for x in sample] if several else _columns(sample)
+    ends = [_each(v, len(points), f"{what}: {n}")
+            for v, n in ((bins, "bins"), (lower, "limits"), (upper, "limits"))]  # fmt: skip
+    numbers = [_bin(x, *end, what) for x, *end in zip(points, *ends, strict=True)]
+    shape = tuple(checks.integer(n, f"{what}: bins") for n in ends[0])
+    if weights is None:
+        weights = broadcast_to(_one(), points[0].shape)
+    return scatter(shape, numbers, weights, mode="drop")
+
+
+def _columns(sample: Any) -> list[Tensor]:
+    x = to_tensor(sample, "histogramdd: sample")
+    if x.ndim != 2:
+        fail(f"histogramdd: sample has a point in each row, got shape {x.shape} ({x.name})")
+    return [x[:, k] for k in range(checks.integer(x.shape[1], "histogramdd: coordinates"))]
+
+
+def _each(value: Any, count: int, what: str) -> list[Any]:
+    """One value for each of the coordinates."""
+    if not isinstance(value, (tuple, list)):
+        return [value] * count
+    if len(value) != count:
+        fail(f"{what}: one for each of {count} coordinates, got {value!r}")
+    return [*value]
+
+
+def _bin(x: Tensor, bins: Any, lower: Any, upper: Any, what: str) -> Tensor:
+    """The number of the bin in which each value falls, -1 outside."""
+    count = checks.integer(bins, f"{what}: bins")
+    lower, upper = (checks.number(v, f"{what}: limits") for v in (lower, upper))
     if count < 1 or not -math.inf < lower < upper < math.inf:
-        fail(f"histogram: at least 1 bin and lower < upper, got {bins} of [{lower}, {upper}]")
+        fail(f"{what}: at least 1 bin and lower < upper, got {bins} of [{lower}, {upper}]")
     inside = (x >= lower) & (x <= upper)
     position = floor((where(inside, x, lower) - lower) * (count / (upper - lower)))
-    number = where(inside, where(x == upper, count - 1, cast(position, INT64)), -1)
-    return bincount(number, count, weights, mode="drop")
+    return where(inside, where(x == upper, count - 1, cast(position, INT64)), -1)
 
 
 def _one() -> Tensor:

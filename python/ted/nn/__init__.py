@@ -40,6 +40,7 @@ from ted.nn.losses import mse as mse
 from ted.nn.losses import multi_margin_loss as multi_margin_loss
 from ted.nn.losses import multilabel_margin_loss as multilabel_margin_loss
 from ted.nn.losses import nll_loss as nll_loss
+from ted.nn.multi_head import multi_head_attention_forward as multi_head_attention_forward
 from ted.nn.normalization import batch_norm as batch_norm
 from ted.nn.normalization import group_norm as group_norm
 from ted.nn.normalization import instance_norm as instance_norm

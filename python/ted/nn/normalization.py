@@ -280,13 +280,15 @@ def group_norm(
 
     As in torch, `num_groups` are groups of channels along dim 1, as they are before a fifth `eps`.
     Shapes: weight and bias (channels).
-    Raises: FrontendError unless `groups` divides the channels.
+    Raises: FrontendError unless `groups` divides the channels, or for both words of them.
     Source: Wu and He, Group Normalization, section 3.
     """
     x = floating(x, "group_norm: x")
     if isinstance(axis, float):
         axis, eps = 1, axis
     if num_groups is not None:
+        if groups is not None:
+            fail(f"group_norm: groups or num_groups, got both: {groups!r} and {num_groups!r}")
         groups, axis = num_groups, 1 if axis == -1 else axis
     channel = axis_of(axis, x.ndim, "group_norm")
     (count,) = per_dim(groups, 1, 1, "group_norm: groups")

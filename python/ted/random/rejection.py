@@ -95,7 +95,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = "float32") -> Tensor:
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = "int32") -> Tensor:
     """Counts of events of which `lam` are expected; -1 where lam is negative or NaN, as in JAX.
 
-    What is more than `dtype` holds is the most that it holds.
+    That is the most of a type without a sign, as what is more than `dtype` holds is the most.
     Raises: FrontendError for what is no key or shape, no type of integers, or a lam that does not
     broadcast to the shape.
     """
@@ -110,7 +110,8 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = "int32") -> Tens
     tried = _tried(key, ted.where(few, 1e5, lam))
     found, most = ted.where(few, counted, tried), ted.iinfo(kind).max
     found = ted.where((lam == 0) | (lam == ted.inf), lam, found)
-    return ted.where(found < most, ted.cast(found, kind), most)
+    none = ted.where(found < 0, most if kind.is_unsigned else -1, ted.cast(found, kind))
+    return ted.where(found < most, none, most)
 
 
 def _counted(key: Tensor, lam: Tensor) -> Tensor:

@@ -22,6 +22,8 @@ HOLES[0, 1], HOLES[2] = np.nan, np.nan
 ODD = np.array([np.inf, -np.inf, np.nan, 0.0, -0.0, 2.5, -2.5])
 V, W = RNG.random((2, 4)) + 0.1
 K = RNG.integers(0, 3, (2, 12))
+TINY = np.array([1e-310, -5e-324, 1e-45, 1e38, -1.7e308, 1.0, -0.75, 3e-39])
+TINY = np.where(abs(TINY) < 1e300, TINY, -3e38)
 RISING = np.cumsum(W)
 TURNS = np.cumsum(RNG.normal(size=(2, 9)) * 4, axis=1)
 
@@ -37,6 +39,16 @@ def reduced(name: str, **options: Any) -> Case:
 
 def of(name: str, *arrays: np.ndarray, **options: Any) -> Case:
     return lambda m, *given: getattr(m, name)(*given, **options), arrays
+
+
+def integers(kind: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Pairs of which Pell's numbers take the most steps, zeros and the ends of a type."""
+    least, most = np.iinfo(kind).min, np.iinfo(kind).max
+    pell = [0, 1]
+    while 2 * pell[-1] + pell[-2] <= most:
+        pell.append(2 * pell[-1] + pell[-2])
+    a, b = [*pell, 12, least, least, most, 0], [*pell[1:], 1, 18, 0, least, 6, 0]
+    return np.array([*a, *b], kind), np.array([*b, *a], kind)
 
 
 CASES: dict[str, Case] = {
@@ -55,6 +67,10 @@ CASES: dict[str, Case] = {
     "fmax": of("fmax", ODD, ODD[::-1].copy()), "fmin": of("fmin", ODD, ODD[::-1].copy()),
     "sinc": of("sinc", np.array([0.0, 1e-9, 1e-3, 0.0199, 0.0201, 0.5, 1.0, -3.7])),
     "float_power": of("float_power", abs(X).astype("f4"), Y.astype("f4")),
+    "frexp": of("frexp", np.concatenate([ODD, TINY, TINY.astype("f4")])),
+    "frexp of floats": of("frexp", np.append(TINY.astype("f4"), ODD.astype("f4"))),
+    **{f"{n} of {t.__name__}": (lambda m, a, b, n=n: getattr(m, n)(a, b), integers(t))
+       for n in ("gcd", "lcm") for t in (np.int64, np.uint64, np.int32, np.int8, np.uint8)},
     "divmod": of("divmod", X, Y), "logaddexp2": of("logaddexp2", X, Y),
     "average": of("average", X, axis=1),
     "average by weights": (lambda m, x, w: m.average(x, axis=1, weights=w), (X, V)),
@@ -163,12 +179,30 @@ def test_lines_between_numbers_of_few_bits_are_steep(dtype: str) -> None:
     np.testing.assert_allclose(run(ted.interp, x, xp, fp), np.interp(x, xp, fp), rtol=1e-6)
 
 
+@pytest.mark.parametrize("counts", [[2, 0, 1], [0, 0, 0], [4, -3, 4], 2])
+@pytest.mark.parametrize("axis", [None, 0])
+def test_repeated_so_often_as_data_say_it_is_jax(counts: Any, axis: int | None) -> None:
+    x = RNG.normal(size=(3, 2))
+    each = np.array(counts) if axis == 0 else np.resize(counts, 6)
+    expected = np.repeat(x, np.maximum(np.resize(each, 3 if axis == 0 else 6), 0), axis)
+    last = x[-1:] if axis == 0 else x.reshape(-1)[-1:]
+    expected = np.concatenate([expected, *[last] * 5])[:5]  # cut off, or filled up by the last one
+
+    def repeated(x: Any, k: Any) -> Any:
+        return ted.repeat(x, k, axis, total_repeat_length=5)
+
+    np.testing.assert_array_equal(run(repeated, x, each), expected)
+    np.testing.assert_array_equal(ted.function(lambda x: repeated(x, each.tolist()))(x), expected)
+
+
 SMOOTH: dict[str, Case] = {
     "nanvar": (lambda m, x: m.nanvar(m.where(SOME, x, m.nan), 1), (V,)),
     "nanmedian": (lambda m, x: m.nanmedian(m.where(SOME, x, m.nan)) ** 2, (V,)),
     "nanmax": (lambda m, x: m.nanmax(x, 0) ** 3, (X,)),
     "sinc": of("sinc", np.array([0.0, 1e-3, 0.3, -1.2])), "corrcoef": of("corrcoef", X),
-    "kron": of("kron", X, Y[:2]), "diag": of("diag", V, k=-1), "polyval": of("polyval", V, X),
+    "kron": of("kron", X, Y[:2]), "frexp": (lambda m, x: m.frexp(x)[0] ** 2, (9 * V,)),
+    "repeat": (lambda m, x: m.repeat(x**2, m.asarray([2, 0, 1, 3]), total_repeat_length=7), (V,)),
+    "diag": of("diag", V, k=-1), "polyval": of("polyval", V, X),
     "polymul": of("polymul", V, W), "poly": of("poly", V),
     "polyfit": of("polyfit", RISING, V, deg=2),
     "polydiv": (lambda m, a, b: m.concatenate(m.polydiv(a, b)), (V, W[:3])),
@@ -201,6 +235,13 @@ def test_halves_count_more_elements_than_they_hold() -> None:
 
 
 REFUSED = {
+    "gcd: operands must be integers": lambda: ted.gcd(X, 2),
+    "gcd: no type of integers holds those of both int64 and uint64":
+        lambda: ted.gcd(K[0], K[1].astype("u8")),
+    "repeat: counts that are data take total_repeat_length=":
+        lambda: ted.repeat(V, ted.placeholder((4,), "int64")),
+    "repeat: one count for each of 4 elements":
+        lambda: ted.repeat(V, ted.placeholder((3,), "int64"), total_repeat_length=5),
     "average: weights must be like x": lambda: ted.average(X, 0, V[:2]),
     "cov: takes a vector or a matrix": lambda: ted.cov(np.ones((2, 2, 2))),
     "cov: takes more than 1 observations, got 1": lambda: ted.cov(np.ones((3, 1))),

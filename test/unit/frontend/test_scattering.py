@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -150,6 +151,26 @@ def test_a_histogram_leaves_out_what_is_outside() -> None:
     np.testing.assert_array_equal(run(lambda a: ted.histogram(a, 4, 0.0, 1.0), x), wanted)
 
 
+@pytest.mark.parametrize("upper", [1.0, (1.0, 0.5)])
+def test_a_histogram_of_points_is_that_of_numpy(upper: Any) -> None:
+    x, y, w = np.random.default_rng(3).normal(size=(3, 40))
+    x[:2], y[2:4] = (-1.0, 1.0), (np.nan, 0.5)
+    limits = [(-1.0, end) for end in (upper if isinstance(upper, tuple) else (upper, upper))]
+    known = ~np.isnan(y)
+    expected = np.histogram2d(x[known], y[known], (4, 2), limits)[0]
+    found = run(lambda x, y: ted.histogram2d(x, y, (4, 2), -1.0, upper), x, y)
+    np.testing.assert_array_equal(found, expected)
+    wanted = np.histogramdd(np.stack([x, x, y], 1)[known], (4, 1, 2), [limits[0], *limits],
+                            weights=w[known])[0]  # fmt: skip
+    ends = tuple(end for _, end in [limits[0], *limits])
+
+    def weighed(x: Any, y: Any, w: Any) -> Any:
+        return ted.histogramdd(ted.stack([x, x, y], 1), (4, 1, 2), -1.0, ends, w)
+
+    np.testing.assert_allclose(run(weighed, x, y, w), wanted, rtol=1e-13)
+    check_grads(lambda w: weighed(x, y, w * w), (w,), order=2)
+
+
 def test_half_precision_sums_are_rounded_once() -> None:
     values = np.full(4096, 1.0, "float16")
     found = run(
@@ -187,6 +208,9 @@ REFUSED = {
     ),
     "index_add_rank": (lambda: ted.index_add(V63, 0, V63.astype("int64"), V63), "1 dim"),
     "bins": (lambda: ted.histogram(V63, 0, 0.0, 1.0), "at least 1 bin"),
+    "coordinates": (
+        lambda: ted.histogram2d(V63, V63, (2, 3, 4), 0, 1), "bins: one for each of 2 coordinates",
+    ),
 }  # fmt: skip
 
 

@@ -26,6 +26,8 @@ from ted.frontend.elementwise import (
 )
 from ted.frontend.operators import logaddexp
 from ted.frontend.reductions import all as all_of
+from ted.frontend.scalars import Scalar
+from ted.ir.dtypes import FLOAT32, FLOAT64
 
 # From here on sin(x) / x is good to the last digit; nearer to 0 five terms of its series are, whose
 # derivatives of the first orders are right at 0, too.
@@ -105,6 +107,42 @@ def modf(x: Any) -> tuple[Any, Any]:
     """The fraction of x, with its sign unless it is 0, and the whole part; of infinity it is 0."""
     whole = trunc(x)
     return where(isinf(x), 0.0, x - whole), whole
+
+
+def frexp(x: Any) -> tuple[Any, Any]:
+    """The mantissa of x in [0.5, 1), with its sign, and the exponent: x is mantissa * 2**exponent.
+
+    The exponent is int32, and 0 of zeros, infinities and NaN, which are their own mantissas.  The
+    slope of the mantissa is 2**-exponent.
+    """
+    return _mantissa(x), _exponent(x)
+
+
+@vectorize
+def _mantissa(x: Any) -> Any:
+    return _parts(x)[0] if isinstance(x, Scalar) else math.frexp(x)[0]
+
+
+@vectorize
+def _exponent(x: Any) -> Any:
+    return cast(_parts(x)[1], "int32") if isinstance(x, Scalar) else math.frexp(x)[1]
+
+
+def _parts(x: Scalar) -> tuple[Any, Any]:
+    """Mantissa and exponent by exact products with halved powers of two: 2**512, 2**256, ..."""
+    kind = FLOAT64 if x.dtype == FLOAT64 else FLOAT32
+    mantissa: Any = cast(x, kind)
+    exponent: Any = 0
+    powers = [(kind.exponent + 1) >> k for k in range(1, kind.exponent.bit_length() + 1)]
+    tried = [(p, 2.0 ** (p - 1)) for p in (*powers, 1)]  # too large, and what makes it so
+    tried += [(-p, 2.0**-p) for p in (powers[0], *powers)]
+    is_plain = isfinite(mantissa) & (mantissa != 0)
+    for power, limit in tried:
+        size = absolute(mantissa)
+        moves = is_plain & ((size >= limit) if power > 0 else (size < limit))
+        mantissa = where(moves, mantissa * 2.0**-power, mantissa)
+        exponent = exponent + where(moves, power, 0)
+    return cast(mantissa, x.dtype if x.dtype.is_float else kind), exponent
 
 
 @vectorize
