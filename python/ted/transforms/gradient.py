@@ -100,6 +100,7 @@ def differentiate(
     asked = System(result.inputs, tuple(found[t] for t in inputs))
     opaque = [cleaned.get(t, t) for t in (gathered.get(t, t) for t in marked)]
     result, direct = compose_copies(asked, keep, opaque)
+    opaque = [direct.get(t, t) for t in opaque]
     result, factored = factor_sums(result, {*keep, *opaque}, through=True)
     result, demanded = shrink_to_demand(result, {*keep, *(factored.get(t, t) for t in opaque)})
     found.update(zip(inputs, result.outputs, strict=True))

@@ -89,3 +89,21 @@ def test_derivatives_that_adjoints_have_follow_them_into_forward_mode() -> None:
 
     a, b = np.array([0.5, 2.0, 3.0]), np.array([1.0, -2.0, 4.0])
     check_grads(quotient, [a, b], order=3, modes=("rev", "fwd"))
+
+
+@ted.custom_vjp
+def _volume(a: Any) -> Any:
+    return ted.linalg.det(a)
+
+
+@_volume.defvjp
+def _volume_adjoint(inputs: Any, outputs: Any, heads: Any) -> Any:
+    """The inverse, as a part of a larger one."""
+    zero = ted.zeros_like(inputs[0])
+    rows = [ted.concatenate(row, -1) for row in ([inputs[0], zero], [zero, inputs[0]])]
+    return heads[0] * outputs[0] * ted.linalg.inv(ted.concatenate(rows, -2))[:2, :2].mT
+
+
+def test_a_derivative_may_use_a_part_of_what_has_its_own() -> None:
+    """The part alone was computed, and its own derivative was asked for the head of the whole."""
+    check_grads(_volume, [np.array([[0.5, 2.0], [3.0, 1.0]])], order=2)
