@@ -20,7 +20,9 @@ from torch.utils import _pytree
 import ted
 from ted.errors import FrontendError
 from ted.frontend.complex_pairs import Complex, applied
-from ted.raising.complexes import each
+from ted.raising.complex_algebra import as_pair
+from ted.raising.complexes import each, opened
+from ted.torch.complex_matrices import MATRICES
 from ted.torch.kept_functions import OF_FLOATS
 
 _BY_PARTS = {
@@ -44,7 +46,7 @@ def _scaled(name: str) -> Callable[..., Any]:
 
 def _converted(x: Any, *_: Any, **__: Any) -> Any:
     """A tensor as a complex one; the type is that of the result."""
-    return x if isinstance(x, Complex) else Complex(x, ted.zeros_like(x))
+    return as_pair(x)
 
 
 def _transform(name: str) -> Callable[..., Any]:
@@ -70,18 +72,6 @@ def _hermitian(name: str) -> Callable[..., Any]:
 
 _LAST = {"t": -1, "2": (-2, -1), "n": None}
 _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
-
-
-def _by_block(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A series of powers of a + bi is that of the real matrix [[a, -b], [b, a]]."""
-
-    def call(z: Any, *rest: Any) -> Any:
-        n, (a, b) = z.shape[-1], (z.real, z.imag)
-        rows = [ted.concatenate(row, -1) for row in ([a, -b], [b, a])]
-        left = function(ted.concatenate(rows, -2), *rest)[..., :n]
-        return Complex(left[..., :n, :], left[..., n:, :])
-
-    return call
 
 
 def _turned(z: Any) -> Any:
@@ -196,8 +186,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "fft_fftfreq": lambda n, d=1.0, **_: ted.fft.fftfreq(n, d, "float64"),
     "fft_rfftfreq": lambda n, d=1.0, **_: ted.fft.rfftfreq(n, d, "float64"),
     "stft": _short_time, "istft": _signal,
-    "linalg_matrix_exp": _by_block(ted.linalg.expm), "matrix_exp": _by_block(ted.linalg.expm),
-    "linalg_matrix_power": _by_block(ted.linalg.matrix_power),
     **{name: lambda *_, **__: _filled(0) for name in _ZEROS},
     **{name: lambda *_, **__: _filled(1) for name in ("ones", "ones_like", "new_ones")},
     **{name: lambda _, value, **__: _filled(value) for name in ("full", "full_like")},
@@ -212,7 +200,7 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "mH": _turned, "matrix_H": _turned, "adjoint": _turned,
     "copy": lambda _, source, *__: _converted(source), "convert_element_type": _converted,
     "prod": lambda z, dim=None, keepdim=False, **_: applied("prod", z, dim, keepdims=keepdim),
-    "sigmoid": _sigmoid, "linalg_vector_norm": _vector_norm,
+    **MATRICES, "sigmoid": _sigmoid, "linalg_vector_norm": _vector_norm,
     "resolve_conj": _converted, "to": _converted, "_to_copy": _converted,
     "linear": lambda x, w, b=0.0: applied("add", applied("matmul", x, w.mT), b),
     "complex": Complex,
@@ -224,25 +212,29 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 
-_SPREADS = {target: f for target, f in OF_FLOATS.items() if target._opname in ("var", "std")}
+_WORDS = ("var", "std", "var_mean", "std_mean")
+_SPREADS = {target: f for target, f in OF_FLOATS.items() if target._opname in _WORDS}
 
 
 @dataclass(frozen=True, eq=False)
 class Paired:
-    """A function of pairs as one of their parts: `given` are its arguments, marks for tensors."""
+    """A function of pairs as one of their parts: `given` are its arguments, marks for tensors.
+
+    `gives` says of each result whether it is a pair.
+    """
 
     function: Callable[..., Any]
     given: Sequence[Any]
     spec: Any
     name: str
-    gives_pair: bool
+    gives: Sequence[bool]
 
     @property
     def __name__(self) -> str:
         return self.name
 
     def __call__(self, *tensors: Any) -> tuple[Any, ...]:
-        """The parts of the result for the parts of what it takes."""
+        """The parts of the results for the parts of what it takes."""
         rest = iter(tensors)
         flat = [
             Complex(next(rest), next(rest)) if a is _PAIR else next(rest) if a is _TENSOR else a
@@ -250,13 +242,14 @@ class Paired:
         ]
         args, kwargs = _pytree.tree_unflatten(flat, self.spec)
         found = self.function(*args, **kwargs)
-        if not self.gives_pair:  # of a pair that becomes real torch keeps the real part
-            return (found.real if isinstance(found, Complex) else found,)
-        return (found.real, found.imag)
+        results = found if isinstance(found, tuple) else (found,)
+        # Of a pair that becomes real torch keeps the real part.
+        rows = zip(results, self.gives, strict=True)
+        return tuple(opened(as_pair(r) if is_pair else ted.real(r) for r, is_pair in rows))
 
 
 _TENSOR, _PAIR = object(), object()
-Parts = dict[Any, tuple[Any, Any]]
+Parts = dict[Any, Any]  # the two parts of a value, or a list with one or two for each of several
 
 
 def is_complex(node: Any) -> bool:
@@ -302,6 +295,9 @@ def _replace(graph: torch.fx.Graph, node: Any, leaves: Sequence[Any], parts: Par
         parts[node] = _typed(node, *places)
         return
     name = getattr(node.target, "_opname", None)
+    if node.target is getitem and isinstance(parts[node.args[0]], list):  # of a function of pairs
+        _become(node, parts[node.args[0]][node.args[1]], parts)
+        return
     if node.target is getitem or (name in _BY_PARTS and _is_linear(node, leaves)):
         parts[node] = _typed(node, *(_copy(graph, node, parts, k) for k in (0, 1)))
         return
@@ -315,17 +311,31 @@ def _replace(graph: torch.fx.Graph, node: Any, leaves: Sequence[Any], parts: Par
     flat, spec = _pytree.tree_flatten((node.args, node.kwargs))
     given = [_PAIR if a in parts else _TENSOR if isinstance(a, torch.fx.Node) else a for a in flat]
     tensors = [p for a in flat if isinstance(a, torch.fx.Node) for p in parts.get(a, (a,))]
-    paired = Paired(function, given, spec, str(name), is_complex(node))
-    made = graph.call_function(paired, tuple(tensors))
     value = node.meta["val"]
-    made.meta["val"] = tuple(_halves(value)) if is_complex(node) else (value,)
-    results = [graph.call_function(getitem, (made, k)) for k in range(len(made.meta["val"]))]
-    for result, own in zip(results, made.meta["val"], strict=True):
-        result.meta["val"] = own
-    if is_complex(node):
-        parts[node] = (results[0], results[1])
+    values = [value] if isinstance(value, torch.Tensor) else [*value]
+    paired = Paired(function, given, spec, str(name), [v.is_complex() for v in values])
+    made = graph.call_function(paired, tuple(tensors))
+    rows = [_halves(v) if v.is_complex() else [v] for v in values]
+    made.meta["val"] = tuple(part for row in rows for part in row)
+    results = iter([graph.call_function(getitem, (made, k)) for k in range(len(made.meta["val"]))])
+    found = [tuple(_meaning(next(results), part) for part in row) for row in rows]
+    if isinstance(value, torch.Tensor):
+        _become(node, found[0], parts)
     else:
-        node.replace_all_uses_with(results[0])
+        parts[node] = found
+
+
+def _meaning(node: Any, value: torch.Tensor) -> Any:
+    node.meta["val"] = value
+    return node
+
+
+def _become(node: Any, found: Sequence[Any], parts: Parts) -> None:
+    """A value is now a pair, or a real one."""
+    if len(found) == 2:
+        parts[node] = found
+    else:
+        node.replace_all_uses_with(found[0])
 
 
 def _is_linear(node: Any, leaves: Sequence[Any]) -> bool:

@@ -75,6 +75,47 @@ def _lu_factor(a: Any, *, pivot: bool = True, check_errors: bool = False) -> Any
     return packed, places + 1, ted.zeros(a.shape[:-2], "int32")
 
 
+def _order(places: Any, count: int) -> Any:
+    """The rows in their order after exchanges, each of two rows, from 1 on."""
+    own, batch = ted.arange(count), places.shape[:-1]
+
+    def step(order: Any, given: Any) -> Any:
+        k, at = given
+        at = at[..., None]
+        moved = ted.where(own == k, at, ted.where(own == at, k, own))
+        return ted.take_along_axis(order, moved, -1), ()
+
+    exchanges = ted.moveaxis(ted.cast(places, "int64") - 1, -1, 0)
+    start = ted.broadcast_to(own, (*batch, count))
+    return ted.scan(step, start, (ted.arange(places.shape[-1]), exchanges))[0]
+
+
+def _unpacked(packed: Any, places: Any, data: bool = True, pivots: bool = True) -> Any:
+    """The permutation and both factors of what `lu_factor` gives; empty ones not asked for."""
+    m, k, none = packed.shape[-2], min(packed.shape[-2:]), ted.zeros((0,), packed.dtype)
+    rows, low, up = none, none, none
+    if pivots:
+        order = _order(places, m)
+        rows = ted.cast(ted.reshape(ted.arange(m), (-1, 1)) == order[..., None, :], packed.dtype)
+    if data:
+        low = ted.tril(packed[..., :k], -1) + ted.eye(m, k, dtype=packed.dtype)
+        up = ted.triu(packed[..., :k, :])
+    return rows, low, up
+
+
+def _solved_by_lu(
+    packed: Any, places: Any, b: Any, *, left: bool = True, adjoint: bool = False
+) -> Any:
+    if not left:
+        return _turned(_solved_by_lu(packed, places, _turned(b), adjoint=not adjoint))
+    rows = _unpacked(packed, places, data=False)[0]
+    if adjoint:
+        within = _triangle(_turned(packed), b, upper=False)
+        return rows @ _triangle(_turned(packed), within, upper=True, unitriangular=True)
+    within = _triangle(packed, _turned(rows) @ b, upper=False, unitriangular=True)
+    return _triangle(packed, within, upper=True)
+
+
 def _qr(a: Any, mode: str = "reduced") -> Any:
     found = ted.linalg.qr(a, mode)
     return (ted.zeros((0,), a.dtype), found) if mode == "r" else found
@@ -151,7 +192,8 @@ _LINEAR: Mapping[Any, Function] = {
     aten.linalg_svdvals.default: _by_any_driver(ted.linalg.svdvals),
     aten.linalg_qr.default: _qr, aten.linalg_lu.default: _lu,
     aten.linalg_lu_factor.default: lambda a, **options: _lu_factor(a, **options)[:2],
-    aten.linalg_lu_factor_ex.default: _lu_factor,
+    aten.linalg_lu_factor_ex.default: _lu_factor, aten.lu_unpack.default: _unpacked,
+    aten.linalg_lu_solve.default: _solved_by_lu,
     aten.linalg_householder_product.default: ted.linalg.householder_product,
     aten.linalg_matrix_exp.default: ted.linalg.expm, aten.matrix_exp.default: ted.linalg.expm,
     aten.linalg_pinv.atol_rtol_float: _pinv, aten.linalg_pinv.atol_rtol_tensor: _pinv,

@@ -15,6 +15,7 @@ import torch
 
 import ted
 from ted.raising.algebra import halved
+from ted.torch.kept_resizing import RESIZING
 
 Function = Callable[..., Any]  # its result is a tensor or a tuple of them
 aten = torch.ops.aten
@@ -235,7 +236,7 @@ def _root_mean_square_norm(
     x: Any, shape: Sequence[int], weight: Any = None, eps: Any = None
 ) -> Any:
     if eps is None:  # of the type that is computed with
-        eps = ted.finfo("float64" if x.dtype == "float64" else "float32").eps
+        eps = ted.finfo("float64" if x.dtype.name == "float64" else "float32").eps
     axes = tuple(range(-len(shape), 0))
     normal = ted.nn.rms_norm(x, axis=axes, eps=eps)
     return normal if weight is None else normal * weight
@@ -266,7 +267,7 @@ OF_FLOATS: Mapping[Any, Function] = {
     **dict.fromkeys((aten.log_softmax.int, aten._log_softmax.default), _shares(_logs)),
     aten.multi_margin_loss.default: _hinge_of_classes,
     aten.multilabel_margin_loss.default: _hinge_of_labels,
-    **_SUMS,
+    **_SUMS, **RESIZING,
     **_deviations("var", ted.var, False), **_deviations("std", ted.std, False),
     **_deviations("var_mean", ted.var, True), **_deviations("std_mean", ted.std, True),
     **{getattr(aten, f"max_pool{n}d_with_indices").default: _windowed(n) for n in (1, 2, 3)},

@@ -30,9 +30,7 @@ def _bags(
 def _scattered(
     x: Any, dim: int, index: Any, source: Any, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Means and products of what is written to each element, the element itself among it or not."""
-    if reduce not in ("mean", "prod"):
-        fail(f"from_exported: index_reduce must be a mean or a product, got {reduce}")
+    """What is written to each element together, the element itself among it or not."""
     source = source[tuple(slice(n) for n in index.shape)]
     own = [
         ted.reshape(ted.arange(n), (-1, *(1,) * (x.ndim - k - 1)))
@@ -43,13 +41,22 @@ def _scattered(
     counts = ted.zeros(x.shape, "int64").at[at].add(ted.ones(index.shape, "int64"))
     start = x
     if not include_self:
-        neutral = ted.zeros_like(x) if reduce == "mean" else ted.ones_like(x)
-        start = ted.where(counts > 0, neutral, x)
-    if reduce == "prod":
-        return start.at[at].mul(source)
+        start = ted.where(counts > 0, ted.full((), _neutral(reduce, x.dtype), x.dtype), x)
+    if reduce != "mean":
+        place = start.at[at]
+        return {"prod": place.mul, "amax": place.max, "amin": place.min}[reduce](source)
     counts = ted.maximum(counts + int(include_self), 1)
     total = start.at[at].add(source)
     return total / counts if x.dtype.is_float else ted.floor_divide(total, counts)
+
+
+def _neutral(reduce: str, kind: Any) -> Any:
+    """What leaves another element as it is."""
+    if reduce in ("mean", "prod"):
+        return 0 if reduce == "mean" else 1
+    if kind.is_float:
+        return -ted.inf if reduce == "amax" else ted.inf
+    return kind.range[0 if reduce == "amax" else 1]
 
 
 def _rows_reduced(
@@ -70,9 +77,15 @@ def _put(x: Any, index: Any, values: Any, accumulate: bool = False) -> Any:
 
 
 def _counted(x: Any, bins: int = 100, low: float = 0, high: float = 0) -> Any:
-    if low == high:
-        fail(f"from_exported: histc must have limits that are numbers, got {low} and {high}")
-    return ted.histogram(ted.reshape(x, (-1,)), bins, float(low), float(high))
+    flat = ted.reshape(x, (-1,))
+    if low != high:
+        return ted.histogram(flat, bins, float(low), float(high))
+    if not flat.shape[0]:
+        return ted.zeros((bins,), x.dtype)
+    first, last = ted.min(flat), ted.max(flat)
+    alone = ted.where(first == last, 1.0, 0.0)
+    first, last = first - alone, last + alone
+    return ted.histogram((flat - first) / (last - first), bins, 0.0, 1.0)
 
 
 def _strided(x: Any, size: Sequence[int], strides: Sequence[int], start: Any = None) -> Any:

@@ -24,6 +24,7 @@ from ted.frontend.elementwise import cast
 from ted.frontend.tensors import wrap
 from ted.ir.equations import System
 from ted.torch.complex_graphs import Paired
+from ted.torch.complex_matrices import MATRICES
 from ted.torch.kept_algebra import ALGEBRA
 from ted.torch.kept_control import CONTROL
 from ted.torch.kept_functions import OF_ANY, OF_FLOATS, OF_SCALARS, aten
@@ -185,7 +186,10 @@ def is_kept(node: Any) -> bool:
     if node.target in OF_SCALARS:
         return not node.args[0].meta["val"].ndim
     if node.target in OF_FLOATS or node.target in ALGEBRA:
-        return _results(node)[0].is_floating_point()
+        value = _results(node)[0]
+        return value.is_floating_point() or (
+            value.is_complex() and node.target._opname in MATRICES  # a function of pairs soon
+        )
     if node.target not in _LAYERS or len(node.args) != 9:
         return False
     x, _, weights, biased, layers, dropout, train, both, batch_first = node.args

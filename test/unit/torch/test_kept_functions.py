@@ -49,6 +49,16 @@ def _orders(x: torch.Tensor) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+def _by_factors(a: torch.Tensor, b: torch.Tensor) -> tuple[Any, ...]:
+    packed, places = torch.linalg.lu_factor(a)
+    return (
+        torch.linalg.lu_solve(packed, places, b),
+        torch.linalg.lu_solve(packed, places, b.mT, left=False, adjoint=True),
+        torch.linalg.lu_solve(packed, places, b, adjoint=True),
+        *(torch.lu_unpack(*torch.linalg.lu_factor(m)) for m in (b, b.mT)),
+    )
+
+
 AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
     "sums that leave out an argument": (
         lambda x, a, b: (
@@ -99,6 +109,7 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             x.sort(), x.mode(),
             functional.rms_norm(ENDS, (5,)), functional.rms_norm(x * 0 * SORTED, (4,), SORTED[0]),
             functional.rms_norm(SORTED.half() / 64, (4,)),
+            1e6 * functional.rms_norm(MATRICES.double(), (4,)),
         ),
         (torch.tensor(-2.5),),
     ),
@@ -108,6 +119,9 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             x.scatter_reduce(1, at, x, "mean"), x.put(at[0] - 4, x[0, :3], accumulate=True),
             x.scatter_reduce(0, at[:, :2] % 2, x, "mean", include_self=False),
             x.index_reduce(-1, at[0], x[:, :3], "prod"), torch.histc(x, 3, -2, 2),
+            torch.histc(x, 3), torch.histc(0 * x, 2), (9 * x).long().index_reduce(
+                0, at[0, :2], at.new_full((2, 4), -9), "amax", include_self=False
+            ),
             (8 * x).long().scatter_reduce(1, at, (9 * x).long(), "mean"),
             functional.embedding_bag(at[0], x.T, at[1, :2] - 1, mode="mean", padding_idx=3),
             functional.embedding_bag(at, x.T, mode="max"),
@@ -123,6 +137,14 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             functional.multilabel_margin_loss(x[:, :4], at, reduction="none"),
         ),
         (ENDS.nan_to_num(0.5, 1.0, -1.0), torch.tensor([[3, 0, -1, 1], [0, -1, 1, 2]])),
+    ),
+    "smoothed resizing": (
+        lambda x: (
+            functional.interpolate(x, (3, 2), mode="bilinear", antialias=True),
+            functional.interpolate(x, scale_factor=(1.3, 0.4), mode="bicubic", antialias=True),
+            functional.interpolate(x, 4, mode="bicubic", align_corners=True, antialias=True),
+        ),
+        (draw(1, 2, 4, 7),),
     ),
     "norms in a wider type": (
         lambda x: (
@@ -153,7 +175,7 @@ AT_ENDS: dict[str, tuple[Callable[..., Any], tuple[torch.Tensor, ...]]] = {
             torch.linalg.solve_triangular(a, b.mT, upper=True, left=False),
             torch.cholesky_solve(b, torch.linalg.cholesky(a @ a.mT)), torch.linalg.lu(a),
             torch.linalg.lu_factor(b), torch.linalg.lu(b.mT), torch.linalg.qr(a, mode="r")[1].abs(),
-            torch.linalg.householder_product(b, b[:, 0]),
+            torch.linalg.householder_product(b, b[:, 0]), *_by_factors(a, b),
         ),
         (draw(2, 3, 3), draw(2, 3, 2)),
     ),
@@ -210,7 +232,7 @@ SLOPES: dict[str, Callable[..., Any]] = {
     "writes and shares": lambda x, y: (
         x.scatter_reduce(0, y.abs().long() % 3, y, "mean"), x.softmax(0, dtype=torch.float64),
         x.index_reduce(1, y[0].abs().long() % 4, y, "prod", include_self=False),
-        torch.log_softmax(y, 1),
+        torch.log_softmax(y, 1), x.index_reduce(1, y[0].abs().long() % 4, y, "amin"),
     ),
     "orders": lambda x, y: (
         x.median(1)[0], y.nanmedian(), x.kthvalue(2, 0)[0], y.cummax(1)[0], x.sort(1)[0],
