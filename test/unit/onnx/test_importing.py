@@ -118,6 +118,26 @@ def test_a_loop_of_known_steps_has_gradients() -> None:
     np.testing.assert_allclose(slope(x), 4 * x**3)
 
 
+def test_a_loop_of_many_steps_is_a_recurrence() -> None:
+    f = ted.onnx.from_model(model(LOOP))
+    x = 1 + RNG.standard_normal(3) / 100
+
+    def both(x: Any) -> Any:
+        last, rows = f({}, x, np.array(90))
+        return ted.sum(last) + ted.sum(rows[7])
+
+    value, slope = ted.value_and_grad(both)(x)
+    np.testing.assert_allclose(value, np.sum(x**91 - x**9))
+    np.testing.assert_allclose(slope, 91 * x**90 - 9 * x**8)
+
+
+def test_a_loop_of_many_steps_that_may_end_before_is_refused() -> None:
+    ends = model(LOOP.replace("Identity(g)", "Constant<value = bool {0}>()"))
+    f = ted.onnx.from_model(ends)
+    with pytest.raises(FrontendError, match="more than 64 steps must go on to the last one"):
+        ted.function(lambda x: f({}, x, np.array(90)))(np.ones(3))
+
+
 def test_an_operator_that_onnx_has_as_a_function_needs_no_row() -> None:
     source = model("celu (float[n] x) => (float[n] y) { y = CenterCropPad<axes = [0]>(x, s) }",
                    s=np.array([3]))  # fmt: skip

@@ -11,6 +11,7 @@ from typing import Any
 
 from ted.onnx.rows import (
     control,
+    deformed,
     elementwise,
     indexing,
     norms,
@@ -27,8 +28,8 @@ from ted.onnx.rows import (
 RULES: dict[str, Callable[..., Any]] = {
     name: rule
     for module in (
-        control, elementwise, indexing, norms, quantised, recurrent, reductions, resizing,
-        sequences, shapes, signals, windows,
+        control, deformed, elementwise, indexing, norms, quantised, recurrent, reductions,
+        resizing, sequences, shapes, signals, windows,
     )
     for name, rule in module.RULES.items()
 }  # fmt: skip

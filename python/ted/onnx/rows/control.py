@@ -46,12 +46,15 @@ def _is_nested(values: Sequence[Value]) -> bool:
 def loop(node: Node, *_: Any) -> tuple[Value, ...]:
     """A loop whose number of steps is known, and whose condition is before each step.
 
-    Raises: FrontendError for steps or a condition that are data, or too many steps.
+    Many steps are a recurrence, whose condition always holds.
+    Raises: FrontendError for steps or a condition that are data, or too many steps by a condition.
     """
     most = int(np.ravel(node.known(0))[0]) if node.has(0) else None
     going: Value = node.inputs[1] if node.has(1) else np.array(True)
     body, carried = node.graph("body"), list(node.inputs[2:])
     count = len(carried)
+    if most is not None and most > MOST_UNROLLED and _goes_on(node, going):
+        return _repeated(body, carried, most)
     rows: list[list[Value]] = [[] for _ in range(node.count - count)]
     step = 0
     while (most is None or step < most) and _goes_on(node, going):
@@ -63,6 +66,26 @@ def loop(node: Node, *_: Any) -> tuple[Value, ...]:
             row.append(value)
         step += 1
     return (*carried, *map(_stacked, rows))
+
+
+def _repeated(body: Callable[..., list[Value]], start: list[Value], steps: int) -> Any:
+    def numbered(k: Tensor, *carry: Tensor) -> list[Value]:
+        going, *found = body(k, np.array(True), *carry)
+        if not _number(going):
+            raise FrontendError(
+                f"loops of more than {MOST_UNROLLED} steps must go on to the last one, got a "
+                "condition in their body"
+            )
+        return found
+
+    def step(carry: Any, k: Any) -> Any:
+        found = [_tensor(value) for value in numbered(k, *carry)]
+        return tuple(found[: len(start)]), tuple(found[len(start) :])
+
+    if _is_nested(start):
+        raise FrontendError(f"loops of more than {MOST_UNROLLED} steps must carry tensors")
+    last, rows = ted.scan(step, tuple(map(_tensor, start)), ted.arange(steps))
+    return (*last, *rows)
 
 
 def _goes_on(node: Node, going: Value) -> bool:
