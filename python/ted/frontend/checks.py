@@ -12,17 +12,12 @@ import numpy as np
 
 from ted.domain.sizes import Extent, Size
 from ted.frontend.locations import fail
-from ted.ir.dtypes import BY_NAME, ELEMENT_TYPES, DType
+from ted.ir.dtypes import AMBIGUOUS, BY_NAME, DType, named
 
 MAX_BYTES = 2**47  # the address space of a process on today's 64-bit machines
 
 Shape: TypeAlias = "Sequence[Extent] | Extent"
 DTypeLike: TypeAlias = "str | DType | Any"
-
-_ALIASES = {
-    "float": "float64", "double": "float64", "half": "float16", "int": "int64",
-    "uint": "uint64", "bool_": "bool", **{t.mlir: t.name for t in ELEMENT_TYPES},
-}  # fmt: skip
 
 
 def integer(value: Any, what: str) -> int:
@@ -90,10 +85,10 @@ def dtype_of(value: DTypeLike, what: str) -> DType:
     """
     if isinstance(value, DType) and not value.is_index:
         return value
-    name = value if isinstance(value, str) else getattr(value, "name", None)
-    if not isinstance(name, str):
-        name = getattr(value, "__name__", str(value)).rpartition(".")[2]
-    found = BY_NAME.get(_ALIASES.get(name, name))
+    if isinstance(value, str) and value in AMBIGUOUS:
+        ours, theirs = AMBIGUOUS[value]
+        fail(f"{what}: dtype {value!r} is {ours} in NumPy and {theirs} in MLIR; write one of them")
+    found = named(value)
     return found or fail(f"{what}: dtype must be one of {', '.join(BY_NAME)}, got {value!r}")
 
 

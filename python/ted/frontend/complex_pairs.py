@@ -20,7 +20,7 @@ import numpy as np
 
 from ted.frontend.locations import fail
 from ted.frontend.unevaluated import Unevaluated
-from ted.ir.dtypes import FLOAT32, FLOAT64, DType
+from ted.ir.dtypes import FLOAT32, FLOAT64, DType, spelled
 
 # What a function of ted does with complex numbers, by its name.
 on_complex: dict[str, Callable[..., Any]] = {}
@@ -36,14 +36,24 @@ _NO_ORDER = ("max", "min", "arg", "sort", "topk", "median", "quantile", "less",
              "greater", "clip", "searchsorted", "unique", "histogram", "sign")  # fmt: skip
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ComplexType:
-    """The type of pairs of one float type; NumPy takes it for its own: `np.zeros(3, z.dtype)`."""
+    """The type of pairs of one float type; NumPy takes it for its own: `np.zeros(3, z.dtype)`.
+
+    It equals what names it, as `DType` does.
+    """
 
     name: str
     part: DType
     kind = "complex"
     is_float = False
+
+    def __eq__(self, other: object) -> bool:
+        found = complex_type(other)
+        return NotImplemented if found is None else self.name == found.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __repr__(self) -> str:
         return self.name
@@ -60,7 +70,10 @@ class ComplexType:
 
 
 COMPLEX64, COMPLEX128 = ComplexType("complex64", FLOAT32), ComplexType("complex128", FLOAT64)
-_BY_NAME = {"complex64": COMPLEX64, "complex128": COMPLEX128, "complex": COMPLEX128}
+_BY_NAME = {
+    "complex64": COMPLEX64, "complex128": COMPLEX128, "complex": COMPLEX128, "c8": COMPLEX64,
+    "c16": COMPLEX128,
+}  # fmt: skip
 
 
 def applied(name: str, /, *args: Any, **options: Any) -> Any:
@@ -223,13 +236,10 @@ def _is_array(value: Any) -> bool:
 
 
 def complex_type(value: Any) -> ComplexType | None:
-    """The type that a value names, as numpy's name, a type of Python or numpy; else None."""
+    """The type that a value names, by its name, a type of Python or another library; else None."""
     if isinstance(value, ComplexType):
         return value
-    if isinstance(value, type) and issubclass(value, (complex, np.complexfloating)):
-        return _BY_NAME.get(value.__name__)
-    name = value.name if isinstance(value, np.dtype) else value
-    return _BY_NAME.get(name) if isinstance(name, str) else None
+    return _BY_NAME.get(spelled(value) or "")
 
 
 def names_complex(value: Any) -> bool:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class DType:
     """An element type: `kind` is float, int, bool or index; `name` is numpy's name for it.
 
-    It is what NumPy takes for a type: `np.zeros(3, x.dtype)`.
+    It is what NumPy takes for a type, `np.zeros(3, x.dtype)`, and equals what names it, as types of
+    NumPy do: `x.dtype == "float32"`, `x.dtype == np.float32`.
     """
 
     name: str
@@ -23,6 +24,13 @@ class DType:
     bits: int
     mlir: str  # as the element of a tensor
     mantissa: int = 0  # explicit mantissa bits; orders the float types
+
+    def __eq__(self, other: object) -> bool:
+        found = other if isinstance(other, DType) else named(other)
+        return NotImplemented if found is None else self.name == found.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __repr__(self) -> str:
         return self.name
@@ -97,6 +105,32 @@ SIGNED, UNSIGNED = (INT64, INT32, INT16, INT8), (UINT64, UINT32, UINT16, UINT8)
 ELEMENT_TYPES = (*FLOATS, *SIGNED, *UNSIGNED, BOOL)
 BY_NAME = {t.name: t for t in ELEMENT_TYPES}
 BY_MLIR = {t.mlir: t for t in (*ELEMENT_TYPES, INDEX)}
+
+AMBIGUOUS = {"i8": (INT64, INT8), "i1": (INT8, BOOL)}  # in NumPy, and in MLIR
+_SPELLED = {
+    "float": FLOAT64, "double": FLOAT64, "single": FLOAT32, "half": FLOAT16, "int": INT64,
+    "long": INT64, "uint": UINT64, "bool_": BOOL, "?": BOOL,
+    "f8": FLOAT64, "f4": FLOAT32, "f2": FLOAT16, "i4": INT32, "i2": INT16,
+    "u8": UINT64, "u4": UINT32, "u2": UINT16, "u1": UINT8,
+    **{t.mlir: t for t in ELEMENT_TYPES if t.mlir not in AMBIGUOUS}, **BY_NAME,
+}  # fmt: skip
+
+
+def spelled(value: object) -> str | None:
+    """The name that a value has as a type: a text, a type of Python, NumPy, JAX or torch."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, type):
+        return value.__name__
+    if "dtype" not in type(value).__name__.lower():  # a tensor may have the name of a type
+        return None
+    return str(getattr(value, "name", value)).rpartition(".")[2]
+
+
+def named(value: object) -> DType | None:
+    """The element type that a value names; None for another one, or what is no type."""
+    return _SPELLED.get(spelled(value) or "")
+
 
 # Contractions and means accumulate in the wider type and are rounded once at the end.
 ACCUMULATORS = {

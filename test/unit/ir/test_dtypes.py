@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-import numpy as np
+import pickle
 
+import numpy as np
+import pytest
+import torch
+
+import ted
 from ted.codegen.manifest import ITEM_SIZES
 from ted.dialects.ted import ELEMENT_TYPES as IN_THE_DIALECT
+from ted.errors import FrontendError
 from ted.frontend.checks import dtype_of
+from ted.frontend.complex_pairs import COMPLEX64, COMPLEX128, ComplexType
 from ted.ir.dtypes import (
+    AMBIGUOUS,
     BFLOAT16,
     BOOL,
     ELEMENT_TYPES,
@@ -22,7 +30,9 @@ from ted.ir.dtypes import (
     UINT8,
     UINT32,
     UINT64,
+    DType,
     accumulator,
+    named,
     promote,
     total,
 )  # fmt: skip
@@ -61,7 +71,8 @@ def test_every_place_that_lists_types_has_all_of_them() -> None:
     assert set(prototypes.TENSOR_MAP_TYPES) == names
     assert set(dlpack._CODES) == names
     assert set(arguments._FORMATS) == names - {"bfloat16"}
-    assert all(dtype_of(t.mlir, "test") == dtype_of(t.dtype, "test") == t for t in ELEMENT_TYPES)
+    assert all(dtype_of(t.dtype, "test") == t for t in ELEMENT_TYPES)
+    assert all(dtype_of(t.mlir, "test") == t for t in ELEMENT_TYPES if t.mlir not in AMBIGUOUS)
 
 
 def test_integers_have_the_ends_and_the_wrapping_of_numpy() -> None:
@@ -73,3 +84,24 @@ def test_integers_have_the_ends_and_the_wrapping_of_numpy() -> None:
                 bits = value % 2**t.bits
                 assert t.wrapped(value) == np.array(bits, f"uint{t.bits}").view(t.name)
     assert BOOL.range == (0, 1)
+
+
+@pytest.mark.parametrize("dtype", [*ELEMENT_TYPES, COMPLEX64, COMPLEX128], ids=str)
+def test_a_type_equals_what_names_it_and_nothing_else(dtype: DType | ComplexType) -> None:
+    own = dtype.dtype
+    same = [dtype.name, own, own.type, pickle.loads(pickle.dumps(dtype))]
+    same += [getattr(torch, dtype.name)] if hasattr(torch, dtype.name) else []
+    assert all(dtype == other and other == dtype for other in same)
+    assert dtype in {dtype.name}
+    others = [t for t in (*ELEMENT_TYPES, COMPLEX64, COMPLEX128) if t is not dtype]
+    others = [*others, *(t.name for t in others), *(t.dtype.type for t in others), "e5", None, 64]
+    assert not any(dtype == other for other in others)
+    assert named(ted.placeholder((), name=dtype.name)) is None
+
+
+def test_short_names_of_numpy_are_its_types_but_those_that_mlir_reads_otherwise() -> None:
+    for code in ("f8", "f4", "f2", "i4", "i2", "u8", "u4", "u2", "u1", "?"):
+        assert dtype_of(code, "zeros") == np.dtype(code)
+    with pytest.raises(FrontendError, match="dtype 'i8' is int64 in NumPy and int8 in MLIR"):
+        dtype_of("i8", "zeros")
+    assert (dtype_of("f32", "zeros"), dtype_of("ui8", "zeros")) == (FLOAT32, UINT8)
