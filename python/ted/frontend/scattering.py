@@ -126,10 +126,13 @@ def histogramdd(sample: Any, bins: Any, lower: Any, upper: Any, weights: Any = N
     several = isinstance(sample, (tuple, list))
     what = "histogram" if several and len(sample) == 1 else "histogramdd"
     points = [to_tensor(x, what) for x in sample] if several else _columns(sample)
-    ends = [_each(v, len(points), f"{what}: {n}")
-            for v, n in ((bins, "bins"), (lower, "limits"), (upper, "limits"))]  # fmt: skip
-    numbers = [_bin(x, *end, what) for x, *end in zip(points, *ends, strict=True)]
-    shape = tuple(checks.integer(n, f"{what}: bins") for n in ends[0])
+    counts = _each(bins, len(points), f"{what}: bins")
+    lowers, uppers = (_each(v, len(points), f"{what}: limits") for v in (lower, upper))
+    numbers = [
+        _bin(x, count, low, high, what)
+        for x, count, low, high in zip(points, counts, lowers, uppers, strict=True)
+    ]
+    shape = tuple(checks.integer(n, f"{what}: bins") for n in counts)
     if weights is None:
         weights = broadcast_to(_one(), points[0].shape)
     return scatter(shape, numbers, weights, mode="drop")
