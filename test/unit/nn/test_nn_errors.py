@@ -76,6 +76,10 @@ CASES = {
     "softmax_integers": (lambda: nn.softmax(IDS), "must be of a float type, got int32 (ids)"),
     "layer_norm_weight": (lambda: nn.layer_norm(M, IDS), "weight: must have shape (5,), got (4,)"),
     "group_norm_groups": (lambda: nn.group_norm(X, 2), "groups must divide the channels"),
+    "group_norm_both": (
+        lambda: nn.group_norm(X, 2, num_groups=3),
+        "groups or num_groups, got both: 2 and 3",
+    ),
     "batch_norm_axis": (lambda: nn.batch_norm(M, axis=5), "axis must be in [-2, 2), got 5"),
     "cross_entropy_labels": (lambda: nn.cross_entropy(M, M.T), "labels: must have shape (4, 5)"),
     "cross_entropy_shape": (
